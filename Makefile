@@ -1,0 +1,44 @@
+# A thin front: the work is in tools/ and in CMake (CMakePresets.json). `make help` lists the targets.
+
+.DEFAULT_GOAL := build
+.PHONY: help deps deps-all build run test tsan soak bench lint format clean
+
+help:      ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
+
+deps:      ## install the Debian packages for building and testing; quick when nothing is missing
+	@tools/deps build
+
+deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
+	@tools/deps all
+
+build: deps ## release binaries in build/release/bin/
+	@tools/build release
+
+run: build ## build, then watch an election; ARGS="..." is passed on
+	@build/release/bin/tempo play $(ARGS)
+
+test: deps ## build and run every test; sanitizers first, then the release build
+	@tools/test dev release
+
+tsan: deps ## every test again under the thread sanitizer
+	@tools/test tsan
+
+soak: deps ## the long simulations, in the release build
+	@tools/test soak
+
+bench:     ## run every benchmark, one after another
+	@tools/deps build bench
+	@tools/build release bench
+	@for program in build/release/bin/bench_*; do [ ! -x "$$program" ] || "$$program" || exit 1; done
+
+lint:      ## format, clang-tidy and the house rules; changes nothing
+	@tools/deps build lint
+	@tools/lint
+
+format:    ## format all sources in place
+	@tools/deps lint
+	@tools/lint --format
+
+clean:     ## remove build/
+	@rm -rf build

@@ -1,0 +1,45 @@
+# Compiler and linker flags for everything we build. Optimisation levels are in the presets.
+
+set(CMAKE_CXX_STANDARD 23)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
+
+file(RELATIVE_PATH TEMPO_ROOT_FROM_BUILD "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}/")
+add_compile_options(
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Werror
+  # No fused multiply-add: a run gives the same bits in every build and on every machine.
+  -ffp-contract=off
+  # File names in messages and debug data start at the project's root, wherever that is; the second
+  # form is how ccache passes them on.
+  "-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=" "-ffile-prefix-map=${TEMPO_ROOT_FROM_BUILD}=")
+
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  add_compile_options(-Wno-restrict)  # g++ 12 sees overlaps inside std::string that are not there
+endif()
+
+if(TEMPO_SANITIZE)
+  add_compile_options("-fsanitize=${TEMPO_SANITIZE}" -fno-sanitize-recover=all
+                      -fno-omit-frame-pointer)
+  add_link_options("-fsanitize=${TEMPO_SANITIZE}")
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Instrumented code confuses this warning; the release build still has it.
+    add_compile_options(-Wno-maybe-uninitialized)
+  endif()
+endif()
+
+find_program(TEMPO_MOLD mold)
+if(TEMPO_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+find_program(TEMPO_CCACHE ccache)
+if(TEMPO_CCACHE)
+  # Paths are hashed relative to the root, so two checkouts share one cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+      CCACHE_ABSSTDERR=1 "${TEMPO_CCACHE}")
+endif()

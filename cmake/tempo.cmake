@@ -1,0 +1,144 @@
+# Rooms and their tests.
+#
+# A room is a directory under src/ and a library target. There is no -I src: each room has a directory
+# of links to its own headers, build/<preset>/rooms/<room>/<path>/x.h, and whoever links the room gets
+# that directory and no other. An include of something the SEES line does not reach is not found.
+#
+#   tempo_room(tempo_sim lab/sim             the target, and the directory below src/
+#     SEES tempo_base                        rooms it may include (and what those see in turn)
+#     LINKS fmt::fmt                         libraries from outside the project
+#     TEST_SEES tempo_election               rooms only its tests may include
+#     TEST_LINKS ...                         libraries only its tests use
+#     TEST_LABELS release soak               also run these tests in the release build; in `make soak`
+#     SHARDS 2)                              split a slow test program into parallel parts
+#
+#   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
+#
+#   tempo_test(contract_test                 every *.cpp of the current directory as one test program
+#     SEES ... LINKS ... LABELS ... SHARDS ...
+#     DEFINES NAME="value"                   compile definitions
+#     PROGRAMS tempo)                        programs it runs: built before it is
+#
+# Sources are found by name: x.cpp belongs to the room, x_test.cpp and x_prop_test.cpp to its test
+# program <room>_test, main.cpp to a program. New files are noticed by the next build. A room without
+# sources yet is fine. A test finds its data through TEMPO_TESTDATA, the testdata/ beside it.
+
+# `tests` is every test program; `tests_<label>` those with that label.
+foreach(target tests tests_release tests_soak)
+  add_custom_target(${target})
+endforeach()
+
+function(tempo_room name path)
+  cmake_parse_arguments(PARSE_ARGV 2 ROOM "" "SHARDS"
+                        "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
+  _tempo_no_leftovers(${name} ROOM)
+  set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
+  file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cpp")
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
+
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    set(reach PUBLIC)
+  else()
+    add_library(${name} INTERFACE)
+    set(reach INTERFACE)
+  endif()
+  _tempo_link_headers(${name} "${dir}" "${path}")
+  set(room "${CMAKE_BINARY_DIR}/rooms/${name}")
+  target_include_directories(${name} ${reach} "${room}")
+  target_compile_options(${name} ${reach} "-ffile-prefix-map=${room}/=src/"
+                         "-ffile-prefix-map=rooms/${name}/=src/")
+  target_link_libraries(${name} ${reach} ${ROOM_SEES} ${ROOM_LINKS})
+
+  if(TEMPO_TESTS AND tests)
+    _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
+      LINKS ${name} ${ROOM_TEST_SEES} ${ROOM_TEST_LINKS}
+      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS})
+  endif()
+endfunction()
+
+function(tempo_program name path)
+  cmake_parse_arguments(PARSE_ARGV 2 PROGRAM "" "" "SEES;LINKS")
+  _tempo_no_leftovers(${name} PROGRAM)
+  file(GLOB main CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${path}/main.cpp")
+  if(main)
+    add_executable(${name} ${main})
+    target_link_libraries(${name} PRIVATE ${PROGRAM_SEES} ${PROGRAM_LINKS})
+  endif()
+endfunction()
+
+function(tempo_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
+  _tempo_no_leftovers(${name} TEST)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  _tempo_test_program(${name} "${CMAKE_CURRENT_SOURCE_DIR}" SOURCES ${sources}
+    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS})
+  target_compile_definitions(${name} PRIVATE ${TEST_DEFINES})
+  if(TEST_PROGRAMS)
+    add_dependencies(${name} ${TEST_PROGRAMS})
+  endif()
+endfunction()
+
+# The links of one room: one per header, none that has lost its header.
+function(_tempo_link_headers name dir path)
+  set(links "${CMAKE_BINARY_DIR}/rooms/${name}/${path}")
+  file(MAKE_DIRECTORY "${links}")
+  file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${dir}" "${dir}/*.h")
+  file(GLOB old RELATIVE "${links}" "${links}/*.h")
+  foreach(header IN LISTS old)
+    if(NOT header IN_LIST headers)
+      file(REMOVE "${links}/${header}")
+    endif()
+  endforeach()
+  foreach(header IN LISTS headers)
+    if(NOT EXISTS "${links}/${header}")
+      file(CREATE_LINK "${dir}/${header}" "${links}/${header}" SYMBOLIC)
+    endif()
+  endforeach()
+endfunction()
+
+# One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
+# the test cases; so an entry's name ends in _test, or _test_<shard>.
+function(_tempo_test_program name dir)
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS" "SOURCES;LINKS;LABELS")
+  add_executable(${name} EXCLUDE_FROM_ALL ${TEST_SOURCES})
+  set(main GTest::gtest_main)
+  if("${TEST_SOURCES}" MATCHES "/main\\.cpp")
+    set(main "")  # a test program that starts itself again brings its own
+  endif()
+  target_link_libraries(${name} PRIVATE ${TEST_LINKS} rapidcheck_gtest GTest::gmock GTest::gtest
+                        ${main} Threads::Threads)
+  target_compile_definitions(${name} PRIVATE TEMPO_TESTDATA="${dir}/testdata")
+
+  add_dependencies(tests ${name})
+  foreach(label IN LISTS TEST_LABELS)
+    add_dependencies(tests_${label} ${name})
+  endforeach()
+
+  if(NOT TEST_SHARDS)
+    set(TEST_SHARDS 1)
+  endif()
+  foreach(shard RANGE 1 ${TEST_SHARDS})
+    set(entry ${name})
+    set(environment "UBSAN_OPTIONS=print_stacktrace=1")
+    if(TEST_SHARDS GREATER 1)
+      set(entry ${name}_${shard})
+      math(EXPR index "${shard} - 1")
+      list(APPEND environment GTEST_TOTAL_SHARDS=${TEST_SHARDS} GTEST_SHARD_INDEX=${index})
+    endif()
+    add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1
+             "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${entry}.xml")
+    set_tests_properties(${entry} PROPERTIES LABELS "${TEST_LABELS}" ENVIRONMENT "${environment}")
+  endforeach()
+endfunction()
+
+function(_tempo_no_leftovers name prefix)
+  if(${prefix}_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "${name}: what is ${${prefix}_UNPARSED_ARGUMENTS}?")
+  endif()
+endfunction()
