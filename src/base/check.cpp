@@ -1,0 +1,13 @@
+#include "base/check.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace tempo {
+
+void check_failed(const char* condition, const char* file, int line) {
+  std::fprintf(stderr, "%s:%d: this must not happen: not (%s)\n", file, line, condition);
+  std::abort();
+}
+
+}  // namespace tempo

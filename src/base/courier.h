@@ -1,0 +1,236 @@
+// Courier: reliability, written once.
+//
+// Sequence numbers, acknowledgement, retransmission and the recognition of duplicates for any
+// machine that embeds it. A message posted here is sent again, at doubling intervals, until its
+// addressee has acknowledged it or the last send has gone unanswered, when the addressee is taken
+// as down. What arrives is recognised by (sender, incarnation, sequence number): a restarted sender
+// counts from 1 again under another incarnation and is not mistaken for its earlier life.
+//
+// The Courier sends nothing itself. The embedding machine sends what it is handed, answers with its
+// own kind of acknowledgement, and keeps one of its timers at `due()`.
+//
+// A *call* is a broadcast question that may be repeated under one sequence number (Masterreq,
+// Election): of each life of each sender only the newest call counts.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+#include "base/node_map.h"
+#include "base/units.h"
+
+namespace tempo {
+
+template <class Message>
+class Courier {
+ public:
+  struct Options {
+    Nanos interval;       // from the first send to the second; doubles each time
+    std::uint32_t sends;  // in all
+  };
+
+  struct Parcel {
+    NodeId to = kNobody;
+    std::uint32_t sends = 0;  // so far; 0: delivered or withdrawn, to be swept
+    Instant due = kNever;     // of the next send
+    Message message{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("to", self.to);
+      visit("sends", self.sends);
+      visit("due", self.due);
+      visit("message", self.message);
+    }
+  };
+
+  // Sender's side.
+
+  Sequence next_sequence() { return Sequence{++last_sequence_}; }
+
+  // Remembers a message that is being sent now for the first time, until `acknowledge` or the last
+  // send. Its sequence number must be higher than that of everything posted before.
+  void post(Instant now, NodeId to, const Message& message, const Options& options) {
+    CHECK(live_ < kMostParcels);
+    CHECK(parcels_.empty() || parcels_.back().message.sequence < message.sequence);
+    if (parcels_.size() >= kFew ? live_ * 2 <= parcels_.size() : live_ == 0) sweep();
+    parcels_.push_back({.to = to, .sends = 1, .due = now + options.interval, .message = message});
+    ++live_;
+    due_ = std::min(due_, parcels_.back().due);
+  }
+
+  // The message `to` has now acknowledged; null if it is not waited for. Valid until the next call.
+  const Message* acknowledge(NodeId to, Sequence sequence) {
+    // Parcels lie in the order of their sequence numbers.
+    const auto found = std::ranges::lower_bound(parcels_, sequence, {},
+                                                [](const Parcel& p) { return p.message.sequence; });
+    if (found == parcels_.end() || found->message.sequence != sequence || found->to != to ||
+        found->sends == 0)
+      return nullptr;
+    finish(*found);
+    settle();
+    return &found->message;
+  }
+
+  // Stops sending what `unwanted(to, message)` names.
+  template <class Unwanted>
+  void withdraw(Unwanted unwanted) {
+    if (live_ == 0) return;
+    for (Parcel& parcel : parcels_)
+      if (parcel.sends != 0 && unwanted(parcel.to, parcel.message)) finish(parcel);
+    settle();
+  }
+
+  // A message under way to this node that `wanted(message)` names, or null.
+  template <class Wanted>
+  const Message* under_way(NodeId to, Wanted wanted) const {
+    if (live_ == 0) return nullptr;
+    for (const Parcel& parcel : parcels_)
+      if (parcel.sends != 0 && parcel.to == to && wanted(parcel.message)) return &parcel.message;
+    return nullptr;
+  }
+
+  // Everything under way.
+  template <class Visit>
+  void each(Visit visit) const {
+    for (const Parcel& parcel : parcels_)
+      if (parcel.sends != 0) visit(parcel.to, parcel.message);
+  }
+
+  // Hands out what must be sent again and what has been sent for the last time in vain. Neither
+  // callback may call the Courier; who is given up is collected and handled afterwards.
+  template <class SendAgain, class GiveUp>
+  void wake(Instant now, const Options& options, SendAgain send_again, GiveUp give_up) {
+    if (now < due_) return;
+    for (Parcel& parcel : parcels_) {
+      if (parcel.sends == 0 || now < parcel.due) continue;
+      if (parcel.sends >= options.sends) {
+        finish(parcel);
+        give_up(parcel.to, parcel.message);
+        continue;
+      }
+      parcel.due = now + options.interval * (1U << std::min(parcel.sends, 20U));
+      ++parcel.sends;
+      send_again(parcel.to, parcel.message);
+    }
+    due_ = earliest();
+  }
+
+  // Not later than the next send that is due.
+  Instant due() const { return due_; }
+
+  // Receiver's side.
+
+  // Whether this message has not been seen before; remembers it.
+  bool fresh(NodeId from, Incarnation incarnation, Sequence sequence) {
+    Peer* peer = known(from, incarnation);
+    if (peer == nullptr) return false;
+    const std::uint32_t number = std::to_underlying(sequence);
+    if (number > peer->highest) {
+      const std::uint32_t shift = number - peer->highest;
+      peer->seen = shift < 64 ? (peer->seen << shift) | 1 : 1;
+      peer->highest = number;
+      return true;
+    }
+    const std::uint32_t age = peer->highest - number;
+    if (age >= 64) return false;  // too old to tell; old enough to be a copy
+    const std::uint64_t bit = std::uint64_t{1} << age;
+    if ((peer->seen & bit) != 0) return false;
+    peer->seen |= bit;
+    return true;
+  }
+
+  // Whether this call is newer than every other of this life; remembers it.
+  bool newer_call(NodeId from, Incarnation incarnation, Sequence sequence) {
+    Peer* peer = known(from, incarnation);
+    if (peer == nullptr || sequence <= peer->call) return false;
+    peer->call = sequence;
+    return true;
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("last_sequence", self.last_sequence_);
+    if constexpr (std::is_const_v<Self>) {
+      visit("parcels", self.live_);
+      for (const Parcel& parcel : self.parcels_)
+        if (parcel.sends != 0) visit("parcels", parcel);
+    } else {
+      self.sweep();
+      visit("parcels", self.parcels_);
+      self.live_ = static_cast<std::uint32_t>(self.parcels_.size());
+      self.due_ = self.earliest();
+    }
+    visit("peers", self.peers_);
+  }
+
+ private:
+  struct Peer {
+    Incarnation incarnation{};
+    Incarnation before{};         // the life before that; what still comes of it is old
+    std::uint32_t highest = 0;    // sequence number seen
+    std::uint64_t seen = 0;       // bit i: highest - i was seen
+    Sequence call = kNoSequence;  // the newest
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("incarnation", self.incarnation);
+      visit("before", self.before);
+      visit("highest", self.highest);
+      visit("seen", self.seen);
+      visit("call", self.call);
+    }
+  };
+
+  static constexpr std::size_t kMostParcels = 2 * std::size_t{kMaxNodes};
+  static constexpr std::size_t kFew =
+      16;  // parcels that are cheaper to look through than to postpone
+
+  // What is known of this life of the peer; null if it is the life before the one known.
+  Peer* known(NodeId from, Incarnation incarnation) {
+    Peer& peer = peers_[from];
+    if (peer.incarnation == incarnation) return &peer;
+    if (peer.before == incarnation && incarnation != Incarnation{}) return nullptr;
+    peer = {.incarnation = incarnation, .before = peer.incarnation};
+    return &peer;
+  }
+
+  void finish(Parcel& parcel) {
+    parcel.sends = 0;
+    parcel.due = kNever;
+    --live_;
+  }
+
+  // `due_` may lag behind what was acknowledged, which costs one idle wake; while the parcels are
+  // few it is exact.
+  void settle() {
+    if (live_ == 0)
+      due_ = kNever;
+    else if (parcels_.size() <= kFew)
+      due_ = earliest();
+  }
+
+  Instant earliest() const {
+    Instant first = kNever;
+    for (const Parcel& parcel : parcels_) first = std::min(first, parcel.due);
+    return first;
+  }
+
+  void sweep() {
+    std::erase_if(parcels_, [](const Parcel& parcel) { return parcel.sends == 0; });
+  }
+
+  std::uint32_t last_sequence_ = 0;
+  std::uint32_t live_ = 0;       // parcels with sends != 0
+  Instant due_ = kNever;         // never later than the earliest `due` of a parcel
+  std::vector<Parcel> parcels_;  // by sequence number; finished ones are swept now and then
+  NodeMap<Peer> peers_;          // one entry for each node heard
+};
+
+}  // namespace tempo

@@ -1,0 +1,262 @@
+// One list of fields gives equality, hash, packing, renaming and printing.
+//
+// A type lists its state once:
+//
+//     template <class Self, class Visitor> static void fields(Self& self, Visitor& visit) {
+//       visit("state", self.state_);
+//       visit("followed", self.followed_);
+//     }
+//
+// A visitor derives from FieldWalk<Itself> and defines `leaf(name, value)` for the leaves: whole
+// numbers, bools, enums, spans, node numbers, sequence numbers, incarnations, epochs, instants.
+// FieldWalk takes apart what is made of leaves: optionals, vectors, node sets and maps, and
+// whatever has a field list of its own. Maps and sets are walked in ascending order, so that what
+// is equal looks equal.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/ids.h"
+#include "base/node_map.h"
+#include "base/node_set.h"
+#include "base/units.h"
+
+namespace tempo {
+
+template <class T>
+concept FieldLeaf =
+    std::integral<std::remove_const_t<T>> || std::is_enum_v<std::remove_const_t<T>> ||
+    std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
+    std::same_as<std::remove_const_t<T>, Epoch>;
+
+template <class Visitor>
+class FieldWalk {
+ public:
+  template <class T>
+  void operator()(const char* name, T& value) {
+    auto& self = static_cast<Visitor&>(*this);
+    if constexpr (FieldLeaf<T>) {
+      self.leaf(name, value);
+    } else if constexpr (requires { std::remove_const_t<T>::fields(value, self); }) {
+      self.enter(name);
+      std::remove_const_t<T>::fields(value, self);
+      self.leave();
+    } else {
+      walk(name, value);
+    }
+  }
+
+  void enter(const char* /*name*/) {}
+  void leave() {}
+
+ private:
+  template <class T>
+  void walk(const char* name, std::optional<T>& value) {
+    bool present = value.has_value();
+    (*this)(name, present);
+    if (present != value.has_value()) present ? void(value.emplace()) : value.reset();
+    if (value) (*this)(name, *value);
+  }
+  template <class T>
+  void walk(const char* name, const std::optional<T>& value) {
+    const bool present = value.has_value();
+    (*this)(name, present);
+    if (value) (*this)(name, *value);
+  }
+
+  template <class Vector>
+    requires requires(Vector& v) {
+      v.size();
+      v.begin();
+      v.end();
+    }
+  void walk(const char* name, Vector& value) {
+    const auto before = static_cast<std::uint32_t>(value.size());
+    auto size = before;
+    (*this)(name, size);
+    if constexpr (!std::is_const_v<Vector> && requires { value.resize(size); })
+      if (size != before) value.resize(size);
+    for (auto& element : value) (*this)(name, element);
+  }
+
+  void walk(const char* name, const NodeSet& value) {
+    const auto size = static_cast<std::uint32_t>(value.size());
+    (*this)(name, size);
+    value.for_each([&](const NodeId node) { (*this)(name, node); });
+  }
+  void walk(const char* name, NodeSet& value) {
+    std::vector<NodeId> nodes;
+    value.for_each([&](NodeId node) { nodes.push_back(node); });
+    (*this)(name, nodes);
+    value.clear();
+    for (const NodeId node : nodes) value.insert(node);
+  }
+
+  template <class T>
+  void walk(const char* name, const NodeMap<T>& value) {
+    const auto size = static_cast<std::uint32_t>(value.size());
+    (*this)(name, size);
+    for (const auto& slot : value.sorted()) {
+      (*this)(name, slot.key);
+      (*this)(name, slot.value);
+    }
+  }
+  template <class T>
+  void walk(const char* name, NodeMap<T>& value) {
+    auto slots = value.sorted();
+    auto size = static_cast<std::uint32_t>(slots.size());
+    (*this)(name, size);
+    slots.resize(size);
+    for (auto& slot : slots) {
+      (*this)(name, slot.key);
+      (*this)(name, slot.value);
+    }
+    value.clear();
+    for (const auto& slot : slots) value[slot.key] = slot.value;
+  }
+};
+
+// What a machine's field list must accept; it does nothing.
+class FieldVisitor : public FieldWalk<FieldVisitor> {
+ public:
+  template <class T>
+  void leaf(const char* /*name*/, T& /*value*/) {}
+};
+
+// The packed form: equal bytes, equal situations. Instants are seen from `now`; a deadline that has
+// passed is one value however long ago it passed. So a machine keeps deadlines, never past moments.
+class Packer : public FieldWalk<Packer> {
+ public:
+  Packer(Instant now, std::string& bytes) : now_(now), bytes_(&bytes) {}
+
+  template <class T>
+  void leaf(const char* /*name*/, T& value) {
+    if constexpr (std::same_as<std::remove_const_t<T>, Instant>) {
+      put(value == kNever ? std::uint64_t{0}
+          : value <= now_ ? 1
+                          : static_cast<std::uint64_t>((value - now_).count()) + 1);
+    } else if constexpr (std::same_as<std::remove_const_t<T>, Nanos>) {
+      put(static_cast<std::uint64_t>(value.count()));
+    } else if constexpr (std::same_as<std::remove_const_t<T>, Epoch>) {
+      put(value.round);
+      put(std::to_underlying(value.node));
+      put(std::to_underlying(value.incarnation));
+    } else {
+      put(static_cast<std::uint64_t>(value));
+    }
+  }
+
+ private:
+  // Seven bits a byte, low first: most fields are small.
+  void put(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7) bytes_->push_back(static_cast<char>(value | 0x80));
+    bytes_->push_back(static_cast<char>(value));
+  }
+
+  Instant now_;
+  std::string* bytes_;
+};
+
+template <class T>
+std::string packed(const T& value, Instant now) {
+  std::string bytes;
+  Packer packer{now, bytes};
+  T::fields(value, packer);
+  return bytes;
+}
+
+template <class T>
+std::size_t hash(const T& value, Instant now) {
+  return std::hash<std::string>{}(packed(value, now));
+}
+
+// Renames every node in the list: `to[i]` is the new name of node i; kNobody stays.
+class Renamer : public FieldWalk<Renamer> {
+ public:
+  explicit Renamer(const std::vector<NodeId>& to) : to_(&to) {}
+
+  template <class T>
+  void leaf(const char* /*name*/, T& value) {
+    if constexpr (std::same_as<T, NodeId>) value = renamed(value);
+    if constexpr (std::same_as<T, Epoch>) value.node = renamed(value.node);
+  }
+
+ private:
+  NodeId renamed(NodeId node) const {
+    return index(node) < to_->size() ? (*to_)[index(node)] : node;
+  }
+
+  const std::vector<NodeId>* to_;
+};
+
+// "state=3 followed=2/5 ...", for people; an enum prints its name if `name_of(value)` is declared
+// for it.
+class Printer : public FieldWalk<Printer> {
+ public:
+  explicit Printer(Instant now) : now_(now) {}
+  const std::string& text() const { return text_; }
+
+  template <class T>
+  void leaf(const char* name, T& value) {
+    if (!text_.empty() && text_.back() != '{') text_ += ' ';
+    text_ += name;
+    text_ += '=';
+    using Plain = std::remove_const_t<T>;
+    if constexpr (std::same_as<Plain, Instant>) {
+      if (value == kNever)
+        text_ += "never";
+      else
+        fmt::format_to(std::back_inserter(text_), "{:+}ns", (value - now_).count());
+    } else if constexpr (std::same_as<Plain, Nanos>) {
+      fmt::format_to(std::back_inserter(text_), "{}ns", value.count());
+    } else if constexpr (std::same_as<Plain, Epoch>) {
+      fmt::format_to(std::back_inserter(text_), "{}/{}/{}", value.round, number(value.node),
+                     std::to_underlying(value.incarnation));
+    } else if constexpr (std::same_as<Plain, NodeId>) {
+      fmt::format_to(std::back_inserter(text_), "{}", number(value));
+    } else if constexpr (requires { name_of(value); }) {
+      text_ += name_of(value);
+    } else if constexpr (std::is_enum_v<Plain>) {
+      fmt::format_to(std::back_inserter(text_), "{}", +std::to_underlying(value));
+    } else {
+      fmt::format_to(std::back_inserter(text_), "{}", +value);
+    }
+  }
+
+  void enter(const char* name) {
+    if (!text_.empty() && text_.back() != '{') text_ += ' ';
+    text_ += name;
+    text_ += '{';
+  }
+  void leave() { text_ += '}'; }
+
+ private:
+  static std::int64_t number(NodeId node) {
+    return node == kNobody ? -1 : std::int64_t{index(node)};
+  }
+
+  Instant now_;
+  std::string text_;
+};
+
+template <class T>
+std::string printed(const T& value, Instant now) {
+  Printer printer{now};
+  T::fields(value, printer);
+  return printer.text();
+}
+
+}  // namespace tempo

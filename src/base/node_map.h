@@ -1,0 +1,80 @@
+// A map from nodes to small values: open addressing, no memory while empty, nothing is ever removed
+// but everything. A slave that hears of two peers pays for four slots, a master of a hundred
+// thousand for its own list only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/ids.h"
+
+namespace tempo {
+
+template <class Value>
+class NodeMap {
+ public:
+  struct Slot {
+    NodeId key = kNobody;
+    Value value{};
+  };
+
+  std::size_t size() const { return size_; }
+  void clear() {
+    slots_.clear();
+    size_ = 0;
+  }
+
+  const Value* find(NodeId key) const {
+    if (slots_.empty() || key == kNobody) return nullptr;  // an empty slot's key is nobody's
+    const Slot& slot = slots_[place(key)];
+    return slot.key == key ? &slot.value : nullptr;
+  }
+
+  // The value of this key, made by default if it is new.
+  Value& operator[](NodeId key) {
+    CHECK(index(key) < kMaxNodes);
+    if (slots_.size() < 4 || (size_ + 1) * 4 > slots_.size() * 3) grow();
+    Slot& slot = slots_[place(key)];
+    if (slot.key == kNobody) {
+      slot.key = key;
+      ++size_;
+    }
+    return slot.value;
+  }
+
+  // Ascending by key, whatever the order of insertion: equal maps look equal.
+  std::vector<Slot> sorted() const {
+    std::vector<Slot> all;
+    all.reserve(size_);
+    for (const Slot& slot : slots_)
+      if (slot.key != kNobody) all.push_back(slot);
+    std::ranges::sort(all, {}, &Slot::key);
+    return all;
+  }
+
+ private:
+  // Where the key is, or the empty slot where it belongs. Ends: a quarter of the slots is empty.
+  std::size_t place(NodeId key) const {
+    std::size_t at = (index(key) * std::size_t{0x9e3779b97f4a7c15}) >> 32;
+    for (;; ++at) {
+      const Slot& slot = slots_[at & (slots_.size() - 1)];
+      if (slot.key == key || slot.key == kNobody) return at & (slots_.size() - 1);
+    }
+  }
+
+  void grow() {
+    std::vector<Slot> old =
+        std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(4, slots_.size() * 2)));
+    for (Slot& slot : old)
+      if (slot.key != kNobody) slots_[place(slot.key)] = std::move(slot);
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most 4/3 of kMaxNodes rounded up
+  std::size_t size_ = 0;
+};
+
+}  // namespace tempo
