@@ -1,0 +1,57 @@
+// How long a message takes: one grammar, used everywhere.
+//
+//     100us   uniform:a..b   exp:mean   normal:mean,sd   pareto:min,alpha
+//
+// Terms add with `+`: `100us+exp:20us` is a wire with a queue. A sample is never negative and at
+// least one nanosecond: a message never arrives at the instant it is sent.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/random.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace tempo::sim {
+
+class Delay {
+ public:
+  static Result<Delay> parse(std::string_view text);
+  static Delay constant(Nanos span);
+  static Delay uniform(Nanos low, Nanos high);
+
+  Nanos sample(Stream& stream) const {
+    if (terms_.size() != 1 || terms_[0].kind > Kind::uniform) return sample_terms(stream);
+    const Term& term = terms_[0];
+    if (term.kind == Kind::constant) return term.span;
+    return std::max(Nanos{1},
+                    term.span + Nanos{static_cast<Nanos::rep>(stream.unit() * term.first)});
+  }
+
+  Nanos mean() const;  // of the terms as written; that samples are cut at 0 is not counted in
+  // The largest possible sample; Nanos::max() if there is none.
+  Nanos bound() const;
+  const std::string& text() const { return text_; }
+
+ private:
+  enum class Kind : std::uint8_t { constant, uniform, exponential, normal, pareto };
+  struct Term {
+    Kind kind;
+    Nanos span;     // constant: the value; uniform: the lower end
+    double first;   // uniform: the width; otherwise mean or minimum, in nanoseconds
+    double second;  // deviation or alpha
+  };
+  static constexpr std::size_t kMostTerms = 8;
+
+  static Result<Term> parse_term(std::string_view text);
+  Nanos sample_terms(Stream& stream) const;
+
+  std::vector<Term> terms_;
+  std::string text_;
+};
+
+}  // namespace tempo::sim

@@ -1,0 +1,100 @@
+#include "lab/sim/radix_heap.h"
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tempo::sim {
+namespace {
+
+struct Entry {
+  std::uint64_t key = 0;
+  int name = 0;
+  bool operator==(const Entry&) const = default;
+};
+
+constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
+
+std::vector<int> drain(RadixHeap<Entry>& heap) {
+  std::vector<int> names;
+  for (Entry entry; heap.pop_before(kNoLimit, entry);) names.push_back(entry.name);
+  return names;
+}
+
+TEST(RadixHeap, IsEmptyAtFirst) {
+  RadixHeap<Entry> heap;
+  Entry entry{.key = 7, .name = 7};
+  EXPECT_TRUE(heap.empty());
+  EXPECT_EQ(heap.size(), 0U);
+  EXPECT_FALSE(heap.pop_before(kNoLimit, entry));
+  EXPECT_EQ(entry, (Entry{.key = 7, .name = 7}));
+}
+
+TEST(RadixHeap, GivesTheSmallestKeyFirst) {
+  RadixHeap<Entry> heap;
+  int name = 0;
+  for (const std::uint64_t key : {5000U, 3U, 1'000'000U, 0U, 4096U, 31U, 32U})
+    heap.push({key, ++name});
+  EXPECT_EQ(heap.size(), 7U);
+  EXPECT_EQ(drain(heap), (std::vector{4, 2, 6, 7, 5, 1, 3}));
+  EXPECT_TRUE(heap.empty());
+}
+
+TEST(RadixHeap, KeepsTheOrderOfEqualKeys) {
+  RadixHeap<Entry> heap;
+  heap.push({900, 1});
+  heap.push({500, 2});
+  heap.push({900, 3});
+  Entry entry;
+  ASSERT_TRUE(heap.pop_before(kNoLimit, entry));
+  EXPECT_EQ(entry.name, 2);
+  heap.push({900, 4});  // came when 900 was nearer than before
+  heap.push({500, 5});  // as early as what was popped last
+  EXPECT_EQ(drain(heap), (std::vector{5, 1, 3, 4}));
+}
+
+TEST(RadixHeap, PopsNothingAtTheLimit) {
+  RadixHeap<Entry> heap;
+  heap.push({100, 1});
+  Entry entry;
+  EXPECT_FALSE(heap.pop_before(99, entry));
+  EXPECT_FALSE(heap.pop_before(100, entry));
+  EXPECT_TRUE(heap.pop_before(101, entry));
+  EXPECT_EQ(entry.name, 1);
+}
+
+// Whoever looked ahead in vain may still add something earlier.
+TEST(RadixHeap, LeavesWhatItRefusesUntouched) {
+  RadixHeap<Entry> heap;
+  heap.push({1000, 1});
+  Entry entry;
+  EXPECT_FALSE(heap.pop_before(500, entry));
+  EXPECT_EQ(heap.size(), 1U);
+  heap.push({600, 2});
+  EXPECT_FALSE(heap.pop_before(550, entry));
+  heap.push({550, 3});
+  EXPECT_EQ(drain(heap), (std::vector{3, 2, 1}));
+}
+
+TEST(RadixHeap, TakesLargeKeys) {
+  RadixHeap<Entry> heap;
+  const std::uint64_t large = std::uint64_t{1} << 62;
+  heap.push({large + 1, 1});
+  heap.push({0, 2});
+  heap.push({large, 3});
+  EXPECT_EQ(drain(heap), (std::vector{2, 3, 1}));
+}
+
+TEST(RadixHeapDeathTest, RefusesWhatIsEarlierThanTheLastPopped) {
+  RadixHeap<Entry> heap;
+  heap.push({100, 1});
+  Entry entry;
+  ASSERT_TRUE(heap.pop_before(kNoLimit, entry));
+  heap.push({100, 2});
+  EXPECT_DEATH(heap.push({99, 3}), "item.key >= last_");
+}
+
+}  // namespace
+}  // namespace tempo::sim

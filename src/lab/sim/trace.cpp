@@ -1,0 +1,77 @@
+#include "lab/sim/trace.h"
+
+#include <fmt/core.h>
+
+namespace tempo::sim {
+
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+
+void Trace::mix(std::uint64_t value) { hash_ = mixed(hash_, value); }
+
+void Trace::add(const Happening& happening) {
+  mix(static_cast<std::uint64_t>(happening.at.time_since_epoch().count()));
+  mix(std::uint64_t{index(happening.node)} << 32 | index(happening.peer));
+  std::uint64_t label = static_cast<std::uint64_t>(happening.what);
+  for (const char letter : happening.label)
+    label = label * 131 + static_cast<unsigned char>(letter);
+  mix(label);
+  if (!keep_) return;
+  if (happenings_.size() < kMost)
+    happenings_.push_back(happening);
+  else
+    complete_ = false;
+}
+
+std::string milliseconds(Instant at) {
+  const std::int64_t nanos = at.time_since_epoch().count();
+  std::string text = fmt::format("{}", nanos / 1'000'000);
+  if (nanos % 1'000'000 != 0) {
+    std::string decimals = fmt::format("{:06}", nanos % 1'000'000);
+    decimals.erase(decimals.find_last_not_of('0') + 1);
+    text += '.' + decimals;
+  }
+  return text;
+}
+
+namespace {
+std::string who(NodeId node) { return node == kNobody ? "*" : fmt::format("{}", index(node) + 1); }
+}  // namespace
+
+std::string line(const Happening& happening) {
+  const std::string at = milliseconds(happening.at);
+  switch (happening.what) {
+    case What::sent:
+      return fmt::format("{} {}->{} {}", at, who(happening.node), who(happening.peer),
+                         happening.label);
+    case What::received:
+      return fmt::format("{} {}->{} {} received", at, who(happening.node), who(happening.peer),
+                         happening.label);
+    case What::lost:
+      return fmt::format("{} {}->{} {} lost", at, who(happening.node), who(happening.peer),
+                         happening.label);
+    case What::becomes:
+      return fmt::format("{} {} becomes {}", at, who(happening.node), happening.label);
+    case What::disturbed:
+      return happening.node == kNobody
+                 ? fmt::format("{} network: {}", at, happening.label)
+                 : fmt::format("{} {} {}", at, who(happening.node), happening.label);
+  }
+  return {};
+}
+
+std::string text(const Trace& trace, bool with_receptions) {
+  std::string all;
+  for (const Happening& happening : trace.happenings()) {
+    if (happening.what == What::received && !with_receptions) continue;
+    all += line(happening);
+    all += '\n';
+  }
+  if (!trace.complete())
+    all += fmt::format("(only the first {} happenings are kept)\n", Trace::kMost);
+  return all;
+}
+
+}  // namespace tempo::sim

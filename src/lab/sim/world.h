@@ -1,0 +1,524 @@
+// A virtual network of machines: deterministic, discrete-event, any machine or mixture of machines.
+//
+// One seed decides everything. Every cause of chance (a link's delay, loss, duplication, lateness;
+// a machine's own draws) has its own stream for each node, so that adding one fault does not
+// reshuffle the others. At one instant messages come before timers, then in the order they were
+// made. Calls are static: the machine and whoever watches are template parameters, and a World that
+// nobody watches pays nothing for it.
+//
+// Whoever drives the World applies faults between `run_until`s; a fault at an instant comes before
+// everything that happens at it. `Watch` sees everything and changes nothing.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/machine.h"
+#include "lab/sim/delay.h"
+#include "lab/sim/radix_heap.h"
+
+namespace tempo::sim {
+
+// The numbered causes of chance. A number is never reused for something else: it is part of a
+// seed's meaning.
+enum class Cause : std::uint32_t {
+  machine = 1,
+  delay,
+  loss,
+  duplicate,
+  late,
+  late_delay,
+  incarnation,
+  plan,
+  copy_delay
+};
+
+struct Link {
+  Delay delay = Delay::uniform(100us, 2ms);
+  double loss = 0;       // of each copy that is to arrive
+  double duplicate = 0;  // arrives twice, each copy after its own delay
+  double reorder = 0;    // takes `lateness` longer
+  Delay lateness = Delay::uniform(0s, 8ms);
+  bool same_order = false;  // a broadcast arrives everywhere after one and the same delay
+};
+
+// What happens to one copy of a message on one link, when a script wants it to be special.
+struct Fate {
+  bool lost = false;
+  bool twice = false;
+  Nanos extra{0};
+};
+
+// Watches nothing. Derive from it to see some things. `World` is whatever calls.
+struct NoWatch {
+  template <class World, class Message>
+  void sent(const World&, NodeId /*from*/, NodeId /*to; kNobody: all*/, const Message&,
+            std::uint32_t /*number*/) {}
+  template <class World, class Message>
+  void lost(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
+            std::uint32_t /*number*/) {}
+  template <class World, class Message>
+  void received(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
+                std::uint32_t /*number*/, Instant /*sent at*/) {}
+  template <class World, class Notice>
+  void noticed(const World&, NodeId, const Notice&) {}
+  // Arrived where nobody runs.
+  template <class World, class Message>
+  void unheard(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
+               std::uint32_t /*number*/) {}
+  // After every step of a node, when its outputs have been carried out.
+  template <class World>
+  void stepped(const World&, NodeId) {}
+  // A node started, crashed, paused or resumed, or reach changed; `what` is the fault's word.
+  template <class World>
+  void disturbed(const World&, NodeId /*kNobody: the network*/, const char* /*what*/) {}
+};
+
+template <Machine M, class Watch = NoWatch>
+class World {
+ public:
+  using Message = typename M::Message;
+  using Command = typename M::Command;
+  using Make = std::function<M(NodeId, Incarnation)>;
+
+  struct Options {
+    std::uint32_t nodes = 1;
+    std::uint64_t seed = 1;
+    Link link{};
+    // A storm of messages must end some time: when more events than this have happened, and more
+    // than `events_per_second` for each simulated second, the World stands still and says so.
+    std::uint64_t most_events = 1'000'000'000;
+    std::uint64_t events_per_second = 10'000'000;
+  };
+
+  World(const Options& options, Make make, Watch& watch)
+      : options_(options), make_(std::move(make)), watch_(&watch) {
+    CHECK(options.nodes > 0 && options.nodes <= kMaxNodes);
+    nodes_.reserve(options.nodes);
+    for (std::uint32_t i = 0; i < options.nodes; ++i) nodes_.emplace_back(options.seed, i);
+  }
+
+  // --- what the driver does ---
+
+  // Starts a node, again with lost state if it ran before. It must be down.
+  void start(NodeId id) {
+    Node& node = at(id);
+    CHECK(!node.up);
+    node.machine.emplace(make_(id, next_incarnation(id)));
+    node.up = true;
+    node.paused = false;
+    node.wake_at = kNever;
+    watch_->disturbed(*this, id, "starts");
+    step(node, id, [](M& machine, Turn<M>& turn) { machine.start(turn); });
+  }
+
+  void crash(NodeId id) {
+    Node& node = at(id);
+    if (!node.up) return;
+    node.up = false;
+    node.wake_at = kNever;
+    drop_waiting(id);
+    watch_->disturbed(*this, id, "crashes");
+  }
+
+  // While paused a node does nothing; datagrams wait for it, up to the size of its buffer.
+  void pause(NodeId id) {
+    Node& node = at(id);
+    if (!node.up || node.paused) return;
+    node.paused = true;
+    watch_->disturbed(*this, id, "pauses");
+  }
+
+  // What waits is read before overdue timers fire.
+  void resume(NodeId id) {
+    Node& node = at(id);
+    if (!node.up || !node.paused) return;
+    node.paused = false;
+    watch_->disturbed(*this, id, "resumes");
+    std::vector<std::uint32_t> slots;
+    for (std::size_t i = 0; i < waiting_.size(); ++i)
+      if (waiting_[i].first == id) slots.push_back(waiting_[i].second);
+    std::erase_if(waiting_, [&](const auto& entry) { return entry.first == id; });
+    for (const std::uint32_t slot : slots) deliver(slot, id);
+    fire(node, id);
+  }
+
+  void command(NodeId id, const Command& command) {
+    Node& node = at(id);
+    if (!node.up || node.paused) return;
+    step(node, id, [&](M& machine, Turn<M>& turn) { machine.command(turn, command); });
+  }
+
+  // A message from outside the machines: replayed, forged, or sent by a crashed node's parent.
+  // To kNobody it goes to all.
+  void inject(NodeId from, NodeId to, const Message& message) { transmit(from, to, message); }
+
+  // From now on nothing goes from `from` to `to` where cuts[from * size() + to]; empty: all reach
+  // all. What is under way still arrives.
+  void set_cuts(std::vector<bool> cuts) {
+    CHECK(cuts.empty() || cuts.size() == std::size_t{options_.nodes} * options_.nodes);
+    cuts_ = std::move(cuts);
+    watch_->disturbed(*this, kNobody, cuts_.empty() ? "whole" : "cut");
+  }
+
+  // Unplugged, the whole network carries nothing: a quick way to start many nodes side by side.
+  void plug(bool in) { plugged_ = in; }
+
+  void set_link(const Link& link) {
+    options_.link = link;
+    watch_->disturbed(*this, kNobody, "link changes");
+  }
+  // The node's clock gains this much on true time, from time zero. Only before it starts.
+  void set_rate(NodeId id, Ppb rate) {
+    CHECK(!at(id).up && now_ == Instant{});
+    at(id).rate = rate;
+  }
+  // Asked for every copy of every message.
+  void set_fate(std::function<Fate(NodeId, NodeId, const Message&)> fate) {
+    fate_ = std::move(fate);
+  }
+
+  // Everything before this instant happens; then it is this instant.
+  void run_until(Instant limit) {
+    CHECK(limit >= now_);
+    Event event;
+    while (next_before(limit, event)) handle(event);
+    now_ = limit;
+  }
+
+  // As run_until, but stops after the step in which `done()` becomes true; says whether it did.
+  template <class Done>
+  bool run_until(Instant limit, Done done) {
+    CHECK(limit >= now_);
+    if (done()) return true;
+    Event event;
+    while (next_before(limit, event)) {
+      handle(event);
+      if (done()) return true;
+    }
+    now_ = limit;
+    return false;
+  }
+
+  // --- what everybody may see ---
+
+  Instant now() const { return now_; }  // true time
+  Instant local_now(NodeId id) const { return local(nodes_[index(id)], now_); }
+  std::uint32_t size() const { return options_.nodes; }
+  bool up(NodeId id) const { return nodes_[index(id)].up; }
+  bool paused(NodeId id) const { return nodes_[index(id)].paused; }
+  bool reaches(NodeId from, NodeId to) const {
+    return cuts_.empty() || !cuts_[std::size_t{index(from)} * options_.nodes + index(to)];
+  }
+  bool whole() const { return cuts_.empty(); }  // all reach all
+  const M& machine(NodeId id) const { return *nodes_[index(id)].machine; }
+  bool ever_started(NodeId id) const { return nodes_[index(id)].machine.has_value(); }
+  const Link& link() const { return options_.link; }
+  std::uint64_t events() const { return events_; }
+  bool exhausted() const { return exhausted_; }  // a storm; nothing happens any more
+  std::uint64_t seed() const { return options_.seed; }
+  std::uint32_t incarnation_count(NodeId id) const { return nodes_[index(id)].lives; }
+
+ private:
+  static constexpr std::size_t kHotBytes = 384;         // of a node: most of what a step reads
+  static constexpr std::size_t kMostWaiting = 1 << 16;  // datagrams for all paused nodes together
+  static constexpr int kMostWakesAtOnce = 10'000;       // at one instant of one node
+
+  struct Node {
+    Node(std::uint64_t seed, std::uint32_t i)
+        : delays(seed, std::to_underlying(Cause::delay), i),
+          draws(seed, std::to_underlying(Cause::machine), i) {}
+
+    // In the order in which a step needs them.
+    bool up = false;
+    bool paused = false;
+    std::uint32_t lives = 0;
+    Ppb rate;
+    Instant wake_at = kNever;  // true time of the timer event that counts; others are left-overs
+    Stream delays;
+    std::optional<M> machine;
+    Stream draws;
+  };
+
+  // The streams most Worlds never use.
+  struct FaultStreams {
+    FaultStreams(std::uint64_t seed, std::uint32_t i)
+        : loss(seed, std::to_underlying(Cause::loss), i),
+          duplicate(seed, std::to_underlying(Cause::duplicate), i),
+          late(seed, std::to_underlying(Cause::late), i),
+          late_delay(seed, std::to_underlying(Cause::late_delay), i),
+          copy_delay(seed, std::to_underlying(Cause::copy_delay), i) {}
+    Stream loss, duplicate, late, late_delay, copy_delay;
+  };
+
+  // One transmission, shared by all its copies under way.
+  struct Flight {
+    Message message;
+    NodeId from;
+    std::uint32_t copies;
+    std::uint32_t number;
+    Instant sent;
+  };
+
+  struct Event {
+    std::uint64_t key;   // time and class, see key_of
+    std::uint32_t slot;  // of the flight, or kTimer
+    NodeId to;
+  };
+  static constexpr std::uint32_t kTimer = std::numeric_limits<std::uint32_t>::max();
+
+  static std::uint64_t key_of(Instant when, bool timer) {
+    return static_cast<std::uint64_t>(when.time_since_epoch().count()) * 2 + (timer ? 1 : 0);
+  }
+  static Instant time_of(std::uint64_t key) {
+    return Instant{Nanos{static_cast<Nanos::rep>(key / 2)}};
+  }
+
+  Node& at(NodeId id) {
+    CHECK(index(id) < options_.nodes);
+    return nodes_[index(id)];
+  }
+
+  static Instant local(const Node& node, Instant when) {
+    if (node.rate.value == 0) return when;
+    return when + drift(when.time_since_epoch(), node.rate.value);
+  }
+  // span * ppb / 1e9 without overflow: seconds and the rest apart.
+  static Nanos drift(Nanos span, std::int64_t ppb) {
+    const std::int64_t seconds = span.count() / 1'000'000'000;
+    const std::int64_t rest = span.count() % 1'000'000'000;
+    return Nanos{seconds * ppb + rest * ppb / 1'000'000'000};
+  }
+  // The first true time at which the node's clock shows at least this.
+  static Instant true_time(const Node& node, Instant shown) {
+    if (node.rate.value == 0 || shown == kNever) return shown;
+    Instant guess = shown - drift(shown.time_since_epoch(), node.rate.value);
+    // The first-order guess is off by rate squared; a few corrections meet it, the last steps are
+    // single.
+    for (int i = 0; i < 8; ++i) guess += shown - local(node, guess);
+    while (local(node, guess) < shown) guess += Nanos{1};
+    while (guess > Instant{} && local(node, guess - Nanos{1}) >= shown) guess -= Nanos{1};
+    return guess;
+  }
+
+  Incarnation next_incarnation(NodeId id) {
+    Node& node = at(id);
+    Stream stream(options_.seed, std::to_underlying(Cause::incarnation), index(id));
+    std::uint64_t drawn = 0;
+    ++node.lives;
+    for (std::uint32_t i = 0; i < node.lives; ++i) drawn = stream.next();
+    return Incarnation{static_cast<std::uint32_t>(drawn >> 32) | 1};
+  }
+
+  // Large worlds do not fit into a cache: what the next events touch is fetched ahead.
+  bool next_before(Instant limit, Event& event) {
+    if (events_ >= next_count_ && storms()) return false;
+    return queue_.pop_before(key_of(limit, false), event, [this](const Event& soon) {
+      const char* node = reinterpret_cast<const char*>(&nodes_[index(soon.to)]);
+      for (std::size_t offset = 0; offset < kHotBytes; offset += 64)
+        __builtin_prefetch(node + offset);
+      if (soon.slot != kTimer) __builtin_prefetch(&flights_[soon.slot]);
+    });
+  }
+
+  // Looked at now and then.
+  bool storms() {
+    next_count_ = events_ + 10'000;
+    const auto seconds = static_cast<std::uint64_t>(now_.time_since_epoch() / 1s) + 1;
+    if (events_ > options_.most_events && events_ / seconds > options_.events_per_second) {
+      exhausted_ = true;
+      next_count_ = events_;  // and from now on always
+    }
+    return exhausted_;
+  }
+
+  void handle(const Event& event) {
+    ++events_;
+    now_ = time_of(event.key);
+    if (event.slot != kTimer) {
+      deliver(event.slot, event.to);
+      return;
+    }
+    Node& node = nodes_[index(event.to)];
+    if (node.wake_at != now_) return;
+    node.wake_at = kNever;
+    if (!node.up || node.paused) return;
+    fire(node, event.to);
+  }
+
+  void deliver(std::uint32_t slot, NodeId to) {
+    Node& node = nodes_[index(to)];
+    if (node.up && node.paused && waiting_.size() < kMostWaiting) {
+      waiting_.emplace_back(to, slot);
+      return;
+    }
+    const Flight& flight = flights_[slot];
+    if (node.up && !node.paused) {
+      watch_->received(*this, flight.from, to, flight.message, flight.number, flight.sent);
+      outbox_.clear();
+      StreamDraw draw{node.draws};
+      Turn<M> turn{local(node, now_), draw, outbox_};
+      node.machine->receive(turn, flight.from, flight.message);
+      release(slot);
+      finish(node, to);
+    } else {
+      watch_->unheard(*this, flight.from, to, flight.message, flight.number);
+      release(slot);
+    }
+  }
+
+  // Wakes every timer that is due.
+  void fire(Node& node, NodeId id) {
+    for (int i = 0; node.up && node.machine->timers().first() <= local(node, now_); ++i) {
+      CHECK(i < kMostWakesAtOnce);
+      const TimerId timer = node.machine->timers().first_name();
+      step(node, id, [timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+    }
+    if (node.up) schedule(node, id);
+  }
+
+  template <class Do>
+  void step(Node& node, NodeId id, Do todo) {
+    outbox_.clear();
+    StreamDraw draw{node.draws};
+    Turn<M> turn{local(node, now_), draw, outbox_};
+    todo(*node.machine, turn);
+    finish(node, id);
+  }
+
+  void finish(Node& node, NodeId id) {
+    for (const Output<M>& output : outbox_) {
+      switch (output.kind) {
+        case OutputKind::send:
+          transmit(id, output.to, output.message);
+          break;
+        case OutputKind::broadcast:
+          transmit(id, kNobody, output.message);
+          break;
+        case OutputKind::notice:
+          watch_->noticed(*this, id, output.notice);
+          break;
+      }
+    }
+    schedule(node, id);
+    watch_->stepped(*this, id);
+  }
+
+  // A timer event that comes too early asks again when it comes; one that would come too late is
+  // overtaken by a new one.
+  void schedule(Node& node, NodeId id) {
+    const Instant first = node.machine->timers().first();
+    if (first == kNever) return;
+    Instant when = true_time(node, first);
+    if (when < now_) when = now_;
+    if (when >= node.wake_at) return;
+    node.wake_at = when;
+    queue_.push({key_of(when, true), kTimer, id});
+  }
+
+  void transmit(NodeId from, NodeId to, const Message& message) {
+    const std::uint32_t number = ++transmissions_;
+    watch_->sent(*this, from, to, message, number);
+    if (!plugged_) return;
+    const std::uint32_t slot = acquire(from, message, number);
+    if (to == kNobody) {
+      const Nanos common = options_.link.same_order
+                               ? options_.link.delay.sample(nodes_[index(from)].delays)
+                               : Nanos{0};
+      for (std::uint32_t i = 0; i < options_.nodes; ++i)
+        if (i != index(from)) launch(slot, from, NodeId{i}, common);
+    } else if (index(to) < options_.nodes) {
+      launch(slot, from, to, Nanos{0});
+    }
+    release(slot);
+  }
+
+  // One copy to one receiver; `common` is its delay if that is decided already.
+  void launch(std::uint32_t slot, NodeId from, NodeId to, Nanos common) {
+    Node& sender = nodes_[index(from)];
+    const Link& link = options_.link;
+    Nanos delay = common != Nanos{0} ? common : link.delay.sample(sender.delays);
+    bool lost = false;
+    Nanos copy{0};  // 0: none
+    if (!cuts_.empty() && !reaches(from, to)) lost = true;
+    if (link.loss > 0 && faults_of(from).loss.chance(link.loss)) lost = true;
+    if (link.reorder > 0 && faults_of(from).late.chance(link.reorder))
+      delay += link.lateness.sample(faults_of(from).late_delay);
+    if (link.duplicate > 0 && faults_of(from).duplicate.chance(link.duplicate))
+      copy = link.delay.sample(faults_of(from).copy_delay);
+    if (fate_) {
+      const Fate fate = fate_(from, to, flights_[slot].message);
+      lost |= fate.lost;
+      if (fate.twice) copy = delay;
+      delay += fate.extra;
+    }
+    if (lost) {
+      watch_->lost(*this, from, to, flights_[slot].message, flights_[slot].number);
+      return;
+    }
+    post(slot, to, delay);
+    if (copy > Nanos{0}) post(slot, to, delay + copy);
+  }
+
+  void post(std::uint32_t slot, NodeId to, Nanos delay) {
+    ++flights_[slot].copies;
+    queue_.push({key_of(now_ + std::max(delay, Nanos{1}), false), slot, to});
+  }
+
+  std::uint32_t acquire(NodeId from, const Message& message, std::uint32_t number) {
+    std::uint32_t slot = 0;
+    if (free_.empty()) {
+      slot = static_cast<std::uint32_t>(flights_.size());
+      CHECK(slot != kTimer);
+      flights_.emplace_back();
+    } else {
+      slot = free_.back();
+      free_.pop_back();
+    }
+    flights_[slot] = {message, from, 1, number, now_};
+    return slot;
+  }
+  void release(std::uint32_t slot) {
+    if (--flights_[slot].copies == 0) free_.push_back(slot);
+  }
+
+  FaultStreams& faults_of(NodeId id) {
+    if (fault_streams_.empty()) {
+      fault_streams_.reserve(options_.nodes);
+      for (std::uint32_t i = 0; i < options_.nodes; ++i)
+        fault_streams_.emplace_back(options_.seed, i);
+    }
+    return fault_streams_[index(id)];
+  }
+
+  void drop_waiting(NodeId id) {
+    for (const auto& [to, slot] : waiting_)
+      if (to == id) release(slot);
+    std::erase_if(waiting_, [&](const auto& entry) { return entry.first == id; });
+  }
+
+  Options options_;
+  Make make_;
+  Watch* watch_;
+  std::function<Fate(NodeId, NodeId, const Message&)> fate_;
+  Instant now_{};
+  std::vector<Node> nodes_;
+  std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
+  std::vector<bool> cuts_;                   // from * nodes + to; empty while all reach all
+  RadixHeap<Event> queue_;
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> free_;                        // slots of flights_
+  std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, in order of arrival
+  Outbox<M> outbox_;
+  bool plugged_ = true;
+  bool exhausted_ = false;
+  std::uint64_t events_ = 0;
+  std::uint64_t next_count_ = 0;  // of events, when storms are looked for
+  std::uint32_t transmissions_ = 0;
+};
+
+}  // namespace tempo::sim
