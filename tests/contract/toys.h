@@ -1,0 +1,375 @@
+// Toy machines that prove the machine contract before real protocols are built on it.
+//
+//   Heartbeat   lives on timers: it says that it is alive, and suspects whom it has not heard;
+//   Lots        lives on chance: everybody draws a lot, the highest lot leads;
+//   Tally       lives on commands: a counter at every node, its changes sent by a Courier;
+//   Leadership  is a Mux of the first two: a leader that is suspected is replaced.
+//
+// The same classes run in the simulator (sim_test.cpp), in an explorer of all orders of events
+// (explorer_test.cpp) and over UDP between processes (udp_test.cpp). What that showed:
+//
+//   - One class fits all three drivers without a line for any of them. A driver's own part is how
+//     it carries out three kinds of output, and where `now` and a draw come from.
+//   - Packing relative to now is enough to recognise states: the explorer finishes on machines
+//     whose clocks never stop, with exactly as many states as paper and pencil find.
+//   - A draw as an argument can be enumerated: the explorer finds the two equal lots that a seeded
+//     run meets only by luck, and names the shortest way there.
+//   - Rules between parts may go both ways: a notice of each part of Leadership commands the other.
+//   - Messages, commands and notices are flat: a datagram or a control message is their bytes.
+//
+// Each toy has a mistake that can be switched on, to show that the drivers find it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/courier.h"
+#include "base/machine.h"
+#include "base/mux.h"
+
+namespace tempo::toys {
+
+// A node is trusted from the moment it is heard until `patience` has passed in silence.
+class Heartbeat {
+ public:
+  struct Options {
+    Nanos period;
+    Nanos patience;
+  };
+  using Message = Nothing;
+  struct Command {  // Another part of the node has heard from somebody.
+    NodeId heard = kNobody;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("heard", self.heard);
+    }
+  };
+  struct Notice {
+    NodeId node = kNobody;
+    bool trusted = false;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("node", self.node);
+      visit("trusted", self.trusted);
+    }
+  };
+  enum class Timer : std::uint8_t { beat, silence, count };
+
+  explicit Heartbeat(const Options& options) : options_(options) {}
+
+  void start(Turn<Heartbeat>& turn) { beat(turn); }
+  void receive(Turn<Heartbeat>& turn, NodeId from, const Message&) { hear(turn, from); }
+  void command(Turn<Heartbeat>& turn, const Command& command) { hear(turn, command.heard); }
+
+  void wake(Turn<Heartbeat>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    if (timer == timer_id(Timer::beat)) {
+      beat(turn);
+    } else {
+      for (const auto& [node, until] : trusted_until_.sorted()) {
+        if (until == kNever || turn.now < until) continue;
+        trusted_until_[node] = kNever;
+        turn.out.note({.node = node, .trusted = false});
+      }
+      timers_.set(Timer::silence, first_silence());
+    }
+  }
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const {
+    return timers_.at(Timer::silence) == first_silence() ? nullptr : "silence is noticed in time";
+  }
+
+  bool trusts(NodeId node) const {
+    const Instant* until = trusted_until_.find(node);
+    return until != nullptr && *until != kNever;
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("timers", self.timers_);
+    visit("trusted_until", self.trusted_until_);
+  }
+
+ private:
+  void beat(Turn<Heartbeat>& turn) {
+    turn.out.broadcast({});
+    timers_.set(Timer::beat, turn.now + options_.period);
+  }
+
+  void hear(Turn<Heartbeat>& turn, NodeId from) {
+    if (!trusts(from)) turn.out.note({.node = from, .trusted = true});
+    trusted_until_[from] = turn.now + options_.patience;
+    timers_.set(Timer::silence, first_silence());
+  }
+
+  Instant first_silence() const {
+    Instant first = kNever;
+    for (const auto& slot : trusted_until_.sorted()) first = std::min(first, slot.value);
+    return first;
+  }
+
+  Options options_;
+  Timers<Timer> timers_;
+  NodeMap<Instant> trusted_until_;  // never: heard once and suspected now
+};
+
+// Everybody draws a lot and waits: the higher the lot, the shorter. Who has heard of no leader by
+// then claims to lead, and goes on claiming. Of two leaders the one with the higher lot stays, of
+// equal lots the one with the higher number; the mistake is to forget the second half.
+template <bool kBreaksTies = true>
+class Lots {
+ public:
+  struct Options {
+    std::uint32_t lots;  // how many different ones there are
+    Nanos slot;          // by so much a lot waits less than the next lower one
+  };
+  struct Message {  // "I lead, with this lot."
+    std::uint32_t lot = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("lot", self.lot);
+    }
+  };
+  struct Command {  // This node is down. If it leads, another must.
+    NodeId down = kNobody;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("down", self.down);
+    }
+  };
+  struct Notice {
+    NodeId leader = kNobody;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("leader", self.leader);
+    }
+  };
+  enum class Timer : std::uint8_t { claim, count };
+
+  Lots(NodeId self, const Options& options) : options_(options), self_(self) {}
+
+  void start(Turn<Lots>& turn) { draw_lot(turn); }
+
+  void receive(Turn<Lots>& turn, NodeId from, const Message& claim) {
+    if (from == leader_) {
+      leading_lot_ = claim.lot;
+    } else if (leader_ == kNobody || beats(claim.lot, from)) {
+      follow(turn, from, claim.lot);
+      timers_.stop(Timer::claim);
+    }
+  }
+
+  void wake(Turn<Lots>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    if (!leads()) follow(turn, self_, own_lot_);
+    claim(turn);
+  }
+
+  void command(Turn<Lots>& turn, const Command& command) {
+    if (command.down != leader_ || leads()) return;
+    follow(turn, kNobody, 0);
+    draw_lot(turn);
+  }
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const {
+    return timers_.running(Timer::claim) == (leader_ == kNobody || leads())
+               ? nullptr
+               : "who follows nobody claims some time";
+  }
+
+  NodeId leader() const { return leader_; }
+  bool leads() const { return leader_ == self_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("leader", self.leader_);
+    visit("own_lot", self.own_lot_);
+    visit("leading_lot", self.leading_lot_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void draw_lot(Turn<Lots>& turn) {
+    own_lot_ = static_cast<std::uint32_t>(turn.draw.below(options_.lots));
+    timers_.set(Timer::claim, turn.now + options_.slot * (options_.lots - own_lot_));
+  }
+
+  void claim(Turn<Lots>& turn) {
+    turn.out.broadcast({.lot = own_lot_});
+    timers_.set(Timer::claim, turn.now + options_.slot * options_.lots);
+  }
+
+  void follow(Turn<Lots>& turn, NodeId leader, std::uint32_t lot) {
+    leader_ = leader;
+    leading_lot_ = lot;
+    turn.out.note({.leader = leader});
+  }
+
+  bool beats(std::uint32_t lot, NodeId node) const {
+    if (lot != leading_lot_) return lot > leading_lot_;
+    return kBreaksTies && node > leader_;
+  }
+
+  Options options_;
+  NodeId self_;
+  NodeId leader_ = kNobody;
+  std::uint32_t own_lot_ = 0;
+  std::uint32_t leading_lot_ = 0;  // the leader's; 0 while there is none
+  Timers<Timer> timers_;           // `claim` runs unless another leads
+};
+
+// A number is added at every node: here at once, elsewhere by a message that is repeated until it
+// is acknowledged or given up. The mistake is not to recognise the repetitions.
+template <bool kKnowsCopies = true>
+class Tally {
+ public:
+  enum class Kind : std::uint8_t { add, added };
+  struct Message {
+    Kind kind = Kind::add;
+    Sequence sequence = kNoSequence;
+    Incarnation life{};  // of the node that counts the sequence
+    std::uint32_t amount = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("kind", self.kind);
+      visit("sequence", self.sequence);
+      visit("life", self.life);
+      visit("amount", self.amount);
+    }
+  };
+  struct Command {
+    std::uint32_t add = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("add", self.add);
+    }
+  };
+  enum class News : std::uint8_t { total_is, added_at, gave_up_on };
+  struct Notice {
+    News news = News::total_is;
+    NodeId node = kNobody;    // of the other two kinds of news
+    std::uint32_t total = 0;  // of the first
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("news", self.news);
+      visit("node", self.node);
+      visit("total", self.total);
+    }
+  };
+  enum class Timer : std::uint8_t { resend, count };
+  using Post = Courier<Message>;
+  struct Options {
+    std::uint32_t nodes;
+    typename Post::Options post;
+  };
+
+  Tally(NodeId self, Incarnation life, const Options& options)
+      : options_(options), self_(self), life_(life) {}
+
+  void start(Turn<Tally>&) {}
+
+  void receive(Turn<Tally>& turn, NodeId from, const Message& message) {
+    if (message.kind == Kind::add) {
+      Message answer = message;
+      answer.kind = Kind::added;
+      turn.out.send(from, answer);
+      if (courier_.fresh(from, message.life, message.sequence) || !kKnowsCopies)
+        add(turn, message.amount);
+    } else if (message.life == life_ && courier_.acknowledge(from, message.sequence) != nullptr) {
+      turn.out.note({.news = News::added_at, .node = from});
+    }
+    timers_.set(Timer::resend, courier_.due());
+  }
+
+  void wake(Turn<Tally>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    courier_.wake(
+        turn.now, options_.post,
+        [&](NodeId to, const Message& message) { turn.out.send(to, message); },
+        [&](NodeId to, const Message&) {
+          unsure_of_.insert(to);
+          turn.out.note({.news = News::gave_up_on, .node = to});
+        });
+    timers_.set(Timer::resend, courier_.due());
+  }
+
+  void command(Turn<Tally>& turn, const Command& command) {
+    add(turn, command.add);
+    for (std::uint32_t i = 0; i < options_.nodes; ++i) {
+      if (NodeId{i} == self_) continue;
+      const Message message{.kind = Kind::add,
+                            .sequence = courier_.next_sequence(),
+                            .life = life_,
+                            .amount = command.add};
+      turn.out.send(NodeId{i}, message);
+      courier_.post(turn.now, NodeId{i}, message, options_.post);
+    }
+    timers_.set(Timer::resend, courier_.due());
+  }
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const {
+    return timers_.at(Timer::resend) == courier_.due() ? nullptr : "what is due is sent in time";
+  }
+
+  std::uint32_t total() const { return total_; }
+  const NodeSet& unsure_of() const { return unsure_of_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("life", self.life_);
+    visit("total", self.total_);
+    visit("unsure_of", self.unsure_of_);
+    visit("timers", self.timers_);
+    visit("courier", self.courier_);
+  }
+
+ private:
+  void add(Turn<Tally>& turn, std::uint32_t amount) {
+    total_ += amount;
+    turn.out.note({.news = News::total_is, .total = total_});
+  }
+
+  Options options_;
+  NodeId self_;
+  Incarnation life_;
+  std::uint32_t total_ = 0;
+  NodeSet unsure_of_;  // never acknowledged something
+  Timers<Timer> timers_;
+  Post courier_;
+};
+
+// A leader that is suspected is down; a leader that claims is alive. The mistake is to forget the
+// second rule: a leader may then be followed and suspected at once.
+template <bool kClaimsAreHeard = true>
+struct LeadershipRules {
+  template <class Mux, class Turn>
+  static void on(Mux& mux, Turn& turn, Part<0>, const Heartbeat::Notice& notice) {
+    if (!notice.trusted) mux.template tell<1>(turn, Lots<>::Command{.down = notice.node});
+  }
+  template <class Mux, class Turn>
+  static void on(Mux& mux, Turn& turn, Part<1>, const Lots<>::Notice& notice) {
+    if (kClaimsAreHeard && notice.leader != kNobody && !mux.template part<1>().leads())
+      mux.template tell<0>(turn, Heartbeat::Command{.heard = notice.leader});
+  }
+};
+template <bool kClaimsAreHeard = true>
+using Leadership = Mux<LeadershipRules<kClaimsAreHeard>, Heartbeat, Lots<>>;
+
+static_assert(Machine<Heartbeat> && Machine<Lots<>> && Machine<Tally<>> && Machine<Leadership<>>);
+
+}  // namespace tempo::toys

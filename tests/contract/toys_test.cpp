@@ -1,0 +1,74 @@
+// The toys by themselves: their field lists are whole.
+#include "toys.h"
+
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/testing/field_mutator.h"
+
+namespace tempo::toys {
+namespace {
+
+using ::testing::IsEmpty;
+
+class LowestDraw final : public Draw {
+ public:
+  std::uint64_t below(std::uint64_t) override { return 0; }
+};
+
+// Steps a machine and drops what it says.
+template <class M, class Do>
+void step(M& machine, Do todo) {
+  LowestDraw draw;
+  Outbox<M> outbox;
+  Turn<M> turn{Instant{}, draw, outbox};
+  todo(machine, turn);
+}
+
+constexpr Heartbeat::Options kHeartbeat{.period = 1s, .patience = 3s};
+constexpr Lots<>::Options kLots{.lots = 4, .slot = 1s};
+constexpr Tally<>::Options kTally{.nodes = 3, .post = {.interval = 1s, .sends = 2}};
+
+// What is not listed are the options, which never change.
+
+TEST(Heartbeat, ListsItsState) {
+  Heartbeat toy{kHeartbeat};
+  step(toy, [](auto& machine, auto& turn) {
+    machine.start(turn);
+    machine.receive(turn, node_at(1), {});
+  });
+  EXPECT_THAT(unnoticed_writes(toy, Instant{}), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(toy), sizeof(kHeartbeat));
+}
+
+TEST(Lots, ListsItsState) {
+  Lots<> toy{node_at(0), kLots};
+  step(toy, [](auto& machine, auto& turn) { machine.start(turn); });
+  EXPECT_THAT(unnoticed_writes(toy, Instant{}), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(toy), sizeof(kLots.lots) + sizeof(kLots.slot));
+}
+
+TEST(Tally, ListsItsState) {
+  Tally<> toy{node_at(0), Incarnation{5}, kTally};
+  step(toy, [](auto& machine, auto& turn) {
+    machine.command(turn, {.add = 3});
+    machine.receive(turn, node_at(1),
+                    {.sequence = Sequence{1}, .life = Incarnation{6}, .amount = 2});
+  });
+  EXPECT_EQ(toy.total(), 5U);
+  EXPECT_THAT(unnoticed_writes(toy, Instant{}), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(toy),
+            sizeof(kTally.nodes) + sizeof(kTally.post.interval) + sizeof(kTally.post.sends));
+}
+
+TEST(Leadership, ListsTheStateOfItsParts) {
+  Leadership<> toy{Heartbeat{kHeartbeat}, Lots<>{node_at(0), kLots}};
+  step(toy, [](auto& machine, auto& turn) { machine.start(turn); });
+  EXPECT_THAT(unnoticed_writes(toy, Instant{}), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(toy), 0U);
+}
+
+}  // namespace
+}  // namespace tempo::toys
