@@ -1,0 +1,760 @@
+#include "protocol/election/master.h"
+
+#include <algorithm>
+#include <array>
+
+#include "protocol/election/mutation.h"
+
+namespace tempo::election {
+namespace {
+
+constexpr std::uint32_t kMostBackoff = 16;
+constexpr int kRoundsToOverlook = 2;  // Adjtime intervals without a correction
+constexpr int kRoundsToGiveUp = 8;    // Adjtime intervals without anything addressed to us
+
+// The timers that make sense in a state; entering it stops the others.
+constexpr bool belongs_there(Timer timer, State state) {
+  switch (timer) {
+    case Timer::startup:
+      return state == State::startup;
+    case Timer::no_master:
+      return state == State::no_master;
+    case Timer::sync:
+    case Timer::loop:
+      return state == State::master;
+    case Timer::election:
+      return state == State::slave || state == State::accept;
+    case Timer::candidate:
+      return state == State::candidate;
+    case Timer::accept:
+      return state == State::accept;
+    case Timer::conflict:
+      return state == State::conflict;
+    case Timer::consistency:
+      return state == State::consistency;
+    case Timer::repeat:
+      return state == State::startup || state == State::candidate;
+    case Timer::retransmit:
+      return true;
+    case Timer::count:
+      break;
+  }
+  return false;
+}
+
+constexpr std::size_t kTimers = Timers<Timer>::kCount;
+constexpr auto kBelongs = [] {
+  std::array<std::array<bool, kTimers>, kStates> all{};
+  for (std::size_t state = 0; state < kStates; ++state)
+    for (std::size_t timer = 0; timer < kTimers; ++timer)
+      all[state][timer] = belongs_there(static_cast<Timer>(timer), static_cast<State>(state));
+  return all;
+}();
+
+bool belongs(Timer timer, State state) {
+  return kBelongs[static_cast<std::size_t>(state)][static_cast<std::size_t>(timer)];
+}
+
+// What tells a sender's messages from those of its earlier life.
+Incarnation life_of(const Message& message) {
+  return mutated(Mutation::forget_incarnation) ? Incarnation{} : message.incarnation;
+}
+
+constexpr bool collects(State state) {
+  return state == State::candidate || state == State::master || state == State::conflict;
+}
+
+}  // namespace
+
+void MasterElection::start(Turn<MasterElection>& turn) {
+  Step step{turn};
+  draw_election_span(step);
+  act(step, table::begin);
+}
+
+void MasterElection::receive(Turn<MasterElection>& turn, NodeId from, const Message& message) {
+  if (ended_ || from == self_) return;
+  Step step{turn, from, &message};
+  seen_ = std::max(seen_, message.epoch.round);
+  if (message.kind == Kind::ack) {
+    on_ack(step);
+  } else {
+    if (reliable(message.kind)) {
+      const bool correction = message.kind == Kind::adjtime || message.kind == Kind::settime;
+      const bool lower = !rules_->variant.no_epoch && message.epoch < followed_ &&
+                         !mutated(Mutation::obey_lower_epoch);
+      if (correction && lower) {
+        // Not acknowledged: Stale says more. Whoever is not master sends it by the table.
+        if (ruling()) send(step, from, make(Kind::stale));
+      } else {
+        if (!mutated(Mutation::no_ack)) {
+          Message ack = make(Kind::ack);
+          ack.answers = message.sequence;
+          ack.subject_incarnation = message.incarnation;
+          send(step, from, ack);
+        }
+        if (!courier_.fresh(from, life_of(message), message.sequence) &&
+            !mutated(Mutation::apply_twice))
+          return;
+      }
+    }
+    if (const std::optional<Event> event = event_of(step)) happen(step, *event);
+  }
+  timers_.set(Timer::retransmit, courier_.due());
+}
+
+void MasterElection::wake(Turn<MasterElection>& turn, TimerId id) {
+  const auto timer = static_cast<Timer>(id);
+  const Instant due = timers_.at(id);
+  if (ended_ || turn.now < due) return;
+  timers_.stop(timer);
+  Step step{turn};
+  // Found overdue by this much, a wait for answers has proved nothing: they may lie unread, or we
+  // slept.
+  const bool overdue = turn.now - due > timing().candidate && !mutated(Mutation::no_overdue);
+  switch (timer) {
+    case Timer::startup:
+      happen(step, rival_ ? Event::startup_timeout_rival : Event::startup_timeout);
+      break;
+    case Timer::no_master:
+      happen(step, overdue ? Event::no_master_overdue : Event::no_master_timeout);
+      break;
+    case Timer::sync:
+      happen(step, Event::sync_timeout);
+      break;
+    case Timer::loop:
+      happen(step, Event::loop_timeout);
+      break;
+    case Timer::election:
+      happen(step, Event::election_timeout);
+      break;
+    case Timer::candidate:
+      happen(step, overdue ? Event::candidate_overdue : Event::candidate_timeout);
+      break;
+    case Timer::accept:
+      happen(step, Event::accept_timeout);
+      break;
+    case Timer::conflict:
+      happen(step, Event::conflict_timeout);
+      break;
+    case Timer::consistency:
+      happen(step, Event::consistency_timeout);
+      break;
+    case Timer::repeat:
+      repeat_call(step);
+      break;
+    case Timer::retransmit:
+      retransmit(step);
+      break;
+    case Timer::count:
+      CHECK(false);
+  }
+  timers_.set(Timer::retransmit, courier_.due());
+}
+
+void MasterElection::command(Turn<MasterElection>& turn, Command command) {
+  if (ended_) return;
+  Step step{turn};
+  happen(step, command == Command::stand ? Event::stand : Event::stop);
+  timers_.set(Timer::retransmit, courier_.due());
+}
+
+// --- naming the event: everything that does not fit a column ---
+
+std::optional<Event> MasterElection::event_of(Step& step) {
+  const Message& message = *step.message;
+  switch (message.kind) {
+    case Kind::masterreq: {
+      step.new_call = courier_.newer_call(step.from, life_of(message), message.sequence);
+      // A master that restarts has lost its mastership: the same as a hint that it is gone.
+      if (state_ == State::slave && step.from == followed_.node &&
+          message.incarnation != followed_.incarnation)
+        return heir_ == self_ ? Event::masterdown_heir : Event::masterdown;
+      if (state_ == State::slave && mutated(Mutation::masterreq_postpones))
+        start_timer(step, Timer::election);
+      const Nanos own_age = timing().startup - (timers_.at(Timer::startup) - step.now());
+      if (state_ == State::startup && message.age < own_age) return Event::masterreq_younger;
+      return Event::masterreq;
+    }
+    case Kind::election:
+      return election_event(step);
+    // Answers are bound: one that names another Election is acknowledged and that is all.
+    case Kind::accept:
+    case Kind::refuse:
+      if (message.answers != call_ && !mutated(Mutation::unbound_answers)) return std::nullopt;
+      return message.kind == Kind::accept ? Event::accept : Event::refuse;
+    case Kind::slaveup:
+      return Event::slaveup;
+    case Kind::conflict:
+      return Event::conflict;
+    case Kind::stale:
+      if (!ruling() || message.epoch <= followed_ || message.epoch.node == kNobody ||
+          rules_->variant.no_epoch)
+        return std::nullopt;
+      if (mutated(Mutation::master_keeps_ruling)) return std::nullopt;
+      return message.epoch.node == self_ ? Event::stale_own : Event::stale_newer;
+    case Kind::masterdown:
+      if (state_ != State::slave || message.subject != followed_.node ||
+          message.subject_incarnation != followed_.incarnation ||
+          mutated(Mutation::hint_not_trusted))
+        return std::nullopt;
+      return heir_ == self_ && !mutated(Mutation::heir_waits) ? Event::masterdown_heir
+                                                              : Event::masterdown;
+    case Kind::masterack:
+    case Kind::masterup:
+    case Kind::resolve:
+    case Kind::quit:
+    case Kind::adjtime:
+    case Kind::settime:
+    case Kind::loop:
+      // Not a mastership of its sender: malformed.
+      if (message.epoch.node != step.from || (message.epoch.round == 0) != rules_->variant.no_epoch)
+        return std::nullopt;
+      return rules_->variant.no_epoch ? masters_event_without_epochs(step) : masters_event(step);
+    case Kind::ack:
+      break;
+  }
+  return std::nullopt;
+}
+
+std::optional<Event> MasterElection::election_event(Step& step) {
+  const Message& message = *step.message;
+  if (!courier_.newer_call(step.from, life_of(message), message.sequence)) {
+    if (rules_->variant.refuse_duplicate && state_ == State::accept && step.from == candidate_)
+      return Event::election_duplicate;
+    // A repeat: answered again only while our answer is not known to have arrived.
+    const Message* again = courier_.under_way(step.from, [&](const Message& sent) {
+      return answer(sent.kind) && sent.answers == message.sequence;
+    });
+    if (again != nullptr) step.turn.out.send(step.from, *again);
+    return std::nullopt;
+  }
+  if (ruling() && !rules_->variant.no_epoch && message.epoch > followed_ &&
+      message.epoch.node != kNobody)
+    return Event::election_newer;
+  if (state_ == State::accept && step.from == candidate_) return Event::election_again;
+  const Nanos own_age = timing().accept / 2 - (candidacy_ends_ - step.now());
+  if (state_ == State::candidate && (message.age > own_age || mutated(Mutation::candidate_accepts)))
+    return Event::election_older;
+  return Event::election;
+}
+
+std::optional<Event> MasterElection::masters_event(Step& step) {
+  const Message& message = *step.message;
+  const Kind kind = message.kind;
+  const bool names_our_election = message.answers == call_ && call_ != kNoSequence;
+
+  // The printed quarrel of two masters, whatever their epochs say.
+  if (rules_->variant.conflict_kills_both && ruling() &&
+      (kind == Kind::resolve || kind == Kind::masterack || kind == Kind::quit))
+    return masters_event_without_epochs(step);
+
+  const bool obeys_anyway =
+      mutated(Mutation::obey_lower_epoch) && (kind == Kind::adjtime || kind == Kind::settime);
+  if (message.epoch < followed_ && !(obeys_anyway && !ruling())) {
+    if (state_ == State::consistency && step.from != first_) return Event::lower_rival;
+    if (state_ == State::candidate && kind == Kind::quit && names_our_election)
+      return Event::quit_lower;
+    return Event::lower;
+  }
+  const bool is_new = message.epoch > followed_;
+  if (ruling()) {
+    if (!is_new || mutated(Mutation::master_keeps_ruling)) return std::nullopt;
+    follow(step, message.epoch);
+    return Event::higher;
+  }
+  if (is_new) follow(step, message.epoch);
+
+  const bool addressed = kind == Kind::adjtime || kind == Kind::settime ||
+                         kind == Kind::masterack || kind == Kind::quit;
+  if (addressed) {
+    give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
+    given_up_until_ = step.now();
+  }
+  if (kind == Kind::loop) heir_ = message.subject;
+  if (state_ == State::consistency && step.from != first_) return Event::rival;
+
+  switch (kind) {
+    case Kind::masterack:
+      return Event::masterack;
+    case Kind::adjtime:
+      return Event::adjtime;
+    case Kind::settime:
+      return Event::settime;
+    case Kind::quit:
+      if (state_ == State::candidate && mutated(Mutation::ignore_quit)) return std::nullopt;
+      if (is_new) return Event::quit_new;
+      if (names_our_election || message.answers == kNoSequence) return Event::quit;
+      return std::nullopt;
+    default:
+      break;
+  }
+  // Masterup, Loop and Resolve of a master that has been given up restart and stop nothing.
+  if (!is_new && given_up(step.now()) && !mutated(Mutation::never_give_up))
+    return Event::loop_given_up;
+  if (kind == Kind::masterup) return Event::masterup;
+  if (kind == Kind::loop) return is_new ? Event::loop_new : Event::loop;
+  return is_new ? Event::resolve_new : Event::resolve;
+}
+
+// Without epochs a mastership is known by its master alone, and a message by its kind.
+std::optional<Event> MasterElection::masters_event_without_epochs(Step& step) {
+  const Message& message = *step.message;
+  const Kind kind = message.kind;
+  const bool is_new = step.from != followed_.node || message.incarnation != followed_.incarnation;
+  if (state_ == State::consistency && step.from != first_) return Event::rival;
+  if (ruling()) {
+    const bool smaller = index(step.from) < index(self_);
+    switch (kind) {
+      case Kind::loop:
+        return smaller ? Event::loop : Event::loop_larger;
+      case Kind::resolve:
+        if (state_ == State::master) return Event::resolve;
+        return smaller || rules_->variant.conflict_kills_both ? Event::resolve_smaller
+                                                              : Event::resolve;
+      case Kind::quit:
+        if (rules_->variant.no_epoch || message.epoch > followed_) follow(step, message.epoch);
+        return Event::quit;
+      case Kind::masterack:
+        return Event::masterack;
+      case Kind::masterup:
+        return Event::masterup;
+      case Kind::adjtime:
+        return Event::adjtime;
+      default:
+        return Event::settime;
+    }
+  }
+  if (is_new) follow(step, message.epoch);
+  if (kind == Kind::loop) heir_ = message.subject;
+  switch (kind) {
+    case Kind::masterack:
+      return Event::masterack;
+    case Kind::adjtime:
+      return Event::adjtime;
+    case Kind::settime:
+      return Event::settime;
+    case Kind::quit:
+      return is_new ? Event::quit_new : Event::quit;
+    case Kind::masterup:
+      return Event::masterup;
+    case Kind::loop:
+      return is_new ? Event::loop_new : Event::loop;
+    default:
+      return is_new ? Event::resolve_new : Event::resolve;
+  }
+}
+
+// --- walking the table ---
+
+void MasterElection::happen(Step& step, Event event) {
+  const std::uint8_t cell =
+      table::kCells[static_cast<std::size_t>(state_)][static_cast<std::size_t>(event)];
+  if (cell == table::kIgnore) return;
+  CHECK(cell < std::size(table::kRows));
+  const Row& row = table::kRows[cell];
+  CHECK(row.from == state_);
+  if (event == Event::refuse && mutated(Mutation::ignore_refuse)) return;
+  if (event == Event::masterreq && row.from == State::master &&
+      mutated(Mutation::master_ignores_masterreq))
+    return;
+  if (event == Event::election && row.from == State::master &&
+      mutated(Mutation::master_ignores_election))
+    return;
+  if (row.to != state_) enter(row.to);
+  for (const Action action : row.actions) act(step, action);
+  if (state_ != State::consistency) first_ = kNobody;
+}
+
+// The one place where the state changes. What does not outlive the old state ends here.
+void MasterElection::enter(State next) {
+  const State last = state_;
+  state_ = next;
+  for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i)
+    if (!belongs(static_cast<Timer>(i), next)) timers_.stop(static_cast<Timer>(i));
+  if (!collects(next)) {
+    list_.clear();
+    answering_.clear();
+  }
+  const bool stops_ruling = collects(last) && !(next == State::master || next == State::conflict);
+  const bool leaves_accept = last == State::accept;
+  const bool becomes_master = next == State::master;
+  if (stops_ruling || leaves_accept || becomes_master) {
+    courier_.withdraw([&](NodeId, const Message& message) {
+      switch (message.kind) {
+        case Kind::adjtime:
+        case Kind::settime:
+        case Kind::quit:
+        case Kind::conflict:
+          return stops_ruling;
+        case Kind::accept:
+          return leaves_accept || becomes_master;
+        case Kind::refuse:
+          return becomes_master;
+        default:
+          return false;
+      }
+    });
+  }
+  if (next != State::accept) candidate_ = kNobody;
+}
+
+void MasterElection::act(Step& step, Action action) {
+  const Message* message = step.message;
+  switch (action.verb) {
+    case Verb::none:
+      break;
+    case Verb::broadcast: {
+      const auto kind = static_cast<Kind>(action.what);
+      if (kind == Kind::loop) {
+        broadcast_loop(step);
+        break;
+      }
+      Message news = make(kind);
+      if (kind == Kind::masterdown) {
+        news.subject = self_;
+        news.subject_incarnation = incarnation_;
+      }
+      step.turn.out.broadcast(news);
+      break;
+    }
+    case Verb::reply: {
+      const auto kind = static_cast<Kind>(action.what);
+      Message reply =
+          make(mutated(Mutation::accept_two) && kind == Kind::refuse && state_ == State::accept
+                   ? Kind::accept
+                   : kind);
+      if (answer(reply.kind)) reply.answers = message->sequence;
+      send(step, step.from, reply);
+      break;
+    }
+    case Verb::start:
+      start_timer(step, static_cast<Timer>(action.what));
+      break;
+    case Verb::remember_first:
+      first_ = step.from;
+      break;
+    case Verb::remember_candidate:
+      candidate_ = step.from;
+      break;
+    case Verb::note_rival:
+      rival_ = true;
+      break;
+    case Verb::begin: {
+      rival_ = false;
+      start_timer(step, Timer::startup);
+      call_ = courier_.next_sequence();
+      step.turn.out.broadcast(call_message(step));
+      repeats_left_ = rules_->repeats;
+      if (repeats_left_ > 0 && !mutated(Mutation::no_repeats))
+        timers_.set(Timer::repeat, step.now() + timing().startup / 5);
+      break;
+    }
+    case Verb::stand:
+      stand(step);
+      break;
+    case Verb::reign:
+      if (followed_.node != self_ || followed_.incarnation != incarnation_ ||
+          followed_.round == 0) {
+        const std::uint32_t round =
+            mutated(Mutation::reuse_round) ? std::max(seen_, 1U) : seen_ + 1;
+        seen_ = round;
+        followed_ = {rules_->variant.no_epoch ? 0 : round, self_, incarnation_};
+      }
+      backoff_ = 1;
+      step.turn.out.broadcast(make(Kind::masterup));
+      start_timer(step, Timer::sync);
+      start_timer(step, Timer::loop);
+      break;
+    case Verb::add_sender:
+      list_.insert(step.from);
+      answering_.insert(step.from);
+      break;
+    case Verb::prolong:
+      timers_.set(Timer::candidate, std::min(step.now() + timing().candidate, candidacy_ends_));
+      break;
+    case Verb::back_off:
+      if (!mutated(Mutation::no_back_off)) backoff_ = std::min(backoff_ * 2, kMostBackoff);
+      draw_election_span(step);
+      break;
+    case Verb::apply:
+      set_ = true;
+      overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
+      step.turn.out.note({.news = message->kind == Kind::settime ? News::set : News::adjusted,
+                          .peer = step.from,
+                          .epoch = message->epoch});
+      break;
+    case Verb::slaveup:
+      if (message->kind == Kind::masterup) backoff_ = 1;
+      slaveup(step, false);
+      break;
+    case Verb::slaveup_was_master:
+      slaveup(step, true);
+      break;
+    case Verb::slaveup_if_followed:
+      if (followed_.node == step.from) slaveup(step, false);
+      break;
+    case Verb::slaveup_if_overlooked:
+      if (step.now() < overlooked_at_ || step.now() < slaveup_not_before_ ||
+          mutated(Mutation::no_overlooked))
+        break;
+      slaveup_not_before_ = step.now() + timing().adjtime / 4;
+      slaveup(step, false);
+      break;
+    case Verb::adjtime_round:
+      adjtime_round(step);
+      break;
+    case Verb::settime_once:
+      if (step.new_call) send(step, step.from, make(Kind::settime));
+      break;
+    case Verb::settime_if_not_set:
+      if (message->not_set) send(step, step.from, make(Kind::settime));
+      break;
+    case Verb::loop_at_once:
+      loop_at_once(step);
+      break;
+    case Verb::loop_if_was_master:
+      if (message->was_master) loop_at_once(step);
+      break;
+    case Verb::quit_election: {
+      Message quit = make(Kind::quit);
+      quit.answers = message->sequence;
+      send(step, step.from, quit);
+      break;
+    }
+    case Verb::quit_master:
+      if (!quit_under_way(step.from)) send(step, step.from, make(Kind::quit));
+      break;
+    case Verb::quit_rival:
+      // While a Quit is under way another Resolve would only draw another Masterack: decision 010.
+      if (quit_under_way(step.from)) break;
+      send(step, step.from, make(Kind::quit));
+      list_.insert(step.from);
+      step.turn.out.broadcast(make(Kind::resolve));
+      start_timer(step, Timer::conflict);
+      break;
+    case Verb::conflict_to_first:
+      send(step, first_, make(Kind::conflict));
+      break;
+    case Verb::follow_epoch:
+      follow(step, message->epoch);
+      break;
+    case Verb::give_up_for_now:
+      given_up_until_ = step.now() + timing().accept;
+      break;
+    case Verb::wait_for_heir: {
+      const Nanos wait = heir_ != kNobody
+                             ? 2 * timing().candidate + step.turn.draw.between(0s, election_width())
+                             : step.turn.draw.between(0s, election_width() / 2);
+      timers_.set(Timer::election, step.now() + wait);
+      break;
+    }
+    case Verb::election_soon:
+      timers_.set(Timer::election, step.now() + timing().candidate);
+      break;
+    case Verb::end:
+      ended_ = true;
+      timers_.stop_all();
+      courier_.withdraw([](NodeId, const Message&) { return true; });
+      step.turn.out.note({.news = News::ended});
+      break;
+  }
+}
+
+// --- the small things ---
+
+void MasterElection::on_ack(const Step& step) {
+  if (step.message->subject_incarnation != incarnation_) return;
+  const Message* done = courier_.acknowledge(step.from, step.message->answers);
+  if (done != nullptr && list_.contains(step.from)) answering_.insert(step.from);
+}
+
+void MasterElection::follow(Step& step, const Epoch& epoch) {
+  if (!mutated(Mutation::forget_epoch))
+    followed_ = epoch;
+  else
+    followed_ = {0, epoch.node, epoch.incarnation};
+  backoff_ = 1;
+  heir_ = kNobody;
+  draw_election_span(step);
+  give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
+  overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
+  given_up_until_ = step.now();
+}
+
+void MasterElection::draw_election_span(Step& step) {
+  election_span_ = step.turn.draw.between(timing().election_min,
+                                          timing().election_min + backoff_ * election_width());
+}
+
+void MasterElection::start_timer(Step& step, Timer timer) {
+  const Timing& t = timing();
+  Nanos span{0};
+  switch (timer) {
+    case Timer::startup:
+      span = t.startup;
+      break;
+    case Timer::no_master:
+      span = t.no_master;
+      break;
+    case Timer::sync:
+      span = t.adjtime;
+      break;
+    case Timer::loop:
+      if (rules_->variant.no_loop) return;
+      span = t.loop;
+      break;
+    case Timer::election:
+      span = election_span_;
+      break;
+    case Timer::candidate:
+      span = t.candidate;
+      break;
+    case Timer::accept:
+      span = t.accept;
+      break;
+    case Timer::conflict:
+      span = t.conflict;
+      break;
+    case Timer::consistency:
+      span = t.consistency;
+      break;
+    case Timer::repeat:
+    case Timer::retransmit:
+    case Timer::count:
+      CHECK(false);
+  }
+  timers_.set(timer, step.now() + span);
+}
+
+void MasterElection::stand(Step& step) {
+  list_.clear();
+  answering_.clear();
+  candidacy_ends_ = step.now() + timing().accept / 2;
+  call_ = courier_.next_sequence();
+  step.turn.out.broadcast(call_message(step));
+  start_timer(step, Timer::candidate);
+  repeats_left_ = rules_->repeats;
+  if (repeats_left_ > 0 && !mutated(Mutation::no_repeats))
+    timers_.set(Timer::repeat, step.now() + timing().candidate / 6);
+}
+
+// The Masterreq or Election under way, with its age.
+Message MasterElection::call_message(const Step& step) const {
+  const bool starting = state_ == State::startup;
+  Message call{.kind = starting ? Kind::masterreq : Kind::election,
+               .incarnation = incarnation_,
+               .sequence = call_};
+  if (starting) {
+    call.age = timing().startup - (timers_.at(Timer::startup) - step.now());
+  } else {
+    call.age = timing().accept / 2 - (candidacy_ends_ - step.now());
+    call.epoch = followed_;
+  }
+  return call;
+}
+
+void MasterElection::repeat_call(Step& step) {
+  step.turn.out.broadcast(call_message(step));
+  if (--repeats_left_ == 0) return;
+  const Nanos pause = state_ == State::startup ? timing().startup / 5 : timing().candidate / 6;
+  timers_.set(Timer::repeat, step.now() + pause);
+}
+
+void MasterElection::retransmit(Step& step) {
+  const Courier<Message>::Options options{
+      .interval = timing().retransmit,
+      .sends = mutated(Mutation::no_retransmission) ? 1 : timing().sends};
+  courier_.wake(
+      step.now(), options,
+      [&](NodeId to, const Message& message) {
+        step.turn.out.send(to, message);
+        if (message.kind == Kind::adjtime) answering_.erase(to);
+      },
+      [&](NodeId to, const Message& message) {
+        if (message.kind == Kind::adjtime || message.kind == Kind::settime) {
+          if (!mutated(Mutation::drop_nobody)) list_.erase(to);
+          answering_.erase(to);
+        }
+        step.turn.out.note({.news = News::peer_down, .peer = to});
+      });
+}
+
+// One Adjtime at a time to each: who has not answered the last round's is not asked anew.
+void MasterElection::adjtime_round(Step& step) {
+  NodeSet busy;
+  courier_.each([&](NodeId to, const Message& message) {
+    if (message.kind == Kind::adjtime) busy.insert(to);
+  });
+  list_.for_each([&](NodeId to) {
+    if (!busy.contains(to)) send(step, to, make(Kind::adjtime));
+  });
+}
+
+void MasterElection::broadcast_loop(Step& step) {
+  Message loop = make(Kind::loop);
+  loop.subject = answering_.highest();
+  step.turn.out.broadcast(loop);
+  loop_not_before_ = step.now() + timing().candidate;
+}
+
+void MasterElection::loop_at_once(Step& step) {
+  if (rules_->variant.no_loop || step.now() < loop_not_before_ ||
+      mutated(Mutation::no_loop_at_once))
+    return;
+  broadcast_loop(step);
+}
+
+bool MasterElection::quit_under_way(NodeId to) const {
+  return courier_.under_way(to, [](const Message& sent) { return sent.kind == Kind::quit; }) !=
+         nullptr;
+}
+
+void MasterElection::slaveup(Step& step, bool was_master) {
+  Message message = make(Kind::slaveup);
+  message.not_set = !set_;
+  message.was_master = was_master;
+  send(step, followed_.node, message);
+}
+
+Message MasterElection::make(Kind kind) {
+  Message message{.kind = kind, .incarnation = incarnation_, .sequence = courier_.next_sequence()};
+  if (masters_message(kind) || kind == Kind::accept || kind == Kind::refuse || kind == Kind::stale)
+    message.epoch = followed_;
+  return message;
+}
+
+void MasterElection::send(Step& step, NodeId to, Message message) {
+  step.turn.out.send(to, message);
+  if (reliable(message.kind))
+    courier_.post(step.now(), to, message,
+                  {.interval = timing().retransmit, .sends = timing().sends});
+}
+
+const char* MasterElection::check() const {
+  if (ended_) return nullptr;
+  bool waits = false;
+  for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
+    const auto timer = static_cast<Timer>(i);
+    if (timer == Timer::repeat || timer == Timer::retransmit) continue;
+    if (!timers_.running(timer)) continue;
+    if (!belongs(timer, state_)) return "a timer runs that does not belong to the state";
+    waits = true;
+  }
+  if (!waits) return "no timer runs";
+  if (state_ == State::slave && !timers_.running(Timer::election))
+    return "a slave without an election timer";
+  if (!collects(state_) && !list_.empty()) return "a list where none belongs";
+  if ((first_ != kNobody) != (state_ == State::consistency))
+    return "the first master is remembered in consistency only";
+  if ((candidate_ != kNobody) != (state_ == State::accept))
+    return "a candidate is remembered in accept only";
+  if (ruling() && (followed_.node != self_ || followed_.incarnation != incarnation_))
+    return "a master follows another";
+  if (!rules_->variant.no_epoch && followed_.round > seen_)
+    return "a round is followed that was never seen";
+  if (backoff_ < 1 || backoff_ > kMostBackoff) return "back-off out of range";
+  return nullptr;
+}
+
+}  // namespace tempo::election

@@ -1,0 +1,330 @@
+// Statements about the machine over everything that can happen to it.
+//
+// Noise is a row of numbers; each says what happens next: a message of any kind from anybody with
+// any epoch near the present, a timer that is due, a timer that is not, time that passes, a
+// command.
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "base/random.h"
+#include "protocol/election/master.h"
+
+namespace tempo::election {
+namespace {
+
+constexpr std::uint32_t kNodes = 5;
+constexpr NodeId kSelf{2};
+constexpr Incarnation kLife{1};
+
+using Noise = std::vector<std::uint32_t>;
+
+// Takes small numbers off one large one.
+class Digits {
+ public:
+  explicit Digits(std::uint32_t number) : rest_(number) {}
+  std::uint32_t below(std::uint32_t limit) {
+    const std::uint32_t digit = rest_ % limit;
+    rest_ /= limit;
+    return digit;
+  }
+
+ private:
+  std::uint32_t rest_;
+};
+
+// Sent, broadcast or noticed, whole.
+struct Said {
+  OutputKind kind;
+  NodeId to;
+  std::string bytes;
+  bool operator==(const Said&) const = default;
+};
+
+class Stage {
+ public:
+  explicit Stage(const Rules& rules, Nanos shift = 0s)
+      : machine({kSelf, kLife}, rules), now(Instant{1s} + shift) {
+    step([](MasterElection& m, auto& turn) { m.start(turn); });
+  }
+
+  // One thing happens, chosen by the number.
+  void feed(std::uint32_t number) {
+    out.clear();
+    Digits digits{number};
+    switch (digits.below(8)) {
+      case 0: {  // the first timer is due
+        now = std::max(now, std::min(machine.timers().first(), now + 1h));
+        wake(machine.timers().first_name());
+        break;
+      }
+      case 1: {  // any timer, due or not
+        wake(TimerId{static_cast<std::uint8_t>(digits.below(Timers<Timer>::kCount))});
+        break;
+      }
+      case 2: {  // time passes, and those due are woken
+        const Instant end = now + Nanos{1ms} * (1 + digits.below(800));
+        for (int i = 0; i < 100 && machine.timers().first() <= end; ++i) {
+          now = std::max(now, machine.timers().first());
+          wake(machine.timers().first_name());
+        }
+        now = end;
+        break;
+      }
+      case 3: {  // a sleep: timers become overdue
+        if (digits.below(4) == 0) now += Nanos{1ms} * (1 + digits.below(3000));
+        step([](MasterElection& m, auto& turn) { m.command(turn, Command::stand); });
+        break;
+      }
+      default:
+        hear(digits);
+        break;
+    }
+  }
+  void wake(TimerId timer) {
+    step([&](MasterElection& m, auto& turn) { m.wake(turn, timer); });
+  }
+
+  // The draws are a part of what happens: the same for two stages that are fed the same.
+  template <class Do>
+  void step(Do todo) {
+    StreamDraw draw{stream};
+    out.clear();
+    Turn<MasterElection> turn{now, draw, out};
+    todo(machine, turn);
+  }
+
+  std::vector<Said> said() const {
+    std::vector<Said> all;
+    for (const auto& output : out) {
+      const bool message = output.kind != OutputKind::notice;
+      all.push_back({output.kind, output.kind == OutputKind::send ? output.to : kNobody,
+                     message ? packed(output.message, now) : packed(output.notice, now)});
+    }
+    return all;
+  }
+  std::string situation() const { return packed(machine, now); }
+
+  MasterElection machine;
+  Instant now;
+  Stream stream{1, 1, 0};
+  Outbox<MasterElection> out;
+
+ private:
+  void hear(Digits& digits) {
+    // Every third message is the followed master's own.
+    const bool followed = digits.below(3) == 0 && machine.master() != kNobody;
+    const NodeId from = followed ? machine.master() : NodeId{digits.below(kNodes)};
+    Message message{.kind = static_cast<Kind>(digits.below(kKinds))};
+    message.incarnation =
+        followed ? machine.followed().incarnation : Incarnation{1 + digits.below(2)};
+    // Numbers grow, stay or fall back, so that copies and old ones come too.
+    const std::uint32_t step_back = digits.below(3);
+    std::uint32_t& last = last_[index(from)];
+    last += step_back == 0 ? 1 : 0;
+    message.sequence = Sequence{std::max(1U, last - std::min(last, step_back / 2))};
+    message.answers = Sequence{digits.below(4) == 0 ? digits.below(8) : last_call_};
+    // Otherwise an epoch around the one followed, of the sender or of somebody else.
+    const std::uint32_t round = machine.followed().round + digits.below(3);
+    message.epoch = {std::max(round, 2U) - 1,
+                     digits.below(4) == 0 ? NodeId{digits.below(kNodes)} : from,
+                     message.incarnation};
+    if (followed) message.epoch = machine.followed();
+    message.subject = digits.below(2) == 0 ? kSelf : machine.followed().node;
+    message.subject_incarnation = digits.below(2) == 0 ? kLife : machine.followed().incarnation;
+    message.not_set = digits.below(2) == 0;
+    message.was_master = digits.below(2) == 0;
+    message.age = Nanos{1ms} * digits.below(300);
+    step([&](MasterElection& m, auto& turn) { m.receive(turn, from, message); });
+    for (const auto& output : out)
+      if (output.kind != OutputKind::notice && output.message.kind == Kind::election)
+        last_call_ = std::to_underlying(output.message.sequence);
+  }
+
+  std::array<std::uint32_t, kNodes> last_{};
+  std::uint32_t last_call_ = 1;
+};
+
+const Rules& lan() {
+  static const Rules rules{*profile("lan")};
+  return rules;
+}
+
+// A row long enough to meet most states.
+rc::Gen<Noise> noise() {
+  return rc::gen::resize(300, rc::gen::container<Noise>(rc::gen::arbitrary<std::uint32_t>()));
+}
+
+// Every reading of the protocol, corrected first.
+rc::Gen<Rules> any_rules() {
+  return rc::gen::map(rc::gen::inRange(0U, 32U), [](unsigned bits) {
+    Rules rules = lan();
+    rules.repeats = (bits & 16U) != 0 ? 4 : 0;
+    rules.variant = {(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0};
+    return rules;
+  });
+}
+
+// Whatever arrives, in whatever order: if the network then falls silent, something will still
+// happen, because every state has a timer running.
+RC_GTEST_PROP(MasterElection, NeverWaitsForEver, ()) {
+  const Rules rules = *any_rules();
+  Stage stage{rules};
+  bool ruled = false;
+  bool stood = false;
+  bool accepted = false;
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    ruled |= stage.machine.state() == State::master;
+    stood |= stage.machine.state() == State::candidate;
+    accepted |= stage.machine.state() == State::accept;
+    RC_ASSERT(stage.machine.timers().first() != kNever);
+  }
+  RC_CLASSIFY(ruled);  // a run that never meets a master proves nothing
+  RC_CLASSIFY(stood);
+  RC_CLASSIFY(accepted);
+}
+
+RC_GTEST_PROP(MasterElection, NoInvariantIsEverBroken, ()) {
+  const Rules rules = *any_rules();
+  Stage stage{rules};
+  std::array<bool, kStates> met{};
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    met[static_cast<std::size_t>(stage.machine.state())] = true;
+    const char* broken = stage.machine.check();
+    if (broken != nullptr) RC_LOG() << broken << std::endl;
+    RC_ASSERT(broken == nullptr);
+  }
+  RC_CLASSIFY(std::ranges::count(met, true) >= 5);
+}
+
+// Who is asked to stop says nothing more, whatever it was doing.
+RC_GTEST_PROP(MasterElection, IsSilentAfterItsEnd, ()) {
+  Stage stage{lan()};
+  for (const std::uint32_t number : *noise()) stage.feed(number);
+  stage.step([](auto& m, auto& turn) { m.command(turn, Command::stop); });
+  RC_ASSERT(stage.machine.ended());
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    RC_ASSERT(stage.out.empty());
+  }
+  RC_ASSERT(stage.machine.timers().first() == kNever);
+}
+
+RC_GTEST_PROP(MasterElection, AnEarlyWakeIsHarmless, ()) {
+  const Rules rules = *any_rules();
+  Stage stage{rules};
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    const std::string before = stage.situation();
+    for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
+      if (stage.machine.timers().at(TimerId{i}) <= stage.now) continue;
+      stage.wake(TimerId{i});
+      RC_ASSERT(stage.out.empty());
+      RC_ASSERT(stage.situation() == before);
+    }
+  }
+}
+
+RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
+  Rules rules = *any_rules();
+  rules.variant.no_epoch = false;
+  Stage stage{rules};
+  Epoch before = stage.machine.followed();
+  std::uint32_t changes = 0;
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    const Epoch& after = stage.machine.followed();
+    // The first mastership followed is above none.
+    RC_ASSERT(after == before || before.round == 0 || after > before);
+    if (after != before) ++changes;
+    before = after;
+  }
+  RC_CLASSIFY(changes >= 3);
+}
+
+// A correction is applied only if it is of the epoch followed then.
+RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
+  Stage stage{lan()};
+  std::uint32_t applied = 0;
+  for (const std::uint32_t number : *noise()) {
+    stage.feed(number);
+    for (const auto& output : stage.out) {
+      if (output.kind != OutputKind::notice) continue;
+      if (output.notice.news != News::adjusted && output.notice.news != News::set) continue;
+      RC_ASSERT(output.notice.epoch == stage.machine.followed());
+      ++applied;
+    }
+  }
+  RC_CLASSIFY(applied > 0);
+}
+
+// --- two machines whose packed forms are equal behave the same from then on ---
+
+// The same life a while later: instants are seen from now.
+RC_GTEST_PROP(PackedForm, DoesNotDependOnWhenItHappens, (std::uint32_t later)) {
+  const Rules rules = *any_rules();
+  Stage early{rules};
+  Stage late{rules, Nanos{later}};
+  for (const std::uint32_t number : *noise()) {
+    early.feed(number);
+    late.feed(number);
+    RC_ASSERT(early.situation() == late.situation());
+    RC_ASSERT(early.said() == late.said());
+  }
+}
+
+// Moves every instant that has passed somewhere else in the past; the timers stay, because by how
+// much a candidate's is overdue does matter (a pause makes nobody master).
+class PastShuffler : public FieldWalk<PastShuffler> {
+ public:
+  PastShuffler(Instant now, std::uint32_t seed) : now_(now), stream_(seed, 1, 0) {}
+  template <class T>
+  void leaf(const char* name, T& value) {
+    if constexpr (std::same_as<T, Instant>) {
+      if (value > now_ || std::string_view{name} == "timer") return;
+      value = now_ - stream_.uniform(0s, now_.time_since_epoch());
+      ++moved_;
+    }
+  }
+  void enter(const char* /*name*/) {}
+  void leave() {}
+  int moved() const { return moved_; }
+
+ private:
+  Instant now_;
+  Stream stream_;
+  int moved_ = 0;
+};
+
+RC_GTEST_PROP(PackedForm, EqualFormsBehaveTheSameOnTheNextEvent, (std::uint32_t seed)) {
+  const Rules rules = *any_rules();
+  Stage stage{rules};
+  int moved = 0;
+  for (const std::uint32_t number : *noise()) {
+    Stage other = stage;
+    if (other.machine.timers().first() > other.now) {
+      PastShuffler shuffler{other.now, seed + number};
+      MasterElection::fields(other.machine, shuffler);
+      moved += shuffler.moved();
+    }
+    RC_ASSERT(other.situation() == stage.situation());
+    other.feed(number);
+    stage.feed(number);
+    RC_ASSERT(other.said() == stage.said());
+    RC_ASSERT(other.situation() == stage.situation());
+  }
+  RC_CLASSIFY(moved > 0);
+}
+
+}  // namespace
+}  // namespace tempo::election

@@ -1,0 +1,378 @@
+// TEMPO's state machine as a table (Gusella & Zatti 1985, sections 5 and 6.1).
+//
+// Each row reads: in this state, on one of these events, go to that state and do this. The rules
+// about epochs come before the table and show in it as the events `higher`, `lower` and their kin.
+// Where the paper is silent or fails, the row's comment says why it is as it is; doc/election.md
+// tells the story.
+//
+// Events are messages and timeouts, told apart further only where the protocol itself does:
+// `..._new` is the first message of a mastership not followed before; `..._given_up` one of a
+// master that has corrected nobody here for long. Which event a message is, is decided in one
+// place, MasterElection::event_of.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string_view>
+
+#include "base/check.h"
+#include "protocol/election/master_types.h"
+
+namespace tempo::election {
+
+enum class Event : std::uint8_t {
+  // messages
+  masterreq,
+  masterreq_younger,
+  masterack,
+  masterup,
+  slaveup,
+  election,
+  election_again,
+  election_older,
+  election_newer,
+  election_duplicate,
+  accept,
+  refuse,
+  conflict,
+  resolve,
+  resolve_new,
+  resolve_smaller,
+  quit,
+  quit_new,
+  quit_lower,
+  adjtime,
+  settime,
+  loop,
+  loop_new,
+  loop_larger,
+  loop_given_up,
+  stale_newer,
+  stale_own,
+  masterdown,
+  masterdown_heir,
+  // a master's message of another epoch or another master
+  higher,
+  lower,
+  rival,
+  lower_rival,
+  // timers
+  startup_timeout,
+  startup_timeout_rival,
+  no_master_timeout,
+  no_master_overdue,
+  sync_timeout,
+  loop_timeout,
+  election_timeout,
+  candidate_timeout,
+  candidate_overdue,
+  accept_timeout,
+  conflict_timeout,
+  consistency_timeout,
+  // commands
+  stand,
+  stop,
+  count
+};
+inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::count);
+
+enum class Verb : std::uint8_t {
+  none,
+  broadcast,           // this kind, to all
+  reply,               // this kind, to the sender
+  start,               // this timer, with its own span
+  remember_first,      // the sender is the first master heard
+  remember_candidate,  // the sender is the candidate accepted
+  note_rival,          // somebody else is starting or standing
+  begin,               // broadcast Masterreq, start the start-up timer
+  stand,               // empty the list, broadcast Election, start the candidate timer
+  reign,       // take a new epoch, if not master already; broadcast Masterup; start sync and Loop
+  add_sender,  // to the list
+  prolong,     // restart the candidate timer, within the bound of the candidacy
+  back_off,    // double the range, draw from it
+  apply,       // the correction
+  slaveup,     // to the master followed
+  slaveup_was_master,   // the same, saying so
+  slaveup_if_followed,  // the same, if the sender is the one followed
+  slaveup_if_overlooked,
+  adjtime_round,  // Adjtime to everybody listed
+  settime_once,   // once for each Masterreq
+  settime_if_not_set,
+  loop_at_once,        // unless one left within a candidate timer
+  loop_if_was_master,  // the same, if the sender says it was master
+  quit_election,       // reliable Quit that names the sender's Election
+  quit_master,         // reliable Quit to a rival master, one at a time
+  quit_rival,  // unless a Quit is under way to it: Quit, add sender, Resolve again, restart the
+               // conflict timer
+  conflict_to_first,  // reliable Conflict to the first master heard
+  follow_epoch,       // the one the message names
+  give_up_for_now,    // the epoch followed counts as given up for one accept time
+  wait_for_heir,      // an election timer that lets the heir go first
+  election_soon,      // the election timer, set to one candidate time
+  end,
+};
+
+struct Action {
+  Verb verb = Verb::none;
+  std::uint8_t what = 0;  // a Kind or a Timer
+};
+
+template <class T, std::size_t kMost>
+struct ShortList {
+  std::array<T, kMost> items{};
+  std::size_t size = 0;
+
+  constexpr ShortList(T item) : items{item}, size(1) {}
+  constexpr ShortList(std::initializer_list<T> list) {
+    for (const T& item : list)
+      items[size++] = item;  // too many do not compile in a constant expression
+  }
+  constexpr const T* begin() const { return items.data(); }
+  constexpr const T* end() const { return items.data() + size; }
+};
+
+using Events = ShortList<Event, 16>;
+using Actions = ShortList<Action, 5>;
+
+struct Row {
+  State from;
+  Events on;
+  State to;
+  Actions actions;
+};
+
+namespace table {
+using S = State;
+using E = Event;
+using M = Kind;
+using T = Timer;
+
+constexpr Action broadcast(Kind kind) { return {Verb::broadcast, static_cast<std::uint8_t>(kind)}; }
+constexpr Action reply(Kind kind) { return {Verb::reply, static_cast<std::uint8_t>(kind)}; }
+constexpr Action start(Timer timer) { return {Verb::start, static_cast<std::uint8_t>(timer)}; }
+constexpr Action remember_first{Verb::remember_first}, remember_candidate{Verb::remember_candidate},
+    note_rival{Verb::note_rival}, begin{Verb::begin}, stand{Verb::stand}, reign{Verb::reign},
+    add_sender{Verb::add_sender}, prolong{Verb::prolong}, back_off{Verb::back_off},
+    apply{Verb::apply}, slaveup{Verb::slaveup}, slaveup_was_master{Verb::slaveup_was_master},
+    slaveup_if_followed{Verb::slaveup_if_followed},
+    slaveup_if_overlooked{Verb::slaveup_if_overlooked}, adjtime_round{Verb::adjtime_round},
+    settime_once{Verb::settime_once}, settime_if_not_set{Verb::settime_if_not_set},
+    loop_at_once{Verb::loop_at_once}, loop_if_was_master{Verb::loop_if_was_master},
+    quit_election{Verb::quit_election}, quit_master{Verb::quit_master},
+    quit_rival{Verb::quit_rival}, conflict_to_first{Verb::conflict_to_first},
+    follow_epoch{Verb::follow_epoch}, give_up_for_now{Verb::give_up_for_now},
+    wait_for_heir{Verb::wait_for_heir}, election_soon{Verb::election_soon}, end{Verb::end};
+
+// clang-format off
+inline constexpr Row kRows[] = {
+// from            on                                    to               actions
+
+// Startup: is there a master?
+{S::startup,     E::masterack,                           S::consistency, {remember_first, start(T::consistency)}},
+{S::startup,     {E::adjtime, E::settime},               S::consistency, {apply, remember_first, start(T::consistency)}},  // often overtakes Masterack
+{S::startup,     E::startup_timeout,                     S::no_master,   {start(T::no_master)}},
+{S::startup,     E::startup_timeout_rival,               S::slave,       {start(T::election)}},       // the paper defines it in NoMaster only
+{S::startup,     E::masterreq_younger,                   S::startup,     {note_rival}},               // the last one started becomes master
+{S::startup,     E::election,                            S::startup,     {note_rival}},
+{S::startup,     {E::masterup, E::loop_new, E::resolve_new, E::quit_new}, S::slave, {slaveup, start(T::election)}},  // without Slaveup it would be missed
+
+// NoMaster: nobody answered.
+{S::no_master,   {E::masterreq, E::election},            S::slave,       {start(T::election)}},       // no reply: Slaveup follows the Masterup
+{S::no_master,   {E::masterup, E::loop_new, E::resolve_new, E::quit_new}, S::slave, {slaveup, start(T::election)}},
+{S::no_master,   E::masterack,                           S::consistency, {remember_first, start(T::consistency)}},
+{S::no_master,   {E::adjtime, E::settime},               S::consistency, {apply, remember_first, start(T::consistency)}},
+{S::no_master,   E::no_master_timeout,                   S::master,      {reign}},
+{S::no_master,   E::no_master_overdue,                   S::startup,     {begin}},                    // slept through the answers
+
+// Master
+{S::master,      E::sync_timeout,                        S::master,      {adjtime_round, start(T::sync)}},
+{S::master,      E::loop_timeout,                        S::master,      {broadcast(M::loop), start(T::loop)}},
+{S::master,      E::masterreq,                           S::master,      {reply(M::masterack), add_sender, settime_once}},
+{S::master,      E::slaveup,                             S::master,      {add_sender, settime_if_not_set, loop_if_was_master}},
+{S::master,      E::accept,                              S::master,      {add_sender}},               // later than the candidate timer
+{S::master,      E::election,                            S::master,      {quit_election, add_sender}},  // section 5.3, last paragraph
+{S::master,      E::election_newer,                      S::accept,      {follow_epoch, start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
+{S::master,      E::conflict,                            S::conflict,    {broadcast(M::resolve), start(T::conflict)}},
+{S::master,      E::higher,                              S::slave,       {slaveup_was_master, start(T::election)}},
+{S::master,      E::lower,                               S::master,      {quit_master, add_sender, loop_at_once}},
+{S::master,      E::stale_newer,                         S::slave,       {follow_epoch, slaveup_was_master, election_soon}},  // a dead one is replaced soon
+{S::master,      E::stale_own,                           S::candidate,   {follow_epoch, stand}},      // an earlier life of ours ruled
+{S::master,      E::resolve,                             S::master,      {reply(M::masterack), start(T::sync)}},  // no-epoch; section 5.3, step 5
+{S::master,      {E::quit, E::quit_new},                 S::slave,       {start(T::election)}},       // no-epoch
+{S::master,      E::loop_larger,                         S::master,      {quit_master}},              // no-epoch; the smaller name stays
+
+// Slave
+{S::slave,       {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
+{S::slave,       E::election,                            S::accept,      {start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
+{S::slave,       E::masterup,                            S::slave,       {slaveup, start(T::election)}},
+{S::slave,       {E::election_timeout, E::stand},        S::candidate,   {stand}},
+{S::slave,       E::quit,                                S::slave,       {start(T::election)}},
+{S::slave,       {E::loop, E::resolve},                  S::slave,       {start(T::election), slaveup_if_overlooked}},
+{S::slave,       E::loop_given_up,                       S::slave,       {slaveup_if_overlooked}},
+{S::slave,       {E::loop_new, E::resolve_new, E::quit_new}, S::slave,   {slaveup, start(T::election)}},
+{S::slave,       E::masterdown_heir,                     S::candidate,   {give_up_for_now, stand}},
+{S::slave,       E::masterdown,                          S::slave,       {give_up_for_now, wait_for_heir}},
+
+// Candidate
+{S::candidate,   E::accept,                              S::candidate,   {add_sender, prolong}},
+{S::candidate,   E::refuse,                              S::slave,       {back_off, start(T::election)}},
+{S::candidate,   {E::quit, E::quit_new},                 S::slave,       {start(T::election)}},       // no back-off: a master exists
+{S::candidate,   E::quit_lower,                          S::slave,       {reply(M::stale), start(T::election)}},
+{S::candidate,   E::election,                            S::candidate,   {reply(M::refuse)}},
+{S::candidate,   E::election_older,                      S::accept,      {start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},  // section 5.2: one slave missed it
+{S::candidate,   {E::masterup, E::loop, E::loop_new, E::resolve, E::resolve_new}, S::slave, {slaveup, start(T::election)}},
+{S::candidate,   E::slaveup,                             S::candidate,   {add_sender}},
+{S::candidate,   {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
+{S::candidate,   E::masterack,                           S::slave,       {start(T::election)}},
+{S::candidate,   E::candidate_timeout,                   S::master,      {reign}},
+{S::candidate,   E::candidate_overdue,                   S::slave,       {start(T::election)}},       // slept through the answers
+
+// Accept
+{S::accept,      E::election_again,                      S::accept,      {reply(M::accept), start(T::accept)}},   // not Refuse: decision 004
+{S::accept,      E::election_duplicate,                  S::accept,      {reply(M::refuse)}},         // variant refuse-duplicate only
+{S::accept,      E::election,                            S::accept,      {start(T::election), reply(M::refuse)}},
+{S::accept,      E::accept_timeout,                      S::slave,       {}},
+{S::accept,      {E::masterup, E::loop, E::loop_new, E::resolve, E::resolve_new, E::quit, E::quit_new}, S::slave, {slaveup, start(T::election)}},
+{S::accept,      {E::adjtime, E::settime},               S::slave,       {apply, start(T::election)}},
+{S::accept,      E::masterack,                           S::slave,       {start(T::election)}},
+{S::accept,      E::election_timeout,                    S::accept,      {start(T::election)}},       // only after a pause: it is the longer timer
+
+// Conflict
+{S::conflict,    E::conflict_timeout,                    S::master,      {reign}},
+{S::conflict,    E::masterreq,                           S::conflict,    {reply(M::masterack), add_sender}},
+{S::conflict,    E::election,                            S::conflict,    {quit_election, add_sender}},
+{S::conflict,    E::election_newer,                      S::accept,      {follow_epoch, start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
+{S::conflict,    {E::slaveup, E::accept},                S::conflict,    {add_sender}},
+{S::conflict,    E::higher,                              S::slave,       {slaveup_was_master, start(T::election)}},
+{S::conflict,    E::lower,                               S::conflict,    {quit_master, add_sender}},
+{S::conflict,    E::stale_newer,                         S::slave,       {follow_epoch, slaveup_was_master, election_soon}},
+{S::conflict,    E::stale_own,                           S::candidate,   {follow_epoch, stand}},
+{S::conflict,    {E::masterack, E::loop, E::loop_larger},  S::conflict,  {quit_rival}},               // no-epoch; until silence
+{S::conflict,    E::resolve_smaller,                     S::conflict,    {reply(M::masterack)}},      // no-epoch; conflict-kills-both: whatever the name
+{S::conflict,    {E::quit, E::quit_new},                 S::slave,       {start(T::election)}},       // no-epoch
+
+// Consistency: is it the only master?
+{S::consistency, E::rival,                               S::slave,       {slaveup_if_followed, conflict_to_first, start(T::election)}},
+{S::consistency, E::lower_rival,                         S::slave,       {reply(M::stale), conflict_to_first, start(T::election)}},
+{S::consistency, {E::adjtime, E::settime},               S::consistency, {apply}},
+{S::consistency, E::consistency_timeout,                 S::slave,       {start(T::election)}},
+
+// Whoever is not master answers a master whose time is over.
+{S::startup,     E::lower,                               S::startup,     {reply(M::stale)}},
+{S::no_master,   E::lower,                               S::no_master,   {reply(M::stale)}},
+{S::slave,       E::lower,                               S::slave,       {reply(M::stale)}},
+{S::candidate,   E::lower,                               S::candidate,   {reply(M::stale)}},
+{S::accept,      E::lower,                               S::accept,      {reply(M::stale)}},
+{S::consistency, E::lower,                               S::consistency, {reply(M::stale)}},
+
+// Stop
+{S::master,      E::stop,                                S::master,      {broadcast(M::masterdown), end}},
+{S::conflict,    E::stop,                                S::conflict,    {broadcast(M::masterdown), end}},
+{S::startup,     E::stop,                                S::startup,     {end}},
+{S::no_master,   E::stop,                                S::no_master,   {end}},
+{S::slave,       E::stop,                                S::slave,       {end}},
+{S::candidate,   E::stop,                                S::candidate,   {end}},
+{S::accept,      E::stop,                                S::accept,      {end}},
+{S::consistency, E::stop,                                S::consistency, {end}},
+};
+
+// What may come and changes nothing.
+struct Ignored { State in; ShortList<Event, 24> what; };
+inline constexpr Ignored kIgnored[] = {
+{S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
+{S::no_master,   {E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
+{S::master,      {E::refuse, E::masterack, E::masterup, E::adjtime, E::settime, E::loop, E::stand}},
+{S::slave,       {E::masterreq, E::masterack, E::slaveup, E::accept, E::refuse, E::conflict}},
+{S::candidate,   {E::masterreq, E::conflict, E::loop_given_up, E::stand}},   // a Masterreq postpones no election
+{S::accept,      {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::loop_given_up, E::stand}},
+{S::conflict,    {E::conflict, E::refuse, E::masterup, E::adjtime, E::settime, E::resolve, E::stand}},
+{S::consistency, {E::masterreq, E::masterack, E::masterup, E::slaveup, E::election, E::accept, E::refuse, E::conflict,
+                  E::loop, E::loop_new, E::loop_given_up, E::resolve, E::resolve_new, E::quit, E::quit_new, E::stand}},
+};
+
+// What cannot come, because event_of names it otherwise in this state, or because the timer is not set.
+struct OnlyIn { Event what; ShortList<State, 8> states; };
+inline constexpr OnlyIn kOnlyIn[] = {
+{E::masterreq_younger,     {S::startup}},
+{E::election_again,        {S::accept}},
+{E::election_older,        {S::candidate}},
+{E::election_newer,        {S::master, S::conflict}},
+{E::election_duplicate,    {S::accept}},
+{E::resolve_smaller,       {S::conflict}},
+{E::resolve_new,           {S::startup, S::no_master, S::slave, S::candidate, S::accept, S::consistency}},
+{E::loop_new,              {S::startup, S::no_master, S::slave, S::candidate, S::accept, S::consistency}},
+{E::loop_larger,           {S::master, S::conflict}},
+{E::loop_given_up,         {S::slave, S::candidate, S::accept, S::consistency}},
+{E::loop,                  {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},  // a starting node follows nobody:
+{E::resolve,               {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},  // every epoch is new to it
+{E::quit,                  {S::master, S::slave, S::candidate, S::accept, S::conflict, S::consistency}},
+{E::quit_lower,            {S::candidate}},
+{E::stale_newer,           {S::master, S::conflict}},
+{E::stale_own,             {S::master, S::conflict}},
+{E::masterdown,            {S::slave}},
+{E::masterdown_heir,       {S::slave}},
+{E::higher,                {S::master, S::conflict}},
+{E::rival,                 {S::consistency}},
+{E::lower_rival,           {S::consistency}},
+{E::startup_timeout,       {S::startup}},
+{E::startup_timeout_rival, {S::startup}},
+{E::no_master_timeout,     {S::no_master}},
+{E::no_master_overdue,     {S::no_master}},
+{E::sync_timeout,          {S::master}},
+{E::loop_timeout,          {S::master}},
+{E::election_timeout,      {S::slave, S::accept}},
+{E::candidate_timeout,     {S::candidate}},
+{E::candidate_overdue,     {S::candidate}},
+{E::accept_timeout,        {S::accept}},
+{E::conflict_timeout,      {S::conflict}},
+{E::consistency_timeout,   {S::consistency}},
+};
+// clang-format on
+
+// What each cell of the table holds: a row's number, or one of these.
+inline constexpr std::uint8_t kMissing = 255, kIgnore = 254, kImpossible = 253, kTwice = 252;
+
+using Cells = std::array<std::array<std::uint8_t, kEvents>, kStates>;
+
+consteval Cells cells() {
+  Cells all{};
+  for (auto& state : all) state.fill(kMissing);
+  const auto put = [&](State state, Event event, std::uint8_t what) {
+    std::uint8_t& cell = all[static_cast<std::size_t>(state)][static_cast<std::size_t>(event)];
+    cell = cell == kMissing ? what : kTwice;
+  };
+  std::uint8_t number = 0;
+  for (const Row& row : kRows) {
+    for (const Event event : row.on) put(row.from, event, number);
+    ++number;
+  }
+  for (const Ignored& ignored : kIgnored)
+    for (const Event event : ignored.what) put(ignored.in, event, kIgnore);
+  for (const OnlyIn& only : kOnlyIn) {
+    for (std::size_t state = 0; state < kStates; ++state) {
+      bool comes = false;
+      for (const State possible : only.states) comes |= possible == static_cast<State>(state);
+      if (!comes) put(static_cast<State>(state), only.what, kImpossible);
+    }
+  }
+  return all;
+}
+inline constexpr Cells kCells = cells();
+
+consteval bool no_cell_holds(std::uint8_t what) {
+  for (const auto& state : kCells)
+    for (const std::uint8_t cell : state)
+      if (cell == what) return false;
+  return true;
+}
+static_assert(no_cell_holds(kTwice));    // no (state, event) pair twice
+static_assert(no_cell_holds(kMissing));  // every pair is there, if only as ignored or impossible
+static_assert(std::size(kRows) < kTwice);
+}  // namespace table
+
+std::string_view name_of(Event event);
+std::string_view name_of(Verb verb);
+
+}  // namespace tempo::election

@@ -1,0 +1,140 @@
+// The vocabulary of TEMPO's master election: states, messages, timers, commands, notices.
+//
+// Words are those of Gusella and Zatti, "An Election Algorithm for a Distributed Clock
+// Synchronization Program" (1985), sections 4 to 6; Loop, Stale and Masterdown are later additions
+// (doc/election.md).
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace tempo::election {
+
+enum class State : std::uint8_t {
+  startup,
+  no_master,
+  master,
+  slave,
+  candidate,
+  accept,
+  conflict,
+  consistency
+};
+inline constexpr std::size_t kStates = 8;
+
+enum class Kind : std::uint8_t {
+  masterreq,  // broadcast: is there a master?
+  masterack,  // I am
+  masterup,   // broadcast: I am the new master
+  slaveup,    // I follow you
+  election,   // broadcast: I want to be master
+  accept,
+  refuse,
+  conflict,  // there is another master beside you
+  resolve,   // broadcast: rival masters, show yourselves
+  quit,      // stop: I am master
+  ack,
+  adjtime,     // a correction of the clock
+  settime,     // the time, for one that has just started
+  loop,        // broadcast: the master's beacon
+  stale,       // your epoch is over; this one rules
+  masterdown,  // broadcast: this master's process is gone
+};
+inline constexpr std::size_t kKinds = 16;
+
+// Retransmitted until acknowledged.
+constexpr bool reliable(Kind kind) {
+  using enum Kind;
+  return kind == accept || kind == refuse || kind == quit || kind == conflict || kind == adjtime ||
+         kind == settime;
+}
+// Carries the epoch of its sender's mastership.
+constexpr bool masters_message(Kind kind) {
+  using enum Kind;
+  return kind == masterup || kind == masterack || kind == adjtime || kind == settime ||
+         kind == loop || kind == resolve || kind == quit;
+}
+// Answers an Election and names it.
+constexpr bool answer(Kind kind) {
+  return kind == Kind::accept || kind == Kind::refuse || kind == Kind::quit;
+}
+
+// Flat and small: what a kind does not use stays at its default.
+struct Message {
+  Kind kind = Kind::ack;
+  bool not_set = false;             // slaveup: my clock has not been set since I started
+  bool was_master = false;          // slaveup: I was master until now
+  Incarnation incarnation{};        // of the sender
+  Sequence sequence = kNoSequence;  // of the sender
+  Sequence answers =
+      kNoSequence;           // accept, refuse, quit, ack: the message answered; quit 0: to a master
+  Epoch epoch{};             // the sender's mastership, or the one it follows
+  NodeId subject = kNobody;  // loop: the heir; masterdown: who is gone
+  Incarnation
+      subject_incarnation{};  // ack: of the message acknowledged; masterdown: of who is gone
+  Nanos age{0};  // masterreq, election: since the start or candidacy began; 0 in the first send
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("not_set", self.not_set);
+    visit("was_master", self.was_master);
+    visit("incarnation", self.incarnation);
+    visit("sequence", self.sequence);
+    visit("answers", self.answers);
+    visit("epoch", self.epoch);
+    visit("subject", self.subject);
+    visit("subject_incarnation", self.subject_incarnation);
+    visit("age", self.age);
+  }
+};
+static_assert(sizeof(Message) <= 48);
+
+enum class Timer : std::uint8_t {
+  startup,
+  no_master,
+  sync,
+  loop,
+  election,
+  candidate,
+  accept,
+  conflict,
+  consistency,
+  repeat,
+  retransmit,
+  count
+};
+
+enum class Command : std::uint8_t {
+  stand,  // call an election now, if a slave
+  stop,   // end; a master says so first
+};
+
+enum class News : std::uint8_t {
+  adjusted,   // an Adjtime of `epoch` was applied
+  set,        // a Settime of `epoch` was applied
+  peer_down,  // `peer` did not acknowledge
+  ended,      // stopped on command
+};
+struct Notice {
+  News news = News::ended;
+  NodeId peer = kNobody;
+  Epoch epoch{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("news", self.news);
+    visit("peer", self.peer);
+    visit("epoch", self.epoch);
+  }
+};
+
+std::string_view name_of(State state);
+std::string_view name_of(Kind kind);
+std::string_view name_of(Timer timer);
+inline std::string_view name_of(const Message& message) { return name_of(message.kind); }
+
+}  // namespace tempo::election
