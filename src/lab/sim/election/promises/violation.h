@@ -1,0 +1,34 @@
+// A promise that was not kept: which, when, and what was seen.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace tempo::sim::election {
+
+struct Violation {
+  std::string promise;
+  Instant at;
+  std::string seen;
+};
+
+// Violations of one run; the first few are kept, all are counted.
+class Violations {
+ public:
+  void add(Violation violation) {
+    ++count_;
+    if (kept_.size() < kMostKept) kept_.push_back(std::move(violation));
+  }
+  std::size_t count() const { return count_; }
+  const std::vector<Violation>& kept() const { return kept_; }
+
+ private:
+  static constexpr std::size_t kMostKept = 16;
+  std::size_t count_ = 0;
+  std::vector<Violation> kept_;
+};
+
+}  // namespace tempo::sim::election
