@@ -1,0 +1,11 @@
+// What a command's exit status says; the same in every command.
+#pragma once
+
+namespace tempo::cli {
+
+inline constexpr int kDone = 0;
+inline constexpr int kBrokenPromise = 1;  // it ran, and what it checked does not hold
+inline constexpr int kBadUsage = 2;       // it was asked the impossible; nothing was done
+inline constexpr int kInterrupted = 130;  // Ctrl-C; what was done so far has been printed
+
+}  // namespace tempo::cli
