@@ -1,0 +1,15 @@
+// The words of scripts and of the command line come from outside: whatever the text, a fault and a
+// delay are understood or refused with a sentence.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "lab/sim/delay.h"
+#include "lab/sim/election/fault.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  (void)tempo::sim::election::parse_fault(text, 9);
+  (void)tempo::sim::Delay::parse(text);
+  return 0;
+}
