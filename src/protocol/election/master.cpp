@@ -55,11 +55,6 @@ bool belongs(Timer timer, State state) {
   return kBelongs[static_cast<std::size_t>(state)][static_cast<std::size_t>(timer)];
 }
 
-// What tells a sender's messages from those of its earlier life.
-Incarnation life_of(const Message& message) {
-  return mutated(Mutation::forget_incarnation) ? Incarnation{} : message.incarnation;
-}
-
 constexpr bool collects(State state) {
   return state == State::candidate || state == State::master || state == State::conflict;
 }
@@ -157,192 +152,6 @@ void MasterElection::command(Turn<MasterElection>& turn, Command command) {
   Step step{turn};
   happen(step, command == Command::stand ? Event::stand : Event::stop);
   timers_.set(Timer::retransmit, courier_.due());
-}
-
-// --- naming the event: everything that does not fit a column ---
-
-std::optional<Event> MasterElection::event_of(Step& step) {
-  const Message& message = *step.message;
-  switch (message.kind) {
-    case Kind::masterreq: {
-      step.new_call = courier_.newer_call(step.from, life_of(message), message.sequence);
-      // A master that restarts has lost its mastership: the same as a hint that it is gone.
-      if (state_ == State::slave && step.from == followed_.node &&
-          message.incarnation != followed_.incarnation)
-        return heir_ == self_ ? Event::masterdown_heir : Event::masterdown;
-      if (state_ == State::slave && mutated(Mutation::masterreq_postpones))
-        start_timer(step, Timer::election);
-      const Nanos own_age = timing().startup - (timers_.at(Timer::startup) - step.now());
-      if (state_ == State::startup && message.age < own_age) return Event::masterreq_younger;
-      return Event::masterreq;
-    }
-    case Kind::election:
-      return election_event(step);
-    // Answers are bound: one that names another Election is acknowledged and that is all.
-    case Kind::accept:
-    case Kind::refuse:
-      if (message.answers != call_ && !mutated(Mutation::unbound_answers)) return std::nullopt;
-      return message.kind == Kind::accept ? Event::accept : Event::refuse;
-    case Kind::slaveup:
-      return Event::slaveup;
-    case Kind::conflict:
-      return Event::conflict;
-    case Kind::stale:
-      if (!ruling() || message.epoch <= followed_ || message.epoch.node == kNobody ||
-          rules_->variant.no_epoch)
-        return std::nullopt;
-      if (mutated(Mutation::master_keeps_ruling)) return std::nullopt;
-      return message.epoch.node == self_ ? Event::stale_own : Event::stale_newer;
-    case Kind::masterdown:
-      if (state_ != State::slave || message.subject != followed_.node ||
-          message.subject_incarnation != followed_.incarnation ||
-          mutated(Mutation::hint_not_trusted))
-        return std::nullopt;
-      return heir_ == self_ && !mutated(Mutation::heir_waits) ? Event::masterdown_heir
-                                                              : Event::masterdown;
-    case Kind::masterack:
-    case Kind::masterup:
-    case Kind::resolve:
-    case Kind::quit:
-    case Kind::adjtime:
-    case Kind::settime:
-    case Kind::loop:
-      // Not a mastership of its sender: malformed.
-      if (message.epoch.node != step.from || (message.epoch.round == 0) != rules_->variant.no_epoch)
-        return std::nullopt;
-      return rules_->variant.no_epoch ? masters_event_without_epochs(step) : masters_event(step);
-    case Kind::ack:
-      break;
-  }
-  return std::nullopt;
-}
-
-std::optional<Event> MasterElection::election_event(Step& step) {
-  const Message& message = *step.message;
-  if (!courier_.newer_call(step.from, life_of(message), message.sequence)) {
-    if (rules_->variant.refuse_duplicate && state_ == State::accept && step.from == candidate_)
-      return Event::election_duplicate;
-    // A repeat: answered again only while our answer is not known to have arrived.
-    const Message* again = courier_.under_way(step.from, [&](const Message& sent) {
-      return answer(sent.kind) && sent.answers == message.sequence;
-    });
-    if (again != nullptr) step.turn.out.send(step.from, *again);
-    return std::nullopt;
-  }
-  if (ruling() && !rules_->variant.no_epoch && message.epoch > followed_ &&
-      message.epoch.node != kNobody)
-    return Event::election_newer;
-  if (state_ == State::accept && step.from == candidate_) return Event::election_again;
-  const Nanos own_age = timing().accept / 2 - (candidacy_ends_ - step.now());
-  if (state_ == State::candidate && (message.age > own_age || mutated(Mutation::candidate_accepts)))
-    return Event::election_older;
-  return Event::election;
-}
-
-std::optional<Event> MasterElection::masters_event(Step& step) {
-  const Message& message = *step.message;
-  const Kind kind = message.kind;
-  const bool names_our_election = message.answers == call_ && call_ != kNoSequence;
-
-  // The printed quarrel of two masters, whatever their epochs say.
-  if (rules_->variant.conflict_kills_both && ruling() &&
-      (kind == Kind::resolve || kind == Kind::masterack || kind == Kind::quit))
-    return masters_event_without_epochs(step);
-
-  const bool obeys_anyway =
-      mutated(Mutation::obey_lower_epoch) && (kind == Kind::adjtime || kind == Kind::settime);
-  if (message.epoch < followed_ && !(obeys_anyway && !ruling())) {
-    if (state_ == State::consistency && step.from != first_) return Event::lower_rival;
-    if (state_ == State::candidate && kind == Kind::quit && names_our_election)
-      return Event::quit_lower;
-    return Event::lower;
-  }
-  const bool is_new = message.epoch > followed_;
-  if (ruling()) {
-    if (!is_new || mutated(Mutation::master_keeps_ruling)) return std::nullopt;
-    follow(step, message.epoch);
-    return Event::higher;
-  }
-  if (is_new) follow(step, message.epoch);
-
-  const bool addressed = kind == Kind::adjtime || kind == Kind::settime ||
-                         kind == Kind::masterack || kind == Kind::quit;
-  if (addressed) {
-    give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
-    given_up_until_ = step.now();
-  }
-  if (kind == Kind::loop) heir_ = message.subject;
-  if (state_ == State::consistency && step.from != first_) return Event::rival;
-
-  switch (kind) {
-    case Kind::masterack:
-      return Event::masterack;
-    case Kind::adjtime:
-      return Event::adjtime;
-    case Kind::settime:
-      return Event::settime;
-    case Kind::quit:
-      if (state_ == State::candidate && mutated(Mutation::ignore_quit)) return std::nullopt;
-      if (is_new) return Event::quit_new;
-      if (names_our_election || message.answers == kNoSequence) return Event::quit;
-      return std::nullopt;
-    default:
-      break;
-  }
-  // Masterup, Loop and Resolve of a master that has been given up restart and stop nothing.
-  if (!is_new && given_up(step.now()) && !mutated(Mutation::never_give_up))
-    return Event::loop_given_up;
-  if (kind == Kind::masterup) return Event::masterup;
-  if (kind == Kind::loop) return is_new ? Event::loop_new : Event::loop;
-  return is_new ? Event::resolve_new : Event::resolve;
-}
-
-// Without epochs a mastership is known by its master alone, and a message by its kind.
-std::optional<Event> MasterElection::masters_event_without_epochs(Step& step) {
-  const Message& message = *step.message;
-  const Kind kind = message.kind;
-  const bool is_new = step.from != followed_.node || message.incarnation != followed_.incarnation;
-  if (state_ == State::consistency && step.from != first_) return Event::rival;
-  if (ruling()) {
-    const bool smaller = index(step.from) < index(self_);
-    switch (kind) {
-      case Kind::loop:
-        return smaller ? Event::loop : Event::loop_larger;
-      case Kind::resolve:
-        if (state_ == State::master) return Event::resolve;
-        return smaller || rules_->variant.conflict_kills_both ? Event::resolve_smaller
-                                                              : Event::resolve;
-      case Kind::quit:
-        if (rules_->variant.no_epoch || message.epoch > followed_) follow(step, message.epoch);
-        return Event::quit;
-      case Kind::masterack:
-        return Event::masterack;
-      case Kind::masterup:
-        return Event::masterup;
-      case Kind::adjtime:
-        return Event::adjtime;
-      default:
-        return Event::settime;
-    }
-  }
-  if (is_new) follow(step, message.epoch);
-  if (kind == Kind::loop) heir_ = message.subject;
-  switch (kind) {
-    case Kind::masterack:
-      return Event::masterack;
-    case Kind::adjtime:
-      return Event::adjtime;
-    case Kind::settime:
-      return Event::settime;
-    case Kind::quit:
-      return is_new ? Event::quit_new : Event::quit;
-    case Kind::masterup:
-      return Event::masterup;
-    case Kind::loop:
-      return is_new ? Event::loop_new : Event::loop;
-    default:
-      return is_new ? Event::resolve_new : Event::resolve;
-  }
 }
 
 // --- walking the table ---
@@ -569,6 +378,17 @@ void MasterElection::on_ack(const Step& step) {
   if (done != nullptr && list_.contains(step.from)) answering_.insert(step.from);
 }
 
+// What tells a sender's messages from those of its earlier life.
+Incarnation MasterElection::life_of(const Message& message) {
+  return mutated(Mutation::forget_incarnation) ? Incarnation{} : message.incarnation;
+}
+
+// The master we follow has spoken to us: it hears us, and is not given up.
+void MasterElection::heed(const Step& step) {
+  give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
+  given_up_until_ = step.now();
+}
+
 void MasterElection::follow(Step& step, const Epoch& epoch) {
   if (!mutated(Mutation::forget_epoch))
     followed_ = epoch;
@@ -577,9 +397,8 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
   backoff_ = 1;
   heir_ = kNobody;
   draw_election_span(step);
-  give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
   overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-  given_up_until_ = step.now();
+  heed(step);
 }
 
 void MasterElection::draw_election_span(Step& step) {

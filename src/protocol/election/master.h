@@ -101,15 +101,20 @@ class MasterElection {
   const Timing& timing() const { return rules_->timing; }
   bool ruling() const { return state_ == State::master || state_ == State::conflict; }
 
+  // Naming the event of a message (master_events.cpp).
   std::optional<Event> event_of(Step& step);
   std::optional<Event> masters_event(Step& step);
   std::optional<Event> masters_event_without_epochs(Step& step);
   std::optional<Event> election_event(Step& step);
+
+  // Walking the table.
   void happen(Step& step, Event event);
   void enter(State next);
   void act(Step& step, Action action);
 
+  static Incarnation life_of(const Message& message);
   void on_ack(const Step& step);
+  void heed(const Step& step);
   void follow(Step& step, const Epoch& epoch);
   bool given_up(Instant now) const { return now >= give_up_at_ || now < given_up_until_; }
   Nanos election_width() const { return timing().election_max - timing().election_min; }
