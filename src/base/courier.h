@@ -175,8 +175,8 @@ class Courier {
     Incarnation incarnation{};
     Incarnation before{};         // the life before that; what still comes of it is old
     std::uint32_t highest = 0;    // sequence number seen
-    std::uint64_t seen = 0;       // bit i: highest - i was seen
     Sequence call = kNoSequence;  // the newest
+    std::uint64_t seen = 0;       // bit i: highest - i was seen
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {

@@ -10,17 +10,16 @@ namespace {
 __extension__ using Wide = unsigned __int128;
 }  // namespace
 
-void Stream::refill() {
+std::uint64_t Stream::first_of_block() {
+  const std::uint64_t block = drawn_ / 2;
   const r123::Philox4x32 philox;
-  const r123::Philox4x32::ctr_type counter{{static_cast<std::uint32_t>(counter_),
-                                            static_cast<std::uint32_t>(counter_ >> 32), node_,
-                                            cause_}};
+  const r123::Philox4x32::ctr_type counter{
+      {static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32), node_, cause_}};
   const r123::Philox4x32::key_type key{
       {static_cast<std::uint32_t>(seed_), static_cast<std::uint32_t>(seed_ >> 32)}};
   const auto words = philox(counter, key);
-  block_ = {(std::uint64_t{words[1]} << 32) | words[0], (std::uint64_t{words[3]} << 32) | words[2]};
-  ++counter_;
-  used_ = 0;
+  second_ = (std::uint64_t{words[3]} << 32) | words[2];
+  return (std::uint64_t{words[1]} << 32) | words[0];
 }
 
 bool Stream::chance(double probability) { return unit() < probability; }

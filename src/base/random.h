@@ -6,7 +6,6 @@
 // alone, because the standard library's, and libm's log, may differ from one machine to the next.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <span>
 
@@ -25,10 +24,7 @@ class Stream {
   Stream(std::uint64_t seed, std::uint32_t cause, std::uint32_t node)
       : seed_(seed), cause_(cause), node_(node) {}
 
-  std::uint64_t next() {
-    if (used_ == block_.size()) refill();
-    return block_[used_++];
-  }
+  std::uint64_t next() { return drawn_++ % 2 == 0 ? first_of_block() : second_; }
 
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // uniform in [0, 1)
   bool chance(double probability);           // draws even for 0 and 1: streams stay in step
@@ -43,14 +39,14 @@ class Stream {
   }
 
  private:
-  void refill();
+  std::uint64_t first_of_block();  // enciphers the next block and keeps its other half
 
+  // A simulated node has several streams: they are kept small.
   std::uint64_t seed_ = 0;
-  std::uint64_t counter_ = 0;  // of blocks enciphered so far
+  std::uint64_t drawn_ = 0;   // numbers so far; a block is two
+  std::uint64_t second_ = 0;  // of the block begun, if `drawn_` is odd
   std::uint32_t cause_ = 0;
   std::uint32_t node_ = 0;
-  std::array<std::uint64_t, 2> block_{};
-  std::uint32_t used_ = 2;  // of block_; 2: nothing left
 };
 
 // The door through which a machine meets chance. Every decision is a whole number below a limit, so
