@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/node_map.h"
 #include "base/units.h"
@@ -46,6 +47,7 @@ class Courier {
       visit("to", self.to);
       visit("sends", self.sends);
       visit("due", self.due);
+      field::about(visit, self.to);
       visit("message", self.message);
     }
   };
@@ -156,7 +158,7 @@ class Courier {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("last_sequence", self.last_sequence_);
+    field::last(visit, "last_sequence", self.last_sequence_);
     if constexpr (std::is_const_v<Self>) {
       visit("parcels", self.live_);
       for (const Parcel& parcel : self.parcels_)
@@ -164,6 +166,7 @@ class Courier {
     } else {
       self.sweep();
       visit("parcels", self.parcels_);
+      std::ranges::sort(self.parcels_, {}, [](const Parcel& p) { return p.message.sequence; });
       self.live_ = static_cast<std::uint32_t>(self.parcels_.size());
       self.due_ = self.earliest();
     }
@@ -182,9 +185,7 @@ class Courier {
     static void fields(Self& self, Visitor& visit) {
       visit("incarnation", self.incarnation);
       visit("before", self.before);
-      visit("highest", self.highest);
-      visit("seen", self.seen);
-      visit("call", self.call);
+      field::heard(visit, self.highest, self.seen, self.call);
     }
   };
 

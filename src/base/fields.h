@@ -29,6 +29,7 @@
 
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "base/ids.h"
 #include "base/node_map.h"
 #include "base/node_set.h"
@@ -41,6 +42,78 @@ concept FieldLeaf =
     std::integral<std::remove_const_t<T>> || std::is_enum_v<std::remove_const_t<T>> ||
     std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
     std::same_as<std::remove_const_t<T>, Epoch>;
+
+// What a number in a list means, for the visitors who care (the checker gives numbers that grow for
+// ever small names); to the others it is an ordinary field.
+namespace field {
+
+// What follows, to the next `about`, is known of this node or meant for it.
+template <class Visitor>
+void about(Visitor& visit, NodeId node) {
+  if constexpr (requires { visit.about(node); }) visit.about(node);
+}
+// A sequence number of the node that this is about, not of the one that holds it. (A number that is
+// not marked so is its holder's, in a message to the node that this is about.)
+template <class Visitor, class Number>
+void theirs(Visitor& visit, const char* name, Number& value) {
+  if constexpr (requires { visit.theirs(name, value); })
+    visit.theirs(name, value);
+  else
+    visit(name, value);
+}
+// The sequence number of a call to all: one of its holder's, one of the node that this is about.
+template <class Visitor, class Number>
+void call(Visitor& visit, const char* name, Number& value) {
+  if constexpr (requires { visit.call(name, value); })
+    visit.call(name, value);
+  else
+    visit(name, value);
+}
+template <class Visitor, class Number>
+void their_call(Visitor& visit, const char* name, Number& value) {
+  if constexpr (requires { visit.their_call(name, value); })
+    visit.their_call(name, value);
+  else
+    visit(name, value);
+}
+// The last sequence number given out.
+template <class Visitor, class Number>
+void last(Visitor& visit, const char* name, Number& value) {
+  if constexpr (requires { visit.last(name, value); })
+    visit.last(name, value);
+  else
+    visit(name, value);
+}
+// Which numbers of the node that this is about have been heard: up to `highest`, those whose bit
+// in `seen` is set (bit i: highest - i), and calls up to `call`.
+template <class Visitor, class Number, class Bits, class Call>
+void heard(Visitor& visit, Number& highest, Bits& seen, Call& call) {
+  if constexpr (requires { visit.heard(highest, seen, call); }) {
+    visit.heard(highest, seen, call);
+  } else {
+    visit("highest", highest);
+    visit("seen", seen);
+    visit("call", call);
+  }
+}
+// A round of epochs.
+template <class Visitor, class Number>
+void round(Visitor& visit, const char* name, Number& value) {
+  if constexpr (requires { visit.round(name, value); })
+    visit.round(name, value);
+  else
+    visit(name, value);
+}
+// A timer: unlike other deadlines it matters by how much it is overdue.
+template <class Visitor, class Time>
+void timer(Visitor& visit, const char* name, Time& value) {
+  if constexpr (requires { visit.timer(name, value); })
+    visit.timer(name, value);
+  else
+    visit(name, value);
+}
+
+}  // namespace field
 
 template <class Visitor>
 class FieldWalk {
@@ -109,10 +182,7 @@ class FieldWalk {
   void walk(const char* name, const NodeMap<T>& value) {
     const auto size = static_cast<std::uint32_t>(value.size());
     (*this)(name, size);
-    for (const auto& slot : value.sorted()) {
-      (*this)(name, slot.key);
-      (*this)(name, slot.value);
-    }
+    for (const auto& slot : value.sorted()) walk_slot(name, slot);
   }
   template <class T>
   void walk(const char* name, NodeMap<T>& value) {
@@ -120,12 +190,15 @@ class FieldWalk {
     auto size = static_cast<std::uint32_t>(slots.size());
     (*this)(name, size);
     slots.resize(size);
-    for (auto& slot : slots) {
-      (*this)(name, slot.key);
-      (*this)(name, slot.value);
-    }
+    for (auto& slot : slots) walk_slot(name, slot);
     value.clear();
     for (const auto& slot : slots) value[slot.key] = slot.value;
+  }
+  template <class Slot>
+  void walk_slot(const char* name, Slot& slot) {
+    (*this)(name, slot.key);
+    field::about(static_cast<Visitor&>(*this), slot.key);
+    (*this)(name, slot.value);
   }
 };
 
@@ -137,7 +210,8 @@ class FieldVisitor : public FieldWalk<FieldVisitor> {
 };
 
 // The packed form: equal bytes, equal situations. Instants are seen from `now`; a deadline that has
-// passed is one value however long ago it passed. So a machine keeps deadlines, never past moments.
+// passed is one value however long ago it passed, unless it is a timer's. So a machine keeps
+// deadlines, never past moments.
 class Packer : public FieldWalk<Packer> {
  public:
   Packer(Instant now, std::string& bytes) : now_(now), bytes_(&bytes) {}
@@ -159,6 +233,16 @@ class Packer : public FieldWalk<Packer> {
     }
   }
 
+  template <class T>
+  void timer(const char* /*name*/, T& value) {
+    if (value == kNever)
+      put(0);
+    else if (value >= now_)
+      put(static_cast<std::uint64_t>((value - now_).count()) * 2 + 2);
+    else
+      put(static_cast<std::uint64_t>((now_ - value).count()) * 2 + 1);
+  }
+
  private:
   // Seven bits a byte, low first: most fields are small.
   void put(std::uint64_t value) {
@@ -169,6 +253,59 @@ class Packer : public FieldWalk<Packer> {
   Instant now_;
   std::string* bytes_;
 };
+
+// Fills a value in from its packed form. The bytes must be those of a value of this type.
+class Unpacker : public FieldWalk<Unpacker> {
+ public:
+  Unpacker(Instant now, std::string_view bytes) : now_(now), bytes_(bytes) {}
+
+  template <class T>
+  void leaf(const char* /*name*/, T& value) {
+    if constexpr (std::is_const_v<T>) {
+      get();  // follows from the others
+    } else if constexpr (std::same_as<T, Instant>) {
+      const std::uint64_t code = get();
+      value = code == 0 ? kNever : now_ + Nanos{static_cast<Nanos::rep>(code) - 1};
+    } else if constexpr (std::same_as<T, Nanos>) {
+      value = Nanos{static_cast<Nanos::rep>(get())};
+    } else if constexpr (std::same_as<T, Epoch>) {
+      value.round = static_cast<std::uint32_t>(get());
+      value.node = static_cast<NodeId>(get());
+      value.incarnation = static_cast<Incarnation>(get());
+    } else {
+      value = static_cast<T>(get());
+    }
+  }
+
+  template <class T>
+  void timer(const char* /*name*/, T& value) {
+    const auto code = static_cast<Nanos::rep>(get());
+    value = code == 0       ? kNever
+            : code % 2 == 0 ? now_ + Nanos{(code - 2) / 2}
+                            : now_ - Nanos{(code - 1) / 2};
+  }
+
+ private:
+  std::uint64_t get() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      CHECK(at_ < bytes_.size() && shift < 64);
+      const auto byte = static_cast<unsigned char>(bytes_[at_++]);
+      value |= std::uint64_t{byte & 0x7fU} << shift;
+      if (byte < 0x80) return value;
+    }
+  }
+
+  Instant now_;
+  std::string_view bytes_;
+  std::size_t at_ = 0;
+};
+
+template <class T>
+void unpack(T& value, std::string_view bytes, Instant now) {
+  Unpacker unpacker{now, bytes};
+  T::fields(value, unpacker);
+}
 
 template <class T>
 std::string packed(const T& value, Instant now) {

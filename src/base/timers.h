@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "base/fields.h"
 #include "base/units.h"
 
 namespace tempo {
@@ -47,7 +48,7 @@ class Timers {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    for (auto& instant : self.at_) visit("timer", instant);
+    for (auto& instant : self.at_) field::timer(visit, "timer", instant);
   }
 
  private:

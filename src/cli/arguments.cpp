@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/check.h"
 #include "cli/exit_codes.h"
 #include "cli/play.h"
 #include "cli/sim_election.h"
@@ -78,6 +79,76 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
       "--runs 10000");
 }
 
+void describe_check_election(CLI::App& command, CheckElectionArguments& arguments) {
+  command.add_option("--nodes", arguments.nodes, "1 to 8 machines")->capture_default_str();
+  command.add_option("--losses", arguments.losses, "messages that may be lost, at most")
+      ->capture_default_str();
+  command.add_option("--duplicates", arguments.duplicates, "messages that may arrive twice")
+      ->capture_default_str();
+  command.add_option("--crashes", arguments.crashes, "machines that may crash")
+      ->capture_default_str();
+  command.add_option("--restarts", arguments.restarts, "restarts with lost state")
+      ->capture_default_str();
+  command.add_option("--pauses", arguments.pauses, "pauses of any length")->capture_default_str();
+  command
+      .add_option("--timing", arguments.timing,
+                  "bounded: ticks, delays within bounds; free: any timer at any time")
+      ->capture_default_str();
+  command.add_option("--network", arguments.network, "bag, fifo, set or ordered")
+      ->capture_default_str();
+  command.add_option("--profile", arguments.profile, "timers in ticks: tiny")
+      ->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of a message, in ticks")->capture_default_str();
+  command.add_option("--starts", arguments.starts,
+                     "tick of each machine's start, as 0,16,32 (the default)");
+  command.add_option("--cut", arguments.cut,
+                     "machines that reach no others until --cut-until, as 1,2");
+  command.add_option("--cut-until", arguments.cut_until, "tick in which the network heals");
+  command
+      .add_option("--candidacies", arguments.candidacies,
+                  "of one machine, at most; what follows is not looked at")
+      ->capture_default_str();
+  command
+      .add_option("--variant", arguments.variant,
+                  "corrected, as-printed, or any of refuse-duplicate, no-loop, no-epoch, "
+                  "conflict-kills-both, separated by commas")
+      ->capture_default_str();
+  command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
+      ->capture_default_str();
+  command.add_option("--replay", arguments.replay,
+                     "write a broken promise as a script for `tempo sim replay`");
+  command.add_option("--diagram", arguments.diagram,
+                     "draw a broken promise: an HTML file, or - for the terminal");
+  command.add_flag("--explore", arguments.explore, "walk through the states by hand instead");
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Examples:\n"
+      "  tempo check election --losses 1 --crashes 1\n"
+      "  tempo check election --variant refuse-duplicate --crashes 1 --duplicates 1 --diagram -\n"
+      "  tempo check election --nodes 2 --starts 0,0 --cut 1 --cut-until 20 --variant no-loop\n"
+      "Ends with 0 if nothing is broken, 1 if something is.");
+}
+
+void describe_check_core_model(CLI::App& command, CheckCoreArguments& arguments) {
+  command.add_option("--nodes", arguments.nodes, "processes")->capture_default_str();
+  command.add_option("--timeouts", arguments.timeouts, "of each process, at most")
+      ->capture_default_str();
+  command
+      .add_option("--capacity", arguments.capacity, "of an inbox, times the number of processes")
+      ->capture_default_str();
+  command.add_flag("--symmetry", arguments.symmetry, "count states up to the processes' names");
+  command.add_option("--memory", arguments.memory, "at most")->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+}
+
+void describe_replay(CLI::App& command, ReplayArguments& arguments) {
+  command.add_option("script", arguments.script, "what `tempo check ... --replay FILE` wrote")
+      ->required();
+  command.add_flag("--trace", arguments.trace, "print every event");
+  command.add_option("--diagram", arguments.diagram, "an HTML file, or - for the terminal");
+  command.add_flag("--json", arguments.json, "for programs");
+}
+
 }  // namespace
 
 int run_command_line(int count, char** words) {
@@ -108,6 +179,23 @@ int run_command_line(int count, char** words) {
       sim_command->add_subcommand("election", "the election of a master, once or many times");
   describe_sim_election(*election_command, election_arguments);
 
+  ReplayArguments replay_arguments;
+  CLI::App* replay_command =
+      sim_command->add_subcommand("replay", "play again what a check has found");
+  describe_replay(*replay_command, replay_arguments);
+
+  CLI::App* check_command =
+      app.add_subcommand("check", "look at every interleaving of a small world");
+  check_command->require_subcommand(1);
+  CheckElectionArguments check_arguments;
+  CLI::App* check_election_command =
+      check_command->add_subcommand("election", "the election of a master, the machine that ships");
+  describe_check_election(*check_election_command, check_arguments);
+  CheckCoreArguments core_arguments;
+  CLI::App* core_command =
+      check_command->add_subcommand("core-model", "a yardstick whose state counts are known");
+  describe_check_core_model(*core_command, core_arguments);
+
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& stop) {
@@ -115,6 +203,9 @@ int run_command_line(int count, char** words) {
     return app.exit(stop) == 0 ? kDone : kBadUsage;
   }
   if (play_command->parsed()) return play(play_arguments);
+  if (check_election_command->parsed()) return check_election(check_arguments);
+  if (core_command->parsed()) return check_core_model(core_arguments);
+  if (replay_command->parsed()) return sim_replay(replay_arguments);
   return sim_election(election_arguments);
 }
 

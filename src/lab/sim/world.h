@@ -139,6 +139,7 @@ class World {
     if (!node.up || !node.paused) return;
     node.paused = false;
     watch_->disturbed(*this, id, "resumes");
+    if (held_mode_) return;
     std::vector<std::uint32_t> slots;
     for (std::size_t i = 0; i < waiting_.size(); ++i)
       if (waiting_[i].first == id) slots.push_back(waiting_[i].second);
@@ -202,6 +203,59 @@ class World {
     }
     now_ = limit;
     return false;
+  }
+
+  // --- by hand ---
+  //
+  // Whoever wants to decide everything himself (a replay of what a checker found) holds the World:
+  // from then on nothing happens by itself. Copies of messages wait in the order in which they were
+  // made, timers wait to be woken, time passes on request.
+
+  struct Held {
+    NodeId from;
+    NodeId to;
+    std::uint32_t number;
+    Instant sent;
+  };
+
+  void hold() {
+    CHECK(events_ == 0 && now_ == Instant{});
+    held_mode_ = true;
+  }
+  // Draws of all machines come from here; null: from their streams again.
+  void draw_from(Draw* draw) { draw_ = draw; }
+  std::size_t held() const { return held_.size(); }
+  Held held_at(std::size_t place) const {
+    const auto& [slot, to] = held_[place];
+    return {flights_[slot].from, to, flights_[slot].number, flights_[slot].sent};
+  }
+  const Message& held_message(std::size_t place) const {
+    return flights_[held_[place].first].message;
+  }
+  void deliver_held(std::size_t place) {
+    const auto [slot, to] = take_held(place);
+    ++events_;
+    deliver(slot, to);
+  }
+  void lose_held(std::size_t place) {
+    const auto [slot, to] = take_held(place);
+    watch_->lost(*this, flights_[slot].from, to, flights_[slot].message, flights_[slot].number);
+    release(slot);
+  }
+  void copy_held(std::size_t place) {
+    CHECK(place < held_.size());
+    ++flights_[held_[place].first].copies;
+    held_.push_back(held_[place]);
+  }
+  void wake(NodeId id, TimerId timer) {
+    Node& node = at(id);
+    CHECK(held_mode_ && node.up && !node.paused);
+    ++events_;
+    step(node, id, [timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+  }
+  void pass(Nanos span) {
+    CHECK(held_mode_ && span >= Nanos{0});
+    now_ += span;
   }
 
   // --- what everybody may see ---
@@ -361,7 +415,7 @@ class World {
       watch_->received(*this, flight.from, to, flight.message, flight.number, flight.sent);
       outbox_.clear();
       StreamDraw draw{node.draws};
-      Turn<M> turn{local(node, now_), draw, outbox_};
+      Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
       node.machine->receive(turn, flight.from, flight.message);
       release(slot);
       finish(node, to);
@@ -385,7 +439,7 @@ class World {
   void step(Node& node, NodeId id, Do todo) {
     outbox_.clear();
     StreamDraw draw{node.draws};
-    Turn<M> turn{local(node, now_), draw, outbox_};
+    Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
     todo(*node.machine, turn);
     finish(node, id);
   }
@@ -412,7 +466,7 @@ class World {
   // overtaken by a new one.
   void schedule(Node& node, NodeId id) {
     const Instant first = node.machine->timers().first();
-    if (first == kNever) return;
+    if (first == kNever || held_mode_) return;
     Instant when = true_time(node, first);
     if (when < now_) when = now_;
     if (when >= node.wake_at) return;
@@ -466,6 +520,10 @@ class World {
 
   void post(std::uint32_t slot, NodeId to, Nanos delay) {
     ++flights_[slot].copies;
+    if (held_mode_) {
+      held_.emplace_back(slot, to);
+      return;
+    }
     queue_.push({key_of(now_ + std::max(delay, Nanos{1}), false), slot, to});
   }
 
@@ -495,6 +553,13 @@ class World {
     return fault_streams_[index(id)];
   }
 
+  std::pair<std::uint32_t, NodeId> take_held(std::size_t place) {
+    CHECK(place < held_.size());
+    const auto taken = held_[place];
+    held_.erase(held_.begin() + static_cast<std::ptrdiff_t>(place));
+    return taken;
+  }
+
   void drop_waiting(NodeId id) {
     for (const auto& [to, slot] : waiting_)
       if (to == id) release(slot);
@@ -513,7 +578,10 @@ class World {
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_;                        // slots of flights_
   std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, in order of arrival
+  std::vector<std::pair<std::uint32_t, NodeId>> held_;     // copies in the order they were made
   Outbox<M> outbox_;
+  Draw* draw_ = nullptr;  // null: each node's stream
+  bool held_mode_ = false;
   bool plugged_ = true;
   bool exhausted_ = false;
   std::uint64_t events_ = 0;

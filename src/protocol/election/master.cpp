@@ -206,6 +206,13 @@ void MasterElection::enter(State next) {
     });
   }
   if (next != State::accept) candidate_ = kNobody;
+  if (!collects(next)) {
+    call_ = kNoSequence;
+    repeats_left_ = 0;
+    candidacy_ends_ = Instant{};
+    loop_not_before_ = Instant{};
+  }
+  if (next != State::startup) rival_ = false;
 }
 
 void MasterElection::act(Step& step, Action action) {

@@ -64,7 +64,7 @@ class MasterElection {
     visit("incarnation", self.incarnation_);
     visit("state", self.state_);
     visit("followed", self.followed_);
-    visit("seen", self.seen_);
+    field::round(visit, "seen", self.seen_);
     visit("timers", self.timers_);
     visit("first", self.first_);
     visit("candidate", self.candidate_);
@@ -73,7 +73,7 @@ class MasterElection {
     visit("answering", self.answering_);
     visit("election_span", self.election_span_);
     visit("backoff", self.backoff_);
-    visit("call", self.call_);
+    field::call(visit, "call", self.call_);
     visit("repeats_left", self.repeats_left_);
     visit("candidacy_ends", self.candidacy_ends_);
     visit("overlooked_at", self.overlooked_at_);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 
@@ -51,6 +52,8 @@ constexpr bool reliable(Kind kind) {
   return kind == accept || kind == refuse || kind == quit || kind == conflict || kind == adjtime ||
          kind == settime;
 }
+// A question to all; of each sender the newest counts.
+constexpr bool call(Kind kind) { return kind == Kind::masterreq || kind == Kind::election; }
 // Carries the epoch of its sender's mastership.
 constexpr bool masters_message(Kind kind) {
   using enum Kind;
@@ -83,8 +86,11 @@ struct Message {
     visit("not_set", self.not_set);
     visit("was_master", self.was_master);
     visit("incarnation", self.incarnation);
-    visit("sequence", self.sequence);
-    visit("answers", self.answers);
+    // What no receiver looks at is not part of what a message says.
+    if (call(self.kind)) field::call(visit, "sequence", self.sequence);
+    if (reliable(self.kind)) visit("sequence", self.sequence);
+    if (answer(self.kind)) field::their_call(visit, "answers", self.answers);
+    if (self.kind == Kind::ack) field::theirs(visit, "answers", self.answers);
     visit("epoch", self.epoch);
     visit("subject", self.subject);
     visit("subject_incarnation", self.subject_incarnation);

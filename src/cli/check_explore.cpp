@@ -1,0 +1,142 @@
+#include "cli/check_explore.h"
+
+#include <charconv>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "cli/exit_codes.h"
+#include "cli/terminal.h"
+#include "lab/check/election/replay.h"
+#include "lab/report/space_time.h"
+
+namespace tempo::cli {
+namespace {
+
+using Space = check::Space<check::ElectionModel>;
+using check::Happening;
+using check::Move;
+
+constexpr std::size_t kMostChoices = 500;
+
+std::string fate_text(const Move& move) {
+  std::string text;
+  for (unsigned i = 0; i < 64; ++i) {
+    if ((move.lost >> i & 1) != 0) text += fmt::format(", loses message {}", i + 1);
+    if ((move.twice >> i & 1) != 0) text += fmt::format(", message {} goes twice", i + 1);
+  }
+  return text;
+}
+
+std::string text_of(const Space& space, const Move& move) {
+  const auto& parts = space.parts();
+  const std::string who = move.node == kNobody ? "" : fmt::format("{}", index(move.node) + 1);
+  std::string text;
+  switch (move.what) {
+    case Happening::start:
+    case Happening::restart:
+      text = who + " starts";
+      break;
+    case Happening::deliver:
+      text = fmt::format("{}->{} {} arrives", index(parts.flight(move.detail).from) + 1, who,
+                         name_of(parts.message(move.detail)));
+      break;
+    case Happening::wake:
+      text = fmt::format("{}'s {} timer fires", who,
+                         name_of(static_cast<election::Timer>(move.detail)));
+      break;
+    case Happening::tick:
+      return fmt::format("{} tick{}", move.detail, move.detail == 1 ? "" : "s");
+    case Happening::crash:
+      return who + " crashes";
+    case Happening::pause:
+      return who + " pauses";
+    case Happening::resume:
+      return who + " resumes";
+    case Happening::command:
+    case Happening::gain:
+    case Happening::lag:
+      break;
+  }
+  for (const std::uint32_t drawn : parts.draws(parts.outcome(move.outcome)))
+    text += fmt::format(", draws {}", drawn);
+  return text + fate_text(move);
+}
+
+struct Stop {
+  Space::State state;
+  std::vector<Move> way;
+};
+
+void show(const Space& space, const Space::State& state) {
+  const auto scene = space.scene(state);
+  for (std::uint32_t i = 0; i < scene.nodes; ++i) {
+    if (!scene.up(i)) {
+      fmt::print("  {}: down\n", i + 1);
+      continue;
+    }
+    const auto& view = *scene.seats[i].view;
+    const NodeId master = view.followed.node;
+    fmt::print("  {}: {}{}{}\n", i + 1, name_of(view.state),
+               master == kNobody ? "" : fmt::format(", follows {}", index(master) + 1),
+               scene.seats[i].paused ? ", paused" : "");
+  }
+}
+
+}  // namespace
+
+int explore_by_hand(Space& space) {
+  std::vector<Stop> path;
+  space.begin([&](const Space::State& state, const std::vector<Move>& moves) {
+    if (path.empty()) path.push_back({state, moves});
+  });
+  for (;;) {
+    const Stop here = path.back();
+    fmt::print("\nstep {}\n", path.size() - 1);
+    show(space, here.state);
+    std::vector<Stop> next;
+    space.successors(here.state, [&](const Space::State& state, const Move& move,
+                                     const char* broken, bool pruned) {
+      if (next.size() == kMostChoices) return;
+      next.push_back({state, here.way});
+      next.back().way.push_back(move);
+      fmt::print("  {:>3}  {}{}{}\n", next.size(), text_of(space, move),
+                 broken != nullptr ? fmt::format("  ! breaks {}", broken) : "",
+                 pruned ? "  (beyond what is checked)" : "");
+    });
+    fmt::print("a number, b: back, d: diagram so far, s: script so far, q: quit > ");
+    std::fflush(stdout);
+    std::string line;
+    if (!std::getline(std::cin, line) || line == "q") {
+      fmt::print("\n");
+      return kDone;
+    }
+    if (line == "b") {
+      if (path.size() > 1) path.pop_back();
+      continue;
+    }
+    if (line == "d" || line == "s") {
+      const std::string script = check::replay_script(space, here.way, "a walk by hand");
+      const Result<check::Replayed> replayed = check::replay(script);
+      if (line == "s" || !replayed)
+        fmt::print("\n{}", script);
+      else
+        fmt::print("\n{}", report::space_time_text(replayed->trace, {.nodes = replayed->nodes},
+                                                   stdout_width(), stdout_shows_unicode()));
+      continue;
+    }
+    std::size_t choice = 0;
+    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), choice);
+    if (error != std::errc{} || end != line.data() + line.size() || choice < 1 ||
+        choice > next.size()) {
+      fmt::print("a number from 1 to {}, or b, d, s, q\n", next.size());
+      continue;
+    }
+    path.push_back(next[choice - 1]);
+  }
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,66 @@
+// Every value of a random draw as a branch.
+//
+// A step is run again and again; each time the draws in it fall another way, until all have been
+// seen, lowest values first.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/check.h"
+#include "base/random.h"
+
+namespace tempo::check {
+
+class EveryDraw final : public Draw {
+ public:
+  static constexpr std::uint64_t kMostValues =
+      1024;  // of one draw: a checker's machine draws small
+
+  std::uint64_t below(std::uint64_t limit) override {
+    CHECK(limit > 0 && limit <= kMostValues);
+    if (used_ == taken_.size()) taken_.push_back({0, limit});
+    CHECK(taken_[used_].limit == limit);
+    return taken_[used_++].value;
+  }
+
+  // Goes to the next branch; false when there is none.
+  bool advance() {
+    CHECK(used_ == taken_.size());
+    while (!taken_.empty() && taken_.back().value + 1 == taken_.back().limit) taken_.pop_back();
+    used_ = 0;
+    if (taken_.empty()) return false;
+    ++taken_.back().value;
+    return true;
+  }
+
+  std::vector<std::uint32_t> values() const {
+    std::vector<std::uint32_t> values;
+    for (const Taken& taken : taken_) values.push_back(static_cast<std::uint32_t>(taken.value));
+    return values;
+  }
+
+ private:
+  struct Taken {
+    std::uint64_t value;
+    std::uint64_t limit;
+  };
+  std::vector<Taken> taken_;
+  std::size_t used_ = 0;
+};
+
+// Gives back what was drawn before.
+class TheseDraws final : public Draw {
+ public:
+  explicit TheseDraws(const std::vector<std::uint32_t>& values) : values_(&values) {}
+  std::uint64_t below(std::uint64_t limit) override {
+    CHECK(used_ < values_->size() && (*values_)[used_] < limit);
+    return (*values_)[used_++];
+  }
+
+ private:
+  const std::vector<std::uint32_t>* values_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace tempo::check

@@ -1,0 +1,140 @@
+// The checker's yardstick: a small election without epochs, acknowledgements that matter, or
+// retransmission, whose number of reachable states is known (doc/checking.md).
+//
+// N processes are slave, candidate, accept or master. A slave may stand as often as it has patience
+// for, a candidate may declare itself master, an acceptor may lose interest, at any time. Every
+// copy of every message may be lost; a process has room for so many messages and no more.
+#pragma once
+
+#include <cstdint>
+
+#include "base/machine.h"
+#include "lab/check/model.h"
+
+namespace tempo::check {
+
+class CoreProcess {
+ public:
+  enum class State : std::uint8_t { slave, candidate, accept, master };
+  enum class Kind : std::uint8_t { election, accept, refuse, masterup, ack };
+  enum class Timer : std::uint8_t { stand, reign, lose_interest, count };
+
+  struct Message {
+    Kind kind = Kind::ack;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("kind", self.kind);
+    }
+  };
+  using Command = Nothing;
+  using Notice = Nothing;
+
+  CoreProcess(NodeId self, std::uint32_t timeouts) : self_(self), timeouts_left_(timeouts) {}
+
+  void start(Turn<CoreProcess>& turn) { become(turn, State::slave); }
+
+  void receive(Turn<CoreProcess>& turn, NodeId from, const Message& message) {
+    switch (message.kind) {
+      case Kind::election:
+        if (state_ == State::slave) {
+          become(turn, State::accept);
+          turn.out.send(from, {Kind::accept});
+        } else {
+          turn.out.send(from, {state_ == State::master ? Kind::masterup : Kind::refuse});
+        }
+        break;
+      case Kind::accept:
+        if (state_ != State::candidate) break;
+        accepted_.insert(from);
+        turn.out.send(from, {Kind::ack});
+        break;
+      case Kind::refuse:
+        if (state_ == State::candidate) yield(turn);
+        break;
+      case Kind::masterup:
+        if (state_ != State::master) yield(turn);
+        break;
+      case Kind::ack:
+        break;
+    }
+  }
+
+  void wake(Turn<CoreProcess>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    switch (static_cast<Timer>(timer)) {
+      case Timer::stand:
+        --timeouts_left_;
+        accepted_.clear();
+        become(turn, State::candidate);
+        turn.out.broadcast({Kind::election});
+        break;
+      case Timer::reign:
+        become(turn, State::master);
+        turn.out.broadcast({Kind::masterup});
+        break;
+      case Timer::lose_interest:
+        become(turn, State::slave);
+        break;
+      case Timer::count:
+        CHECK(false);
+    }
+  }
+
+  void command(Turn<CoreProcess>& /*turn*/, const Command& /*command*/) {}
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const { return nullptr; }
+  State state() const { return state_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("state", self.state_);
+    visit("timeouts_left", self.timeouts_left_);
+    visit("accepted", self.accepted_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void yield(Turn<CoreProcess>& turn) {
+    accepted_.clear();
+    become(turn, State::slave);
+  }
+  void become(Turn<CoreProcess>& turn, State next) {
+    state_ = next;
+    timers_.stop_all();
+    if (next == State::slave && timeouts_left_ > 0) timers_.set(Timer::stand, turn.now);
+    if (next == State::candidate) timers_.set(Timer::reign, turn.now);
+    if (next == State::accept) timers_.set(Timer::lose_interest, turn.now);
+  }
+
+  NodeId self_;
+  State state_ = State::slave;
+  std::uint32_t timeouts_left_;
+  NodeSet accepted_;
+  Timers<Timer> timers_;
+};
+static_assert(Machine<CoreProcess>);
+
+struct CoreModel {
+  using Machine = CoreProcess;
+  struct View {};
+  static constexpr bool kSymmetric = true;
+
+  std::uint32_t timeouts = 1;
+
+  Machine make(NodeId node, Incarnation /*life*/) const { return {node, timeouts}; }
+  View view(const Machine& /*machine*/) const { return {}; }
+};
+
+// Every copy may be lost, nothing else goes wrong, and there is no time.
+inline Freedom core_freedom(std::uint32_t nodes, std::uint32_t capacity, bool symmetry) {
+  return {.nodes = nodes,
+          .timing = Timing::free,
+          .network = Network::bag,
+          .budget = {.losses = Budget::kAnyNumber},
+          .inbox = capacity * nodes,
+          .symmetry = symmetry};
+}
+
+}  // namespace tempo::check

@@ -1,0 +1,50 @@
+// TEMPO's election for the checker: its promises, as far as one state or one step can break them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "lab/check/model.h"
+#include "protocol/election/master.h"
+#include "protocol/election/master_rules.h"
+
+namespace tempo::check {
+
+// Times in ticks (a tick is a nanosecond to the machine), as short as the relations between them
+// allow, with one retransmission and one repeat: profile `tiny`.
+election::Rules tiny_rules(const election::Variant& variant);
+
+struct ElectionModel {
+  using Machine = election::MasterElection;
+
+  struct View {
+    election::State state = election::State::startup;
+    Epoch followed{};
+    std::uint8_t list = 0;  // a bit for each node
+
+    bool rules() const {
+      return state == election::State::master || state == election::State::conflict;
+    }
+  };
+
+  election::Rules rules;
+  std::uint32_t candidacies = 3;  // of one node, at most
+  bool parted = false;            // the network begins in two parts: two masters are no surprise
+
+  Machine make(NodeId node, Incarnation life) const { return {{node, life}, rules}; }
+  View view(const Machine& machine) const;
+
+  // conservative
+  const char* broken(const Scene<View>& scene) const;
+  // obeys-newest
+  const char* broken_step(const Machine& before, const Machine& after,
+                          std::span<const election::Notice> notices) const;
+  // sole-candidate-wins, always-led
+  const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
+  // Counts candidacies and marks those that had a rival; false beyond the last candidacy.
+  bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
+  // One master, followed by all the others and with all of them on its list.
+  bool good(const Scene<View>& scene) const;
+};
+
+}  // namespace tempo::check

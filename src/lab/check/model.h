@@ -1,0 +1,92 @@
+// What a check is about: the world's freedom, and what the caller says of the machine.
+//
+// A Model names the machine and what is promised of it:
+//
+//     struct Model {
+//       using Machine = ...;
+//       struct View { ... };                       what the promises look at, kept for every local
+//       state Machine make(NodeId, Incarnation) const; View view(const Machine&) const; const char*
+//       broken(const Scene<View>&) const;   null, or the promise a state breaks
+//     };
+//
+// and may add
+//
+//       const char* broken_step(const Machine& before, const Machine& after,
+//                               std::span<const Notice>) const;      a promise one node can break
+//       const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId) const;
+//       bool good(const Scene<View>&) const;      asks that a stable good state can always be
+//       reached bool remember(Scene<View> before, Scene<View>& after, NodeId) const;   see Memory
+//       static constexpr bool kSymmetric = true;  the machine never compares node numbers
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+#include "lab/check/numbers.h"
+
+namespace tempo::check {
+
+enum class Timing : std::uint8_t {
+  bounded,  // one clock of whole ticks for all; delays between two bounds; timers fire when due
+  free,     // any timer that is set may fire at any time, any message may take any time
+};
+
+enum class Network : std::uint8_t {
+  bag,      // any order
+  fifo,     // each link keeps the order
+  set,      // any order; equal messages on one link are one
+  ordered,  // a broadcast reaches all or none; all receive broadcasts in the order of sending
+};
+
+// How often each fault may happen in one run.
+struct Budget {
+  static constexpr std::uint8_t kAnyNumber = 255;
+
+  std::uint8_t losses = 0;
+  std::uint8_t duplicates = 0;
+  std::uint8_t crashes = 0;
+  std::uint8_t restarts = 0;
+  std::uint8_t pauses = 0;
+  std::uint8_t drifts = 0;  // a clock gains or loses a tick
+
+  bool operator==(const Budget&) const = default;
+};
+
+struct Freedom {
+  std::uint32_t nodes = 2;
+  Timing timing = Timing::bounded;
+  Network network = Network::bag;
+  std::uint8_t delay_min = 1;  // ticks
+  std::uint8_t delay_max = 2;
+  std::array<std::uint8_t, kMostNodes> starts{};  // tick of each node's first start
+  // Until this tick nothing goes between the nodes of `side` (a bit each) and the others.
+  std::uint8_t cut_until = 0;
+  std::uint8_t side = 0;
+  Budget budget{};
+  std::uint32_t inbox = 0;  // messages under way to one node at most; 0: as many as there are
+  bool symmetry = false;    // states that differ by the names of nodes are one
+};
+
+// A small note that the caller keeps with every node of every state: what a promise needs to know
+// of the past. It is part of the state, so the fewer values the better.
+using Memory = std::uint8_t;
+
+// A state as promises see it.
+template <class View>
+struct Scene {
+  struct Seat {
+    const View* view = nullptr;  // null: down
+    bool paused = false;
+    Memory memory = 0;
+  };
+
+  std::uint32_t nodes = 0;
+  std::array<Seat, kMostNodes> seats{};
+  Budget spent{};
+
+  bool up(std::uint32_t i) const { return seats[i].view != nullptr; }
+};
+
+}  // namespace tempo::check

@@ -1,0 +1,180 @@
+// Numbers that grow for ever, given small names.
+//
+// A sequence number matters only by its order among those of the same sender to the same receiver
+// that are still in play (in a message under way, or waiting for its acknowledgement), and by
+// whether that receiver has heard it; the number of a call, by its order among the sender's calls.
+// So the numbers of a sender in play are named 1, 2, 3 ...: first the calls, then receiver by
+// receiver, each in their order; and what a node has heard is kept of these alone. Rounds of epochs
+// keep their distances, because a new master adds one to the round it has seen: from all of them
+// the same amount is taken away.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+#include "base/fields.h"
+#include "base/ids.h"
+
+namespace tempo::check {
+
+inline constexpr std::uint32_t kMostNodes = 8;
+
+struct Numbers {
+  static constexpr std::uint32_t kNoRound = 0xffffffff;
+
+  // Bit i is number i.
+  std::array<std::uint32_t, kMostNodes> calls{};                             // of each sender
+  std::array<std::array<std::uint32_t, kMostNodes>, kMostNodes> messages{};  // from, to
+  std::uint32_t least_round = kNoRound;
+  bool too_many = false;  // a number of 32 or more
+
+  void call(NodeId of, std::uint32_t number) {
+    if (index(of) < kMostNodes) mention(calls[index(of)], number);
+  }
+  void message(NodeId from, NodeId to, std::uint32_t number) {
+    if (index(from) < kMostNodes && index(to) < kMostNodes)
+      mention(messages[index(from)][index(to)], number);
+  }
+  void round(std::uint32_t number) { least_round = std::min(least_round, number); }
+  bool none() const { return *this == Numbers{}; }
+  bool operator==(const Numbers&) const = default;
+
+  // The new names. A number that is not in play is named like the next lower one that is.
+  std::uint32_t call_name(NodeId of, std::uint32_t number) const {
+    return index(of) < kMostNodes ? not_higher(calls[index(of)], number) : number;
+  }
+  std::uint32_t message_name(NodeId from, NodeId to, std::uint32_t number) const {
+    if (index(from) >= kMostNodes || index(to) >= kMostNodes) return number;
+    const std::uint32_t rank = not_higher(messages[index(from)][index(to)], number);
+    return rank == 0 ? 0 : rank + named_before(from, index(to));
+  }
+  std::uint32_t last_name(NodeId of) const { return named_before(of, kMostNodes); }
+  std::uint32_t shift() const {
+    return least_round == kNoRound || least_round == 0 ? 0 : least_round - 1;
+  }
+
+ private:
+  void mention(std::uint32_t& set, std::uint32_t number) {
+    if (number == 0) return;
+    if (number < 32)
+      set |= std::uint32_t{1} << number;
+    else
+      too_many = true;
+  }
+  static std::uint32_t not_higher(std::uint32_t set, std::uint32_t number) {
+    const std::uint32_t mask = number >= 31 ? ~std::uint32_t{0} : (std::uint32_t{2} << number) - 1;
+    return static_cast<std::uint32_t>(std::popcount(set & mask));
+  }
+  std::uint32_t named_before(NodeId from, std::uint32_t to) const {
+    auto count = static_cast<std::uint32_t>(std::popcount(calls[index(from)]));
+    for (std::uint32_t i = 0; i < to; ++i)
+      count += static_cast<std::uint32_t>(std::popcount(messages[index(from)][i]));
+    return count;
+  }
+};
+
+// Collects the numbers that a machine, or a message from `holder` to `about`, keeps in play.
+class NumberReader : public FieldWalk<NumberReader> {
+ public:
+  NumberReader(NodeId holder, NodeId about, Numbers& numbers)
+      : holder_(holder), about_(about), numbers_(&numbers) {}
+
+  template <class T>
+  void leaf(const char* /*name*/, T& value) {
+    using Plain = std::remove_const_t<T>;
+    if constexpr (std::same_as<Plain, Sequence>)
+      numbers_->message(holder_, about_, std::to_underlying(value));
+    if constexpr (std::same_as<Plain, Epoch>)
+      if (value.round != 0) numbers_->round(value.round);
+  }
+  void about(NodeId node) { about_ = node; }
+  template <class T>
+  void theirs(const char* /*name*/, T& value) {
+    numbers_->message(about_, holder_, static_cast<std::uint32_t>(value));
+  }
+  template <class T>
+  void call(const char* /*name*/, T& value) {
+    numbers_->call(holder_, static_cast<std::uint32_t>(value));
+  }
+  template <class T>
+  void their_call(const char* /*name*/, T& value) {
+    numbers_->call(about_, static_cast<std::uint32_t>(value));
+  }
+  template <class T>
+  void last(const char* /*name*/, T& /*value*/) {}
+  template <class Number, class Bits, class Call>
+  void heard(Number& /*highest*/, Bits& /*seen*/, Call& /*call*/) {}
+  template <class T>
+  void round(const char* /*name*/, T& value) {
+    numbers_->round(value);
+  }
+
+ private:
+  NodeId holder_;
+  NodeId about_;
+  Numbers* numbers_;
+};
+
+// Gives the numbers their names, `all` being what is in play in the whole world.
+class NumberWriter : public FieldWalk<NumberWriter> {
+ public:
+  NumberWriter(NodeId holder, NodeId about, const Numbers& all)
+      : holder_(holder), about_(about), all_(&all) {}
+
+  template <class T>
+  void leaf(const char* /*name*/, T& value) {
+    if constexpr (std::same_as<T, Sequence>)
+      value = Sequence{all_->message_name(holder_, about_, std::to_underlying(value))};
+    if constexpr (std::same_as<T, Epoch>)
+      if (value.round != 0) value.round -= all_->shift();
+  }
+  void about(NodeId node) { about_ = node; }
+  template <class T>
+  void theirs(const char* /*name*/, T& value) {
+    value = static_cast<T>(all_->message_name(about_, holder_, static_cast<std::uint32_t>(value)));
+  }
+  template <class T>
+  void call(const char* /*name*/, T& value) {
+    value = static_cast<T>(all_->call_name(holder_, static_cast<std::uint32_t>(value)));
+  }
+  template <class T>
+  void their_call(const char* /*name*/, T& value) {
+    value = static_cast<T>(all_->call_name(about_, static_cast<std::uint32_t>(value)));
+  }
+  template <class T>
+  void last(const char* /*name*/, T& value) {
+    value = static_cast<T>(all_->last_name(holder_));
+  }
+  template <class Number, class Bits, class Call>
+  void heard(Number& highest, Bits& seen, Call& call) {
+    const auto last = static_cast<std::uint32_t>(highest);
+    const std::uint32_t new_highest = all_->message_name(about_, holder_, last);
+    Bits kept = 0;
+    if (new_highest != 0)
+      for (std::uint32_t left = all_->messages[index(about_)][index(holder_)]; left != 0;
+           left &= left - 1) {
+        const auto number = static_cast<std::uint32_t>(std::countr_zero(left));
+        if (number <= last && last - number < 64 && (seen >> (last - number) & 1) != 0)
+          kept |= Bits{1} << (new_highest - all_->message_name(about_, holder_, number));
+      }
+    highest = static_cast<Number>(new_highest);
+    seen = kept;
+    call = static_cast<Call>(all_->call_name(about_, static_cast<std::uint32_t>(call)));
+  }
+  template <class T>
+  void round(const char* /*name*/, T& value) {
+    value -= all_->shift();
+  }
+
+ private:
+  NodeId holder_;
+  NodeId about_;
+  const Numbers* all_;
+};
+
+}  // namespace tempo::check

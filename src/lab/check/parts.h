@@ -1,0 +1,400 @@
+// The parts of states: what one machine, or one message under way, can be.
+//
+// Worlds differ mostly in how they combine the same few parts. So every local state of a machine
+// and every message under way is kept once and has a number, a state of the world is a short row of
+// such numbers, and what a machine does in a local state is worked out once, by running the
+// machine, however many worlds contain it. This is sound because a machine promises that two of it
+// with equal packed fields behave alike (base/machine.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "base/machine.h"
+#include "lab/check/choices.h"
+#include "lab/check/flat_map.h"
+#include "lab/check/model.h"
+#include "lab/check/numbers.h"
+#include "lab/check/store.h"
+
+namespace tempo::check {
+
+// What may happen to a machine.
+struct Input {
+  enum class Kind : std::uint8_t { start, wake, command, receive };
+  Kind kind = Kind::start;
+  std::uint32_t what = 0;  // the timer, the place of the command in the list, or the flight
+};
+
+template <class Model>
+class Parts {
+ public:
+  using M = typename Model::Machine;
+  using Message = typename M::Message;
+  using View = typename Model::View;
+
+  static constexpr std::uint32_t kMostTimers = 32;
+
+  struct Local {
+    NodeId node;
+    std::uint32_t set = 0;  // timers, a bit each
+    std::uint32_t due = 0;
+    std::uint32_t ticked = Store::kNone;  // the local state one tick later, once it was asked for
+    const char* broken = nullptr;         // the machine's own check
+  };
+  struct Flight {
+    NodeId from;
+    NodeId to;
+    bool broadcast;  // said only where it makes a difference
+  };
+  struct Send {
+    std::uint32_t flight;
+    std::uint32_t output;  // copies of one broadcast share it
+  };
+  struct Outcome {
+    std::uint32_t local;
+    std::uint32_t first_send, sends;
+    std::uint32_t first_draw, draws;
+    const char* broken;  // a promise about single steps
+  };
+
+  Parts(const Model& model, const Freedom& freedom, std::vector<typename M::Command> commands)
+      : model_(&model),
+        nodes_(freedom.nodes),
+        timing_(freedom.timing),
+        marks_broadcasts_(freedom.network == Network::ordered),
+        commands_(std::move(commands)) {}
+
+  const Local& local(std::uint32_t id) const { return locals_[id]; }
+  const View& view(std::uint32_t id) const { return views_[id]; }
+  const Flight& flight(std::uint32_t id) const { return flights_[id]; }
+  // Adds the numbers that a part keeps in play.
+  void add_local_numbers(std::uint32_t id, Numbers& all) const { add(local_mentions_[id], all); }
+  void add_flight_numbers(std::uint32_t id, Numbers& all) const { add(flight_mentions_[id], all); }
+  bool numbered() const { return numbered_; }  // whether any part has numbers in play
+  const char* failure() const { return failure_; }
+  std::size_t locals() const { return locals_.size(); }
+
+  M machine(std::uint32_t id) const {
+    M machine = model_->make(locals_[id].node, Incarnation{1});
+    unpack(machine, local_bytes_.at(id), kNow);
+    return machine;
+  }
+  Message message(std::uint32_t id) const {
+    Message message{};
+    unpack(message, flight_bytes_.at(id).substr(kFlightHead), kNow);
+    return message;
+  }
+  std::span<const Send> sends(const Outcome& outcome) const {
+    return {sends_.data() + outcome.first_send, outcome.sends};
+  }
+  std::span<const std::uint32_t> draws(const Outcome& outcome) const {
+    return {draws_.data() + outcome.first_draw, outcome.draws};
+  }
+
+  // A machine that has not started yet.
+  std::uint32_t unborn(NodeId node, std::uint32_t life) {
+    return keep(model_->make(node, Incarnation{life}), node, kNow);
+  }
+
+  // All ways a step can end, as numbers for `outcome`.
+  std::pair<std::uint32_t, std::uint32_t> step(std::uint32_t id, Input input) {
+    const std::uint64_t key = std::uint64_t{id} << 32 | std::uint64_t{input.what} << 2 |
+                              static_cast<std::uint64_t>(input.kind);
+    std::uint32_t known = steps_.find(key);
+    if (known == FlatMap::kNone) {
+      known = static_cast<std::uint32_t>(ends_.size());
+      run(id, input);
+      steps_.insert(key, known);
+    }
+    return ends_[known];
+  }
+  const Outcome& outcome(std::uint32_t number) const { return outcomes_[number]; }
+
+  std::uint32_t ticked(std::uint32_t id) {
+    if (locals_[id].ticked == Store::kNone) {
+      const std::uint32_t next = keep(machine(id), locals_[id].node, kNow + Nanos{1});
+      locals_[id].ticked = next;
+    }
+    return locals_[id].ticked;
+  }
+
+  // The same with the numbers in play given their names.
+  std::uint32_t context(const Numbers& all) {
+    std::array<std::uint32_t, 1 + kMostNodes + (kMostNodes * kMostNodes)> words;
+    std::size_t size = 0;
+    words[size++] = all.least_round;
+    for (std::uint32_t i = 0; i < nodes_; ++i) words[size++] = all.calls[i];
+    for (std::uint32_t i = 0; i < nodes_; ++i)
+      for (std::uint32_t j = 0; j < nodes_; ++j) words[size++] = all.messages[i][j];
+    const std::string_view bytes{reinterpret_cast<const char*>(words.data()),
+                                 size * sizeof words[0]};
+    const Store::Added added = contexts_.add(bytes, Store::hash(bytes));
+    if (added.fresh) context_numbers_.push_back(all);
+    return added.number;
+  }
+  std::uint32_t named_local(std::uint32_t id, std::uint32_t context) {
+    return remembered(named_locals_, id, context, [&] {
+      M renamed = machine(id);
+      NumberWriter writer{locals_[id].node, kNobody, context_numbers_[context]};
+      M::fields(renamed, writer);
+      return keep(renamed, locals_[id].node, kNow);
+    });
+  }
+  std::uint32_t named_flight(std::uint32_t id, std::uint32_t context) {
+    return remembered(named_flights_, id, context, [&] {
+      const Flight flight = flights_[id];
+      Message renamed = message(id);
+      NumberWriter writer{flight.from, flight.to, context_numbers_[context]};
+      Message::fields(renamed, writer);
+      return keep(renamed, flight);
+    });
+  }
+
+  // The same with the nodes renamed; `which` is the permutation's number.
+  std::uint32_t permuted_local(std::uint32_t id, std::uint32_t which,
+                               const std::vector<NodeId>& to) {
+    return remembered(permuted_locals_, id, which, [&] {
+      M renamed = machine(id);
+      Renamer renamer{to};
+      M::fields(renamed, renamer);
+      return keep(renamed, to[index(locals_[id].node)], kNow);
+    });
+  }
+  std::uint32_t permuted_flight(std::uint32_t id, std::uint32_t which,
+                                const std::vector<NodeId>& to) {
+    return remembered(permuted_flights_, id, which, [&] {
+      const Flight flight = flights_[id];
+      Message renamed = message(id);
+      Renamer renamer{to};
+      Message::fields(renamed, renamer);
+      return keep(renamed, {to[index(flight.from)], to[index(flight.to)], flight.broadcast});
+    });
+  }
+
+  std::size_t bytes() const {
+    return local_bytes_.bytes() + flight_bytes_.bytes() + contexts_.bytes() +
+           locals_.capacity() * sizeof(Local) + views_.capacity() * sizeof(View) +
+           context_numbers_.capacity() * sizeof(Numbers) +
+           (local_mentions_.capacity() + flight_mentions_.capacity()) * sizeof(Mentions) +
+           mentions_.capacity() * sizeof(Mention) + outcomes_.capacity() * sizeof(Outcome) +
+           sends_.capacity() * sizeof(Send) + draws_.capacity() * sizeof(std::uint32_t) +
+           steps_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
+           permuted_locals_.bytes() + permuted_flights_.bytes();
+  }
+
+ private:
+  static constexpr Instant kNow{Nanos{1'000'000'000}};  // of every machine while it is looked at
+  static constexpr std::size_t kFlightHead = 3;         // bytes: from, to, broadcast
+
+  template <class Work>
+  static std::uint32_t remembered(FlatMap& memory, std::uint32_t id, std::uint32_t how, Work work) {
+    const std::uint64_t key = std::uint64_t{id} << 32 | how;
+    std::uint32_t result = memory.find(key);
+    if (result == FlatMap::kNone) {
+      result = work();
+      memory.insert(key, result);
+    }
+    return result;
+  }
+
+  std::uint32_t keep(const M& machine, NodeId node, Instant now) {
+    buffer_.clear();
+    // Free timing knows only whether a time is set, not when it comes.
+    Packer packer{
+        timing_ == Timing::free ? Instant{Nanos{std::numeric_limits<Nanos::rep>::max() - 1}} : now,
+        buffer_};
+    if (timing_ == Timing::free) {
+      TimersDue due{packer};
+      M::fields(machine, due);
+    } else {
+      M::fields(machine, packer);
+    }
+    const Store::Added added = local_bytes_.add(buffer_, Store::hash(buffer_));
+    if (!added.fresh) return added.number;
+    Local local{.node = node, .broken = machine.check()};
+    CHECK(machine.timers().size() <= kMostTimers);
+    for (std::size_t i = 0; i < machine.timers().size(); ++i) {
+      const Instant at = machine.timers().at(timer_id(i));
+      if (at == kNever) continue;
+      local.set |= 1U << i;
+      if (at <= now) local.due |= 1U << i;
+    }
+    locals_.push_back(local);
+    views_.push_back(model_->view(machine));
+    Numbers numbers;
+    NumberReader reader{node, kNobody, numbers};
+    M::fields(machine, reader);
+    note(numbers, local_mentions_);
+    return added.number;
+  }
+
+  // Packs every timer that is set as due now.
+  class TimersDue : public FieldWalk<TimersDue> {
+   public:
+    explicit TimersDue(Packer& packer) : packer_(&packer) {}
+    template <class T>
+    void leaf(const char* name, T& value) {
+      packer_->leaf(name, value);
+    }
+    template <class T>
+    void timer(const char* name, T& value) {
+      packer_->leaf(name, value == kNever ? kNotSet : kSet);
+    }
+
+   private:
+    static constexpr std::uint8_t kNotSet = 0;
+    static constexpr std::uint8_t kSet = 2;  // as Packer writes a timer that is due now
+    Packer* packer_;
+  };
+
+  std::uint32_t keep(const Message& message, const Flight& flight) {
+    buffer_.assign({static_cast<char>(index(flight.from)), static_cast<char>(index(flight.to)),
+                    static_cast<char>(flight.broadcast)});
+    Packer packer{kNow, buffer_};
+    Message::fields(message, packer);
+    const Store::Added added = flight_bytes_.add(buffer_, Store::hash(buffer_));
+    if (!added.fresh) return added.number;
+    flights_.push_back(flight);
+    Numbers numbers;
+    NumberReader reader{flight.from, flight.to, numbers};
+    Message::fields(message, reader);
+    note(numbers, flight_mentions_);
+    return added.number;
+  }
+
+  // The numbers of one part: few, so they are listed.
+  struct Mention {
+    std::uint8_t from;
+    std::uint8_t to;  // kMostNodes: a call
+    std::uint32_t set;
+  };
+  struct Mentions {
+    std::uint32_t first, end;  // in mentions_
+    std::uint32_t least_round;
+  };
+  void add(const Mentions& part, Numbers& all) const {
+    all.round(part.least_round);
+    for (std::uint32_t i = part.first; i < part.end; ++i) {
+      const Mention& mention = mentions_[i];
+      if (mention.to == kMostNodes)
+        all.calls[mention.from] |= mention.set;
+      else
+        all.messages[mention.from][mention.to] |= mention.set;
+    }
+  }
+  void note(const Numbers& numbers, std::vector<Mentions>& all) {
+    const auto first = static_cast<std::uint32_t>(mentions_.size());
+    for (std::uint8_t i = 0; i < kMostNodes; ++i) {
+      if (numbers.calls[i] != 0) mentions_.push_back({i, kMostNodes, numbers.calls[i]});
+      for (std::uint8_t j = 0; j < kMostNodes; ++j)
+        if (numbers.messages[i][j] != 0) mentions_.push_back({i, j, numbers.messages[i][j]});
+    }
+    all.push_back({first, static_cast<std::uint32_t>(mentions_.size()), numbers.least_round});
+    numbered_ |= !numbers.none();
+    if (numbers.too_many) failure_ = "more than 31 sequence numbers of one node are in play";
+  }
+
+  void run(std::uint32_t id, Input input) {
+    const auto first = static_cast<std::uint32_t>(outcomes_.size());
+    const M before = machine(id);
+    const NodeId self = locals_[id].node;
+    const Message received = input.kind == Input::Kind::receive ? message(input.what) : Message{};
+    EveryDraw draw;
+    do {
+      M after = before;
+      outbox_.clear();
+      Turn<M> turn{kNow, draw, outbox_};
+      switch (input.kind) {
+        case Input::Kind::start:
+          after.start(turn);
+          break;
+        case Input::Kind::wake:
+          after.wake(turn, timer_id(input.what));
+          break;
+        case Input::Kind::command:
+          after.command(turn, commands_[input.what]);
+          break;
+        case Input::Kind::receive:
+          after.receive(turn, flights_[input.what].from, received);
+          break;
+      }
+      record(before, after, self, draw);
+    } while (draw.advance());
+    ends_.emplace_back(first, static_cast<std::uint32_t>(outcomes_.size()));
+  }
+
+  void record(const M& before, const M& after, NodeId self, const EveryDraw& draw) {
+    Outcome outcome{.local = keep(after, self, kNow),
+                    .first_send = static_cast<std::uint32_t>(sends_.size()),
+                    .sends = 0,
+                    .first_draw = static_cast<std::uint32_t>(draws_.size()),
+                    .draws = 0,
+                    .broken = nullptr};
+    notices_.clear();
+    std::uint32_t number = 0;
+    for (const Output<M>& output : outbox_) {
+      ++number;
+      switch (output.kind) {
+        case OutputKind::notice:
+          notices_.push_back(output.notice);
+          break;
+        case OutputKind::send:
+          if (index(output.to) < nodes_ && output.to != self)
+            sends_.push_back({keep(output.message, {self, output.to, false}), number});
+          break;
+        case OutputKind::broadcast:
+          for (std::uint32_t to = 0; to < nodes_; ++to)
+            if (to != index(self))
+              sends_.push_back(
+                  {keep(output.message, {self, NodeId{to}, marks_broadcasts_}), number});
+          break;
+      }
+    }
+    outcome.sends = static_cast<std::uint32_t>(sends_.size()) - outcome.first_send;
+    for (const std::uint32_t value : draw.values()) draws_.push_back(value);
+    outcome.draws = static_cast<std::uint32_t>(draws_.size()) - outcome.first_draw;
+    if constexpr (requires { model_->broken_step(before, after, std::span{notices_}); })
+      outcome.broken = model_->broken_step(before, after, std::span{notices_});
+    outcomes_.push_back(outcome);
+  }
+
+  const Model* model_;
+  std::uint32_t nodes_;
+  Timing timing_;
+  bool marks_broadcasts_;
+  std::vector<typename M::Command> commands_;
+  const char* failure_ = nullptr;
+  bool numbered_ = false;
+
+  Store local_bytes_;  // packed machines; the next three go with it
+  std::vector<Local> locals_;
+  std::vector<View> views_;
+  std::vector<Mentions> local_mentions_;
+  Store flight_bytes_;  // head and packed message; the next two go with it
+  std::vector<Flight> flights_;
+  std::vector<Mentions> flight_mentions_;
+  std::vector<Mention> mentions_;
+  Store contexts_;  // of numbers in play
+  std::vector<Numbers> context_numbers_;
+
+  FlatMap steps_;                                              // (local, input) to a place in ends_
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends_;  // ranges of outcomes_
+  std::vector<Outcome> outcomes_;
+  std::vector<Send> sends_;
+  std::vector<std::uint32_t> draws_;
+  FlatMap named_locals_, named_flights_, permuted_locals_, permuted_flights_;
+
+  std::string buffer_;
+  Outbox<M> outbox_;
+  std::vector<typename M::Notice> notices_;
+};
+
+}  // namespace tempo::check

@@ -1,0 +1,664 @@
+// The space of states: what a state of the world is, and what can happen in it.
+//
+// Within a tick all that is possible at one node may happen in any order. A tick passes, for all
+// nodes at once, when no timer is due and no message has to arrive any more. What becomes of a
+// message is decided when it is sent: it arrives, it is lost, it arrives twice, as far as the
+// budget goes.
+//
+// Three things are left out because they lead to nothing new. Nodes take their turns within a tick
+// in the order of their numbers: no message arrives in the tick in which it is sent, so what one
+// node does then makes no difference to another. A node crashes or pauses only when it could do
+// something else: until then nobody can tell. And ticks in which nobody can do anything pass as one
+// move.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/check.h"
+#include "lab/check/model.h"
+#include "lab/check/parts.h"
+
+namespace tempo::check {
+
+enum class Happening : std::uint8_t {
+  start,
+  deliver,
+  wake,
+  command,
+  tick,
+  crash,
+  restart,
+  pause,
+  resume,
+  gain,  // a clock runs ahead by a tick
+  lag,   // a clock stays behind by a tick
+};
+
+constexpr bool is_fault(Happening what) {
+  return what == Happening::crash || what == Happening::restart || what == Happening::pause ||
+         what == Happening::gain || what == Happening::lag;
+}
+
+// One thing that happened, and how chance and the network took it.
+struct Move {
+  Happening what = Happening::tick;
+  NodeId node = kNobody;
+  std::uint32_t detail = 0;   // the timer, the command, or the flight
+  std::uint32_t outcome = 0;  // of the machine's step
+  std::uint64_t lost = 0;     // bit i: the step's send i
+  std::uint64_t twice = 0;
+};
+
+template <class Model>
+class Space {
+ public:
+  using M = typename Model::Machine;
+  using View = typename Model::View;
+  using Command = typename M::Command;
+
+  static constexpr std::uint32_t kDown = 0xffffffff;
+  static constexpr std::uint32_t kMostFlights = 64;  // a multiple of 4
+  static constexpr std::uint32_t kMostIdleTicks = 100'000;
+  static constexpr std::uint8_t kLongestPause = 40;  // ticks; a longer one counts as this long
+  static constexpr bool kRemembers =
+      requires(const Model& model, const Scene<View>& before, Scene<View>& after, NodeId node) {
+        model.remember(before, after, node);
+      };
+
+  struct State {
+    std::array<std::uint32_t, kMostNodes> local{};
+    std::array<std::uint8_t, kMostNodes> lives{};
+    std::array<std::uint8_t, kMostNodes> pause{};  // 0: runs; else one more than the ticks so far
+    std::array<Memory, kMostNodes> memory{};
+    std::array<std::uint8_t, kMostNodes> wait{};  // ticks until its first start, and one more
+    Budget left{};
+    std::uint16_t given = 0;  // of the commands
+    std::uint8_t turn = 0;    // nodes before it have done what they do in this tick
+    std::uint8_t cut = 0;     // ticks that the network stays cut
+    std::uint32_t flights = 0;
+    std::array<std::uint32_t, kMostFlights> flight;  // number and age, see code_of
+
+    State() = default;
+    State(const State& other) { *this = other; }
+    State& operator=(const State& other) {  // not the flights that are not there
+      std::memcpy(static_cast<void*>(this), &other, offsetof(State, flight));
+      for (std::uint32_t i = 0; i < other.flights; i += 4)
+        std::memcpy(&flight[i], &other.flight[i], 4 * sizeof(std::uint32_t));
+      return *this;
+    }
+  };
+
+  Space(const Model& model, const Freedom& freedom,
+        std::vector<std::pair<NodeId, Command>> commands = {})
+      : model_(&model),
+        freedom_(freedom),
+        commands_(std::move(commands)),
+        parts_(model, freedom, just_commands(commands_)) {
+    CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
+    CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
+    ages_ = freedom.timing == Timing::bounded ? freedom.delay_max + 1U : 1U;
+    staggered_ = std::ranges::any_of(freedom.starts, [](std::uint8_t at) { return at != 0; });
+    if (freedom.symmetry) list_permutations();
+  }
+
+  Parts<Model>& parts() { return parts_; }
+  const Parts<Model>& parts() const { return parts_; }
+  const Freedom& freedom() const { return freedom_; }
+  const Model& model() const { return *model_; }
+  const std::vector<std::pair<NodeId, Command>>& commands() const { return commands_; }
+  const char* failure() const { return failure_ != nullptr ? failure_ : parts_.failure(); }
+
+  std::uint32_t flight_of(std::uint32_t code) const { return code / ages_; }
+  std::uint32_t age_of(std::uint32_t code) const { return code % ages_; }
+
+  Scene<View> scene(const State& state) const {
+    Scene<View> scene{.nodes = freedom_.nodes};
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      if (state.local[i] == kDown) continue;
+      scene.seats[i] = {&parts_.view(state.local[i]), state.pause[i] != 0, state.memory[i]};
+    }
+    const Budget& all = freedom_.budget;
+    scene.spent = {
+        spent(all.losses, state.left.losses),   spent(all.duplicates, state.left.duplicates),
+        spent(all.crashes, state.left.crashes), spent(all.restarts, state.left.restarts),
+        spent(all.pauses, state.left.pauses),   spent(all.drifts, state.left.drifts)};
+    return scene;
+  }
+
+  // Every state in which the world can begin: all nodes start, in their order. `emit(state,
+  // moves)`.
+  template <class Emit>
+  void begin(Emit emit) {
+    State state;
+    state.left = freedom_.budget;
+    state.cut = freedom_.cut_until;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      state.lives[i] = 1;
+      state.local[i] = kDown;
+      state.wait[i] = static_cast<std::uint8_t>(freedom_.starts[i] + 1);
+    }
+    std::vector<Move> moves;
+    begin_from(state, 0, moves, emit);
+  }
+
+  // Everything that can happen next: `emit(state, move, broken, pruned)`. `broken` names a promise
+  // that the step breaks; a pruned state is beyond what is to be looked at.
+  template <class Emit>
+  void successors(const State& state, Emit emit) {
+    for (std::uint32_t i = state.turn; i < freedom_.nodes; ++i)
+      if (!turn_of(state, i, emit)) return;
+    if (freedom_.timing == Timing::bounded) tick(state, emit);
+  }
+
+  // A state as a row of bytes: equal rows, equal states.
+  class Bytes {
+   public:
+    std::string_view view() const { return {bytes_.data(), size_}; }
+
+   private:
+    friend class Space;
+    static constexpr std::size_t kMost = (std::size_t{kMostNodes} * 12) + (kMostFlights * 5) + 16;
+    std::array<char, kMost> bytes_;
+    std::size_t size_ = 0;
+  };
+  void encode(const State& state, Bytes& bytes) {
+    write(state, bytes);
+    for (std::uint32_t i = 1; i < permutations_.size(); ++i) {
+      write(permuted(state, i), other_);
+      if (other_.view() < bytes.view()) std::swap(bytes, other_);
+    }
+  }
+
+  State decode(std::string_view bytes) const {
+    State state;
+    std::size_t at = 0;
+    const auto get = [&] {
+      std::uint32_t value = 0;
+      for (unsigned shift = 0;; shift += 7) {
+        const auto byte = static_cast<unsigned char>(bytes[at++]);
+        value |= (byte & 0x7fU) << shift;
+        if (byte < 0x80) return value;
+      }
+    };
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      state.local[i] = get() - 1;  // 0 becomes kDown
+      state.lives[i] = 1;
+      if (freedom_.budget.restarts != 0) state.lives[i] = static_cast<std::uint8_t>(get());
+      if (freedom_.budget.pauses != 0) state.pause[i] = static_cast<std::uint8_t>(get());
+      if (kRemembers) state.memory[i] = static_cast<Memory>(get());
+      if (staggered_) state.wait[i] = static_cast<std::uint8_t>(get());
+    }
+    each_budget([&](std::uint8_t Budget::* member) {
+      state.left.*member = static_cast<std::uint8_t>(get());
+    });
+    if (freedom_.budget.losses == Budget::kAnyNumber) state.left.losses = Budget::kAnyNumber;
+    if (freedom_.budget.duplicates == Budget::kAnyNumber)
+      state.left.duplicates = Budget::kAnyNumber;
+    if (!commands_.empty()) state.given = static_cast<std::uint16_t>(get());
+    if (bounded()) state.turn = static_cast<std::uint8_t>(get());
+    if (freedom_.cut_until != 0) state.cut = static_cast<std::uint8_t>(get());
+    while (at < bytes.size()) state.flight[state.flights++] = get();
+    return state;
+  }
+
+ private:
+  static std::vector<Command> just_commands(
+      const std::vector<std::pair<NodeId, Command>>& commands) {
+    std::vector<Command> just;
+    for (const auto& [node, command] : commands) just.push_back(command);
+    return just;
+  }
+  static std::uint8_t spent(std::uint8_t all, std::uint8_t left) {
+    return static_cast<std::uint8_t>(all - left);
+  }
+
+  // --- the network ---
+
+  std::uint64_t lane_of(std::uint32_t code) const {
+    const auto& flight = parts_.flight(flight_of(code));
+    if (freedom_.network == Network::fifo)
+      return std::uint64_t{index(flight.from)} << 32 | index(flight.to);
+    return index(flight.to);
+  }
+  bool in_lane(std::uint32_t code) const {
+    return freedom_.network == Network::fifo ||
+           (freedom_.network == Network::ordered && parts_.flight(flight_of(code)).broadcast);
+  }
+  // Whether something that must come first is still under way.
+  bool overtakes(const State& state, std::uint32_t at) const {
+    if (freedom_.network == Network::bag || freedom_.network == Network::set) return false;
+    if (!in_lane(state.flight[at])) return false;
+    for (std::uint32_t i = 0; i < at; ++i)
+      if (in_lane(state.flight[i]) && lane_of(state.flight[i]) == lane_of(state.flight[at]))
+        return true;
+    return false;
+  }
+  // Where no order is kept, equal rows of flights are to look equal: by code. In lanes: lane by
+  // lane, in the order of sending.
+  bool before(std::uint32_t left, std::uint32_t right) const {
+    if (freedom_.network == Network::bag || freedom_.network == Network::set) return left < right;
+    const bool left_in = in_lane(left);
+    const bool right_in = in_lane(right);
+    if (left_in != right_in) return right_in;
+    return left_in ? lane_of(left) < lane_of(right) : left < right;
+  }
+  void insert(State& state, std::uint32_t code) {
+    if (state.flights == kMostFlights) {
+      failure_ = "more messages are under way than the checker can hold";
+      return;
+    }
+    std::uint32_t at = state.flights++;
+    for (; at > 0 && before(code, state.flight[at - 1]); --at)
+      state.flight[at] = state.flight[at - 1];
+    state.flight[at] = code;
+  }
+  static void remove(State& state, std::uint32_t at) {
+    --state.flights;
+    for (; at < state.flights; ++at) state.flight[at] = state.flight[at + 1];
+  }
+  void sort(State& state) const {
+    std::stable_sort(state.flight.begin(), state.flight.begin() + state.flights,
+                     [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
+  }
+  bool has_room(const State& state, NodeId to) const {
+    if (freedom_.inbox == 0) return true;
+    std::uint32_t there = 0;
+    for (std::uint32_t i = 0; i < state.flights; ++i)
+      there += parts_.flight(flight_of(state.flight[i])).to == to ? 1U : 0U;
+    return there < freedom_.inbox;
+  }
+  // What goes to a node that will never run again need not be carried.
+  void drop_unheard(State& state) const {
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < state.flights; ++i)
+      if (!gone(state, parts_.flight(flight_of(state.flight[i])).to))
+        state.flight[kept++] = state.flight[i];
+    state.flights = kept;
+  }
+  bool cut_off(const State& state, const typename Parts<Model>::Flight& flight) const {
+    return state.cut != 0 &&
+           ((freedom_.side >> index(flight.from) ^ freedom_.side >> index(flight.to)) & 1) != 0;
+  }
+  static bool gone(const State& state, NodeId node) {
+    return state.local[index(node)] == kDown && state.wait[index(node)] == 0 &&
+           state.left.restarts == 0;
+  }
+
+  // --- what one node can do ---
+
+  bool bounded() const { return freedom_.timing == Timing::bounded; }
+  // Whether a message may arrive now.
+  bool ripe(std::uint32_t code) const { return !bounded() || age_of(code) >= freedom_.delay_min; }
+
+  // Everything that can happen at this node; whether it may leave the tick as it is.
+  template <class Emit>
+  bool turn_of(const State& state, std::uint32_t i, Emit& emit) {
+    const NodeId node{i};
+    if (bounded() && state.turn != i) {
+      State later = state;
+      later.turn = static_cast<std::uint8_t>(i);
+      return turn_of(later, i, emit);
+    }
+    const State& here = state;
+    if (state.wait[i] != 0) {
+      if (state.wait[i] > 1) return true;
+      State next = here;
+      next.wait[i] = 0;
+      next.local[i] = parts_.unborn(node, 1);
+      step(next, node, Happening::start, {}, emit, &here);
+      return false;
+    }
+    if (state.local[i] == kDown) {
+      if (state.left.restarts != 0) restart(here, node, emit);
+      return true;
+    }
+    if (state.pause[i] != 0) {
+      State next = here;
+      next.pause[i] = 0;
+      finish(here, next, {.what = Happening::resume, .node = node}, emit);
+      return true;
+    }
+    const std::uint32_t due = parts_.local(state.local[i]).due;
+    std::uint32_t timers = bounded() ? due : parts_.local(state.local[i]).set;
+    bool idle = timers == 0;
+    bool may_leave = due == 0;
+    for (; timers != 0; timers &= timers - 1)
+      step(here, node, Happening::wake,
+           {Input::Kind::wake, static_cast<std::uint32_t>(std::countr_zero(timers))}, emit);
+    for (std::uint32_t at = 0; at < state.flights; ++at) {
+      const std::uint32_t code = state.flight[at];
+      if (parts_.flight(flight_of(code)).to != node || !ripe(code)) continue;
+      if (bounded() && age_of(code) == freedom_.delay_max) may_leave = false;
+      if (at > 0 && state.flight[at - 1] == code) continue;  // the same message again
+      if (overtakes(state, at)) continue;
+      idle = false;
+      State next = here;
+      remove(next, at);
+      step(next, node, Happening::deliver, {Input::Kind::receive, flight_of(code)}, emit, &here);
+    }
+    for (std::uint32_t c = 0; c < commands_.size(); ++c) {
+      if ((state.given >> c & 1) != 0 || commands_[c].first != node) continue;
+      State next = here;
+      next.given |= static_cast<std::uint16_t>(1U << c);
+      step(next, node, Happening::command, {Input::Kind::command, c}, emit, &here);
+    }
+    if (idle) return true;
+    if (state.left.crashes != 0) {
+      State next = here;
+      --next.left.crashes;
+      next.local[i] = kDown;
+      next.memory[i] = 0;
+      drop_unheard(next);
+      finish(here, next, {.what = Happening::crash, .node = node}, emit);
+    }
+    if (state.left.pauses != 0) {
+      State next = here;
+      --next.left.pauses;
+      next.pause[i] = 1;
+      finish(here, next, {.what = Happening::pause, .node = node}, emit);
+    }
+    return may_leave || !bounded();
+  }
+
+  template <class Emit>
+  void restart(const State& state, NodeId node, Emit& emit) {
+    State next = state;
+    --next.left.restarts;
+    ++next.lives[index(node)];
+    next.local[index(node)] = parts_.unborn(node, next.lives[index(node)]);
+    drop_unheard(next);
+    step(next, node, Happening::restart, {}, emit, &state);
+  }
+
+  // --- steps of machines ---
+
+  template <class Emit>
+  void step(const State& state, NodeId node, Happening what, Input input, Emit& emit,
+            const State* origin = nullptr) {
+    const auto [first, end] = parts_.step(state.local[index(node)], input);
+    for (std::uint32_t number = first; number < end; ++number) {
+      const auto outcome = parts_.outcome(number);  // a copy: more may be worked out meanwhile
+      State next = state;
+      next.local[index(node)] = outcome.local;
+      Move move{.what = what, .node = node, .detail = input.what, .outcome = number};
+      const char* broken = outcome.broken;
+      bool pruned = false;
+      judge(origin != nullptr ? *origin : state, next, node, broken, pruned);
+      place(next, outcome, 0, move, [&](const State& placed, const Move& placed_move) {
+        emit(placed, placed_move, broken, pruned);
+      });
+    }
+  }
+
+  void judge(const State& before, State& after, NodeId node, const char*& broken, bool& pruned) {
+    if (broken == nullptr && after.local[index(node)] != kDown)
+      broken = parts_.local(after.local[index(node)]).broken;
+    if constexpr (kRemembers) {
+      const Scene<View> then = scene(before);
+      Scene<View> now = scene(after);
+      pruned = !model_->remember(then, now, node);
+      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) after.memory[i] = now.seats[i].memory;
+    }
+    if constexpr (requires(Scene<View> s) { model_->broken_move(s, s, node); })
+      if (broken == nullptr) broken = model_->broken_move(scene(before), scene(after), node);
+  }
+
+  // Decides what becomes of the sends from number `at` on.
+  template <class Emit>
+  void place(const State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
+             const Move& move, Emit emit) {
+    const auto sends = parts_.sends(outcome);
+    if (at == sends.size()) {
+      if (parts_.numbered()) {
+        State done = state;
+        name_numbers(done);
+        emit(done, move);
+      } else {
+        emit(state, move);
+      }
+      return;
+    }
+    CHECK(at < 64);
+    const auto send = sends[at];
+    const NodeId to = parts_.flight(send.flight).to;
+    if (gone(state, to) || cut_off(state, parts_.flight(send.flight))) {
+      place(state, outcome, at + 1, move, emit);
+      return;
+    }
+    const std::uint64_t bit = std::uint64_t{1} << at;
+    // In an ordered network all copies of a broadcast share the fate of the first.
+    const bool follows =
+        freedom_.network == Network::ordered && at > 0 && sends[at - 1].output == send.output;
+    const bool first_lost = follows && (move.lost >> (at - 1) & 1) != 0;
+    const std::uint32_t code = send.flight * ages_;
+    if (has_room(state, to) && !(follows && first_lost)) {
+      State arrives = state;
+      const bool there = freedom_.network == Network::set &&
+                         std::find(state.flight.begin(), state.flight.begin() + state.flights,
+                                   code) != state.flight.begin() + state.flights;
+      if (!there) insert(arrives, code);
+      place(arrives, outcome, at + 1, move, emit);
+      if (state.left.duplicates != 0 && has_room(arrives, to)) {
+        insert(arrives, code);
+        if (state.left.duplicates != Budget::kAnyNumber) --arrives.left.duplicates;
+        Move doubled = move;
+        doubled.twice |= bit;
+        place(arrives, outcome, at + 1, doubled, emit);
+      }
+    }
+    if (follows ? first_lost : state.left.losses != 0) {
+      State loses = state;
+      if (!follows && state.left.losses != Budget::kAnyNumber) --loses.left.losses;
+      Move lossy = move;
+      lossy.lost |= bit;
+      place(loses, outcome, at + 1, lossy, emit);
+    }
+  }
+
+  // Gives the numbers in play their names, so that what differs by names alone is one state.
+  void name_numbers(State& state) {
+    if (!parts_.numbered()) return;
+    Numbers all;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i)
+      if (state.local[i] != kDown) parts_.add_local_numbers(state.local[i], all);
+    for (std::uint32_t i = 0; i < state.flights; ++i)
+      parts_.add_flight_numbers(flight_of(state.flight[i]), all);
+    const std::uint32_t context = parts_.context(all);
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i)
+      if (state.local[i] != kDown) state.local[i] = parts_.named_local(state.local[i], context);
+    bool changed = false;
+    for (std::uint32_t i = 0; i < state.flights; ++i) {
+      const std::uint32_t code = state.flight[i];
+      const std::uint32_t named =
+          parts_.named_flight(flight_of(code), context) * ages_ + age_of(code);
+      changed |= named != code;
+      state.flight[i] = named;
+    }
+    if (changed) sort(state);
+  }
+
+  // --- beginnings, faults and the tick ---
+
+  template <class Emit>
+  void begin_from(const State& state, std::uint32_t node, std::vector<Move>& moves, Emit& emit) {
+    if (node == freedom_.nodes) {
+      State done = state;
+      name_numbers(done);
+      emit(done, moves);
+      return;
+    }
+    if (state.wait[node] != 1) {
+      begin_from(state, node + 1, moves, emit);
+      return;
+    }
+    const auto [first, end] = parts_.step(parts_.unborn(NodeId{node}, 1), {});
+    for (std::uint32_t number = first; number < end; ++number) {
+      const auto outcome = parts_.outcome(number);
+      State next = state;
+      next.local[node] = outcome.local;
+      next.wait[node] = 0;
+      const Move move{.what = Happening::start, .node = NodeId{node}, .outcome = number};
+      place(next, outcome, 0, move, [&](const State& placed, const Move& placed_move) {
+        moves.push_back(placed_move);
+        begin_from(placed, node + 1, moves, emit);
+        moves.pop_back();
+      });
+    }
+  }
+
+  template <class Emit>
+  void finish(const State& before, State& next, const Move& move, Emit& emit) {
+    const char* broken = nullptr;
+    bool pruned = false;
+    judge(before, next, move.node, broken, pruned);
+    name_numbers(next);
+    emit(next, move, broken, pruned);
+  }
+
+  // One tick for all.
+  void pass(State& state) {
+    state.turn = 0;
+    if (state.cut > 0) --state.cut;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      if (state.wait[i] > 1) --state.wait[i];
+      if (state.local[i] == kDown || state.pause[i] > kLongestPause) continue;
+      if (state.pause[i] != 0) ++state.pause[i];
+      state.local[i] = parts_.ticked(state.local[i]);
+    }
+    std::uint32_t kept = 0;
+    for (std::uint32_t i = 0; i < state.flights; ++i) {
+      const std::uint32_t code = state.flight[i];
+      if (age_of(code) < freedom_.delay_max)
+        state.flight[kept++] = code + 1;
+      else if (state.local[index(parts_.flight(flight_of(code)).to)] != kDown)
+        state.flight[kept++] = code;  // waits for a paused node
+    }
+    state.flights = kept;
+  }
+
+  // Whether nothing at all can happen before the next tick.
+  bool nothing_happens(const State& state) const {
+    if (state.left.drifts != 0) return false;
+    if (state.given != (1U << commands_.size()) - 1) return false;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      if (state.wait[i] == 1) return false;
+      if (state.local[i] == kDown) {
+        if (state.left.restarts != 0) return false;
+      } else if (state.pause[i] != 0 || parts_.local(state.local[i]).due != 0) {
+        return false;
+      }
+    }
+    for (std::uint32_t i = 0; i < state.flights; ++i)
+      if (ripe(state.flight[i])) return false;
+    return true;
+  }
+
+  template <class Emit>
+  void tick(const State& state, Emit& emit) {
+    State next = state;
+    std::uint32_t ticks = 0;
+    do {
+      pass(next);
+      ++ticks;
+    } while (nothing_happens(next) && ticks < kMostIdleTicks);
+    if (ticks == kMostIdleTicks) return;  // nothing will ever happen again
+    if (state.left.drifts != 0) drift(state, next, emit);
+    name_numbers(next);
+    emit(next, Move{.what = Happening::tick, .detail = ticks}, nullptr, false);
+  }
+
+  // The same tick, but one clock gains or loses one.
+  template <class Emit>
+  void drift(const State& state, const State& after, Emit& emit) {
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      if (state.local[i] == kDown || state.pause[i] != 0) continue;
+      State drifted = after;
+      --drifted.left.drifts;
+      State other = drifted;
+      drifted.local[i] = state.local[i];
+      finish(state, drifted, {.what = Happening::lag, .node = NodeId{i}, .detail = 1}, emit);
+      if (parts_.local(after.local[i]).due != 0) continue;  // what is due comes first
+      other.local[i] = parts_.ticked(after.local[i]);
+      finish(state, other, {.what = Happening::gain, .node = NodeId{i}, .detail = 1}, emit);
+    }
+  }
+
+  // --- bytes ---
+
+  template <class Each>
+  void each_budget(Each each) const {
+    for (std::uint8_t Budget::* member : {&Budget::losses, &Budget::duplicates, &Budget::crashes,
+                                          &Budget::restarts, &Budget::pauses, &Budget::drifts})
+      if (freedom_.budget.*member != 0 && freedom_.budget.*member != Budget::kAnyNumber)
+        each(member);
+  }
+
+  void write(const State& state, Bytes& bytes) const {
+    char* at = bytes.bytes_.data();
+    const auto put = [&at](std::uint32_t value) {
+      for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
+      *at++ = static_cast<char>(value);
+    };
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      put(state.local[i] + 1);  // kDown becomes 0
+      if (freedom_.budget.restarts != 0) put(state.lives[i]);
+      if (freedom_.budget.pauses != 0) put(state.pause[i]);
+      if (kRemembers) put(state.memory[i]);
+      if (staggered_) put(state.wait[i]);
+    }
+    each_budget([&](std::uint8_t Budget::* member) { put(state.left.*member); });
+    if (!commands_.empty()) put(state.given);
+    if (bounded()) put(state.turn);
+    if (freedom_.cut_until != 0) put(state.cut);
+    for (std::uint32_t i = 0; i < state.flights; ++i) put(state.flight[i]);
+    bytes.size_ = static_cast<std::size_t>(at - bytes.bytes_.data());
+  }
+
+  // --- symmetry ---
+
+  void list_permutations() {
+    std::vector<NodeId> to;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) to.push_back(NodeId{i});
+    do permutations_.push_back(to);
+    while (std::ranges::next_permutation(to).found);
+  }
+  State permuted(const State& state, std::uint32_t which) {
+    const std::vector<NodeId>& to = permutations_[which];
+    State other = state;
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      const std::uint32_t place = index(to[i]);
+      other.local[place] =
+          state.local[i] == kDown ? kDown : parts_.permuted_local(state.local[i], which, to);
+      other.lives[place] = state.lives[i];
+      other.pause[place] = state.pause[i];
+      other.memory[place] = state.memory[i];
+      other.wait[place] = state.wait[i];
+    }
+    for (std::uint32_t i = 0; i < state.flights; ++i) {
+      const std::uint32_t code = state.flight[i];
+      other.flight[i] = parts_.permuted_flight(flight_of(code), which, to) * ages_ + age_of(code);
+    }
+    sort(other);
+    return other;
+  }
+
+  const Model* model_;
+  Freedom freedom_;
+  std::vector<std::pair<NodeId, Command>> commands_;
+  Parts<Model> parts_;
+  std::uint32_t ages_ = 1;
+  bool staggered_ = false;
+  const char* failure_ = nullptr;
+  std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
+  Bytes other_;
+};
+
+}  // namespace tempo::check

@@ -1,0 +1,71 @@
+#include "lab/check/store.h"
+
+#include <utility>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/check.h"
+
+namespace tempo::check {
+namespace {
+
+// By a half, not by as much again: memory is what limits a check.
+template <class Vector>
+void make_room(Vector& vector, std::size_t more) {
+  if (vector.size() + more > vector.capacity())
+    vector.reserve(vector.size() + more + vector.capacity() / 2);
+}
+
+}  // namespace
+
+std::uint64_t Store::hash(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+std::uint32_t Store::find(std::string_view bytes, std::uint64_t hash) const {
+  if (slots_.empty()) return kNone;
+  // Ends: a quarter of the slots is free.
+  for (std::size_t at = hash;; ++at) {
+    const Slot& slot = slots_[at & (slots_.size() - 1)];
+    if (slot.number == kNone) return kNone;
+    if (slot.tag == tag_of(hash) && this->at(slot.number) == bytes) return slot.number;
+  }
+}
+
+Store::Added Store::add(std::string_view bytes, std::uint64_t hash, std::uint32_t from) {
+  if ((from_.size() + 1) * 4 > slots_.size() * 3) grow();
+  std::size_t at = hash & (slots_.size() - 1);
+  for (; slots_[at].number != kNone; at = (at + 1) & (slots_.size() - 1))
+    if (slots_[at].tag == tag_of(hash) && this->at(slots_[at].number) == bytes)
+      return {slots_[at].number, false};
+  const std::uint32_t number = size();
+  CHECK(number != kNone);
+  slots_[at] = {tag_of(hash), number};
+  if (number % kBlock == 0) base_.push_back(bytes_.size());
+  make_room(bytes_, bytes.size());
+  make_room(place_, 1);
+  make_room(from_, 1);
+  place_.push_back(static_cast<std::uint32_t>(bytes_.size() - base_.back()));
+  from_.push_back(from);
+  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  return {number, true};
+}
+
+void Store::grow() {
+  slots_.assign(slots_.empty() ? 1024 : slots_.size() * 2, Slot{});
+  for (std::uint32_t number = 0; number < size(); ++number) {
+    const std::uint64_t hash = Store::hash(at(number));
+    std::size_t at = hash & (slots_.size() - 1);
+    while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {tag_of(hash), number};
+  }
+}
+
+std::size_t Store::bytes() const {
+  return bytes_.capacity() + base_.capacity() * sizeof(std::uint64_t) +
+         (place_.capacity() + from_.capacity()) * sizeof(std::uint32_t) +
+         slots_.capacity() * sizeof(Slot);
+}
+
+}  // namespace tempo::check

@@ -1,0 +1,79 @@
+// The set of states seen: byte strings, each with a number in the order of discovery.
+//
+// Strings lie one behind another; a table of (part of the hash, number) finds them by open
+// addressing. About 18 bytes a state go beside the string itself: its place, the state it was
+// found from, and the table. Strings are compared in full: two states never count as one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/huge.h"
+
+namespace tempo::check {
+
+class Store {
+ public:
+  static constexpr std::uint32_t kNone = 0xffffffff;
+
+  static std::uint64_t hash(std::string_view bytes);
+
+  struct Added {
+    std::uint32_t number;
+    bool fresh;
+  };
+  // `from` is kept with a fresh string.
+  Added add(std::string_view bytes, std::uint64_t hash, std::uint32_t from = kNone);
+  std::uint32_t find(std::string_view bytes, std::uint64_t hash) const;  // kNone: not there
+
+  std::string_view at(std::uint32_t number) const {
+    const std::uint64_t begin = start_of(number);
+    return {&bytes_[begin], start_of(number + 1) - begin};
+  }
+  std::uint32_t from(std::uint32_t number) const { return from_[number]; }
+  std::uint32_t size() const { return static_cast<std::uint32_t>(from_.size()); }
+  std::size_t bytes() const;  // taken in all
+
+  // A lookup of this hash follows soon: three words, each when what the one before asked for has
+  // arrived.
+  void prefetch(std::uint64_t hash) const {
+    if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
+  }
+  void prefetch_place(std::uint64_t hash) const {
+    const std::uint32_t number = guess(hash);
+    if (number != kNone) __builtin_prefetch(&place_[number]);
+  }
+  void prefetch_string(std::uint64_t hash) const {
+    const std::uint32_t number = guess(hash);
+    if (number != kNone) __builtin_prefetch(&bytes_[start_of(number)]);
+  }
+
+ private:
+  struct Slot {
+    std::uint32_t tag = 0;
+    std::uint32_t number = kNone;
+  };
+  static constexpr std::uint32_t kBlock = 1U << 16;  // states that share the base of their places
+
+  static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
+  std::uint64_t start_of(std::uint32_t number) const {
+    return number == from_.size() ? bytes_.size() : base_[number / kBlock] + place_[number];
+  }
+  // What a lookup meets first, if it looks right.
+  std::uint32_t guess(std::uint64_t hash) const {
+    if (slots_.empty()) return kNone;
+    const Slot& slot = slots_[hash & (slots_.size() - 1)];
+    return slot.tag == tag_of(hash) ? slot.number : kNone;
+  }
+  void grow();
+
+  HugeVector<char> bytes_;           // all strings
+  std::vector<std::uint64_t> base_;  // of each block of states
+  HugeVector<std::uint32_t> place_;  // of each string, from its block's base
+  std::vector<std::uint32_t> from_;
+  HugeVector<Slot> slots_;  // a power of two
+};
+
+}  // namespace tempo::check
