@@ -446,7 +446,7 @@ class Space {
                                    code) != state.flight.begin() + state.flights;
       if (!there) insert(arrives, code);
       place(arrives, outcome, at + 1, move, emit);
-      if (state.left.duplicates != 0 && has_room(arrives, to)) {
+      if (state.left.duplicates != 0 && freedom_.network != Network::set && has_room(arrives, to)) {
         insert(arrives, code);
         if (state.left.duplicates != Budget::kAnyNumber) --arrives.left.duplicates;
         Move doubled = move;

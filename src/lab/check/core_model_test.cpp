@@ -1,0 +1,251 @@
+// The yardstick's state counts, against a second, naive explorer written from its description
+// alone.
+#include "lab/check/core_model.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "lab/check/explore.h"
+
+namespace tempo::check {
+namespace {
+
+// A process is (state, timeouts used, got, inbox of (type, sender), sorted); a world is a row of
+// them. 0 slave, 1 candidate, 2 accept, 3 master; messages e, a, r, m, k.
+struct Process {
+  int state = 0;
+  int timeouts = 0;
+  std::set<int> got;
+  std::multiset<std::pair<char, int>> inbox;
+  auto operator<=>(const Process&) const = default;
+};
+using Processes = std::vector<Process>;
+
+class Naive {
+ public:
+  Naive(int nodes, int timeouts, int capacity)
+      : nodes_(nodes), timeouts_(timeouts), room_(static_cast<std::size_t>(capacity * nodes)) {
+    visit(Processes(static_cast<std::size_t>(nodes)));
+    while (!todo_.empty()) {
+      const Processes world = todo_.back();
+      todo_.pop_back();
+      for (int i = 0; i < nodes_; ++i) expand(world, i);
+    }
+  }
+
+  std::size_t states() const { return seen_.size(); }
+  std::size_t transitions() const { return transitions_; }
+  // Up to renaming: of each orbit the least.
+  std::size_t orbits() const {
+    std::set<Processes> least;
+    for (const Processes& world : seen_) {
+      std::vector<int> to(static_cast<std::size_t>(nodes_));
+      for (int i = 0; i < nodes_; ++i) to[static_cast<std::size_t>(i)] = i;
+      Processes smallest = world;
+      do smallest = std::min(smallest, renamed(world, to));
+      while (std::ranges::next_permutation(to).found);
+      least.insert(smallest);
+    }
+    return least.size();
+  }
+
+ private:
+  static Processes renamed(const Processes& world, const std::vector<int>& to) {
+    Processes other(world.size());
+    for (std::size_t i = 0; i < world.size(); ++i) {
+      Process process = world[i];
+      process.got.clear();
+      for (const int node : world[i].got) process.got.insert(to[static_cast<std::size_t>(node)]);
+      process.inbox.clear();
+      for (const auto& [type, from] : world[i].inbox)
+        process.inbox.emplace(type, to[static_cast<std::size_t>(from)]);
+      other[static_cast<std::size_t>(to[i])] = process;
+    }
+    return other;
+  }
+
+  void visit(const Processes& world) {
+    if (seen_.insert(world).second) todo_.push_back(world);
+  }
+  // Every way the sends can go.
+  void send(Processes world, int from, std::vector<std::pair<char, int>> what) {
+    if (what.empty()) {
+      ++transitions_;
+      visit(world);
+      return;
+    }
+    const auto [type, to] = what.back();
+    what.pop_back();
+    send(world, from, what);
+    auto& inbox = world[static_cast<std::size_t>(to)].inbox;
+    if (inbox.size() == room_) return;
+    inbox.emplace(type, from);
+    send(world, from, what);
+  }
+  std::vector<std::pair<char, int>> to_all(char type, int from) const {
+    std::vector<std::pair<char, int>> all;
+    for (int to = 0; to < nodes_; ++to)
+      if (to != from) all.emplace_back(type, to);
+    return all;
+  }
+  void expand(const Processes& before, int i) {
+    const auto at = static_cast<std::size_t>(i);
+    Processes world = before;
+    Process& self = world[at];
+    if (self.state == 0 && self.timeouts < timeouts_) {
+      ++self.timeouts;
+      self.state = 1;
+      self.got.clear();
+      send(world, i, to_all('e', i));
+    } else if (self.state == 1) {
+      self.state = 3;
+      send(world, i, to_all('m', i));
+    } else if (self.state == 2) {
+      self.state = 0;
+      send(world, i, {});
+    }
+    const std::set<std::pair<char, int>> distinct(before[at].inbox.begin(), before[at].inbox.end());
+    for (const auto& message : distinct) {
+      Processes next = before;
+      next[at].inbox.erase(next[at].inbox.find(message));
+      take(next, i, message.first, message.second);
+    }
+  }
+  void take(Processes& world, int i, char type, int from) {
+    Process& self = world[static_cast<std::size_t>(i)];
+    std::vector<std::pair<char, int>> answer;
+    const bool was_master = self.state == 3;
+    if (type == 'e') {
+      answer.emplace_back(self.state == 0 ? 'a' : was_master ? 'm' : 'r', from);
+      if (self.state == 0) self.state = 2;
+    } else if (type == 'a' && self.state == 1) {
+      self.got.insert(from);
+      answer.emplace_back('k', from);
+    } else if ((type == 'r' && self.state == 1) || (type == 'm' && !was_master)) {
+      self.state = 0;
+      self.got.clear();
+    }
+    send(world, i, answer);
+  }
+
+  int nodes_;
+  int timeouts_;
+  std::size_t room_;
+  std::set<Processes> seen_;
+  std::vector<Processes> todo_;
+  std::size_t transitions_ = 0;
+};
+
+Finding checked(std::uint32_t nodes, std::uint32_t timeouts, std::uint32_t capacity,
+                bool symmetry = false) {
+  const CoreModel model{timeouts};
+  Space<CoreModel> space(model, core_freedom(nodes, capacity, symmetry));
+  return Search<CoreModel>(space, {}).run();
+}
+
+TEST(CoreModel, HasTheKnownCounts) {
+  const Finding one = checked(2, 1, 1);
+  EXPECT_TRUE(one.complete);
+  EXPECT_EQ(one.states, 405U);
+  EXPECT_EQ(one.transitions, 1'284U);
+  EXPECT_EQ(checked(2, 2, 1).states, 1'543U);
+}
+
+TEST(CoreModel, AgreesWithANaiveExplorer) {
+  for (const auto& [nodes, timeouts, capacity] :
+       {std::tuple{1, 3, 1}, {2, 1, 1}, {2, 0, 1}, {2, 3, 1}, {2, 1, 2}}) {
+    const Naive naive(nodes, timeouts, capacity);
+    const auto n = static_cast<std::uint32_t>(nodes);
+    const Finding plain =
+        checked(n, static_cast<std::uint32_t>(timeouts), static_cast<std::uint32_t>(capacity));
+    EXPECT_EQ(plain.states, naive.states()) << nodes << ' ' << timeouts << ' ' << capacity;
+    EXPECT_EQ(plain.transitions, naive.transitions());
+    EXPECT_EQ(
+        checked(n, static_cast<std::uint32_t>(timeouts), static_cast<std::uint32_t>(capacity), true)
+            .states,
+        naive.orbits());
+  }
+}
+
+// 4,855,301 states; 810,089 up to the processes' names. Too slow with sanitizers.
+TEST(CoreModel, HasTheKnownCountsOfThree) {
+  if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "runs in make soak and make bench";
+  const Finding finding = checked(3, 1, 1);
+  EXPECT_EQ(finding.states, 4'855'301U);
+  EXPECT_EQ(finding.transitions, 38'782'551U);
+  EXPECT_EQ(checked(3, 1, 1, true).states, 810'089U);
+}
+
+TEST(CoreModel, EndsWhereTheMemoryDoes) {
+  const CoreModel model{1};
+  Space<CoreModel> space(model, core_freedom(3, 1, false));
+  const Finding finding = Search<CoreModel>(space, {.memory = std::size_t{8} << 20}).run();
+  EXPECT_FALSE(finding.complete);
+  EXPECT_EQ(finding.stopped, "the memory allowed is used up");
+  EXPECT_LT(finding.bytes, std::size_t{32} << 20);
+  EXPECT_GT(finding.states, 10'000U);
+}
+
+TEST(CoreModel, StopsWhenAskedTo) {
+  const CoreModel model{1};
+  Space<CoreModel> space(model, core_freedom(3, 1, false));
+  const Finding finding =
+      Search<CoreModel>(space, {.progress = [](const Progress& at) { return at.states < 1'000; }})
+          .run();
+  EXPECT_FALSE(finding.complete);
+  EXPECT_EQ(finding.stopped, "interrupted");
+}
+
+// The declaration that node numbers are never compared: a machine told a story and the renamed
+// machine told the renamed story end as the same but for the names.
+TEST(CoreModel, IsBlindToNames) {
+  static_assert(CoreModel::kSymmetric);
+  Stream chance(7, 1, 1);
+  for (int story = 0; story < 200; ++story) {
+    std::vector<NodeId> to{NodeId{0}, NodeId{1}, NodeId{2}, NodeId{3}};
+    for (std::size_t i = 3; i > 0; --i) std::swap(to[i], to[chance.below(i + 1)]);
+    CoreProcess plain(NodeId{0}, 3);
+    CoreProcess renamed(to[0], 3);
+    Outbox<CoreProcess> out;
+    Outbox<CoreProcess> out_renamed;
+    EveryDraw draw;
+    Turn<CoreProcess> turn{Instant{}, draw, out};
+    Turn<CoreProcess> turn_renamed{Instant{}, draw, out_renamed};
+    plain.start(turn);
+    renamed.start(turn_renamed);
+    for (int i = 0; i < 12; ++i) {
+      out.clear();
+      out_renamed.clear();
+      const std::uint64_t what = chance.below(8);
+      if (what < 5) {
+        const NodeId from{static_cast<std::uint32_t>(1 + chance.below(3))};
+        const CoreProcess::Message message{static_cast<CoreProcess::Kind>(what)};
+        plain.receive(turn, from, message);
+        renamed.receive(turn_renamed, to[index(from)], message);
+      } else {
+        plain.wake(turn, timer_id(what - 5));
+        renamed.wake(turn_renamed, timer_id(what - 5));
+      }
+      CoreProcess expected = plain;
+      Renamer renamer{to};
+      CoreProcess::fields(expected, renamer);
+      ASSERT_EQ(packed(expected, Instant{}), packed(renamed, Instant{}));
+      ASSERT_EQ(out.size(), out_renamed.size());
+      for (std::size_t k = 0; k < out.size(); ++k) {
+        EXPECT_EQ(out.begin()[k].kind, out_renamed.begin()[k].kind);
+        if (out.begin()[k].kind != OutputKind::send) continue;
+        EXPECT_EQ(to[index(out.begin()[k].to)], out_renamed.begin()[k].to);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tempo::check

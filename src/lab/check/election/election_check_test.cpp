@@ -1,0 +1,110 @@
+// TEMPO's election, every interleaving of small worlds.
+#include <gtest/gtest.h>
+
+#include "lab/check/election/election_model.h"
+#include "lab/check/election/replay.h"
+#include "lab/check/explore.h"
+
+namespace tempo::check {
+namespace {
+
+struct World {
+  std::uint32_t nodes = 2;
+  std::string_view variant = "corrected";
+  Budget budget{};
+  std::array<std::uint8_t, kMostNodes> starts{0, 16, 32};
+  std::uint8_t cut_until = 0;
+  std::uint32_t candidacies = 1;
+};
+
+class Checked {
+ public:
+  explicit Checked(const World& world)
+      : model_{tiny_rules(*election::parse_variant(world.variant)), world.candidacies,
+               world.cut_until != 0},
+        space_(model_, {.nodes = world.nodes,
+                        .starts = world.starts,
+                        .cut_until = world.cut_until,
+                        .side = 1,
+                        .budget = world.budget}),
+        finding_(Search<ElectionModel>(space_, {}).run()) {}
+
+  const Finding& finding() const { return finding_; }
+  // The broken promise; what led to it must be playable, to the same states.
+  std::string broken() {
+    if (!finding_.violation) return finding_.complete ? "nothing" : finding_.stopped;
+    std::vector<Move> way = finding_.violation->stem;
+    way.insert(way.end(), finding_.violation->cycle.begin(), finding_.violation->cycle.end());
+    script_ = replay_script(space_, way, finding_.violation->promise);
+    const Result<Replayed> replayed = replay(script_);
+    EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script_;
+    return finding_.violation->promise;
+  }
+  const std::string& script() const { return script_; }
+
+ private:
+  ElectionModel model_;
+  Space<ElectionModel> space_;
+  Finding finding_;
+  std::string script_;
+};
+
+TEST(ElectionCheck, TinyObeysTheRelations) {
+  EXPECT_TRUE(election::faults_of(tiny_rules({})).empty());
+}
+
+TEST(ElectionCheck, OneNodeMakesItselfMaster) {
+  EXPECT_EQ(Checked({.nodes = 1}).broken(), "nothing");
+}
+
+TEST(ElectionCheck, TwoNodesKeepEveryPromise) {
+  EXPECT_EQ(Checked({.budget = {.losses = 1, .crashes = 1}}).broken(), "nothing");
+  EXPECT_EQ(Checked({.budget = {.losses = 1}, .starts = {0, 0}}).broken(), "nothing");
+  EXPECT_EQ(Checked({.starts = {0, 0}, .cut_until = 20}).broken(), "nothing");
+}
+
+TEST(ElectionCheck, ThreeNodesKeepEveryPromise) {
+  EXPECT_EQ(Checked({.nodes = 3}).broken(), "nothing");
+}
+
+// Paper 000, 5.1 read literally: a duplicated Election is refused.
+TEST(ElectionCheck, ADuplicateKillsAnElectionThatRefusesIt) {
+  Checked checked(
+      {.nodes = 3, .variant = "refuse-duplicate", .budget = {.duplicates = 1, .crashes = 1}});
+  EXPECT_EQ(checked.broken(), "sole-candidate-wins");
+  EXPECT_NE(checked.script().find("twice"), std::string::npos);
+}
+
+// Paper 000, 5.3: two masters of a healed network need a newcomer to learn of each other.
+TEST(ElectionCheck, WithoutLoopTwoMastersStay) {
+  Checked checked({.variant = "no-loop", .starts = {0, 0}, .cut_until = 20});
+  EXPECT_EQ(checked.broken(), kComesGood);
+  EXPECT_FALSE(checked.finding().violation->cycle.empty());
+}
+
+TEST(Replay, RefusesWhatCannotBe) {
+  const auto failure = [](std::string_view script) {
+    const Result<Replayed> replayed = replay(script);
+    return replayed ? std::string{"played"} : replayed.error();
+  };
+  EXPECT_EQ(failure(""), "the replay has no steps");
+  EXPECT_EQ(failure("start 1\n"), "line 1: 'nodes N' comes first");
+  EXPECT_EQ(failure("nodes 9\n"), "line 1: nodes is a number from 1 to 8");
+  EXPECT_EQ(failure("nodes 2\nstart 3\n"), "line 2: nodes are numbered 1 to 2");
+  EXPECT_EQ(failure("nodes 1\nstart 1\n"), "line 2: the node draws otherwise");
+  EXPECT_EQ(failure("nodes 1\nstart 1 draws 0\nstart 1 draws 0\n"),
+            "line 3: the node runs already");
+  EXPECT_EQ(failure("nodes 1\nstart 1 draws 0 = master\n"),
+            "line 2: node 1 is startup, not master");
+  EXPECT_EQ(failure("nodes 1\nstart 1 draws 0\nwake 1 startup\n"), "line 3: the timer is not due");
+  EXPECT_EQ(failure("nodes 2\nstart 1 draws 0\ndeliver 1->2 loop #1\n"),
+            "line 3: no such message is under way");
+  EXPECT_EQ(failure("nodes 2\nstart 1 draws 0\ndeliver 1->2 masterreq #1\n"),
+            "line 3: the node does not run");
+  EXPECT_EQ(failure("nodes 1\nvariant none\n").substr(0, 6), "line 2");
+  EXPECT_EQ(failure("nodes 1\ndance 1\n"), "line 2: the node does not run");
+  EXPECT_EQ(failure("nodes 1\nstart 1 draws 0\ntick 7\nwake 1 startup = no_master\n"), "played");
+}
+
+}  // namespace
+}  // namespace tempo::check
