@@ -47,9 +47,10 @@ function(tempo_room name path)
   endif()
   _tempo_link_headers(${name} "${dir}" "${path}")
   set(room "${CMAKE_BINARY_DIR}/rooms/${name}")
-  target_include_directories(${name} ${reach} "${room}")
-  target_compile_options(${name} ${reach} "-ffile-prefix-map=${room}/=src/"
-                         "-ffile-prefix-map=rooms/${name}/=src/")
+  target_include_directories(${name} ${reach} "$<BUILD_INTERFACE:${room}>"
+                             "$<INSTALL_INTERFACE:include/tempo-lab>")
+  target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${room}/=src/>"
+                         "$<BUILD_INTERFACE:-ffile-prefix-map=rooms/${name}/=src/>")
   target_link_libraries(${name} ${reach} ${ROOM_SEES} ${ROOM_LINKS})
 
   if(TEMPO_TESTS AND tests)

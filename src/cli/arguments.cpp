@@ -115,6 +115,8 @@ void describe_check_election(CLI::App& command, CheckElectionArguments& argument
       ->capture_default_str();
   command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
       ->capture_default_str();
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
   command.add_option("--replay", arguments.replay,
                      "write a broken promise as a script for `tempo sim replay`");
   command.add_option("--diagram", arguments.diagram,
@@ -138,6 +140,8 @@ void describe_check_core_model(CLI::App& command, CheckCoreArguments& arguments)
       ->capture_default_str();
   command.add_flag("--symmetry", arguments.symmetry, "count states up to the processes' names");
   command.add_option("--memory", arguments.memory, "at most")->capture_default_str();
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
   command.add_flag("--json", arguments.json, "for programs");
 }
 

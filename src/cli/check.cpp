@@ -1,9 +1,11 @@
 #include "cli/check.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -161,6 +163,7 @@ Result<Order> understand(const CheckElectionArguments& arguments) {
   else if (arguments.network != "bag")
     return std::unexpected(
         fmt::format("--network is bag, fifo, set or ordered, not '{}'", arguments.network));
+  if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
   if (arguments.candidacies < 1 || arguments.candidacies > 3)
     return std::unexpected("--candidacies must be from 1 to 3");
   if (order.freedom.timing == check::Timing::free &&
@@ -213,12 +216,15 @@ std::vector<std::string> assumptions(const Order& order) {
 
 // Runs a search with a line of progress; Ctrl-C ends it and leaves what was found.
 template <class Model>
-Finding searched(check::Space<Model>& space, std::size_t memory) {
+Finding searched(check::Space<Model>& space, std::size_t memory, std::uint32_t threads) {
   const InterruptGuard guard;
   report::Progress progress({.what = "states", .unit = "states"}, steady_now,
                             report::stderr_terminal());
   std::uint64_t shown = 0;
-  check::Search<Model> search(space, {.memory = memory, .progress = [&](const check::Progress& at) {
+  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, 2U);
+  check::Search<Model> search(space, {.memory = memory,
+                                      .threads = threads == 0 ? cores : threads,
+                                      .progress = [&](const check::Progress& at) {
                                         progress.add(at.states - shown);
                                         shown = at.states;
                                         progress.draw();
@@ -346,7 +352,7 @@ int check_election(const CheckElectionArguments& arguments) {
   if (!order) return refuse(order.error());
   check::Space<check::ElectionModel> space(order->model, order->freedom);
   if (arguments.explore) return explore_by_hand(space);
-  const Finding finding = searched(space, order->memory);
+  const Finding finding = searched(space, order->memory, arguments.threads);
   return report_election(arguments, *order, space, finding);
 }
 
@@ -355,6 +361,7 @@ int check_core_model(const CheckCoreArguments& arguments) {
   if (!memory) return refuse(memory.error());
   if (arguments.nodes < 1 || arguments.nodes > check::kMostNodes)
     return refuse(fmt::format("--nodes must be from 1 to {}", check::kMostNodes));
+  if (arguments.threads > 2) return refuse("--threads is 1 or 2");
   if (arguments.timeouts > 100 || arguments.capacity < 1 ||
       arguments.capacity * arguments.nodes > 64 / arguments.nodes)
     return refuse(
@@ -363,7 +370,7 @@ int check_core_model(const CheckCoreArguments& arguments) {
   const check::CoreModel model{arguments.timeouts};
   check::Space<check::CoreModel> space(
       model, check::core_freedom(arguments.nodes, arguments.capacity, arguments.symmetry));
-  const Finding finding = searched(space, *memory);
+  const Finding finding = searched(space, *memory, arguments.threads);
   if (arguments.json)
     fmt::print("{}", json_of(finding).text());
   else

@@ -174,6 +174,18 @@ TEST(CoreModel, AgreesWithANaiveExplorer) {
   }
 }
 
+TEST(CoreModel, IsTheSameWithTwoThreads) {
+  const CoreModel model{3};
+  Space<CoreModel> space(model, core_freedom(2, 2, false));
+  Space<CoreModel> other(model, core_freedom(2, 2, false));
+  const Finding one = Search<CoreModel>(space, {.threads = 1}).run();
+  const Finding two = Search<CoreModel>(other, {.threads = 2}).run();
+  EXPECT_EQ(one.states, two.states);
+  EXPECT_EQ(one.transitions, two.transitions);
+  EXPECT_EQ(one.depth, two.depth);
+  EXPECT_TRUE(two.complete);
+}
+
 // 4,855,301 states; 810,089 up to the processes' names. Too slow with sanitizers.
 TEST(CoreModel, HasTheKnownCountsOfThree) {
   if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "runs in make soak and make bench";

@@ -3,11 +3,17 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -28,6 +34,7 @@ struct Progress {
 
 struct SearchOptions {
   std::size_t memory = std::size_t{4} << 30;
+  unsigned threads = 1;  // 2: one searches, one keeps what was found; the result is the same
   std::function<bool(const Progress&)> progress{};  // now and then; false stops the search
 };
 
@@ -67,12 +74,23 @@ class Search {
 
   Finding run() {
     begin_ = std::chrono::steady_clock::now();
-    space_->begin([&](const State& state, const std::vector<Move>&) {
-      admit(state, Store::kNone, nullptr, true);
-    });
-    flush();
-    depth_end_ = store_.size();
-    while (!over() && (next_ < depth_end_ || next_depth())) expand();
+    {
+      std::optional<Keeper> keeper;
+      if (options_.threads > 1) keeper.emplace(*this);
+      keeper_ = keeper ? &*keeper : nullptr;
+      space_->begin([&](const State& state, const std::vector<Move>&) {
+        admit(state, Store::kNone, nullptr, true);
+      });
+      while (!over() && next_depth())
+        while (!over() && next_ < depth_end_) expand();
+      hand_over();
+      keeper_ = nullptr;
+    }
+    if (dead_end_ && !broken_) {
+      finding_.stopped.clear();
+      broken_ = {kDeadEnd, Store::kNone, *dead_end_};
+    }
+    if (broken_) report_broken();
     if (kWantsGood && !over()) come_good();
     finding_.states = store_.size();
     finding_.complete = finding_.stopped.empty() && !finding_.violation;
@@ -89,12 +107,79 @@ class Search {
   struct Pending {
     std::uint64_t hash;
     std::uint32_t from;
-    std::uint32_t begin, end;  // in pending_bytes_
-    const char* broken;
+    std::uint32_t begin, end;  // in the batch's bytes; equal: an edge to what is not looked at
+    const char* broken_move;   // a promise broken by the way here
+    const char* broken;        // a promise that the state breaks
+    bool good;
     bool edge;
   };
+  // States on their way into the store. The searcher fills batches, the keeper empties them.
+  struct Batch {
+    std::string bytes;
+    std::vector<Pending> pending;
+  };
+  struct Broken {
+    const char* promise;
+    std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
+    std::uint32_t number;
+  };
   static constexpr std::size_t kBatch = 256;
+  static constexpr std::size_t kMostBatches = 64;         // on their way
   static constexpr std::uint32_t kPruned = Store::kNone;  // an edge to what is not looked at
+
+  // A second thread that keeps the store while this one searches. They share only batches.
+  class Keeper {
+   public:
+    explicit Keeper(Search& search) : thread_([this, &search] { work(search); }) {}
+    ~Keeper() {
+      {
+        const std::lock_guard lock(mutex_);
+        done_ = true;
+      }
+      changed_.notify_all();
+      thread_.join();
+    }
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+
+    void give(Batch&& batch) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return waiting_.size() < kMostBatches; });
+      waiting_.push_back(std::move(batch));
+      lock.unlock();
+      changed_.notify_all();
+    }
+    // Everything given has been kept.
+    void finish() {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
+    }
+
+   private:
+    void work(Search& search) {
+      std::unique_lock lock(mutex_);
+      for (;;) {
+        changed_.wait(lock, [this] { return done_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        const Batch batch = std::move(waiting_.front());
+        waiting_.pop_front();
+        busy_ = true;
+        lock.unlock();
+        changed_.notify_all();
+        search.keep(batch);
+        lock.lock();
+        busy_ = false;
+        changed_.notify_all();
+      }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<Batch> waiting_;
+    bool busy_ = false;
+    bool done_ = false;
+    std::thread thread_;
+  };
 
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -103,21 +188,42 @@ class Search {
     return store_.bytes() + space_->parts().bytes() + edges_.capacity() * 4 +
            edge_begin_.capacity() * 8;
   }
-  bool over() const { return finding_.violation.has_value() || !finding_.stopped.empty(); }
+  bool over() const {
+    return broken_seen_ || finding_.violation.has_value() || !finding_.stopped.empty();
+  }
 
   // All states so many steps away have been expanded; whether there are any further away.
   bool next_depth() {
-    flush();
+    hand_over();
+    if (keeper_ != nullptr) keeper_->finish();
+    if (broken_) return false;
+    look_around();
     if (next_ == store_.size()) return false;
+    if (depth_end_ != 0) ++finding_.depth;
+    depth_begin_ = next_;
     depth_end_ = store_.size();
-    ++finding_.depth;
+    // The keeper will move the store's strings about: what is to be expanded is copied.
+    if (keeper_ == nullptr) return true;
+    level_.clear();
+    level_begin_.clear();
+    for (std::uint32_t i = depth_begin_; i < depth_end_; ++i) {
+      level_begin_.push_back(level_.size());
+      level_ += store_.at(i);
+    }
+    level_begin_.push_back(level_.size());
     return true;
+  }
+
+  std::string_view bytes_at(std::uint32_t number) const {
+    if (keeper_ == nullptr) return store_.at(number);
+    const std::size_t i = number - depth_begin_;
+    return std::string_view{level_}.substr(level_begin_[i], level_begin_[i + 1] - level_begin_[i]);
   }
 
   void expand() {
     const std::uint32_t number = next_++;
-    const State state = space_->decode(store_.at(number));
-    if (kWantsGood) edge_begin_.push_back(edges_.size() + edges_pending_);
+    const State state = space_->decode(bytes_at(number));
+    if (kWantsGood) edge_begin_.push_back(edges_given_);
     const std::uint64_t before = finding_.transitions;
     space_->successors(state,
                        [&](const State& next, const Move& move, const char* broken, bool pruned) {
@@ -125,88 +231,116 @@ class Search {
                          ++finding_.transitions;
                          if (pruned && broken == nullptr) {
                            ++finding_.pruned;
-                           // In its place among the edges, which are written when the batch is.
-                           if (kWantsGood && !fault) admit_pruned(number);
+                           if (kWantsGood && !fault) {
+                             batch_.pending.push_back({.hash = 0,
+                                                       .from = number,
+                                                       .begin = 0,
+                                                       .end = 0,
+                                                       .broken_move = nullptr,
+                                                       .broken = nullptr,
+                                                       .good = false,
+                                                       .edge = true});
+                             ++edges_given_;
+                           }
                            return;
                          }
                          admit(next, number, broken, !fault);
                        });
-    if (kWantsGood && finding_.transitions == before) broken_at(kDeadEnd, number);
+    if (kWantsGood && finding_.transitions == before && !dead_end_) dead_end_ = number;
     if (number % 4096 == 0) look_around();
+    if (dead_end_) finding_.stopped = kDeadEnd;
   }
 
   void look_around() {
     if (space_->failure() != nullptr) finding_.stopped = space_->failure();
-    if (bytes() > options_.memory) finding_.stopped = "the memory allowed is used up";
-    if (options_.progress && !options_.progress({store_.size(), next_, finding_.transitions,
-                                                 finding_.depth, seconds(), bytes()}))
+    if (keeper_ == nullptr) kept_bytes_ = store_.bytes() + edges_.capacity() * 4;
+    const std::size_t taken = kept_bytes_ + space_->parts().bytes() + edge_begin_.capacity() * 8;
+    if (taken > options_.memory) finding_.stopped = "the memory allowed is used up";
+    const std::uint64_t states = keeper_ == nullptr ? store_.size() : kept_states_.load();
+    if (options_.progress &&
+        !options_.progress({states, next_, finding_.transitions, finding_.depth, seconds(), taken}))
       finding_.stopped = "interrupted";
   }
 
-  void admit(const State& state, std::uint32_t from, const char* broken, bool edge) {
+  void admit(const State& state, std::uint32_t from, const char* broken_move, bool edge) {
     space_->encode(state, encoded_);
     const std::string_view bytes = encoded_.view();
     const std::uint64_t hash = Store::hash(bytes);
-    store_.prefetch(hash);
-    const auto begin = static_cast<std::uint32_t>(pending_bytes_.size());
-    pending_bytes_ += bytes;
-    pending_.push_back(
-        {hash, from, begin, static_cast<std::uint32_t>(pending_bytes_.size()), broken, edge});
-    if (kWantsGood && edge && from != Store::kNone) ++edges_pending_;
-    if (pending_.size() >= kBatch) flush();
-  }
-  void admit_pruned(std::uint32_t from) {
-    pending_.push_back({0, from, 0, 0, nullptr, true});
-    ++edges_pending_;
+    if (keeper_ == nullptr) store_.prefetch(hash);
+    const auto begin = static_cast<std::uint32_t>(batch_.bytes.size());
+    batch_.bytes += bytes;
+    Pending pending{.hash = hash,
+                    .from = from,
+                    .begin = begin,
+                    .end = static_cast<std::uint32_t>(batch_.bytes.size()),
+                    .broken_move = broken_move,
+                    .broken = nullptr,
+                    .good = false,
+                    .edge = edge};
+    if constexpr (requires(const Model& model, const Scene<View>& scene) { model.broken(scene); }) {
+      const Scene<View> scene = space_->scene(state);
+      pending.broken = space_->model().broken(scene);
+      if constexpr (kWantsGood) pending.good = space_->model().good(scene);
+    }
+    batch_.pending.push_back(pending);
+    if (kWantsGood && edge && from != Store::kNone) ++edges_given_;
+    if (batch_.pending.size() >= kBatch) hand_over();
   }
 
-  // Looks a batch of states up; the table's lines were fetched meanwhile.
-  void flush() {
-    for (const Pending& pending : pending_) store_.prefetch_place(pending.hash);
-    for (const Pending& pending : pending_) store_.prefetch_string(pending.hash);
-    for (const Pending& pending : pending_) {
-      if (over()) break;
+  void hand_over() {
+    if (batch_.pending.empty()) return;
+    if (keeper_ != nullptr) {
+      keeper_->give(std::move(batch_));
+      batch_ = Batch{};
+      batch_.pending.reserve(kBatch + 64);
+    } else {
+      keep(batch_);
+      batch_.bytes.clear();
+      batch_.pending.clear();
+    }
+  }
+
+  // Looks a batch of states up; the table's lines are fetched ahead.
+  void keep(const Batch& batch) {
+    if (options_.threads > 1)
+      for (const Pending& pending : batch.pending) store_.prefetch(pending.hash);
+    for (const Pending& pending : batch.pending) store_.prefetch_place(pending.hash);
+    for (const Pending& pending : batch.pending) store_.prefetch_string(pending.hash);
+    for (const Pending& pending : batch.pending) {
+      if (broken_) return;
       if (pending.begin == pending.end) {
         edges_.push_back(kPruned);
         continue;
       }
       const std::string_view bytes =
-          std::string_view{pending_bytes_}.substr(pending.begin, pending.end - pending.begin);
+          std::string_view{batch.bytes}.substr(pending.begin, pending.end - pending.begin);
       const Store::Added added = store_.add(bytes, pending.hash, pending.from);
       if (kWantsGood && pending.edge && pending.from != Store::kNone)
         edges_.push_back(added.number);
-      if (pending.broken != nullptr) {
-        broken_between(pending.broken, pending.from, added.number);
-        continue;
-      }
-      if (added.fresh) judge(added.number, bytes);
+      if (pending.broken_move != nullptr)
+        note_broken({pending.broken_move, pending.from, added.number});
+      else if (added.fresh && pending.broken != nullptr)
+        note_broken({pending.broken, Store::kNone, added.number});
+      if (kWantsGood && added.fresh) good_.push_back(pending.good);
     }
-    edges_pending_ = 0;
-    pending_.clear();
-    pending_bytes_.clear();
+    kept_states_ = store_.size();
+    kept_bytes_ = store_.bytes() + edges_.capacity() * 4;
   }
 
-  void judge(std::uint32_t number, std::string_view bytes) {
-    if constexpr (requires(const Model& model, const Scene<View>& scene) { model.broken(scene); }) {
-      const State state = space_->decode(bytes);
-      const Scene<View> scene = space_->scene(state);
-      if (const char* broken = space_->model().broken(scene)) broken_at(broken, number);
-      if constexpr (kWantsGood) {
-        if (good_.size() <= number) good_.resize(number + number / 4 + 64);
-        good_[number] = space_->model().good(scene);
-      }
-    }
+  void note_broken(const Broken& broken) {
+    if (broken_) return;
+    broken_ = broken;
+    broken_seen_ = true;
   }
 
-  void broken_at(const char* promise, std::uint32_t number) {
-    if (over()) return;
-    finding_.violation = Violation{promise, way_to(number), {}};
-  }
-  void broken_between(const char* promise, std::uint32_t from, std::uint32_t number) {
-    std::vector<std::uint32_t> chain;
-    if (from != Store::kNone) chain = chain_to(from);
-    chain.push_back(number);
-    finding_.violation = Violation{promise, way_through(chain), {}};
+  void report_broken() {
+    if (broken_->from == Store::kNone) {
+      finding_.violation = Violation{broken_->promise, way_to(broken_->number), {}};
+      return;
+    }
+    std::vector<std::uint32_t> chain = chain_to(broken_->from);
+    chain.push_back(broken_->number);
+    finding_.violation = Violation{broken_->promise, way_through(chain), {}};
   }
 
   std::vector<std::uint32_t> chain_to(std::uint32_t number) const {
@@ -248,7 +382,6 @@ class Search {
   void come_good() {
     const std::uint32_t states = store_.size();
     edge_begin_.push_back(edges_.size());
-    good_.resize(states);
     std::vector<bool> stable(good_.begin(), good_.begin() + states);
     const auto each_edge = [&](std::uint32_t number, auto test) {
       for (std::uint64_t i = edge_begin_[number]; i < edge_begin_[number + 1]; ++i)
@@ -306,20 +439,32 @@ class Search {
     finding_.violation = std::move(violation);
   }
 
+  // The searcher's.
   Space<Model>* space_;
   SearchOptions options_;
-  Store store_;
   Finding finding_;
+  Keeper* keeper_ = nullptr;  // null: this thread keeps the store too
   std::chrono::steady_clock::time_point begin_;
-  std::uint32_t next_ = 0;       // to expand
-  std::uint32_t depth_end_ = 0;  // the states before it are one step nearer to the beginning
+  std::uint32_t next_ = 0;                         // to expand
+  std::uint32_t depth_begin_ = 0, depth_end_ = 0;  // the states as many steps away as `next_`
+  std::string level_;                              // these, where a keeper has the store
+  std::vector<std::size_t> level_begin_;
   typename Space<Model>::Bytes encoded_;
-  std::string pending_bytes_;
-  std::vector<Pending> pending_;
-  std::size_t edges_pending_ = 0;
-  std::vector<std::uint32_t> edges_;  // without faults; of state i: from edge_begin_[i] on
-  std::vector<std::uint64_t> edge_begin_;
+  Batch batch_;
+  std::optional<std::uint32_t> dead_end_;
+  std::uint64_t edges_given_ = 0;
+  std::vector<std::uint64_t> edge_begin_;  // of each state, in edges_
+
+  // The keeper's, until it has finished.
+  Store store_;
+  std::vector<std::uint32_t> edges_;  // without faults
   std::vector<bool> good_;
+  std::optional<Broken> broken_;
+
+  // Both see these.
+  std::atomic<bool> broken_seen_ = false;
+  std::atomic<std::uint64_t> kept_states_ = 0;
+  std::atomic<std::size_t> kept_bytes_ = 0;
 };
 
 }  // namespace tempo::check

@@ -15,6 +15,7 @@ struct World {
   std::array<std::uint8_t, kMostNodes> starts{0, 16, 32};
   std::uint8_t cut_until = 0;
   std::uint32_t candidacies = 1;
+  unsigned threads = 1;
 };
 
 class Checked {
@@ -27,7 +28,7 @@ class Checked {
                         .cut_until = world.cut_until,
                         .side = 1,
                         .budget = world.budget}),
-        finding_(Search<ElectionModel>(space_, {}).run()) {}
+        finding_(Search<ElectionModel>(space_, {.threads = world.threads}).run()) {}
 
   const Finding& finding() const { return finding_; }
   // The broken promise; what led to it must be playable, to the same states.
@@ -73,6 +74,19 @@ TEST(ElectionCheck, ADuplicateKillsAnElectionThatRefusesIt) {
       {.nodes = 3, .variant = "refuse-duplicate", .budget = {.duplicates = 1, .crashes = 1}});
   EXPECT_EQ(checked.broken(), "sole-candidate-wins");
   EXPECT_NE(checked.script().find("twice"), std::string::npos);
+}
+
+TEST(ElectionCheck, TwoThreadsFindTheSame) {
+  World world{.nodes = 3, .variant = "refuse-duplicate", .budget = {.duplicates = 1, .crashes = 1}};
+  Checked one(world);
+  world.threads = 2;
+  Checked two(world);
+  EXPECT_EQ(one.broken(), two.broken());
+  EXPECT_EQ(one.script(), two.script());
+  Checked whole({.budget = {.losses = 1, .crashes = 1}, .threads = 2});
+  EXPECT_EQ(whole.broken(), "nothing");
+  EXPECT_EQ(whole.finding().states,
+            Checked({.budget = {.losses = 1, .crashes = 1}}).finding().states);
 }
 
 // Paper 000, 5.3: two masters of a healed network need a newcomer to learn of each other.

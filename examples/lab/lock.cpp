@@ -1,0 +1,63 @@
+// A lock that believes silence: ask all, and enter if nobody objects within three ticks. Is it safe?
+#include <cstdio>
+
+#include "lab/check/explore.h"
+
+using namespace tempo;
+
+struct Lock {
+  enum class Timer : std::uint8_t { enter, count };
+  struct Message {  // "I want to enter"
+    static void fields(auto& /*self*/, auto& /*visit*/) {}
+  };
+  using Command = Nothing;
+  using Notice = Nothing;
+
+  void start(Turn<Lock>& turn) {
+    turn.out.broadcast({});
+    timers_.set(Timer::enter, turn.now + 3ns);
+  }
+  void receive(Turn<Lock>& /*turn*/, NodeId from, const Message& /*message*/) {
+    if (!inside && from < self) timers_.stop(Timer::enter);  // the smaller number goes first
+  }
+  void wake(Turn<Lock>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    timers_.stop(Timer::enter);
+    inside = true;
+  }
+  void command(Turn<Lock>& /*turn*/, const Command& /*command*/) {}
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const { return nullptr; }
+  static void fields(auto& lock, auto& visit) {
+    visit("self", lock.self);
+    visit("inside", lock.inside);
+    visit("timers", lock.timers_);
+  }
+
+  NodeId self;
+  bool inside = false;
+  Timers<Timer> timers_{};
+};
+
+struct Exclusion {
+  using Machine = Lock;
+  using View = bool;
+  Machine make(NodeId node, Incarnation /*life*/) const { return {.self = node}; }
+  View view(const Machine& lock) const { return lock.inside; }
+  const char* broken(const check::Scene<View>& scene) const {
+    int inside = 0;
+    for (const auto& seat : scene.seats) inside += seat.view != nullptr && *seat.view ? 1 : 0;
+    return inside > 1 ? "mutual exclusion" : nullptr;
+  }
+};
+
+int main() {
+  for (const std::uint8_t longest : {2, 4}) {
+    const Exclusion model;
+    check::Space<Exclusion> space(model, {.nodes = 3, .delay_max = longest});
+    const check::Finding finding = check::Search<Exclusion>(space, {}).run();
+    std::printf("delays up to %d: %llu states, %s\n", longest,
+                static_cast<unsigned long long>(finding.states),
+                finding.violation ? finding.violation->promise.c_str() : "safe");
+  }
+}
