@@ -17,10 +17,9 @@
 #include "lab/sim/world.h"
 #include "protocol/election/master.h"
 
+namespace tempo::election {
 namespace {
 
-using namespace tempo;
-using namespace tempo::election;
 using Sim = sim::World<MasterElection>;
 
 constexpr NodeId kOldMaster{0};
@@ -164,7 +163,7 @@ std::size_t bytes_per_node(std::uint32_t survivors, const Rules& rules) {
 
 }  // namespace
 
-int main() {
+void measure() {
   const Rules rules{.timing = *profile("lan"), .repeats = 0};
   // The large ones first: memory that a smaller world left behind would hide what a larger one
   // takes.
@@ -199,5 +198,11 @@ int main() {
       "bars: N=1,000 at least 5 M messages/s and 0.65 of the plain loop; N=10,000 at least 4 M: "
       "{}\n",
       met ? "met" : "NOT met");
+}
+
+}  // namespace tempo::election
+
+int main() {
+  tempo::election::measure();
   return 0;
 }

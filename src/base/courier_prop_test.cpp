@@ -94,9 +94,9 @@ class SimpleCourier {
 
  private:
   struct Parcel {
-    NodeId to;
-    std::uint32_t sends;
-    Nanos wait;
+    NodeId to{};
+    std::uint32_t sends = 0;
+    Nanos wait{0};
     Instant due;
     Letter letter;
   };

@@ -141,8 +141,8 @@ class World {
     watch_->disturbed(*this, id, "resumes");
     if (held_mode_) return;
     std::vector<std::uint32_t> slots;
-    for (std::size_t i = 0; i < waiting_.size(); ++i)
-      if (waiting_[i].first == id) slots.push_back(waiting_[i].second);
+    for (const auto& [to, slot] : waiting_)
+      if (to == id) slots.push_back(slot);
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first == id; });
     for (const std::uint32_t slot : slots) deliver(slot, id);
     fire(node, id);
@@ -312,16 +312,16 @@ class World {
   // One transmission, shared by all its copies under way.
   struct Flight {
     Message message;
-    NodeId from;
-    std::uint32_t copies;
-    std::uint32_t number;
+    NodeId from{};
+    std::uint32_t copies = 0;
+    std::uint32_t number = 0;
     Instant sent;
   };
 
   struct Event {
-    std::uint64_t key;   // time and class, see key_of
-    std::uint32_t slot;  // of the flight, or kTimer
-    NodeId to;
+    std::uint64_t key = 0;   // time and class, see key_of
+    std::uint32_t slot = 0;  // of the flight, or kTimer
+    NodeId to{};
   };
   static constexpr std::uint32_t kTimer = std::numeric_limits<std::uint32_t>::max();
 

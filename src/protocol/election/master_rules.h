@@ -47,7 +47,7 @@ inline constexpr Variant kCorrected{};
 inline constexpr Variant kAsPrinted{true, true, true, true};
 
 struct Rules {
-  Timing timing;
+  Timing timing{};
   std::uint32_t repeats = 4;  // extra sends of Masterreq and Election
   Variant variant{};
 };

@@ -117,6 +117,9 @@ enum class Verb : std::uint8_t {
 struct Action {
   Verb verb = Verb::none;
   std::uint8_t what = 0;  // a Kind or a Timer
+
+  constexpr Action() = default;
+  constexpr explicit(false) Action(Verb done, std::uint8_t with = 0) : verb(done), what(with) {}
 };
 
 template <class T, std::size_t kMost>
@@ -124,7 +127,7 @@ struct ShortList {
   std::array<T, kMost> items{};
   std::size_t size = 0;
 
-  constexpr ShortList(T item) : items{item}, size(1) {}
+  constexpr explicit(false) ShortList(T item) : items{item}, size(1) {}
   constexpr ShortList(std::initializer_list<T> list) {
     for (const T& item : list)
       items[size++] = item;  // too many do not compile in a constant expression
@@ -137,9 +140,9 @@ using Events = ShortList<Event, 16>;
 using Actions = ShortList<Action, 5>;
 
 struct Row {
-  State from;
+  State from{};
   Events on;
-  State to;
+  State to{};
   Actions actions;
 };
 
@@ -152,18 +155,13 @@ using T = Timer;
 constexpr Action broadcast(Kind kind) { return {Verb::broadcast, static_cast<std::uint8_t>(kind)}; }
 constexpr Action reply(Kind kind) { return {Verb::reply, static_cast<std::uint8_t>(kind)}; }
 constexpr Action start(Timer timer) { return {Verb::start, static_cast<std::uint8_t>(timer)}; }
-constexpr Action remember_first{Verb::remember_first}, remember_candidate{Verb::remember_candidate},
-    note_rival{Verb::note_rival}, begin{Verb::begin}, stand{Verb::stand}, reign{Verb::reign},
-    add_sender{Verb::add_sender}, prolong{Verb::prolong}, back_off{Verb::back_off},
-    apply{Verb::apply}, slaveup{Verb::slaveup}, slaveup_was_master{Verb::slaveup_was_master},
-    slaveup_if_followed{Verb::slaveup_if_followed},
-    slaveup_if_overlooked{Verb::slaveup_if_overlooked}, adjtime_round{Verb::adjtime_round},
-    settime_once{Verb::settime_once}, settime_if_not_set{Verb::settime_if_not_set},
-    loop_at_once{Verb::loop_at_once}, loop_if_was_master{Verb::loop_if_was_master},
-    quit_election{Verb::quit_election}, quit_master{Verb::quit_master},
-    quit_rival{Verb::quit_rival}, conflict_to_first{Verb::conflict_to_first},
-    follow_epoch{Verb::follow_epoch}, give_up_for_now{Verb::give_up_for_now},
-    wait_for_heir{Verb::wait_for_heir}, election_soon{Verb::election_soon}, end{Verb::end};
+using Verb::remember_first, Verb::remember_candidate, Verb::note_rival, Verb::begin, Verb::stand,
+    Verb::reign, Verb::add_sender, Verb::prolong, Verb::back_off, Verb::apply, Verb::slaveup,
+    Verb::slaveup_was_master, Verb::slaveup_if_followed, Verb::slaveup_if_overlooked,
+    Verb::adjtime_round, Verb::settime_once, Verb::settime_if_not_set, Verb::loop_at_once,
+    Verb::loop_if_was_master, Verb::quit_election, Verb::quit_master, Verb::quit_rival,
+    Verb::conflict_to_first, Verb::follow_epoch, Verb::give_up_for_now, Verb::wait_for_heir,
+    Verb::election_soon, Verb::end;
 
 // clang-format off
 inline constexpr Row kRows[] = {
@@ -279,7 +277,7 @@ inline constexpr Row kRows[] = {
 };
 
 // What may come and changes nothing.
-struct Ignored { State in; ShortList<Event, 24> what; };
+struct Ignored { State in{}; ShortList<Event, 24> what; };
 inline constexpr Ignored kIgnored[] = {
 {S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
 {S::no_master,   {E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
@@ -293,7 +291,7 @@ inline constexpr Ignored kIgnored[] = {
 };
 
 // What cannot come, because event_of names it otherwise in this state, or because the timer is not set.
-struct OnlyIn { Event what; ShortList<State, 8> states; };
+struct OnlyIn { Event what{}; ShortList<State, 8> states; };
 inline constexpr OnlyIn kOnlyIn[] = {
 {E::masterreq_younger,     {S::startup}},
 {E::election_again,        {S::accept}},

@@ -145,6 +145,7 @@ class Stage {
   explicit Stage(const Setup& setup);
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
+  ~Stage() = default;
 
   // Runs to the fault's time and carries it out; its end, if it has one, is carried out in due
   // time.
