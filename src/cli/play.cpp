@@ -18,9 +18,13 @@
 namespace tempo::cli {
 namespace {
 
-using namespace sim::election;
 using sim::Happening;
 using sim::What;
+using sim::election::Act;
+using sim::election::Experiment;
+using sim::election::Outcome;
+using sim::election::Scenario;
+using sim::election::Setup;
 
 // One thing worth telling, and the picture after it.
 struct Scene {

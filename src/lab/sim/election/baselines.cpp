@@ -6,11 +6,11 @@
 #include "protocol/election/bully.h"
 #include "protocol/election/lelann.h"
 
-namespace tempo::sim {
+namespace tempo::sim::election {
 namespace {
 
-using election::BullyElection;
-using election::LeLannElection;
+using tempo::election::BullyElection;
+using tempo::election::LeLannElection;
 
 // Counts messages and notes whom each node believes in and when the last one changed its mind.
 class Tally : public NoWatch {
@@ -101,8 +101,8 @@ std::vector<BaselineCost> baseline_costs(std::uint32_t survivors, std::uint64_t 
 
   NodeSet all;
   for (std::uint32_t i = 0; i < survivors; ++i) all.insert(NodeId{i});
-  const election::lelann::Rules ring{.ring = all, .silence = {}};
-  const election::bully::Rules ranks{
+  const tempo::election::lelann::Rules ring{.ring = all, .silence = {}};
+  const tempo::election::bully::Rules ranks{
       .members = all, .answer_timeout = 4 * hop, .coordinator_timeout = 12 * hop, .silence = {}};
 
   const Setting setting{.survivors = survivors,
@@ -118,4 +118,4 @@ std::vector<BaselineCost> baseline_costs(std::uint32_t survivors, std::uint64_t 
           cost_of<BullyElection>(setting, worst, ranks)};
 }
 
-}  // namespace tempo::sim
+}  // namespace tempo::sim::election

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "lab/sim/delay.h"
 
-namespace tempo::sim {
+namespace tempo::sim::election {
 
 struct BaselineCost {
   std::string name;
@@ -36,4 +36,4 @@ inline constexpr std::uint32_t kMostBaselineSurvivors = 2048;
 std::vector<BaselineCost> baseline_costs(std::uint32_t survivors, std::uint64_t seed,
                                          const Delay& delay);
 
-}  // namespace tempo::sim
+}  // namespace tempo::sim::election

@@ -4,7 +4,7 @@
 
 #include "lab/sim/delay.h"
 
-namespace tempo::sim {
+namespace tempo::sim::election {
 namespace {
 
 // LeLann: N ids go round N hops. Bully: the highest tells N-1; or the lowest asks, everybody asks
@@ -32,4 +32,4 @@ TEST(Baselines, CostTheSameWithRandomDelays) {
 }
 
 }  // namespace
-}  // namespace tempo::sim
+}  // namespace tempo::sim::election
