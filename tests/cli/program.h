@@ -1,0 +1,170 @@
+// The built program as a child process: what it prints, what it writes, how it ends.
+#pragma once
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <poll.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace tempo {
+
+using nlohmann::json;
+
+using Words = std::vector<std::string>;
+
+inline Words words_of(std::string_view line) {
+  Words words;
+  std::istringstream in{std::string(line)};
+  for (std::string word; in >> word;) words.push_back(word);
+  return words;
+}
+
+// --- a child process ---
+
+struct Ended {
+  int status = -1;  // of exit; 1000 + the signal's number if one ended it
+  std::string out, err;
+};
+
+class Child {
+ public:
+  explicit Child(const Words& words) {
+    std::array<int, 2> out{}, err{};
+    if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) std::abort();
+    Words all = words;
+    all.insert(all.begin(), TEMPO_BINARY);
+    std::vector<char*> arguments;
+    for (std::string& word : all) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    id_ = fork();
+    if (id_ == 0) {
+      dup2(out[1], STDOUT_FILENO);
+      dup2(err[1], STDERR_FILENO);
+      execv(TEMPO_BINARY, arguments.data());
+      _exit(127);
+    }
+    close(out[1]);
+    close(err[1]);
+    out_ = out[0];
+    err_ = err[0];
+  }
+  ~Child() {
+    if (id_ > 0 && !over_) {
+      kill(id_, SIGKILL);
+      waitpid(id_, nullptr, 0);
+    }
+    close(out_);
+    close(err_);
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  pid_t id() const { return id_; }
+
+  // Reads until `done()` or the child has closed both its ends; says whether `done()` came true.
+  bool read_until(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
+    std::array<pollfd, 2> ends{pollfd{out_, POLLIN, 0}, pollfd{err_, POLLIN, 0}};
+    while (ends[0].fd >= 0 || ends[1].fd >= 0) {
+      if (done()) return true;
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      if (poll(ends.data(), ends.size(), 20) < 0 && errno != EINTR) return false;
+      take(ends[0], ended_.out);
+      take(ends[1], ended_.err);
+    }
+    return false;
+  }
+  Ended wait() {
+    read_until([] { return false; });
+    int status = 0;
+    waitpid(id_, &status, 0);
+    over_ = true;
+    ended_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    return ended_;
+  }
+
+ private:
+  static void take(pollfd& end, std::string& into) {
+    if (end.fd < 0 || (end.revents & (POLLIN | POLLHUP)) == 0) return;
+    std::array<char, 65536> buffer{};
+    const ssize_t got = read(end.fd, buffer.data(), buffer.size());
+    if (got > 0)
+      into.append(buffer.data(), static_cast<std::size_t>(got));
+    else
+      end.fd = -1;
+  }
+
+  pid_t id_ = -1;
+  int out_ = -1, err_ = -1;
+  bool over_ = false;
+  Ended ended_;
+};
+
+inline Ended tempo(std::string_view line) { return Child(words_of(line)).wait(); }
+
+// What it printed as JSON, after it ended well.
+inline json answer(std::string_view line) {
+  const Ended ended = tempo(line);
+  EXPECT_EQ(ended.status, 0) << line << "\n" << ended.err;
+  EXPECT_THAT(ended.err, ::testing::IsEmpty()) << line;
+  return json::parse(ended.out, nullptr, false);
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in{text};
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// A file that is gone when the test is over.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view name)
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("tempo_cli_test_{}_{}", getpid(), name)) {}
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  std::string path() const { return path_.string(); }
+  std::string text() const {
+    std::ostringstream text;
+    text << std::ifstream(path_).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// Without Loops a healed network keeps both its masters.
+inline constexpr std::string_view kBroken =
+    "sim election --nodes 4 --scenario partition-heal --variant no-loop --until 60s";
+
+inline std::size_t count(const std::string& text, std::string_view what) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    ++found;
+  return found;
+}
+
+}  // namespace tempo
