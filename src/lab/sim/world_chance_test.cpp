@@ -1,0 +1,179 @@
+// Chance in the World: every cause has its own stream, and one seed decides them all.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/sim/tracer.h"
+#include "lab/sim/world_test_parrot.h"
+
+namespace tempo::sim {
+namespace {
+
+using ::testing::IsEmpty;
+
+constexpr std::uint32_t kWords = 300;
+
+// Node 1 says that many words to node 2, far apart, over this link; what arrived when.
+Diary conversation(const Link& link, std::uint64_t seed = 3, bool others_talk = false) {
+  Stage stage({.nodes = 3, .seed = seed, .link = link});
+  stage.start_all();
+  for (std::uint32_t i = 0; i < kWords; ++i) {
+    stage.run(100ms * i);
+    stage.say(1, 2, i);
+    if (others_talk) stage.say(3, 0, 1'000'000 + i);
+  }
+  stage.run(100ms * (kWords + 1));
+  return stage.watch;
+}
+
+// Of so many tosses with this chance: not further from the mean than five standard deviations.
+void expect_share(std::size_t count, double chance) {
+  EXPECT_NEAR(static_cast<double>(count), kWords * chance,
+              5 * std::sqrt(kWords * chance * (1 - chance)));
+}
+
+TEST(WorldChance, DelaysVaryWithinTheLink) {
+  const Diary diary = conversation(varying());
+  ASSERT_EQ(diary.arrivals.size(), kWords);
+  std::set<Nanos> delays;
+  for (const auto& [word, when] : diary.arrivals) {
+    ASSERT_EQ(when.size(), 1U);
+    const Nanos delay = when[0] - Instant{100ms * word};
+    EXPECT_TRUE(delay >= 100us && delay <= 2ms);
+    delays.insert(delay);
+  }
+  EXPECT_GT(delays.size(), kWords / 2);
+}
+
+TEST(WorldChance, LossChangesNoOtherDelay) {
+  const Diary without = conversation(varying());
+  Link link = varying();
+  link.loss = 0.4;
+  const Diary with = conversation(link);
+  expect_share(with.losses.size(), 0.4);
+  EXPECT_EQ(with.arrivals.size() + with.losses.size(), kWords);
+  for (const auto& [word, when] : with.arrivals) EXPECT_EQ(when, without.arrivals.at(word)) << word;
+}
+
+TEST(WorldChance, DuplicationChangesNoFirstCopy) {
+  const Diary without = conversation(varying());
+  Link link = varying();
+  link.duplicate = 0.4;
+  const Diary with = conversation(link);
+  std::size_t twice = 0;
+  for (const auto& [word, when] : with.arrivals) {
+    EXPECT_EQ(when[0], without.arrivals.at(word)[0]) << word;
+    if (when.size() == 1) continue;
+    ASSERT_EQ(when.size(), 2U);
+    EXPECT_TRUE(when[1] - when[0] >= 100us && when[1] - when[0] <= 2ms);
+    ++twice;
+  }
+  expect_share(twice, 0.4);
+}
+
+TEST(WorldChance, ReorderingDelaysSomeAndNoOthers) {
+  const Diary without = conversation(varying());
+  Link link = varying();
+  link.reorder = 0.4;
+  const Diary with = conversation(link);
+  std::size_t late = 0;
+  for (const auto& [word, when] : with.arrivals) {
+    const Nanos longer = when[0] - without.arrivals.at(word)[0];
+    if (longer == 0ns) continue;
+    EXPECT_TRUE(longer >= 10ms && longer <= 20ms) << word;
+    ++late;
+  }
+  expect_share(late, 0.4);
+}
+
+// Adding one fault does not reshuffle the others.
+TEST(WorldChance, EveryFaultHasItsOwnStream) {
+  Link link = varying();
+  link.loss = 0.3;
+  const Diary loss = conversation(link);
+  link.loss = 0;
+  link.duplicate = 0.3;
+  const Diary duplicate = conversation(link);
+  link.duplicate = 0;
+  link.reorder = 0.3;
+  const Diary reorder = conversation(link);
+  link.loss = link.duplicate = 0.3;
+  const Diary all = conversation(link);
+  EXPECT_EQ(all.losses, loss.losses);
+  std::vector<std::uint32_t> duplicated_otherwise;
+  std::vector<std::uint32_t> late_otherwise;
+  for (const auto& [word, when] : all.arrivals) {
+    if (when.size() != duplicate.arrivals.at(word).size()) duplicated_otherwise.push_back(word);
+    if (when[0] != reorder.arrivals.at(word)[0]) late_otherwise.push_back(word);
+  }
+  EXPECT_THAT(duplicated_otherwise, IsEmpty());
+  EXPECT_THAT(late_otherwise, IsEmpty());
+}
+
+// Nor does it change the second copies of what was duplicated without it.
+TEST(WorldChance, LossAndReorderingChangeNoSecondCopy) {
+  Link link = varying();
+  link.duplicate = 0.3;
+  const Diary duplicate = conversation(link);
+  link.loss = 0.3;
+  link.reorder = 0.3;
+  const Diary all = conversation(link);
+  std::vector<std::uint32_t> copied_otherwise;
+  for (const auto& [word, when] : all.arrivals) {
+    if (when.size() < 2) continue;
+    const std::vector<Instant>& before = duplicate.arrivals.at(word);
+    if (when[1] - when[0] != before[1] - before[0]) copied_otherwise.push_back(word);
+  }
+  EXPECT_THAT(copied_otherwise, IsEmpty());
+}
+
+TEST(WorldChance, EveryNodeHasItsOwnStream) {
+  const Diary alone = conversation(varying());
+  const Diary among_others = conversation(varying(), 3, true);
+  EXPECT_GT(among_others.arrivals.size(), alone.arrivals.size());
+  for (const auto& [word, when] : alone.arrivals) EXPECT_EQ(when, among_others.arrivals.at(word));
+}
+
+TEST(WorldChance, MachinesDrawFromTheirOwnStreams) {
+  const auto draws = [](const Link& link, std::uint64_t seed) {
+    Stage stage({.nodes = 2, .seed = seed, .link = link});
+    stage.start_all();
+    for (std::uint32_t i = 0; i < 20; ++i) {
+      stage.say(1, 2, i);
+      stage.world.command(i % 2 == 0 ? kOne : kTwo, {.what = Do::draw, .number = 1'000'000});
+    }
+    return stage.watch.lines;
+  };
+  Link rough = varying();
+  rough.loss = rough.duplicate = rough.reorder = 0.5;
+  EXPECT_EQ(draws(varying(), 1), draws(rough, 1));
+  EXPECT_NE(draws(varying(), 1), draws(varying(), 2));
+}
+
+std::uint64_t hash_of_a_rough_run(std::uint64_t seed) {
+  Link link = varying();
+  link.loss = link.duplicate = link.reorder = 0.2;
+  Play<Tracer> play({.nodes = 4, .seed = seed, .link = link}, Tracer(false));
+  play.start_all();
+  for (std::uint32_t i = 0; i < 100; ++i) {
+    play.run(1ms * i);
+    play.say(static_cast<int>(i % 4) + 1, 0, i);
+    if (i == 40) play.world.crash(kTwo);
+    if (i == 60) play.world.start(kTwo);
+  }
+  play.run(1s);
+  return play.watch.trace().hash();
+}
+
+TEST(WorldChance, OneSeedDecidesEverything) {
+  EXPECT_EQ(hash_of_a_rough_run(5), hash_of_a_rough_run(5));
+  EXPECT_NE(hash_of_a_rough_run(5), hash_of_a_rough_run(6));
+}
+
+}  // namespace
+}  // namespace tempo::sim

@@ -1,0 +1,281 @@
+// A slave: its patience, what it does when it is overlooked, and what a crash hint changes.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/election/master_test_hand.h"
+
+namespace tempo::election {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// --- patience ---
+
+TEST(Patience, IsDrawnOnceAndRestartedWithTheSameValue) {
+  Hand hand;
+  hand.draw_share(0.25);
+  bring_to(hand, State::slave);
+  hand.draw_share(0.75);
+  Peer master = old_master();
+  for (const Kind kind :
+       {Kind::adjtime, Kind::settime, Kind::masterup, Kind::loop, Kind::resolve, Kind::quit}) {
+    hand.sleep(100ms);
+    hand.hear(master, kind);
+    EXPECT_EQ(hand.left(Timer::election), 3125ms) << name_of(kind);
+  }
+  Peer newer = master_of(11, 6);
+  hand.hear(newer, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), 4375ms) << "a new master: drawn anew";
+}
+
+TEST(Patience, IsNotTouchedByMasterreqNorByStrangers) {
+  Hand hand;
+  bring_to(hand, State::slave);
+  const Nanos patience = hand.left(Timer::election);
+  hand.sleep(100ms);
+  Peer other = peer(4);
+  for (const Kind kind :
+       {Kind::masterreq, Kind::slaveup, Kind::accept, Kind::refuse, Kind::conflict, Kind::stale}) {
+    hand.hear(other, kind);
+    EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << name_of(kind);
+  }
+  Peer lower = master_of(9, 6);
+  hand.hear(lower, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << "a Loop of a lower epoch";
+}
+
+// --- overlooked, and given up ---
+
+TEST(Overlooked, ASlaveSpeaksUpAfterTwoIntervalsAndFourTimesInEach) {
+  Hand hand;
+  bring_to(hand, State::slave);
+  Peer master = old_master();
+  const Instant followed = hand.now();
+  std::vector<Nanos> spoke;
+  while (hand.now() < followed + 4s) {
+    hand.sleep(10ms);
+    const auto lines = hand.hear(master, Kind::loop);
+    if (!lines.empty()) {
+      EXPECT_THAT(lines, ElementsAre("slaveup to 9"));
+      spoke.push_back(hand.now() - followed);
+    }
+  }
+  ASSERT_FALSE(spoke.empty());
+  EXPECT_EQ(spoke.front(), 2s);
+  EXPECT_THAT(spoke,
+              ElementsAre(2000ms, 2250ms, 2500ms, 2750ms, 3000ms, 3250ms, 3500ms, 3750ms, 4000ms));
+}
+
+TEST(Overlooked, ACorrectionKeepsItQuietForTwoMoreIntervals) {
+  Hand hand;
+  bring_to(hand, State::slave);
+  Peer master = old_master();
+  hand.sleep(1s);
+  hand.hear(master, Kind::adjtime);
+  hand.sleep(2s - 1ns);
+  EXPECT_THAT(hand.hear(master, Kind::loop), IsEmpty());
+  hand.sleep(1ns);
+  EXPECT_THAT(hand.hear(master, Kind::loop), ElementsAre("slaveup to 9"));
+}
+
+// One wrong firewall rule: the master is heard and hears nothing.
+TEST(GivenUp, AfterEightIntervalsWithoutAWordOfItsOwn) {
+  for (const Kind kind : {Kind::loop, Kind::masterup, Kind::resolve}) {
+    Hand hand;
+    bring_to(hand, State::slave);
+    Peer master = old_master();
+    const Nanos patience = hand.left(Timer::election);
+    hand.sleep(8s - 1ns);
+    hand.hear(master, kind);
+    EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
+    hand.sleep(1ns);
+    hand.hear(master, kind);
+    EXPECT_EQ(hand.left(Timer::election), patience - 1ns) << name_of(kind);
+  }
+}
+
+TEST(GivenUp, ItsBeaconStopsNoCandidateAndNoAccept) {
+  for (const State state : {State::candidate, State::accept}) {
+    for (const Kind kind : {Kind::loop, Kind::masterup, Kind::resolve}) {
+      Hand hand;
+      bring_to(hand, State::slave);
+      Peer master = old_master();
+      hand.sleep(8s);
+      Peer other = peer(4);
+      other.last = 100;
+      if (state == State::candidate)
+        hand.command(Command::stand);
+      else
+        hand.hear(other, Kind::election);
+      ASSERT_EQ(hand.state(), state);
+      EXPECT_THAT(hand.hear(master, kind), IsEmpty()) << name_of(kind);
+      EXPECT_EQ(hand.state(), state) << name_of(kind);
+    }
+  }
+}
+
+TEST(GivenUp, UntilSomethingAddressedArrives) {
+  for (const Kind kind : {Kind::adjtime, Kind::settime, Kind::masterack, Kind::quit}) {
+    Hand hand;
+    bring_to(hand, State::slave);
+    Peer master = old_master();
+    const Nanos patience = hand.left(Timer::election);
+    hand.sleep(9s);
+    hand.hear(master, kind);
+    hand.sleep(10ms);
+    hand.hear(master, Kind::loop);
+    EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
+  }
+}
+
+// A Loop is heard by all and proves nothing; nor does a correction by somebody else's epoch.
+TEST(GivenUp, LoopsDoNotPutItOff) {
+  Hand hand;
+  bring_to(hand, State::slave);
+  Peer master = old_master();
+  for (int i = 0; i < 32; ++i) {
+    hand.sleep(250ms);
+    hand.hear(master, Kind::loop);
+  }
+  const Nanos left = hand.left(Timer::election);
+  hand.sleep(250ms);
+  hand.hear(master, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), left - 250ms);
+}
+
+// --- crash hints ---
+
+Message gone(const Peer& who) {
+  Message hint;
+  hint.subject = who.id;
+  hint.subject_incarnation = who.life;
+  return hint;
+}
+
+// A slave that has heard a Loop which names this heir.
+void follow_with_heir(Hand& hand, NodeId heir) {
+  bring_to(hand, State::slave);
+  Peer master = old_master();
+  Message loop;
+  loop.subject = heir;
+  hand.hear(master, Kind::loop, loop);
+  ASSERT_EQ(hand.machine().heir(), heir);
+}
+
+TEST(CrashHint, TheHeirStandsAtOnce) {
+  Hand hand;
+  follow_with_heir(hand, kSelf);
+  Peer parent = old_master();
+  EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
+  EXPECT_EQ(hand.state(), State::candidate);
+}
+
+TEST(CrashHint, TheOthersWaitTwoCandidateTimesAndADraw) {
+  for (const auto& [share, wait] : {std::pair{0.0, 400ms}, {1.0, 2900ms}}) {
+    Hand hand;
+    follow_with_heir(hand, NodeId{5});
+    hand.draw_share(share);
+    Peer parent = old_master();
+    EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_EQ(hand.state(), State::slave);
+    EXPECT_EQ(hand.left(Timer::election), wait);
+  }
+}
+
+TEST(CrashHint, WithoutAnHeirEverybodyDrawsFromHalfTheWidth) {
+  for (const auto& [share, wait] : {std::pair{0.0, 0ms}, {1.0, 1250ms}}) {
+    Hand hand;
+    bring_to(hand, State::slave);
+    hand.draw_share(share);
+    Peer parent = old_master();
+    hand.hear(parent, Kind::masterdown, gone(parent));
+    EXPECT_EQ(hand.left(Timer::election), wait);
+  }
+}
+
+// The parent drew the incarnation: a hint about an earlier life, or another node, says nothing.
+TEST(CrashHint, OfAnotherLifeOrAnotherNodeIsIgnored) {
+  Hand hand;
+  follow_with_heir(hand, kSelf);
+  Peer parent = old_master();
+  Message earlier = gone(parent);
+  earlier.subject_incarnation = Incarnation{508};
+  EXPECT_THAT(hand.hear(parent, Kind::masterdown, earlier), IsEmpty());
+  Message other = gone(parent);
+  other.subject = NodeId{4};
+  EXPECT_THAT(hand.hear(parent, Kind::masterdown, other), IsEmpty());
+  EXPECT_EQ(hand.state(), State::slave);
+  EXPECT_EQ(hand.left(Timer::election), 3750ms);
+}
+
+TEST(CrashHint, IsHeededBySlavesOnly) {
+  for (const State state : kAllStates) {
+    Hand hand;
+    bring_to(hand, state);
+    Peer parent = peer(9);
+    const std::string before = hand.packed_now();
+    EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_EQ(hand.packed_now() != before, state == State::slave) << name_of(state);
+  }
+}
+
+// A Loop still under way does not undo the hint; a living master's Quit does.
+TEST(CrashHint, CountsAsGivenUpForOneAcceptTime) {
+  Hand hand;
+  follow_with_heir(hand, NodeId{5});
+  hand.draw_share(1);
+  Peer master = old_master();
+  master.last += 10;
+  hand.hear(master, Kind::masterdown, gone(master));
+  ASSERT_EQ(hand.left(Timer::election), 2900ms);
+  hand.sleep(1s - 1ns);
+  hand.hear(master, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), 1900ms + 1ns);
+  hand.sleep(1ns);
+  hand.hear(master, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), 3750ms) << "it lives after all";
+}
+
+TEST(CrashHint, IsUndoneByALivingMastersQuit) {
+  Hand hand;
+  follow_with_heir(hand, kSelf);
+  Peer master = old_master();
+  master.last += 10;
+  hand.hear(master, Kind::masterdown, gone(master));
+  ASSERT_EQ(hand.state(), State::candidate);
+  const Sequence election = hand.sent(Kind::election).sequence;
+  hand.hear(master, Kind::loop);
+  ASSERT_EQ(hand.state(), State::candidate) << "given up for now";
+  hand.hear(master, Kind::quit, answering(election));
+  EXPECT_EQ(hand.state(), State::slave);
+  hand.sleep(10ms);
+  hand.hear(master, Kind::loop);
+  EXPECT_EQ(hand.left(Timer::election), 3750ms);
+}
+
+TEST(CrashHint, ARestartedMastersMasterreqIsOne) {
+  Hand heir;
+  follow_with_heir(heir, kSelf);
+  Peer again = peer(9);
+  again.life = Incarnation{600};
+  EXPECT_THAT(heir.hear(again, Kind::masterreq), ElementsAre("election to all"));
+  Hand other;
+  follow_with_heir(other, NodeId{5});
+  other.draw_share(0);
+  other.hear(again, Kind::masterreq);
+  EXPECT_EQ(other.left(Timer::election), 400ms);
+  // A Masterreq of the life followed is old.
+  Hand same;
+  follow_with_heir(same, kSelf);
+  Peer master = old_master();
+  EXPECT_THAT(same.hear(master, Kind::masterreq), IsEmpty());
+  EXPECT_EQ(same.state(), State::slave);
+}
+
+}  // namespace
+}  // namespace tempo::election

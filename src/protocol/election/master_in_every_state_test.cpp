@@ -1,0 +1,161 @@
+// What holds of the machine whatever state it is in.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/testing/field_mutator.h"
+#include "protocol/election/master_test_hand.h"
+
+namespace tempo::election {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class InEveryState : public ::testing::TestWithParam<State> {};
+INSTANTIATE_TEST_SUITE_P(All, InEveryState, ::testing::ValuesIn(kAllStates),
+                         [](const auto& row) { return std::string(name_of(row.param)); });
+
+class InEveryFollowing : public ::testing::TestWithParam<State> {};
+INSTANTIATE_TEST_SUITE_P(All, InEveryFollowing,
+                         ::testing::Values(State::master, State::slave, State::candidate,
+                                           State::accept, State::conflict, State::consistency),
+                         [](const auto& row) { return std::string(name_of(row.param)); });
+
+// --- acknowledgement ---
+
+// A reliable message is acknowledged on arrival, before anything else is done about it.
+TEST_P(InEveryState, EveryReliableMessageIsAcknowledgedFirst) {
+  for (const Kind kind : kReliable) {
+    Hand hand;
+    bring_to(hand, GetParam());
+    Peer sender = master_of(50, 6);
+    const Message message = sender.says(kind);
+    const auto lines = hand.hear(sender.id, message);
+    ASSERT_FALSE(lines.empty()) << name_of(kind);
+    EXPECT_EQ(lines.front(), "ack to 6") << name_of(kind);
+    EXPECT_EQ(std::ranges::count(lines, "ack to 6"), 1) << name_of(kind);
+    const Message& ack = hand.sent(Kind::ack);
+    EXPECT_EQ(ack.answers, message.sequence);
+    EXPECT_EQ(ack.subject_incarnation, sender.life);
+    EXPECT_EQ(ack.incarnation, kLife);
+  }
+}
+
+TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
+  for (const Kind kind : kReliable) {
+    Hand hand;
+    bring_to(hand, GetParam());
+    Peer sender = master_of(50, 6);
+    const Message message = sender.says(kind);
+    hand.hear(sender.id, message);
+    const State state = hand.state();
+    const Epoch followed = hand.machine().followed();
+    hand.sleep(10ms);
+    std::array<Instant, Timers<Timer>::kCount> before{};
+    for (std::uint8_t i = 0; i < before.size(); ++i)
+      before[i] = hand.machine().timers().at(TimerId{i});
+
+    EXPECT_THAT(hand.hear(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
+    EXPECT_EQ(hand.sent(Kind::ack).answers, message.sequence);
+    EXPECT_EQ(hand.state(), state) << name_of(kind);
+    EXPECT_EQ(hand.machine().followed(), followed);
+    for (std::uint8_t i = 0; i < before.size(); ++i)
+      EXPECT_EQ(hand.machine().timers().at(TimerId{i}), before[i])
+          << name_of(kind) << " touched " << name_of(static_cast<Timer>(i));
+  }
+}
+
+// --- corrections of a lower epoch ---
+
+TEST_P(InEveryFollowing, ACorrectionOfALowerEpochIsAnsweredByStaleAndNothingElseIsDoneWithIt) {
+  for (const Kind kind : {Kind::adjtime, Kind::settime}) {
+    Hand hand;
+    bring_to(hand, GetParam());
+    const Epoch followed = hand.machine().followed();
+    ASSERT_EQ(followed.round, 10U);
+    Peer late = master_of(9, 6);
+    const auto lines = hand.hear(late, kind);
+    EXPECT_THAT(lines, Contains("stale to 6"));
+    EXPECT_THAT(lines, Not(Contains("ack to 6")));
+    EXPECT_THAT(lines, Not(Contains(StartsWith("adjusted"))));
+    EXPECT_THAT(lines, Not(Contains(StartsWith("set"))));
+    EXPECT_EQ(hand.sent(Kind::stale).epoch, followed);
+    EXPECT_EQ(hand.machine().followed(), followed);
+  }
+}
+
+// --- stopping ---
+
+TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
+  Hand hand;
+  bring_to(hand, GetParam());
+  const auto lines = hand.command(Command::stop);
+  const bool rules = GetParam() == State::master || GetParam() == State::conflict;
+  if (rules) {
+    EXPECT_THAT(lines, ElementsAre("masterdown to all", "ended"));
+    EXPECT_EQ(hand.sent(Kind::masterdown).subject, kSelf);
+    EXPECT_EQ(hand.sent(Kind::masterdown).subject_incarnation, kLife);
+  } else {
+    EXPECT_THAT(lines, ElementsAre("ended"));
+  }
+  EXPECT_TRUE(hand.machine().ended());
+  EXPECT_EQ(hand.machine().timers().first(), kNever);
+  Peer master = master_of(50, 6);
+  for (std::size_t i = 0; i < kKinds; ++i)
+    EXPECT_THAT(hand.hear(master, static_cast<Kind>(i)), IsEmpty());
+  EXPECT_THAT(hand.command(Command::stand), IsEmpty());
+  EXPECT_EQ(hand.machine().timers().first(), kNever);
+}
+
+// --- harmless things ---
+
+TEST_P(InEveryState, ItsOwnBroadcastIsDiscarded) {
+  Hand hand;
+  bring_to(hand, GetParam());
+  const std::string before = hand.packed_now();
+  Peer self = master_of(99, 1);
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    EXPECT_THAT(hand.hear(self, static_cast<Kind>(i)), IsEmpty());
+    EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Kind>(i));
+  }
+}
+
+TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
+  Hand hand("lan", 4);
+  bring_to(hand, GetParam());
+  const std::string before = hand.packed_now();
+  for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
+    EXPECT_THAT(hand.wake(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
+    EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Timer>(i));
+  }
+}
+
+// A forged master's message that names no mastership: nobody is followed, nothing falls over. In a
+// process of its own, because a machine that falls over takes its process with it.
+TEST_P(InEveryState, AMastersMessageWithoutAMastershipDoesNoHarm) {
+  for (std::size_t i = 0; i < kKinds; ++i) {
+    const auto kind = static_cast<Kind>(i);
+    if (!masters_message(kind)) continue;
+    const auto receive = [&] {
+      Hand hand;
+      bring_to(hand, GetParam());
+      const Epoch followed = hand.machine().followed();
+      Peer forger = peer(6);
+      hand.hear(forger, kind);
+      return hand.machine().followed() == followed ? 0 : 1;
+    };
+    EXPECT_EXIT(std::_Exit(receive()), ::testing::ExitedWithCode(0), "") << name_of(kind);
+  }
+}
+
+}  // namespace
+}  // namespace tempo::election

@@ -1,0 +1,224 @@
+// A MasterElection in a test's hand: one node, peers made of messages, and chance that always says
+// the same. Nodes are called by their numbers; the node under test is 1.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "protocol/election/master.h"
+
+namespace tempo::election {
+
+inline constexpr NodeId kSelf{1};
+inline constexpr Incarnation kLife{77};
+inline constexpr Instant kStart{100s};
+
+inline constexpr std::array<State, kStates> kAllStates{
+    State::startup,   State::no_master, State::master,   State::slave,
+    State::candidate, State::accept,    State::conflict, State::consistency};
+inline constexpr std::array kReliable{Kind::accept,   Kind::refuse,  Kind::quit,
+                                      Kind::conflict, Kind::adjtime, Kind::settime};
+
+// Always the same share of what is possible: 0 the least, 1 the most.
+class ShareDraw final : public Draw {
+ public:
+  explicit ShareDraw(double share) : share_(share) {}
+  void set(double share) { share_ = share; }
+  std::uint64_t below(std::uint64_t limit) override {
+    return static_cast<std::uint64_t>(share_ * static_cast<double>(limit - 1));
+  }
+
+ private:
+  double share_;
+};
+
+// Another node, as the one under test sees it: it numbers its messages and remembers its epoch.
+struct Peer {
+  NodeId id;
+  Incarnation life{500};
+  std::uint32_t last = 0;
+  Epoch epoch{};
+
+  Message says(Kind kind, Message with = {}) {
+    with.kind = kind;
+    with.incarnation = life;
+    with.sequence = Sequence{++last};
+    if (with.epoch == kNoEpoch) with.epoch = epoch;
+    return with;
+  }
+};
+
+inline Peer peer(std::uint32_t id) { return {.id = NodeId{id}, .life = Incarnation{500 + id}}; }
+// A peer that rules, or ruled, in this round.
+inline Peer master_of(std::uint32_t round, std::uint32_t id) {
+  Peer master = peer(id);
+  master.epoch = {round, master.id, master.life};
+  return master;
+}
+
+class Hand {
+ public:
+  explicit Hand(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
+                Variant variant = {})
+      : rules_{*profile(profile_name), repeats, variant}, machine_({kSelf, kLife}, rules_) {}
+  Hand(const Hand&) = delete;
+  Hand& operator=(const Hand&) = delete;
+
+  using Lines = std::vector<std::string>;
+
+  // What a step asks for, as text: "ack to 5", "loop to all", "adjusted by 5".
+  Lines start() {
+    return step([&](auto& turn) { machine_.start(turn); });
+  }
+  Lines hear(NodeId from, const Message& message) {
+    return step([&](auto& turn) { machine_.receive(turn, from, message); });
+  }
+  Lines hear(Peer& from, Kind kind, const Message& with = {}) {
+    return hear(from.id, from.says(kind, with));
+  }
+  Lines wake(Timer timer) {
+    return step([&](auto& turn) { machine_.wake(turn, timer_id(timer)); });
+  }
+  Lines command(Command command) {
+    return step([&](auto& turn) { machine_.command(turn, command); });
+  }
+  // Waits until this timer is due, and no longer, and wakes it.
+  Lines run_out(Timer timer) {
+    EXPECT_TRUE(runs(timer)) << name_of(timer);
+    if (!runs(timer)) return {};
+    now_ = machine_.timers().at(timer);
+    return wake(timer);
+  }
+  // Time passes; whatever becomes due is woken in its order.
+  Lines pass(Nanos span) {
+    Lines all;
+    const Instant end = now_ + span;
+    while (machine_.timers().first() <= end) {
+      now_ = std::max(now_, machine_.timers().first());
+      const Lines lines =
+          step([&](auto& turn) { machine_.wake(turn, machine_.timers().first_name()); });
+      all.insert(all.end(), lines.begin(), lines.end());
+    }
+    now_ = end;
+    return all;
+  }
+  // Time passes and nobody is woken: the process sleeps.
+  void sleep(Nanos span) { now_ += span; }
+  void draw_share(double share) { draw_.set(share); }
+
+  const MasterElection& machine() const { return machine_; }
+  State state() const { return machine_.state(); }
+  Instant now() const { return now_; }
+  const Timing& timing() const { return rules_.timing; }
+  // From now until this timer runs out.
+  Nanos left(Timer timer) const {
+    EXPECT_TRUE(runs(timer)) << name_of(timer);
+    return machine_.timers().at(timer) - now_;
+  }
+  bool runs(Timer timer) const { return machine_.timers().running(timer); }
+  std::string packed_now() const { return packed(machine_, now_); }
+
+  // Every message of the last step.
+  const std::vector<Message>& sent() const { return sent_; }
+  const Message& sent(Kind kind) const {
+    const auto found = std::ranges::find(sent_, kind, &Message::kind);
+    EXPECT_NE(found, sent_.end()) << name_of(kind) << " was not sent";
+    static const Message nothing{};
+    return found == sent_.end() ? nothing : *found;
+  }
+
+ private:
+  template <class Do>
+  Lines step(Do todo) {
+    out_.clear();
+    Turn<MasterElection> turn{now_, draw_, out_};
+    todo(turn);
+    EXPECT_EQ(machine_.check(), nullptr) << machine_.check();
+    Lines lines;
+    sent_.clear();
+    for (const auto& output : out_) {
+      if (output.kind == OutputKind::notice) {
+        constexpr std::array<std::string_view, 4> kNews{"adjusted by", "set by", "down:", "ended"};
+        std::string line{kNews[static_cast<std::size_t>(output.notice.news)]};
+        if (output.notice.peer != kNobody) line += fmt::format(" {}", index(output.notice.peer));
+        lines.push_back(line);
+      } else {
+        const bool all = output.kind == OutputKind::broadcast;
+        lines.push_back(fmt::format("{} to {}", name_of(output.message),
+                                    all ? "all" : std::to_string(index(output.to))));
+        sent_.push_back(output.message);
+      }
+    }
+    return lines;
+  }
+
+  Rules rules_;
+  MasterElection machine_;
+  Instant now_ = kStart;
+  ShareDraw draw_{0.5};
+  Outbox<MasterElection> out_;
+  std::vector<Message> sent_;
+};
+
+// Who everybody follows, or is about to, in `bring_to`: round 10. The node itself becomes master in
+// round 10 too.
+inline Peer old_master() {
+  Peer master = master_of(10, 9);
+  master.last = 1000;
+  return master;
+}
+
+// Leads a new machine to this state by the shortest way.
+inline void bring_to(Hand& hand, State state) {
+  Peer master = master_of(10, 9);
+  Peer other = peer(4);
+  hand.start();
+  switch (state) {
+    case State::startup:
+      break;
+    case State::no_master:
+      hand.run_out(Timer::startup);
+      break;
+    case State::master:
+    case State::conflict: {
+      // A rumour of round 9: the next is 10.
+      Message rumour;
+      rumour.epoch = {9, NodeId{8}, Incarnation{1}};
+      hand.hear(other, Kind::stale, rumour);
+      hand.run_out(Timer::startup);
+      hand.run_out(Timer::no_master);
+      if (state == State::conflict) hand.hear(other, Kind::conflict);
+      break;
+    }
+    case State::slave:
+    case State::candidate:
+    case State::accept:
+      hand.hear(master, Kind::masterup);
+      if (state == State::candidate) hand.command(Command::stand);
+      if (state == State::accept) hand.hear(other, Kind::election);
+      break;
+    case State::consistency:
+      hand.hear(master, Kind::masterack);
+      break;
+  }
+  ASSERT_EQ(hand.state(), state);
+}
+
+// The Election of `bring_to(candidate)`: Masterreq 1, Slaveup 2, Election 3.
+inline constexpr Sequence kOurElection{3};
+
+inline Message answering(Sequence election) {
+  Message with;
+  with.answers = election;
+  return with;
+}
+
+}  // namespace tempo::election
