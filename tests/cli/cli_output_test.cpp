@@ -267,6 +267,7 @@ TEST(Interrupt, GivesWhatWasDoneSoFar) {
     EXPECT_EQ(runs["one_master"], runs["runs"]) << "each that was done was done to its end";
     EXPECT_GT(runs["time_to_master_s"]["mean"], 0);
   }
+}
 
 }  // namespace
 }  // namespace tempo

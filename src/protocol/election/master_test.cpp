@@ -168,6 +168,7 @@ TEST(Fields, OfAMessageAllShowInThePackedForm) {
   const Notice notice{};
   EXPECT_THAT(unnoticed_writes(notice, kStart), IsEmpty());
   EXPECT_EQ(unlisted_bytes(notice), 0U);
+}
 
 }  // namespace
 }  // namespace tempo::election
