@@ -216,7 +216,6 @@ void MasterElection::enter(State next) {
 }
 
 void MasterElection::act(Step& step, Action action) {
-  const Message* message = step.message;
   switch (action.verb) {
     case Verb::none:
       break;
@@ -240,7 +239,7 @@ void MasterElection::act(Step& step, Action action) {
           make(mutated(Mutation::accept_two) && kind == Kind::refuse && state_ == State::accept
                    ? Kind::accept
                    : kind);
-      if (answer(reply.kind)) reply.answers = message->sequence;
+      if (answer(reply.kind)) reply.answers = step.heard().sequence;
       send(step, step.from, reply);
       break;
     }
@@ -296,12 +295,12 @@ void MasterElection::act(Step& step, Action action) {
     case Verb::apply:
       set_ = true;
       overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-      step.turn.out.note({.news = message->kind == Kind::settime ? News::set : News::adjusted,
+      step.turn.out.note({.news = step.heard().kind == Kind::settime ? News::set : News::adjusted,
                           .peer = step.from,
-                          .epoch = message->epoch});
+                          .epoch = step.heard().epoch});
       break;
     case Verb::slaveup:
-      if (message->kind == Kind::masterup) backoff_ = 1;
+      if (step.heard().kind == Kind::masterup) backoff_ = 1;
       slaveup(step, false);
       break;
     case Verb::slaveup_was_master:
@@ -324,17 +323,17 @@ void MasterElection::act(Step& step, Action action) {
       if (step.new_call) send(step, step.from, make(Kind::settime));
       break;
     case Verb::settime_if_not_set:
-      if (message->not_set) send(step, step.from, make(Kind::settime));
+      if (step.heard().not_set) send(step, step.from, make(Kind::settime));
       break;
     case Verb::loop_at_once:
       loop_at_once(step);
       break;
     case Verb::loop_if_was_master:
-      if (message->was_master) loop_at_once(step);
+      if (step.heard().was_master) loop_at_once(step);
       break;
     case Verb::quit_election: {
       Message quit = make(Kind::quit);
-      quit.answers = message->sequence;
+      quit.answers = step.heard().sequence;
       send(step, step.from, quit);
       break;
     }
@@ -353,7 +352,7 @@ void MasterElection::act(Step& step, Action action) {
       send(step, first_, make(Kind::conflict));
       break;
     case Verb::follow_epoch:
-      follow(step, message->epoch);
+      follow(step, step.heard().epoch);
       break;
     case Verb::give_up_for_now:
       given_up_until_ = step.now() + timing().accept;

@@ -96,6 +96,10 @@ class MasterElection {
     bool new_call = false;             // masterreq: not a repeat
 
     Instant now() const { return turn.now; }
+    const Message& heard() const {  // for rows that only a message leads to
+      CHECK(message != nullptr);
+      return *message;
+    }
   };
 
   const Timing& timing() const { return rules_->timing; }
