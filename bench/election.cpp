@@ -161,8 +161,6 @@ std::size_t bytes_per_node(std::uint32_t survivors, const Rules& rules) {
   return (std::max(resident_bytes(), before) - before) / survivors;
 }
 
-}  // namespace
-
 void measure() {
   const Rules rules{.timing = *profile("lan"), .repeats = 0};
   // The large ones first: memory that a smaller world left behind would hide what a larger one
@@ -200,6 +198,7 @@ void measure() {
       met ? "met" : "NOT met");
 }
 
+}  // namespace
 }  // namespace tempo::election
 
 int main() {

@@ -203,7 +203,7 @@ class Mux {
     for (std::size_t i = 0; i < notices.size(); ++i) {
       const Notice notice = notices[i];  // a copy: rules may add more
       turn.out.note(notice);
-      each([&]<std::size_t kPart>(Part<kPart> part) {
+      each([&]<std::size_t kPart>([[maybe_unused]] Part<kPart> part) {
         if (notice.body.index() != kPart) return;
         if constexpr (requires { Rules::on(*this, turn, part, std::get<kPart>(notice.body)); })
           Rules::on(*this, turn, part, std::get<kPart>(notice.body));

@@ -176,8 +176,7 @@ TEST(Help, ShowsNoOptionThatNobodyKnows) {
   const Ended ended = tempo("sim election --help");
   for (const std::string& line : lines_of(ended.out)) {
     const std::size_t at = line.find("  --");
-    if (at == std::string::npos || at > 6 || line.find("tempo sim election") != std::string::npos)
-      continue;
+    if (at > 6 || line.find("tempo sim election") != std::string::npos) continue;
     const std::string option = words_of(line).front();
     EXPECT_THAT(
         (std::vector<std::string>{"--nodes", "--scenario", "--profile", "--election-timer",

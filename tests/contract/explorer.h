@@ -123,7 +123,7 @@ class Explorer {
   static constexpr std::size_t kNowhere = ~std::size_t{0};
   struct Visit {
     State state;
-    std::size_t from;  // the visit before, or nowhere
+    std::size_t from = kNowhere;  // the visit before, or nowhere
     std::string how;
   };
 
@@ -205,7 +205,7 @@ class Explorer {
     state.flights.emplace(key + packed(flight.message, {}), flight);
   }
 
-  void admit(State state, std::size_t from, std::string how) {
+  void admit(State state, std::size_t from, const std::string& how) {
     std::string key{static_cast<char>(state.losses), static_cast<char>(state.flights.size())};
     for (const auto& flight : state.flights) key += flight.first;
     for (const bool given : state.given) key += given ? '1' : '0';
@@ -216,7 +216,7 @@ class Explorer {
     const char* broken = options_.promise(state);
     for (const M& machine : state.machines)
       if (broken == nullptr) broken = machine.check();
-    visits_.push_back({.state = std::move(state), .from = from, .how = std::move(how)});
+    visits_.push_back({.state = std::move(state), .from = from, .how = how});
     if (broken != nullptr) report(broken, visits_.size() - 1);
   }
 

@@ -7,8 +7,6 @@ namespace tempo::sim::election {
 namespace {
 
 using tempo::election::Kind;
-using tempo::election::Rules;
-using tempo::election::State;
 
 constexpr NodeId kMaster{0};  // node 1, made master by `settled`
 constexpr NodeId kSecond{1};

@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(All, Checks, testing::ValuesIn(all_checks()),
 
 class Mutations : public testing::TestWithParam<MutationRow> {
  protected:
-  ~Mutations() override { active_mutation = Mutation::none; }
+  void TearDown() override { active_mutation = Mutation::none; }
 };
 
 TEST_P(Mutations, AreCaught) {

@@ -14,7 +14,7 @@ namespace {
 
 std::vector<int> up_to(int count) {
   std::vector<int> items(static_cast<std::size_t>(count));
-  std::iota(items.begin(), items.end(), 1);
+  std::ranges::generate(items, [last = 0]() mutable { return ++last; });
   return items;
 }
 

@@ -44,7 +44,7 @@ class Parrot {
   };
   enum class Timer : std::uint8_t { first, second, count };
 
-  Parrot(NodeId self, Incarnation incarnation) : self_(self), incarnation_(incarnation) {}
+  explicit Parrot(Incarnation incarnation) : incarnation_(incarnation) {}
 
   void start(Turn<Parrot>&) {}
   void receive(Turn<Parrot>& turn, NodeId from, const Message& message) {
@@ -83,14 +83,12 @@ class Parrot {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("self", self.self_);
     visit("incarnation", self.incarnation_);
     visit("heard", self.heard_);
     visit("timers", self.timers_);
   }
 
  private:
-  NodeId self_;
   Incarnation incarnation_;
   int heard_ = 0;
   Timers<Timer> timers_;
@@ -160,8 +158,7 @@ struct Play {
   explicit Play(const typename Sim::Options& options, Watch watcher = {})
       : watch(std::move(watcher)),
         world(
-            options, [](NodeId self, Incarnation incarnation) { return Parrot(self, incarnation); },
-            watch) {}
+            options, [](NodeId, Incarnation incarnation) { return Parrot(incarnation); }, watch) {}
   Play(const Play&) = delete;
   Play& operator=(const Play&) = delete;
   ~Play() = default;

@@ -61,15 +61,15 @@ TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
     const Epoch followed = hand.machine().followed();
     hand.sleep(10ms);
     std::array<Instant, Timers<Timer>::kCount> before{};
-    for (std::uint8_t i = 0; i < before.size(); ++i)
-      before[i] = hand.machine().timers().at(TimerId{i});
+    for (std::size_t i = 0; i < before.size(); ++i)
+      before[i] = hand.machine().timers().at(static_cast<TimerId>(i));
 
     EXPECT_THAT(hand.hear(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
     EXPECT_EQ(hand.sent(Kind::ack).answers, message.sequence);
     EXPECT_EQ(hand.state(), state) << name_of(kind);
     EXPECT_EQ(hand.machine().followed(), followed);
-    for (std::uint8_t i = 0; i < before.size(); ++i)
-      EXPECT_EQ(hand.machine().timers().at(TimerId{i}), before[i])
+    for (std::size_t i = 0; i < before.size(); ++i)
+      EXPECT_EQ(hand.machine().timers().at(static_cast<TimerId>(i)), before[i])
           << name_of(kind) << " touched " << name_of(static_cast<Timer>(i));
   }
 }

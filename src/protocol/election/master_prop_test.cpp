@@ -201,7 +201,7 @@ RC_GTEST_PROP(MasterElection, NoInvariantIsEverBroken, ()) {
     stage.feed(number);
     met[static_cast<std::size_t>(stage.machine.state())] = true;
     const char* broken = stage.machine.check();
-    if (broken != nullptr) RC_LOG() << broken << std::endl;
+    if (broken != nullptr) RC_LOG() << broken << '\n';
     RC_ASSERT(broken == nullptr);
   }
   RC_CLASSIFY(std::ranges::count(met, true) >= 5);

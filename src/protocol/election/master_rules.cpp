@@ -80,6 +80,7 @@ Result<Timing> profile(std::string_view name) {
 
 std::vector<std::string_view> profile_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kProfiles));
   for (const auto& [name, timing] : kProfiles) names.push_back(name);
   return names;
 }

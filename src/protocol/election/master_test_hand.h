@@ -71,6 +71,7 @@ class Hand {
       : rules_{*profile(profile_name), repeats, variant}, machine_({kSelf, kLife}, rules_) {}
   Hand(const Hand&) = delete;
   Hand& operator=(const Hand&) = delete;
+  ~Hand() = default;
 
   using Lines = std::vector<std::string>;
 

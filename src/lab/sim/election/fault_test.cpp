@@ -58,7 +58,7 @@ rc::Gen<Fault> any_fault() {
 RC_GTEST_PROP(FaultText, ReadsBackAsWritten, ()) {
   const Fault fault = *any_fault();
   const std::string text = fault_text(fault);
-  RC_LOG() << text << std::endl;
+  RC_LOG() << text << '\n';
   const Result<Fault> read = parse_fault(text, kNodes);
   RC_ASSERT(read.has_value());
   RC_ASSERT(read->act == fault.act);

@@ -81,6 +81,7 @@ Instant plan_split(Experiment& experiment, std::uint32_t of_nodes) {
   const Nanos apart =
       2 * timing.election_max + timing.accept + timing.adjtime + stream.uniform(0s, timing.loop);
   std::vector<NodeId> side;
+  side.reserve(of_nodes / 2);
   for (std::uint32_t i = 0; i < of_nodes / 2; ++i) side.push_back(NodeId{i});
   experiment.plan.push_back({.at = experiment.study_from,
                              .act = Act::partition,
@@ -174,6 +175,7 @@ std::string_view name_of(Scenario scenario) {
 
 std::vector<std::string_view> scenario_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kScenarios));
   for (const auto& [name, scenario] : kScenarios) names.push_back(name);
   return names;
 }

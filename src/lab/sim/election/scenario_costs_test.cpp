@@ -149,7 +149,7 @@ TEST(Golden, CollisionFrequency) {
         setup.rules.timing.election_min + Nanos{std::llround(width * 1e9)};
     std::uint64_t collisions = 0;
     for (std::uint64_t seed = 1; seed <= runs; ++seed) {
-      setup.seed = seed + 1'000'000 * survivors;
+      setup.seed = seed + std::uint64_t{1'000'000} * survivors;
       const Outcome outcome = run(*plan_of(Scenario::collision, setup, 0s));
       ASSERT_FALSE(outcome.attempts.empty());
       collisions += outcome.attempts.front().collided;

@@ -15,7 +15,6 @@ namespace tempo::sim::election {
 namespace {
 
 using tempo::election::Kind;
-using tempo::election::State;
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;

@@ -19,6 +19,7 @@ std::uint64_t sent(const Outcome& outcome, Kind kind) {
 
 std::vector<std::string> texts(const std::vector<Fault>& plan) {
   std::vector<std::string> all;
+  all.reserve(plan.size());
   for (const Fault& fault : plan) all.push_back(fault_text(fault));
   return all;
 }

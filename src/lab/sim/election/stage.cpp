@@ -1,6 +1,7 @@
 #include "lab/sim/election/stage.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace tempo::sim::election {
 
@@ -38,7 +39,7 @@ Watches::Watches(const Setup& setup, Violations& into)
       conservative(into, setup.rules.timing, lossless(setup) && prompt(setup) && !setup.pauses),
       sole_candidate_wins(into, setup.rules.timing, lossless(setup) && !setup.pauses) {}
 
-Stage::Stage(const Setup& setup) : setup_(setup), watches_(setup_, violations_) {
+Stage::Stage(Setup setup) : setup_(std::move(setup)), watches_(setup_, violations_) {
   world_ = std::make_unique<Sim>(
       // Starting together costs nodes squared; a Loop every few milliseconds to each node is the
       // most else.

@@ -142,7 +142,7 @@ class Stage {
  public:
   using Sim = World<MasterElection, Watches>;
 
-  explicit Stage(const Setup& setup);
+  explicit Stage(Setup setup);
   Stage(const Stage&) = delete;
   Stage& operator=(const Stage&) = delete;
   ~Stage() = default;
