@@ -77,6 +77,8 @@ Result<Order> understand(const SimElectionArguments& arguments) {
                .reorder = arguments.reorder,
                .lateness = sim::Delay::uniform(0s, 4 * std::min(delay.mean(), Nanos{1h}))},
       .seed = arguments.seed};
+  if (arguments.baselines && arguments.nodes >= fewest_nodes(scenario) && survivors(order) < 2)
+    return std::unexpected(std::string("--baselines needs at least two nodes that survive"));
   return order;
 }
 

@@ -190,7 +190,9 @@ INSTANTIATE_TEST_SUITE_P(
         "sim election --until soon", "sim election --runs 2 --trace",
         "sim election --runs 2 --diagram -", "sim election --trace --json",
         "sim election --diagram /nonexistent/directory/election.html",
-        "sim election --script /nonexistent/directory/election.txt", "play --nodes 2",
+        "sim election --script /nonexistent/directory/election.txt",
+        "sim election --baselines --nodes 1",
+        "sim election --baselines --scenario master-crash --nodes 2", "play --nodes 2",
         "play --nodes 21", "play --seconds -1", "play --seconds x", "play --dance"),
     [](const auto& row) {
       std::string name = fmt::format("{}_{}", row.index, row.param);
