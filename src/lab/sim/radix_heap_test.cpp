@@ -82,9 +82,10 @@ TEST(RadixHeap, TakesLargeKeys) {
   RadixHeap<Entry> heap;
   const std::uint64_t large = std::uint64_t{1} << 62;
   heap.push({large + 1, 1});
-  heap.push({0, 2});
-  heap.push({large, 3});
-  EXPECT_EQ(drain(heap), (std::vector{2, 3, 1}));
+  heap.push({large, 2});
+  heap.push({std::uint64_t{1} << 40, 3});  // these differ above the 32nd bit only
+  heap.push({0, 4});
+  EXPECT_EQ(drain(heap), (std::vector{4, 3, 2, 1}));
 }
 
 TEST(RadixHeapDeathTest, RefusesWhatIsEarlierThanTheLastPopped) {

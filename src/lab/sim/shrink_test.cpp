@@ -40,6 +40,13 @@ TEST(Fewest, KeepsTheOrder) {
     return std::ranges::count(some, 4) == 2 && holds(some, 1) && holds(some, 9);
   });
   EXPECT_EQ(needed, (std::vector{9, 4, 4, 1}));
+  const std::vector<int> wanted{1, 5, 6, 10, 15, 20};
+  EXPECT_EQ(fewest(up_to(20),
+                   [&](const std::vector<int>& some) {
+                     return std::ranges::all_of(wanted,
+                                                [&](int each) { return holds(some, each); });
+                   }),
+            wanted);
 }
 
 TEST(Fewest, LeavesNothingIfNothingIsNeeded) {
@@ -56,15 +63,17 @@ TEST(Fewest, LeavesAllIfAllIsNeeded) {
 
 // Of what is returned no single item can be left out, whatever `fails` is like.
 TEST(Fewest, NeedsEveryItemItReturns) {
-  const auto fails = [](const std::vector<int>& items) {
-    return std::accumulate(items.begin(), items.end(), 0) % 7 == 3 || items.size() > 12;
-  };
-  const auto needed = fewest(up_to(40), fails);
-  EXPECT_TRUE(fails(needed));
-  for (std::size_t i = 0; i < needed.size(); ++i) {
-    auto without = needed;
-    without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
-    EXPECT_FALSE(fails(without)) << "without " << needed[i];
+  for (const int modulus : {5, 7, 11, 23, 40}) {
+    const auto fails = [&](const std::vector<int>& items) {
+      return std::accumulate(items.begin(), items.end(), 0) % modulus == 3 || items.size() > 12;
+    };
+    const auto needed = fewest(up_to(40), fails);
+    EXPECT_TRUE(fails(needed)) << modulus;
+    for (std::size_t i = 0; i < needed.size(); ++i) {
+      auto without = needed;
+      without.erase(without.begin() + static_cast<std::ptrdiff_t>(i));
+      EXPECT_FALSE(fails(without)) << modulus << ", without " << needed[i];
+    }
   }
 }
 

@@ -69,6 +69,18 @@ TEST(Trace, KeepsOnlyWhenAsked) {
   EXPECT_TRUE(three(false).complete());
 }
 
+TEST(Trace, SaysWhenItIsFull) {
+  Trace trace(true);
+  const Happening happening{.at = at(1ms), .what = What::becomes, .node = kOne, .label = "slave"};
+  for (std::size_t i = 0; i < Trace::kMost; ++i) trace.add(happening);
+  EXPECT_TRUE(trace.complete());
+  const std::uint64_t hash = trace.hash();
+  trace.add(happening);
+  EXPECT_FALSE(trace.complete());
+  EXPECT_EQ(trace.happenings().size(), Trace::kMost);
+  EXPECT_NE(trace.hash(), hash);  // what is not kept is hashed all the same
+}
+
 TEST(Trace, HashesWhetherKeptOrNot) {
   EXPECT_EQ(three(true).hash(), three(false).hash());
   EXPECT_EQ(three(true).hash(), three(true).hash());

@@ -1,11 +1,67 @@
 #include "lab/sim/tracer.h"
 
+#include <cstdint>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 #include "lab/sim/world_test_parrot.h"
 
 namespace tempo::sim {
 namespace {
+
+struct Nothing {
+  template <class Self, class Visitor>
+  static void fields(Self&, Visitor&) {}
+};
+[[maybe_unused]] std::string_view name_of(const Nothing&) { return "nothing"; }
+
+enum class Mood : std::uint8_t { calm, cross };
+std::string_view name_of(Mood mood) { return mood == Mood::calm ? "calm" : "cross"; }
+
+// Is calm until it is told to be cross.
+class Moody {
+ public:
+  using Message = Nothing;
+  using Command = Mood;
+  using Notice = Nothing;
+  enum class Timer : std::uint8_t { never, count };
+
+  void start(Turn<Moody>&) {}
+  void receive(Turn<Moody>&, NodeId, const Message&) {}
+  void wake(Turn<Moody>&, TimerId) {}
+  void command(Turn<Moody>&, Mood mood) { mood_ = mood; }
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const { return nullptr; }
+  Mood state() const { return mood_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("mood", self.mood_);
+  }
+
+ private:
+  Mood mood_ = Mood::calm;
+  Timers<Timer> timers_;
+};
+
+// A state is told when it changes, and anew in every life.
+TEST(Tracer, WritesStatesThatChange) {
+  Tracer tracer(true);
+  World<Moody, Tracer> world({.nodes = 2}, [](NodeId, Incarnation) { return Moody(); }, tracer);
+  world.start(kOne);
+  world.start(kTwo);
+  world.run_until(Instant{1ms});
+  world.command(kOne, Mood::calm);
+  world.command(kOne, Mood::cross);
+  world.command(kOne, Mood::cross);
+  world.crash(kTwo);
+  world.start(kTwo);
+  EXPECT_EQ(text(tracer.trace(), true),
+            "0 1 starts\n0 1 becomes calm\n0 2 starts\n0 2 becomes calm\n1 1 becomes cross\n"
+            "1 2 crashes\n1 2 starts\n1 2 becomes calm\n");
+}
 
 TEST(Tracer, WritesWhatAWorldDoes) {
   Play<Tracer> play({.nodes = 2, .link = steady(1ms)}, Tracer(true));
@@ -17,6 +73,14 @@ TEST(Tracer, WritesWhatAWorldDoes) {
   EXPECT_EQ(text(play.watch.trace(), true),
             "0 1 starts\n0 2 starts\n0 1->* word\n1 1->2 word received\n2 network: cut\n2 1->2 "
             "word\n2 1->2 word lost\n");
+  const Happening& received = play.watch.trace().happenings()[3];
+  EXPECT_EQ(received.sent, Instant{});
+  EXPECT_EQ(received.number, 1U);
+  play.world.set_cuts({});
+  play.say(1, 2, 9);
+  play.run(4ms);
+  EXPECT_EQ(play.watch.trace().happenings().back().sent, Instant{2ms});
+  EXPECT_EQ(play.watch.trace().happenings().back().number, 3U);
 }
 
 }  // namespace

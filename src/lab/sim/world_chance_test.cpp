@@ -139,19 +139,55 @@ TEST(WorldChance, EveryNodeHasItsOwnStream) {
   for (const auto& [word, when] : alone.arrivals) EXPECT_EQ(when, among_others.arrivals.at(word));
 }
 
+// Two nodes that do the same at the same time do not share their luck.
+TEST(WorldChance, NoTwoNodesHaveTheSameStream) {
+  Link link = varying();
+  link.loss = link.duplicate = link.reorder = 0.3;
+  for (const bool rough : {false, true}) {
+    Stage stage({.nodes = 3, .link = rough ? link : varying()});
+    stage.start_all();
+    for (std::uint32_t i = 0; i < kWords; ++i) {
+      stage.run(100ms * i);
+      stage.say(1, 3, i);
+      stage.say(2, 3, 1000 + i);
+    }
+    stage.run(100ms * (kWords + 1));
+    std::size_t same_delay = 0;
+    std::size_t same_fate = 0;
+    for (std::uint32_t i = 0; i < kWords; ++i) {
+      const std::vector<Instant>& of_one = stage.watch.arrivals[i];
+      const std::vector<Instant>& of_two = stage.watch.arrivals[1000 + i];
+      same_delay += !of_one.empty() && of_one == of_two;
+      same_fate += of_one.size() == of_two.size();
+    }
+    EXPECT_LT(same_delay, 3U);
+    if (rough) {
+      EXPECT_LT(same_fate, kWords * 3 / 4);
+    }
+  }
+}
+
 TEST(WorldChance, MachinesDrawFromTheirOwnStreams) {
-  const auto draws = [](const Link& link, std::uint64_t seed) {
+  // Of node 2. It may talk meanwhile, and node 1 may draw too.
+  const auto draws = [](const Link& link, std::uint64_t seed, bool talk = true, bool both = true) {
     Stage stage({.nodes = 2, .seed = seed, .link = link});
     stage.start_all();
+    Lines all;
     for (std::uint32_t i = 0; i < 20; ++i) {
-      stage.say(1, 2, i);
-      stage.world.command(i % 2 == 0 ? kOne : kTwo, {.what = Do::draw, .number = 1'000'000});
+      if (talk) stage.say(2, 1, i);
+      stage.world.command(kTwo, {.what = Do::draw, .number = 1'000'000});
+      all.push_back(stage.watch.lines.back());
+      if (!both) continue;
+      stage.world.command(kOne, {.what = Do::draw, .number = 1'000'000});
+      EXPECT_NE(stage.watch.lines.back().substr(4), all.back().substr(4));
     }
-    return stage.watch.lines;
+    return all;
   };
   Link rough = varying();
   rough.loss = rough.duplicate = rough.reorder = 0.5;
   EXPECT_EQ(draws(varying(), 1), draws(rough, 1));
+  EXPECT_EQ(draws(varying(), 1), draws(varying(), 1, false));
+  EXPECT_EQ(draws(varying(), 1), draws(varying(), 1, true, false));
   EXPECT_NE(draws(varying(), 1), draws(varying(), 2));
 }
 
@@ -173,6 +209,7 @@ std::uint64_t hash_of_a_rough_run(std::uint64_t seed) {
 TEST(WorldChance, OneSeedDecidesEverything) {
   EXPECT_EQ(hash_of_a_rough_run(5), hash_of_a_rough_run(5));
   EXPECT_NE(hash_of_a_rough_run(5), hash_of_a_rough_run(6));
+  EXPECT_NE(conversation(varying(), 5).arrivals, conversation(varying(), 6).arrivals);
 }
 
 }  // namespace

@@ -103,7 +103,10 @@ TEST(World, IncarnationsBelongToTheSeed) {
   const auto second_life = [](std::uint64_t seed, bool busy) {
     Stage stage({.nodes = 2, .seed = seed});
     stage.start_all();
-    if (busy) stage.say(1, 0, 7);
+    if (busy) {
+      stage.say(1, 0, 7);
+      stage.say(2, 0, 8);
+    }
     stage.world.crash(kTwo);
     stage.world.start(kTwo);
     return stage.world.machine(kTwo).incarnation();
@@ -134,6 +137,18 @@ TEST(World, APausedNodeReadsItsMailBeforeItsTimers) {
   EXPECT_EQ(stage.watch.disturbances, (Lines{"1 starts", "2 starts", "2 pauses", "2 resumes"}));
 }
 
+TEST(World, APausedNodesMailboxIsBounded) {
+  constexpr std::uint32_t kRoom = 1 << 16;
+  Stage stage({.nodes = 2, .link = steady(1ms)});
+  stage.start_all();
+  stage.world.pause(kTwo);
+  for (std::uint32_t i = 1; i <= kRoom + 1; ++i) stage.say(1, 2, i);
+  stage.run(2ms);
+  EXPECT_EQ(stage.watch.lines, (Lines{"nobody hears 65537 at 2"}));
+  stage.world.resume(kTwo);
+  EXPECT_EQ(stage.world.machine(kTwo).heard(), int{kRoom});
+}
+
 TEST(World, WhatWaitsDiesWithTheNode) {
   Stage stage({.nodes = 3, .link = steady(1ms)});
   stage.start_all();
@@ -144,6 +159,8 @@ TEST(World, WhatWaitsDiesWithTheNode) {
   stage.world.crash(kTwo);
   stage.world.start(kTwo);
   stage.world.resume(kTwo);  // it does not sleep: nothing
+  stage.world.pause(kTwo);
+  stage.world.resume(kTwo);  // what waited for its earlier life does not come now either
   stage.world.resume(kThree);
   stage.run(1s);
   EXPECT_EQ(stage.watch.lines, (Lines{"2 3 hears 7 from 1"}));

@@ -54,6 +54,11 @@ TEST(World, WakesAtTheNewTimeWhenATimerIsMoved) {
   stage.set(1, Do::set_second, 1ms);  // earlier than what is waited for
   stage.run(30ms);
   EXPECT_EQ(stage.watch.lines, (Lines{"13 1 wakes for 1", "20 1 wakes for 0"}));
+  stage.set(1, Do::set_first, 10ms);
+  stage.run(35ms);
+  stage.set(1, Do::set_first, 15ms);  // later, and nothing else happens meanwhile
+  stage.run(60ms);
+  EXPECT_EQ(stage.watch.lines.back(), "50 1 wakes for 0");
 }
 
 TEST(World, StopsWhenAsked) {
@@ -65,6 +70,7 @@ TEST(World, StopsWhenAsked) {
   EXPECT_EQ(stage.watch.lines.size(), 3U);
   EXPECT_EQ(stage.world.now(), Instant{1ms});
   EXPECT_TRUE(stage.world.run_until(Instant{10ms}, heard_three));  // true already
+  EXPECT_EQ(stage.watch.lines.size(), 3U);
   EXPECT_FALSE(stage.world.run_until(Instant{10ms}, [] { return false; }));
   EXPECT_EQ(stage.watch.lines.size(), 5U);
   EXPECT_EQ(stage.world.now(), Instant{10ms});
@@ -150,6 +156,28 @@ TEST(WorldClocks, DriftApart) {
   EXPECT_EQ(stage.world.local_now(kOne), Instant{1000s + 100ms});
   EXPECT_EQ(stage.world.local_now(kTwo), Instant{1000s - 100ms});
   EXPECT_EQ(stage.world.local_now(kThree), Instant{1000s});
+}
+
+// A storm of events in no time: the World stands still instead of running for ever.
+TEST(World, StandsStillInAStorm) {
+  Stage stage(
+      {.nodes = 2, .link = steady(1ns), .most_events = 20'000, .events_per_second = 10'000});
+  stage.start_all();
+  for (std::uint32_t i = 0; i < 100'000; ++i) stage.say(1, 2, i);
+  stage.run(1ms);
+  EXPECT_TRUE(stage.world.exhausted());
+  EXPECT_GT(stage.world.events(), 20'000U);
+  EXPECT_LT(stage.world.events(), 40'000U);
+  const std::uint64_t before = stage.world.events();
+  stage.run(2ms);
+  EXPECT_EQ(stage.world.events(), before);
+
+  Stage busy({.nodes = 2, .link = steady(1ns), .most_events = 20'000});  // many, but not too many
+  busy.start_all();
+  for (std::uint32_t i = 0; i < 100'000; ++i) busy.say(1, 2, i);
+  busy.run(1ms);
+  EXPECT_FALSE(busy.world.exhausted());
+  EXPECT_EQ(busy.world.events(), 100'000U);
 }
 
 TEST(WorldDeathTest, RefusesWhatCannotBe) {

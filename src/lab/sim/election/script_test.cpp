@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -134,6 +135,24 @@ TEST(BadScript, SaysWhatIsWrongWithAnAct) {
   EXPECT_THAT(failure_of(nodes + "run -1s\n"), StartsWith("line 2: '-1s' is not a span of time"));
 }
 
+// What a network does with these settings: only the answer.
+std::string answer_with(const std::string& settings) {
+  const Result<std::string> answer =
+      answered("nodes 4\n" + settings + "start all\nrun 30s\ncounts\n----\n");
+  return answer.has_value() ? answer->substr(answer->find("----")) : answer.error();
+}
+
+TEST(Setting, ChangesTheRun) {
+  const std::string plain = answer_with("");
+  EXPECT_EQ(plain, answer_with(""));
+  for (const std::string setting :
+       {"profile fast\n", "variant no-loop\n", "repeats 0\n", "seed 2\n", "delay 3ms\n",
+        "loss 0.2\n", "duplicate 0.2\n", "reorder 0.2\n"})
+    EXPECT_NE(answer_with(setting), plain) << setting;
+  EXPECT_NE(answer_with("reorder 0.2\nlateness 50ms\n"), answer_with("reorder 0.2\n"));
+  EXPECT_NE(answer_with("hide loop\n"), plain);
+}
+
 Setup four_on_a_lan() {
   Setup setup;
   setup.nodes = 4;
@@ -159,6 +178,35 @@ TEST(ScriptOf, RepeatsTheExperiment) {
   EXPECT_THAT(*script,
               HasSubstr(std::to_string(index(outcome.final_masters[0]) + 1) + " becomes master\n"));
   EXPECT_THAT(*script, HasSubstr("one-master holds\n"));
+}
+
+// Whatever a setup sets and a plan does: the script's answer is the trace of the run.
+TEST(ScriptOf, RepeatsEveryStepOfABadDay) {
+  for (const Scenario scenario : {Scenario::churn, Scenario::partition_heal, Scenario::collision}) {
+    auto setup = four_on_a_lan();
+    setup.nodes = 5;
+    setup.rules.timing = *tempo::election::profile("fast");
+    setup.rules.timing.election_max += 1s;
+    setup.rules.repeats = 2;
+    setup.link = {.delay = Delay::uniform(100us, 2ms),
+                  .loss = 0.05,
+                  .duplicate = 0.1,
+                  .reorder = 0.1,
+                  .lateness = Delay::uniform(0s, 6ms)};
+    const auto experiment = plan_of(scenario, setup, 0s);
+    ASSERT_TRUE(experiment.has_value()) << experiment.error();
+    const auto script = script_of(*experiment, "A bad day.");
+    ASSERT_TRUE(script.has_value()) << script.error();
+    Trace trace(true);
+    run(*experiment, &trace);
+    const std::set<std::string_view> hidden{"adjtime", "ack", "loop", "settime"};
+    std::string steps;
+    for (const Happening& happening : trace.happenings())
+      if (happening.what != What::received && !hidden.contains(happening.label))
+        steps += line(happening) + "\n";
+    const std::string answer = script->substr(script->find("----\n") + 5);
+    EXPECT_EQ(answer.substr(0, steps.size()), steps) << name_of(scenario);
+  }
 }
 
 }  // namespace
