@@ -20,6 +20,10 @@ add_compile_options(
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   add_compile_options(-Wno-restrict)  # g++ 12 sees overlaps inside std::string that are not there
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # g++ 12's own std::stable_sort uses what C++17 deprecates, and clang says so where we call it.
+  add_compile_options(-Wno-deprecated-declarations)
+endif()
 
 if(TEMPO_SANITIZE)
   add_compile_options("-fsanitize=${TEMPO_SANITIZE}" -fno-sanitize-recover=all
