@@ -1,6 +1,7 @@
 #include "lab/sim/election/scenario.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include <fmt/core.h>
@@ -42,6 +43,15 @@ Nanos patience(const Timing& timing) {
 // until the next round, and the messages themselves.
 Nanos time_to_be_listed(const Timing& timing) {
   return 3 * timing.adjtime + timing.loop + 8 * timing.delay;
+}
+
+// How long a span may take that nodes measure with their own clocks: the slowest shows it last.
+Nanos by_slowest_clock(Nanos span, const Setup& setup) {
+  std::int64_t slowest = 0;
+  for (const Ppb rate : setup.rates) slowest = std::min(slowest, rate.value);
+  if (slowest == 0) return span;
+  return Nanos{
+      std::llround(static_cast<double>(span.count()) / (1 + static_cast<double>(slowest) * 1e-9))};
 }
 
 // Long enough after the crash that nothing of the old master is under way.
@@ -359,11 +369,11 @@ Instant settle(Stage& stage, Instant limit, const std::function<void()>& on_step
     stage.apply({.at = stage.now(), .act = Act::calm});
     stage.run_until(stage.now() + patience(timing), one_master_now);
   }
-  stage.run_until(stage.now() + time_to_be_listed(timing), step);
+  stage.run_until(stage.now() + by_slowest_clock(time_to_be_listed(timing), stage.setup()), step);
   if (const auto why = not_one_master(stage.world()))
     stage.violations().add({"one-master", stage.now(), *why});
-  else if (const auto unlisted =
-               not_all_listed(stage.world(), stage.watches().corrections, timing.adjtime))
+  else if (const auto unlisted = not_all_listed(stage.world(), stage.watches().corrections,
+                                                by_slowest_clock(timing.adjtime, stage.setup())))
     stage.violations().add({"all-listed", stage.now(), *unlisted});
   return settled_at;
 }

@@ -1,6 +1,6 @@
-// all-listed, as one-master, three Adjtime intervals and a Loop later: every follower is on its
-// master's list and is corrected. (An overlooked slave finds out after two intervals, says so at
-// the next Loop, and is corrected in the next round.)
+// all-listed, as one-master, three Adjtime intervals and a Loop later by the slowest clock: every
+// follower is on its master's list and is corrected. (An overlooked slave finds out after two
+// intervals of its own, says so at the next Loop, and is corrected in the next round.)
 #pragma once
 
 #include <optional>
