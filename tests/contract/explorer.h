@@ -64,6 +64,28 @@ class EveryDraw final : public Draw {
   std::size_t used_ = 0;
 };
 
+// Packs a machine; a timer that is overdue is due, by whatever time: clocks run at any rates here.
+class TimelessPacker : public FieldWalk<TimelessPacker> {
+ public:
+  explicit TimelessPacker(Packer& packer) : packer_(&packer) {}
+  template <class T>
+  void leaf(const char* name, T& value) {
+    packer_->leaf(name, value);
+  }
+
+ private:
+  Packer* packer_;
+};
+
+template <class M>
+std::string timeless(const M& machine, Instant now) {
+  std::string bytes;
+  Packer packer{now, bytes};
+  TimelessPacker visitor{packer};
+  M::fields(machine, visitor);
+  return bytes;
+}
+
 template <Machine M>
 class Explorer {
  public:
@@ -210,7 +232,7 @@ class Explorer {
     for (const auto& flight : state.flights) key += flight.first;
     for (const bool given : state.given) key += given ? '1' : '0';
     for (std::size_t i = 0; i < state.machines.size(); ++i)
-      key += packed(state.machines[i], state.now[i]);
+      key += timeless(state.machines[i], state.now[i]);
     if (!seen_.insert(std::move(key)).second) return;
 
     const char* broken = options_.promise(state);
@@ -224,8 +246,8 @@ class Explorer {
     State next = state;
     EveryDraw draw;
     step(next, node, draw, [&](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
-    return !outbox_.empty() || packed(next.machines[node], next.now[node]) !=
-                                   packed(state.machines[node], state.now[node]);
+    return !outbox_.empty() || timeless(next.machines[node], next.now[node]) !=
+                                   timeless(state.machines[node], state.now[node]);
   }
 
   void report(const char* broken, std::size_t at) {

@@ -73,7 +73,7 @@ class Parts {
         commands_(std::move(commands)) {}
 
   const Local& local(std::uint32_t id) const { return locals_[id]; }
-  const View& view(std::uint32_t id) const { return views_[id]; }
+  const View& view(std::uint32_t id) const { return views_[id].view; }
   const Flight& flight(std::uint32_t id) const { return flights_[id]; }
   // Adds the numbers that a part keeps in play.
   void add_local_numbers(std::uint32_t id, Numbers& all) const { add(local_mentions_[id], all); }
@@ -181,7 +181,7 @@ class Parts {
 
   std::size_t bytes() const {
     return local_bytes_.bytes() + flight_bytes_.bytes() + contexts_.bytes() +
-           locals_.capacity() * sizeof(Local) + views_.capacity() * sizeof(View) +
+           locals_.capacity() * sizeof(Local) + views_.capacity() * sizeof(KeptView) +
            context_numbers_.capacity() * sizeof(Numbers) +
            (local_mentions_.capacity() + flight_mentions_.capacity()) * sizeof(Mentions) +
            mentions_.capacity() * sizeof(Mention) + outcomes_.capacity() * sizeof(Outcome) +
@@ -228,7 +228,7 @@ class Parts {
       if (at <= now) local.due |= 1U << i;
     }
     locals_.push_back(local);
-    views_.push_back(model_->view(machine));
+    views_.push_back({model_->view(machine)});
     Numbers numbers;
     NumberReader reader{node, kNobody, numbers};
     M::fields(machine, reader);
@@ -269,6 +269,11 @@ class Parts {
     note(numbers, flight_mentions_);
     return added.number;
   }
+
+  // A vector of plain bools could not be pointed into.
+  struct KeptView {
+    View view;
+  };
 
   // The numbers of one part: few, so they are listed.
   struct Mention {
@@ -376,7 +381,7 @@ class Parts {
 
   Store local_bytes_;  // packed machines; the next three go with it
   std::vector<Local> locals_;
-  std::vector<View> views_;
+  std::vector<KeptView> views_;
   std::vector<Mentions> local_mentions_;
   Store flight_bytes_;  // head and packed message; the next two go with it
   std::vector<Flight> flights_;
