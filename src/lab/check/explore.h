@@ -105,13 +105,13 @@ class Search {
 
  private:
   struct Pending {
-    std::uint64_t hash;
-    std::uint32_t from;
-    std::uint32_t begin, end;  // in the batch's bytes; equal: an edge to what is not looked at
-    const char* broken_move;   // a promise broken by the way here
-    const char* broken;        // a promise that the state breaks
-    bool good;
-    bool edge;
+    std::uint64_t hash = 0;
+    std::uint32_t from = 0;
+    std::uint32_t begin = 0, end = 0;   // in the batch's bytes; equal: an edge to what is pruned
+    const char* broken_move = nullptr;  // a promise broken by the way here
+    const char* broken = nullptr;       // a promise that the state breaks
+    bool good = false;
+    bool edge = false;
   };
   // States on their way into the store. The searcher fills batches, the keeper empties them.
   struct Batch {
@@ -232,14 +232,7 @@ class Search {
                          if (pruned && broken == nullptr) {
                            ++finding_.pruned;
                            if (kWantsGood && !fault) {
-                             batch_.pending.push_back({.hash = 0,
-                                                       .from = number,
-                                                       .begin = 0,
-                                                       .end = 0,
-                                                       .broken_move = nullptr,
-                                                       .broken = nullptr,
-                                                       .good = false,
-                                                       .edge = true});
+                             batch_.pending.push_back({.from = number, .edge = true});
                              ++edges_given_;
                            }
                            return;
@@ -269,20 +262,18 @@ class Search {
     if (keeper_ == nullptr) store_.prefetch(hash);
     const auto begin = static_cast<std::uint32_t>(batch_.bytes.size());
     batch_.bytes += bytes;
-    Pending pending{.hash = hash,
-                    .from = from,
-                    .begin = begin,
-                    .end = static_cast<std::uint32_t>(batch_.bytes.size()),
-                    .broken_move = broken_move,
-                    .broken = nullptr,
-                    .good = false,
-                    .edge = edge};
+    Pending& pending = batch_.pending.emplace_back();
+    pending.hash = hash;
+    pending.from = from;
+    pending.begin = begin;
+    pending.end = static_cast<std::uint32_t>(batch_.bytes.size());
+    pending.broken_move = broken_move;
+    pending.edge = edge;
     if constexpr (requires(const Model& model, const Scene<View>& scene) { model.broken(scene); }) {
       const Scene<View> scene = space_->scene(state);
       pending.broken = space_->model().broken(scene);
       if constexpr (kWantsGood) pending.good = space_->model().good(scene);
     }
-    batch_.pending.push_back(pending);
     if (kWantsGood && edge && from != Store::kNone) ++edges_given_;
     if (batch_.pending.size() >= kBatch) hand_over();
   }
