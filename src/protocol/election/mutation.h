@@ -2,7 +2,7 @@
 //
 // In the library that ships, `mutated` is false at compile time and every switch disappears. A
 // second build of the same sources (TEMPO_MUTATIONS) can turn one on; mutation_test.cpp in
-// lab/sim/election lists for each the check that must then fail.
+// tests/mutation lists for each the check that must then fail.
 #pragma once
 
 #include <cstdint>
