@@ -15,13 +15,13 @@
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/json.h"
+#include "cli/output.h"
 #include "cli/terminal.h"
 #include "lab/check/core_model.h"
 #include "lab/check/election/election_model.h"
 #include "lab/check/election/replay.h"
 #include "lab/check/explore.h"
 #include "lab/report/progress.h"
-#include "lab/report/space_time.h"
 #include "lab/report/table.h"
 #include "lab/report/words.h"
 
@@ -273,24 +273,6 @@ int status_of(const Finding& finding) {
   return finding.stopped == "interrupted" ? kInterrupted : kDone;
 }
 
-bool write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path);
-  file << text;
-  file.close();
-  if (file) return true;
-  fmt::print(stderr, "tempo: cannot write {}\n", path);
-  return false;
-}
-
-// A picture of the trace; in it a tick is a nanosecond.
-bool draw(const sim::Trace& trace, std::uint32_t nodes, const std::string& title,
-          const std::string& where) {
-  const report::SpaceTimeOptions look{.title = title, .nodes = nodes};
-  if (where != "-") return write_file(where, report::space_time_html(trace, look));
-  fmt::print("{}", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
-  return true;
-}
-
 int report_election(const CheckElectionArguments& arguments, const Order& order,
                     check::Space<check::ElectionModel>& space, const Finding& finding) {
   std::string script;
@@ -308,8 +290,10 @@ int report_election(const CheckElectionArguments& arguments, const Order& order,
   if (!script.empty() && !arguments.diagram.empty()) {
     const Result<check::Replayed> replayed = check::replay(script);
     if (!replayed) return refuse("the finding cannot be played: " + replayed.error());
-    if (!draw(replayed->trace, replayed->nodes, finding.violation->promise + " is broken",
-              arguments.diagram))
+    if (!show_diagram(
+            replayed->trace,
+            {.title = finding.violation->promise + " is broken", .nodes = replayed->nodes},
+            arguments.diagram))
       return kBadUsage;
   }
   if (arguments.json) {
@@ -386,7 +370,8 @@ int sim_replay(const ReplayArguments& arguments) {
   const Result<check::Replayed> replayed = check::replay(script);
   if (!replayed) return refuse(fmt::format("{}: {}", arguments.script, replayed.error()));
   if (!arguments.diagram.empty() &&
-      !draw(replayed->trace, replayed->nodes, arguments.script, arguments.diagram))
+      !show_diagram(replayed->trace, {.title = arguments.script, .nodes = replayed->nodes},
+                    arguments.diagram))
     return kBadUsage;
   if (arguments.json) {
     Json states = Json::array();

@@ -1,6 +1,5 @@
 #include "cli/sim_election.h"
 
-#include <fstream>
 #include <vector>
 
 #include <fmt/core.h>
@@ -9,7 +8,7 @@
 #include "cli/election_order.h"
 #include "cli/election_runs.h"
 #include "cli/exit_codes.h"
-#include "cli/terminal.h"
+#include "cli/output.h"
 #include "lab/report/space_time.h"
 #include "lab/sim/election/baselines.h"
 #include "lab/sim/election/scenario.h"
@@ -25,17 +24,6 @@ using sim::election::Experiment;
 using sim::election::Outcome;
 using sim::election::Setup;
 using sim::election::Violation;
-
-bool write_file(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file.good()) return true;
-  fmt::print(stderr,
-             "tempo: cannot write {}: check that the directory exists and may be written to\n",
-             path);
-  return false;
-}
 
 void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
@@ -82,11 +70,7 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
                                         .subtitle = replay_line(arguments, arguments.seed),
                                         .nodes = order.setup.nodes,
                                         .from = experiment->study_from};
-    if (arguments.diagram == "-")
-      fmt::print("{}\n",
-                 report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
-    else if (!write_file(arguments.diagram, report::space_time_html(trace, look)))
-      return kBadUsage;
+    if (!show_diagram(trace, look, arguments.diagram)) return kBadUsage;
   }
   if (!arguments.script.empty() && !write_script(arguments.script, *experiment, outcome))
     return kBadUsage;

@@ -49,18 +49,4 @@ class EveryDraw final : public Draw {
   std::size_t used_ = 0;
 };
 
-// Gives back what was drawn before.
-class TheseDraws final : public Draw {
- public:
-  explicit TheseDraws(const std::vector<std::uint32_t>& values) : values_(&values) {}
-  std::uint64_t below(std::uint64_t limit) override {
-    CHECK(used_ < values_->size() && (*values_)[used_] < limit);
-    return (*values_)[used_++];
-  }
-
- private:
-  const std::vector<std::uint32_t>* values_;
-  std::size_t used_ = 0;
-};
-
 }  // namespace tempo::check

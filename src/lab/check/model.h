@@ -67,6 +67,11 @@ struct Freedom {
   Budget budget{};
   std::uint32_t inbox = 0;  // messages under way to one node at most; 0: as many as there are
   bool symmetry = false;    // states that differ by the names of nodes are one
+
+  // Whether the cut runs between them.
+  bool apart(NodeId one, NodeId other) const {
+    return ((side >> index(one) ^ side >> index(other)) & 1) != 0;
+  }
 };
 
 // A small note that the caller keeps with every node of every state: what a promise needs to know

@@ -113,7 +113,6 @@ class Space {
   const Parts<Model>& parts() const { return parts_; }
   const Freedom& freedom() const { return freedom_; }
   const Model& model() const { return *model_; }
-  const std::vector<std::pair<NodeId, Command>>& commands() const { return commands_; }
   const char* failure() const { return failure_ != nullptr ? failure_ : parts_.failure(); }
 
   std::uint32_t flight_of(std::uint32_t code) const { return code / ages_; }
@@ -284,8 +283,7 @@ class Space {
     state.flights = kept;
   }
   bool cut_off(const State& state, const typename Parts<Model>::Flight& flight) const {
-    return state.cut != 0 &&
-           ((freedom_.side >> index(flight.from) ^ freedom_.side >> index(flight.to)) & 1) != 0;
+    return state.cut != 0 && freedom_.apart(flight.from, flight.to);
   }
   static bool gone(const State& state, NodeId node) {
     return state.local[index(node)] == kDown && state.wait[index(node)] == 0 &&

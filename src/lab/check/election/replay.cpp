@@ -9,7 +9,6 @@
 
 #include <fmt/core.h>
 
-#include "lab/check/choices.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
 
@@ -175,8 +174,8 @@ class Writer {
     World& world = theatre_.world();
     const World::Held held = world.held_at(place);
     const Freedom& freedom = space_->freedom();
-    const bool cut = world.now() < Instant{kTick * freedom.cut_until} &&
-                     ((freedom.side >> index(held.from) ^ freedom.side >> index(held.to)) & 1) != 0;
+    const bool cut =
+        world.now() < Instant{kTick * freedom.cut_until} && freedom.apart(held.from, held.to);
     const bool lost = cut || (move.lost >> send & 1) != 0;
     const bool twice = (move.twice >> send & 1) != 0;
     if (!lost && !twice) return;

@@ -1,0 +1,29 @@
+#include "cli/output.h"
+
+#include <fstream>
+
+#include <fmt/core.h>
+
+#include "cli/terminal.h"
+
+namespace tempo::cli {
+
+bool write_file(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file.good()) return true;
+  fmt::print(stderr,
+             "tempo: cannot write {}: check that the directory exists and may be written to\n",
+             path);
+  return false;
+}
+
+bool show_diagram(const sim::Trace& trace, const report::SpaceTimeOptions& look,
+                  const std::string& where) {
+  if (where != "-") return write_file(where, report::space_time_html(trace, look));
+  fmt::print("{}\n", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
+  return true;
+}
+
+}  // namespace tempo::cli

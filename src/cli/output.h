@@ -1,0 +1,18 @@
+// Where a command's longer answers go: files, and diagrams in a file or on the terminal.
+#pragma once
+
+#include <string>
+
+#include "lab/report/space_time.h"
+#include "lab/sim/trace.h"
+
+namespace tempo::cli {
+
+// False, and a sentence on standard error, if it cannot be written.
+bool write_file(const std::string& path, const std::string& text);
+
+// Draws the trace as a page into the file, or as text on the terminal if `where` is "-".
+bool show_diagram(const sim::Trace& trace, const report::SpaceTimeOptions& look,
+                  const std::string& where);
+
+}  // namespace tempo::cli
