@@ -21,6 +21,12 @@ inline constexpr Sequence kNoSequence{0};
 // One life of a process: drawn by whoever starts it, different after every restart.
 enum class Incarnation : std::uint32_t {};
 
+// A host, the same after a restart and on every machine of the network: what travels on the wire in
+// place of a NodeId. Whoever drives machines gives out NodeIds in the order of the HostIds, so that
+// epochs compare alike everywhere.
+enum class HostId : std::uint64_t {};
+inline constexpr HostId kNoHost{0};
+
 // One mastership. Round 0 belongs to nobody: it is lower than every mastership that ever was.
 struct Epoch {
   std::uint32_t round = 0;

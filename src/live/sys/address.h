@@ -1,0 +1,36 @@
+// An address and port, IPv4 or IPv6 (with its scope): a value that can be compared and printed.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sys/socket.h>
+
+#include "base/result.h"
+
+namespace tempo::sys {
+
+class Address {
+ public:
+  Address() = default;  // none
+  Address(const sockaddr* from, socklen_t size);
+
+  // "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525"; no name is looked up.
+  static Result<Address> parse(std::string_view text, std::uint16_t port);
+
+  bool none() const { return size_ == 0; }
+  int family() const { return storage_.ss_family; }
+  std::uint16_t port() const;
+  const sockaddr* raw() const;
+  socklen_t size() const { return size_; }
+  std::string text() const;  // without the port
+  std::string text_with_port() const;
+  bool operator==(const Address& other) const;
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t size_ = 0;
+};
+
+}  // namespace tempo::sys

@@ -1,0 +1,82 @@
+// Datagrams to and from the machines of one network, with the instant of each.
+//
+// A Network is one broadcast domain as this host sees it: an interface with its IPv4 subnet
+// (directed broadcast), or with its IPv6 link-local address (multicast), or a list of peers reached
+// one by one. Arrivals carry the kernel's receive stamp; sent datagrams whose stamp was asked for
+// are reported with the kernel's transmit stamp. Stamps are given as raw instants (oscillator.h);
+// where the kernel gives none, the instant of the call is.
+//
+// No call blocks. Own broadcasts that come back are the caller's to recognise.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "live/sys/address.h"
+#include "live/sys/oscillator.h"
+
+namespace tempo::sys {
+
+struct Arrival {
+  std::span<const std::byte> bytes;  // valid until the next call
+  Address from;
+  Instant at{};
+  bool kernel_stamp = false;
+};
+
+// A transmit stamp: of the datagram that `send` numbered so.
+struct Departure {
+  std::uint32_t transmission = 0;
+  Instant at{};
+};
+
+struct NetworkOptions {
+  std::string label;          // "eth0", "peers"
+  std::vector<Address> bind;  // where datagrams to this host arrive; the first also sends
+  std::vector<Address>
+      everyone;  // where a broadcast goes: a broadcast or multicast address, or peers
+  std::uint16_t port = 0;
+  bool multicast = false;  // `everyone` is a group to join on `interface`
+  std::string interface;   // empty: any
+};
+
+class Network {
+ public:
+  static Result<std::unique_ptr<Network>> open(const NetworkOptions& options,
+                                               Oscillator& oscillator);
+  virtual ~Network() = default;
+
+  virtual const std::string& label() const = 0;
+  virtual std::vector<int> descriptors() const = 0;  // to poll for POLLIN, POLLERR and POLLPRI
+
+  // The next datagram that has arrived, or nothing. At most `kMostAtOnce` are read between two
+  // calls of `poll`, so that a flood cannot starve the timers; that is the caller's count to keep.
+  virtual std::optional<Arrival> receive() = 0;
+  static constexpr int kMostAtOnce = 256;
+
+  // The next transmit stamp, or nothing.
+  virtual std::optional<Departure> departure() = 0;
+
+  // Sends now; what cannot be sent is lost, as on any network, and counted by its errno. With
+  // `stamp` the result numbers the transmission.
+  virtual std::optional<std::uint32_t> send(const Address& to, std::span<const std::byte> bytes,
+                                            bool stamp) = 0;
+  virtual void broadcast(std::span<const std::byte> bytes) = 0;
+  virtual std::uint64_t failed_sends() const = 0;
+  virtual bool kernel_stamps() const = 0;  // receive stamps have been seen
+};
+
+// The networks this host is on, from its interfaces: up, not loopback, with an IPv4 broadcast
+// address or an IPv6 link-local one (when `ipv6` is wished). `only` names interfaces to take,
+// empty: all.
+std::vector<NetworkOptions> find_networks(std::span<const std::string> only, std::uint16_t port,
+                                          bool ipv6);
+
+}  // namespace tempo::sys

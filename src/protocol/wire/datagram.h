@@ -1,0 +1,148 @@
+// tempo's own datagrams, version 2: what travels between daemons, parsed and written.
+//
+// A datagram is a fixed header, sections (tag, length, body), and, when a key is in use, an
+// authenticator at the end that auth/ adds and takes off. Unknown sections and unknown trailing
+// bytes of known ones are skipped, so that the format can grow; two neighbouring revisions
+// understand each other, others are refused. The first two bytes are laid out so that a historical
+// TSP daemon drops it. doc/wire.md specifies every byte.
+//
+// Nothing here allocates or trusts: whatever the bytes, `parse` gives a Datagram or the name of
+// what is wrong with it. Hosts are HostIds here; a machine's NodeIds are the business of node/.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+
+namespace tempo::wire {
+
+inline constexpr std::uint8_t kVersion = 2;
+inline constexpr std::uint8_t kRevision = 1;
+inline constexpr std::size_t kHeaderBytes = 48;
+inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
+inline constexpr std::size_t kMostBytes = 512;  // of a whole datagram
+inline constexpr std::size_t kMostName = 63;
+
+enum class Error : std::uint8_t {
+  too_short,
+  too_long,
+  wrong_version,   // not tempo's version 2
+  wrong_revision,  // not a neighbour of ours
+  wrong_length,    // the length it states is not its own
+  no_sender,       // host 0
+  bad_section,     // cut off, or shorter than its tag allows
+  two_bodies,      // more than one section of a kind
+  no_body,         // neither election nor sync
+  bad_kind,        // a number that names no message
+  bad_name,        // too long, or not printable ASCII
+  bad_value,       // a field outside its range
+  count
+};
+std::string_view name_of(Error error);
+
+enum class ClusterId : std::uint64_t {};
+enum class KeyId : std::uint32_t {};
+inline constexpr KeyId kNoKey{0};
+
+// A host's name, without allocation.
+class Name {
+ public:
+  Name() = default;
+  // Cut to kMostName characters; anything but printable ASCII becomes '?'.
+  explicit Name(std::string_view text);
+  std::string_view text() const { return {text_.data(), size_}; }
+  bool operator==(const Name& other) const { return text() == other.text(); }
+
+ private:
+  std::array<char, kMostName> text_{};
+  std::uint8_t size_ = 0;
+};
+
+struct Header {
+  ClusterId cluster{};
+  HostId sender = kNoHost;
+  Incarnation incarnation{};
+  KeyId key = kNoKey;          // auth/ sets it; kNoKey: not authenticated
+  std::uint64_t number = 0;    // counts the datagrams of this life of the sender, from 1
+  std::uint32_t instance = 0;  // which lock or group; 0: the network's own election and time
+  std::uint8_t revision = kRevision;
+};
+
+// An election message. `kind` counts as the election's own enumeration does.
+struct ElectionBody {
+  static constexpr std::uint8_t kKinds = 16;
+
+  std::uint8_t kind = 0;
+  bool not_set = false;
+  bool was_master = false;
+  std::uint8_t reluctance = 0;  // 0: glad to lead; 255: never
+  std::uint64_t sequence = 0;
+  std::uint64_t answers = 0;
+  std::uint64_t round = 0;  // of the epoch
+  HostId epoch_host = kNoHost;
+  Incarnation epoch_incarnation{};
+  HostId subject = kNoHost;
+  Incarnation subject_incarnation{};
+  Nanos age{0};  // not negative
+
+  bool operator==(const ElectionBody&) const = default;
+};
+
+// What a master says of network time, beside its election messages.
+struct TimeBody {
+  Nanos bound{0};           // of the master's own reading; not negative
+  std::uint32_t scale = 0;  // how often the network's time was set by hand
+  HostId root = kNoHost;    // whose time it is: the master's own, or that of a network beyond it
+  std::uint8_t hops = 0;    // networks between the root and this one
+  bool synchronized = false;
+
+  bool operator==(const TimeBody&) const = default;
+};
+
+// A message of the synchronization: one of the four stamps of an exchange, or a member's report.
+struct SyncBody {
+  enum class Kind : std::uint8_t { probe, echo, follow_up, report, shift };
+  static constexpr std::uint8_t kKinds = 5;
+
+  Kind kind = Kind::probe;
+  bool kernel_stamp = false;     // echo, follow_up: t2, or t3, was taken by the kernel
+  bool will_follow = false;      // echo: the true time of sending comes in a follow_up
+  std::uint32_t exchange = 0;    // of the asking host
+  std::uint32_t scale = 0;       // see TimeBody
+  std::int64_t received_ns = 0;  // echo: t2, the master's clock, nanoseconds since 1970
+  std::int64_t sent_ns = 0;      // echo, follow_up: t3
+  std::int64_t offset_ns = 0;    // report: own raw clock minus network time; shift: by how much
+  std::int64_t rate_ppt = 0;     // report: of that, parts in 10^12
+  std::uint64_t sigma_ns = 0;    // report: standard error of the offset
+  std::uint64_t bound_ns = 0;    // echo, report: error bound of the sender's network time
+
+  bool operator==(const SyncBody&) const = default;
+};
+
+struct Datagram {
+  Header header{};
+  Name name;
+  std::uint64_t view = 0;  // fingerprint of the members its sender knows
+  std::optional<ElectionBody> election;
+  std::optional<TimeBody> time;
+  std::optional<SyncBody> sync;
+};
+
+// `bytes` is the datagram without its authenticator. Exactly one of election and sync is there.
+Result<Datagram, Error> parse(std::span<const std::byte> bytes);
+
+// Only the header; for auth/, which must know the key before it believes the rest.
+Result<Header, Error> parse_header(std::span<const std::byte> bytes);
+
+// The number of bytes written; there is always room. The authenticator is not among them, but with
+// `header.key` set the stated length counts it.
+std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out);
+
+}  // namespace tempo::wire
