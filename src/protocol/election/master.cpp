@@ -112,7 +112,9 @@ void MasterElection::wake(Turn<MasterElection>& turn, TimerId id) {
       happen(step, rival_ ? Event::startup_timeout_rival : Event::startup_timeout);
       break;
     case Timer::no_master:
-      happen(step, overdue ? Event::no_master_overdue : Event::no_master_timeout);
+      // One that never leads asks again, for as long as nobody leads.
+      happen(step, overdue || reluctance_ == kNeverLeads ? Event::no_master_overdue
+                                                         : Event::no_master_timeout);
       break;
     case Timer::sync:
       happen(step, Event::sync_timeout);
@@ -121,7 +123,9 @@ void MasterElection::wake(Turn<MasterElection>& turn, TimerId id) {
       happen(step, Event::loop_timeout);
       break;
     case Timer::election:
-      happen(step, Event::election_timeout);
+      happen(step, state_ == State::slave && reluctance_ == kNeverLeads
+                       ? Event::election_timeout_idle
+                       : Event::election_timeout);
       break;
     case Timer::candidate:
       happen(step, overdue ? Event::candidate_overdue : Event::candidate_timeout);
@@ -150,7 +154,28 @@ void MasterElection::wake(Turn<MasterElection>& turn, TimerId id) {
 void MasterElection::command(Turn<MasterElection>& turn, Command command) {
   if (ended_) return;
   Step step{turn};
-  happen(step, command == Command::stand ? Event::stand : Event::stop);
+  switch (command) {
+    case Command::stand:
+      if (reluctance_ != kNeverLeads) happen(step, Event::stand);
+      break;
+    case Command::resign:
+      happen(step, Event::resign);
+      break;
+    case Command::claim:
+      if (reluctance_ != kNeverLeads) happen(step, Event::claim);
+      break;
+    case Command::stay_out:
+      reluctance_ = kNeverLeads;
+      if (state_ == State::candidate) happen(step, Event::candidate_overdue);
+      happen(step, Event::resign);
+      break;
+    case Command::come_back:
+      reluctance_ = willing_;
+      break;
+    case Command::stop:
+      happen(step, Event::stop);
+      break;
+  }
   timers_.set(Timer::retransmit, courier_.due());
 }
 
@@ -269,21 +294,16 @@ void MasterElection::act(Step& step, Action action) {
       stand(step);
       break;
     case Verb::reign:
-      if (followed_.node != self_ || followed_.incarnation != incarnation_ ||
-          followed_.round == 0) {
-        const std::uint32_t round =
-            mutated(Mutation::reuse_round) ? std::max(seen_, 1U) : seen_ + 1;
-        seen_ = round;
-        followed_ = {rules_->variant.no_epoch ? 0 : round, self_, incarnation_};
-      }
-      backoff_ = 1;
-      step.turn.out.broadcast(make(Kind::masterup));
-      start_timer(step, Timer::sync);
-      start_timer(step, Timer::loop);
+      seen_ = mutated(Mutation::reuse_round) ? std::max(seen_, 1U) : seen_ + 1;
+      followed_ = {rules_->variant.no_epoch ? 0 : seen_, self_, incarnation_};
+      begin_reign(step);
+      break;
+    case Verb::reign_on:
+      begin_reign(step);
       break;
     case Verb::add_sender:
       list_.insert(step.from);
-      answering_.insert(step.from);
+      note_answering(step);
       break;
     case Verb::prolong:
       timers_.set(Timer::candidate, std::min(step.now() + timing().candidate, candidacy_ends_));
@@ -361,7 +381,7 @@ void MasterElection::act(Step& step, Action action) {
       const Nanos wait = heir_ != kNobody
                              ? 2 * timing().candidate + step.turn.draw.between(0s, election_width())
                              : step.turn.draw.between(0s, election_width() / 2);
-      timers_.set(Timer::election, step.now() + wait);
+      timers_.set(Timer::election, step.now() + wait + deference());
       break;
     }
     case Verb::election_soon:
@@ -381,7 +401,23 @@ void MasterElection::act(Step& step, Action action) {
 void MasterElection::on_ack(const Step& step) {
   if (step.message->subject_incarnation != incarnation_) return;
   const Message* done = courier_.acknowledge(step.from, step.message->answers);
-  if (done != nullptr && list_.contains(step.from)) answering_.insert(step.from);
+  if (done != nullptr && list_.contains(step.from)) note_answering(step);
+}
+
+// An heir is glad to lead.
+void MasterElection::note_answering(const Step& step) {
+  if (step.message->reluctance == kGlad)
+    answering_.insert(step.from);
+  else
+    answering_.erase(step.from);
+}
+
+void MasterElection::begin_reign(Step& step) {
+  backoff_ = 1;
+  step.turn.out.broadcast(make(Kind::masterup));
+  start_timer(step, Timer::sync);
+  start_timer(step, Timer::loop);
+  step.turn.out.note({.news = News::leads, .peer = self_, .epoch = followed_});
 }
 
 // What tells a sender's messages from those of its earlier life.
@@ -405,11 +441,18 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
   draw_election_span(step);
   overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
   heed(step);
+  step.turn.out.note({.news = News::follows, .peer = epoch.node, .epoch = epoch});
+}
+
+// For how long this node lets others go first.
+Nanos MasterElection::deference() const {
+  return reluctance_ == kNeverLeads ? Nanos{0} : std::to_underlying(reluctance_) * election_width();
 }
 
 void MasterElection::draw_election_span(Step& step) {
-  election_span_ = step.turn.draw.between(timing().election_min,
-                                          timing().election_min + backoff_ * election_width());
+  election_span_ =
+      deference() + step.turn.draw.between(timing().election_min,
+                                           timing().election_min + backoff_ * election_width());
 }
 
 void MasterElection::start_timer(Step& step, Timer timer) {
@@ -420,7 +463,8 @@ void MasterElection::start_timer(Step& step, Timer timer) {
       span = t.startup;
       break;
     case Timer::no_master:
-      span = t.no_master;
+      span = t.no_master + (reluctance_ == kNeverLeads ? 0 : std::to_underlying(reluctance_)) *
+                               (t.startup + t.no_master);
       break;
     case Timer::sync:
       span = t.adjtime;
@@ -468,6 +512,7 @@ void MasterElection::stand(Step& step) {
 Message MasterElection::call_message(const Step& step) const {
   const bool starting = state_ == State::startup;
   Message call{.kind = starting ? Kind::masterreq : Kind::election,
+               .reluctance = reluctance_,
                .incarnation = incarnation_,
                .sequence = call_};
   if (starting) {
@@ -543,7 +588,10 @@ void MasterElection::slaveup(Step& step, bool was_master) {
 }
 
 Message MasterElection::make(Kind kind) {
-  Message message{.kind = kind, .incarnation = incarnation_, .sequence = courier_.next_sequence()};
+  Message message{.kind = kind,
+                  .reluctance = reluctance_,
+                  .incarnation = incarnation_,
+                  .sequence = courier_.next_sequence()};
   if (masters_message(kind) || kind == Kind::accept || kind == Kind::refuse || kind == Kind::stale)
     message.epoch = followed_;
   return message;

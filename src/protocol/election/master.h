@@ -34,11 +34,16 @@ class MasterElection {
   struct Identity {
     NodeId self;
     Incarnation incarnation;  // drawn by whoever starts this life, told to no other
+    Reluctance reluctance = kGlad;
   };
 
   // The rules are shared by many machines and must outlive them; they must have no faults.
   MasterElection(const Identity& identity, const Rules& rules)
-      : self_(identity.self), incarnation_(identity.incarnation), rules_(&rules) {}
+      : self_(identity.self),
+        incarnation_(identity.incarnation),
+        reluctance_(identity.reluctance),
+        willing_(identity.reluctance),
+        rules_(&rules) {}
 
   void start(Turn<MasterElection>& turn);
   void receive(Turn<MasterElection>& turn, NodeId from, const Message& message);
@@ -57,11 +62,14 @@ class MasterElection {
   const NodeSet& list() const { return list_; }
   std::uint32_t backoff() const { return backoff_; }
   NodeId heir() const { return heir_; }
+  Reluctance reluctance() const { return reluctance_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
     visit("incarnation", self.incarnation_);
+    visit("reluctance", self.reluctance_);
+    visit("willing", self.willing_);
     visit("state", self.state_);
     visit("followed", self.followed_);
     field::round(visit, "seen", self.seen_);
@@ -122,6 +130,9 @@ class MasterElection {
   void follow(Step& step, const Epoch& epoch);
   bool given_up(Instant now) const { return now >= give_up_at_ || now < given_up_until_; }
   Nanos election_width() const { return timing().election_max - timing().election_min; }
+  Nanos deference() const;
+  void note_answering(const Step& step);
+  void begin_reign(Step& step);
   void draw_election_span(Step& step);
   void start_timer(Step& step, Timer timer);
   void stand(Step& step);
@@ -138,6 +149,8 @@ class MasterElection {
 
   NodeId self_;
   Incarnation incarnation_;
+  Reluctance reluctance_;  // kNeverLeads while it stays out
+  Reluctance willing_;     // when it comes back
   const Rules* rules_;
   State state_ = State::startup;
   Epoch followed_{};        // the highest whose master was followed; its own while ruling
@@ -147,7 +160,7 @@ class MasterElection {
   NodeId candidate_ = kNobody;      // set only in accept
   NodeId heir_ = kNobody;           // named by the last Loop of the master followed
   NodeSet list_;                    // filled by candidates and masters, empty elsewhere
-  NodeSet answering_;               // of list_: spoke last time it was asked
+  NodeSet answering_;               // of list_: spoke last time it was asked, and is glad to lead
   Nanos election_span_{0};          // the patience drawn, restarted again and again with this value
   std::uint32_t backoff_ = 1;       // 1 to 16: the range is this many times wider
   Sequence call_ = kNoSequence;     // the last Masterreq or Election

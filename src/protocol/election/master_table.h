@@ -66,6 +66,7 @@ enum class Event : std::uint8_t {
   sync_timeout,
   loop_timeout,
   election_timeout,
+  election_timeout_idle,
   candidate_timeout,
   candidate_overdue,
   accept_timeout,
@@ -73,6 +74,8 @@ enum class Event : std::uint8_t {
   consistency_timeout,
   // commands
   stand,
+  resign,
+  claim,
   stop,
   count
 };
@@ -80,20 +83,21 @@ inline constexpr std::size_t kEvents = static_cast<std::size_t>(Event::count);
 
 enum class Verb : std::uint8_t {
   none,
-  broadcast,           // this kind, to all
-  reply,               // this kind, to the sender
-  start,               // this timer, with its own span
-  remember_first,      // the sender is the first master heard
-  remember_candidate,  // the sender is the candidate accepted
-  note_rival,          // somebody else is starting or standing
-  begin,               // broadcast Masterreq, start the start-up timer
-  stand,               // empty the list, broadcast Election, start the candidate timer
-  reign,       // take a new epoch, if not master already; broadcast Masterup; start sync and Loop
-  add_sender,  // to the list
-  prolong,     // restart the candidate timer, within the bound of the candidacy
-  back_off,    // double the range, draw from it
-  apply,       // the correction
-  slaveup,     // to the master followed
+  broadcast,            // this kind, to all
+  reply,                // this kind, to the sender
+  start,                // this timer, with its own span
+  remember_first,       // the sender is the first master heard
+  remember_candidate,   // the sender is the candidate accepted
+  note_rival,           // somebody else is starting or standing
+  begin,                // broadcast Masterreq, start the start-up timer
+  stand,                // empty the list, broadcast Election, start the candidate timer
+  reign,                // take a new epoch; broadcast Masterup; start sync and Loop
+  reign_on,             // the same, under the epoch it has
+  add_sender,           // to the list
+  prolong,              // restart the candidate timer, within the bound of the candidacy
+  back_off,             // double the range, draw from it
+  apply,                // the correction
+  slaveup,              // to the master followed
   slaveup_was_master,   // the same, saying so
   slaveup_if_followed,  // the same, if the sender is the one followed
   slaveup_if_overlooked,
@@ -156,8 +160,8 @@ constexpr Action broadcast(Kind kind) { return {Verb::broadcast, static_cast<std
 constexpr Action reply(Kind kind) { return {Verb::reply, static_cast<std::uint8_t>(kind)}; }
 constexpr Action start(Timer timer) { return {Verb::start, static_cast<std::uint8_t>(timer)}; }
 using Verb::remember_first, Verb::remember_candidate, Verb::note_rival, Verb::begin, Verb::stand,
-    Verb::reign, Verb::add_sender, Verb::prolong, Verb::back_off, Verb::apply, Verb::slaveup,
-    Verb::slaveup_was_master, Verb::slaveup_if_followed, Verb::slaveup_if_overlooked,
+    Verb::reign, Verb::reign_on, Verb::add_sender, Verb::prolong, Verb::back_off, Verb::apply,
+    Verb::slaveup, Verb::slaveup_was_master, Verb::slaveup_if_followed, Verb::slaveup_if_overlooked,
     Verb::adjtime_round, Verb::settime_once, Verb::settime_if_not_set, Verb::loop_at_once,
     Verb::loop_if_was_master, Verb::quit_election, Verb::quit_master, Verb::quit_rival,
     Verb::conflict_to_first, Verb::follow_epoch, Verb::give_up_for_now, Verb::wait_for_heir,
@@ -206,6 +210,7 @@ inline constexpr Row kRows[] = {
 {S::slave,       E::election,                            S::accept,      {start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
 {S::slave,       E::masterup,                            S::slave,       {slaveup, start(T::election)}},
 {S::slave,       {E::election_timeout, E::stand},        S::candidate,   {stand}},
+{S::slave,       E::election_timeout_idle,               S::slave,       {start(T::election)}},       // one that never leads
 {S::slave,       E::quit,                                S::slave,       {start(T::election)}},
 {S::slave,       {E::loop, E::resolve},                  S::slave,       {start(T::election), slaveup_if_overlooked}},
 {S::slave,       E::loop_given_up,                       S::slave,       {slaveup_if_overlooked}},
@@ -238,7 +243,7 @@ inline constexpr Row kRows[] = {
 {S::accept,      E::election_timeout,                    S::accept,      {start(T::election)}},       // only after a pause: it is the longer timer
 
 // Conflict
-{S::conflict,    E::conflict_timeout,                    S::master,      {reign}},
+{S::conflict,    E::conflict_timeout,                    S::master,      {reign_on}},
 {S::conflict,    E::masterreq,                           S::conflict,    {reply(M::masterack), add_sender}},
 {S::conflict,    E::election,                            S::conflict,    {quit_election, add_sender}},
 {S::conflict,    E::election_newer,                      S::accept,      {follow_epoch, start(T::election), remember_candidate, reply(M::accept), start(T::accept)}},
@@ -265,6 +270,13 @@ inline constexpr Row kRows[] = {
 {S::accept,      E::lower,                               S::accept,      {reply(M::stale)}},
 {S::consistency, E::lower,                               S::consistency, {reply(M::stale)}},
 
+// Resign: the heir stands at once, and this node gives way to it.
+{S::master,      E::resign,                              S::slave,       {broadcast(M::masterdown), start(T::election)}},
+{S::conflict,    E::resign,                              S::slave,       {broadcast(M::masterdown), start(T::election)}},
+
+// Claim: for a slave that brings a better time from another network.
+{S::slave,       E::claim,                               S::master,      {reign}},
+
 // Stop
 {S::master,      E::stop,                                S::master,      {broadcast(M::masterdown), end}},
 {S::conflict,    E::stop,                                S::conflict,    {broadcast(M::masterdown), end}},
@@ -279,15 +291,15 @@ inline constexpr Row kRows[] = {
 // What may come and changes nothing.
 struct Ignored { State in{}; ShortList<Event, 24> what; };
 inline constexpr Ignored kIgnored[] = {
-{S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
-{S::no_master,   {E::slaveup, E::accept, E::refuse, E::conflict, E::stand}},
-{S::master,      {E::refuse, E::masterack, E::masterup, E::adjtime, E::settime, E::loop, E::stand}},
-{S::slave,       {E::masterreq, E::masterack, E::slaveup, E::accept, E::refuse, E::conflict}},
-{S::candidate,   {E::masterreq, E::conflict, E::loop_given_up, E::stand}},   // a Masterreq postpones no election
-{S::accept,      {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::loop_given_up, E::stand}},
-{S::conflict,    {E::conflict, E::refuse, E::masterup, E::adjtime, E::settime, E::resolve, E::stand}},
+{S::startup,     {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::stand, E::resign, E::claim}},
+{S::no_master,   {E::slaveup, E::accept, E::refuse, E::conflict, E::stand, E::resign, E::claim}},
+{S::master,      {E::refuse, E::masterack, E::masterup, E::adjtime, E::settime, E::loop, E::stand, E::claim}},
+{S::slave,       {E::masterreq, E::masterack, E::slaveup, E::accept, E::refuse, E::conflict, E::resign}},
+{S::candidate,   {E::masterreq, E::conflict, E::loop_given_up, E::stand, E::resign, E::claim}},   // a Masterreq postpones no election
+{S::accept,      {E::masterreq, E::slaveup, E::accept, E::refuse, E::conflict, E::loop_given_up, E::stand, E::resign, E::claim}},
+{S::conflict,    {E::conflict, E::refuse, E::masterup, E::adjtime, E::settime, E::resolve, E::stand, E::claim}},
 {S::consistency, {E::masterreq, E::masterack, E::masterup, E::slaveup, E::election, E::accept, E::refuse, E::conflict,
-                  E::loop, E::loop_new, E::loop_given_up, E::resolve, E::resolve_new, E::quit, E::quit_new, E::stand}},
+                  E::loop, E::loop_new, E::loop_given_up, E::resolve, E::resolve_new, E::quit, E::quit_new, E::stand, E::resign, E::claim}},
 };
 
 // What cannot come, because event_of names it otherwise in this state, or because the timer is not set.
@@ -321,6 +333,7 @@ inline constexpr OnlyIn kOnlyIn[] = {
 {E::sync_timeout,          {S::master}},
 {E::loop_timeout,          {S::master}},
 {E::election_timeout,      {S::slave, S::accept}},
+{E::election_timeout_idle, {S::slave}},
 {E::candidate_timeout,     {S::candidate}},
 {E::candidate_overdue,     {S::candidate}},
 {E::accept_timeout,        {S::accept}},

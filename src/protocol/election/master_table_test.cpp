@@ -81,12 +81,14 @@ TEST(WaysOut, OfMaster) {
                                           {"stale_own", "candidate"},
                                           {"election_newer", "accept"},
                                           {"quit", "slave"},
-                                          {"quit_new", "slave"}}));
+                                          {"quit_new", "slave"},
+                                          {"resign", "slave"}}));
 }
 TEST(WaysOut, OfSlave) {
   EXPECT_EQ(ways_out_of(S::slave), (Ways{{"election", "accept"},
                                          {"election_timeout", "candidate"},
                                          {"stand", "candidate"},
+                                         {"claim", "master"},
                                          {"masterdown_heir", "candidate"}}));
 }
 TEST(WaysOut, OfCandidate) {
@@ -126,7 +128,8 @@ TEST(WaysOut, OfConflict) {
                                             {"stale_own", "candidate"},
                                             {"election_newer", "accept"},
                                             {"quit", "slave"},
-                                            {"quit_new", "slave"}}));
+                                            {"quit_new", "slave"},
+                                            {"resign", "slave"}}));
 }
 TEST(WaysOut, OfConsistency) {
   EXPECT_EQ(ways_out_of(S::consistency),
@@ -138,9 +141,10 @@ TEST(WaysOut, OfConsistency) {
 TEST(WaysIn, ToMasterAreReignsAndNothingElseReigns) {
   for (const Row& row : kRows) {
     if (leads_into(row, S::master)) {
-      EXPECT_TRUE(does(row, Verb::reign)) << name_of(row.from);
+      EXPECT_TRUE(does(row, row.from == S::conflict ? Verb::reign_on : Verb::reign))
+          << name_of(row.from);
     }
-    if (does(row, Verb::reign)) {
+    if (does(row, Verb::reign) || does(row, Verb::reign_on)) {
       EXPECT_EQ(row.to, S::master) << name_of(row.from);
     }
   }

@@ -67,15 +67,17 @@ inline Peer master_of(std::uint32_t round, std::uint32_t id) {
 class Hand {
  public:
   explicit Hand(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
-                Variant variant = {})
-      : rules_{*profile(profile_name), repeats, variant}, machine_({kSelf, kLife}, rules_) {}
+                Variant variant = {}, Reluctance reluctance = kGlad)
+      : rules_{*profile(profile_name), repeats, variant},
+        machine_({kSelf, kLife, reluctance}, rules_) {}
   Hand(const Hand&) = delete;
   Hand& operator=(const Hand&) = delete;
   ~Hand() = default;
 
   using Lines = std::vector<std::string>;
 
-  // What a step asks for, as text: "ack to 5", "loop to all", "adjusted by 5".
+  // What a step asks for, as text: "ack to 5", "loop to all", "adjusted by 5". Whom it leads or
+  // follows from now on is not among it: see `allegiance`.
   Lines start() {
     return step([&](auto& turn) { machine_.start(turn); });
   }
@@ -115,6 +117,9 @@ class Hand {
   void sleep(Nanos span) { now_ += span; }
   void draw_share(double share) { draw_.set(share); }
 
+  // The last change told: "leads 10", "follows 9 in 10"; empty before the first.
+  const std::string& allegiance() const { return allegiance_; }
+
   const MasterElection& machine() const { return machine_; }
   State state() const { return machine_.state(); }
   Instant now() const { return now_; }
@@ -146,7 +151,12 @@ class Hand {
     Lines lines;
     sent_.clear();
     for (const auto& output : out_) {
-      if (output.kind == OutputKind::notice) {
+      if (output.kind == OutputKind::notice && output.notice.news == News::leads) {
+        allegiance_ = fmt::format("leads {}", output.notice.epoch.round);
+      } else if (output.kind == OutputKind::notice && output.notice.news == News::follows) {
+        allegiance_ =
+            fmt::format("follows {} in {}", index(output.notice.peer), output.notice.epoch.round);
+      } else if (output.kind == OutputKind::notice) {
         constexpr std::array<std::string_view, 4> kNews{"adjusted by", "set by", "down:", "ended"};
         std::string line{kNews[static_cast<std::size_t>(output.notice.news)]};
         if (output.notice.peer != kNobody) line += fmt::format(" {}", index(output.notice.peer));
@@ -167,6 +177,7 @@ class Hand {
   ShareDraw draw_{0.5};
   Outbox<MasterElection> out_;
   std::vector<Message> sent_;
+  std::string allegiance_;
 };
 
 // Who everybody follows, or is about to, in `bring_to`: round 10. The node itself becomes master in

@@ -65,11 +65,19 @@ constexpr bool answer(Kind kind) {
   return kind == Kind::accept || kind == Kind::refuse || kind == Kind::quit;
 }
 
+// How unwilling a node is to lead. Each step lets others go first by one more width of the election
+// timer; who is above 0 is named heir by nobody.
+enum class Reluctance : std::uint8_t {};
+inline constexpr Reluctance kGlad{0};
+inline constexpr Reluctance kMostReluctant{9};
+inline constexpr Reluctance kNeverLeads{255};
+
 // Flat and small: what a kind does not use stays at its default.
 struct Message {
   Kind kind = Kind::ack;
   bool not_set = false;             // slaveup: my clock has not been set since I started
   bool was_master = false;          // slaveup: I was master until now
+  Reluctance reluctance = kGlad;    // of the sender
   Incarnation incarnation{};        // of the sender
   Sequence sequence = kNoSequence;  // of the sender
   Sequence answers =
@@ -85,6 +93,7 @@ struct Message {
     visit("kind", self.kind);
     visit("not_set", self.not_set);
     visit("was_master", self.was_master);
+    visit("reluctance", self.reluctance);
     visit("incarnation", self.incarnation);
     // What no receiver looks at is not part of what a message says.
     if (call(self.kind)) field::call(visit, "sequence", self.sequence);
@@ -115,8 +124,12 @@ enum class Timer : std::uint8_t {
 };
 
 enum class Command : std::uint8_t {
-  stand,  // call an election now, if a slave
-  stop,   // end; a master says so first
+  stand,     // call an election now, if a slave
+  resign,    // lead no longer, if a master; another may be elected at once
+  claim,     // be master now, if a slave: it brings a better time from another network
+  stay_out,  // resign, and never lead until `come_back`
+  come_back,
+  stop,  // end; a master says so first
 };
 
 enum class News : std::uint8_t {
@@ -124,6 +137,8 @@ enum class News : std::uint8_t {
   set,        // a Settime of `epoch` was applied
   peer_down,  // `peer` did not acknowledge
   ended,      // stopped on command
+  leads,      // this node rules from now on, under `epoch`
+  follows,    // it follows `peer` from now on, under `epoch`
 };
 struct Notice {
   News news = News::ended;

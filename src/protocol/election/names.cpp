@@ -58,12 +58,15 @@ constexpr std::array<std::string_view, kEvents> kEventNames{"masterreq",
                                                             "sync_timeout",
                                                             "loop_timeout",
                                                             "election_timeout",
+                                                            "election_timeout_idle",
                                                             "candidate_timeout",
                                                             "candidate_overdue",
                                                             "accept_timeout",
                                                             "conflict_timeout",
                                                             "consistency_timeout",
                                                             "stand",
+                                                            "resign",
+                                                            "claim",
                                                             "stop"};
 
 constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::end) + 1> kVerbNames{
@@ -77,6 +80,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Verb::end) + 1> 
     "begin",
     "stand",
     "reign",
+    "reign_on",
     "add_sender",
     "prolong",
     "back_off",
