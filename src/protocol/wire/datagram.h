@@ -23,12 +23,18 @@
 
 namespace tempo::wire {
 
+inline constexpr std::uint8_t kMagic = 0x54;  // 'T', no type of TSP version 1
 inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
 inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
 inline constexpr std::size_t kMostBytes = 512;  // of a whole datagram
 inline constexpr std::size_t kMostName = 63;
+
+// No stamp, span or bound on the wire is further than this from 0, so that the sum or difference of
+// two never overflows. What is written is cut to it, what is read outside it is refused.
+inline constexpr std::int64_t kMostNanos = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMostRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
 
 enum class Error : std::uint8_t {
   too_short,
@@ -38,7 +44,7 @@ enum class Error : std::uint8_t {
   wrong_length,    // the length it states is not its own
   no_sender,       // host 0
   bad_section,     // cut off, or shorter than its tag allows
-  two_bodies,      // more than one section of a kind
+  two_bodies,      // more than one section of a kind, or both election and sync
   no_body,         // neither election nor sync
   bad_kind,        // a number that names no message
   bad_name,        // too long, or not printable ASCII
@@ -69,10 +75,12 @@ struct Header {
   ClusterId cluster{};
   HostId sender = kNoHost;
   Incarnation incarnation{};
-  KeyId key = kNoKey;          // auth/ sets it; kNoKey: not authenticated
+  KeyId key = kNoKey;          // the Keyring's sealing_id; kNoKey: not authenticated
   std::uint64_t number = 0;    // counts the datagrams of this life of the sender, from 1
   std::uint32_t instance = 0;  // which lock or group; 0: the network's own election and time
   std::uint8_t revision = kRevision;
+
+  bool operator==(const Header&) const = default;
 };
 
 // An election message. `kind` counts as the election's own enumeration does.
@@ -133,12 +141,15 @@ struct Datagram {
   std::optional<ElectionBody> election;
   std::optional<TimeBody> time;
   std::optional<SyncBody> sync;
+
+  bool operator==(const Datagram&) const = default;
 };
 
 // `bytes` is the datagram without its authenticator. Exactly one of election and sync is there.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes);
 
-// Only the header; for auth/, which must know the key before it believes the rest.
+// Only the header of a whole datagram, authenticator included: which key it names must be known
+// before the rest is believed.
 Result<Header, Error> parse_header(std::span<const std::byte> bytes);
 
 // The number of bytes written; there is always room. The authenticator is not among them, but with

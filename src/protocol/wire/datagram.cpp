@@ -1,0 +1,318 @@
+// The layout stands once per section, as a row of takes and a row of puts that are read side by
+// side with the tables of doc/wire.md.
+#include "protocol/wire/datagram.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "protocol/wire/bytes.h"
+
+namespace tempo::wire {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Error::count)> kErrorNames{
+    "too_short",   "too_long",   "wrong_version", "wrong_revision", "wrong_length", "no_sender",
+    "bad_section", "two_bodies", "no_body",       "bad_kind",       "bad_name",     "bad_value"};
+
+enum class Section : std::uint8_t { name = 1, view = 2, election = 3, time = 4, sync = 5 };
+
+constexpr std::size_t kSectionHeadBytes = 2;
+constexpr std::size_t kViewBytes = 8;
+constexpr std::size_t kElectionBytes = 60;
+constexpr std::size_t kTimeBytes = 24;
+constexpr std::size_t kSyncBytes = 60;
+static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMostName + kViewBytes + kElectionBytes +
+                  kTimeBytes + kSyncBytes + kTagBytes <=
+              kMostBytes);
+
+constexpr bool printable(char c) { return c >= ' ' && c <= '~'; }
+
+constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
+constexpr bool in_range(std::uint64_t nanos) {
+  return nanos <= static_cast<std::uint64_t>(kMostNanos);
+}
+constexpr std::int64_t clamped(std::int64_t nanos) {
+  return std::clamp(nanos, -kMostNanos, kMostNanos);
+}
+constexpr std::uint64_t clamped(std::uint64_t nanos) {
+  return std::min(nanos, static_cast<std::uint64_t>(kMostNanos));
+}
+std::int64_t not_negative(Nanos span) {
+  CHECK(span >= Nanos{0});
+  return clamped(span.count());
+}
+
+constexpr std::uint8_t bit(std::uint8_t number, bool set) {
+  return static_cast<std::uint8_t>(static_cast<unsigned>(set) << number);
+}
+constexpr bool bit_of(std::uint8_t flags, std::uint8_t number) {
+  return (static_cast<unsigned>(flags) >> number) % 2 != 0;
+}
+
+// `size` is that of the whole datagram, its authenticator included, as the header should state it;
+// nothing: it is that of `bytes`, plus the authenticator the header speaks of.
+Result<Header, Error> take_header(std::span<const std::byte> bytes,
+                                  std::optional<std::size_t> size) {
+  if (bytes.size() >= 2 && (bytes[0] != std::byte{kMagic} || bytes[1] != std::byte{kVersion}))
+    return std::unexpected(Error::wrong_version);
+  if (bytes.size() < kHeaderBytes) return std::unexpected(Error::too_short);
+
+  Reader in(bytes);
+  in.take_bytes(2);
+  Header header;
+  header.revision = in.take<std::uint8_t>();
+  in.take<std::uint8_t>();  // flags: none yet
+  const auto length = in.take<std::uint16_t>();
+  in.take<std::uint16_t>();
+  header.cluster = ClusterId{in.take<std::uint64_t>()};
+  header.sender = HostId{in.take<std::uint64_t>()};
+  header.incarnation = Incarnation{in.take<std::uint32_t>()};
+  header.key = KeyId{in.take<std::uint32_t>()};
+  header.number = in.take<std::uint64_t>();
+  header.instance = in.take<std::uint32_t>();
+
+  const std::size_t whole = size.value_or(bytes.size() + (header.key == kNoKey ? 0 : kTagBytes));
+  if (whole > kMostBytes) return std::unexpected(Error::too_long);
+  if (header.revision + 1 < kRevision || header.revision > kRevision + 1)
+    return std::unexpected(Error::wrong_revision);
+  if (length != whole) return std::unexpected(Error::wrong_length);
+  if (header.sender == kNoHost) return std::unexpected(Error::no_sender);
+  return header;
+}
+
+void put_header(Writer& out, const Header& header, std::size_t length) {
+  out.put(kMagic);
+  out.put(kVersion);
+  out.put(header.revision);
+  out.put(std::uint8_t{0});
+  out.put(static_cast<std::uint16_t>(length));
+  out.put(std::uint16_t{0});
+  out.put(std::to_underlying(header.cluster));
+  out.put(std::to_underlying(header.sender));
+  out.put(std::to_underlying(header.incarnation));
+  out.put(std::to_underlying(header.key));
+  out.put(header.number);
+  out.put(header.instance);
+  out.put(std::uint32_t{0});
+}
+
+void put_section(Writer& out, Section section, std::size_t bytes) {
+  out.put(std::to_underlying(section));
+  out.put(static_cast<std::uint8_t>(bytes));
+}
+
+Result<Name, Error> take_name(std::span<const std::byte> body) {
+  if (body.size() > kMostName) return std::unexpected(Error::bad_name);
+  std::array<char, kMostName> text{};
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    text[i] = static_cast<char>(body[i]);
+    if (!printable(text[i])) return std::unexpected(Error::bad_name);
+  }
+  return Name(std::string_view(text.data(), body.size()));
+}
+
+void put_name(Writer& out, const Name& name) {
+  const std::string_view text = name.text();
+  put_section(out, Section::name, text.size());
+  out.put_bytes(std::as_bytes(std::span(text)));
+}
+
+Result<ElectionBody, Error> take_election(Reader in) {
+  if (in.left() < kElectionBytes) return std::unexpected(Error::bad_section);
+  ElectionBody body;
+  body.kind = in.take<std::uint8_t>();
+  const auto flags = in.take<std::uint8_t>();
+  body.not_set = bit_of(flags, 0);
+  body.was_master = bit_of(flags, 1);
+  body.reluctance = in.take<std::uint8_t>();
+  in.take<std::uint8_t>();
+  body.sequence = in.take<std::uint64_t>();
+  body.answers = in.take<std::uint64_t>();
+  body.round = in.take<std::uint64_t>();
+  body.epoch_host = HostId{in.take<std::uint64_t>()};
+  body.epoch_incarnation = Incarnation{in.take<std::uint32_t>()};
+  body.subject = HostId{in.take<std::uint64_t>()};
+  body.subject_incarnation = Incarnation{in.take<std::uint32_t>()};
+  body.age = Nanos{in.take<std::int64_t>()};
+  if (body.kind >= ElectionBody::kKinds) return std::unexpected(Error::bad_kind);
+  if (body.age < Nanos{0} || !in_range(body.age.count())) return std::unexpected(Error::bad_value);
+  return body;
+}
+
+void put_election(Writer& out, const ElectionBody& body) {
+  CHECK(body.kind < ElectionBody::kKinds);
+  put_section(out, Section::election, kElectionBytes);
+  out.put(body.kind);
+  out.put(static_cast<std::uint8_t>(bit(0, body.not_set) | bit(1, body.was_master)));
+  out.put(body.reluctance);
+  out.put(std::uint8_t{0});
+  out.put(body.sequence);
+  out.put(body.answers);
+  out.put(body.round);
+  out.put(std::to_underlying(body.epoch_host));
+  out.put(std::to_underlying(body.epoch_incarnation));
+  out.put(std::to_underlying(body.subject));
+  out.put(std::to_underlying(body.subject_incarnation));
+  out.put(not_negative(body.age));
+}
+
+Result<TimeBody, Error> take_time(Reader in) {
+  if (in.left() < kTimeBytes) return std::unexpected(Error::bad_section);
+  TimeBody body;
+  body.synchronized = bit_of(in.take<std::uint8_t>(), 0);
+  body.hops = in.take<std::uint8_t>();
+  in.take<std::uint16_t>();
+  body.scale = in.take<std::uint32_t>();
+  body.root = HostId{in.take<std::uint64_t>()};
+  body.bound = Nanos{in.take<std::int64_t>()};
+  if (body.bound < Nanos{0} || !in_range(body.bound.count()))
+    return std::unexpected(Error::bad_value);
+  return body;
+}
+
+void put_time(Writer& out, const TimeBody& body) {
+  put_section(out, Section::time, kTimeBytes);
+  out.put(bit(0, body.synchronized));
+  out.put(body.hops);
+  out.put(std::uint16_t{0});
+  out.put(body.scale);
+  out.put(std::to_underlying(body.root));
+  out.put(not_negative(body.bound));
+}
+
+Result<SyncBody, Error> take_sync(Reader in) {
+  if (in.left() < kSyncBytes) return std::unexpected(Error::bad_section);
+  SyncBody body;
+  const auto kind = in.take<std::uint8_t>();
+  if (kind >= SyncBody::kKinds) return std::unexpected(Error::bad_kind);
+  body.kind = static_cast<SyncBody::Kind>(kind);
+  const auto flags = in.take<std::uint8_t>();
+  body.kernel_stamp = bit_of(flags, 0);
+  body.will_follow = bit_of(flags, 1);
+  in.take<std::uint16_t>();
+  body.exchange = in.take<std::uint32_t>();
+  body.scale = in.take<std::uint32_t>();
+  body.received_ns = in.take<std::int64_t>();
+  body.sent_ns = in.take<std::int64_t>();
+  body.offset_ns = in.take<std::int64_t>();
+  body.rate_ppt = in.take<std::int64_t>();
+  body.sigma_ns = in.take<std::uint64_t>();
+  body.bound_ns = in.take<std::uint64_t>();
+  if (!in_range(body.received_ns) || !in_range(body.sent_ns) || !in_range(body.offset_ns) ||
+      body.rate_ppt < -kMostRate || body.rate_ppt > kMostRate || !in_range(body.sigma_ns) ||
+      !in_range(body.bound_ns))
+    return std::unexpected(Error::bad_value);
+  return body;
+}
+
+void put_sync(Writer& out, const SyncBody& body) {
+  CHECK(std::to_underlying(body.kind) < SyncBody::kKinds);
+  put_section(out, Section::sync, kSyncBytes);
+  out.put(std::to_underlying(body.kind));
+  out.put(static_cast<std::uint8_t>(bit(0, body.kernel_stamp) | bit(1, body.will_follow)));
+  out.put(std::uint16_t{0});
+  out.put(body.exchange);
+  out.put(body.scale);
+  out.put(clamped(body.received_ns));
+  out.put(clamped(body.sent_ns));
+  out.put(clamped(body.offset_ns));
+  out.put(std::clamp(body.rate_ppt, -kMostRate, kMostRate));
+  out.put(clamped(body.sigma_ns));
+  out.put(clamped(body.bound_ns));
+}
+
+Result<std::uint64_t, Error> take_view(Reader in) {
+  if (in.left() < kViewBytes) return std::unexpected(Error::bad_section);
+  return in.take<std::uint64_t>();
+}
+
+// Keeps a section of which there may be one.
+template <class T>
+std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) {
+  if (!taken) return taken.error();
+  if (place) return Error::two_bodies;
+  place = *std::move(taken);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string_view name_of(Error error) {
+  CHECK(error < Error::count);
+  return kErrorNames[std::to_underlying(error)];
+}
+
+Name::Name(std::string_view text)
+    : size_(static_cast<std::uint8_t>(std::min(text.size(), kMostName))) {
+  std::ranges::transform(text.substr(0, size_), text_.begin(),
+                         [](char c) { return printable(c) ? c : '?'; });
+}
+
+Result<Header, Error> parse_header(std::span<const std::byte> bytes) {
+  return take_header(bytes, bytes.size());
+}
+
+Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
+  Datagram datagram;
+  TRY(header, take_header(bytes, std::nullopt));
+  datagram.header = header;
+
+  std::optional<Name> name;
+  std::optional<std::uint64_t> view;
+  Reader in(bytes.subspan(kHeaderBytes));
+  while (in.left() > 0) {
+    if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);
+    const auto tag = in.take<std::uint8_t>();
+    const auto length = in.take<std::uint8_t>();
+    if (in.left() < length) return std::unexpected(Error::bad_section);
+    const auto body = in.take_bytes(length);
+    std::optional<Error> wrong;
+    switch (Section{tag}) {
+      case Section::name:
+        wrong = keep_only(name, take_name(body));
+        break;
+      case Section::view:
+        wrong = keep_only(view, take_view(Reader(body)));
+        break;
+      case Section::election:
+        wrong = keep_only(datagram.election, take_election(Reader(body)));
+        break;
+      case Section::time:
+        wrong = keep_only(datagram.time, take_time(Reader(body)));
+        break;
+      case Section::sync:
+        wrong = keep_only(datagram.sync, take_sync(Reader(body)));
+        break;
+      default:
+        break;  // of a later revision
+    }
+    if (wrong) return std::unexpected(*wrong);
+  }
+  if (datagram.election && datagram.sync) return std::unexpected(Error::two_bodies);
+  if (!datagram.election && !datagram.sync) return std::unexpected(Error::no_body);
+  datagram.name = name.value_or(Name{});
+  datagram.view = view.value_or(0);
+  return datagram;
+}
+
+std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out) {
+  CHECK(datagram.header.sender != kNoHost);
+  CHECK(datagram.election.has_value() != datagram.sync.has_value());
+  Writer sections(out.subspan(kHeaderBytes));
+  if (!datagram.name.text().empty()) put_name(sections, datagram.name);
+  if (datagram.view != 0) {
+    put_section(sections, Section::view, kViewBytes);
+    sections.put(datagram.view);
+  }
+  if (datagram.election) put_election(sections, *datagram.election);
+  if (datagram.time) put_time(sections, *datagram.time);
+  if (datagram.sync) put_sync(sections, *datagram.sync);
+
+  const std::size_t size = kHeaderBytes + sections.written();
+  Writer front(out);
+  put_header(front, datagram.header, size + (datagram.header.key == kNoKey ? 0 : kTagBytes));
+  return size;
+}
+
+}  // namespace tempo::wire

@@ -1,0 +1,101 @@
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "protocol/wire/datagram_test_samples.h"
+
+namespace tempo::wire {
+namespace {
+
+template <class T>
+T any() {
+  // Numbers of every length: rapidcheck's own grow with the size of the case and stay small.
+  return static_cast<T>(*rc::gen::resize(1000, rc::gen::arbitrary<std::uint64_t>()) >>
+                        *rc::gen::inRange(0U, 64U));
+}
+std::int64_t any_nanos() {
+  return any<std::int64_t>() / 2;  // within kMostNanos
+}
+Nanos any_span() { return Nanos{any_nanos() & (kMostNanos - 1)}; }
+
+Datagram any_datagram() {
+  Datagram datagram;
+  datagram.header = {.cluster = any<ClusterId>(),
+                     .sender = HostId{any<std::uint64_t>() | 1},
+                     .incarnation = any<Incarnation>(),
+                     .key = *rc::gen::arbitrary<bool>() ? kNoKey : any<KeyId>(),
+                     .number = any<std::uint64_t>(),
+                     .instance = any<std::uint32_t>()};
+  datagram.name = Name(*rc::gen::arbitrary<std::string>());
+  if (*rc::gen::arbitrary<bool>()) datagram.view = any<std::uint64_t>();
+  if (*rc::gen::arbitrary<bool>())
+    datagram.time = TimeBody{.bound = any_span(),
+                             .scale = any<std::uint32_t>(),
+                             .root = any<HostId>(),
+                             .hops = any<std::uint8_t>(),
+                             .synchronized = *rc::gen::arbitrary<bool>()};
+  if (*rc::gen::arbitrary<bool>())
+    datagram.election =
+        ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
+                     .not_set = *rc::gen::arbitrary<bool>(),
+                     .was_master = *rc::gen::arbitrary<bool>(),
+                     .reluctance = any<std::uint8_t>(),
+                     .sequence = any<std::uint64_t>(),
+                     .answers = any<std::uint64_t>(),
+                     .round = any<std::uint64_t>(),
+                     .epoch_host = any<HostId>(),
+                     .epoch_incarnation = any<Incarnation>(),
+                     .subject = any<HostId>(),
+                     .subject_incarnation = any<Incarnation>(),
+                     .age = any_span()};
+  else
+    datagram.sync =
+        SyncBody{.kind = SyncBody::Kind{*rc::gen::inRange<std::uint8_t>(0, SyncBody::kKinds)},
+                 .kernel_stamp = *rc::gen::arbitrary<bool>(),
+                 .will_follow = *rc::gen::arbitrary<bool>(),
+                 .exchange = any<std::uint32_t>(),
+                 .scale = any<std::uint32_t>(),
+                 .received_ns = any_nanos(),
+                 .sent_ns = any_nanos(),
+                 .offset_ns = any_nanos(),
+                 .rate_ppt = any_nanos() % kMostRate,
+                 .sigma_ns = static_cast<std::uint64_t>(any_span().count()),
+                 .bound_ns = static_cast<std::uint64_t>(any_span().count())};
+  return datagram;
+}
+
+// What is written is read back, whatever it says.
+RC_GTEST_PROP(DatagramProperty, IsReadAsWritten, ()) {
+  const Datagram datagram = any_datagram();
+  const auto read = parse(bytes_of(datagram));
+  RC_ASSERT(read.has_value());
+  RC_ASSERT(*read == datagram);
+}
+
+// Two datagrams that say different things have different bytes: nothing is left out.
+RC_GTEST_PROP(DatagramProperty, SaysEverything, ()) {
+  const Datagram one = any_datagram();
+  const Datagram other = any_datagram();
+  RC_ASSERT((one == other) == (bytes_of(one) == bytes_of(other)));
+}
+
+// A datagram with some bytes changed is refused, or is one that can be written and read again.
+RC_GTEST_PROP(DatagramProperty, SurvivesDamage, ()) {
+  std::vector<std::byte> bytes = bytes_of(any_datagram());
+  const int changes = *rc::gen::inRange(1, 4);
+  for (int i = 0; i < changes; ++i)
+    bytes[*rc::gen::inRange<std::size_t>(0, bytes.size())] = std::byte{any<std::uint8_t>()};
+  const auto read = parse(bytes);
+  RC_CLASSIFY(read.has_value());
+  if (!read.has_value()) {
+    RC_ASSERT(read.error() < Error::count);
+    return;
+  }
+  RC_ASSERT(parse(bytes_of(*read)).value() == *read);
+}
+
+}  // namespace
+}  // namespace tempo::wire

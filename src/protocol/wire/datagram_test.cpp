@@ -1,0 +1,348 @@
+#include "protocol/wire/datagram.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protocol/wire/datagram_test_samples.h"
+
+namespace tempo::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+std::string hex(std::span<const std::byte> bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::byte byte : bytes) {
+    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
+    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return text;
+}
+
+Error error_of(std::span<const std::byte> bytes) {
+  const auto parsed = parse(bytes);
+  return parsed ? Error::count : parsed.error();
+}
+
+void state_length(Bytes& bytes, std::size_t length) {
+  bytes[4] = static_cast<std::byte>(length >> 8U);
+  bytes[5] = static_cast<std::byte>(length & 255U);
+}
+
+Bytes with_section(Bytes bytes, std::uint8_t tag, std::size_t length, std::uint8_t fill = 0x61) {
+  bytes.push_back(std::byte{tag});
+  bytes.push_back(static_cast<std::byte>(length));
+  bytes.insert(bytes.end(), length, std::byte{fill});
+  state_length(bytes, bytes.size());
+  return bytes;
+}
+
+Bytes header_alone() {
+  Bytes bytes = bytes_of(sample_sync());
+  bytes.resize(kHeaderBytes);
+  state_length(bytes, bytes.size());
+  return bytes;
+}
+
+Bytes changed(const Datagram& datagram, std::size_t at, std::uint8_t value) {
+  Bytes bytes = bytes_of(datagram);
+  bytes.at(at) = std::byte{value};
+  return bytes;
+}
+
+// The place of a field: after the header and the section's tag and length.
+constexpr std::size_t kFirst = kHeaderBytes + 2;
+
+TEST(Datagram, ElectionIsTheseBytes) {
+  EXPECT_EQ(hex(bytes_of(sample_election())),
+            "54020100"
+            "0099"
+            "0000"
+            "0102030405060708"
+            "1112131415161718"
+            "21222324"
+            "00000000"
+            "3132333435363738"
+            "41424344"
+            "00000000"
+            "01056561727468"
+            "02085152535455565758"
+            "033c0d010700"
+            "6162636465666768"
+            "7172737475767778"
+            "8182838485868788"
+            "9192939495969798"
+            "a1a2a3a4"
+            "b1b2b3b4b5b6b7b8"
+            "c1c2c3c4"
+            "0102030405060708"
+            "0418"
+            "01020000"
+            "21222324"
+            "3132333435363738"
+            "1112131415161718");
+}
+
+TEST(Datagram, SyncIsTheseBytes) {
+  EXPECT_EQ(hex(bytes_of(sample_sync())).substr(2 * kHeaderBytes),
+            "053c"
+            "03030000"
+            "51525354"
+            "61626364"
+            "0102030405060708"
+            "fffffffffffffffe"
+            "1112131415161718"
+            "fffffffffffffffd"
+            "2122232425262728"
+            "3132333435363738");
+}
+
+TEST(Datagram, IsReadAsWritten) {
+  for (const Datagram& datagram : {sample_election(), sample_sync()}) {
+    const auto read = parse(bytes_of(datagram));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(*read, datagram);
+  }
+}
+
+TEST(Datagram, EveryFlagHasItsOwnBit) {
+  for (const bool first : {false, true}) {
+    for (const bool second : {false, true}) {
+      Datagram election = sample_election();
+      election.election->not_set = first;
+      election.election->was_master = second;
+      EXPECT_EQ(parse(bytes_of(election)).value(), election);
+      Datagram sync = sample_sync();
+      sync.sync->kernel_stamp = first;
+      sync.sync->will_follow = second;
+      EXPECT_EQ(parse(bytes_of(sync)).value(), sync);
+    }
+  }
+}
+
+TEST(Datagram, WithAKeyStatesTheLengthOfItsAuthenticatorToo) {
+  Datagram datagram = sample_sync();
+  datagram.header.key = KeyId{9};
+  Bytes bytes = bytes_of(datagram);
+  EXPECT_EQ(std::to_integer<std::size_t>(bytes[5]), bytes.size() + kTagBytes);
+  EXPECT_EQ(parse(bytes).value(), datagram);
+
+  EXPECT_EQ(parse_header(bytes).error(), Error::wrong_length) << "it is not whole";
+  bytes.resize(bytes.size() + kTagBytes);
+  EXPECT_EQ(parse_header(bytes).value(), datagram.header);
+  EXPECT_EQ(error_of(bytes), Error::wrong_length) << "the authenticator is no section";
+}
+
+TEST(Datagram, WithoutAKeyAHeaderIsReadAlone) {
+  const Datagram datagram = sample_election();
+  EXPECT_EQ(parse_header(bytes_of(datagram)).value(), datagram.header);
+}
+
+TEST(Datagram, CutAnywhereIsRefused) {
+  const Bytes whole = bytes_of(sample_election());
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    EXPECT_EQ(error_of(cut), size < kHeaderBytes ? Error::too_short : Error::wrong_length) << size;
+    EXPECT_FALSE(parse_header(cut).has_value()) << size;
+  }
+}
+
+TEST(Datagram, ThatLiesAboutItsLengthIsCutOffInASection) {
+  Bytes bytes = bytes_of(sample_sync());
+  bytes.pop_back();
+  state_length(bytes, bytes.size());
+  EXPECT_EQ(error_of(bytes), Error::bad_section);
+
+  Bytes tag_alone = header_alone();
+  tag_alone.push_back(std::byte{5});
+  state_length(tag_alone, tag_alone.size());
+  EXPECT_EQ(error_of(tag_alone), Error::bad_section);
+}
+
+TEST(Datagram, OfAnotherVersionIsRefusedHoweverShort) {
+  EXPECT_EQ(error_of(changed(sample_sync(), 0, 'U')), Error::wrong_version);
+  EXPECT_EQ(error_of(changed(sample_sync(), 1, 1)), Error::wrong_version);
+  EXPECT_EQ(error_of(changed(sample_sync(), 1, 3)), Error::wrong_version);
+  EXPECT_EQ(error_of(Bytes(13, std::byte{1})), Error::wrong_version) << "TSP";
+}
+
+TEST(Datagram, OfANeighbouringRevisionIsRead) {
+  for (const int revision : {kRevision - 1, int{kRevision}, kRevision + 1})
+    EXPECT_EQ(error_of(changed(sample_sync(), 2, static_cast<std::uint8_t>(revision))),
+              Error::count)
+        << revision;
+  EXPECT_EQ(error_of(changed(sample_sync(), 2, kRevision + 2)), Error::wrong_revision);
+  EXPECT_EQ(error_of(changed(sample_sync(), 2, 255)), Error::wrong_revision);
+}
+
+TEST(Datagram, IgnoresWhatIsReserved) {
+  Bytes bytes = bytes_of(sample_sync());
+  for (const std::size_t at : {std::size_t{3}, std::size_t{6}, std::size_t{7}, std::size_t{44},
+                               std::size_t{47}, kFirst + 2, kFirst + 3})
+    bytes[at] = std::byte{0xff};
+  bytes[kFirst + 1] |= std::byte{0xfc};
+  EXPECT_EQ(parse(bytes).value(), sample_sync());
+}
+
+TEST(Datagram, TooLongIsRefused) {
+  Bytes bytes = bytes_of(sample_sync());
+  bytes = with_section(std::move(bytes), 200, 255);
+  bytes = with_section(std::move(bytes), 200, kMostBytes - bytes.size() - 2);
+  ASSERT_EQ(bytes.size(), kMostBytes);
+  EXPECT_EQ(error_of(bytes), Error::count);
+  bytes[31] = std::byte{1};  // a key: no room for its authenticator
+  EXPECT_EQ(error_of(bytes), Error::too_long);
+  bytes[31] = std::byte{0};
+  bytes.push_back(std::byte{0});
+  EXPECT_EQ(error_of(bytes), Error::too_long);
+  EXPECT_EQ(parse_header(bytes).error(), Error::too_long);
+}
+
+TEST(Datagram, OfNobodyIsRefused) {
+  Bytes bytes = bytes_of(sample_sync());
+  std::fill_n(bytes.begin() + 16, 8, std::byte{0});
+  EXPECT_EQ(error_of(bytes), Error::no_sender);
+}
+
+TEST(Datagram, SkipsSectionsOfLaterRevisions) {
+  EXPECT_EQ(parse(with_section(with_section(bytes_of(sample_election()), 77, 9), 0, 0)).value(),
+            sample_election());
+}
+
+TEST(Datagram, SkipsWhatLaterRevisionsAddToASection) {
+  Bytes bytes = bytes_of(sample_sync());
+  bytes[kHeaderBytes + 1] = std::byte{64};
+  bytes.insert(bytes.end(), 4, std::byte{0xee});
+  state_length(bytes, bytes.size());
+  EXPECT_EQ(parse(bytes).value(), sample_sync());
+}
+
+TEST(Datagram, HasOneSectionOfAKind) {
+  const Bytes election = bytes_of(sample_election());
+  EXPECT_EQ(error_of(with_section(election, 1, 3)), Error::two_bodies);
+  EXPECT_EQ(error_of(with_section(election, 2, 8)), Error::two_bodies);
+  EXPECT_EQ(error_of(with_section(election, 3, 60, 0)), Error::two_bodies);
+  EXPECT_EQ(error_of(with_section(election, 4, 24, 0)), Error::two_bodies);
+  EXPECT_EQ(error_of(with_section(election, 5, 60, 0)), Error::two_bodies) << "both";
+  EXPECT_EQ(error_of(with_section(bytes_of(sample_sync()), 5, 60, 0)), Error::two_bodies);
+}
+
+TEST(Datagram, HasABody) {
+  EXPECT_EQ(error_of(header_alone()), Error::no_body);
+  EXPECT_EQ(error_of(with_section(header_alone(), 4, 24, 0)), Error::no_body);
+}
+
+TEST(Datagram, HasNoSectionShorterThanItsFields) {
+  for (const auto& [tag, bytes] :
+       {std::pair<std::uint8_t, std::size_t>{2, 8}, {3, 60}, {4, 24}, {5, 60}}) {
+    EXPECT_EQ(error_of(with_section(header_alone(), tag, bytes - 1, 0)), Error::bad_section);
+    EXPECT_EQ(error_of(with_section(header_alone(), tag, 0)), Error::bad_section);
+    EXPECT_NE(error_of(with_section(header_alone(), tag, bytes, 0)), Error::bad_section);
+  }
+}
+
+TEST(Datagram, HasKnownKinds) {
+  Datagram datagram = sample_election();
+  datagram.name = {};
+  datagram.view = 0;
+  EXPECT_EQ(error_of(changed(datagram, kFirst, 15)), Error::count);
+  EXPECT_EQ(error_of(changed(datagram, kFirst, 16)), Error::bad_kind);
+  EXPECT_EQ(error_of(changed(sample_sync(), kFirst, 4)), Error::count);
+  EXPECT_EQ(error_of(changed(sample_sync(), kFirst, 5)), Error::bad_kind);
+}
+
+TEST(Datagram, HasAPrintableName) {
+  const Bytes sync = bytes_of(sample_sync());
+  EXPECT_EQ(parse(with_section(sync, 1, kMostName)).value().name.text(),
+            std::string(kMostName, 'a'));
+  EXPECT_EQ(error_of(with_section(sync, 1, kMostName + 1)), Error::bad_name);
+  EXPECT_EQ(parse(with_section(sync, 1, 0)).value().name.text(), "");
+  for (const int byte : {0x00, 0x0a, 0x1b, 0x1f, 0x7f, 0x80, 0xff})
+    EXPECT_EQ(error_of(with_section(sync, 1, 1, static_cast<std::uint8_t>(byte))), Error::bad_name)
+        << byte;
+  for (const char byte : {' ', '~'})
+    EXPECT_EQ(error_of(with_section(sync, 1, 1, static_cast<std::uint8_t>(byte))), Error::count);
+}
+
+TEST(Datagram, RefusesTimesWhoseSumsWouldOverflow) {
+  const auto refuses = [](Datagram datagram, std::size_t at) {
+    datagram.name = {};
+    datagram.view = 0;
+    Bytes bytes = bytes_of(datagram);
+    const auto is = [&](std::uint8_t high, std::uint8_t low) {
+      std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), 8, std::byte{0});
+      bytes.at(at) = std::byte{high};
+      bytes.at(at + 7) = std::byte{low};
+      return error_of(bytes);
+    };
+    EXPECT_EQ(is(0x40, 0), Error::count) << at;
+    EXPECT_EQ(is(0x40, 1), Error::bad_value) << at;
+    return is(0xc0, 0);  // -2^62
+  };
+  EXPECT_EQ(refuses(sample_election(), kFirst + 52), Error::bad_value) << "age";
+  EXPECT_EQ(refuses(sample_election(), kFirst + 60 + 2 + 16), Error::bad_value) << "bound";
+  EXPECT_EQ(refuses(sample_sync(), kFirst + 12), Error::count) << "received";
+  EXPECT_EQ(refuses(sample_sync(), kFirst + 20), Error::count) << "sent";
+  EXPECT_EQ(refuses(sample_sync(), kFirst + 28), Error::count) << "offset";
+  EXPECT_EQ(refuses(sample_sync(), kFirst + 44), Error::bad_value) << "sigma";
+  EXPECT_EQ(refuses(sample_sync(), kFirst + 52), Error::bad_value) << "bound";
+  EXPECT_EQ(error_of(changed(sample_sync(), kFirst + 36, 0x80)), Error::bad_value) << "rate";
+  EXPECT_EQ(error_of(changed(sample_sync(), kFirst + 38, 0)), Error::bad_value) << "rate";
+}
+
+TEST(Datagram, IsCutToItsRangesWhenWritten) {
+  Datagram datagram = sample_sync();
+  datagram.sync->received_ns = std::numeric_limits<std::int64_t>::max();
+  datagram.sync->sent_ns = std::numeric_limits<std::int64_t>::min();
+  datagram.sync->offset_ns = std::numeric_limits<std::int64_t>::min();
+  datagram.sync->rate_ppt = std::numeric_limits<std::int64_t>::min();
+  datagram.sync->sigma_ns = std::numeric_limits<std::uint64_t>::max();
+  datagram.sync->bound_ns = std::numeric_limits<std::uint64_t>::max();
+  const SyncBody read = parse(bytes_of(datagram)).value().sync.value();
+  EXPECT_EQ(read.received_ns, kMostNanos);
+  EXPECT_EQ(read.sent_ns, -kMostNanos);
+  EXPECT_EQ(read.offset_ns, -kMostNanos);
+  EXPECT_EQ(read.rate_ppt, -kMostRate);
+  EXPECT_EQ(read.sigma_ns, kMostNanos);
+  EXPECT_EQ(read.bound_ns, kMostNanos);
+}
+
+TEST(DatagramDeathTest, OfNothingIsNotWritten) {
+  Datagram neither = sample_sync();
+  neither.sync.reset();
+  EXPECT_DEATH((void)bytes_of(neither), "election.has_value");
+  Datagram both = sample_election();
+  both.sync = SyncBody{};
+  EXPECT_DEATH((void)bytes_of(both), "election.has_value");
+  Datagram negative = sample_election();
+  negative.election->age = Nanos{-1};
+  EXPECT_DEATH((void)bytes_of(negative), "span >= ");
+}
+
+TEST(Datagram, ErrorsHaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (std::uint8_t i = 0; i < std::to_underlying(Error::count); ++i)
+    names.insert(name_of(Error{i}));
+  EXPECT_EQ(names.size(), std::to_underlying(Error::count));
+  EXPECT_EQ(name_of(Error::too_short), "too_short");
+  EXPECT_EQ(name_of(Error::bad_section), "bad_section");
+  EXPECT_EQ(name_of(Error::bad_value), "bad_value");
+}
+
+TEST(Name, IsCutAndCleaned) {
+  EXPECT_EQ(Name("earth").text(), "earth");
+  EXPECT_EQ(Name("ea\x1b[1mrth\n").text(), "ea?[1mrth?");
+  EXPECT_EQ(Name(std::string(64, 'x')).text(), std::string(63, 'x'));
+  EXPECT_EQ(Name("a"), Name("a"));
+  EXPECT_FALSE(Name("a") == Name("ab"));
+}
+
+}  // namespace
+}  // namespace tempo::wire
