@@ -61,12 +61,17 @@ class Keyring {
   // size, nothing written. `buffer` must have room for kTagBytes more.
   std::size_t seal(std::span<std::byte> buffer, std::size_t size) const;
 
-  // The datagram without its authenticator, if it is right. `key` is the id its header states.
+  // The datagram without its authenticator, if it is right. `key` is the id its header states; what
+  // states none passes whole where there is no key.
   Result<std::span<const std::byte>, Error> open(std::span<const std::byte> datagram,
                                                  std::uint32_t key) const;
 
  private:
-  std::vector<Key> keys_;
+  struct Named {
+    Key key{};
+    std::uint32_t id = 0;
+  };
+  std::vector<Named> keys_;
 };
 
 }  // namespace tempo::auth

@@ -1,0 +1,196 @@
+// The one file that knows libsodium.
+#include "protocol/auth/keyring.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include <sodium.h>
+
+#include "base/check.h"
+
+namespace tempo::auth {
+namespace {
+
+constexpr std::array<std::string_view, static_cast<std::size_t>(Error::count)> kErrorNames{
+    "not_sealed", "unknown_key", "forged"};
+
+// BLAKE2b's own separation of uses: one key, two hashes that have nothing to do with each other.
+using Domain = std::array<char, crypto_generichash_blake2b_PERSONALBYTES>;
+constexpr Domain kOfDatagrams{'t', 'e', 'm', 'p', 'o', '-', 'd', 'a',
+                              't', 'a', 'g', 'r', 'a', 'm', '-', '2'};
+constexpr Domain kOfHashes{'t', 'e', 'm', 'p', 'o', '-', 'h', 'a', 's', 'h', '-', '2'};
+
+constexpr std::string_view kKeyWord = "tempo-key-1";
+constexpr std::string_view kHex = "0123456789abcdef";
+constexpr std::string_view kBlank = " \t\r";
+
+// Before the first use of the library; later calls cost nothing.
+void ready() {
+  static const int status = sodium_init();
+  CHECK(status >= 0);
+}
+
+const unsigned char* raw(const std::byte* bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes);
+}
+const unsigned char* raw(std::string_view text) {
+  return reinterpret_cast<const unsigned char*>(text.data());
+}
+const unsigned char* raw(const Domain& domain) {
+  return reinterpret_cast<const unsigned char*>(domain.data());
+}
+
+bool all_zero(const Key& key) {
+  return std::ranges::all_of(key, [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+using Tag = std::array<unsigned char, kTagBytes>;
+Tag tag_of(const Key& key, std::span<const std::byte> bytes) {
+  Tag tag{};
+  CHECK(crypto_generichash_blake2b_salt_personal(tag.data(), tag.size(), raw(bytes.data()),
+                                                 bytes.size(), raw(key.data()), key.size(), nullptr,
+                                                 raw(kOfDatagrams)) == 0);
+  return tag;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t from = text.find_first_not_of(kBlank);
+  if (from == std::string_view::npos) return {};
+  return text.substr(from, text.find_last_not_of(kBlank) - from + 1);
+}
+
+std::optional<unsigned> digit_of(char c) {
+  if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
+  if (c >= 'a' && c <= 'f') return static_cast<unsigned>(c - 'a' + 10);
+  if (c >= 'A' && c <= 'F') return static_cast<unsigned>(c - 'A' + 10);
+  return std::nullopt;
+}
+
+Result<Key> parse_digits(std::string_view digits) {
+  if (digits.size() != 2 * kKeyBytes)
+    return std::unexpected("a key has " + std::to_string(2 * kKeyBytes) +
+                           " hexadecimal digits, this one has " + std::to_string(digits.size()) +
+                           " characters");
+  Key key{};
+  for (std::size_t i = 0; i < kKeyBytes; ++i) {
+    const auto high = digit_of(digits[2 * i]);
+    const auto low = digit_of(digits[2 * i + 1]);
+    if (!high || !low) return std::unexpected(std::string("a key has hexadecimal digits only"));
+    key[i] = static_cast<std::byte>(*high << 4U | *low);
+  }
+  if (all_zero(key)) return std::unexpected(std::string("a key of zeros protects nothing"));
+  return key;
+}
+
+Result<Key> parse_line(std::string_view line) {
+  const std::size_t gap = std::min(line.find_first_of(kBlank), line.size());
+  if (line.substr(0, gap) != kKeyWord)
+    return std::unexpected("a key line begins with '" + std::string(kKeyWord) + "'");
+  return parse_digits(trimmed(line.substr(gap)));
+}
+
+}  // namespace
+
+std::string_view name_of(Error error) {
+  CHECK(error < Error::count);
+  return kErrorNames[std::to_underlying(error)];
+}
+
+Result<std::vector<Key>> parse_keys(std::string_view text) {
+  std::vector<Key> keys;
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const std::string_view words = trimmed(line.substr(0, line.find('#')));
+    if (words.empty()) continue;
+
+    const auto refuse = [number](const std::string& why) {
+      return std::unexpected("line " + std::to_string(number) + ": " + why);
+    };
+    const auto key = parse_line(words);
+    if (!key) return refuse(key.error());
+    if (keys.size() == kMostKeys)
+      return refuse("there are at most " + std::to_string(kMostKeys) + " keys");
+    if (std::ranges::find(keys, *key) != keys.end()) return refuse("the same key again");
+    keys.push_back(*key);
+  }
+  if (keys.empty()) return std::unexpected(std::string("there is no key in it"));
+  return keys;
+}
+
+std::string key_line(const Key& key) {
+  std::string line = std::string(kKeyWord) + ' ';
+  for (const std::byte byte : key) {
+    line += kHex[std::to_integer<std::size_t>(byte >> 4)];
+    line += kHex[std::to_integer<std::size_t>(byte & std::byte{15})];
+  }
+  return line;
+}
+
+Key new_key() {
+  ready();
+  Key key{};
+  randombytes_buf(key.data(), key.size());
+  return key;
+}
+
+std::uint32_t key_id(const Key& key) {
+  const auto id = static_cast<std::uint32_t>(keyed_hash(key, "key id", "") >> 32U);
+  return id == 0 ? 1 : id;
+}
+
+std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_view text) {
+  CHECK(purpose.size() <= std::numeric_limits<std::uint8_t>::max());
+  ready();
+  const auto length = static_cast<unsigned char>(purpose.size());
+  std::array<unsigned char, crypto_generichash_blake2b_BYTES_MIN> hash{};
+  crypto_generichash_blake2b_state state;
+  const bool done = crypto_generichash_blake2b_init_salt_personal(
+                        &state, raw(key.data()), all_zero(key) ? 0 : key.size(), hash.size(),
+                        nullptr, raw(kOfHashes)) == 0 &&
+                    crypto_generichash_blake2b_update(&state, &length, 1) == 0 &&
+                    crypto_generichash_blake2b_update(&state, raw(purpose), purpose.size()) == 0 &&
+                    crypto_generichash_blake2b_update(&state, raw(text), text.size()) == 0 &&
+                    crypto_generichash_blake2b_final(&state, hash.data(), hash.size()) == 0;
+  CHECK(done);
+  std::uint64_t value = 0;
+  for (std::size_t i = 0; i < sizeof(value); ++i) value = value << 8U | hash[i];
+  return value == 0 ? 1 : value;
+}
+
+Keyring::Keyring(std::vector<Key> keys) {
+  CHECK(keys.size() <= kMostKeys);
+  ready();
+  for (const Key& key : keys) keys_.push_back({.key = key, .id = key_id(key)});
+}
+
+std::uint32_t Keyring::sealing_id() const { return keys_.empty() ? 0 : keys_.front().id; }
+
+std::size_t Keyring::seal(std::span<std::byte> buffer, std::size_t size) const {
+  if (keys_.empty()) return size;
+  CHECK(size <= buffer.size() && buffer.size() - size >= kTagBytes);
+  const Tag tag = tag_of(keys_.front().key, buffer.first(size));
+  std::ranges::copy(std::as_bytes(std::span(tag)), buffer.subspan(size).begin());
+  return size + kTagBytes;
+}
+
+Result<std::span<const std::byte>, Error> Keyring::open(std::span<const std::byte> datagram,
+                                                        std::uint32_t key) const {
+  if (key == 0) {
+    if (!keys_.empty()) return std::unexpected(Error::not_sealed);
+    return datagram;
+  }
+  const auto named = std::ranges::find(keys_, key, &Named::id);
+  if (named == keys_.end()) return std::unexpected(Error::unknown_key);
+  if (datagram.size() < kTagBytes) return std::unexpected(Error::forged);
+  const auto bytes = datagram.first(datagram.size() - kTagBytes);
+  const Tag tag = tag_of(named->key, bytes);
+  if (sodium_memcmp(tag.data(), datagram.last(kTagBytes).data(), kTagBytes) != 0)
+    return std::unexpected(Error::forged);
+  return bytes;
+}
+
+}  // namespace tempo::auth

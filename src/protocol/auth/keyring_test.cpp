@@ -1,0 +1,198 @@
+#include "protocol/auth/keyring.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::auth {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+using Bytes = std::vector<std::byte>;
+
+// first, first + 1, ...
+Key key_from(std::uint8_t first) {
+  Key key{};
+  for (std::size_t i = 0; i < key.size(); ++i) key[i] = static_cast<std::byte>(first + i);
+  return key;
+}
+
+Bytes bytes_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+
+Bytes sealed(const Keyring& ring, std::string_view text) {
+  Bytes buffer = bytes_of(text);
+  const std::size_t size = buffer.size();
+  buffer.resize(size + kTagBytes);
+  buffer.resize(ring.seal(buffer, size));
+  return buffer;
+}
+
+Error error_of(const Keyring& ring, std::span<const std::byte> datagram, std::uint32_t key) {
+  const auto opened = ring.open(datagram, key);
+  return opened ? Error::count : opened.error();
+}
+
+std::string hex(std::span<const std::byte> bytes) {
+  Key key{};
+  std::ranges::copy(bytes, key.begin());
+  return key_line(key).substr(12, 2 * bytes.size());
+}
+
+constexpr std::string_view kText = "what one daemon says to another";
+
+// The expected numbers of these two tests are from another implementation of BLAKE2b: Python's
+// hashlib.blake2b(text, digest_size=16, key=bytes(range(1, 33)), person=b"tempo-datagram-2").
+TEST(Keyring, TagIsPersonalizedKeyedBlake2b) {
+  const Bytes datagram = sealed(Keyring({key_from(1)}), kText);
+  EXPECT_EQ(hex(std::span(datagram).last(kTagBytes)), "455918f9252a10177b8f118b029abe24");
+}
+TEST(Keyring, HashIsPersonalizedBlake2b) {
+  EXPECT_EQ(keyed_hash(key_from(1), "cluster", "lab"), 0xb651ffd061bec5af);
+  EXPECT_EQ(keyed_hash(Key{}, "cluster", "lab"), 0x3e1cf29f4c663a07);
+  EXPECT_EQ(key_id(key_from(1)), 0xd9d0f181);
+}
+
+TEST(Keyring, HashOfOnePurposeIsNotThatOfAnother) {
+  const std::set<std::uint64_t> hashes{
+      keyed_hash(key_from(1), "ab", "c"), keyed_hash(key_from(1), "a", "bc"),
+      keyed_hash(key_from(1), "", "abc"), keyed_hash(key_from(2), "ab", "c"),
+      keyed_hash(Key{}, "ab", "c")};
+  EXPECT_EQ(hashes.size(), 5);
+}
+
+TEST(Keyring, OpensWhatItSealed) {
+  const Keyring ring({key_from(1)});
+  const Bytes datagram = sealed(ring, kText);
+  EXPECT_EQ(datagram.size(), kText.size() + kTagBytes);
+  const auto opened = ring.open(datagram, ring.sealing_id());
+  ASSERT_TRUE(opened.has_value());
+  EXPECT_TRUE(std::ranges::equal(*opened, bytes_of(kText)));
+}
+
+TEST(Keyring, NoticesEveryChangedBit) {
+  const Keyring ring({key_from(1)});
+  Bytes datagram = sealed(ring, kText);
+  for (std::size_t i = 0; i < 8 * datagram.size(); ++i) {
+    const std::byte bit{static_cast<std::uint8_t>(1U << (i % 8))};
+    datagram[i / 8] ^= bit;
+    EXPECT_EQ(error_of(ring, datagram, ring.sealing_id()), Error::forged) << i;
+    datagram[i / 8] ^= bit;
+  }
+  EXPECT_EQ(error_of(ring, datagram, ring.sealing_id()), Error::count);
+}
+
+TEST(Keyring, NoticesWhatIsCutOff) {
+  const Keyring ring({key_from(1)});
+  const Bytes datagram = sealed(ring, kText);
+  for (std::size_t size = 0; size < datagram.size(); ++size)
+    EXPECT_EQ(error_of(ring, std::span(datagram).first(size), ring.sealing_id()), Error::forged);
+}
+
+TEST(Keyring, OpensNothingThatIsNotSealed) {
+  EXPECT_EQ(error_of(Keyring({key_from(1)}), bytes_of(kText), 0), Error::not_sealed);
+}
+
+TEST(Keyring, OpensNothingSealedByAnother) {
+  const Keyring ours({key_from(1)});
+  const Keyring theirs({key_from(2)});
+  const Bytes datagram = sealed(theirs, kText);
+  EXPECT_EQ(error_of(ours, datagram, theirs.sealing_id()), Error::unknown_key);
+  EXPECT_EQ(error_of(ours, datagram, ours.sealing_id()), Error::forged) << "under a false name";
+}
+
+TEST(Keyring, ChangesKeysWithoutAGap) {
+  const Keyring old({key_from(1)});
+  const Keyring between({key_from(2), key_from(1)});
+  const Keyring changed({key_from(2)});
+  EXPECT_EQ(between.sealing_id(), changed.sealing_id());
+  EXPECT_EQ(error_of(between, sealed(old, kText), old.sealing_id()), Error::count);
+  EXPECT_EQ(error_of(between, sealed(between, kText), between.sealing_id()), Error::count);
+  EXPECT_EQ(error_of(changed, sealed(between, kText), between.sealing_id()), Error::count);
+  EXPECT_EQ(error_of(old, sealed(between, kText), between.sealing_id()), Error::unknown_key);
+}
+
+TEST(Keyring, WithoutAKeySealsAndChecksNothing) {
+  const Keyring none;
+  EXPECT_TRUE(none.empty());
+  EXPECT_EQ(none.sealing_id(), 0);
+  const Bytes datagram = sealed(none, kText);
+  EXPECT_EQ(datagram, bytes_of(kText));
+  EXPECT_TRUE(std::ranges::equal(none.open(datagram, 0).value(), datagram));
+  EXPECT_EQ(error_of(none, datagram, 7), Error::unknown_key);
+}
+
+TEST(KeyringDeathTest, NeedsRoomForTheTag) {
+  const Keyring ring({key_from(1)});
+  Bytes buffer(kTagBytes + 9);
+  EXPECT_EQ(ring.seal(buffer, 9), buffer.size());
+  EXPECT_DEATH((void)ring.seal(buffer, 10), "kTagBytes");
+  EXPECT_DEATH((void)ring.seal(buffer, buffer.size() + 1), "kTagBytes");
+  EXPECT_DEATH(Keyring({key_from(1), key_from(2), key_from(3)}), "kMostKeys");
+}
+
+TEST(Keys, AreNewEachTime) {
+  const Key one = new_key();
+  EXPECT_NE(one, new_key());
+  EXPECT_NE(one, Key{});
+  EXPECT_EQ(parse_keys(key_line(one)).value(), std::vector{one});
+}
+
+const std::string kOne = key_line(key_from(1));
+const std::string kTwo = key_line(key_from(2));
+
+TEST(Keys, AreALineOfHexadecimalDigits) {
+  EXPECT_EQ(kOne, "tempo-key-1 0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20");
+}
+
+TEST(Keys, AreReadAmongCommentsAndBlanks) {
+  const std::vector<Key> both{key_from(1), key_from(2)};
+  EXPECT_EQ(parse_keys(kOne + "\n" + kTwo + "\n").value(), both);
+  EXPECT_EQ(parse_keys("# of the lab\n\n  " + kOne + " # new\r\n\t" + kTwo).value(), both);
+  std::string capitals = kOne;
+  std::ranges::transform(capitals.begin() + 12, capitals.end(), capitals.begin() + 12,
+                         [](char c) { return c >= 'a' ? static_cast<char>(c - 'a' + 'A') : c; });
+  ASSERT_NE(capitals, kOne);
+  EXPECT_EQ(parse_keys(capitals).value(), std::vector{key_from(1)});
+}
+
+TEST(Keys, AreRefusedWithTheLineAndNeverShown) {
+  const auto sentence = [](const std::string& text) {
+    const auto keys = parse_keys(text);
+    EXPECT_FALSE(keys.has_value()) << text;
+    return keys ? std::string() : keys.error();
+  };
+  EXPECT_EQ(sentence(""), "there is no key in it");
+  EXPECT_EQ(sentence("# only words\n"), "there is no key in it");
+  EXPECT_EQ(sentence("\n" + kOne.substr(12)), "line 2: a key line begins with 'tempo-key-1'");
+  EXPECT_EQ(sentence("tempo-key-2 00"), "line 1: a key line begins with 'tempo-key-1'");
+  EXPECT_EQ(sentence("tempo-key-1"),
+            "line 1: a key has 64 hexadecimal digits, this one has 0 characters");
+  EXPECT_EQ(sentence(kOne + "0"),
+            "line 1: a key has 64 hexadecimal digits, this one has 65 characters");
+  EXPECT_EQ(sentence(kOne + "\n" + kTwo.substr(0, kTwo.size() - 1) + "g"),
+            "line 2: a key has hexadecimal digits only");
+  EXPECT_EQ(sentence(key_line(Key{})), "line 1: a key of zeros protects nothing");
+  EXPECT_EQ(sentence(kOne + "\n" + kOne), "line 2: the same key again");
+  EXPECT_EQ(sentence(kOne + "\n" + kTwo + "\n" + key_line(key_from(3))),
+            "line 3: there are at most 2 keys");
+  EXPECT_THAT(sentence(kOne + "0"), Not(HasSubstr("0102")));
+}
+
+TEST(Keys, ErrorsHaveNamesOfTheirOwn) {
+  EXPECT_EQ(name_of(Error::not_sealed), "not_sealed");
+  EXPECT_EQ(name_of(Error::unknown_key), "unknown_key");
+  EXPECT_EQ(name_of(Error::forged), "forged");
+}
+
+}  // namespace
+}  // namespace tempo::auth
