@@ -3,6 +3,7 @@
 #include "protocol/wire/datagram.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/check.h"
@@ -25,8 +26,6 @@ constexpr std::size_t kSyncBytes = 60;
 static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMostName + kViewBytes + kElectionBytes +
                   kTimeBytes + kSyncBytes + kTagBytes <=
               kMostBytes);
-
-constexpr bool printable(char c) { return c >= ' ' && c <= '~'; }
 
 constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
 constexpr bool in_range(std::uint64_t nanos) {
@@ -103,13 +102,9 @@ void put_section(Writer& out, Section section, std::size_t bytes) {
 }
 
 Result<Name, Error> take_name(std::span<const std::byte> body) {
-  if (body.size() > kMostName) return std::unexpected(Error::bad_name);
-  std::array<char, kMostName> text{};
-  for (std::size_t i = 0; i < body.size(); ++i) {
-    text[i] = static_cast<char>(body[i]);
-    if (!printable(text[i])) return std::unexpected(Error::bad_name);
-  }
-  return Name(std::string_view(text.data(), body.size()));
+  const auto name = Name::read(body);
+  if (!name) return std::unexpected(Error::bad_name);
+  return *name;
 }
 
 void put_name(Writer& out, const Name& name) {
@@ -241,12 +236,6 @@ std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) 
 std::string_view name_of(Error error) {
   CHECK(error < Error::count);
   return kErrorNames[std::to_underlying(error)];
-}
-
-Name::Name(std::string_view text)
-    : size_(static_cast<std::uint8_t>(std::min(text.size(), kMostName))) {
-  std::ranges::transform(text.substr(0, size_), text_.begin(),
-                         [](char c) { return printable(c) ? c : '?'; });
 }
 
 Result<Header, Error> parse_header(std::span<const std::byte> bytes) {

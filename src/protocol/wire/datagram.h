@@ -10,7 +10,6 @@
 // what is wrong with it. Hosts are HostIds here; a machine's NodeIds are the business of node/.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -20,6 +19,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "protocol/wire/name.h"
 
 namespace tempo::wire {
 
@@ -29,7 +29,6 @@ inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
 inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
 inline constexpr std::size_t kMostBytes = 512;  // of a whole datagram
-inline constexpr std::size_t kMostName = 63;
 
 // No stamp, span or bound on the wire is further than this from 0, so that the sum or difference of
 // two never overflows. What is written is cut to it, what is read outside it is refused.
@@ -56,20 +55,6 @@ std::string_view name_of(Error error);
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
 inline constexpr KeyId kNoKey{0};
-
-// A host's name, without allocation.
-class Name {
- public:
-  Name() = default;
-  // Cut to kMostName characters; anything but printable ASCII becomes '?'.
-  explicit Name(std::string_view text);
-  std::string_view text() const { return {text_.data(), size_}; }
-  bool operator==(const Name& other) const { return text() == other.text(); }
-
- private:
-  std::array<char, kMostName> text_{};
-  std::uint8_t size_ = 0;
-};
 
 struct Header {
   ClusterId cluster{};

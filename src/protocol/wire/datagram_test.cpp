@@ -336,13 +336,5 @@ TEST(Datagram, ErrorsHaveNamesOfTheirOwn) {
   EXPECT_EQ(name_of(Error::bad_value), "bad_value");
 }
 
-TEST(Name, IsCutAndCleaned) {
-  EXPECT_EQ(Name("earth").text(), "earth");
-  EXPECT_EQ(Name("ea\x1b[1mrth\n").text(), "ea?[1mrth?");
-  EXPECT_EQ(Name(std::string(64, 'x')).text(), std::string(63, 'x'));
-  EXPECT_EQ(Name("a"), Name("a"));
-  EXPECT_FALSE(Name("a") == Name("ab"));
-}
-
 }  // namespace
 }  // namespace tempo::wire
