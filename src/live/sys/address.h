@@ -22,6 +22,9 @@ class Address {
   bool none() const { return size_ == 0; }
   int family() const { return storage_.ss_family; }
   std::uint16_t port() const;
+  Address with_port(std::uint16_t port) const;
+  std::uint32_t scope() const;  // the interface's number of an IPv6 link-local address, or 0
+  bool multicast() const;
   const sockaddr* raw() const;
   socklen_t size() const { return size_; }
   std::string text() const;  // without the port
