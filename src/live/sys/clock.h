@@ -14,6 +14,8 @@
 
 namespace tempo::sys {
 
+class KernelClock;  // kernel_clock.h
+
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -30,5 +32,16 @@ class Clock {
 
 std::unique_ptr<Clock> no_clock(Nanos offset);  // measures only: reads the kernel's plus `offset`
 Result<std::unique_ptr<Clock>> system_clock();  // clock_adjtime; fails without CAP_SYS_TIME
+
+struct SteeringOptions {
+  Nanos step_limit = 128ms;   // a larger difference is stepped, asked or not
+  double slew_most = 400e-6;  // added to or taken from the rate to make up a difference
+};
+
+// A clock behind a table of calls: the kernel's for `system_clock`, a simulated one in tests.
+// Slews are frequencies alone, so that the clock never goes backwards but by a step; a clock that
+// is let go keeps the rate last followed.
+Result<std::unique_ptr<Clock>> steer(std::unique_ptr<KernelClock> kernel,
+                                     const SteeringOptions& options);
 
 }  // namespace tempo::sys
