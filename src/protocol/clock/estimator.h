@@ -5,6 +5,7 @@
 // change its rate faster than stated.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 
 #include "base/units.h"
@@ -30,11 +31,13 @@ class Estimator {
   bool add(const Exchange& exchange);
   bool ready() const { return !recent_.empty(); }
   std::size_t exchanges() const { return count_; }
+  double rate() const { return rate_; }
 
+  // Only when ready().
   Estimate at(Instant now) const;
 
  private:
-  std::deque<Exchange> recent_;
+  std::deque<Exchange> recent_;  // at most kWindow
   double rate_;
   std::size_t count_ = 0;
 };
