@@ -121,11 +121,11 @@ struct SyncBody {
 
 struct Datagram {
   Header header{};
-  Name name;
+  Name name{};
   std::uint64_t view = 0;  // fingerprint of the members its sender knows
-  std::optional<ElectionBody> election;
-  std::optional<TimeBody> time;
-  std::optional<SyncBody> sync;
+  std::optional<ElectionBody> election{};
+  std::optional<TimeBody> time{};
+  std::optional<SyncBody> sync{};
 
   bool operator==(const Datagram&) const = default;
 };
