@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -35,11 +36,15 @@ struct Arrival {
 struct Departure {
   std::uint32_t transmission = 0;
   Instant at{};
+  bool kernel_stamp = false;
 };
 
 struct NetworkOptions {
-  std::string label;          // "eth0", "peers"
-  std::vector<Address> bind;  // where datagrams to this host arrive; the first also sends
+  std::string label;  // "eth0", "peers"
+  // Where datagrams arrive, a socket each: this host's address, and the broadcast address or the
+  // group too, so that nothing of other interfaces is heard. The first of a family also sends. No
+  // port: `port`, or if that is 0 one of the kernel's choice, the same for all.
+  std::vector<Address> bind;
   std::vector<Address>
       everyone;  // where a broadcast goes: a broadcast or multicast address, or peers
   std::uint16_t port = 0;
@@ -61,7 +66,10 @@ class Network {
   virtual std::optional<Arrival> receive() = 0;
   static constexpr int kMostAtOnce = 256;
 
-  // The next transmit stamp, or nothing.
+  // The next transmit stamp, or nothing. Ask when a descriptor has POLLERR or POLLPRI, before
+  // `receive`, and now and then otherwise: where the kernel gives no stamp within `kPatience`, the
+  // instant of the call of `send` is given, and no descriptor tells.
+  static constexpr Nanos kPatience = 50ms;
   virtual std::optional<Departure> departure() = 0;
 
   // Sends now; what cannot be sent is lost, as on any network, and counted by its errno. With
@@ -71,11 +79,20 @@ class Network {
   virtual void broadcast(std::span<const std::byte> bytes) = 0;
   virtual std::uint64_t failed_sends() const = 0;
   virtual bool kernel_stamps() const = 0;  // receive stamps have been seen
+
+  // Where it is bound, with the ports that the kernel chose; in the order of NetworkOptions::bind.
+  virtual std::vector<Address> bound() const { return {}; }
+  virtual std::map<int, std::uint64_t> failed_sends_by_errno() const { return {}; }
+  virtual std::uint64_t truncated() const { return 0; }  // arrivals too long for us: dropped
+  static constexpr std::size_t kMostBytes = 2048;        // of an arrival
 };
 
-// The networks this host is on, from its interfaces: up, not loopback, with an IPv4 broadcast
-// address or an IPv6 link-local one (when `ipv6` is wished). `only` names interfaces to take,
-// empty: all.
+// The group of tempo on an IPv6 link: transient, link-local; the last five bytes spell its name.
+inline constexpr const char* kGroup = "ff12::74:656d:706f";
+
+// The networks this host is on, from its interfaces: up, not loopback. One for each IPv4 subnet
+// that has a broadcast address; where `ipv6` is wished and the interface has a link-local address,
+// that one in their place. `only` names interfaces to take, empty: all.
 std::vector<NetworkOptions> find_networks(std::span<const std::string> only, std::uint16_t port,
                                           bool ipv6);
 
