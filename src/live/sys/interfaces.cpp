@@ -63,7 +63,7 @@ std::vector<InterfaceAddress> interface_addresses() {
     if (family != AF_INET && family != AF_INET6) continue;
     InterfaceAddress one;
     one.name = entry->ifa_name;
-    one.up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
+    one.up = (entry->ifa_flags & IFF_UP) != 0;
     one.loopback = (entry->ifa_flags & IFF_LOOPBACK) != 0;
     one.multicast = (entry->ifa_flags & IFF_MULTICAST) != 0;
     if (family == AF_INET) {

@@ -11,7 +11,7 @@ namespace tempo::sys {
 // One address of one interface.
 struct InterfaceAddress {
   std::string name;
-  bool up = false;  // and running
+  bool up = false;  // set up; whether a cable is plugged in is not asked
   bool loopback = false;
   bool multicast = false;  // groups can be joined
   Address address;         // port 0
