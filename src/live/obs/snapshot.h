@@ -1,0 +1,81 @@
+// What one daemon knows at one moment, as plain data: made by the daemon, shown by others.
+//
+// It travels as JSON (one object, doc/ipc.md); `to_json` and `from_json` are inverse to each other.
+// Everything else about showing (text, tables, metrics) is a pure function of it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace tempo::obs {
+
+struct NetworkView {
+  std::string name;       // "eth0", "peers"
+  std::string state;      // of the election: "master", "slave", ...
+  std::string master;     // its name; empty: none known
+  std::string master_id;  // 16 hexadecimal digits
+  std::uint64_t epoch_round = 0;
+  std::uint32_t listed = 0;  // slaves on our list, if master
+  std::string heir;          // its name, if known
+  std::string root;          // name of the host whose time it is
+  std::uint32_t hops = 0;
+  bool kernel_stamps = false;
+};
+
+struct MemberView {
+  std::string name;
+  std::string id;  // 16 hexadecimal digits
+  std::string address;
+  std::string role;  // "master", "slave", "self" is told by `self`
+  bool self = false;
+  bool faulty = false;  // its clock is not averaged
+  double heard_ago_s = 0;
+  // What it reported to the master, or, on a slave, what the slave knows; absent: not known here.
+  std::optional<double> rate_ppm;  // of its raw clock against the master's
+  std::optional<double> sigma_us;
+  std::optional<double> bound_us;
+};
+
+struct Snapshot {
+  std::string version;
+  std::string name;
+  std::string id;
+  std::string cluster;
+  std::uint32_t pid = 0;
+  double uptime_s = 0;
+  std::string profile;
+  bool authenticated = false;  // a key is in use
+  std::uint32_t keys = 0;
+  std::string clock;         // system, software, none
+  std::string status;        // unsynchronized, holdover, synchronized, leads
+  std::int64_t time_ns = 0;  // the steered clock, since 1970
+  std::int64_t earliest_ns = 0;
+  std::int64_t latest_ns = 0;  // earliest and latest are equal extremes when unsynchronized
+  double offset_us = 0;        // our clock minus network time, by the last estimate
+  double rate_ppm = 0;         // of our clock over the raw one
+  std::uint32_t scale = 0;
+  std::uint64_t exchanges = 0;
+  std::string reference;  // whom the clock follows; empty: nobody
+  bool may_lead = true;
+  std::vector<std::string> warnings;  // sentences: no key, two machines with one id, ...
+  std::vector<NetworkView> networks;
+  std::vector<MemberView> members;
+  std::map<std::string, std::uint64_t> counters;  // datagrams by name of what became of them
+};
+
+std::string to_json(const Snapshot& snapshot);  // one line, without a newline
+Result<Snapshot> from_json(std::string_view text);
+
+// For people.
+std::string status_text(const Snapshot& snapshot);
+std::string members_text(const Snapshot& snapshot);
+// Prometheus text format.
+std::string metrics_text(const Snapshot& snapshot);
+
+}  // namespace tempo::obs

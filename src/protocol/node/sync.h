@@ -1,0 +1,298 @@
+// Synchronization: one node's part in keeping one network time.
+//
+// A node that follows a master asks it for its time in small bursts of exchanges, and from them
+// estimates how its own raw clock stands to the master's raw clock. The master's answers also say
+// how network time stands to the master's raw clock: so the history of both clocks stays clean
+// whatever is steered or set. When the election says that the master corrects (Adjtime) or sets
+// (Settime) this node, it moves its own clock, a line over raw time, towards network time: by a
+// step if it is to be set, else by a bounded change of rate. Silence leaves the clock at its last
+// good rate.
+//
+// The master's own clock is network time. Each round it moves its rate to the plain average of the
+// rates of all clocks that agree; who is outside the largest group that agrees is not averaged, and
+// is corrected all the same (Gusella & Zatti 1985, section 3). Corrections are differences, so that
+// the delay of the correcting message does not matter.
+//
+// Network time is set by hand with `shift`; how often that has happened, its scale, travels with
+// every answer, and whoever sees a higher one steps along.
+//
+// It leaves the choice of the master to the election and the kernel's clock to the driver. Stamps
+// of arrival and departure come from the driver; without them the instant of the step is used.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/machine.h"
+#include "protocol/clock/estimator.h"
+#include "protocol/clock/line.h"
+
+namespace tempo::node {
+
+struct SyncRules {
+  Nanos interval = 1s;            // from one burst to the next, and between the master's rounds
+  std::uint32_t burst = 2;        // exchanges; all but the last only warm the path up
+  std::uint32_t first_burst = 8;  // exchanges on first contact, each of which counts
+  Nanos first_spacing = 100ms;    // between those
+  Nanos step_limit = 500ms;       // a larger correction is a step
+  double slew_limit = 500e-6;
+  double agreement = 200e-6;  // rates within this range agree
+  bool follow_ups = false;    // the driver stamps departures: answers are followed up
+  Nanos stamp_grain{0};       // stamps are this coarse: 1985 had milliseconds
+};
+
+struct SyncMessage {
+  enum class Kind : std::uint8_t { probe, echo, follow_up, shift };
+
+  Kind kind = Kind::probe;
+  bool will_follow = false;    // echo: `sent` comes again, better, in a follow_up
+  std::uint32_t exchange = 0;  // of the asking node
+  std::uint32_t scale = 0;     // echo: how often network time was set by hand
+  Nanos received{0};           // echo: t2, master's raw clock
+  Nanos sent{0};               // echo, follow_up: t3, master's raw clock
+  Nanos offset{0};             // echo: network time minus raw at t2; probe: own raw minus the
+                               // master's; shift: by how much
+  std::int64_t rate_ppt = 0;   // of that, parts in 10^12
+  Nanos sigma{0};              // probe: standard error of the offset; 0: none known yet
+  Nanos bound{0};              // echo, probe: error bound of the sender's network time
+  Instant arrived{};           // when the datagram came in; the receiver's, never travels
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("will_follow", self.will_follow);
+    visit("exchange", self.exchange);
+    visit("scale", self.scale);
+    visit("received", self.received);
+    visit("sent", self.sent);
+    visit("offset", self.offset);
+    visit("rate_ppt", self.rate_ppt);
+    visit("sigma", self.sigma);
+    visit("bound", self.bound);
+    visit("arrived", self.arrived);
+  }
+};
+std::string_view name_of(SyncMessage::Kind kind);
+inline std::string_view name_of(const SyncMessage& message) { return name_of(message.kind); }
+
+struct SyncCommand {
+  enum class What : std::uint8_t {
+    follow,    // `peer` is the master; anything learnt of another is over
+    lead,      // this node's clock is network time
+    adjust,    // the master corrects us
+    set,       // the master sets us
+    departed,  // the probe or echo `exchange` to `peer` left at `at`
+    shift,     // set network time forward by `by`
+  };
+  What what = What::lead;
+  NodeId peer = kNobody;
+  std::uint32_t exchange = 0;
+  Instant at{};
+  Nanos by{0};
+};
+
+struct SyncNotice {
+  enum class What : std::uint8_t {
+    stepped,   // the clock, by `by`
+    steered,   // its rate has changed
+    shifted,   // the master has set network time, by `by`
+    measured,  // an exchange with `peer` is complete; `by`: how far our clock was ahead
+  };
+  What what = What::steered;
+  NodeId peer = kNobody;
+  Nanos by{0};
+};
+
+// What the clock shows, and how wrong that can be.
+struct Reading {
+  enum class Status : std::uint8_t { unsynchronized, holdover, synchronized, leads };
+  WallTime time{};
+  WallTime earliest{};
+  WallTime latest{};
+  Status status = Status::unsynchronized;
+};
+std::string_view name_of(Reading::Status status);
+
+class Sync {
+ public:
+  using Message = SyncMessage;
+  using Command = SyncCommand;
+  using Notice = SyncNotice;
+
+  struct Start {
+    Instant now;
+    WallTime shows;   // the clock, now
+    double rate = 0;  // known from an earlier life
+  };
+
+  // The rules must outlive the machine.
+  Sync(const Start& start, const SyncRules& rules)
+      : rules_(&rules), clock_(start.now, start.shows, start.rate), base_rate_(whole(start.rate)) {}
+
+  void start(Turn<Sync>& turn);
+  void receive(Turn<Sync>& turn, NodeId from, const Message& message);
+  void wake(Turn<Sync>& turn, TimerId timer);
+  void command(Turn<Sync>& turn, const Command& command);
+
+  enum class Timer : std::uint8_t { probe, settle, round, shift, count };
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  const clock::Line& line() const { return clock_; }
+  Reading reading(Instant now) const;
+  NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
+  bool leads() const { return leads_; }
+  double base_rate() const { return part(base_rate_); }  // of network time over raw time
+  std::uint32_t scale() const { return scale_; }
+  std::uint64_t exchanges() const { return exchanges_; }
+  bool settled() const { return corrected_; }  // corrected since it follows its reference
+
+  // What the members told the master, for those who show it.
+  struct Member {
+    Instant heard{};
+    Nanos offset{0};            // its raw clock minus ours
+    std::int64_t rate_ppt = 0;  // of that
+    Nanos sigma{0};
+    Nanos bound{0};
+    bool faulty = false;  // outside the largest group at the last round
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("heard", self.heard);
+      visit("offset", self.offset);
+      visit("rate_ppt", self.rate_ppt);
+      visit("sigma", self.sigma);
+      visit("bound", self.bound);
+      visit("faulty", self.faulty);
+    }
+  };
+  const NodeMap<Member>& members() const { return members_; }
+  // Our clock minus network time, by the last estimate; nothing before there is one.
+  std::optional<Nanos> error(Instant now) const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("reference", self.reference_);
+    visit("leads", self.leads_);
+    visit("clock", self.clock_);
+    visit("base_rate", self.base_rate_);
+    visit("timers", self.timers_);
+    visit("scale", self.scale_);
+    visit("exchange", self.exchange_);
+    visit("burst_left", self.burst_left_);
+    visit("contacts_left", self.contacts_left_);
+    for (auto& asked : self.asked_) visit("asked", asked);
+    visit("published_at", self.published_.at);
+    visit("published_offset", self.published_.offset);
+    visit("published_rate", self.published_.rate_ppt);
+    visit("published_bound", self.published_.bound);
+    visit("first_heard", self.first_heard_);
+    visit("last_heard", self.last_heard_);
+    visit("held_since", self.held_since_);
+    visit("held_bound", self.held_bound_);
+    visit("owed", self.owed_);
+    visit("may_step", self.may_step_);
+    visit("corrected", self.corrected_);
+    visit("shift_left", self.shift_left_);
+    visit("shift_by", self.shift_by_);
+    visit("shift_number", self.shift_number_);
+    visit("shifts_done", self.shifts_done_);
+    visit("members", self.members_);
+    visit("exchanges", self.exchanges_);
+  }
+
+ private:
+  // An exchange under way.
+  struct Asked {
+    std::uint32_t exchange = 0;  // 0: none
+    bool counts = false;         // not only to warm the path up
+    bool answered = false;       // a follow_up may still come
+    Instant asked{};             // r1
+    Nanos received{0};           // t2
+    Nanos sent{0};               // t3
+    Instant heard{};             // r4
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("exchange", self.exchange);
+      visit("counts", self.counts);
+      visit("answered", self.answered);
+      visit("asked", self.asked);
+      visit("received", self.received);
+      visit("sent", self.sent);
+      visit("heard", self.heard);
+    }
+  };
+  // What the master last said of network time.
+  struct Published {
+    Nanos at{0};                // on its raw clock
+    Nanos offset{0};            // network time minus its raw clock, then
+    std::int64_t rate_ppt = 0;  // network time over its raw clock
+    Nanos bound{0};
+  };
+
+  static std::int64_t whole(double rate);
+  static double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
+
+  void follow(Turn<Sync>& turn, NodeId master);
+  void lead(Turn<Sync>& turn);
+  void ask(Turn<Sync>& turn, bool counts);
+  void begin_burst(Turn<Sync>& turn);
+  void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
+  void on_echo(Turn<Sync>& turn, const Message& message);
+  void on_follow_up(Turn<Sync>& turn, const Message& message);
+  void on_shift(Turn<Sync>& turn, NodeId from, const Message& message);
+  void complete(Turn<Sync>& turn, Asked& asked);
+  void finish_unfollowed(Turn<Sync>& turn);
+  void correct(Turn<Sync>& turn);
+  bool knows_rate(Instant now, const clock::Estimate& estimate) const;
+  void average(Turn<Sync>& turn);
+  void send_shift(Turn<Sync>& turn);
+  void shift_network(Turn<Sync>& turn, Nanos by);
+  WallTime network_at(Nanos master_raw) const;
+  Instant stamp(Instant instant) const;
+  Instant arrival(const Turn<Sync>& turn, const Message& message) const;
+
+  const SyncRules* rules_;
+  NodeId reference_ = kNobody;
+  bool leads_ = false;
+  clock::Line clock_;
+  std::int64_t base_rate_;  // parts in 10^12: what the clock runs at when nothing is to be made up
+  Timers<Timer> timers_;
+  std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following
+  std::uint32_t scale_ = 0;
+  std::uint32_t exchange_ = 0;       // the last asked
+  std::uint32_t burst_left_ = 0;     // exchanges of the burst still to ask
+  std::uint32_t contacts_left_ = 0;  // exchanges of the first contact still to ask
+  std::array<Asked, 4> asked_{};
+  Published published_{};
+  Instant first_heard_ = kNever;  // of the reference
+  Instant last_heard_{};          // of the reference
+  Instant held_since_{};          // of the last correction under an earlier reference
+  Nanos held_bound_{-1};          // and the bound then; negative: never corrected
+  bool owed_ = false;             // a correction waits for an estimate
+  bool may_step_ = false;         // the master has set us, or network time was set
+  bool corrected_ = false;        // since we follow this reference
+  std::uint32_t shift_left_ = 0;  // sends of a shift still to make
+  Nanos shift_by_{0};
+  std::uint32_t shift_number_ = 0;
+  NodeMap<std::uint32_t> shifts_done_;  // the last shift of each node that asked for one
+  NodeMap<Member> members_;
+  std::uint64_t exchanges_ = 0;
+};
+
+static_assert(Machine<Sync>);
+
+// The largest number of values that lie within `width` of each other: where they begin and end in
+// `sorted`. Of several such groups the lowest.
+struct Group {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+Group largest_group(const std::vector<double>& sorted, double width);
+
+}  // namespace tempo::node
