@@ -99,22 +99,23 @@ struct TimeBody {
   bool operator==(const TimeBody&) const = default;
 };
 
-// A message of the synchronization: one of the four stamps of an exchange, or a member's report.
+// A message of the synchronization: the stamps of an exchange, and what a member reports with it.
 struct SyncBody {
-  enum class Kind : std::uint8_t { probe, echo, follow_up, report, shift };
-  static constexpr std::uint8_t kKinds = 5;
+  enum class Kind : std::uint8_t { probe, echo, follow_up, shift };
+  static constexpr std::uint8_t kKinds = 4;
 
   Kind kind = Kind::probe;
   bool kernel_stamp = false;     // echo, follow_up: t2, or t3, was taken by the kernel
   bool will_follow = false;      // echo: the true time of sending comes in a follow_up
   std::uint32_t exchange = 0;    // of the asking host
   std::uint32_t scale = 0;       // see TimeBody
-  std::int64_t received_ns = 0;  // echo: t2, the master's clock, nanoseconds since 1970
-  std::int64_t sent_ns = 0;      // echo, follow_up: t3
-  std::int64_t offset_ns = 0;    // report: own raw clock minus network time; shift: by how much
-  std::int64_t rate_ppt = 0;     // report: of that, parts in 10^12
-  std::uint64_t sigma_ns = 0;    // report: standard error of the offset
-  std::uint64_t bound_ns = 0;    // echo, report: error bound of the sender's network time
+  std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock
+  std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock
+  std::int64_t offset_ns = 0;    // echo: network time minus the master's raw clock at t2; probe: own
+                                 // raw clock minus the master's; shift: by how much
+  std::int64_t rate_ppt = 0;     // echo, probe: of that, parts in 10^12
+  std::uint64_t sigma_ns = 0;    // probe: standard error of the offset; 0: nothing known yet
+  std::uint64_t bound_ns = 0;    // echo, probe: error bound of the sender's network time
 
   bool operator==(const SyncBody&) const = default;
 };

@@ -50,7 +50,7 @@ inline Datagram sample_sync() {
           .view = 0,
           .election = {},
           .time = {},
-          .sync = SyncBody{.kind = SyncBody::Kind::report,
+          .sync = SyncBody{.kind = SyncBody::Kind::probe,
                            .kernel_stamp = true,
                            .will_follow = true,
                            .exchange = 0x51525354,

@@ -1,0 +1,110 @@
+// Between bytes and messages: what comes in is opened, checked and translated, what goes out is
+// translated, numbered and sealed.
+//
+// Nothing that arrives is believed before its seal is (when there is a key), and nothing changes
+// before all of it is understood. Each datagram ends in a message for the node or in one of the
+// named reasons why not, and is counted there.
+//
+// Hosts on the wire, node numbers inside: the Directory is kept here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "protocol/auth/keyring.h"
+#include "protocol/node/directory.h"
+#include "protocol/node/node.h"
+#include "protocol/wire/datagram.h"
+
+namespace tempo::node {
+
+// Why a datagram was not for the node.
+enum class Refusal : std::uint8_t {
+  malformed,  // see the counters by wire::Error
+  other_cluster,
+  not_sealed,
+  unknown_key,
+  forged,
+  replayed,  // this number of this life was seen, or is too old to tell
+  old_life,  // of a life that is over
+  own,       // our own broadcast came back
+  own_id,    // another machine has our id
+  too_many_hosts,
+  not_for_us,  // another lock or group
+  count
+};
+std::string_view name_of(Refusal refusal);
+
+class Mailroom {
+ public:
+  struct Options {
+    HostId self = kNoHost;
+    Incarnation incarnation{};
+    wire::Name name;
+    wire::ClusterId cluster{};
+    auth::Keyring keys;
+  };
+
+  explicit Mailroom(Options options);
+
+  struct Letter {
+    NodeId from = kNobody;
+    Node::Message message;
+    bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
+  };
+
+  // What this datagram, which came in over `network` at `arrived`, says.
+  Result<Letter, Refusal> open(Instant now, std::uint8_t network, Instant arrived,
+                               std::span<const std::byte> bytes);
+
+  // The datagram for a message; the number of its bytes.
+  std::size_t close(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
+
+  // The datagram that says, for this host's life that has just ended, that it was master no more.
+  // For the parent of a process that died.
+  std::size_t crash_hint(std::span<std::byte, wire::kMostBytes> out);
+
+  void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
+
+  const Directory& directory() const { return directory_; }
+  NodeId self() const { return self_; }
+  bool sealed() const { return !options_.keys.empty(); }
+  // Another machine has been heard with our id, not only once.
+  bool id_taken() const { return strangers_ >= kStrangersToBelieve; }
+
+  std::uint64_t accepted() const { return accepted_; }
+  std::uint64_t sent() const { return number_; }
+  std::uint64_t refused(Refusal refusal) const {
+    return refused_[static_cast<std::size_t>(refusal)];
+  }
+  std::uint64_t malformed(wire::Error error) const {
+    return malformed_[static_cast<std::size_t>(error)];
+  }
+
+ private:
+  static constexpr int kStrangersToBelieve = 3;
+  static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
+
+  Result<Letter, Refusal> examine(Instant now, std::uint8_t network, Instant arrived,
+                                  std::span<const std::byte> bytes);
+  Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
+                                           Instant arrived);
+  std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);
+  std::unexpected<Refusal> refuse_malformed(wire::Error error);
+
+  Options options_;
+  Directory directory_;
+  NodeId self_;
+  std::uint64_t number_ = 0;
+  int strangers_ = 0;
+  std::uint64_t accepted_ = 0;
+  std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count)> refused_{};
+  std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};
+};
+
+}  // namespace tempo::node
