@@ -1,0 +1,73 @@
+#include "live/sys/notify.h"
+
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "live/sys/unix_address.h"
+
+namespace tempo::sys {
+namespace {
+
+std::optional<std::int64_t> number(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
+
+// A status is one line: a newline in it would begin another statement.
+std::string one_line(std::string_view text) {
+  std::string line{text};
+  for (char& letter : line) {
+    if (letter == '\n' || letter == '\r') letter = ' ';
+  }
+  return line;
+}
+
+}  // namespace
+
+std::optional<Nanos> watchdog_of(std::string_view microseconds, std::string_view process,
+                                 int self) {
+  const auto span = number(microseconds);
+  constexpr std::int64_t kDay = 86'400'000'000;
+  if (!span || *span <= 0 || *span > 365 * kDay) return std::nullopt;
+  if (!process.empty() && number(process) != self) return std::nullopt;  // meant for another
+  return std::chrono::microseconds{*span};
+}
+
+Notifier::Notifier(std::string path, std::optional<Nanos> watchdog) : path_(std::move(path)) {
+  if (path_.empty()) return;
+  if (auto made = plain_socket(AF_UNIX, SOCK_DGRAM, 0)) {
+    socket_ = *std::move(made);
+    watchdog_ = watchdog;
+  }
+}
+
+Notifier Notifier::from_environment() {
+  return Notifier{environment("NOTIFY_SOCKET"),
+                  watchdog_of(environment("WATCHDOG_USEC"), environment("WATCHDOG_PID"), getpid())};
+}
+
+void Notifier::ready(std::string_view status) { tell("READY=1\nSTATUS=" + one_line(status)); }
+void Notifier::status(std::string_view text) { tell("STATUS=" + one_line(text)); }
+void Notifier::alive() { tell("WATCHDOG=1"); }
+void Notifier::stopping() { tell("STOPPING=1"); }
+
+void Notifier::tell(const std::string& text) {
+  if (socket_.none()) return;
+  const auto to = unix_address(path_);
+  if (!to) return;
+  sendto(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL, to->generic(), to->size);
+}
+
+}  // namespace tempo::sys
