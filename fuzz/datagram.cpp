@@ -1,0 +1,25 @@
+// Datagrams come from anybody: whatever the bytes, they are read or refused by name, and what was
+// read is written so that it is read again as the same.
+#include "protocol/wire/datagram.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tempo::wire;
+  const auto bytes = std::as_bytes(std::span(data, size));
+  (void)parse_header(bytes);
+  const auto datagram = parse(bytes);
+  if (!datagram) {
+    CHECK(!name_of(datagram.error()).empty());
+    return 0;
+  }
+  std::array<std::byte, kMostBytes> buffer{};
+  const std::size_t written = write(*datagram, buffer);
+  CHECK(parse(std::span(buffer).first(written)) == *datagram);
+  return 0;
+}

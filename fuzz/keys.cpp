@@ -1,0 +1,23 @@
+// A key file is written by hand: whatever the text, it is understood or refused with a sentence,
+// and the keys understood are those their own lines give again.
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "protocol/auth/keyring.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tempo::auth;
+  const auto keys = parse_keys({reinterpret_cast<const char*>(data), size});
+  if (!keys) {
+    CHECK(!keys.error().empty());
+    return 0;
+  }
+  CHECK(!keys->empty() && keys->size() <= kMostKeys);
+  std::string lines;
+  for (const Key& key : *keys) lines += key_line(key) + '\n';
+  CHECK(parse_keys(lines) == *keys);
+  return 0;
+}
