@@ -169,6 +169,13 @@ Keyring::Keyring(std::vector<Key> keys) {
 
 std::uint32_t Keyring::sealing_id() const { return keys_.empty() ? 0 : keys_.front().id; }
 
+std::uint64_t Keyring::cluster_id(std::string_view name, std::uint32_t key) const {
+  if (key == 0) return keyed_hash(Key{}, "cluster", name);
+  const auto named = std::ranges::find(keys_, key, &Named::id);
+  CHECK(named != keys_.end());
+  return keyed_hash(named->key, "cluster", name);
+}
+
 std::size_t Keyring::seal(std::span<std::byte> buffer, std::size_t size) const {
   if (keys_.empty()) return size;
   CHECK(size <= buffer.size() && buffer.size() - size >= kTagBytes);

@@ -1,9 +1,11 @@
 // Keys and the authentication of datagrams: keyed BLAKE2b (libsodium) over the whole datagram.
 //
-// A cluster has one key, or two while it is being changed: the first seals, each opens. A Keyring
-// without a key seals and checks nothing; who has one drops whatever is not sealed with one of its
-// keys. The cluster's id is derived from the first key, so that two clusters on one wire with
-// different keys never mix; without a key it comes from the cluster's name.
+// A cluster has one key, or two while it is being changed: the first seals, each opens. The new key
+// is added behind the old one on every machine, then put before it, then left alone: at no time
+// are there two machines that do not understand each other. A Keyring without a key seals and
+// checks nothing; who has one drops whatever is not sealed with one of its keys. The cluster's id
+// is derived from its name and the key that seals, so that two clusters on one wire with different
+// keys never mix; without a key it comes from the name alone.
 //
 // A ReplayWindow remembers which datagram numbers of one life of one sender have been seen.
 #pragma once
@@ -56,6 +58,9 @@ class Keyring {
 
   bool empty() const { return keys_.empty(); }
   std::uint32_t sealing_id() const;  // 0 without a key
+
+  // The id of the cluster `name` in a datagram whose header states `key`: 0, or one of ours.
+  std::uint64_t cluster_id(std::string_view name, std::uint32_t key) const;
 
   // Writes the authenticator of buffer[0, size) behind it and gives the new size. Without a key:
   // size, nothing written. `buffer` must have room for kTagBytes more.

@@ -111,14 +111,27 @@ TEST(Keyring, OpensNothingSealedByAnother) {
 }
 
 TEST(Keyring, ChangesKeysWithoutAGap) {
-  const Keyring old({key_from(1)});
-  const Keyring between({key_from(2), key_from(1)});
-  const Keyring changed({key_from(2)});
-  EXPECT_EQ(between.sealing_id(), changed.sealing_id());
-  EXPECT_EQ(error_of(between, sealed(old, kText), old.sealing_id()), Error::count);
-  EXPECT_EQ(error_of(between, sealed(between, kText), between.sealing_id()), Error::count);
-  EXPECT_EQ(error_of(changed, sealed(between, kText), between.sealing_id()), Error::count);
-  EXPECT_EQ(error_of(old, sealed(between, kText), between.sealing_id()), Error::unknown_key);
+  const std::vector<Keyring> steps{Keyring({key_from(1)}), Keyring({key_from(1), key_from(2)}),
+                                   Keyring({key_from(2), key_from(1)}), Keyring({key_from(2)})};
+  const auto understands = [](const Keyring& one, const Keyring& other) {
+    return error_of(one, sealed(other, kText), other.sealing_id()) == Error::count &&
+           one.cluster_id("lab", other.sealing_id()) == other.cluster_id("lab", other.sealing_id());
+  };
+  for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
+    EXPECT_TRUE(understands(steps[i], steps[i + 1])) << i;
+    EXPECT_TRUE(understands(steps[i + 1], steps[i])) << i;
+  }
+  EXPECT_EQ(error_of(steps[0], sealed(steps[2], kText), steps[2].sealing_id()), Error::unknown_key);
+}
+
+TEST(Keyring, ClustersDifferByNameAndByKey) {
+  const Keyring one({key_from(1)});
+  const Keyring other({key_from(2)});
+  EXPECT_EQ(one.cluster_id("lab", one.sealing_id()), 0xb651ffd061bec5af);
+  EXPECT_EQ(Keyring().cluster_id("lab", 0), 0x3e1cf29f4c663a07);
+  EXPECT_NE(one.cluster_id("lab", one.sealing_id()), one.cluster_id("bal", one.sealing_id()));
+  EXPECT_NE(one.cluster_id("lab", one.sealing_id()), other.cluster_id("lab", other.sealing_id()));
+  EXPECT_DEATH((void)one.cluster_id("lab", other.sealing_id()), "named");
 }
 
 TEST(Keyring, WithoutAKeySealsAndChecksNothing) {
