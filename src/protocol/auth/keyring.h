@@ -57,6 +57,7 @@ class Keyring {
   explicit Keyring(std::vector<Key> keys);  // at most kMostKeys
 
   bool empty() const { return keys_.empty(); }
+  std::size_t size() const { return keys_.size(); }
   std::uint32_t sealing_id() const;  // 0 without a key
 
   // The id of the cluster `name` in a datagram whose header states `key`: 0, or one of ours.

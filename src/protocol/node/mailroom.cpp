@@ -69,7 +69,6 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
                                                     std::span<const std::byte> bytes) {
   const Result<wire::Header, wire::Error> header = wire::parse_header(bytes);
   if (!header) return refuse_malformed(header.error());
-  if (header->cluster != options_.cluster) return std::unexpected(Refusal::other_cluster);
   const auto opened = options_.keys.open(bytes, std::to_underlying(header->key));
   if (!opened) {
     switch (opened.error()) {
@@ -81,6 +80,7 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
         return std::unexpected(Refusal::forged);
     }
   }
+  if (header->cluster != cluster(header->key)) return std::unexpected(Refusal::other_cluster);
   const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened);
   if (!datagram) return refuse_malformed(datagram.error());
   if (header->instance != 0) return std::unexpected(Refusal::not_for_us);
@@ -195,11 +195,15 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
   return message;
 }
 
+wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
+  return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
+}
+
 std::size_t Mailroom::write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out) {
-  datagram.header.cluster = options_.cluster;
+  datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
+  datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
-  datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
   datagram.name = options_.name;
   return options_.keys.seal(out, wire::write(datagram, out));
 }

@@ -12,7 +12,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "base/units.h"
@@ -46,7 +48,7 @@ class Mailroom {
     HostId self = kNoHost;
     Incarnation incarnation{};
     wire::Name name;
-    wire::ClusterId cluster{};
+    std::string cluster;  // its name
     auth::Keyring keys;
   };
 
@@ -96,6 +98,7 @@ class Mailroom {
                                            Instant arrived);
   std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);
   std::unexpected<Refusal> refuse_malformed(wire::Error error);
+  wire::ClusterId cluster(wire::KeyId key) const;
 
   Options options_;
   Directory directory_;

@@ -50,7 +50,7 @@ inline Datagram sample_sync() {
           .view = 0,
           .election = {},
           .time = {},
-          .sync = SyncBody{.kind = SyncBody::Kind::probe,
+          .sync = SyncBody{.kind = SyncBody::Kind::shift,
                            .kernel_stamp = true,
                            .will_follow = true,
                            .exchange = 0x51525354,

@@ -1,0 +1,249 @@
+#include "protocol/node/mailroom.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace tempo::node {
+namespace {
+
+constexpr Instant kNow{1000s};
+
+auth::Key key_of(int seed) {
+  auth::Key key{};
+  key.fill(static_cast<std::byte>(seed));
+  return key;
+}
+
+struct HostOptions {
+  std::uint64_t id = 1;
+  std::uint32_t life = 10;
+  std::vector<auth::Key> keys{key_of(1)};
+  std::string cluster = "lab";
+};
+
+Mailroom room(const HostOptions& options) {
+  return Mailroom({.self = HostId{options.id << 50},
+                   .incarnation = Incarnation{options.life},
+                   .name = wire::Name("host" + std::to_string(options.id)),
+                   .cluster = options.cluster,
+                   .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys)});
+}
+
+std::vector<std::byte> closed(Mailroom& sender, const Node::Message& message) {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  const std::size_t size = sender.close(message, buffer);
+  return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+Node::Message loop_of(Mailroom& sender, std::uint32_t round = 3) {
+  Node::Message message;
+  message.path = {.root = sender.self(), .hops = 2};
+  message.body = {election::Message{.kind = election::Kind::loop,
+                                    .reluctance = election::Reluctance{4},
+                                    .incarnation = Incarnation{10},
+                                    .sequence = Sequence{17},
+                                    .epoch = {round, sender.self(), Incarnation{10}},
+                                    .subject = sender.self()}};
+  return message;
+}
+
+Refusal refusal_of(const Result<Mailroom::Letter, Refusal>& letter) {
+  return letter ? Refusal::count : letter.error();
+}
+
+TEST(Mailroom, AnElectionMessageArrivesAsItWasSent) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  const auto bytes = closed(sender, loop_of(sender));
+  const auto letter = receiver.open(kNow, 3, kNow, bytes);
+  ASSERT_TRUE(letter) << name_of(letter.error());
+  const Node::Message& message = letter->message;
+  EXPECT_EQ(message.network, 3);
+  EXPECT_EQ(receiver.directory().host_of(letter->from), HostId{std::uint64_t{2} << 50});
+  EXPECT_EQ(receiver.directory().find(letter->from)->name.text(), "host2");
+  EXPECT_EQ(message.path, (Path{letter->from, 2}));
+  const election::Message& heard = *message.election();
+  EXPECT_EQ(heard.kind, election::Kind::loop);
+  EXPECT_EQ(heard.reluctance, election::Reluctance{4});
+  EXPECT_EQ(heard.incarnation, Incarnation{10});
+  EXPECT_EQ(heard.sequence, Sequence{17});
+  EXPECT_EQ(heard.epoch, (Epoch{3, letter->from, Incarnation{10}}));
+  EXPECT_EQ(heard.subject, letter->from);
+  EXPECT_EQ(receiver.accepted(), 1U);
+}
+
+TEST(Mailroom, AnEchoArrivesAsItWasSent) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  Node::Message message;
+  message.body = {SyncMessage{.kind = SyncMessage::Kind::echo,
+                              .will_follow = true,
+                              .exchange = 77,
+                              .scale = 2,
+                              .received = Nanos{-5},
+                              .sent = Nanos{123'456'789'012},
+                              .offset = 1'700'000'000s,
+                              .rate_ppt = -50'000'000,
+                              .sigma = Nanos{40},
+                              .bound = Nanos{1500}}};
+  const auto letter = receiver.open(kNow, 0, kNow - 3us, closed(sender, message));
+  ASSERT_TRUE(letter);
+  const SyncMessage& heard = *letter->message.sync();
+  EXPECT_EQ(heard.kind, SyncMessage::Kind::echo);
+  EXPECT_TRUE(heard.will_follow);
+  EXPECT_EQ(heard.exchange, 77U);
+  EXPECT_EQ(heard.scale, 2U);
+  EXPECT_EQ(heard.received, Nanos{-5});
+  EXPECT_EQ(heard.sent, Nanos{123'456'789'012});
+  EXPECT_EQ(heard.offset, 1'700'000'000s);
+  EXPECT_EQ(heard.rate_ppt, -50'000'000);
+  EXPECT_EQ(heard.sigma, Nanos{40});
+  EXPECT_EQ(heard.bound, Nanos{1500});
+  EXPECT_EQ(heard.arrived, kNow - 3us);
+}
+
+TEST(Mailroom, ADatagramIsBelievedOnce) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  const auto first = closed(sender, loop_of(sender));
+  const auto second = closed(sender, loop_of(sender));
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, second));
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, first));  // overtaken, not seen before
+  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, first)), Refusal::replayed);
+  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, second)), Refusal::replayed);
+  EXPECT_EQ(receiver.refused(Refusal::replayed), 2U);
+}
+
+TEST(Mailroom, AnEarlierLifeIsOverForAMinute) {
+  Mailroom before = room({.id = 2, .life = 10});
+  Mailroom after = room({.id = 2, .life = 11});
+  Mailroom receiver = room({.id = 1});
+  const auto old = closed(before, loop_of(before));
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(after, loop_of(after))));
+  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, old)), Refusal::old_life);
+  EXPECT_EQ(refusal_of(receiver.open(kNow + 59s, 0, kNow, old)), Refusal::old_life);
+  EXPECT_TRUE(receiver.open(kNow + 61s, 0, kNow, old));
+}
+
+TEST(Mailroom, ANewLifeCountsAnew) {
+  Mailroom before = room({.id = 2, .life = 10});
+  Mailroom after = room({.id = 2, .life = 11});
+  Mailroom receiver = room({.id = 1});
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(before, loop_of(before))));
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(after, loop_of(after))));
+}
+
+TEST(Mailroom, OwnBroadcastsComeBackAndAreKnown) {
+  Mailroom self = room({.id = 1});
+  EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(self, loop_of(self)))), Refusal::own);
+  EXPECT_FALSE(self.id_taken());
+}
+
+TEST(Mailroom, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
+  Mailroom self = room({.id = 1, .life = 10});
+  Mailroom twin = room({.id = 1, .life = 900});
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(self.id_taken());
+    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(twin, loop_of(twin)))), Refusal::own_id);
+  }
+  EXPECT_TRUE(self.id_taken());
+}
+
+TEST(Mailroom, OurParentsHintOfOurLifeBeforeIsNoTwin) {
+  Mailroom before = room({.id = 1, .life = 10});
+  Mailroom self = room({.id = 1, .life = 11});
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (int i = 0; i < 5; ++i) {
+    const std::size_t size = before.crash_hint(buffer);
+    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::old_life);
+  }
+  EXPECT_FALSE(self.id_taken());
+}
+
+TEST(Mailroom, ACrashHintNamesTheLifeThatEnded) {
+  Mailroom dead = room({.id = 2, .life = 10});
+  Mailroom receiver = room({.id = 1});
+  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(dead, loop_of(dead))));
+  // The parent has counted nothing of what its worker sent.
+  Mailroom parents = room({.id = 2, .life = 10});
+  std::array<std::byte, wire::kMostBytes> buffer;
+  const std::size_t size = parents.crash_hint(buffer);
+  const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
+  ASSERT_TRUE(letter) << name_of(letter.error());
+  EXPECT_TRUE(letter->sent_by_parent);
+  const election::Message& hint = *letter->message.election();
+  EXPECT_EQ(hint.kind, election::Kind::masterdown);
+  EXPECT_EQ(hint.subject, letter->from);
+  EXPECT_EQ(hint.subject_incarnation, Incarnation{10});
+  EXPECT_FALSE(receiver.open(kNow, 0, kNow, {buffer.data(), size}));
+}
+
+TEST(Mailroom, StrangersAreRefusedByName) {
+  Mailroom receiver = room({.id = 1});
+  const auto try_from = [&](const HostOptions& options) {
+    Mailroom sender = room(options);
+    return refusal_of(receiver.open(kNow, 0, kNow, closed(sender, loop_of(sender))));
+  };
+  EXPECT_EQ(try_from({.id = 2, .keys = {}}), Refusal::not_sealed);
+  EXPECT_EQ(try_from({.id = 2, .keys = {key_of(9)}}), Refusal::unknown_key);
+  EXPECT_EQ(try_from({.id = 2, .cluster = "other"}), Refusal::other_cluster);
+  Mailroom open_room = room({.id = 1, .keys = {}});
+  Mailroom sealed = room({.id = 2});
+  EXPECT_EQ(refusal_of(open_room.open(kNow, 0, kNow, closed(sealed, loop_of(sealed)))),
+            Refusal::unknown_key);
+  EXPECT_EQ(receiver.directory().size(), 1U);  // nobody was admitted
+}
+
+TEST(Mailroom, KeysCanBeChangedOneHostAfterTheOther) {
+  Mailroom old_first = room({.id = 1, .keys = {key_of(1), key_of(2)}});
+  Mailroom new_first = room({.id = 2, .keys = {key_of(2), key_of(1)}});
+  EXPECT_TRUE(old_first.open(kNow, 0, kNow, closed(new_first, loop_of(new_first))));
+  EXPECT_TRUE(new_first.open(kNow, 0, kNow, closed(old_first, loop_of(old_first))));
+}
+
+TEST(Mailroom, NumbersThatOnlyOverflowAreRefused) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  Node::Message message;
+  message.body = {SyncMessage{.kind = SyncMessage::Kind::echo, .sent = Nanos::max()}};
+  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, closed(sender, message))), Refusal::malformed);
+  EXPECT_EQ(receiver.malformed(wire::Error::bad_value), 1U);
+}
+
+// Random, mutated and replayed datagrams: the counters add up and nobody is admitted.
+TEST(Mailroom, NoiseChangesNothing) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  const auto good = closed(sender, loop_of(sender));
+  ASSERT_TRUE(receiver.open(kNow, 0, kNow, good));
+  Stream chance(1, 1, 1);
+  constexpr int kTries = 20'000;
+  for (int i = 0; i < kTries; ++i) {
+    std::vector<std::byte> bytes = good;
+    if (chance.chance(0.3)) {
+      bytes.assign(chance.below(wire::kMostBytes + 20), std::byte{0});
+      for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
+    } else {
+      for (std::uint64_t flips = chance.below(4); flips > 0; --flips)
+        bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
+      if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()));
+    }
+    EXPECT_FALSE(receiver.open(kNow, 0, kNow, bytes));
+  }
+  std::uint64_t refused = 0;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(Refusal::count); ++i)
+    refused += receiver.refused(static_cast<Refusal>(i));
+  EXPECT_EQ(refused, std::uint64_t{kTries});
+  EXPECT_EQ(receiver.accepted(), 1U);
+  EXPECT_EQ(receiver.directory().size(), 2U);
+  EXPECT_GT(receiver.refused(Refusal::forged), 0U);
+  EXPECT_GT(receiver.refused(Refusal::replayed), 0U);
+  EXPECT_GT(receiver.refused(Refusal::malformed), 0U);
+}
+
+}  // namespace
+}  // namespace tempo::node
