@@ -55,12 +55,7 @@ TEST(Filter, LetsTheDaemonWork) {
   const int status = in_child([] {
     const auto oscillator = real_oscillator();
     CHILD_EXPECT(filter_system_calls({}));
-    auto network = Network::open({.label = "lo",
-                                  .bind = {Address::parse("127.0.0.1", 0).value()},
-                                  .everyone = {},
-                                  .port = 0,
-                                  .multicast = false,
-                                  .interface = ""},
+    auto network = Network::open({.label = "lo", .bind = {Address::parse("127.0.0.1", 0).value()}},
                                  *oscillator);
     CHILD_EXPECT(network);
     Loop loop{*oscillator};

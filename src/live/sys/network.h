@@ -40,16 +40,15 @@ struct Departure {
 };
 
 struct NetworkOptions {
-  std::string label;  // "eth0", "peers"
+  std::string label{};  // "eth0", "peers"
   // Where datagrams arrive, a socket each: this host's address, and the broadcast address or the
   // group too, so that nothing of other interfaces is heard. The first of a family also sends. No
   // port: `port`, or if that is 0 one of the kernel's choice, the same for all.
-  std::vector<Address> bind;
-  std::vector<Address>
-      everyone;  // where a broadcast goes: a broadcast or multicast address, or peers
+  std::vector<Address> bind{};
+  std::vector<Address> everyone{};  // where a broadcast goes: a broadcast address, a group, peers
   std::uint16_t port = 0;
-  bool multicast = false;  // `everyone` is a group to join on `interface`
-  std::string interface;   // empty: any
+  bool multicast = false;   // `everyone` is a group to join on `interface`
+  std::string interface{};  // empty: any
 };
 
 class Network {

@@ -79,9 +79,7 @@ class Loopback : public ::testing::Test {
     return opened({.label = own,
                    .bind = {address(own), address("127.255.255.255")},
                    .everyone = {address("127.255.255.255")},
-                   .port = port,
-                   .multicast = false,
-                   .interface = ""});
+                   .port = port});
   }
   std::unique_ptr<Network> opened(const NetworkOptions& options) {
     auto network = Network::open(options, *oscillator_);
@@ -212,10 +210,7 @@ TEST_F(Loopback, PeersAreReachedOneByOne) {
   const auto three = demo("127.0.0.3");
   const auto one = opened({.label = "peers",
                            .bind = {address("127.0.0.1")},
-                           .everyone = {two->bound().front(), three->bound().front()},
-                           .port = 0,
-                           .multicast = false,
-                           .interface = ""});
+                           .everyone = {two->bound().front(), three->bound().front()}});
   one->broadcast(bytes_of("to each"));
   for (Network* const network : {two.get(), three.get()}) {
     const auto arrival = next(*network);
@@ -227,12 +222,7 @@ TEST_F(Loopback, PeersAreReachedOneByOne) {
 
 TEST_F(Loopback, CarriesIpv6WithStamps) {
   const auto open_at_loopback = [this] {
-    return opened({.label = "six",
-                   .bind = {address("::1")},
-                   .everyone = {},
-                   .port = 0,
-                   .multicast = false,
-                   .interface = ""});
+    return opened({.label = "six", .bind = {address("::1")}});
   };
   if (auto probe = plain_socket(AF_INET6, SOCK_DGRAM, 0);
       !probe || ::bind(probe->number(), address("::1").raw(), address("::1").size()) != 0) {
@@ -264,22 +254,12 @@ TEST_F(Loopback, NothingBlocksAndNothingIsInherited) {
 }
 
 TEST_F(Loopback, AddressThatIsNotOursIsRefusedByName) {
-  const auto network = Network::open({.label = "far",
-                                      .bind = {address("192.0.2.7", 525)},
-                                      .everyone = {},
-                                      .port = 525,
-                                      .multicast = false,
-                                      .interface = ""},
-                                     *oscillator_);
+  const auto network = Network::open(
+      {.label = "far", .bind = {address("192.0.2.7", 525)}, .everyone = {}, .port = 525},
+      *oscillator_);
   ASSERT_FALSE(network);
   EXPECT_EQ(network.error(), "bind 192.0.2.7:525: Cannot assign requested address");
-  const auto nowhere = Network::open({.label = "nowhere",
-                                      .bind = {},
-                                      .everyone = {},
-                                      .port = 525,
-                                      .multicast = false,
-                                      .interface = ""},
-                                     *oscillator_);
+  const auto nowhere = Network::open({.label = "nowhere", .port = 525}, *oscillator_);
   ASSERT_FALSE(nowhere);
   EXPECT_EQ(nowhere.error(), "nowhere: no address to bind");
 }
