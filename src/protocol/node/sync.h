@@ -29,7 +29,7 @@
 
 #include "base/machine.h"
 #include "protocol/clock/estimator.h"
-#include "protocol/clock/line.h"
+#include "protocol/clock/dial.h"
 
 namespace tempo::node {
 
@@ -142,7 +142,7 @@ class Sync {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
-  const clock::Line& line() const { return clock_; }
+  const clock::Dial& dial() const { return clock_; }
   Reading reading(Instant now) const;
   NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
   bool leads() const { return leads_; }
@@ -260,7 +260,7 @@ class Sync {
   const SyncRules* rules_;
   NodeId reference_ = kNobody;
   bool leads_ = false;
-  clock::Line clock_;
+  clock::Dial clock_;
   std::int64_t base_rate_;  // parts in 10^12: what the clock runs at when nothing is to be made up
   Timers<Timer> timers_;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following

@@ -12,10 +12,10 @@
 
 namespace tempo::clock {
 
-class Line {
+class Dial {
  public:
-  Line() = default;
-  Line(Instant at, WallTime shows, double rate)
+  Dial() = default;
+  Dial(Instant at, WallTime shows, double rate)
       : anchor_(at), shows_(shows.time_since_epoch()), rate_(whole(rate)) {}
 
   WallTime at(Instant raw) const {
