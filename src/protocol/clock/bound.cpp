@@ -1,0 +1,71 @@
+#include "protocol/clock/bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tempo::clock {
+namespace {
+
+constexpr std::size_t kSlots = 64;
+constexpr std::size_t kFirstSlots = 16;  // in which any clock worth using is allowed for
+constexpr double kFirstDrift = 200e-6;
+constexpr std::size_t kEarlySlots = 32;
+constexpr double kEarlyDrift = 50e-6;
+constexpr double kSigmas = 16;
+
+// What one exchange says of theta at time t, relative to the line.
+Interval alone(const Sample& raw, const Line& theta, double drift, double t) {
+  const Reading& out = raw[Way::out];
+  const Reading& back = raw[Way::back];
+  return {.low = -out.delay(Way::out, theta) - drift * std::abs(t - out.t),
+          .high = back.delay(Way::back, theta) + drift * std::abs(t - back.t)};
+}
+
+}  // namespace
+
+double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
+                       double least) {
+  if (slots.size() < kFirstSlots) return kFirstDrift;
+  const std::size_t best = combination.window;
+  const std::size_t length = std::min(kWindows[best], slots.size());
+  const double span = std::max(slots.newest().time - slots.back(length - 1).time, 1.0);
+  const double tested = 1 + static_cast<double>(kWindows[best]) / std::max(combination.tests, 1.0);
+  const double noisier =
+      slots.usual_spread() > 0 ? std::max(1.0, slots.spread() / slots.usual_spread()) : 1.0;
+  const double sigma = combination.sigma * tested * noisier;
+  double discord = 0;
+  const std::size_t end = std::min(best + 3, kWindows.size());
+  for (std::size_t k = best - std::min<std::size_t>(best, 4); k < end; ++k) {
+    const Candidate& candidate = bank.candidates()[combination.kind][k];
+    if (candidate.present)
+      discord = std::max(discord, std::abs(candidate.theta.rate - combination.theta.rate));
+  }
+  return least + kSigmas * sigma / span + discord + (slots.size() < kEarlySlots ? kEarlyDrift : 0);
+}
+
+Interval certain(const Slots& slots, const Line& theta, double drift,
+                 const std::vector<Guard::Held>& held, double t) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  Interval interval{.low = -kInfinite, .high = kInfinite};
+  const std::size_t count = std::min(slots.size(), kSlots);
+  for (std::size_t age = 0; age < count; ++age) {
+    const Slot& slot = slots.back(age);
+    Sample raw = slot.least;
+    for (const Way way : kWays) raw[way].value = slot.raw_of(way);
+    const Interval one = alone(raw, theta, drift, t);
+    const double low = std::max(interval.low, one.low);
+    const double high = std::min(interval.high, one.high);
+    if (low > high) break;
+    interval = {.low = low, .high = high};
+  }
+  for (const Guard::Held& sample : held) {
+    const Interval one = alone(sample.raw, theta, drift, t);
+    interval.low = std::min(interval.low, one.low);
+    interval.high = std::max(interval.high, one.high);
+  }
+  const double line = theta.at(t);
+  return {.low = line + interval.low, .high = line + interval.high};
+}
+
+}  // namespace tempo::clock

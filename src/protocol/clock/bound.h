@@ -1,0 +1,31 @@
+// The bound: where theta certainly is, given that no delay is negative.
+//
+// Every reading of the newest slots, as it came, limits theta from one side at its own time; how
+// fast the limit weakens with age is the drift allowance: what the line may be wrong by per second.
+// With no exchange the interval grows by the allowance, and that is the bound in holdover.
+#pragma once
+
+#include <vector>
+
+#include "protocol/clock/bank.h"
+#include "protocol/clock/combination.h"
+#include "protocol/clock/guard.h"
+#include "protocol/clock/slots.h"
+
+namespace tempo::clock {
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+
+// Seconds per second. `least` is what a clock is granted even when all is quiet.
+double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
+                       double least);
+
+// Theta at time t lies in here. Going back in time stops at the first slot that contradicts newer
+// ones. Samples held back widen it: they may be true.
+Interval certain(const Slots& slots, const Line& theta, double drift,
+                 const std::vector<Guard::Held>& held, double t);
+
+}  // namespace tempo::clock

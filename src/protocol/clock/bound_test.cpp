@@ -1,0 +1,114 @@
+#include "protocol/clock/bound.h"
+
+#include <gtest/gtest.h>
+
+#include "protocol/clock/testing/made.h"
+
+namespace tempo::clock {
+namespace {
+
+using testing::made;
+using testing::SlotMaker;
+
+void put(Slots& slots, double t, const Line& theta, double out, double back) {
+  const Sample sample = made(t, theta, out, back);
+  slots.add(sample, sample, 0);
+}
+
+TEST(Certain, OneExchangeLeavesItsRoundTrip) {
+  Slots slots;
+  put(slots, 0.5, {}, 2e-4, 3e-4);
+  const Interval bound = certain(slots, {}, 0, {}, 0.5);
+  EXPECT_NEAR(bound.low, -2e-4, 1e-12);
+  EXPECT_NEAR(bound.high, 3e-4, 1e-12);
+}
+
+TEST(Certain, TheLeastDelaysOfManyAreTaken) {
+  Slots slots;
+  put(slots, 0.5, {}, 2e-4, 9e-4);
+  put(slots, 1.5, {}, 8e-4, 3e-4);
+  const Interval bound = certain(slots, {}, 0, {}, 2);
+  EXPECT_NEAR(bound.low, -2e-4, 1e-12);
+  EXPECT_NEAR(bound.high, 3e-4, 1e-12);
+}
+
+TEST(Certain, AgesBothWays) {
+  Slots slots;
+  put(slots, 0.5, {}, 1e-4, 1e-4);
+  const Interval bound = certain(slots, {}, 1e-6, {}, 100.5);
+  EXPECT_NEAR(bound.low, -2e-4, 1e-9);
+  EXPECT_NEAR(bound.high, 2e-4, 1e-9);
+}
+
+TEST(Certain, FollowsTheLine) {
+  const Line theta{.value = 1e-3, .rate = 20e-6, .origin = 0};
+  Slots slots;
+  put(slots, 0.5, theta, 1e-4, 1e-4);
+  const Interval bound = certain(slots, theta, 0, {}, 50);
+  EXPECT_NEAR(bound.low, theta.at(50) - 1e-4, 1e-12);
+  EXPECT_NEAR(bound.high, theta.at(50) + 1e-4, 1e-12);
+}
+
+TEST(Certain, StopsAtWhatContradictsTheNewer) {
+  Slots slots;
+  put(slots, 0.5, {.value = -1}, 1e-4, 1e-4);  // before the clock jumped
+  put(slots, 1.5, {}, 1e-4, 1e-4);
+  const Interval bound = certain(slots, {}, 1e-6, {}, 2);
+  EXPECT_NEAR(bound.low, -1e-4, 1e-6);
+  EXPECT_NEAR(bound.high, 1e-4, 1e-6);
+}
+
+TEST(Certain, ContainsWhatIsHeldBack) {
+  Slots slots;
+  put(slots, 0.5, {}, 1e-4, 1e-4);
+  const Guard::Held held{.raw = made(1.5, {.value = 5e-3}, 1e-4, 1e-4),
+                         .residuals = {},
+                         .way = Way::out,
+                         .exchange = 1};
+  const Interval bound = certain(slots, {}, 0, {held}, 2);
+  EXPECT_NEAR(bound.low, -1e-4, 1e-9);
+  EXPECT_NEAR(bound.high, 5.1e-3, 1e-9);
+}
+
+TEST(DriftAllowance, ShrinksAsTheLineIsKnown) {
+  Slots slots;
+  Bank bank;
+  SlotMaker maker({}, 1e-5);
+  const auto allowance = [&] {
+    return drift_allowance(slots, bank, {.sigma = 1e-6, .window = 0, .tests = 8}, 0.15e-6);
+  };
+  const auto grow = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      maker.add(slots);
+      bank.fit(slots, true);
+    }
+  };
+  grow(15);
+  EXPECT_EQ(allowance(), 200e-6);
+  grow(10);
+  EXPECT_GT(allowance(), 50e-6);
+  grow(10);
+  EXPECT_LT(allowance(), 50e-6);
+  EXPECT_GT(allowance(), 0.15e-6 + 16 * 2e-6 / 8);
+}
+
+TEST(DriftAllowance, GrowsWithNoiseAndDiscord) {
+  Slots slots;
+  Bank bank;
+  SlotMaker maker({}, 0);
+  for (int i = 0; i < 200; ++i) {
+    maker.add(slots);
+    bank.fit(slots, true);
+  }
+  const Combination calm{.sigma = 0, .window = 4, .tests = 1000};
+  EXPECT_NEAR(drift_allowance(slots, bank, calm, 0.15e-6), 0.15e-6, 1e-9);
+  Combination noisy = calm;
+  noisy.sigma = 1e-6;
+  EXPECT_NEAR(drift_allowance(slots, bank, noisy, 0.15e-6), 0.15e-6 + 16e-6 / 31 * 1.032, 1e-8);
+  Combination odd = calm;
+  odd.theta.rate = 3e-6;  // while every window says 0
+  EXPECT_NEAR(drift_allowance(slots, bank, odd, 0.15e-6), 3.15e-6, 1e-9);
+}
+
+}  // namespace
+}  // namespace tempo::clock
