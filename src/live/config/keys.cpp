@@ -1,0 +1,429 @@
+#include "live/config/keys.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+
+namespace tempo::config {
+namespace {
+
+using Texts = std::vector<std::string>;
+using Complaint = std::optional<std::string>;
+
+constexpr std::size_t kMostName = 63;         // characters of a name on the wire
+constexpr std::size_t kMostInterface = 15;    // IFNAMSIZ - 1
+constexpr std::size_t kMostSocketPath = 107;  // sun_path, with its end
+constexpr double kDayMs = 86'400'000;
+
+Nanos from_ms(double ms) { return Nanos{std::llround(ms * 1e6)}; }
+
+// --- what a value of the right kind may still have wrong with it ---
+
+bool printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+Complaint bad_name(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.size() > kMostName) return fmt::format("is longer than {} characters", kMostName);
+  if (!printable(text)) return "has characters that are not printable ASCII";
+  return std::nullopt;
+}
+
+Complaint bad_cluster(const Value& value) {
+  if (std::get<std::string>(value).empty()) return "must not be empty; leave it out for \"tempo\"";
+  return bad_name(value);
+}
+
+Complaint bad_path(const Value& value) {
+  const auto& path = std::get<std::string>(value);
+  if (!path.starts_with('/')) return "must be an absolute path, one that begins with '/'";
+  return std::nullopt;
+}
+
+Complaint bad_socket(const Value& value) {
+  if (std::get<std::string>(value).size() > kMostSocketPath)
+    return fmt::format("is longer than the {} bytes a socket's path may have", kMostSocketPath);
+  return bad_path(value);
+}
+
+Complaint bad_hook(const Value& value) {
+  return std::get<std::string>(value).empty() ? std::nullopt : bad_path(value);
+}
+
+Complaint bad_interfaces(const Value& value) {
+  for (const std::string& name : std::get<Texts>(value))
+    if (name.empty() || name.size() > kMostInterface || name.find('/') != std::string::npos)
+      return fmt::format("has '{}', which cannot be the name of an interface", name);
+  return std::nullopt;
+}
+
+// "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525".
+bool is_address(std::string text) {
+  const auto is_port = [](std::string_view port) {
+    return !port.empty() && port.size() <= 5 &&
+           std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }) &&
+           std::stoi(std::string(port)) <= 65535;
+  };
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string::npos) return false;
+    const std::string rest = text.substr(end + 1);
+    if (!rest.empty() && !(rest.starts_with(':') && is_port(rest.substr(1)))) return false;
+    text = text.substr(1, end - 1);
+    if (text.find(':') == std::string::npos) return false;
+  } else if (std::ranges::count(text, ':') == 1) {
+    const std::size_t colon = text.find(':');
+    if (!is_port(text.substr(colon + 1))) return false;
+    text.resize(colon);
+  }
+  in_addr four{};
+  if (inet_pton(AF_INET, text.c_str(), &four) == 1) return true;
+  in6_addr six{};
+  const std::string bare = text.substr(0, text.find('%'));
+  return inet_pton(AF_INET6, bare.c_str(), &six) == 1;
+}
+
+Complaint bad_addresses(const Value& value) {
+  for (const std::string& text : std::get<Texts>(value))
+    if (!is_address(text))
+      return fmt::format(
+          "has '{}', which is not an address; names are not looked up, write for "
+          "example 192.0.2.7",
+          text);
+  return std::nullopt;
+}
+
+Complaint bad_broadcast(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.empty() || is_address(text)) return std::nullopt;
+  return fmt::format("is '{}', which is not an address", text);
+}
+
+Complaint bad_profile(const Value& value) {
+  const auto found = election::profile(std::get<std::string>(value));
+  if (found) return std::nullopt;
+  return "is wrong: " + found.error();
+}
+
+constexpr std::array<std::pair<std::string_view, ClockKind>, 3> kClocks{
+    {{"system", ClockKind::system}, {"software", ClockKind::software}, {"none", ClockKind::none}}};
+
+Complaint bad_clock(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kClocks, [&](const auto& clock) { return clock.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be system, software or none, not '{}'", text);
+}
+
+// --- where values go ---
+
+template <auto Member>
+void put_text(Settings& settings, const Value& value) {
+  settings.*Member = std::get<std::string>(value);
+}
+template <auto Member>
+void put_list(Settings& settings, const Value& value) {
+  settings.*Member = std::get<Texts>(value);
+}
+template <auto Member>
+void put_flag(Settings& settings, const Value& value) {
+  settings.*Member = std::get<bool>(value);
+}
+template <auto Member>
+void put_timer(Settings& settings, const Value& value) {
+  settings.timing.*Member = from_ms(std::get<double>(value));
+}
+template <auto Member>
+void put_count(Settings& settings, const Value& value) {
+  settings.timing.*Member = static_cast<std::uint32_t>(std::get<std::int64_t>(value));
+}
+
+Key text_key(std::string_view key, std::string_view fallback, std::string_view meaning,
+             void (*put)(Settings&, const Value&), Complaint (*wrong)(const Value&),
+             std::string_view type = "a text") {
+  return {{key, type, fallback, meaning}, Kind::text, 0, 0, put, wrong};
+}
+Key list_key(std::string_view key, std::string_view type, std::string_view meaning,
+             void (*put)(Settings&, const Value&), Complaint (*wrong)(const Value&)) {
+  return {{key, type, "[]", meaning}, Kind::list, 0, 0, put, wrong};
+}
+Key flag_key(std::string_view key, std::string_view fallback, std::string_view meaning,
+             void (*put)(Settings&, const Value&)) {
+  return {{key, "true or false", fallback, meaning}, Kind::flag, 0, 0, put, nullptr};
+}
+Key timer_key(std::string_view key, std::string_view meaning,
+              void (*put)(Settings&, const Value&)) {
+  return {{key, "a number from 0.001 to 86400000", "the profile's", meaning},
+          Kind::number,
+          0.001,
+          kDayMs,
+          put,
+          nullptr};
+}
+
+using election::Timing;
+
+const std::vector<Key>& keys() {
+  static const std::vector<Key> table{
+      text_key("cluster", "\"tempo\"", "the network's name; networks of other names are not heard",
+               put_text<&Settings::cluster>, bad_cluster),
+      text_key("name", "the host's", "this machine's name in the eyes of the others",
+               put_text<&Settings::name>, bad_name),
+      text_key("profile", "\"lan\"",
+               "how long things last: classic (4.3BSD's values), lan, or fast (a silent master is "
+               "replaced within some tens of milliseconds); the same on every machine",
+               put_text<&Settings::profile>, bad_profile, "one of \"classic\", \"lan\", \"fast\""),
+      {{"port", "a whole number from 1 to 65535", "525", "the UDP port, the same on every machine"},
+       Kind::whole,
+       1,
+       65535,
+       [](Settings& settings, const Value& value) {
+         settings.port = static_cast<std::uint16_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+      list_key("interfaces", "a list of interface names",
+               "the networks to take part in; empty: all that are up and can broadcast",
+               put_list<&Settings::interfaces>, bad_interfaces),
+      list_key("peers", "a list of addresses",
+               "machines to reach one by one, where there is no broadcast",
+               put_list<&Settings::peers>, bad_addresses),
+      list_key("bind", "a list of addresses",
+               "addresses to use instead of the interfaces', for tests and demonstrations",
+               put_list<&Settings::bind>, bad_addresses),
+      text_key("broadcast", "none", "with `bind`: the address that reaches everybody",
+               put_text<&Settings::broadcast>, bad_broadcast, "an address"),
+      flag_key("ipv6", "false", "link-local multicast instead of IPv4 broadcast",
+               put_flag<&Settings::ipv6>),
+      text_key(
+          "key-file", "\"/etc/tempo/key\"",
+          "the cluster's key, written by `tempo keygen`; nothing at the default place means no key",
+          [](Settings& settings, const Value& value) {
+            settings.key_file = std::get<std::string>(value);
+            settings.key_file_given = true;
+          },
+          bad_path, "an absolute path"),
+      flag_key("may-lead", "true", "whether this machine may become master",
+               put_flag<&Settings::may_lead>),
+      {{"lead-priority", "a whole number from 0 to 9", "9",
+        "machines with lower ones let others stand for master first"},
+       Kind::whole,
+       0,
+       9,
+       [](Settings& settings, const Value& value) {
+         settings.lead_priority = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+      text_key(
+          "clock", "\"system\"",
+          "what is steered: the kernel's clock, a clock inside tempod, or nothing (measure only)",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, kind] : kClocks)
+              if (name == std::get<std::string>(value)) settings.clock = kind;
+          },
+          bad_clock, "one of \"system\", \"software\", \"none\""),
+      {{"step-limit-ms", "a number from 0.001 to 86400000", "500",
+        "a clock further off than this is stepped, a nearer one slewed"},
+       Kind::number,
+       0.001,
+       kDayMs,
+       [](Settings& settings, const Value& value) {
+         settings.step_limit = from_ms(std::get<double>(value));
+       },
+       nullptr},
+      {{"bound-alarm-us", "a number from 0.001 to 86400000000", "none",
+        "the hook is called when the bound of the error exceeds it"},
+       Kind::number,
+       0.001,
+       kDayMs * 1000,
+       [](Settings& settings, const Value& value) {
+         settings.bound_alarm = from_ms(std::get<double>(value) / 1000);
+       },
+       nullptr},
+      text_key("state-dir", "\"/var/lib/tempo\"",
+               "where the clock's drift and the last epoch are kept across restarts",
+               put_text<&Settings::state_dir>, bad_path, "an absolute path"),
+      text_key("socket", "\"/run/tempo/tempod.sock\"", "the unix socket on which tempod answers",
+               put_text<&Settings::socket>, bad_socket, "an absolute path"),
+      text_key("user", "\"tempo\"", "whom to run as when started as root; \"\" stays root",
+               put_text<&Settings::user>, bad_name),
+      text_key("hook", "none", "a program called on events, see tempod(8)",
+               put_text<&Settings::hook>, bad_hook, "an absolute path"),
+      flag_key("realtime", "true", "ask for real-time priority", put_flag<&Settings::realtime>),
+      text_key("machine-id", "the host's",
+               "what this machine's identity is made from, for several tempods on one host",
+               put_text<&Settings::machine_id>, bad_name),
+
+      timer_key("timers.adjtime-ms", "from one synchronization round to the next",
+                put_timer<&Timing::adjtime>),
+      timer_key("timers.loop-ms", "from one sign of life of the master to the next",
+                put_timer<&Timing::loop>),
+      timer_key("timers.election-min-ms", "a slave's shortest patience with a silent master",
+                put_timer<&Timing::election_min>),
+      timer_key("timers.election-max-ms", "a slave's longest patience with a silent master",
+                put_timer<&Timing::election_max>),
+      timer_key("timers.startup-ms", "how long a starting machine waits for a master's answer",
+                put_timer<&Timing::startup>),
+      timer_key("timers.no-master-ms", "how long it then listens before it becomes master",
+                put_timer<&Timing::no_master>),
+      timer_key("timers.candidate-ms", "silence after the last vote that makes a candidate master",
+                put_timer<&Timing::candidate>),
+      timer_key("timers.accept-ms", "how long a vote binds", put_timer<&Timing::accept>),
+      timer_key("timers.consistency-ms", "how long a newcomer listens for a second master",
+                put_timer<&Timing::consistency>),
+      timer_key("timers.conflict-ms", "how long a master collects the answers of rivals",
+                put_timer<&Timing::conflict>),
+      timer_key("timers.retransmit-ms", "to the second send of a message; doubles",
+                put_timer<&Timing::retransmit>),
+      {{"timers.sends", "a whole number from 1 to 16", "the profile's",
+        "how often a message is sent at most before its receiver counts as gone"},
+       Kind::whole,
+       1,
+       16,
+       put_count<&Timing::sends>,
+       nullptr},
+      timer_key("timers.delay-ms", "the largest delay of a datagram", put_timer<&Timing::delay>),
+      {{"timers.loops-per-election", "a whole number from 0 to 1000", "the profile's",
+        "the shortest patience outlasts this many signs of life"},
+       Kind::whole,
+       0,
+       1000,
+       put_count<&Timing::loops_per_election>,
+       nullptr},
+      {{"timers.loops-per-startup", "a whole number from 0 to 1000", "the profile's",
+        "a start lasts this many signs of life and a delay"},
+       Kind::whole,
+       0,
+       1000,
+       put_count<&Timing::loops_per_startup>,
+       nullptr},
+
+      {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
+        "how far off it starts"},
+       Kind::number,
+       -1e9,
+       1e9,
+       [](Settings& settings, const Value& value) {
+         settings.software.offset = from_ms(std::get<double>(value));
+       },
+       nullptr},
+      {{"software-clock.drift-ppm", "a number from -10000 to 10000", "0",
+        "how much too fast its oscillator runs"},
+       Kind::number,
+       -10000,
+       10000,
+       [](Settings& settings, const Value& value) {
+         settings.software.drift = std::get<double>(value) * 1e-6;
+       },
+       nullptr},
+      {{"software-clock.wander-ppb-per-sqrt-s", "a number from 0 to 1000000", "0",
+        "the random walk of that rate"},
+       Kind::number,
+       0,
+       1e6,
+       [](Settings& settings, const Value& value) {
+         settings.software.wander = std::get<double>(value) * 1e-9;
+       },
+       nullptr},
+      {{"software-clock.seed", "a whole number from 0 to 9007199254740992", "0",
+        "decides the random walk"},
+       Kind::whole,
+       0,
+       9007199254740992.0,
+       [](Settings& settings, const Value& value) {
+         settings.software.seed = static_cast<std::uint64_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+  };
+  return table;
+}
+
+std::string shown(const Value& value) {
+  struct Show {
+    std::string operator()(bool flag) const { return flag ? "true" : "false"; }
+    std::string operator()(std::int64_t number) const { return fmt::format("{}", number); }
+    std::string operator()(double number) const { return fmt::format("{}", number); }
+    std::string operator()(const std::string& text) const { return fmt::format("\"{}\"", text); }
+    std::string operator()(const Texts&) const { return "a list"; }
+  };
+  return std::visit(Show{}, value);
+}
+
+// Letters to insert, remove or replace to make one word of the other; '_' passes for '-'.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const bool same = a[i] == b[j] || (a[i] == '_' && b[j] == '-');
+      const std::size_t replaced = diagonal + (same ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string_view last_part(std::string_view key) { return key.substr(key.rfind('.') + 1); }
+
+}  // namespace
+
+const Key* find_key(std::string_view name) {
+  const auto found = std::ranges::find(keys(), name, [](const Key& key) { return key.help.key; });
+  return found == keys().end() ? nullptr : &*found;
+}
+
+std::vector<std::string_view> table_names() { return {"timers", "software-clock"}; }
+
+std::string nearest_key(std::string_view name) {
+  // A key in the wrong table, or in none, is nearest to its namesake.
+  for (const Key& key : keys())
+    if (last_part(key.help.key) == last_part(name)) return std::string(key.help.key);
+  std::vector<std::string_view> known = table_names();
+  for (const Key& key : keys()) known.push_back(key.help.key);
+  std::string_view nearest;
+  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t far =
+        std::min(distance(name, candidate), distance(name, last_part(candidate)));
+    if (far < least) {
+      least = far;
+      nearest = candidate;
+    }
+  }
+  return std::string(nearest);
+}
+
+std::vector<KeyHelp> all_keys() {
+  std::vector<KeyHelp> all;
+  all.reserve(keys().size());
+  for (const Key& key : keys()) all.push_back(key.help);
+  return all;
+}
+
+std::optional<std::string> set(Settings& settings, const Key& key, Value value) {
+  if (key.kind == Kind::number && std::holds_alternative<std::int64_t>(value))
+    value = static_cast<double>(std::get<std::int64_t>(value));
+  const auto refuse = [&] {
+    return fmt::format("{} takes {}, not {}", key.help.key, key.help.type, shown(value));
+  };
+  if (value.index() != static_cast<std::size_t>(key.kind)) return refuse();
+  if (key.kind == Kind::whole || key.kind == Kind::number) {
+    const double number = key.kind == Kind::whole
+                              ? static_cast<double>(std::get<std::int64_t>(value))
+                              : std::get<double>(value);
+    if (!(number >= key.least && number <= key.most)) return refuse();  // not a number, too
+  }
+  if (key.wrong != nullptr)
+    if (const auto why = key.wrong(value)) return fmt::format("{} {}", key.help.key, *why);
+  key.put(settings, value);
+  return std::nullopt;
+}
+
+}  // namespace tempo::config
