@@ -10,11 +10,11 @@
 
 #include <fmt/core.h>
 
+#include "base/json/json.h"
 #include "base/result.h"
 #include "cli/check_explore.h"
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
-#include "cli/json.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "lab/check/core_model.h"

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "base/json/json.h"
 #include "cli/election_order.h"
 #include "cli/election_runs.h"
-#include "cli/json.h"
 #include "lab/sim/election/baselines.h"
 #include "lab/sim/election/scenario.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tempo::cli {
+namespace tempo {
 
 class Json {
  public:
@@ -41,4 +41,4 @@ class Json {
   std::unique_ptr<Value> value_;
 };
 
-}  // namespace tempo::cli
+}  // namespace tempo

@@ -1,8 +1,8 @@
-#include "cli/json.h"
+#include "base/json/json.h"
 
 #include <nlohmann/json.hpp>
 
-namespace tempo::cli {
+namespace tempo {
 
 struct Json::Value {
   nlohmann::ordered_json json;
@@ -67,4 +67,4 @@ Json& Json::push(std::string_view value) {
 
 std::string Json::text() const { return value_->json.dump(2) + "\n"; }
 
-}  // namespace tempo::cli
+}  // namespace tempo
