@@ -205,6 +205,12 @@ TEST(Datagram, TooLongIsRefused) {
   EXPECT_EQ(parse_header(bytes).error(), Error::too_long);
 }
 
+TEST(Datagram, OfOursIsNeverLong) {
+  Datagram datagram = sample_election();
+  datagram.name = Name(std::string(kMostName, 'x'));
+  EXPECT_EQ(bytes_of(datagram).size() + kTagBytes, 227);
+}
+
 TEST(Datagram, OfNobodyIsRefused) {
   Bytes bytes = bytes_of(sample_sync());
   std::fill_n(bytes.begin() + 16, 8, std::byte{0});
