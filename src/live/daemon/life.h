@@ -1,0 +1,43 @@
+// One life of the daemon on this host: who it is, whom it believes, which networks it is on.
+//
+// The parent makes it and its child works by it; the parent keeps what it needs to say, when the
+// child dies, that it did.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "live/config/settings.h"
+#include "live/daemon/state.h"
+#include "live/sys/network.h"
+#include "protocol/node/mailroom.h"
+
+namespace tempo::daemon {
+
+struct Life {
+  config::Settings settings;
+  HostId host = kNoHost;
+  Incarnation incarnation{};
+  std::string name;
+  std::string machine_id_from;  // where the id came from, for people
+  auth::Keyring keys;
+  State state;
+};
+
+// Reads the keys and the state, and finds out who we are. A key file that must be there and is not,
+// or can be read by others, is an error.
+Result<Life> prepare_life(const config::Settings& settings);
+
+// The same host, born again.
+void be_born(Life& life);
+
+node::Mailroom make_mailroom(const Life& life);
+
+// The networks by the settings, as they are now.
+Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);
+
+Result<auth::Keyring> read_keys(const config::Settings& settings);
+
+}  // namespace tempo::daemon

@@ -1,0 +1,19 @@
+// The parent that only waits: it starts the worker, and when the worker dies it tells the network
+// at once and starts another.
+//
+// The crash hint saves the others the wait for an election timer. A worker that ends cleanly ends
+// its parent too; one that dies again and again is started less and less often. Hooks run here: the
+// worker may start no program.
+#pragma once
+
+#include "live/daemon/life.h"
+
+namespace tempo::daemon {
+
+// Until the worker ends cleanly; the exit status of the program.
+int run_with_parent(Life life);
+
+// The worker alone, in this process.
+int run_bare(Life life);
+
+}  // namespace tempo::daemon

@@ -1,0 +1,141 @@
+// The daemon's work: one node, tied to the sockets, the clock and the programs on this host.
+//
+// One thread and one loop. Everything that has arrived is given to the node before a timer is
+// woken; what the node wants done is done before the next step. Work that could block is not done
+// here.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/machine.h"
+#include "live/daemon/life.h"
+#include "live/obs/snapshot.h"
+#include "live/sys/clock.h"
+#include "live/sys/host.h"
+#include "live/sys/interface_watch.h"
+#include "live/sys/loop.h"
+#include "live/sys/network.h"
+#include "live/sys/notify.h"
+#include "live/sys/oscillator.h"
+#include "protocol/node/mailroom.h"
+#include "protocol/node/node.h"
+
+namespace tempo::daemon {
+
+// Something that happened, for hooks, logs and whoever watches.
+struct Event {
+  std::string what;     // became-master, lost-master, master-changed, two-masters, ...
+  std::string details;  // a sentence
+};
+
+class Worker {
+ public:
+  using OnEvent = std::function<void(const Event&)>;
+
+  static Result<std::unique_ptr<Worker>> create(const Life& life, OnEvent on_event);
+
+  // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
+  // not be done.
+  std::vector<std::string> confine();
+
+  // Until a signal or `stop`. 0 for a clean stop.
+  int run();
+  void stop() { stopping_ = true; }
+
+  // --- for the door (programs on this host) ---
+  obs::Snapshot snapshot();
+  struct Now {
+    node::Reading reading;
+  };
+  node::Reading reading();
+  // Sentences say why not.
+  Result<void> reelect();
+  Result<void> resign();
+  Result<void> set_time(Nanos by);
+  sys::Loop& loop() { return loop_; }
+  const std::deque<Event>& events() const { return events_; }
+  std::uint64_t events_so_far() const { return event_count_; }
+  // Called after every round of the loop, and at least `every`.
+  void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
+  const Life& life() const { return life_; }
+
+ private:
+  struct Peer {
+    sys::Address address;
+  };
+  // A transmission whose stamp is awaited.
+  struct Awaited {
+    std::uint32_t transmission = 0;
+    NodeId peer = kNobody;
+    std::uint32_t exchange = 0;
+  };
+  struct Link {
+    std::unique_ptr<sys::Network> network;  // null: not there now
+    sys::NetworkOptions options;
+    std::map<NodeId, Peer> peers;  // as many as the directory has hosts
+    std::deque<Awaited> awaited;   // at most kMostAwaited
+    std::string state;             // of the election, last told
+  };
+  static constexpr std::size_t kMostAwaited = 256;
+  static constexpr std::size_t kMostEvents = 64;
+
+  Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
+         std::unique_ptr<sys::Clock> clock, OnEvent on_event);
+
+  Result<void> open_networks();
+  void look_for_networks();
+  void watch(std::uint8_t number);
+  void ready(std::uint8_t number);
+  void read_departures(std::uint8_t number);
+  template <class Do>
+  void step(Do todo);
+  void carry_out();
+  void transmit(const Output<node::Node>& output);
+  void heed(const node::Node::Notice& notice);
+  void follow_clock(bool stepped);
+  void wake_timers();
+  void note_states();
+  void tell(std::string what, std::string details);
+  void reload();
+  void save_state();
+  void check_id();
+  std::string name_of_node(NodeId node) const;
+  std::string id_text(NodeId node) const;
+
+  Life life_;
+  election::Rules rules_;
+  node::SyncRules sync_rules_;
+  std::unique_ptr<sys::Oscillator> oscillator_;
+  std::unique_ptr<sys::Clock> clock_;
+  OnEvent on_event_;
+  sys::Loop loop_;
+  sys::KernelDraw draw_;
+  node::Mailroom mailroom_;
+  node::Node node_;
+  Outbox<node::Node> outbox_;
+  std::array<Link, node::kMostNetworks> links_;
+  std::uint8_t link_count_ = 0;
+  std::unique_ptr<sys::InterfaceWatch> interfaces_;
+  sys::Notifier notifier_ = sys::Notifier::from_environment();
+  std::deque<Event> events_;
+  std::uint64_t event_count_ = 0;
+  std::function<void()> each_round_;
+  Instant started_;
+  Instant next_chore_;
+  Nanos stalled_{0};
+  std::uint64_t stalls_ = 0;
+  std::uint64_t unsent_ = 0;  // messages for hosts whose address is not known
+  bool stays_out_ = false;
+  bool alarmed_ = false;  // the bound exceeds what the settings allow
+  bool stopping_ = false;
+  std::string clock_trouble_;  // the last failure of the kernel's clock, told once
+};
+
+}  // namespace tempo::daemon
