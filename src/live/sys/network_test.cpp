@@ -166,6 +166,7 @@ TEST_F(Loopback, ManyStampsAreMatchedByTheirNumbers) {
     const auto departure = stamp_of(*one);
     ASSERT_TRUE(departure);
     stamped.push_back(departure->transmission);
+    EXPECT_TRUE(departure->kernel_stamp);
     EXPECT_GT(departure->at, last - 10us);
     last = departure->at;
   }

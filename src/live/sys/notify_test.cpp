@@ -101,6 +101,15 @@ TEST(Watchdog, IsForTheProcessItNames) {
   EXPECT_EQ(watchdog_of("9223372036854775807", "", 7), std::nullopt);
 }
 
+// Of an abstract name every byte counts; a path ends with a zero.
+TEST(UnixAddress, IsAsLongAsTheKernelCounts) {
+  const auto abstract = unix_address("@name");
+  ASSERT_TRUE(abstract);
+  EXPECT_EQ(abstract->size, sizeof(sa_family_t) + 5);
+  EXPECT_EQ(abstract->raw.sun_path[0], '\0');
+  EXPECT_EQ(unix_address("/name")->size, sizeof(sa_family_t) + 6);
+}
+
 TEST(UnixAddress, HasALimit) {
   EXPECT_TRUE(unix_address(std::string(107, 'x')));
   EXPECT_FALSE(unix_address(std::string(108, 'x')));
