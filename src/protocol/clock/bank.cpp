@@ -92,8 +92,8 @@ void Bank::forget(std::size_t count) {
 }
 
 Envelope first_envelope(const Slots& slots, double rate) {
-  Hull out;
-  Hull back;
+  Hull out(slots.size());
+  Hull back(slots.size());
   for (std::size_t age = 0; age < slots.size(); ++age) {
     out.push(slots.back(age).least[Way::out]);
     back.push(slots.back(age).least[Way::back]);

@@ -42,8 +42,8 @@ class Bank {
 
   PerCandidate<Candidate> candidates_;
   std::vector<Said> history_;  // side by side with the slots
-  Hull out_;
-  Hull back_;
+  Hull out_{kWindows.back()};
+  Hull back_{kWindows.back()};
 };
 
 // The envelope of all slots there are, for the time before the first window is full. The rate is

@@ -19,20 +19,6 @@ Envelope between(const Reading& out, const Reading& back, double origin, double 
 
 }  // namespace
 
-void Hull::push(const Reading& reading) {
-  if (!points_.empty() && reading.t >= points_.back().t) return;
-  while (points_.size() >= 2) {
-    const Reading& last = points_.back();
-    const Reading& before = points_[points_.size() - 2];
-    // The last point stays only if it lies below the line from the one before it to the new one.
-    const double cross = (last.t - before.t) * (reading.value - before.value) -
-                         (last.value - before.value) * (reading.t - before.t);
-    if (cross < 0) break;
-    points_.pop_back();
-  }
-  points_.push_back(reading);
-}
-
 Envelope widest(const Hull& out, const Hull& back, double origin, double fallback) {
   CHECK(out.size() > 0 && back.size() > 0);
   constexpr double kInfinite = std::numeric_limits<double>::infinity();

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/check.h"
 #include "protocol/clock/line.h"
 #include "protocol/clock/sample.h"
 
@@ -20,16 +21,33 @@ namespace tempo::clock {
 // The lower convex hull of readings, built from the newest to the oldest.
 class Hull {
  public:
-  void clear() { points_.clear(); }
-  void reserve(std::size_t count) { points_.reserve(count); }
-  // A reading that is not older than the last is left out: it came late, and so bounds nothing.
-  void push(const Reading& reading);
+  explicit Hull(std::size_t most) : points_(most) {}
 
-  std::size_t size() const { return points_.size(); }
+  void clear() { size_ = 0; }
+  // At most `most` readings between two clears. One that is not older than the last is left out: it
+  // came late, and so bounds nothing.
+  void push(const Reading& reading) {
+    Reading* const points = points_.data();
+    if (size_ > 0 && reading.t >= points[size_ - 1].t) return;
+    while (size_ >= 2) {
+      const Reading& last = points[size_ - 1];
+      const Reading& before = points[size_ - 2];
+      // The last point stays only if it lies below the line from the one before it to the new one.
+      if ((last.t - before.t) * (reading.value - before.value) <
+          (last.value - before.value) * (reading.t - before.t))
+        break;
+      --size_;
+    }
+    CHECK(size_ < points_.size());
+    points[size_++] = reading;
+  }
+
+  std::size_t size() const { return size_; }
   const Reading& operator[](std::size_t i) const { return points_[i]; }  // 0 is the newest
 
  private:
   std::vector<Reading> points_;
+  std::size_t size_ = 0;
 };
 
 struct Envelope {

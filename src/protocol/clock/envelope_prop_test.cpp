@@ -40,8 +40,8 @@ double margin(const Cloud& cloud, double rate) {
 RC_GTEST_PROP(Envelope, IsTheWidestOfAllLines, (const std::vector<std::uint8_t>& heights)) {
   RC_PRE(heights.size() >= 4U && heights.size() <= 80U);
   const Cloud all = cloud(heights);
-  Hull out;
-  Hull back;
+  Hull out(100);
+  Hull back(100);
   for (const Reading& reading : all.out) out.push(reading);
   for (const Reading& reading : all.back) back.push(reading);
   const Envelope found = widest(out, back, 0, 0);
@@ -66,8 +66,8 @@ RC_GTEST_PROP(Envelope, AGivenRateIsMetExactly,
               (const std::vector<std::uint8_t>& heights, std::int8_t rate)) {
   RC_PRE(heights.size() >= 2U && heights.size() <= 80U);
   const Cloud all = cloud(heights);
-  Hull out;
-  Hull back;
+  Hull out(100);
+  Hull back(100);
   for (const Reading& reading : all.out) out.push(reading);
   for (const Reading& reading : all.back) back.push(reading);
   RC_ASSERT(std::abs(widest_at_rate(out, back, 0, rate).margin - margin(all, rate)) < 1e-9);

@@ -6,7 +6,7 @@ namespace tempo::clock {
 namespace {
 
 Hull hull(std::initializer_list<Reading> newest_first) {
-  Hull hull;
+  Hull hull(newest_first.size());
   for (const Reading& reading : newest_first) hull.push(reading);
   return hull;
 }
@@ -34,8 +34,8 @@ TEST(Hull, LeavesOutWhatIsNotOlder) {
 
 TEST(Envelope, FindsALineWithoutNoise) {
   const Line theta{.value = 2, .rate = 0.5, .origin = 10};
-  Hull out;
-  Hull back;
+  Hull out(100);
+  Hull back(100);
   for (int t = 10; t >= 0; --t) {
     out.push({.t = t + 0.0, .value = 3 - theta.at(t)});
     back.push({.t = t + 0.1, .value = 3 + theta.at(t + 0.1)});

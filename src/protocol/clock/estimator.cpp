@@ -2,82 +2,104 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <optional>
 
 #include "base/check.h"
+#include "protocol/clock/bound.h"
 
 namespace tempo::clock {
 namespace {
 
-constexpr std::size_t kWindow = 64;
-constexpr std::size_t kOldest = 16;        // the part of a full window that the rate starts from
-constexpr double kMostRate = 200e-6;       // of any clock worth using, and of its ageing here
-constexpr Nanos kMost = Nanos::max() / 4;  // stamps beyond this are nobody's time
-
-Nanos out(const Exchange& e) { return e.received.time_since_epoch() - e.asked.time_since_epoch(); }
-Nanos back(const Exchange& e) { return e.heard.time_since_epoch() - e.answered.time_since_epoch(); }
-Nanos round_trip(const Exchange& e) { return out(e) + back(e); }
-Nanos middle(const Exchange& e) { return back(e) - round_trip(e) / 2; }
-
-Nanos times(Nanos span, double rate) {
-  return Nanos{std::llround(static_cast<double>(span.count()) * rate)};
-}
-
-bool sane(Nanos reading) { return reading > -kMost && reading < kMost; }
-
-template <class Iterator>
-const Exchange& shortest(Iterator first, Iterator last) {
-  return *std::min_element(first, last, [](const Exchange& a, const Exchange& b) {
-    return round_trip(a) < round_trip(b);
-  });
-}
+constexpr std::uint64_t kUsualEvery = 8;
+constexpr std::uint64_t kUsualFrom = 16;
 
 }  // namespace
 
-bool Estimator::add(const Exchange& e) {
-  if (!sane(e.asked.time_since_epoch()) || !sane(e.heard.time_since_epoch()) ||
-      !sane(e.received.time_since_epoch()) || !sane(e.answered.time_since_epoch()))
-    return false;
-  if (e.heard < e.asked || e.answered < e.received || round_trip(e) < 0ns) return false;
-  recent_.push_back(e);
-  if (recent_.size() > kWindow) recent_.pop_front();
+bool Estimator::add(const Exchange& exchange) {
+  const std::optional<Sample> raw = frame_.sample(exchange);
+  if (!raw) return false;
+  if (ready() && Slots::number_of(*raw) < slots_.newest().number) return false;
   ++count_;
-  if (recent_.size() < 2 * kOldest) return true;
-  const Exchange& old = shortest(recent_.begin(), recent_.begin() + kOldest);
-  const Exchange& young = shortest(recent_.end() - kOldest, recent_.end());
-  const Nanos span = young.asked - old.asked;
-  if (span <= 0ns) return true;
-  rate_ = std::clamp(static_cast<double>((middle(young) - middle(old)).count()) /
-                         static_cast<double>(span.count()),
-                     -kMostRate, kMostRate);
+  if (!guard_.hold(corrected(*raw), *raw, now_.theta, now_.sigma, usual_)) {
+    insert(*raw);
+  } else if (const auto verdict = guard_.verdict(correction_, usual_)) {
+    believe(*verdict);
+  }
   return true;
 }
 
 Estimate Estimator::at(Instant now) const {
   CHECK(ready());
-  const auto newest = recent_.size() > kOldest ? recent_.end() - kOldest : recent_.begin();
-  const Exchange& best = shortest(newest, recent_.end());
-  Estimate estimate{
-      .theta = middle(best) + times(now - best.asked - (best.heard - best.asked) / 2, rate_),
-      .rate = rate_,
-      .sigma = round_trip(best) / 4,
-      .earliest = -kMost,
-      .latest = kMost};
-  for (const Exchange& e : recent_) {
-    estimate.latest =
-        std::min(estimate.latest, back(e) + times(std::chrono::abs(now - e.heard), kMostRate));
-    estimate.earliest =
-        std::max(estimate.earliest, -out(e) - times(std::chrono::abs(now - e.asked), kMostRate));
+  const double t = frame_.seconds(now);
+  Interval bound = certain(slots_, now_.theta, drift_, guard_.held(), t);
+  const double resolution = static_cast<double>(options_.resolution.count()) * 1e-9;
+  bound.low -= resolution;
+  bound.high += resolution;
+  return {.theta = frame_.theta_down(std::clamp(now_.theta.at(t), bound.low, bound.high) + 0.5e-9),
+          .rate = now_.theta.rate,
+          .sigma = Nanos{std::llround(now_.sigma * 1e9)},
+          .earliest = frame_.theta_down(bound.low),
+          .latest = frame_.theta_up(bound.high),
+          .disturbed = guard_.disturbed()};
+}
+
+Sample Estimator::corrected(const Sample& raw) const {
+  Sample sample = raw;
+  for (const Way way : kWays) sample[way].value -= correction_[index(way)];
+  return sample;
+}
+
+void Estimator::insert(const Sample& raw) {
+  if (ready() && Slots::number_of(raw) > slots_.newest().number) close_slot();
+  const bool opened = slots_.add(corrected(raw), raw, now_.theta.rate);
+  refit(opened);
+  if (opened && slots_.opened() >= kUsualFrom && slots_.opened() % kUsualEvery == 0 &&
+      !path_.running())
+    usual_.measure(slots_, now_.theta);
+}
+
+void Estimator::close_slot() {
+  const auto longer = path_.close(slots_, usual_, now_.theta, now_.kind);
+  if (!longer) return;
+  for (const Way way : kWays) {
+    if (longer->by[index(way)] == 0) continue;
+    slots_.lower(way, longer->by[index(way)], longer->slots[index(way)]);
+    correction_[index(way)] += longer->by[index(way)];
+    bank_.forget(longer->slots[index(way)]);
   }
-  if (estimate.earliest > estimate.latest) {
-    // The clock was stepped inside the window: only the newest exchange says where it is now.
-    const Exchange& last = recent_.back();
-    estimate.disturbed = true;
-    estimate.earliest = -out(last) - times(std::chrono::abs(now - last.asked), kMostRate);
-    estimate.latest = back(last) + times(std::chrono::abs(now - last.heard), kMostRate);
+  refit(false);
+}
+
+void Estimator::believe(const Verdict& verdict) {
+  using enum Verdict::What;
+  switch (verdict.what) {
+    case clock_jumped:
+      slots_.shift(verdict.by);
+      bank_.shift(verdict.by, Slots::kKept);
+      now_.theta.value += verdict.by;
+      break;
+    case old_path:
+      correction_[index(verdict.way)] -= verdict.by;
+      break;
+    case shorter_path:
+      slots_.lower(verdict.way, verdict.by, slots_.size());
+      slots_.lower(other(verdict.way), verdict.other_by, slots_.size());
+      bank_.shift(sign(verdict.way) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
+      break;
   }
-  estimate.theta = std::clamp(estimate.theta, estimate.earliest, estimate.latest);
-  return estimate;
+  refit(false);
+  for (const Sample& raw : guard_.release(verdict.way))
+    if (Slots::number_of(raw) >= slots_.newest().number) insert(raw);
+  usual_.measure(slots_, now_.theta);
+}
+
+void Estimator::refit(bool opened) {
+  bank_.fit(slots_, opened);
+  if (opened) scores_.judge(slots_, bank_);
+  now_ = combine(slots_, bank_, scores_, now_.theta.rate);
+  drift_ = drift_allowance(slots_, bank_, now_, options_.drift);
+  slots_.newest().theta = now_.theta;
+  slots_.newest().sigma = now_.sigma;
 }
 
 }  // namespace tempo::clock

@@ -3,13 +3,26 @@
 // theta(t) = local raw time minus reference time, as a line; with it a standard error that is an
 // estimate, and a bound that is a promise: no delay is negative, and the local clock does not
 // change its rate faster than stated.
+//
+// Nothing is tuned per network. Exchanges are merged into slots of a second (slots.h); thirty lines
+// are fitted to the newest 8 to 1024 slots (bank.h), each is judged by what came later (scores.h),
+// and the good ones are averaged (combination.h). Before a sample comes in the guard looks whether
+// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/clock.md explains.
 #pragma once
 
+#include <array>
 #include <cstddef>
-#include <deque>
 
 #include "base/units.h"
+#include "protocol/clock/bank.h"
+#include "protocol/clock/combination.h"
 #include "protocol/clock/exchange.h"
+#include "protocol/clock/guard.h"
+#include "protocol/clock/path.h"
+#include "protocol/clock/sample.h"
+#include "protocol/clock/scores.h"
+#include "protocol/clock/slots.h"
+#include "protocol/clock/usual.h"
 
 namespace tempo::clock {
 
@@ -24,21 +37,50 @@ struct Estimate {
 
 class Estimator {
  public:
+  struct Options {
+    // How fast a clock may leave its line when all is quiet, in seconds per second. 1e-6 where
+    // shocks of temperature are possible.
+    double drift = 0.15e-6;
+    // Of the stamps: it widens the bound on both sides.
+    Nanos resolution{0};
+  };
+
   // `rate`: what is known of the local clock's rate from an earlier life or reference.
-  explicit Estimator(double rate = 0) : rate_(rate) {}
+  explicit Estimator(double rate = 0) : Estimator(rate, Options{}) {}
+  Estimator(double rate, const Options& options) : options_(options) { now_.theta.rate = rate; }
 
-  // False if the exchange is impossible and was dropped.
+  // False if the exchange is impossible, or asked earlier than a second already closed, and was
+  // dropped.
   bool add(const Exchange& exchange);
-  bool ready() const { return !recent_.empty(); }
-  std::size_t exchanges() const { return count_; }
-  double rate() const { return rate_; }
+  bool ready() const { return !slots_.empty(); }
+  std::size_t exchanges() const { return count_; }  // that were not dropped
+  double rate() const { return now_.theta.rate; }
 
-  // Only when ready().
+  // Only when ready(). The bound holds for instants from the newest exchange on.
   Estimate at(Instant now) const;
 
+  // Theta changed by a known amount: the reference was stepped by `-by`. Exchanges that come from
+  // now on must have the new time in both of the reference's stamps.
+  void shift(Nanos by) { frame_.shift(by); }
+
  private:
-  std::deque<Exchange> recent_;  // at most kWindow
-  double rate_;
+  Sample corrected(const Sample& raw) const;
+  void insert(const Sample& raw);
+  void close_slot();
+  void believe(const Verdict& verdict);
+  void refit(bool opened);
+
+  Options options_;
+  Frame frame_;
+  Slots slots_;
+  Bank bank_;
+  Scores scores_;
+  Usual usual_;
+  Guard guard_;
+  PathWatch path_;
+  std::array<double, 2> correction_{};  // how much longer than the shortest each way is believed
+  Combination now_;
+  double drift_ = 0;  // the allowance that goes with `now_`
   std::size_t count_ = 0;
 };
 

@@ -1,9 +1,9 @@
 #include "protocol/clock/scores.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
-#include "base/random.h"
 
 namespace tempo::clock {
 namespace {
@@ -73,22 +73,14 @@ void Scores::choose_reference(Kind kind) {
 }
 
 void Scores::smooth(Kind kind) {
-  std::array<double, kWindows.size()> logs{};
-  for (std::size_t k = 0; k < kWindows.size(); ++k)
-    if (scored(kind, k)) logs[k] = exact_log(error(kind, k));
+  // The geometric mean with weights 1, 2, 1; a neighbour that is missing is replaced by the middle.
   for (std::size_t k = 0; k < kWindows.size(); ++k) {
     if (!scored(kind, k)) continue;
-    double sum = 2 * logs[k];
-    double weight = 2;
-    if (k > 0 && scored(kind, k - 1)) {
-      sum += logs[k - 1];
-      weight += 1;
-    }
-    if (k + 1 < kWindows.size() && scored(kind, k + 1)) {
-      sum += logs[k + 1];
-      weight += 1;
-    }
-    smooth_[kind][k] = exact_exp(sum / weight);
+    const double middle = error(kind, k);
+    const double left = k > 0 && scored(kind, k - 1) ? error(kind, k - 1) : middle;
+    const double right =
+        k + 1 < kWindows.size() && scored(kind, k + 1) ? error(kind, k + 1) : middle;
+    smooth_[kind][k] = std::sqrt(middle * std::sqrt(left * right));
   }
 }
 
