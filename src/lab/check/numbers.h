@@ -78,10 +78,12 @@ struct Numbers {
   }
 };
 
-// Collects the numbers that a machine, or a message from `holder` to `about`, keeps in play.
-class NumberReader : public FieldWalk<NumberReader> {
+// Collects the numbers that a machine, or a message from `holder` to `about`, keeps in play. `All`
+// is Numbers, or what can hold more of them.
+template <class All>
+class NumberReader : public FieldWalk<NumberReader<All>> {
  public:
-  NumberReader(NodeId holder, NodeId about, Numbers& numbers)
+  NumberReader(NodeId holder, NodeId about, All& numbers)
       : holder_(holder), about_(about), numbers_(&numbers) {}
 
   template <class T>
@@ -117,13 +119,14 @@ class NumberReader : public FieldWalk<NumberReader> {
  private:
   NodeId holder_;
   NodeId about_;
-  Numbers* numbers_;
+  All* numbers_;
 };
 
 // Gives the numbers their names, `all` being what is in play in the whole world.
-class NumberWriter : public FieldWalk<NumberWriter> {
+template <class All>
+class NumberWriter : public FieldWalk<NumberWriter<All>> {
  public:
-  NumberWriter(NodeId holder, NodeId about, const Numbers& all)
+  NumberWriter(NodeId holder, NodeId about, const All& all)
       : holder_(holder), about_(about), all_(&all) {}
 
   template <class T>
@@ -174,7 +177,7 @@ class NumberWriter : public FieldWalk<NumberWriter> {
  private:
   NodeId holder_;
   NodeId about_;
-  const Numbers* all_;
+  const All* all_;
 };
 
 }  // namespace tempo::check

@@ -1,4 +1,9 @@
 // TEMPO's election, every interleaving of small worlds.
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "lab/check/election/election_model.h"
@@ -94,6 +99,30 @@ TEST(ElectionCheck, WithoutLoopTwoMastersStay) {
   Checked checked({.variant = "no-loop", .starts = {0, 0}, .cut_until = 20});
   EXPECT_EQ(checked.broken(), kComesGood);
   EXPECT_FALSE(checked.finding().violation->cycle.empty());
+}
+
+// The simulator's sequence numbers grow past what the checker can name.
+TEST(Replay, PlaysLongWays) {
+  const ElectionModel model{.rules = tiny_rules({})};
+  Space<ElectionModel> space(model, {.nodes = 2, .starts = {0, 16}});
+  std::optional<Space<ElectionModel>::State> here;
+  std::vector<Move> way;
+  space.begin([&](const auto& state, const std::vector<Move>& moves) {
+    if (here) return;
+    here = state;
+    way = moves;
+  });
+  while (way.size() < 400) {
+    std::optional<std::pair<Space<ElectionModel>::State, Move>> next;
+    space.successors(*here, [&](const auto& state, const Move& move, const char*, bool) {
+      if (!next) next.emplace(state, move);
+    });
+    here = next->first;
+    way.push_back(next->second);
+  }
+  const Result<Replayed> replayed = replay(replay_script(space, way, "a long way"));
+  ASSERT_TRUE(replayed.has_value()) << replayed.error();
+  EXPECT_EQ(replayed->states, (std::vector<std::string>{"master of 2", "slave of 1"}));
 }
 
 TEST(Replay, RefusesWhatCannotBe) {

@@ -1,9 +1,12 @@
 #include "lab/check/election/replay.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -48,6 +51,44 @@ std::string joined(std::span<const std::uint32_t> numbers) {
   }
   return text;
 }
+
+// The numbers in play as the simulator has them. The checker names them anew after every step and
+// has few; these only grow.
+class GrownNumbers {
+ public:
+  void call(NodeId of, std::uint32_t number) { mention(calls_, of, number); }
+  void message(NodeId from, NodeId to, std::uint32_t number) {
+    if (index(to) < kMostNodes) mention(messages_[index(to)], from, number);
+  }
+  void round(std::uint32_t number) { rounds_.round(number); }
+
+  std::uint32_t call_name(NodeId of, std::uint32_t number) const {
+    return index(of) < kMostNodes ? rank(calls_[index(of)], number) : number;
+  }
+  std::uint32_t message_name(NodeId from, NodeId to, std::uint32_t number) const {
+    if (index(from) >= kMostNodes || index(to) >= kMostNodes) return number;
+    const std::uint32_t own = rank(messages_[index(to)][index(from)], number);
+    if (own == 0) return 0;
+    std::size_t before = calls_[index(from)].size();
+    for (std::uint32_t i = 0; i < index(to); ++i) before += messages_[i][index(from)].size();
+    return own + static_cast<std::uint32_t>(before);
+  }
+  std::uint32_t shift() const { return rounds_.shift(); }
+
+ private:
+  using OfEach = std::array<std::set<std::uint32_t>, kMostNodes>;  // of each sender
+
+  static void mention(OfEach& all, NodeId of, std::uint32_t number) {
+    if (number != 0 && index(of) < kMostNodes) all[index(of)].insert(number);
+  }
+  static std::uint32_t rank(const std::set<std::uint32_t>& all, std::uint32_t number) {
+    return static_cast<std::uint32_t>(std::distance(all.begin(), all.upper_bound(number)));
+  }
+
+  OfEach calls_;
+  std::array<OfEach, kMostNodes> messages_;  // to each
+  Numbers rounds_;                           // of these the rounds alone
+};
 
 // A held World of elections.
 class Theatre {
@@ -208,15 +249,15 @@ class Writer {
   bool matches(const election::Message& message, const election::Message& wanted,
                const Parts<ElectionModel>::Flight& flight) {
     election::Message renamed = message;
-    const Numbers all = numbers();
+    const GrownNumbers all = numbers();
     NumberWriter writer{flight.from, flight.to, all};
     election::Message::fields(renamed, writer);
     return packed(renamed, {}) == packed(wanted, {});
   }
 
-  Numbers numbers() {
+  GrownNumbers numbers() {
     const World& world = theatre_.world();
-    Numbers all;
+    GrownNumbers all;
     for (std::uint32_t i = 0; i < world.size(); ++i) {
       if (!world.up(NodeId{i})) continue;
       NumberReader reader{NodeId{i}, kNobody, all};
