@@ -48,6 +48,9 @@ std::string text_of(const Space& space, const Move& move) {
       text = fmt::format("{}'s {} timer fires", who,
                          name_of(static_cast<election::Timer>(move.detail)));
       break;
+    case Happening::miss:
+      return fmt::format("{}->{} {} comes too early", index(parts.flight(move.detail).from) + 1,
+                         who, name_of(parts.message(move.detail)));
     case Happening::tick:
       return fmt::format("{} tick{}", move.detail, move.detail == 1 ? "" : "s");
     case Happening::crash:

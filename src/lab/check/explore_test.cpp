@@ -225,6 +225,13 @@ TEST(Search, KeepsTheOrderOfALinkIfToldTo) {
   EXPECT_FALSE(searched(model, {.nodes = 2, .network = Network::ordered}).complete);
 }
 
+// Node 1 starts when both messages are under way, and may be too late for the first.
+TEST(Search, MissesWhatComesTooEarly) {
+  const ToyModel model{Toy::Play::telling};
+  EXPECT_EQ(promise(searched(model, {.nodes = 2, .network = Network::fifo, .starts = {0, 2}})),
+            "in-order");
+}
+
 TEST(Search, OrdersBroadcastsIfToldTo) {
   const ToyModel model{Toy::Play::calling};
   EXPECT_EQ(promise(searched(model, {.nodes = 4})), "same-order");

@@ -3,7 +3,7 @@
 // Within a tick all that is possible at one node may happen in any order. A tick passes, for all
 // nodes at once, when no timer is due and no message has to arrive any more. What becomes of a
 // message is decided when it is sent: it arrives, it is lost, it arrives twice, as far as the
-// budget goes.
+// budget goes. A node that does not run misses what arrives, which costs no budget.
 //
 // Three things are left out because they lead to nothing new. Nodes take their turns within a tick
 // in the order of their numbers: no message arrives in the tick in which it is sent, so what one
@@ -40,6 +40,7 @@ enum class Happening : std::uint8_t {
   resume,
   gain,  // a clock runs ahead by a tick
   lag,   // a clock stays behind by a tick
+  miss,  // a message arrived while the node did not run
 };
 
 constexpr bool is_fault(Happening what) {
@@ -308,6 +309,7 @@ class Space {
     const State& here = state;
     if (state.wait[i] != 0) {
       if (state.wait[i] > 1) return true;
+      miss(here, node, emit);
       State next = here;
       next.wait[i] = 0;
       next.local[i] = parts_.unborn(node, 1);
@@ -315,7 +317,9 @@ class Space {
       return false;
     }
     if (state.local[i] == kDown) {
-      if (state.left.restarts != 0) restart(here, node, emit);
+      if (state.left.restarts == 0) return true;
+      miss(here, node, emit);
+      restart(here, node, emit);
       return true;
     }
     if (state.pause[i] != 0) {
@@ -364,6 +368,21 @@ class Space {
       finish(here, next, {.what = Happening::pause, .node = node}, emit);
     }
     return may_leave || !bounded();
+  }
+
+  // What is under way to a node that may start now may have come before. It makes no difference
+  // when, so it is decided here.
+  template <class Emit>
+  void miss(const State& state, NodeId node, Emit& emit) {
+    for (std::uint32_t at = 0; at < state.flights; ++at) {
+      const std::uint32_t code = state.flight[at];
+      if (parts_.flight(flight_of(code)).to != node || !ripe(code)) continue;
+      if (at > 0 && state.flight[at - 1] == code) continue;
+      if (overtakes(state, at)) continue;
+      State next = state;
+      remove(next, at);
+      finish(state, next, {.what = Happening::miss, .node = node, .detail = flight_of(code)}, emit);
+    }
   }
 
   template <class Emit>

@@ -181,6 +181,14 @@ class Writer {
         world.resume(move.node);
         text_ += "resume" + who + "\n";
         break;
+      case Happening::miss: {
+        const std::size_t place = find(move);
+        const World::Held held = world.held_at(place);
+        text_ += fmt::format("lose {}->{} {} #{}\n", index(held.from) + 1, index(held.to) + 1,
+                             name_of(world.held_message(place)), held.number);
+        world.lose_held(place);
+        break;
+      }
       case Happening::command:
       case Happening::gain:
       case Happening::lag:
