@@ -67,13 +67,15 @@ View ElectionModel::view(const Machine& machine) const {
 
 const char* ElectionModel::broken(const Scene<View>& scene) const {
   const Budget& spent = scene.spent;
-  if (parted || spent.losses != 0 || spent.pauses != 0 || spent.drifts != 0) return nullptr;
+  if (parted || spent.losses > losses_borne || spent.pauses != 0 || spent.drifts != 0)
+    return nullptr;
   return masters_of(scene) > 1 ? "conservative" : nullptr;
 }
 
-const char* ElectionModel::broken_step(const Machine& before, const Machine& /*after*/,
+const char* ElectionModel::broken_step(const Machine& before, const Machine& after,
                                        std::span<const election::Notice> notices) const {
   if (rules.variant.no_epoch) return nullptr;
+  if (after.followed() < before.followed()) return "obeys-newest";
   for (const election::Notice& notice : notices)
     if ((notice.news == election::News::adjusted || notice.news == election::News::set) &&
         notice.epoch < before.followed())
@@ -135,7 +137,7 @@ bool ElectionModel::good(const Scene<View>& scene) const {
       return false;
     }
   }
-  if (master == nullptr || (master->list & followers) != followers) return false;
+  if (master == nullptr || master->list != followers) return false;
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
     if ((followers >> i & 1) != 0 && scene.seats[i].view->followed != master->followed)
       return false;

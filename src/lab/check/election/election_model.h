@@ -29,6 +29,7 @@ struct ElectionModel {
 
   election::Rules rules;
   std::uint32_t candidacies = 3;  // of one node, at most
+  std::uint8_t losses_borne = 0;  // so many do not excuse two masters
   bool parted = false;            // the network begins in two parts: two masters are no surprise
 
   Machine make(NodeId node, Incarnation life) const { return {{node, life}, rules}; }
@@ -43,7 +44,7 @@ struct ElectionModel {
   const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
   // Counts candidacies and marks those that had a rival; false beyond the last candidacy.
   bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
-  // One master, followed by all the others and with all of them on its list.
+  // One master, followed by all the others and with exactly these on its list.
   bool good(const Scene<View>& scene) const;
 };
 
