@@ -60,6 +60,8 @@ std::string text_of(const Space& space, const Move& move) {
     case Happening::resume:
       return who + " resumes";
     case Happening::command:
+      text = who + " is told to stand";
+      break;
     case Happening::gain:
     case Happening::lag:
       break;

@@ -1,7 +1,9 @@
-// Every mutation of the election, and the check that must fail because of it.
+// Every mutation of the election, the check that must fail because of it, and what the checker must
+// find.
 #include "protocol/election/mutation.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <string_view>
 #include <vector>
@@ -9,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "checks.h"
+#include "worlds.h"
 
 namespace tempo::sim::election {
 namespace {
@@ -16,46 +19,97 @@ namespace {
 using tempo::election::active_mutation;
 using tempo::election::Mutation;
 
+// What the checker makes of it: the world in which it meets the mutation and the promise that it
+// finds broken there, or why no promise that it checks is concerned.
+struct Checker {
+  std::string_view world;
+  std::string_view promise;
+  std::string_view unconcerned;
+};
+constexpr Checker finds(std::string_view world, std::string_view promise) {
+  return {world, promise, {}};
+}
+constexpr Checker unconcerned(std::string_view why) { return {{}, {}, why}; }
+
 struct MutationRow {
   Mutation mutation;
   std::string_view name;
   std::string_view caught_by;
+  Checker checker;
 };
 void PrintTo(const MutationRow& row, std::ostream* out) {
   *out << row.name << ", caught by " << row.caught_by;
+  if (!row.checker.world.empty()) *out << " and by the checker in " << row.checker.world;
 }
 
 constexpr MutationRow kMutations[] = {
-    {Mutation::obey_lower_epoch, "obey_lower_epoch", "churn_with_loss_keeps_promises"},
-    {Mutation::forget_epoch, "forget_epoch", "churn_with_loss_keeps_promises"},
-    {Mutation::reuse_round, "reuse_round", "churn_with_loss_keeps_promises"},
-    {Mutation::accept_two, "accept_two", "candidates_that_cannot_hear_each_other"},
-    {Mutation::candidate_accepts, "candidate_accepts", "two_candidates_refuse_each_other"},
-    {Mutation::ignore_refuse, "ignore_refuse", "two_candidates_refuse_each_other"},
-    {Mutation::ignore_quit, "ignore_quit", "late_slave_is_told_to_quit"},
-    {Mutation::unbound_answers, "unbound_answers", "late_refusal_hits_no_later_candidacy"},
-    {Mutation::no_back_off, "no_back_off", "two_candidates_refuse_each_other"},
-    {Mutation::no_ack, "no_ack", "one_candidate_costs_3n_1"},
-    {Mutation::apply_twice, "apply_twice", "duplicates_are_applied_once"},
-    {Mutation::forget_incarnation, "forget_incarnation", "restarted_master_is_obeyed"},
-    {Mutation::no_retransmission, "no_retransmission", "lost_accept_is_sent_again"},
-    {Mutation::master_ignores_masterreq, "master_ignores_masterreq", "newcomer_is_answered"},
-    {Mutation::master_ignores_election, "master_ignores_election", "late_slave_is_told_to_quit"},
-    {Mutation::master_keeps_ruling, "master_keeps_ruling", "split_network_heals_within_a_loop"},
-    {Mutation::no_overlooked, "no_overlooked", "lossy_start_ends_listed"},
-    {Mutation::never_give_up, "never_give_up", "deaf_master_starves_nobody"},
-    {Mutation::masterreq_postpones, "masterreq_postpones", "restless_daemon_starves_nobody"},
-    {Mutation::no_overdue, "no_overdue", "sleeper_does_not_rule"},
-    {Mutation::hint_not_trusted, "hint_not_trusted", "heir_rules_at_once"},
-    {Mutation::heir_waits, "heir_waits", "heir_rules_at_once"},
-    {Mutation::no_loop_at_once, "no_loop_at_once", "first_loop_of_either_master_heals"},
-    {Mutation::drop_nobody, "drop_nobody", "silent_slave_is_dropped"},
-    {Mutation::no_repeats, "no_repeats", "lossy_start_has_one_master"},
+    {Mutation::obey_lower_epoch, "obey_lower_epoch", "churn_with_loss_keeps_promises",
+     finds("newcomer_to_two_masters", "obeys-newest")},
+    {Mutation::forget_epoch, "forget_epoch", "churn_with_loss_keeps_promises",
+     finds("two_masters_meet", "obeys-newest")},
+    {Mutation::reuse_round, "reuse_round", "churn_with_loss_keeps_promises",
+     finds("master_crashes", "obeys-newest")},
+    {Mutation::accept_two, "accept_two", "candidates_that_cannot_hear_each_other",
+     unconcerned("candidates that hear each other refuse each other whatever the others say; that "
+                 "they do not takes more losses than any promise bears")},
+    {Mutation::candidate_accepts, "candidate_accepts", "two_candidates_refuse_each_other",
+     unconcerned("two candidates that accept each other lose time; nothing is promised to a "
+                 "candidate with a rival")},
+    {Mutation::ignore_refuse, "ignore_refuse", "two_candidates_refuse_each_other",
+     finds("joint_start", "conservative")},
+    {Mutation::ignore_quit, "ignore_quit", "late_slave_is_told_to_quit",
+     finds("told_to_stand", "conservative")},
+    {Mutation::unbound_answers, "unbound_answers", "late_refusal_hits_no_later_candidacy",
+     unconcerned("an old Refuse takes a rival that has stood, and the promise about a sole "
+                 "candidate ends there")},
+    {Mutation::no_back_off, "no_back_off", "two_candidates_refuse_each_other",
+     unconcerned("it takes longer; that another draw ends well is still possible")},
+    {Mutation::no_ack, "no_ack", "one_candidate_costs_3n_1",
+     finds("newcomer", "can-always-come-good")},
+    {Mutation::apply_twice, "apply_twice", "duplicates_are_applied_once",
+     unconcerned("no promise counts how often a correction is applied")},
+    {Mutation::forget_incarnation, "forget_incarnation", "restarted_master_is_obeyed",
+     unconcerned("the names of numbers take for granted that a sender's next number is higher than "
+                 "what was heard of it, which is what this breaks")},
+    {Mutation::no_retransmission, "no_retransmission", "lost_accept_is_sent_again",
+     unconcerned("Loop, Slaveup and the next round mend every single loss; it takes longer")},
+    {Mutation::master_ignores_masterreq, "master_ignores_masterreq", "newcomer_is_answered",
+     finds("newcomer_without_loop", "conservative")},
+    {Mutation::master_ignores_election, "master_ignores_election", "late_slave_is_told_to_quit",
+     finds("told_to_stand", "conservative")},
+    {Mutation::master_keeps_ruling, "master_keeps_ruling", "split_network_heals_within_a_loop",
+     finds("two_masters_meet", "can-always-come-good")},
+    {Mutation::no_overlooked, "no_overlooked", "lossy_start_ends_listed",
+     unconcerned(
+         "the slave gives its master up in the end, stands and is listed; it takes longer")},
+    {Mutation::never_give_up, "never_give_up", "deaf_master_starves_nobody",
+     unconcerned("no-starvation is not checked: a master that never hears is no fault of the "
+                 "checker's worlds")},
+    {Mutation::masterreq_postpones, "masterreq_postpones", "restless_daemon_starves_nobody",
+     unconcerned("no-starvation is not checked: nobody restarts for ever")},
+    {Mutation::no_overdue, "no_overdue", "sleeper_does_not_rule",
+     unconcerned("conservative says nothing of worlds in which somebody pauses")},
+    {Mutation::hint_not_trusted, "hint_not_trusted", "heir_rules_at_once",
+     unconcerned("without the hint the election timers do the same later")},
+    {Mutation::heir_waits, "heir_waits", "heir_rules_at_once",
+     unconcerned("somebody else stands, or the heir does later")},
+    {Mutation::no_loop_at_once, "no_loop_at_once", "first_loop_of_either_master_heals",
+     unconcerned("the next Loop does the same later")},
+    {Mutation::drop_nobody, "drop_nobody", "silent_slave_is_dropped",
+     finds("master_crashes", "can-always-come-good")},
+    {Mutation::no_repeats, "no_repeats", "lossy_start_has_one_master",
+     finds("joint_start_with_two_losses", "conservative")},
 };
 
 const NamedCheck& check_named(std::string_view name) {
   const auto found = std::ranges::find(all_checks(), name, &NamedCheck::name);
   EXPECT_NE(found, all_checks().end()) << name;
+  return *found;
+}
+
+const check::NamedWorld& world_named(std::string_view name) {
+  const auto found = std::ranges::find(check::all_worlds(), name, &check::NamedWorld::name);
+  EXPECT_NE(found, check::all_worlds().end()) << name;
   return *found;
 }
 
@@ -81,6 +135,40 @@ TEST_P(Mutations, AreCaught) {
 
 INSTANTIATE_TEST_SUITE_P(All, Mutations, testing::ValuesIn(kMutations),
                          [](const auto& row) { return std::string(row.param.name); });
+
+std::vector<MutationRow> concerned_rows() {
+  std::vector<MutationRow> rows;
+  std::ranges::copy_if(kMutations, std::back_inserter(rows),
+                       [](const MutationRow& row) { return !row.checker.world.empty(); });
+  return rows;
+}
+
+class CheckedMutations : public Mutations {};
+
+TEST_P(CheckedMutations, AreFoundByTheChecker) {
+  active_mutation = GetParam().mutation;
+  EXPECT_EQ(world_named(GetParam().checker.world).broken(), GetParam().checker.promise);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CheckedMutations, testing::ValuesIn(concerned_rows()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+class Worlds : public testing::TestWithParam<check::NamedWorld> {};
+
+TEST_P(Worlds, KeepEveryPromiseWithoutMutation) {
+  active_mutation = Mutation::none;
+  EXPECT_EQ(GetParam().broken(), "nothing");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Worlds, testing::ValuesIn(check::all_worlds()),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(MutationTable, SaysWhatTheCheckerMakesOfEach) {
+  for (const MutationRow& row : kMutations) {
+    EXPECT_NE(row.checker.world.empty(), row.checker.unconcerned.empty()) << row.name;
+    EXPECT_EQ(row.checker.world.empty(), row.checker.promise.empty()) << row.name;
+  }
+}
 
 TEST(MutationTable, HasARowForEveryMutation) {
   for (int i = 1; i < static_cast<int>(Mutation::count); ++i)

@@ -189,7 +189,9 @@ class Writer {
         world.lose_held(place);
         break;
       }
-      case Happening::command:
+      case Happening::command:  // there is one that a check gives
+        acts(move, "stand" + who, [&] { world.command(move.node, election::Command::stand); });
+        break;
       case Happening::gain:
       case Happening::lag:
         CHECK(false);  // no check of elections has them
@@ -416,6 +418,10 @@ class Reader {
       world.resume(node);
       return {};
     }
+    if (verb == "stand") {
+      if (world.paused(node)) return std::unexpected("the node is paused");
+      return with_draws(node, words, 2, [&] { world.command(node, election::Command::stand); });
+    }
     if (verb == "wake" && words.size() >= 3) {
       for (std::uint8_t i = 0; i < Timers<election::Timer>::kCount; ++i) {
         if (name_of(static_cast<election::Timer>(i)) != words[2]) continue;
@@ -427,8 +433,8 @@ class Reader {
       return std::unexpected(fmt::format("there is no timer '{}'", words[2]));
     }
     return std::unexpected(
-        fmt::format("'{}' is no step; there are start, wake, deliver, lose, twice, tick, crash, "
-                    "pause, resume",
+        fmt::format("'{}' is no step; there are start, wake, stand, deliver, lose, twice, tick, "
+                    "crash, pause, resume",
                     verb));
   }
 

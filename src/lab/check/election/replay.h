@@ -7,6 +7,7 @@
 //     tick 2
 //     deliver 1->2 masterreq #1 = startup
 //     wake 2 startup = no_master
+//     stand 3 = candidate
 //     lose 1->3 loop #7
 //     twice 1->3 loop #7
 //     crash 1

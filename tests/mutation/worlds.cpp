@@ -1,0 +1,94 @@
+#include "worlds.h"
+
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "lab/check/election/election_model.h"
+#include "lab/check/election/replay.h"
+#include "lab/check/explore.h"
+
+namespace tempo::check {
+namespace {
+
+struct World {
+  Freedom freedom;
+  std::string_view variant = "corrected";
+  std::uint8_t losses_borne = 0;
+  std::vector<std::pair<NodeId, election::Command>> commands{};
+};
+
+std::string broken_in(const World& world) {
+  const ElectionModel model{.rules = tiny_rules(*election::parse_variant(world.variant)),
+                            .candidacies = 1,
+                            .losses_borne = world.losses_borne,
+                            .parted = world.freedom.cut_until != 0};
+  Space<ElectionModel> space(model, world.freedom, world.commands);
+  const Finding finding = Search<ElectionModel>(space, {}).run();
+  if (!finding.violation) return finding.complete ? "nothing" : finding.stopped;
+  // What breaks it breaks it in the simulator too.
+  std::vector<Move> way = finding.violation->stem;
+  way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
+  const std::string script = replay_script(space, way, finding.violation->promise);
+  const Result<Replayed> replayed = replay(script);
+  EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script;
+  return finding.violation->promise;
+}
+
+// The second comes while the first rules.
+std::string newcomer() { return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}}}); }
+
+// The same where only the answer to its Masterreq tells it of the master.
+std::string newcomer_without_loop() {
+  return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}}, .variant = "no-loop"});
+}
+
+std::string joint_start() { return broken_in({.freedom = {.nodes = 2}}); }
+
+// Masterreqs are repeated: two losses do not make two masters of two.
+std::string joint_start_with_two_losses() {
+  return broken_in(
+      {.freedom = {.nodes = 2, .delay_max = 1, .budget = {.losses = 2}}, .losses_borne = 2});
+}
+
+// Both parts have a master when they meet.
+std::string two_masters_meet() {
+  return broken_in({.freedom = {.nodes = 2, .cut_until = 20, .side = 1}});
+}
+
+// The third starts when they meet, and is answered by both.
+std::string newcomer_to_two_masters() {
+  return broken_in(
+      {.freedom = {.nodes = 3, .delay_max = 1, .starts = {0, 0, 20}, .cut_until = 20, .side = 1}});
+}
+
+// The master has the higher number, so the epoch of the one that follows is higher by its round
+// alone.
+std::string master_crashes() {
+  return broken_in({.freedom = {.nodes = 2, .starts = {16, 0}, .budget = {.crashes = 1}}});
+}
+
+// A slave is told to stand though its master lives; there is no Loop to stop it.
+std::string told_to_stand() {
+  return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}},
+                    .variant = "no-loop",
+                    .commands = {{NodeId{1}, election::Command::stand}}});
+}
+
+}  // namespace
+
+const std::vector<NamedWorld>& all_worlds() {
+  static const std::vector<NamedWorld> worlds{
+      {"newcomer", newcomer},
+      {"newcomer_without_loop", newcomer_without_loop},
+      {"joint_start", joint_start},
+      {"joint_start_with_two_losses", joint_start_with_two_losses},
+      {"two_masters_meet", two_masters_meet},
+      {"newcomer_to_two_masters", newcomer_to_two_masters},
+      {"master_crashes", master_crashes},
+      {"told_to_stand", told_to_stand},
+  };
+  return worlds;
+}
+
+}  // namespace tempo::check
