@@ -37,6 +37,21 @@ TEST(Check, ABrokenPromiseIsPlayedAgain) {
   EXPECT_EQ(played["states"][0], "down");
 }
 
+TEST(Check, AConflictThatKillsBothIsPlayedAgain) {
+  const TemporaryFile script{"replay"};
+  const Ended ended = tempo(
+      "check election --variant conflict-kills-both --starts 0,1,16 --cut 1,3 --cut-until 19 "
+      "--delay 1 --losses 1 --json --replay " +
+      script.path());
+  EXPECT_EQ(ended.status, 1);
+  const json found = json::parse(ended.out);
+  ASSERT_EQ(found["violations"].size(), 1U);
+  EXPECT_EQ(found["violations"][0]["property"], "always-led");
+  const json played = answer("sim replay --json " + script.path());
+  for (const json& state : played["states"])
+    EXPECT_EQ(state.get<std::string>().substr(0, 5), "slave") << state;
+}
+
 TEST(Check, EndsAtItsMemory) {
   const Ended ended = tempo("check election --losses 2 --memory 3M --json");
   EXPECT_EQ(ended.status, 0);
