@@ -1,10 +1,15 @@
 #include "base/json/json.h"
 
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 namespace tempo {
 
 struct Json::Value {
+  Value(nlohmann::ordered_json from) : json(std::move(from)) {}
+  const nlohmann::ordered_json* member(std::string_view key) const;
+
   nlohmann::ordered_json json;
 };
 
@@ -29,6 +34,10 @@ void put(nlohmann::ordered_json& object, std::string_view key, const T& value) {
 }  // namespace
 
 Json& Json::add(std::string_view key, std::uint64_t value) {
+  put(value_->json, key, value);
+  return *this;
+}
+Json& Json::add(std::string_view key, std::int64_t value) {
   put(value_->json, key, value);
   return *this;
 }
@@ -65,6 +74,81 @@ Json& Json::push(std::string_view value) {
   return *this;
 }
 
-std::string Json::text() const { return value_->json.dump(2) + "\n"; }
+std::string Json::text() const {
+  return value_->json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+std::string Json::line() const {
+  return value_->json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+Result<Json> Json::parse(std::string_view text) {
+  auto value = std::make_unique<Value>(nlohmann::ordered_json::parse(text, nullptr, false));
+  if (value->json.is_discarded()) return std::unexpected(std::string("it is not JSON"));
+  return Json(std::move(value));
+}
+
+bool Json::is_object() const { return value_->json.is_object(); }
+bool Json::is_array() const { return value_->json.is_array(); }
+bool Json::is_null() const { return value_->json.is_null(); }
+
+std::vector<std::string> Json::keys() const {
+  std::vector<std::string> keys;
+  if (is_object())
+    for (const auto& member : value_->json.items()) keys.push_back(member.key());
+  return keys;
+}
+
+const nlohmann::ordered_json* Json::Value::member(std::string_view key) const {
+  if (!json.is_object()) return nullptr;
+  const auto found = json.find(std::string(key));
+  return found == json.end() ? nullptr : &*found;
+}
+
+bool Json::has(std::string_view key) const { return value_->member(key) != nullptr; }
+
+std::optional<Json> Json::at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr) return std::nullopt;
+  return Json(std::make_unique<Value>(*found));
+}
+std::optional<bool> Json::flag_at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr || !found->is_boolean()) return std::nullopt;
+  return found->get<bool>();
+}
+std::optional<std::int64_t> Json::whole_at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
+  if (found->is_number_unsigned() && !std::in_range<std::int64_t>(found->get<std::uint64_t>()))
+    return std::nullopt;
+  return found->get<std::int64_t>();
+}
+std::optional<std::uint64_t> Json::count_at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr || !found->is_number_integer()) return std::nullopt;
+  if (!found->is_number_unsigned() && found->get<std::int64_t>() < 0) return std::nullopt;
+  return found->get<std::uint64_t>();
+}
+std::optional<double> Json::number_at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr || !found->is_number()) return std::nullopt;
+  return found->get<double>();
+}
+std::optional<std::string> Json::text_at(std::string_view key) const {
+  const auto* found = value_->member(key);
+  if (found == nullptr || !found->is_string()) return std::nullopt;
+  return found->get<std::string>();
+}
+std::vector<Json> Json::elements() const {
+  std::vector<Json> elements;
+  if (is_array())
+    for (const auto& element : value_->json)
+      elements.push_back(Json(std::make_unique<Value>(element)));
+  return elements;
+}
+std::optional<std::string> Json::as_text() const {
+  if (!value_->json.is_string()) return std::nullopt;
+  return value_->json.get<std::string>();
+}
 
 }  // namespace tempo
