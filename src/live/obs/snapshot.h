@@ -1,6 +1,8 @@
 // What one daemon knows at one moment, as plain data: made by the daemon, shown by others.
 //
-// It travels as JSON (one object, doc/ipc.md); `to_json` and `from_json` are inverse to each other.
+// It travels as JSON (one object, doc/ipc.md); `to_json` and `from_json` are inverse to each other,
+// for finite numbers and UTF-8. Members that are missing keep their defaults and unknown ones are
+// passed over, so that neighbouring versions understand each other; a wrong type is refused.
 // Everything else about showing (text, tables, metrics) is a pure function of it.
 #pragma once
 
@@ -26,6 +28,8 @@ struct NetworkView {
   std::string root;          // name of the host whose time it is
   std::uint32_t hops = 0;
   bool kernel_stamps = false;
+
+  bool operator==(const NetworkView&) const = default;
 };
 
 struct MemberView {
@@ -40,6 +44,8 @@ struct MemberView {
   std::optional<double> rate_ppm;  // of its raw clock against the master's
   std::optional<double> sigma_us;
   std::optional<double> bound_us;
+
+  bool operator==(const MemberView&) const = default;
 };
 
 struct Snapshot {
@@ -67,6 +73,11 @@ struct Snapshot {
   std::vector<NetworkView> networks;
   std::vector<MemberView> members;
   std::map<std::string, std::uint64_t> counters;  // datagrams by name of what became of them
+
+  bool operator==(const Snapshot&) const = default;
+
+  // The bound of the error in microseconds; nothing while there is no network time.
+  std::optional<double> bound_us() const;
 };
 
 std::string to_json(const Snapshot& snapshot);  // one line, without a newline
@@ -75,7 +86,19 @@ Result<Snapshot> from_json(std::string_view text);
 // For people.
 std::string status_text(const Snapshot& snapshot);
 std::string members_text(const Snapshot& snapshot);
+std::string micros_text(double us);       // "640 ns", "12.3 us", "1.25 ms", "3.2 s", with its sign
+std::string utc_text(std::int64_t ns);    // "2026-11-16 04:38:02.123456789"
+std::string uptime_text(double seconds);  // "3 d 4 h", "5 min 6 s"
+
 // Prometheus text format.
 std::string metrics_text(const Snapshot& snapshot);
+
+// Every metric there is; the manual page is compared with it.
+struct MetricHelp {
+  std::string_view name;
+  std::string_view type;  // gauge, counter
+  std::string_view meaning;
+};
+std::vector<MetricHelp> all_metrics();
 
 }  // namespace tempo::obs
