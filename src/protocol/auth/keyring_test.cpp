@@ -170,6 +170,7 @@ TEST(Keys, AreALineOfHexadecimalDigits) {
 TEST(Keys, AreReadAmongCommentsAndBlanks) {
   const std::vector<Key> both{key_from(1), key_from(2)};
   EXPECT_EQ(parse_keys(kOne + "\n" + kTwo + "\n").value(), both);
+  EXPECT_EQ(parse_keys(kOne + "\r\n" + kTwo + "\r\n").value(), both);
   EXPECT_EQ(parse_keys("# of the lab\n\n  " + kOne + " # new\r\n\t" + kTwo).value(), both);
   std::string capitals = kOne;
   std::ranges::transform(capitals.begin() + 12, capitals.end(), capitals.begin() + 12,

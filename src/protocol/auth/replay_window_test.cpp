@@ -37,6 +37,8 @@ TEST(ReplayWindow, ForgetsWhatItJumpsOver) {
   EXPECT_TRUE(window.fresh(5 + ReplayWindow::kWidth)) << "not 5, whose place it has";
   EXPECT_TRUE(window.fresh(5 + 10 * ReplayWindow::kWidth));
   EXPECT_TRUE(window.fresh(3 + 10 * ReplayWindow::kWidth));
+  EXPECT_TRUE(window.fresh(3 + 11 * ReplayWindow::kWidth + 1)) << "a jump within its width";
+  EXPECT_TRUE(window.fresh(3 + 11 * ReplayWindow::kWidth));
 }
 
 TEST(ReplayWindow, ReachesTheLastNumber) {
