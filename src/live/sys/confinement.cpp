@@ -57,15 +57,16 @@ Result<void> drop_privileges(const Privileges& privileges) {
 
   capng_clear(CAPNG_SELECT_BOTH);
   const auto keep = [](unsigned capability) {
-    capng_update(CAPNG_ADD, static_cast<capng_type_t>(CAPNG_EFFECTIVE | CAPNG_PERMITTED),
-                 capability);
+    capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, capability);
+    capng_update(CAPNG_ADD, CAPNG_PERMITTED, capability);
   };
   if (clock) keep(CAP_SYS_TIME);
   if (port) keep(CAP_NET_BIND_SERVICE);
   if (user != getuid()) {
-    const int failed =
-        capng_change_id(static_cast<int>(user), static_cast<int>(group),
-                        static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING));
+    // The library means its flags to be combined, though their type has no name for it.
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange)
+    const auto flags = static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING);
+    const int failed = capng_change_id(static_cast<int>(user), static_cast<int>(group), flags);
     if (failed != 0) {
       return std::unexpected(
           fmt::format("cannot become '{}' (capng_change_id {})", privileges.user, failed));
