@@ -12,7 +12,7 @@
 namespace tempo::obs {
 namespace {
 
-constexpr std::array<MetricHelp, 27> kMetrics{{
+constexpr std::array<MetricHelp, 28> kMetrics{{
     {"tempo_info", "gauge", "1; version, name, id, cluster, profile and clock as labels"},
     {"tempo_uptime_seconds", "gauge", "since tempod started"},
     {"tempo_status", "gauge", "1 for the status that holds, 0 for the others"},
@@ -35,6 +35,7 @@ constexpr std::array<MetricHelp, 27> kMetrics{{
     {"tempo_network_kernel_stamps", "gauge", "1 if the kernel stamps datagrams there"},
     {"tempo_member_heard_seconds", "gauge", "since a member was last heard"},
     {"tempo_member_faulty", "gauge", "1 if its clock is not averaged"},
+    {"tempo_member_offset_seconds", "gauge", "its clock minus network time"},
     {"tempo_member_rate_ppm", "gauge", "rate of its raw clock against the master's"},
     {"tempo_member_sigma_seconds", "gauge", "scatter of its measurements"},
     {"tempo_member_bound_seconds", "gauge", "its clock is off by less"},
@@ -162,6 +163,7 @@ void member_metrics(std::string& out, const std::vector<MemberView>& members) {
         [](const MemberView& m) { return m.self ? std::nullopt : std::optional(m.heard_ago_s); });
   gauge("tempo_member_faulty",
         [](const MemberView& m) { return std::optional(m.faulty ? 1.0 : 0.0); });
+  gauge("tempo_member_offset_seconds", [&](const MemberView& m) { return seconds(m.offset_us); });
   gauge("tempo_member_rate_ppm", [](const MemberView& m) { return m.rate_ppm; });
   gauge("tempo_member_sigma_seconds", [&](const MemberView& m) { return seconds(m.sigma_us); });
   gauge("tempo_member_bound_seconds", [&](const MemberView& m) { return seconds(m.bound_us); });

@@ -38,6 +38,7 @@ void fields(View& view, const Visit& visit) {
   visit("rate_ppm", view.rate_ppm);
   visit("sigma_us", view.sigma_us);
   visit("bound_us", view.bound_us);
+  visit("offset_us", view.offset_us);
 }
 
 template <class View, class Visit>
@@ -201,6 +202,12 @@ std::string to_json(const Snapshot& snapshot) {
   Json json = Json::object();
   fields(snapshot, Writer{json});
   return json.line();
+}
+
+std::string members_json(const Snapshot& snapshot) {
+  Json json = Json::object();
+  Writer{json}("members", snapshot.members);
+  return json.at("members")->line();
 }
 
 Result<Snapshot> from_json(std::string_view text) {

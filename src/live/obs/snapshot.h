@@ -44,6 +44,7 @@ struct MemberView {
   std::optional<double> rate_ppm;  // of its raw clock against the master's
   std::optional<double> sigma_us;
   std::optional<double> bound_us;
+  std::optional<double> offset_us;  // of its clock against network time
 
   bool operator==(const MemberView&) const = default;
 };
@@ -80,7 +81,8 @@ struct Snapshot {
   std::optional<double> bound_us() const;
 };
 
-std::string to_json(const Snapshot& snapshot);  // one line, without a newline
+std::string to_json(const Snapshot& snapshot);       // one line, without a newline
+std::string members_json(const Snapshot& snapshot);  // the list alone, as in to_json
 Result<Snapshot> from_json(std::string_view text);
 
 // For people.

@@ -57,7 +57,8 @@ rc::Gen<MemberView> some_member() {
       rc::gen::set(&MemberView::heard_ago_s, some_number()),
       rc::gen::set(&MemberView::rate_ppm, perhaps_number()),
       rc::gen::set(&MemberView::sigma_us, perhaps_number()),
-      rc::gen::set(&MemberView::bound_us, perhaps_number()));
+      rc::gen::set(&MemberView::bound_us, perhaps_number()),
+      rc::gen::set(&MemberView::offset_us, perhaps_number()));
 }
 
 rc::Gen<Snapshot> some_snapshot() {

@@ -59,7 +59,8 @@ Snapshot sample() {
                               .heard_ago_s = 0.25,
                               .rate_ppm = {},
                               .sigma_us = {},
-                              .bound_us = {}});
+                              .bound_us = {},
+                              .offset_us = {}});
   snapshot.members.push_back({.name = "bow",
                               .id = "00000000000000b0",
                               .address = "192.0.2.2",
@@ -69,7 +70,8 @@ Snapshot sample() {
                               .heard_ago_s = 0,
                               .rate_ppm = -12.3456,
                               .sigma_us = 0.64,
-                              .bound_us = 12.3});
+                              .bound_us = 12.3,
+                              .offset_us = -1.25});
   snapshot.members.push_back({.name = "mast",
                               .id = "00000000000000c0",
                               .address = "",
@@ -79,7 +81,8 @@ Snapshot sample() {
                               .heard_ago_s = 61.04,
                               .rate_ppm = 500,
                               .sigma_us = 1250,
-                              .bound_us = 3.2e6});
+                              .bound_us = 3.2e6,
+                              .offset_us = 4e4});
   return snapshot;
 }
 
@@ -100,6 +103,12 @@ TEST(SnapshotJson, IsThis) {
 }
 
 TEST(SnapshotJson, ComesBack) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
+
+TEST(SnapshotJson, HasItsMembersAlone) {
+  const auto read = from_json("{\"members\":" + members_json(sample()) + "}");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->members, sample().members);
+}
 
 TEST(SnapshotJson, OfANeighbouringVersionIsUnderstood) {
   const auto snapshot = from_json(R"({"name":"a","invented_later":[1,{"x":2}],"members":[{}]})");
@@ -193,10 +202,10 @@ TEST(StatusText, WithoutNetworkTimeClaimsNoBound) {
 
 TEST(MembersText, IsATable) {
   EXPECT_EQ(members_text(sample()),
-            "  name   role           address     heard  rate ppm    sigma    bound\n"
-            "  stern  master         192.0.2.1   0.2 s         -        -        -\n"
-            "* bow    slave          192.0.2.2       -   -12.346   640 ns  12.3 us\n"
-            "  mast   slave, faulty  -          61.0 s  +500.000  1.25 ms    3.2 s\n");
+            "  name   role           address     heard    offset    bound  rate ppm    sigma\n"
+            "  stern  master         192.0.2.1   0.2 s         -        -         -        -\n"
+            "* bow    slave          192.0.2.2       -  -1.25 us  12.3 us   -12.346   640 ns\n"
+            "  mast   slave, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
 }
 
 TEST(Words, ForSpans) {
@@ -235,6 +244,7 @@ TEST(Metrics, AreThese) {
         "tempo_network_state{network=\"eth0\",state=\"slave\"} 1\n",
         "tempo_network_epoch{network=\"eth0\"} 7\n", "tempo_network_master{network=\"eth0\"} 0\n",
         "tempo_member_faulty{member=\"mast\",id=\"00000000000000c0\"} 1\n",
+        "tempo_member_offset_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.04\n",
         "tempo_member_sigma_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.00125\n"})
     EXPECT_THAT(text, HasSubstr(line));
   // What is not known is absent, not zero.

@@ -59,7 +59,7 @@ std::string role_text(const MemberView& member) {
   return text;
 }
 
-constexpr std::size_t kColumns = 7;
+constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
 // Characters as a terminal counts them, for the names people give to machines.
@@ -124,13 +124,15 @@ std::string status_text(const Snapshot& snapshot) {
 }
 
 std::string members_text(const Snapshot& snapshot) {
-  std::vector<Row> rows{{"  name", "role", "address", "heard", "rate ppm", "sigma", "bound"}};
+  std::vector<Row> rows{
+      {"  name", "role", "address", "heard", "offset", "bound", "rate ppm", "sigma"}};
   for (const MemberView& member : snapshot.members)
     rows.push_back({(member.self ? "* " : "  ") + member.name, role_text(member),
                     member.address.empty() ? "-" : member.address,
                     member.self ? "-" : fmt::format("{:.1f} s", member.heard_ago_s),
+                    optional_micros(member.offset_us), optional_micros(member.bound_us),
                     member.rate_ppm ? fmt::format("{:+.3f}", *member.rate_ppm) : "-",
-                    optional_micros(member.sigma_us), optional_micros(member.bound_us)});
+                    optional_micros(member.sigma_us)});
   std::array<std::size_t, kColumns> widths{};
   for (const Row& row : rows)
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(row[i]));
