@@ -1,0 +1,27 @@
+// Any program on the host can connect: whatever it sends is understood or refused with a sentence,
+// and what was understood, written again, says the same.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "live/ipc/protocol.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace ipc = tempo::ipc;
+  const std::string_view line(reinterpret_cast<const char*>(data), size);
+  const auto request = ipc::parse_request(line);
+  if (request) {
+    if (ipc::parse_request(ipc::request_line(*request)) != request) std::abort();
+  } else {
+    const auto told = ipc::parse_reply(ipc::refusal_line(request.error()));
+    if (!told || !told->refusal || told->refusal->code != request.error().code) std::abort();
+  }
+  if (const auto reply = ipc::parse_reply(line)) {
+    (void)ipc::now_of(*reply);
+    (void)ipc::event_of(*reply);
+    (void)ipc::trace_of(*reply);
+    (void)ipc::findings_of(*reply);
+  }
+  return 0;
+}

@@ -1,0 +1,128 @@
+// What programs say to tempod over its unix socket, and what it answers: JSON, one object a line.
+//
+// doc/ipc.md specifies it for other languages. Requests are read strictly, with bounds: a request
+// that is not exactly right is refused with a sentence that says what would be, and nothing is
+// done. Replies are read leniently: members that are not known are passed over. Sockets are the
+// caller's affair; nothing here reads or writes one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json/json.h"
+#include "base/result.h"
+
+namespace tempo::ipc {
+
+inline constexpr std::int64_t kVersion = 1;
+inline constexpr std::size_t kMostRequest = 4096;   // bytes of a line
+inline constexpr std::size_t kMostReply = 4 << 20;  // bytes of a line; some thousand members
+inline constexpr int kMostStatusesPerSecond = 4;    // of `watch`
+
+enum class Verb : std::uint8_t {
+  status,        // one snapshot
+  members,       // its members only
+  now,           // time with its bounds
+  watch,         // a stream of snapshots
+  events,        // a stream of events
+  reelect,       // the master resigns and another election is held
+  resign,        // this machine gives the mastership away
+  set_time,      // by_ns or to_ns
+  trace,         // on
+  trace_follow,  // a stream of lines of the trace
+  doctor,        // what the daemon itself finds wrong
+  count
+};
+std::string_view name_of(Verb verb);  // as in a request: "set-time"
+bool streams(Verb verb);              // whether more than one line answers it
+bool changes(Verb verb);              // whether it changes anything: for those who may only
+
+struct Request {
+  Verb verb = Verb::status;
+  std::optional<std::int64_t> by_ns;  // of set_time: exactly one of the two
+  std::optional<std::int64_t> to_ns;
+  bool on = false;  // of trace
+
+  bool operator==(const Request&) const = default;
+};
+
+enum class Code : std::uint8_t {
+  bad_request,    // not JSON, a member too many or too few, of the wrong type
+  wrong_version,  // "v" is not ours
+  unknown_verb,
+  not_allowed,  // for root and tempod's own group
+  not_master,   // only the master can do it
+  no_master,    // there is none now
+  unavailable,  // not here, not now; the sentence says why
+  count
+};
+std::string_view name_of(Code code);
+
+struct Refusal {
+  Code code = Code::bad_request;
+  std::string sentence;  // with the cure
+
+  bool operator==(const Refusal&) const = default;
+};
+
+// --- the daemon's side ---
+
+Result<Request, Refusal> parse_request(std::string_view line);
+
+std::string done_line();  // of reelect, resign, set_time, trace
+std::string refusal_line(const Refusal& refusal);
+std::string status_line(std::string_view snapshot_json);  // of status and watch; obs::to_json
+std::string members_line(std::string_view members_json);  // obs::members_json
+
+struct Now {
+  std::int64_t time_ns = 0;
+  std::int64_t earliest_ns = 0;
+  std::int64_t latest_ns = 0;
+  std::string status;  // as in the snapshot; without network time there are no bounds to trust
+
+  bool operator==(const Now&) const = default;
+};
+std::string now_line(const Now& now);
+
+struct Event {
+  std::string name;        // "became-master", "lost-master", "two-masters", ...
+  std::int64_t at_ns = 0;  // of the steered clock
+  std::string text;        // a sentence
+
+  bool operator==(const Event&) const = default;
+};
+std::string event_line(const Event& event);
+std::string trace_line(std::string_view trace);
+
+struct Finding {
+  std::string level;  // "ok", "note", "problem"
+  std::string what;   // a sentence
+  std::string cure;   // what to do; empty if nothing is
+
+  bool operator==(const Finding&) const = default;
+};
+std::string findings_line(const std::vector<Finding>& findings);
+
+// --- the client's side ---
+
+std::string request_line(const Request& request);
+
+// A reply that is not a refusal, still as JSON: `status`, `members`, `now`, `event`, `trace`,
+// `findings` are its members.
+struct Reply {
+  std::optional<Refusal> refusal;
+  std::string unknown_code;  // of a refusal by a newer daemon; then `refusal->code` is unavailable
+  Json body = Json::object();
+};
+Result<Reply> parse_reply(std::string_view line);
+
+Result<Now> now_of(const Reply& reply);
+Result<Event> event_of(const Reply& reply);
+Result<std::string> trace_of(const Reply& reply);
+Result<std::vector<Finding>> findings_of(const Reply& reply);
+
+}  // namespace tempo::ipc
