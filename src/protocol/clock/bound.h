@@ -10,14 +10,10 @@
 #include "protocol/clock/bank.h"
 #include "protocol/clock/combination.h"
 #include "protocol/clock/guard.h"
+#include "protocol/clock/interval.h"
 #include "protocol/clock/slots.h"
 
 namespace tempo::clock {
-
-struct Interval {
-  double low = 0;
-  double high = 0;
-};
 
 // Seconds per second. `least` is what a clock is granted even when all is quiet.
 double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
