@@ -1,0 +1,143 @@
+#include "protocol/clock/servo.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "protocol/clock/testing/oscillator.h"
+
+namespace tempo::clock {
+namespace {
+
+constexpr Instant kNow{1000s};
+
+// The reference is at raw time plus an hour less `theta_more`.
+Estimate theta(Nanos more, double rate = 0) {
+  return {.theta = -1h + more, .rate = rate, .sigma = 0ns, .earliest = -1h, .latest = -1h};
+}
+WallTime wall(Nanos more) { return WallTime{kNow.time_since_epoch() + 1h + more}; }
+
+TEST(WallLine, RunsAtItsFrequency) {
+  WallLine line(kNow, wall(0ns));
+  EXPECT_EQ(line.at(kNow + 10s), wall(10s));
+  line.set_frequency(kNow, 100e-6);
+  EXPECT_EQ(line.at(kNow + 10s), wall(10s + 1ms));
+}
+
+TEST(WallLine, AChangeOfFrequencyIsNoJump) {
+  WallLine line(kNow, wall(0ns));
+  line.set_frequency(kNow, 33.3e-6);
+  const WallTime before = line.at(kNow + 7s);
+  line.set_frequency(kNow + 7s, -12.7e-6);
+  EXPECT_EQ(line.at(kNow + 7s), before);
+}
+
+TEST(WallLine, ManyChangesLoseNothing) {
+  WallLine line(kNow, wall(0ns));
+  line.set_frequency(kNow, 0.3e-9);
+  for (int i = 1; i <= 1000; ++i) line.set_frequency(kNow + i * 1s, 0.3e-9);
+  EXPECT_EQ(line.at(kNow + 1000s), wall(1000s + 300ns));
+}
+
+TEST(WallLine, AStepMovesEverything) {
+  WallLine line(kNow, wall(0ns));
+  line.step(-5ms);
+  EXPECT_EQ(line.at(kNow + 1s), wall(1s - 5ms));
+}
+
+// Whatever frequencies a servo may choose, a later reading is never lower.
+RC_GTEST_PROP(WallLine, NeverGoesBack,
+              (const std::vector<std::pair<std::int16_t, std::uint8_t>>& changes)) {
+  WallLine line(kNow, wall(0ns));
+  Instant now = kNow;
+  WallTime last = line.at(now);
+  for (const auto& [ppm, nanos] : changes) {
+    line.set_frequency(now, ppm * 1e-6 / 33);
+    for (int i = 0; i < 3; ++i) {
+      now += Nanos{nanos};
+      RC_ASSERT(line.at(now) >= last);
+      last = line.at(now);
+    }
+  }
+}
+
+TEST(Servo, StepsOnceAtTheStart) {
+  Servo servo;
+  const Steering first = servo.steer(kNow, wall(7s), theta(0ns, 20e-6));
+  EXPECT_EQ(first.step, -7s);
+  EXPECT_NEAR(first.frequency, -20e-6, 1e-12);
+  const Steering second = servo.steer(kNow, wall(7s), theta(0ns, 20e-6));
+  EXPECT_EQ(second.step, 0ns);
+  EXPECT_NEAR(second.frequency, -500e-6, 1e-12);
+}
+
+TEST(Servo, ANearStartNeedsNoStep) {
+  Servo servo;
+  EXPECT_EQ(servo.steer(kNow, wall(900ns), theta(0ns)).step, 0ns);
+}
+
+TEST(Servo, ClosesAGapWithinASecond) {
+  Servo servo;
+  servo.steer(kNow, wall(0ns), theta(0ns));
+  const Steering ahead = servo.steer(kNow, wall(30us), theta(0ns, -5e-6));
+  EXPECT_NEAR(ahead.frequency, 5e-6 - 30e-6, 1e-12);
+  const Steering behind = servo.steer(kNow, wall(-30us), theta(0ns, -5e-6));
+  EXPECT_NEAR(behind.frequency, 5e-6 + 30e-6, 1e-12);
+}
+
+TEST(Servo, StepsLaterOnlyBeyondTheLimit) {
+  Servo servo({.step_limit = 100ms});
+  servo.steer(kNow, wall(0ns), theta(0ns));
+  EXPECT_EQ(servo.steer(kNow, wall(99ms), theta(0ns)).step, 0ns);
+  EXPECT_EQ(servo.steer(kNow, wall(-101ms), theta(0ns)).step, 101ms);
+}
+
+TEST(Servo, HoldsTheLastGoodRate) {
+  Servo servo;
+  servo.steer(kNow, wall(50us), theta(0ns, 12e-6));
+  EXPECT_NEAR(servo.hold().frequency, -12e-6, 1e-12);
+  EXPECT_EQ(servo.hold().step, 0ns);
+}
+
+TEST(TimeBound, IsRawTimeLessTheta) {
+  Estimate estimate = theta(0ns);
+  estimate.earliest = -1h - 3us;
+  estimate.latest = -1h + 5us;
+  const TimeBound bound = time_bound(kNow, estimate);
+  EXPECT_EQ(bound.earliest, wall(-5us));
+  EXPECT_EQ(bound.latest, wall(3us));
+}
+
+// Estimator, servo and line together: the wall clock follows the reference as well as the estimate.
+TEST(Servo, TheSteeredClockFollowsTheReference) {
+  using testing::Oscillator;
+  Oscillator clock(35e-6, 1e-9, Stream(1, 1, 0));
+  Stream jitter(1, 2, 0);
+  Estimator estimator;
+  Servo servo;
+  WallLine line(clock.reading(0), WallTime{12345s});
+  double worst = 0;
+  for (int second = 0; second < 600; ++second) {
+    const double out = 100e-6 + jitter.exponential(10e-6);
+    const double back = 100e-6 + jitter.exponential(10e-6);
+    const Instant asked = clock.reading(second);
+    const Instant heard = clock.reading(second + out + back);
+    ASSERT_TRUE(estimator.add({.asked = asked,
+                               .received = Oscillator::wall(second + out),
+                               .answered = Oscillator::wall(second + out),
+                               .heard = heard}));
+    if (second == 0) continue;  // a step after the second exchange at the earliest
+    const double t = second + 0.5;
+    const Instant now = clock.reading(t);
+    const Steering steering = servo.steer(now, line.at(now), estimator.at(now));
+    EXPECT_TRUE(second == 1 || steering.step == 0ns);
+    line.step(steering.step);
+    line.set_frequency(now, steering.frequency);
+    const double later = second + 0.9;
+    const auto error = line.at(clock.reading(later)) - Oscillator::wall(later);
+    if (second > 60) worst = std::max(worst, std::abs(static_cast<double>(error.count())));
+  }
+  EXPECT_LT(worst, 3000);
+}
+
+}  // namespace
+}  // namespace tempo::clock
