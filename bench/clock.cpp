@@ -1,13 +1,18 @@
 // How well the estimator and the ensemble keep time: the whole table of doc/clock.md.
 //
 //     bench_clock [SEEDS [NAME]]     8 seeds, every row, unless told otherwise
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <ctime>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "protocol/clock/estimator.h"
+#include "protocol/clock/testing/assembly.h"
+#include "protocol/clock/testing/oscillator.h"
 #include "protocol/clock/testing/trial.h"
 
 namespace tempo::clock::testing {
@@ -79,11 +84,74 @@ void report(int seeds, const char* only) {
   }
 }
 
+void report_scale(int seeds) {
+  fmt::print("\n{:28} {:>10} {:>10} {:>8} {:>8} {:>8} {:>10}\n", "scale, Allan dev. at 256 s",
+             "scale", "member", "ratio", "worst", "bar", "jolt us");
+  struct Case {
+    const char* name;
+    AssemblyTrial trial;
+    double bar;
+  };
+  for (const Case& one :
+       {Case{"8 nodes", {.nodes = 8}, 0.45}, Case{"16 nodes", {.nodes = 16}, 0.33},
+        Case{"8 nodes, disturbed", {.nodes = 8, .disturbed = true}, 0},
+        Case{"8 nodes, new master", {.nodes = 8, .hand_over = true}, 0}}) {
+    double scale = 0;
+    double member = 0;
+    double ratio = 0;
+    double worst = 0;
+    double jolt = 0;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      const AssemblyOutcome outcome = run(one.trial, static_cast<std::uint64_t>(seed));
+      scale += outcome.scale_adev / seeds;
+      member += outcome.member_adev / seeds;
+      ratio += outcome.scale_adev / outcome.member_adev / seeds;
+      worst = std::max(worst, outcome.scale_adev / outcome.member_adev);
+      jolt = std::max(jolt, outcome.most_increment);
+    }
+    fmt::print("{:28} {:10.2e} {:10.2e} {:8.3f} {:8.3f} {:8.2f} {:10.2f}\n", one.name, scale,
+               member, ratio, worst, one.bar, jolt);
+    std::fflush(stdout);
+  }
+}
+
+// Processor time and memory of one reference whose windows are full.
+void report_cost() {
+  constexpr int kWarm = 2000;
+  constexpr int kTimed = 10000;
+  std::vector<Exchange> exchanges;
+  Oscillator clock(10e-6, 1e-9, Stream(1, 1, 0));
+  Stream jitter(1, 2, 0);
+  for (int t = 0; t < kWarm + kTimed; ++t) {
+    const double out = 100e-6 + jitter.exponential(100e-6);
+    const double back = 100e-6 + jitter.exponential(100e-6);
+    const Instant asked = clock.reading(t);
+    exchanges.push_back({.asked = asked,
+                         .received = Oscillator::wall(t + out),
+                         .answered = Oscillator::wall(t + out),
+                         .heard = clock.reading(t + out + back)});
+  }
+  double best = 1e9;
+  for (int repeat = 0; repeat < 5; ++repeat) {
+    Estimator estimator;
+    for (int t = 0; t < kWarm; ++t) estimator.add(exchanges[static_cast<std::size_t>(t)]);
+    const std::clock_t start = std::clock();
+    for (int t = kWarm; t < kWarm + kTimed; ++t)
+      estimator.add(exchanges[static_cast<std::size_t>(t)]);
+    best = std::min(best, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC / kTimed);
+  }
+  fmt::print("\nan exchange costs {:.1f} us (bar 20); a reference holds {:.2f} MB (bar 0.7)\n",
+             best * 1e6, static_cast<double>(Estimator::most_bytes()) * 1e-6);
+}
+
 }  // namespace
 }  // namespace tempo::clock::testing
 
 int main(int argc, char** argv) {
   const int seeds = argc > 1 ? std::atoi(argv[1]) : 8;
   tempo::clock::testing::report(seeds > 0 ? seeds : 8, argc > 2 ? argv[2] : nullptr);
+  if (argc > 2) return 0;
+  tempo::clock::testing::report_scale(seeds > 0 ? seeds : 8);
+  tempo::clock::testing::report_cost();
   return 0;
 }

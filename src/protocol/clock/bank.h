@@ -36,6 +36,10 @@ class Bank {
   // What was said in the newest `count` slots was said in error.
   void forget(std::size_t count);
 
+  static constexpr std::size_t most_bytes() {
+    return kRoom * sizeof(Said) + 2 * kWindows.back() * sizeof(Reading);
+  }
+
  private:
   using Said = PerCandidate<double>;  // NaN where there was no candidate
   static constexpr std::size_t kRoom = 1536;

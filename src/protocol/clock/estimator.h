@@ -63,6 +63,11 @@ class Estimator {
   // now on must have the new time in both of the reference's stamps.
   void shift(Nanos by) { frame_.shift(by); }
 
+  // What one of these holds when all its windows are full.
+  static constexpr std::size_t most_bytes() {
+    return sizeof(Estimator) + Slots::most_bytes() + Bank::most_bytes();
+  }
+
  private:
   Sample corrected(const Sample& raw) const;
   void insert(const Sample& raw);

@@ -61,6 +61,8 @@ class Slots {
   // Theta rises by `by` in every slot: the local clock jumped, and history with it.
   void shift(double by);
 
+  static constexpr std::size_t most_bytes() { return kRoom * sizeof(Slot); }
+
  private:
   static constexpr std::size_t kRoom = 1536;  // then the newest kKept move to the front
   static constexpr std::size_t kClipSlots = 64;
