@@ -4,9 +4,12 @@
 #include <cmath>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
+#include "protocol/clock/estimator.h"
+#include "protocol/clock/testing/assembly.h"
 #include "protocol/clock/testing/trial.h"
 
 namespace tempo::clock::testing {
@@ -76,6 +79,14 @@ TEST(Accuracy, SteadyFromTheFirstTenSeconds) {
   EXPECT_LE(summarize(trial, 20).at_10s, 20);
 }
 
+TEST(Accuracy, TheBoundHoldsWithAllTheDelayOnOneSide) {
+  const Trial out{.name = "out", .out = "300us+exp:20us", .back = "1us+exp:1us", .seconds = 1000};
+  const Trial back{.name = "back", .out = "1us+exp:1us", .back = "300us+exp:20us", .seconds = 1000};
+  EXPECT_EQ(run(out, 1).violations, 0);
+  EXPECT_EQ(run(back, 1).violations, 0);
+  EXPECT_GT(run(back, 1).rms, 100);  // nobody could know better
+}
+
 TEST(Accuracy, HoldoverIsWithinItsBound) {
   Trial trial = noisy("silent", "exp:10us");
   trial.silent_from = 1000;
@@ -83,6 +94,31 @@ TEST(Accuracy, HoldoverIsWithinItsBound) {
   EXPECT_EQ(outcome.violations, 0);
   EXPECT_GT(outcome.most, 1);    // the clock wanders away
   EXPECT_LT(outcome.most, 100);  // but not far in a quarter of an hour
+}
+
+TEST(Accuracy, TheScaleIsSteadierThanItsMembers) {
+  const AssemblyOutcome calm = run(AssemblyTrial{.nodes = 6, .seconds = 3000}, 1);
+  EXPECT_LT(calm.scale_adev, 0.7 * calm.member_adev);
+  EXPECT_LT(calm.most_increment, 1);
+}
+
+TEST(Accuracy, NobodyJoltsTheScale) {
+  const AssemblyTrial trial{.nodes = 5, .seconds = 3000, .disturbed = true, .hand_over = true};
+  EXPECT_LT(run(trial, 1).most_increment, 2);
+}
+
+TEST(Accuracy, AnExchangeFitsItsMemory) { EXPECT_LE(Estimator::most_bytes(), 700'000U); }
+
+TEST(AllanDeviation, OfKnownPhases) {
+  std::vector<double> even;
+  std::vector<double> bent;
+  for (int i = 0; i < 100; ++i) {
+    even.push_back(i * 3e-6);
+    bent.push_back(i * i * 1e-6);
+  }
+  EXPECT_NEAR(allan_deviation(even, 1, 10), 0, 1e-12);
+  // A drift d of the rate gives d tau / sqrt(2), and here d is 2e-6 a second.
+  EXPECT_NEAR(allan_deviation(bent, 1, 10), 2e-6 * 10 / std::sqrt(2), 1e-12);
 }
 
 TEST(Accuracy, OneSeedDecidesARun) {
