@@ -24,7 +24,7 @@
 # sources yet is fine. A test finds its data through TEMPO_TESTDATA, the testdata/ beside it.
 
 # `tests` is every test program; `tests_<label>` those with that label.
-foreach(target tests tests_release tests_soak)
+foreach(target tests tests_release tests_soak tests_netns)
   add_custom_target(${target})
 endforeach()
 

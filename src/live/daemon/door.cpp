@@ -1,6 +1,215 @@
 #include "live/daemon/door.h"
+
+#include <algorithm>
+#include <list>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "live/daemon/log.h"
+#include "live/daemon/worker.h"
+#include "live/ipc/protocol.h"
+#include "live/sys/unix_socket.h"
+
 namespace tempo::daemon {
-Result<std::unique_ptr<Door>> Door::open(Worker&, const std::string&) {
-  return std::make_unique<Door>();
+namespace {
+
+constexpr std::size_t kMostCallers = 64;
+constexpr int kMostLinesAtOnce = 16;  // of one caller, in one round
+constexpr mode_t kEverybody = 0666;   // may look; who may change something is asked for each time
+
+class RealDoor final : public Door {
+ public:
+  RealDoor(Worker& worker, sys::UnixListener listener)
+      : worker_(&worker), listener_(std::move(listener)) {
+    worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { let_in(); });
+    worker_->each_round([this] { serve_streams(); });
+  }
+  ~RealDoor() override {
+    worker_->each_round({});
+    for (const Caller& caller : callers_) worker_->loop().forget(caller.connection.descriptor());
+    worker_->loop().forget(listener_.descriptor());
+  }
+  RealDoor(const RealDoor&) = delete;
+  RealDoor& operator=(const RealDoor&) = delete;
+
+ private:
+  struct Caller {
+    explicit Caller(sys::Descriptor socket) : connection(std::move(socket)) {}
+    sys::LineConnection connection;
+    std::optional<ipc::Verb> stream;
+    Instant next{};            // watch: when the next snapshot may go
+    std::uint64_t told = 0;    // events: how many have been told
+    std::uint64_t traced = 0;  // trace: how many lines have been told
+  };
+  using Place = std::list<Caller>::iterator;
+
+  void let_in() {
+    while (std::optional<sys::Descriptor> socket = listener_.accept()) {
+      if (callers_.size() >= kMostCallers) continue;  // closed at once
+      callers_.emplace_back(std::move(*socket));
+      const Place caller = std::prev(callers_.end());
+      worker_->loop().watch(caller->connection.descriptor(), POLLIN,
+                            [this, caller](short) { hear(caller); });
+    }
+  }
+
+  void show_out(Place caller) {
+    worker_->loop().forget(caller->connection.descriptor());
+    callers_.erase(caller);
+  }
+
+  void hear(Place caller) {
+    caller->connection.flush();
+    for (int i = 0; i < kMostLinesAtOnce; ++i) {
+      const std::optional<std::string> line = caller->connection.line();
+      if (!line) break;
+      const auto request = ipc::parse_request(*line);
+      caller->connection.write(request ? answer(*caller, *request)
+                                       : ipc::refusal_line(request.error()));
+    }
+    settle(caller);
+  }
+
+  // Shows out who is gone or does not read; else waits for what is to be waited for.
+  void settle(Place caller) {
+    if (caller->connection.broken() || caller->connection.finished())
+      show_out(caller);
+    else
+      worker_->loop().expect(caller->connection.descriptor(), caller->connection.events());
+  }
+
+  std::string answer(Caller& caller, const ipc::Request& request) {
+    if (ipc::changes(request.verb) && !may_change(caller))
+      return ipc::refusal_line({.code = ipc::Code::not_allowed,
+                                .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
+                                                        ipc::name_of(request.verb))});
+    switch (request.verb) {
+      case ipc::Verb::status:
+        return ipc::status_line(obs::to_json(worker_->snapshot()));
+      case ipc::Verb::members:
+        return ipc::members_line(obs::members_json(worker_->snapshot()));
+      case ipc::Verb::now:
+        return now_answer();
+      case ipc::Verb::watch:
+      case ipc::Verb::events:
+      case ipc::Verb::trace_follow:
+        caller.stream = request.verb;
+        caller.told = worker_->events_so_far();
+        caller.traced = worker_->trace().so_far();
+        if (request.verb == ipc::Verb::trace_follow) worker_->trace().follow(true);
+        return ipc::done_line();
+      case ipc::Verb::reelect:
+        return done(worker_->reelect(), ipc::Code::unavailable);
+      case ipc::Verb::resign:
+        return done(worker_->resign(), ipc::Code::not_master);
+      case ipc::Verb::set_time: {
+        const Nanos by = request.by_ns ? Nanos{*request.by_ns}
+                                       : WallTime{Nanos{*request.to_ns}} - worker_->reading().time;
+        return done(worker_->set_time(by), ipc::Code::unavailable);
+      }
+      case ipc::Verb::trace:
+        worker_->trace().follow(request.on);
+        return ipc::done_line();
+      case ipc::Verb::doctor:
+        return findings_answer();
+      case ipc::Verb::count:
+        break;
+    }
+    return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+  }
+
+  static std::string done(const Result<void>& result, ipc::Code code) {
+    return result ? ipc::done_line()
+                  : ipc::refusal_line({.code = code, .sentence = result.error()});
+  }
+
+  bool may_change(const Caller& caller) const {
+    const std::optional<sys::Credentials> who = caller.connection.peer();
+    return who && (who->user == 0 || who->user == ::geteuid() || who->user == owner_);
+  }
+
+  std::string now_answer() {
+    const node::Reading reading = worker_->reading();
+    return ipc::now_line({.time_ns = reading.time.time_since_epoch().count(),
+                          .earliest_ns = reading.earliest.time_since_epoch().count(),
+                          .latest_ns = reading.latest.time_since_epoch().count(),
+                          .status = std::string(node::name_of(reading.status))});
+  }
+
+  std::string findings_answer() {
+    const obs::Snapshot shot = worker_->snapshot();
+    std::vector<ipc::Finding> findings;
+    for (const std::string& warning : shot.warnings)
+      findings.push_back({.level = "problem", .what = warning, .cure = ""});
+    for (const obs::NetworkView& network : shot.networks)
+      if (!network.kernel_stamps)
+        findings.push_back({.level = "note",
+                            .what = fmt::format("{}: no kernel timestamps were seen", network.name),
+                            .cure = "time is kept less closely; nothing needs to be done"});
+    if (shot.networks.empty())
+      findings.push_back({.level = "problem",
+                          .what = "tempod is on no network",
+                          .cure = "bring an interface up, or give peers in tempo.toml"});
+    return ipc::findings_line(findings);
+  }
+
+  void serve_streams() {
+    const Instant now = worker_->now();
+    for (Place caller = callers_.begin(); caller != callers_.end();) {
+      const Place current = caller++;
+      if (!current->stream) continue;
+      bool wrote = false;
+      if (*current->stream == ipc::Verb::watch && now >= current->next) {
+        current->next = now + 1s / ipc::kMostStatusesPerSecond;
+        current->connection.write(ipc::status_line(obs::to_json(worker_->snapshot())));
+        wrote = true;
+      }
+      if (*current->stream != ipc::Verb::trace_follow)
+        wrote |= tell_events(*current);
+      else
+        wrote |= tell_trace(*current);
+      if (wrote) settle(current);
+    }
+  }
+
+  bool tell_events(Caller& caller) {
+    const std::uint64_t so_far = worker_->events_so_far();
+    const auto& events = worker_->events();
+    const std::uint64_t kept = so_far - events.size();
+    bool wrote = false;
+    for (caller.told = std::max(caller.told, kept); caller.told < so_far; ++caller.told) {
+      const Event& event = events[caller.told - kept];
+      caller.connection.write(
+          ipc::event_line({.name = event.what, .at_ns = event.at_ns, .text = event.details}));
+      wrote = true;
+    }
+    return wrote;
+  }
+
+  bool tell_trace(Caller& caller) {
+    bool wrote = false;
+    worker_->trace().since(caller.traced, [&](const std::string& line) {
+      caller.connection.write(ipc::trace_line(line));
+      wrote = true;
+    });
+    caller.traced = worker_->trace().so_far();
+    return wrote;
+  }
+
+  Worker* worker_;
+  sys::UnixListener listener_;
+  std::list<Caller> callers_;
+  uid_t owner_ = ::getuid();  // who started the daemon, before it became another
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Door>> Door::open(Worker& worker, const std::string& path) {
+  TRY(listener, sys::UnixListener::open(path, kEverybody));
+  return std::make_unique<RealDoor>(worker, std::move(listener));
 }
+
 }  // namespace tempo::daemon

@@ -12,6 +12,7 @@
 #include "base/span_text.h"
 #include "live/daemon/log.h"
 #include "live/sys/confinement.h"
+#include "tempo_version.h"
 
 namespace tempo::daemon {
 namespace {
@@ -88,6 +89,7 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
             {.now = oscillator_->now(), .shows = clock_->read(), .rate = life.state.rate},
             sync_rules_),
       started_(oscillator_->now()),
+      trace_(started_),
       next_chore_(started_ + kChores) {}
 
 // --- networks ---
@@ -165,6 +167,10 @@ void Worker::ready(std::uint8_t number) {
     const auto letter = mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes);
     if (!letter) continue;
     if (!letter->sent_by_parent) link.peers[letter->from].address = arrival->from;
+    if (trace_.on()) {
+      trace_.name(letter->from, name_of_node(letter->from));
+      trace_.received(now, letter->from, mailroom_.self(), node::name_of(letter->message));
+    }
     // A departure that the answer has overtaken must be known first.
     if (letter->message.sync() != nullptr) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
@@ -217,6 +223,13 @@ void Worker::transmit(const Output<node::Node>& output) {
   const std::uint8_t number = output.message.network;
   if (number >= link_count_ || links_[number].network == nullptr) return;
   Link& link = links_[number];
+  if (trace_.on()) {
+    const bool all = output.kind == OutputKind::broadcast;
+    trace_.name(mailroom_.self(), life_.name);
+    if (!all) trace_.name(output.to, name_of_node(output.to));
+    trace_.sent(oscillator_->now(), mailroom_.self(), all ? kNobody : output.to,
+                node::name_of(output.message));
+  }
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::size_t size = mailroom_.close(output.message, buffer);
   const std::span<const std::byte> bytes{buffer.data(), size};
@@ -302,12 +315,14 @@ void Worker::note_states() {
     log_info(fmt::format("{}: {} -> {}", link.options.label, link.state.empty() ? "-" : link.state,
                          state));
     link.state = state;
+    trace_.becomes(oscillator_->now(), mailroom_.self(), state);
   }
 }
 
 void Worker::tell(std::string what, std::string details) {
   log_info(fmt::format("{}: {}", what, details));
-  events_.push_back({std::move(what), std::move(details)});
+  events_.push_back(
+      {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
   if (events_.size() > kMostEvents) events_.pop_front();
   ++event_count_;
   if (on_event_) on_event_(events_.back());
@@ -482,6 +497,7 @@ obs::Snapshot Worker::snapshot() {
   const node::Sync& sync = node_.sync();
   const node::Reading reading = sync.reading(now);
   obs::Snapshot shot;
+  shot.version = kTempoVersion;
   shot.name = life_.name;
   shot.id = id_text(mailroom_.self());
   shot.cluster = life_.settings.cluster;

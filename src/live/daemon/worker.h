@@ -16,6 +16,7 @@
 
 #include "base/machine.h"
 #include "live/daemon/life.h"
+#include "live/daemon/live_trace.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
 #include "live/sys/host.h"
@@ -31,8 +32,9 @@ namespace tempo::daemon {
 
 // Something that happened, for hooks, logs and whoever watches.
 struct Event {
-  std::string what;     // became-master, lost-master, master-changed, two-masters, ...
-  std::string details;  // a sentence
+  std::string what;        // became-master, lost-master, master-changed, two-masters, ...
+  std::string details;     // a sentence
+  std::int64_t at_ns = 0;  // of the steered clock
 };
 
 class Worker {
@@ -51,10 +53,9 @@ class Worker {
 
   // --- for the door (programs on this host) ---
   obs::Snapshot snapshot();
-  struct Now {
-    node::Reading reading;
-  };
   node::Reading reading();
+  Instant now() { return oscillator_->now(); }
+  LiveTrace& trace() { return trace_; }
   // Sentences say why not.
   Result<void> reelect();
   Result<void> resign();
@@ -62,7 +63,7 @@ class Worker {
   sys::Loop& loop() { return loop_; }
   const std::deque<Event>& events() const { return events_; }
   std::uint64_t events_so_far() const { return event_count_; }
-  // Called after every round of the loop, and at least `every`.
+  // Called after every round of the loop; there are four a second at least.
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
   const Life& life() const { return life_; }
 
@@ -128,6 +129,7 @@ class Worker {
   std::uint64_t event_count_ = 0;
   std::function<void()> each_round_;
   Instant started_;
+  LiveTrace trace_;
   Instant next_chore_;
   Nanos stalled_{0};
   std::uint64_t stalls_ = 0;

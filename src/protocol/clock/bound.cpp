@@ -56,7 +56,11 @@ Interval certain(const Slots& slots, const Line& theta, double drift,
     const Interval one = alone(raw, theta, drift, t);
     const double low = std::max(interval.low, one.low);
     const double high = std::min(interval.high, one.high);
-    if (low > high) break;
+    if (low > high) {
+      // The newest alone contradicts itself: the clock drifts faster than allowed for.
+      if (age == 0) interval = {.low = high, .high = low};
+      break;
+    }
     interval = {.low = low, .high = high};
   }
   for (const Guard::Held& sample : held) {

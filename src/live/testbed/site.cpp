@@ -1,0 +1,375 @@
+#include "live/testbed/site.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/client/client.h"
+#include "live/ipc/protocol.h"
+
+namespace tempo::testbed {
+namespace {
+
+constexpr int kPort = 525;
+constexpr auto kPatience = 2s;
+
+void must(const std::vector<std::string>& words) {
+  if (run(words) == 0) return;
+  std::string text;
+  for (const std::string& word : words) text += word + ' ';
+  throw std::runtime_error("failed: " + text);
+}
+
+pid_t spawn(const std::vector<std::string>& words, const std::string& output) {
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  ::dup2(file, STDOUT_FILENO);
+  ::dup2(file, STDERR_FILENO);
+  ::execvp(arguments[0], arguments.data());
+  ::_exit(127);
+}
+
+ipc::Request asking(ipc::Verb verb) {
+  ipc::Request request;
+  request.verb = verb;
+  return request;
+}
+
+Nanos monotonic() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+  return std::chrono::seconds{now.tv_sec} + Nanos{now.tv_nsec};
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+int run(const std::vector<std::string>& words) {
+  const pid_t child = spawn(words, "/dev/null");
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// --- a host ---
+
+Host::Host(Site& site, int number, HostOptions options)
+    : site_(&site),
+      number_(number),
+      options_(std::move(options)),
+      name_(options_.name.empty() ? fmt::format("host{}", number) : options_.name) {
+  must({"ip", "netns", "add", space()});
+  must({"ip", "-n", space(), "link", "set", "lo", "up"});
+  for (std::size_t i = 0; i < options_.lans.size(); ++i) {
+    const int lan = options_.lans[i];
+    const std::string inside = fmt::format("eth{}", i);
+    const std::string outside = fmt::format("h{}e{}", number_, i);
+    must({"ip", "-n", site_->space("hub"), "link", "add", "name", outside, "type", "veth", "peer",
+          "name", inside, "netns", space()});
+    must({"ip", "-n", site_->space("hub"), "link", "set", outside, "master",
+          site_->bridge(lan, options_.far), "up"});
+    must({"ip", "-n", space(), "address", "add", fmt::format("{}/24", address(lan)), "broadcast",
+          fmt::format("10.99.{}.255", lan), "dev", inside});
+    must({"ip", "-n", space(), "link", "set", inside, "up"});
+  }
+  std::filesystem::create_directories(fmt::format("{}/{}", site_->directory(), number_));
+}
+
+Host::~Host() {
+  kill_all();
+  run({"ip", "netns", "delete", space()});
+}
+
+std::string Host::space() const { return site_->space(fmt::format("h{}", number_)); }
+std::string Host::address(int lan) const { return fmt::format("10.99.{}.{}", lan, number_); }
+std::string Host::socket() const {
+  return fmt::format("{}/{}/socket", site_->directory(), number_);
+}
+std::string Host::log() const {
+  return text_of(fmt::format("{}/{}/log", site_->directory(), number_));
+}
+
+void Host::start() {
+  const std::string directory = fmt::format("{}/{}", site_->directory(), number_);
+  std::vector<std::string> words{
+      "ip",
+      "netns",
+      "exec",
+      space(),
+      site_->options().tempod,
+      "--port",
+      std::to_string(kPort),
+      "--name",
+      name_,
+      "--profile",
+      site_->options().profile,
+      "--clock",
+      "software",
+      "--state-dir",
+      directory,
+      "--socket",
+      socket(),
+      "--user",
+      "",
+      "--set",
+      "realtime=false",
+      "--set",
+      fmt::format("machine-id=\"{}\"", options_.machine_id.empty()
+                                           ? fmt::format("{}-{}", site_->directory(), number_)
+                                           : options_.machine_id),
+      "--set",
+      fmt::format("software-clock.offset-ms={:.6f}",
+                  static_cast<double>(options_.offset.count()) * 1e-6),
+      "--set",
+      fmt::format("software-clock.drift-ppm={:.6f}", options_.drift * 1e6)};
+  if (site_->options().key) {
+    words.emplace_back("--key-file");
+    words.push_back(site_->directory() + "/key");
+  }
+  words.insert(words.end(), site_->options().arguments.begin(), site_->options().arguments.end());
+  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
+  process_ = spawn(words, directory + "/log");
+}
+
+void Host::stop() {
+  if (process_ <= 0) return;
+  ::kill(process_, SIGTERM);
+  int status = 0;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = 0;
+}
+
+pid_t Host::worker() const {
+  if (process_ <= 0) return 0;
+  std::istringstream children(
+      text_of(fmt::format("/proc/{}/task/{}/children", process_, process_)));
+  pid_t child = 0;
+  children >> child;
+  return child;
+}
+
+void Host::kill_worker() const {
+  if (const pid_t child = worker(); child > 0) ::kill(child, SIGKILL);
+}
+
+void Host::kill_all() {
+  if (process_ <= 0) return;
+  const pid_t child = worker();
+  ::kill(process_, SIGKILL);
+  if (child > 0) ::kill(child, SIGKILL);
+  int status = 0;
+  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  process_ = 0;
+}
+
+void Host::pause(bool on) const {
+  if (const pid_t child = worker(); child > 0) ::kill(child, on ? SIGSTOP : SIGCONT);
+}
+
+void Host::set_link(bool up, int lan) const {
+  const auto place = std::ranges::find(options_.lans, lan) - options_.lans.begin();
+  must({"ip", "-n", site_->space("hub"), "link", "set", fmt::format("h{}e{}", number_, place),
+        up ? "up" : "down"});
+}
+
+std::optional<obs::Snapshot> Host::status() const {
+  auto client = client::Client::connect(socket(), kPatience);
+  if (!client) return std::nullopt;
+  const auto reply = client->ask(asking(ipc::Verb::status));
+  if (!reply) return std::nullopt;
+  const std::optional<Json> status = reply->body.at("status");
+  if (!status) return std::nullopt;
+  auto snapshot = obs::from_json(status->line());
+  if (!snapshot) return std::nullopt;
+  return *std::move(snapshot);
+}
+
+std::optional<Host::Offset> Host::clock_offset() const {
+  auto client = client::Client::connect(socket(), kPatience);
+  if (!client) return std::nullopt;
+  std::optional<Offset> best;
+  for (int i = 0; i < 5; ++i) {
+    const Nanos before = monotonic();
+    const auto reply = client->ask(asking(ipc::Verb::now));
+    const Nanos after = monotonic();
+    if (!reply) return std::nullopt;
+    const auto now = ipc::now_of(*reply);
+    if (!now) return std::nullopt;
+    const Offset offset{.offset = Nanos{now->time_ns} - before - (after - before) / 2,
+                        .doubt = (after - before) / 2};
+    if (!best || offset.doubt < best->doubt) best = offset;
+  }
+  return best;
+}
+
+std::optional<bool> Host::command(const ipc::Request& request) const {
+  auto client = client::Client::connect(socket(), kPatience);
+  if (!client) return std::nullopt;
+  return client->ask(request).has_value();
+}
+
+// --- a site ---
+
+std::string Site::obstacle() {
+  if (::geteuid() != 0) return "needs root, for network namespaces";
+  if (run({"ip", "-V"}) != 0) return "needs iproute2";
+  const std::string probe = fmt::format("tempo-probe-{}", ::getpid());
+  if (run({"ip", "netns", "add", probe}) != 0) return "network namespaces cannot be made here";
+  const bool bridges =
+      run({"ip", "-n", probe, "link", "add", "name", "probe0", "type", "bridge"}) == 0;
+  run({"ip", "netns", "delete", probe});
+  return bridges ? "" : "bridges cannot be made here";
+}
+
+Site::Site(const Options& options) : options_(options) {
+  static std::atomic<int> count{0};
+  prefix_ = fmt::format("tempo{}-{}", ::getpid(), ++count);
+  directory_ = (std::filesystem::temp_directory_path() / prefix_).string();
+  std::filesystem::create_directories(directory_);
+  if (options_.key) {
+    std::ofstream(directory_ + "/key") << "tempo-key-1 " << std::string(63, 'a') << "b\n";
+    std::filesystem::permissions(directory_ + "/key", std::filesystem::perms::owner_read |
+                                                          std::filesystem::perms::owner_write);
+  }
+  must({"ip", "netns", "add", space("hub")});
+  for (int lan = 0; lan < options_.lans; ++lan) {
+    for (const bool far : {false, true}) {
+      must({"ip", "-n", space("hub"), "link", "add", "name", bridge(lan, far), "type", "bridge"});
+      must({"ip", "-n", space("hub"), "link", "set", bridge(lan, far), "up"});
+    }
+    must({"ip", "-n", space("hub"), "link", "add", "name", fmt::format("n{}", lan), "type", "veth",
+          "peer", "name", fmt::format("f{}", lan)});
+    must({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), "master",
+          bridge(lan, false), "up"});
+    must({"ip", "-n", space("hub"), "link", "set", fmt::format("f{}", lan), "master",
+          bridge(lan, true), "up"});
+  }
+}
+
+Site::~Site() {
+  hosts_.clear();
+  run({"ip", "netns", "delete", space("hub")});
+  std::error_code ignored;
+  std::filesystem::remove_all(directory_, ignored);
+}
+
+std::string Site::space(const std::string& part) const { return prefix_ + "-" + part; }
+std::string Site::bridge(int lan, bool far) const {
+  return fmt::format("{}{}", far ? "far" : "near", lan);
+}
+
+Host& Site::add(HostOptions options) {
+  hosts_.push_back(
+      std::make_unique<Host>(*this, static_cast<int>(hosts_.size()) + 1, std::move(options)));
+  return *hosts_.back();
+}
+
+void Site::start_all() {
+  for (const auto& host : hosts_) host->start();
+}
+
+void Site::set_trunk(bool up, int lan) const {
+  must({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), up ? "up" : "down"});
+}
+
+void Site::filter(const std::string& rule) const {
+  const std::string hub = space("hub");
+  run({"ip", "netns", "exec", hub, "nft", "delete", "table", "bridge", "tempo"});
+  if (rule.empty()) return;
+  must({"ip", "netns", "exec", hub, "nft", "add", "table", "bridge", "tempo"});
+  must({"ip", "netns", "exec", hub, "nft", "add", "chain", "bridge", "tempo", "forward",
+        "{ type filter hook forward priority 0; }"});
+  must({"ip", "netns", "exec", hub, "nft", "add", "rule", "bridge", "tempo", "forward", rule});
+}
+
+int Site::master() const {
+  int leader = -1;
+  std::string led_by;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (!hosts_[i]->running()) continue;
+    const auto status = hosts_[i]->status();
+    if (!status || status->networks.empty()) return -1;
+    const obs::NetworkView& network = status->networks.front();
+    if (led_by.empty()) led_by = network.master_id;
+    if (network.master_id.empty() || network.master_id != led_by) return -1;
+    if (network.state == "master") {
+      if (leader >= 0) return -1;
+      leader = static_cast<int>(i);
+    } else if (network.state != "slave") {
+      return -1;
+    }
+  }
+  return leader;
+}
+
+bool Site::wait(Nanos limit, const std::function<bool()>& done) const {
+  const Nanos end = monotonic() + limit;
+  while (!done()) {
+    if (monotonic() > end) return false;
+    std::this_thread::sleep_for(20ms);
+  }
+  return true;
+}
+
+std::string Site::describe() const {
+  std::string text;
+  std::optional<Nanos> first;
+  for (const auto& host : hosts_) {
+    const auto status = host->running() ? host->status() : std::nullopt;
+    if (!status || status->networks.empty()) {
+      text += fmt::format("{}: does not answer\n", host->name());
+      continue;
+    }
+    const auto offset = host->clock_offset();
+    if (offset && !first) first = offset->offset;
+    text += fmt::format(
+        "{}: {} of {} in round {}, {}, {} exchanges, believes {:.1f} us, "
+        "rate {:.3f} ppm, clock {} us\n",
+        host->name(), status->networks.front().state, status->networks.front().master,
+        status->networks.front().epoch_round, status->status, status->exchanges, status->offset_us,
+        status->rate_ppm, offset ? (offset->offset - *first).count() / 1000 : 0);
+  }
+  return text;
+}
+
+std::optional<Nanos> Site::spread() const {
+  Nanos low = Nanos::max();
+  Nanos high = Nanos::min();
+  for (const auto& host : hosts_) {
+    if (!host->running()) continue;
+    const auto offset = host->clock_offset();
+    if (!offset) return std::nullopt;
+    low = std::min(low, offset->offset + offset->doubt);
+    high = std::max(high, offset->offset - offset->doubt);
+  }
+  return std::max(high - low, Nanos{0});
+}
+
+}  // namespace tempo::testbed

@@ -1,0 +1,290 @@
+// Real daemons on real sockets, each in a network namespace of its own with a clock of its own.
+#include <algorithm>
+#include <chrono>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "live/testbed/site.h"
+
+namespace tempo::testbed {
+namespace {
+
+class Netns : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) GTEST_SKIP() << obstacle;
+  }
+
+  static Site::Options options(std::string profile = "lan") {
+    return {.tempod = TEMPO_TEMPOD, .profile = std::move(profile)};
+  }
+  // Hosts with clocks up to half a second off and 50 ppm fast or slow.
+  static void populate(Site& site, int hosts, int far = 0) {
+    for (int i = 0; i < hosts; ++i)
+      site.add({.far = i >= hosts - far,
+                .offset = Nanos{(i * 137 % 1000 - 500) * 1'000'000},
+                .drift = (i * 29 % 101 - 50) * 1e-6});
+    site.start_all();
+  }
+  static bool all_synchronized(Site& site) {
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (!site.host(i).running()) continue;
+      const auto status = site.host(i).status();
+      if (!status || (status->status != "synchronized" && status->status != "leads")) return false;
+    }
+    return true;
+  }
+  static std::string logs(Site& site) {
+    std::string all = site.describe();
+    for (std::size_t i = 0; i < site.size(); ++i)
+      all += site.host(i).name() + ":\n" + site.host(i).log();
+    return all;
+  }
+};
+
+TEST_F(Netns, EightHostsElectOneMasterAndAgree) {
+  Site site(options());
+  populate(site, 8);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  ASSERT_TRUE(site.wait(10s, [&] {
+    const auto spread = site.spread();
+    return all_synchronized(site) && spread && *spread < 1ms;
+  })) << logs(site);
+}
+
+TEST_F(Netns, ADeadWorkerIsReplacedAndStartsAgainAsSlave) {
+  Site site(options());
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const int first = site.master();
+  const pid_t before = site.host(static_cast<std::size_t>(first)).worker();
+  site.host(static_cast<std::size_t>(first)).kill_worker();
+  // The parent says so, the heir stands at once, and the parent starts another worker.
+  ASSERT_TRUE(site.wait(10s, [&] {
+    const int master = site.master();
+    return master >= 0 && master != first;
+  })) << logs(site);
+  const Host& back = site.host(static_cast<std::size_t>(first));
+  EXPECT_TRUE(back.running());
+  EXPECT_NE(back.worker(), before);
+  EXPECT_EQ(back.status()->networks.at(0).state, "slave");
+}
+
+TEST_F(Netns, AHostThatFallsSilentIsReplaced) {
+  Site site(options());
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const int first = site.master();
+  site.host(static_cast<std::size_t>(first)).kill_all();
+  ASSERT_TRUE(site.wait(15s, [&] { return site.master() >= 0; })) << logs(site);
+  EXPECT_NE(site.master(), first);
+}
+
+TEST_F(Netns, AMasterThatIsStoppedHandsOverAtOnce) {
+  Site site(options());
+  populate(site, 3);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const int first = site.master();
+  site.host(static_cast<std::size_t>(first)).stop();
+  // Well before any election timer (2.5 s) could run out.
+  ASSERT_TRUE(site.wait(2s, [&] { return site.master() >= 0; })) << logs(site);
+}
+
+// A master that sleeps longer than an election finds another one when it wakes, and gives way.
+TEST_F(Netns, APausedMasterStepsDownWhenItWakes) {
+  Site site(options());
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const auto first = static_cast<std::size_t>(site.master());
+  site.host(first).pause(true);
+  const auto led_by_another = [&] {
+    std::set<std::string> masters;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (i == first) continue;
+      const auto status = site.host(i).status();
+      if (!status) return false;
+      masters.insert(status->networks.at(0).master_id);
+    }
+    return masters.size() == 1 && *masters.begin() != "" &&
+           site.host((first + 1) % site.size()).status()->networks.at(0).epoch_round > 1;
+  };
+  ASSERT_TRUE(site.wait(20s, led_by_another)) << logs(site);
+  site.host(first).pause(false);
+  ASSERT_TRUE(site.wait(10s, [&] { return site.master() >= 0; })) << logs(site);
+  EXPECT_NE(site.master(), static_cast<int>(first));
+  // Nobody has followed it in between.
+  for (std::size_t i = 0; i < site.size(); ++i) {
+    if (i == first) continue;
+    const std::string log = site.host(i).log();
+    const std::string again = site.host(first).name() + " is master";
+    EXPECT_EQ(log.find(again), log.rfind(again)) << log;
+  }
+}
+
+TEST_F(Netns, APartitionHealsWithoutANewcomer) {
+  Site site(options());
+  populate(site, 8, 5);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  site.set_trunk(false);
+  const auto masters = [&] {
+    int count = 0;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      const auto status = site.host(i).status();
+      if (status && status->networks.at(0).state == "master") ++count;
+    }
+    return count;
+  };
+  ASSERT_TRUE(site.wait(20s, [&] { return masters() == 2; })) << logs(site);
+  site.set_trunk(true);
+  ASSERT_TRUE(site.wait(10s, [&] { return site.master() >= 0; })) << logs(site);
+  EXPECT_EQ(masters(), 1);
+}
+
+TEST_F(Netns, ThirtyPercentLossStillHasOneMaster) {
+  Site site(options());
+  if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
+  site.filter("numgen random mod 100 < 30 drop");
+  populate(site, 5);
+  ASSERT_TRUE(site.wait(30s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto spread = site.spread();
+    return spread && *spread < 1ms;
+  })) << logs(site);
+}
+
+// A master that is heard but hears nothing corrects nobody: its slaves give it up.
+TEST_F(Netns, ADeafMasterIsReplaced) {
+  Site site(options());
+  if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const auto first = static_cast<std::size_t>(site.master());
+  site.filter("oifname h" + std::to_string(first + 1) + "e0 drop");
+  ASSERT_TRUE(site.wait(40s, [&] {
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (i == first) continue;
+      const auto status = site.host(i).status();
+      if (!status || status->networks.at(0).master == site.host(first).name()) return false;
+    }
+    return true;
+  })) << logs(site);
+}
+
+TEST_F(Netns, TwoMachinesWithOneIdAreNamedAndNeitherLeads) {
+  Site site(options());
+  for (int i = 0; i < 4; ++i) site.add({.machine_id = i < 2 ? "twin" : ""});
+  site.start_all();
+  const auto warned = [&](std::size_t i) {
+    const auto status = site.host(i).status();
+    return status && !status->may_lead && status->warnings.size() >= 2;
+  };
+  ASSERT_TRUE(site.wait(30s, [&] { return warned(0) && warned(1); })) << logs(site);
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto third = site.host(2).status();
+    const auto fourth = site.host(3).status();
+    return third && fourth && third->networks.at(0).master == fourth->networks.at(0).master &&
+           (third->networks.at(0).state == "master" || fourth->networks.at(0).state == "master");
+  })) << logs(site);
+  for (const std::size_t i : {0U, 1U})
+    EXPECT_NE(site.host(i).status()->networks.at(0).state, "master");
+}
+
+TEST_F(Netns, HostsWithOneNameAreStillTwo) {
+  Site site(options());
+  for (int i = 0; i < 3; ++i) site.add({.name = "same"});
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  EXPECT_EQ(site.host(0).status()->members.size(), 3U);
+}
+
+// One clock ten seconds off is set; one that runs 500 ppm fast is corrected but not averaged.
+TEST_F(Netns, AWrongClockIsSetAndARunawayIsNotAveraged) {
+  Site site(options());
+  site.add({.drift = 5e-6});
+  site.add({.drift = -5e-6});
+  site.add({.offset = 10s});
+  site.add({.drift = 500e-6, .arguments = {"--set", "may-lead=false"}});
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  ASSERT_TRUE(site.wait(30s, [&] {
+    const int master = site.master();
+    if (master < 0) return false;
+    const auto status = site.host(static_cast<std::size_t>(master)).status();
+    if (!status) return false;
+    const auto runaway = std::ranges::find(status->members, "host4", &obs::MemberView::name);
+    const auto spread = site.spread();
+    return runaway != status->members.end() && runaway->faulty && spread && *spread < 1ms;
+  })) << logs(site);
+}
+
+TEST_F(Netns, AnInterfaceThatComesBackIsUsedAgain) {
+  Site site(options());
+  populate(site, 3);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const Host& host = site.host(1);
+  ASSERT_EQ(run({"ip", "-n", host.space(), "link", "set", "eth0", "down"}), 0);
+  ASSERT_TRUE(site.wait(10s, [&] { return host.log().find("eth0 has gone") != std::string::npos; }))
+      << logs(site);
+  ASSERT_EQ(run({"ip", "-n", host.space(), "link", "set", "eth0", "up"}), 0);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+}
+
+TEST_F(Netns, AGatewayJoinsTwoNetworks) {
+  Site::Options two = options();
+  two.lans = 2;
+  Site site(two);
+  for (int i = 0; i < 3; ++i) site.add({.lans = {0}, .offset = i * 100ms});
+  for (int i = 0; i < 3; ++i) site.add({.lans = {1}, .offset = -i * 100ms});
+  site.add({.lans = {0, 1}, .offset = 50ms});
+  site.start_all();
+  ASSERT_TRUE(site.wait(40s, [&] {
+    const auto spread = site.spread();
+    std::set<std::string> roots;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      const auto status = site.host(i).status();
+      if (!status || status->networks.empty()) return false;
+      for (const obs::NetworkView& network : status->networks) roots.insert(network.root);
+    }
+    return roots.size() == 1 && all_synchronized(site) && spread && *spread < 2ms;
+  })) << logs(site);
+}
+
+TEST_F(Netns, TimeSetByHandIsFollowedByAll) {
+  Site site(options());
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const auto slave = static_cast<std::size_t>((site.master() + 1) % 4);
+  const Nanos before = site.host(slave).clock_offset()->offset;
+  ipc::Request request;
+  request.verb = ipc::Verb::set_time;
+  request.by_ns = 3'600'000'000'000;
+  ASSERT_TRUE(site.host(slave).command(request).value_or(false)) << logs(site);
+  ASSERT_TRUE(site.wait(10s, [&] {
+    const auto spread = site.spread();
+    const auto offset = site.host(slave).clock_offset();
+    return spread && *spread < 1ms && offset && offset->offset - before > 3590s;
+  })) << logs(site);
+}
+
+TEST_F(Netns, AKeyKeepsStrangersOut) {
+  Site::Options sealed = options();
+  sealed.key = true;
+  Site site(sealed);
+  populate(site, 3);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  Host& stranger = site.add({.arguments = {"--key-file", "/nonexistent/../dev/null"}});
+  (void)stranger;
+  const auto status = site.host(0).status();
+  ASSERT_TRUE(status);
+  EXPECT_TRUE(status->authenticated);
+  EXPECT_TRUE(status->warnings.empty()) << status->warnings.front();
+}
+
+}  // namespace
+}  // namespace tempo::testbed
