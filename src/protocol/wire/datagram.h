@@ -111,11 +111,12 @@ struct SyncBody {
   std::uint32_t scale = 0;       // see TimeBody
   std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock
   std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock
-  std::int64_t offset_ns = 0;    // echo: network time minus the master's raw clock at t2; probe: own
-                                 // raw clock minus the master's; shift: by how much
-  std::int64_t rate_ppt = 0;     // echo, probe: of that, parts in 10^12
-  std::uint64_t sigma_ns = 0;    // probe: standard error of the offset; 0: nothing known yet
-  std::uint64_t bound_ns = 0;    // echo, probe: error bound of the sender's network time
+  // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
+  // shift: by how much
+  std::int64_t offset_ns = 0;
+  std::int64_t rate_ppt = 0;   // echo, probe: of that, parts in 10^12
+  std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: nothing known yet
+  std::uint64_t bound_ns = 0;  // echo, probe: error bound of the sender's network time
 
   bool operator==(const SyncBody&) const = default;
 };
