@@ -161,7 +161,7 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
   return value == 0 ? 1 : value;
 }
 
-Keyring::Keyring(std::vector<Key> keys) {
+Keyring::Keyring(const std::vector<Key>& keys) {
   CHECK(keys.size() <= kMostKeys);
   ready();
   for (const Key& key : keys) keys_.push_back({.key = key, .id = key_id(key)});

@@ -53,8 +53,8 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
 
 class Keyring {
  public:
-  Keyring() = default;                      // no key
-  explicit Keyring(std::vector<Key> keys);  // at most kMostKeys
+  Keyring() = default;                             // no key
+  explicit Keyring(const std::vector<Key>& keys);  // at most kMostKeys
 
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
