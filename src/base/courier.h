@@ -131,28 +131,28 @@ class Courier {
 
   // Whether this message has not been seen before; remembers it.
   bool fresh(NodeId from, Incarnation incarnation, Sequence sequence) {
-    Peer* peer = known(from, incarnation);
-    if (peer == nullptr) return false;
     const std::uint32_t number = std::to_underlying(sequence);
-    if (number > peer->highest) {
-      const std::uint32_t shift = number - peer->highest;
-      peer->seen = shift < 64 ? (peer->seen << shift) | 1 : 1;
-      peer->highest = number;
+    Life* life = known(from, incarnation, [&](const Life& old) { return number > old.highest; });
+    if (life == nullptr) return false;
+    if (number > life->highest) {
+      const std::uint32_t shift = number - life->highest;
+      life->seen = shift < 64 ? (life->seen << shift) | 1 : 1;
+      life->highest = number;
       return true;
     }
-    const std::uint32_t age = peer->highest - number;
+    const std::uint32_t age = life->highest - number;
     if (age >= 64) return false;  // too old to tell; old enough to be a copy
     const std::uint64_t bit = std::uint64_t{1} << age;
-    if ((peer->seen & bit) != 0) return false;
-    peer->seen |= bit;
+    if ((life->seen & bit) != 0) return false;
+    life->seen |= bit;
     return true;
   }
 
   // Whether this call is newer than every other of this life; remembers it.
   bool newer_call(NodeId from, Incarnation incarnation, Sequence sequence) {
-    Peer* peer = known(from, incarnation);
-    if (peer == nullptr || sequence <= peer->call) return false;
-    peer->call = sequence;
+    Life* life = known(from, incarnation, [&](const Life& old) { return sequence > old.call; });
+    if (life == nullptr || sequence <= life->call) return false;
+    life->call = sequence;
     return true;
   }
 
@@ -174,9 +174,8 @@ class Courier {
   }
 
  private:
-  struct Peer {
+  struct Life {
     Incarnation incarnation{};
-    Incarnation before{};         // the life before that; what still comes of it is old
     std::uint32_t highest = 0;    // sequence number seen
     Sequence call = kNoSequence;  // the newest
     std::uint64_t seen = 0;       // bit i: highest - i was seen
@@ -184,8 +183,17 @@ class Courier {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("incarnation", self.incarnation);
-      visit("before", self.before);
       field::heard(visit, self.highest, self.seen, self.call);
+    }
+  };
+  struct Peer {
+    Life now;
+    Life before;  // what still comes of it is old, unless it goes on
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("now", self.now);
+      visit("before", self.before);
     }
   };
 
@@ -193,13 +201,20 @@ class Courier {
   static constexpr std::size_t kFew =
       16;  // parcels that are cheaper to look through than to postpone
 
-  // What is known of this life of the peer; null if it is the life before the one known.
-  Peer* known(NodeId from, Incarnation incarnation) {
+  // What is known of this life of the peer; null if it is the life before and does not go on.
+  // Incarnations have no order: a late message of a life that has ended may be the first that is
+  // heard of it, and the life that goes on shows itself by its next number.
+  template <class GoesOn>
+  Life* known(NodeId from, Incarnation incarnation, GoesOn goes_on) {
     Peer& peer = peers_[from];
-    if (peer.incarnation == incarnation) return &peer;
-    if (peer.before == incarnation && incarnation != Incarnation{}) return nullptr;
-    peer = {.incarnation = incarnation, .before = peer.incarnation};
-    return &peer;
+    if (peer.now.incarnation == incarnation) return &peer.now;
+    if (peer.before.incarnation == incarnation && incarnation != Incarnation{}) {
+      if (!goes_on(peer.before)) return nullptr;
+      std::swap(peer.now, peer.before);
+      return &peer.now;
+    }
+    peer = {.now = {.incarnation = incarnation}, .before = peer.now};
+    return &peer.now;
   }
 
   void finish(Parcel& parcel) {

@@ -78,14 +78,16 @@ class SimpleCourier {
   std::size_t parcels() const { return parcels_.size(); }
 
   bool fresh(NodeId from, Incarnation incarnation, std::uint32_t number) {
-    if (is_over(from, incarnation)) return false;
+    if (is_over(from, incarnation, [&](const Life& life) { return number <= life.newest(); }))
+      return false;
     Life& life = known(from, incarnation);
-    const std::uint32_t newest = life.seen.empty() ? 0 : *life.seen.rbegin();
+    const std::uint32_t newest = life.newest();
     if (number <= newest && newest - number >= 64) return false;
     return life.seen.insert(number).second;
   }
   bool newer_call(NodeId from, Incarnation incarnation, std::uint32_t number) {
-    if (is_over(from, incarnation)) return false;
+    if (is_over(from, incarnation, [&](const Life& life) { return number <= life.call; }))
+      return false;
     Life& life = known(from, incarnation);
     if (number <= life.call) return false;
     life.call = number;
@@ -104,26 +106,31 @@ class SimpleCourier {
     Incarnation incarnation{};
     std::set<std::uint32_t> seen;
     std::uint32_t call = 0;
+
+    std::uint32_t newest() const { return seen.empty() ? 0 : *seen.rbegin(); }
   };
 
   Life& known(NodeId from, Incarnation incarnation) {
     Life& life = lives_[from];
-    if (life.incarnation != incarnation) {
-      over_[from] = life.incarnation;
+    if (life.incarnation == incarnation) return life;
+    std::swap(life, over_[from]);
+    if (life.incarnation != incarnation || incarnation == Incarnation{})
       life = {.incarnation = incarnation, .seen = {}, .call = 0};
-    }
     return life;
   }
-  // What still comes of the life before the present one is old.
-  bool is_over(NodeId from, Incarnation incarnation) const {
+  // What still comes of the life before the present one is old, unless its numbers go on.
+  template <class Old>
+  bool is_over(NodeId from, Incarnation incarnation, Old old) const {
     const auto over = over_.find(from);
-    return over != over_.end() && over->second == incarnation && incarnation != Incarnation{};
+    if (over == over_.end() || lives_.at(from).incarnation == incarnation) return false;
+    return over->second.incarnation == incarnation && incarnation != Incarnation{} &&
+           old(over->second);
   }
 
   Courier<Letter>::Options options_;
   std::map<Sequence, Parcel> parcels_;
   std::map<NodeId, Life> lives_;
-  std::map<NodeId, Incarnation> over_;
+  std::map<NodeId, Life> over_;
 };
 
 // What to do, with whom, and a number for the rest.

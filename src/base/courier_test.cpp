@@ -217,6 +217,22 @@ TEST(Courier, DoesNotMistakeANewLifeForTheOldOne) {
   EXPECT_FALSE(courier.fresh(kAnn, Incarnation{78}, Sequence{1}));
 }
 
+// Incarnations have no order: which life ended is known by which goes on.
+TEST(Courier, TakesNoLateMessageOfAnEndedLifeForALaterOne) {
+  const Incarnation later{78};
+  Post courier;
+  EXPECT_TRUE(courier.newer_call(kAnn, later, Sequence{1}));
+  EXPECT_TRUE(courier.fresh(kAnn, kLife, Sequence{4}));  // late, and the first that is heard of it
+  EXPECT_TRUE(courier.fresh(kAnn, later, Sequence{2}));
+  EXPECT_FALSE(courier.fresh(kAnn, later, Sequence{2}));
+  EXPECT_FALSE(courier.fresh(kAnn, kLife, Sequence{4}));
+  EXPECT_FALSE(courier.fresh(kAnn, kLife, Sequence{3}));  // of a life that has ended: old
+  EXPECT_TRUE(courier.newer_call(kAnn, later, Sequence{3}));
+  EXPECT_TRUE(courier.newer_call(kAnn, kLife, Sequence{9}));
+  EXPECT_FALSE(courier.newer_call(kAnn, later, Sequence{3}));
+  EXPECT_TRUE(courier.newer_call(kAnn, later, Sequence{4}));
+}
+
 TEST(Courier, CountsOnlyTheNewestCall) {
   Post courier;
   EXPECT_TRUE(courier.newer_call(kAnn, kLife, Sequence{3}));
@@ -242,8 +258,8 @@ Post busy() {
 TEST(Courier, NoticesAWriteIntoEveryField) {
   const Writes writes = write_into_every_field(busy(), at(0s));
   EXPECT_THAT(writes.unnoticed, IsEmpty());
-  // The last sequence number; the parcels and two times five leaves; the peers and two times six.
-  EXPECT_EQ(writes.tried, 1U + (1 + 2 * 5) + (1 + 2 * 6));
+  // The last sequence number; the parcels and two times five leaves; the peers and two times nine.
+  EXPECT_EQ(writes.tried, 1U + (1 + 2 * 5) + (1 + 2 * 9));
   // What is not listed is `due`, which follows from the parcels.
   EXPECT_EQ(unlisted_bytes(busy()), sizeof(Instant));
 }
