@@ -171,6 +171,7 @@ Result<Order> understand(const CheckElectionArguments& arguments) {
     return std::unexpected("free timing has no ticks: leave out --starts and --cut");
   order.model.rules = check::tiny_rules(variant);
   order.model.candidacies = arguments.candidacies;
+  order.model.timed = order.freedom.timing == check::Timing::bounded;
   if (const Result<void> done = understand_delay(arguments.delay, order.freedom); !done)
     return std::unexpected(done.error());
   if (order.freedom.timing == check::Timing::bounded)

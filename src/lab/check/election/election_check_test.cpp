@@ -1,4 +1,5 @@
 // TEMPO's election, every interleaving of small worlds.
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -21,8 +22,11 @@ struct World {
   std::uint8_t cut_until = 0;
   std::uint8_t side = 1;
   std::uint8_t delay_max = 2;
+  Timing timing = Timing::bounded;
+  Network network = Network::bag;
   std::uint32_t candidacies = 1;
   unsigned threads = 1;
+  std::size_t memory = std::size_t{4} << 30;
 };
 
 class Checked {
@@ -30,14 +34,18 @@ class Checked {
   explicit Checked(const World& world)
       : model_{.rules = tiny_rules(*election::parse_variant(world.variant)),
                .candidacies = world.candidacies,
-               .parted = world.cut_until != 0},
+               .parted = world.cut_until != 0,
+               .timed = world.timing == Timing::bounded},
         space_(model_, {.nodes = world.nodes,
+                        .timing = world.timing,
+                        .network = world.network,
                         .delay_max = world.delay_max,
                         .starts = world.starts,
                         .cut_until = world.cut_until,
                         .side = world.side,
                         .budget = world.budget}),
-        finding_(Search<ElectionModel>(space_, {.threads = world.threads}).run()) {}
+        finding_(Search<ElectionModel>(space_, {.memory = world.memory, .threads = world.threads})
+                     .run()) {}
 
   const Finding& finding() const { return finding_; }
   // The broken promise; what led to it must be playable, to the same states.
@@ -75,6 +83,39 @@ TEST(ElectionCheck, TwoNodesKeepEveryPromise) {
 
 TEST(ElectionCheck, ThreeNodesKeepEveryPromise) {
   EXPECT_EQ(Checked({.nodes = 3}).broken(), "nothing");
+}
+
+TEST(ElectionCheck, EveryNetworkKeepsEveryPromise) {
+  for (const Network network : {Network::fifo, Network::set, Network::ordered}) {
+    EXPECT_EQ(Checked({.budget = {.losses = 1}, .network = network}).broken(), "nothing");
+    EXPECT_EQ(Checked({.nodes = 3, .delay_max = 1, .network = network}).broken(), "nothing");
+  }
+}
+
+constexpr std::size_t kLittleMemory = std::size_t{8} << 20;
+constexpr const char* kNothingSoFar = "the memory allowed is used up";
+
+// Without bounds on time a master's Loops are without bound too.
+TEST(ElectionCheck, FreeTimeIsSeenAsFarAsTheMemoryGoes) {
+  EXPECT_EQ(Checked({.nodes = 1, .starts = {}, .timing = Timing::free}).broken(), "nothing");
+  EXPECT_EQ(Checked({.starts = {}, .timing = Timing::free, .memory = kLittleMemory}).broken(),
+            kNothingSoFar);
+}
+
+// A pause may end in any of forty ticks.
+TEST(ElectionCheck, APauseIsSeenAsFarAsTheMemoryGoes) {
+  EXPECT_EQ(Checked({.budget = {.pauses = 1}, .delay_max = 1, .memory = kLittleMemory}).broken(),
+            kNothingSoFar);
+}
+
+TEST(ElectionCheck, ARestartIsSeenThrough) {
+  EXPECT_EQ(Checked({.budget = {.crashes = 1, .restarts = 1}, .delay_max = 1}).broken(), "nothing");
+}
+
+// A message of the crashed master may still come when its next life is heard of.
+TEST(ElectionCheck, ARestartIsSeenThroughWithEveryDelay) {
+  if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "runs in make soak";
+  EXPECT_EQ(Checked({.budget = {.crashes = 1, .restarts = 1}}).broken(), "nothing");
 }
 
 // Paper 000, 5.1 read literally: a duplicated Election is refused.

@@ -67,7 +67,7 @@ View ElectionModel::view(const Machine& machine) const {
 
 const char* ElectionModel::broken(const Scene<View>& scene) const {
   const Budget& spent = scene.spent;
-  if (parted || spent.losses > losses_borne || spent.pauses != 0 || spent.drifts != 0)
+  if (!timed || parted || spent.losses > losses_borne || spent.pauses != 0 || spent.drifts != 0)
     return nullptr;
   return masters_of(scene) > 1 ? "conservative" : nullptr;
 }

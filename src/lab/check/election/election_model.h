@@ -31,6 +31,7 @@ struct ElectionModel {
   std::uint32_t candidacies = 3;  // of one node, at most
   std::uint8_t losses_borne = 0;  // so many do not excuse two masters
   bool parted = false;            // the network begins in two parts: two masters are no surprise
+  bool timed = true;              // delays are short enough for conservative
 
   Machine make(NodeId node, Incarnation life) const { return {{node, life}, rules}; }
   View view(const Machine& machine) const;
