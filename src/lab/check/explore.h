@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -115,8 +116,17 @@ class Search {
   };
   // States on their way into the store. The searcher fills batches, the keeper empties them.
   struct Batch {
-    std::string bytes;
+    std::vector<char> bytes;  // the rows, one behind another, and room
+    std::size_t used = 0;
     std::vector<Pending> pending;
+
+    char* room(std::size_t more) {
+      if (bytes.size() - used < more) bytes.resize(bytes.size() * 2 + more);
+      return &bytes[used];
+    }
+    std::string_view row(const Pending& one) const {
+      return {&bytes[one.begin], one.end - one.begin};
+    }
   };
   struct Broken {
     const char* promise;
@@ -256,17 +266,16 @@ class Search {
   }
 
   void admit(const State& state, std::uint32_t from, const char* broken_move, bool edge) {
-    space_->encode(state, encoded_);
-    const std::string_view bytes = encoded_.view();
-    const std::uint64_t hash = Store::hash(bytes);
+    char* const row = batch_.room(Space<Model>::kMostBytes);
+    const std::size_t size = space_->encode(state, row);
+    const std::uint64_t hash = Store::hash({row, size});
     if (keeper_ == nullptr) store_.prefetch(hash);
-    const auto begin = static_cast<std::uint32_t>(batch_.bytes.size());
-    batch_.bytes += bytes;
     Pending& pending = batch_.pending.emplace_back();
     pending.hash = hash;
     pending.from = from;
-    pending.begin = begin;
-    pending.end = static_cast<std::uint32_t>(batch_.bytes.size());
+    pending.begin = static_cast<std::uint32_t>(batch_.used);
+    batch_.used += size;
+    pending.end = static_cast<std::uint32_t>(batch_.used);
     pending.broken_move = broken_move;
     pending.edge = edge;
     if constexpr (requires(const Model& model, const Scene<View>& scene) { model.broken(scene); }) {
@@ -286,7 +295,7 @@ class Search {
       batch_.pending.reserve(kBatch + 64);
     } else {
       keep(batch_);
-      batch_.bytes.clear();
+      batch_.used = 0;
       batch_.pending.clear();
     }
   }
@@ -303,9 +312,7 @@ class Search {
         edges_.push_back(kPruned);
         continue;
       }
-      const std::string_view bytes =
-          std::string_view{batch.bytes}.substr(pending.begin, pending.end - pending.begin);
-      const Store::Added added = store_.add(bytes, pending.hash, pending.from);
+      const Store::Added added = store_.add(batch.row(pending), pending.hash, pending.from);
       if (kWantsGood && pending.edge && pending.from != Store::kNone)
         edges_.push_back(added.number);
       if (pending.broken_move != nullptr)
@@ -355,8 +362,8 @@ class Search {
     return way;
   }
   bool is(const State& state, std::uint32_t number) {
-    space_->encode(state, encoded_);
-    return encoded_.view() == store_.at(number);
+    const std::size_t size = space_->encode(state, encoded_.data());
+    return std::string_view{encoded_.data(), size} == store_.at(number);
   }
   Move go(State& here, std::uint32_t number) {
     std::optional<std::pair<State, Move>> found;
@@ -440,7 +447,7 @@ class Search {
   std::uint32_t depth_begin_ = 0, depth_end_ = 0;  // the states as many steps away as `next_`
   std::string level_;                              // these, where a keeper has the store
   std::vector<std::size_t> level_begin_;
-  typename Space<Model>::Bytes encoded_;
+  std::array<char, Space<Model>::kMostBytes> encoded_;
   Batch batch_;
   std::optional<std::uint32_t> dead_end_;
   std::uint64_t edges_given_ = 0;

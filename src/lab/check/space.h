@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <cstring>
 #include <numeric>
@@ -105,9 +106,12 @@ class Space {
         parts_(model, freedom, just_commands(commands_)) {
     CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
-    ages_ = freedom.timing == Timing::bounded ? freedom.delay_max + 1U : 1U;
+    if (bounded()) age_bits_ = static_cast<std::uint32_t>(std::bit_width(freedom.delay_max));
     staggered_ = std::ranges::any_of(freedom.starts, [](std::uint8_t at) { return at != 0; });
     if (freedom.symmetry) list_permutations();
+    bare_ = !kRemembers && !staggered_ && !bounded() && commands_.empty() &&
+            freedom.cut_until == 0 && freedom.budget.restarts == 0 && freedom.budget.pauses == 0;
+    each_budget([this](std::uint8_t Budget::*) { bare_ = false; });
   }
 
   Parts<Model>& parts() { return parts_; }
@@ -116,8 +120,8 @@ class Space {
   const Model& model() const { return *model_; }
   const char* failure() const { return failure_ != nullptr ? failure_ : parts_.failure(); }
 
-  std::uint32_t flight_of(std::uint32_t code) const { return code / ages_; }
-  std::uint32_t age_of(std::uint32_t code) const { return code % ages_; }
+  std::uint32_t flight_of(std::uint32_t code) const { return code >> age_bits_; }
+  std::uint32_t age_of(std::uint32_t code) const { return code & ((1U << age_bits_) - 1); }
 
   Scene<View> scene(const State& state) const {
     Scene<View> scene{.nodes = freedom_.nodes};
@@ -158,23 +162,19 @@ class Space {
     if (freedom_.timing == Timing::bounded) tick(state, emit);
   }
 
-  // A state as a row of bytes: equal rows, equal states.
-  class Bytes {
-   public:
-    std::string_view view() const { return {bytes_.data(), size_}; }
-
-   private:
-    friend class Space;
-    static constexpr std::size_t kMost = (std::size_t{kMostNodes} * 12) + (kMostFlights * 5) + 16;
-    std::array<char, kMost> bytes_;
-    std::size_t size_ = 0;
-  };
-  void encode(const State& state, Bytes& bytes) {
-    write(state, bytes);
+  // A state as a row of bytes: equal rows, equal states. `to` has room for kMostBytes; how many of
+  // them the row takes.
+  static constexpr std::size_t kMostBytes =
+      (std::size_t{kMostNodes} * 12) + (std::size_t{kMostFlights} * 5) + 16;
+  std::size_t encode(const State& state, char* to) {
+    std::size_t size = write(state, to);
     for (std::uint32_t i = 1; i < permutations_.size(); ++i) {
-      write(permuted(state, i), other_);
-      if (other_.view() < bytes.view()) std::swap(bytes, other_);
+      const std::size_t other = write(permuted(state, i), other_.data());
+      if (std::string_view{other_.data(), other} >= std::string_view{to, size}) continue;
+      std::memcpy(to, other_.data(), other);
+      size = other;
     }
+    return size;
   }
 
   State decode(std::string_view bytes) const {
@@ -222,6 +222,10 @@ class Space {
 
   // --- the network ---
 
+  std::uint32_t code_of(std::uint32_t flight, std::uint32_t age) const {
+    return flight << age_bits_ | age;
+  }
+
   std::uint64_t lane_of(std::uint32_t code) const {
     const auto& flight = parts_.flight(flight_of(code));
     if (freedom_.network == Network::fifo)
@@ -250,14 +254,16 @@ class Space {
     if (left_in != right_in) return right_in;
     return left_in ? lane_of(left) < lane_of(right) : left < right;
   }
-  void insert(State& state, std::uint32_t code) {
-    if (state.flights == kMostFlights) {
-      failure_ = "more messages are under way than the checker can hold";
-      return;
-    }
+  // Where it came to lie.
+  std::uint32_t insert(State& state, std::uint32_t code) {
     std::uint32_t at = state.flights++;
     for (; at > 0 && before(code, state.flight[at - 1]); --at)
       state.flight[at] = state.flight[at - 1];
+    state.flight[at] = code;
+    return at;
+  }
+  static void insert_at(State& state, std::uint32_t at, std::uint32_t code) {
+    for (std::uint32_t i = state.flights++; i > at; --i) state.flight[i] = state.flight[i - 1];
     state.flight[at] = code;
   }
   static void remove(State& state, std::uint32_t at) {
@@ -268,7 +274,11 @@ class Space {
     std::stable_sort(state.flight.begin(), state.flight.begin() + state.flights,
                      [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
   }
-  bool has_room(const State& state, NodeId to) const {
+  bool has_room(const State& state, NodeId to) {
+    if (state.flights == kMostFlights) {
+      failure_ = "more messages are under way than the checker can hold";
+      return false;
+    }
     if (freedom_.inbox == 0) return true;
     std::uint32_t there = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i)
@@ -313,7 +323,7 @@ class Space {
       State next = here;
       next.wait[i] = 0;
       next.local[i] = parts_.unborn(node, 1);
-      step(next, node, Happening::start, {}, emit, &here);
+      step(here, next, node, Happening::start, {}, emit);
       return false;
     }
     if (state.local[i] == kDown) {
@@ -332,8 +342,9 @@ class Space {
     std::uint32_t timers = bounded() ? due : parts_.local(state.local[i]).set;
     bool idle = timers == 0;
     bool may_leave = due == 0;
+    State next = here;  // everything that changes it changes it back
     for (; timers != 0; timers &= timers - 1)
-      step(here, node, Happening::wake,
+      step(here, next, node, Happening::wake,
            {Input::Kind::wake, static_cast<std::uint32_t>(std::countr_zero(timers))}, emit);
     for (std::uint32_t at = 0; at < state.flights; ++at) {
       const std::uint32_t code = state.flight[at];
@@ -342,30 +353,30 @@ class Space {
       if (at > 0 && state.flight[at - 1] == code) continue;  // the same message again
       if (overtakes(state, at)) continue;
       idle = false;
-      State next = here;
       remove(next, at);
-      step(next, node, Happening::deliver, {Input::Kind::receive, flight_of(code)}, emit, &here);
+      step(here, next, node, Happening::deliver, {Input::Kind::receive, flight_of(code)}, emit);
+      insert_at(next, at, code);
     }
     for (std::uint32_t c = 0; c < commands_.size(); ++c) {
       if ((state.given >> c & 1) != 0 || commands_[c].first != node) continue;
-      State next = here;
       next.given |= static_cast<std::uint16_t>(1U << c);
-      step(next, node, Happening::command, {Input::Kind::command, c}, emit, &here);
+      step(here, next, node, Happening::command, {Input::Kind::command, c}, emit);
+      next.given = state.given;
     }
     if (idle) return true;
     if (state.left.crashes != 0) {
-      State next = here;
-      --next.left.crashes;
-      next.local[i] = kDown;
-      next.memory[i] = 0;
-      drop_unheard(next);
-      finish(here, next, {.what = Happening::crash, .node = node}, emit);
+      State crashed = here;
+      --crashed.left.crashes;
+      crashed.local[i] = kDown;
+      crashed.memory[i] = 0;
+      drop_unheard(crashed);
+      finish(here, crashed, {.what = Happening::crash, .node = node}, emit);
     }
     if (state.left.pauses != 0) {
-      State next = here;
-      --next.left.pauses;
-      next.pause[i] = 1;
-      finish(here, next, {.what = Happening::pause, .node = node}, emit);
+      State paused = here;
+      --paused.left.pauses;
+      paused.pause[i] = 1;
+      finish(here, paused, {.what = Happening::pause, .node = node}, emit);
     }
     return may_leave || !bounded();
   }
@@ -392,27 +403,31 @@ class Space {
     ++next.lives[index(node)];
     next.local[index(node)] = parts_.unborn(node, next.lives[index(node)]);
     drop_unheard(next);
-    step(next, node, Happening::restart, {}, emit, &state);
+    step(state, next, node, Happening::restart, {}, emit);
   }
 
   // --- steps of machines ---
 
+  // `state` is where the node takes the step, `origin` what it was before anything happened.
   template <class Emit>
-  void step(const State& state, NodeId node, Happening what, Input input, Emit& emit,
-            const State* origin = nullptr) {
-    const auto [first, end] = parts_.step(state.local[index(node)], input);
+  void step(const State& origin, State& state, NodeId node, Happening what, Input input,
+            Emit& emit) {
+    const std::uint32_t local = state.local[index(node)];
+    const auto [first, end] = parts_.step(local, input);
     for (std::uint32_t number = first; number < end; ++number) {
       const auto outcome = parts_.outcome(number);  // a copy: more may be worked out meanwhile
-      State next = state;
-      next.local[index(node)] = outcome.local;
+      state.local[index(node)] = outcome.local;
       Move move{.what = what, .node = node, .detail = input.what, .outcome = number};
       const char* broken = outcome.broken;
       bool pruned = false;
-      judge(origin != nullptr ? *origin : state, next, node, broken, pruned);
-      place(next, outcome, 0, move, [&](const State& placed, const Move& placed_move) {
+      judge(origin, state, node, broken, pruned);
+      const auto judged = [&](const State& placed, const Move& placed_move) {
         emit(placed, placed_move, broken, pruned);
-      });
+      };
+      place(state, outcome, 0, move, judged);
+      state.memory = origin.memory;
     }
+    state.local[index(node)] = local;
   }
 
   void judge(const State& before, State& after, NodeId node, const char*& broken, bool& pruned) {
@@ -428,10 +443,11 @@ class Space {
       if (broken == nullptr) broken = model_->broken_move(scene(before), scene(after), node);
   }
 
-  // Decides what becomes of the sends from number `at` on.
+  // Decides what becomes of the sends from number `at` on. State and move are changed on the way
+  // and are afterwards as they were.
   template <class Emit>
-  void place(const State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
-             const Move& move, Emit emit) {
+  void place(State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
+             Move& move, Emit& emit) {
     const auto sends = parts_.sends(outcome);
     if (at == sends.size()) {
       if (parts_.numbered()) {
@@ -455,29 +471,44 @@ class Space {
     const bool follows =
         freedom_.network == Network::ordered && at > 0 && sends[at - 1].output == send.output;
     const bool first_lost = follows && (move.lost >> (at - 1) & 1) != 0;
-    const std::uint32_t code = send.flight * ages_;
-    if (has_room(state, to) && !(follows && first_lost)) {
-      State arrives = state;
-      const bool there = freedom_.network == Network::set &&
-                         std::find(state.flight.begin(), state.flight.begin() + state.flights,
-                                   code) != state.flight.begin() + state.flights;
-      if (!there) insert(arrives, code);
-      place(arrives, outcome, at + 1, move, emit);
-      if (state.left.duplicates != 0 && freedom_.network != Network::set && has_room(arrives, to)) {
-        insert(arrives, code);
-        if (state.left.duplicates != Budget::kAnyNumber) --arrives.left.duplicates;
-        Move doubled = move;
-        doubled.twice |= bit;
-        place(arrives, outcome, at + 1, doubled, emit);
+    if (!(follows && first_lost)) arrive(state, outcome, at, move, emit);
+    if (follows ? first_lost : state.left.losses != 0) {
+      const std::uint8_t left = state.left.losses;
+      if (!follows && left != Budget::kAnyNumber) --state.left.losses;
+      move.lost |= bit;
+      place(state, outcome, at + 1, move, emit);
+      move.lost &= ~bit;
+      state.left.losses = left;
+    }
+  }
+  template <class Emit>
+  void arrive(State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
+              Move& move, Emit& emit) {
+    const std::uint32_t flight = parts_.sends(outcome)[at].flight;
+    const NodeId to = parts_.flight(flight).to;
+    if (!has_room(state, to)) return;
+    const std::uint32_t code = code_of(flight, 0);
+    if (freedom_.network == Network::set) {
+      const auto* const end = state.flight.begin() + state.flights;
+      if (std::find(static_cast<const std::uint32_t*>(state.flight.begin()), end, code) != end) {
+        place(state, outcome, at + 1, move, emit);
+        return;
       }
     }
-    if (follows ? first_lost : state.left.losses != 0) {
-      State loses = state;
-      if (!follows && state.left.losses != Budget::kAnyNumber) --loses.left.losses;
-      Move lossy = move;
-      lossy.lost |= bit;
-      place(loses, outcome, at + 1, lossy, emit);
+    const std::uint32_t lies = insert(state, code);
+    place(state, outcome, at + 1, move, emit);
+    if (state.left.duplicates != 0 && freedom_.network != Network::set && has_room(state, to)) {
+      const std::uint64_t bit = std::uint64_t{1} << at;
+      const std::uint8_t left = state.left.duplicates;
+      const std::uint32_t copy = insert(state, code);
+      if (left != Budget::kAnyNumber) --state.left.duplicates;
+      move.twice |= bit;
+      place(state, outcome, at + 1, move, emit);
+      move.twice &= ~bit;
+      state.left.duplicates = left;
+      remove(state, copy);
     }
+    remove(state, lies);
   }
 
   // Gives the numbers in play their names, so that what differs by names alone is one state.
@@ -495,7 +526,7 @@ class Space {
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       const std::uint32_t named =
-          parts_.named_flight(flight_of(code), context) * ages_ + age_of(code);
+          code_of(parts_.named_flight(flight_of(code), context), age_of(code));
       changed |= named != code;
       state.flight[i] = named;
     }
@@ -522,12 +553,13 @@ class Space {
       State next = state;
       next.local[node] = outcome.local;
       next.wait[node] = 0;
-      const Move move{.what = Happening::start, .node = NodeId{node}, .outcome = number};
-      place(next, outcome, 0, move, [&](const State& placed, const Move& placed_move) {
+      Move move{.what = Happening::start, .node = NodeId{node}, .outcome = number};
+      const auto started = [&](const State& placed, const Move& placed_move) {
         moves.push_back(placed_move);
         begin_from(placed, node + 1, moves, emit);
         moves.pop_back();
-      });
+      };
+      place(next, outcome, 0, move, started);
     }
   }
 
@@ -618,25 +650,57 @@ class Space {
         each(member);
   }
 
-  void write(const State& state, Bytes& bytes) const {
-    char* at = bytes.bytes_.data();
-    const auto put = [&at](std::uint32_t value) {
-      for (; value >= 0x80; value >>= 7) *at++ = static_cast<char>(value | 0x80);
-      *at++ = static_cast<char>(value);
-    };
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      put(state.local[i] + 1);  // kDown becomes 0
-      if (freedom_.budget.restarts != 0) put(state.lives[i]);
-      if (freedom_.budget.pauses != 0) put(state.pause[i]);
-      if (kRemembers) put(state.memory[i]);
-      if (staggered_) put(state.wait[i]);
+  // Puts small numbers one behind another. Eight bytes are stored at once: whoever reads them next
+  // reads that many, and would wait for single ones.
+  class Row {
+   public:
+    explicit Row(char* at) : begin_(at), at_(at) {}
+    void put(std::uint32_t value) {
+      for (; value >= 0x80; value >>= 7) byte(value | 0x80);
+      byte(value);
     }
-    each_budget([&](std::uint8_t Budget::* member) { put(state.left.*member); });
-    if (!commands_.empty()) put(state.given);
-    if (bounded()) put(state.turn);
-    if (freedom_.cut_until != 0) put(state.cut);
-    for (std::uint32_t i = 0; i < state.flights; ++i) put(state.flight[i]);
-    bytes.size_ = static_cast<std::size_t>(at - bytes.bytes_.data());
+    std::size_t end() {
+      std::memcpy(at_, &word_, sizeof word_);
+      return static_cast<std::size_t>(at_ - begin_) + filled_ / 8;
+    }
+
+   private:
+    void byte(std::uint32_t value) {
+      word_ |= std::uint64_t{value & 0xff} << filled_;
+      filled_ += 8;
+      if (filled_ != 64) return;
+      std::memcpy(at_, &word_, sizeof word_);
+      at_ += sizeof word_;
+      word_ = 0;
+      filled_ = 0;
+    }
+
+    char* begin_;
+    char* at_;
+    std::uint64_t word_ = 0;
+    unsigned filled_ = 0;  // bits
+  };
+
+  std::size_t write(const State& state, char* to) const {
+    Row row{to};
+    if (bare_) {
+      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) row.put(state.local[i] + 1);
+      for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
+      return row.end();
+    }
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      row.put(state.local[i] + 1);  // kDown becomes 0
+      if (freedom_.budget.restarts != 0) row.put(state.lives[i]);
+      if (freedom_.budget.pauses != 0) row.put(state.pause[i]);
+      if (kRemembers) row.put(state.memory[i]);
+      if (staggered_) row.put(state.wait[i]);
+    }
+    each_budget([&](std::uint8_t Budget::* member) { row.put(state.left.*member); });
+    if (!commands_.empty()) row.put(state.given);
+    if (bounded()) row.put(state.turn);
+    if (freedom_.cut_until != 0) row.put(state.cut);
+    for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
+    return row.end();
   }
 
   // --- symmetry ---
@@ -661,7 +725,7 @@ class Space {
     }
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
-      other.flight[i] = parts_.permuted_flight(flight_of(code), which, to) * ages_ + age_of(code);
+      other.flight[i] = code_of(parts_.permuted_flight(flight_of(code), which, to), age_of(code));
     }
     sort(other);
     return other;
@@ -671,11 +735,12 @@ class Space {
   Freedom freedom_;
   std::vector<std::pair<NodeId, Command>> commands_;
   Parts<Model> parts_;
-  std::uint32_t ages_ = 1;
+  std::uint32_t age_bits_ = 0;
   bool staggered_ = false;
+  bool bare_ = false;  // a state is nothing but its local states and flights
   const char* failure_ = nullptr;
   std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
-  Bytes other_;
+  std::array<char, kMostBytes> other_;
 };
 
 }  // namespace tempo::check

@@ -1,5 +1,9 @@
 #include "lab/check/store.h"
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
 #include <utility>
 
 #define XXH_INLINE_ALL
@@ -15,6 +19,26 @@ template <class Vector>
 void make_room(Vector& vector, std::size_t more) {
   if (vector.size() + more > vector.capacity())
     vector.reserve(vector.size() + more + vector.capacity() / 2);
+}
+
+// Strings are short, and mostly equal where their hashes are.
+bool same(std::string_view one, std::string_view other) {
+  if (one.size() != other.size()) return false;
+  const char* a = one.data();
+  const char* b = other.data();
+  std::size_t left = one.size();
+  if (left < 8) {
+    while (left != 0 && a[left - 1] == b[left - 1]) --left;
+    return left == 0;
+  }
+  const auto word = [](const char* at) {
+    std::uint64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  for (; left > 8; left -= 8, a += 8, b += 8)
+    if (word(a) != word(b)) return false;
+  return word(a + left - 8) == word(b + left - 8);
 }
 
 }  // namespace
@@ -37,7 +61,7 @@ Store::Added Store::add(std::string_view bytes, std::uint64_t hash, std::uint32_
   if ((from_.size() + 1) * 4 > slots_.size() * 3) grow();
   std::size_t at = hash & (slots_.size() - 1);
   for (; slots_[at].number != kNone; at = (at + 1) & (slots_.size() - 1))
-    if (slots_[at].tag == tag_of(hash) && this->at(slots_[at].number) == bytes)
+    if (slots_[at].tag == tag_of(hash) && same(this->at(slots_[at].number), bytes))
       return {slots_[at].number, false};
   const std::uint32_t number = size();
   CHECK(number != kNone);
@@ -54,11 +78,18 @@ Store::Added Store::add(std::string_view bytes, std::uint64_t hash, std::uint32_
 
 void Store::grow() {
   slots_.assign(slots_.empty() ? 1024 : slots_.size() * 2, Slot{});
-  for (std::uint32_t number = 0; number < size(); ++number) {
-    const std::uint64_t hash = Store::hash(at(number));
-    std::size_t at = hash & (slots_.size() - 1);
-    while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
-    slots_[at] = {tag_of(hash), number};
+  std::array<std::uint64_t, 32> hashes;
+  for (std::uint32_t first = 0; first < size(); first += hashes.size()) {
+    const auto some = std::min<std::uint32_t>(hashes.size(), size() - first);
+    for (std::uint32_t i = 0; i < some; ++i) {
+      hashes[i] = Store::hash(at(first + i));
+      prefetch(hashes[i]);
+    }
+    for (std::uint32_t i = 0; i < some; ++i) {
+      std::size_t at = hashes[i] & (slots_.size() - 1);
+      while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {tag_of(hashes[i]), first + i};
+    }
   }
 }
 
