@@ -17,47 +17,17 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "lab/check/model.h"
+#include "lab/check/move.h"
 #include "lab/check/parts.h"
+#include "lab/check/row.h"
 
 namespace tempo::check {
-
-enum class Happening : std::uint8_t {
-  start,
-  deliver,
-  wake,
-  command,
-  tick,
-  crash,
-  restart,
-  pause,
-  resume,
-  gain,  // a clock runs ahead by a tick
-  lag,   // a clock stays behind by a tick
-  miss,  // a message arrived while the node did not run
-};
-
-constexpr bool is_fault(Happening what) {
-  return what == Happening::crash || what == Happening::restart || what == Happening::pause ||
-         what == Happening::gain || what == Happening::lag;
-}
-
-// One thing that happened, and how chance and the network took it.
-struct Move {
-  Happening what = Happening::tick;
-  NodeId node = kNobody;
-  std::uint32_t detail = 0;   // the timer, the command, or the flight
-  std::uint32_t outcome = 0;  // of the machine's step
-  std::uint64_t lost = 0;     // bit i: the step's send i
-  std::uint64_t twice = 0;
-};
 
 template <class Model>
 class Space {
@@ -65,9 +35,8 @@ class Space {
   using M = typename Model::Machine;
   using View = typename Model::View;
   using Command = typename M::Command;
+  using State = WorldState;
 
-  static constexpr std::uint32_t kDown = 0xffffffff;
-  static constexpr std::uint32_t kMostFlights = 64;  // a multiple of 4
   static constexpr std::uint32_t kMostIdleTicks = 100'000;
   static constexpr std::uint8_t kLongestPause = 40;  // ticks; a longer one counts as this long
   static constexpr bool kRemembers =
@@ -75,43 +44,17 @@ class Space {
         model.remember(before, after, node);
       };
 
-  struct State {
-    std::array<std::uint32_t, kMostNodes> local{};
-    std::array<std::uint8_t, kMostNodes> lives{};
-    std::array<std::uint8_t, kMostNodes> pause{};  // 0: runs; else one more than the ticks so far
-    std::array<Memory, kMostNodes> memory{};
-    std::array<std::uint8_t, kMostNodes> wait{};  // ticks until its first start, and one more
-    Budget left{};
-    std::uint16_t given = 0;  // of the commands
-    std::uint8_t turn = 0;    // nodes before it have done what they do in this tick
-    std::uint8_t cut = 0;     // ticks that the network stays cut
-    std::uint32_t flights = 0;
-    std::array<std::uint32_t, kMostFlights> flight;  // number and age, see code_of
-
-    State() = default;
-    State(const State& other) { *this = other; }
-    State& operator=(const State& other) {  // not the flights that are not there
-      std::memcpy(static_cast<void*>(this), &other, offsetof(State, flight));
-      for (std::uint32_t i = 0; i < other.flights; i += 4)
-        std::memcpy(&flight[i], &other.flight[i], 4 * sizeof(std::uint32_t));
-      return *this;
-    }
-  };
-
   Space(const Model& model, const Freedom& freedom,
         std::vector<std::pair<NodeId, Command>> commands = {})
       : model_(&model),
         freedom_(freedom),
         commands_(std::move(commands)),
-        parts_(model, freedom, just_commands(commands_)) {
+        parts_(model, freedom, just_commands(commands_)),
+        rows_(freedom, kRemembers, !commands_.empty()) {
     CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
     if (bounded()) age_bits_ = static_cast<std::uint32_t>(std::bit_width(freedom.delay_max));
-    staggered_ = std::ranges::any_of(freedom.starts, [](std::uint8_t at) { return at != 0; });
     if (freedom.symmetry) list_permutations();
-    bare_ = !kRemembers && !staggered_ && !bounded() && commands_.empty() &&
-            freedom.cut_until == 0 && freedom.budget.restarts == 0 && freedom.budget.pauses == 0;
-    each_budget([this](std::uint8_t Budget::*) { bare_ = false; });
   }
 
   Parts<Model>& parts() { return parts_; }
@@ -164,50 +107,18 @@ class Space {
 
   // A state as a row of bytes: equal rows, equal states. `to` has room for kMostBytes; how many of
   // them the row takes.
-  static constexpr std::size_t kMostBytes =
-      (std::size_t{kMostNodes} * 12) + (std::size_t{kMostFlights} * 5) + 16;
+  static constexpr std::size_t kMostBytes = Rows::kMostBytes;
   std::size_t encode(const State& state, char* to) {
-    std::size_t size = write(state, to);
+    std::size_t size = rows_.write(state, to);
     for (std::uint32_t i = 1; i < permutations_.size(); ++i) {
-      const std::size_t other = write(permuted(state, i), other_.data());
+      const std::size_t other = rows_.write(permuted(state, i), other_.data());
       if (std::string_view{other_.data(), other} >= std::string_view{to, size}) continue;
       std::memcpy(to, other_.data(), other);
       size = other;
     }
     return size;
   }
-
-  State decode(std::string_view bytes) const {
-    State state;
-    std::size_t at = 0;
-    const auto get = [&] {
-      std::uint32_t value = 0;
-      for (unsigned shift = 0;; shift += 7) {
-        const auto byte = static_cast<unsigned char>(bytes[at++]);
-        value |= (byte & 0x7fU) << shift;
-        if (byte < 0x80) return value;
-      }
-    };
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      state.local[i] = get() - 1;  // 0 becomes kDown
-      state.lives[i] = 1;
-      if (freedom_.budget.restarts != 0) state.lives[i] = static_cast<std::uint8_t>(get());
-      if (freedom_.budget.pauses != 0) state.pause[i] = static_cast<std::uint8_t>(get());
-      if (kRemembers) state.memory[i] = static_cast<Memory>(get());
-      if (staggered_) state.wait[i] = static_cast<std::uint8_t>(get());
-    }
-    each_budget([&](std::uint8_t Budget::* member) {
-      state.left.*member = static_cast<std::uint8_t>(get());
-    });
-    if (freedom_.budget.losses == Budget::kAnyNumber) state.left.losses = Budget::kAnyNumber;
-    if (freedom_.budget.duplicates == Budget::kAnyNumber)
-      state.left.duplicates = Budget::kAnyNumber;
-    if (!commands_.empty()) state.given = static_cast<std::uint16_t>(get());
-    if (bounded()) state.turn = static_cast<std::uint8_t>(get());
-    if (freedom_.cut_until != 0) state.cut = static_cast<std::uint8_t>(get());
-    while (at < bytes.size()) state.flight[state.flights++] = get();
-    return state;
-  }
+  State decode(std::string_view bytes) const { return rows_.read(bytes); }
 
  private:
   static std::vector<Command> just_commands(
@@ -640,69 +551,6 @@ class Space {
     }
   }
 
-  // --- bytes ---
-
-  template <class Each>
-  void each_budget(Each each) const {
-    for (std::uint8_t Budget::* member : {&Budget::losses, &Budget::duplicates, &Budget::crashes,
-                                          &Budget::restarts, &Budget::pauses, &Budget::drifts})
-      if (freedom_.budget.*member != 0 && freedom_.budget.*member != Budget::kAnyNumber)
-        each(member);
-  }
-
-  // Puts small numbers one behind another. Eight bytes are stored at once: whoever reads them next
-  // reads that many, and would wait for single ones.
-  class Row {
-   public:
-    explicit Row(char* at) : begin_(at), at_(at) {}
-    void put(std::uint32_t value) {
-      for (; value >= 0x80; value >>= 7) byte(value | 0x80);
-      byte(value);
-    }
-    std::size_t end() {
-      std::memcpy(at_, &word_, sizeof word_);
-      return static_cast<std::size_t>(at_ - begin_) + filled_ / 8;
-    }
-
-   private:
-    void byte(std::uint32_t value) {
-      word_ |= std::uint64_t{value & 0xff} << filled_;
-      filled_ += 8;
-      if (filled_ != 64) return;
-      std::memcpy(at_, &word_, sizeof word_);
-      at_ += sizeof word_;
-      word_ = 0;
-      filled_ = 0;
-    }
-
-    char* begin_;
-    char* at_;
-    std::uint64_t word_ = 0;
-    unsigned filled_ = 0;  // bits
-  };
-
-  std::size_t write(const State& state, char* to) const {
-    Row row{to};
-    if (bare_) {
-      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) row.put(state.local[i] + 1);
-      for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
-      return row.end();
-    }
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      row.put(state.local[i] + 1);  // kDown becomes 0
-      if (freedom_.budget.restarts != 0) row.put(state.lives[i]);
-      if (freedom_.budget.pauses != 0) row.put(state.pause[i]);
-      if (kRemembers) row.put(state.memory[i]);
-      if (staggered_) row.put(state.wait[i]);
-    }
-    each_budget([&](std::uint8_t Budget::* member) { row.put(state.left.*member); });
-    if (!commands_.empty()) row.put(state.given);
-    if (bounded()) row.put(state.turn);
-    if (freedom_.cut_until != 0) row.put(state.cut);
-    for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
-    return row.end();
-  }
-
   // --- symmetry ---
 
   void list_permutations() {
@@ -735,9 +583,8 @@ class Space {
   Freedom freedom_;
   std::vector<std::pair<NodeId, Command>> commands_;
   Parts<Model> parts_;
+  Rows rows_;
   std::uint32_t age_bits_ = 0;
-  bool staggered_ = false;
-  bool bare_ = false;  // a state is nothing but its local states and flights
   const char* failure_ = nullptr;
   std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
   std::array<char, kMostBytes> other_;
