@@ -15,8 +15,8 @@ deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
 build: deps ## release binaries in build/release/bin/
 	@tools/build release
 
-run: build ## build, then watch an election; ARGS="..." is passed on
-	@build/release/bin/tempo play $(ARGS)
+run: build ## build, then watch five daemons agree and lose their master; ARGS="..." is passed on
+	@build/release/bin/tempo demo $(ARGS)
 
 test: deps ## build and run every test; sanitizers first, then the release build
 	@tools/test dev release

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/check.h"
+#include "cli/demo.h"
 #include "cli/exit_codes.h"
 #include "cli/play.h"
 #include "cli/sim_election.h"
@@ -145,6 +146,26 @@ void describe_check_core_model(CLI::App& command, CheckCoreArguments& arguments)
   command.add_flag("--json", arguments.json, "for programs");
 }
 
+void describe_demo(CLI::App& command, DemoArguments& arguments) {
+  command.add_option("--machines", arguments.machines, "3 to 9 daemons")->capture_default_str();
+  command.add_option("--seconds", arguments.seconds, "how long the show takes")
+      ->check(CLI::Range(5.0, 600.0))
+      ->capture_default_str();
+  command.add_option("--profile", arguments.profile, "timers: lan or fast")->capture_default_str();
+  command.add_option("--port", arguments.port, "UDP port on the loopback network")
+      ->capture_default_str();
+  command.add_option("--tempod", arguments.tempod, "the daemon; by default the one beside tempo");
+  command.add_flag("--plain", arguments.plain, "lines instead of a moving picture");
+  command.footer(
+      "Ordinary processes on 127.0.0.0/8 with software clocks; nothing of the machine is touched\n"
+      "and nothing is left running. The last line is a summary.\n\n"
+      "Exit status: 0 it went as it should, 1 it did not, 2 bad usage, 130 interrupted.\n\n"
+      "Examples:\n"
+      "  tempo demo\n"
+      "  tempo demo --seconds 20 --plain\n"
+      "  tempo demo --profile fast --machines 9");
+}
+
 void describe_replay(CLI::App& command, ReplayArguments& arguments) {
   command.add_option("script", arguments.script, "what `tempo check ... --replay FILE` wrote")
       ->required();
@@ -162,6 +183,11 @@ int run_command_line(int count, char** words) {
   app.set_version_flag("--version", std::string("tempo ") + kTempoVersion);
   app.require_subcommand(1);
   app.footer("tempo COMMAND --help says more about each.");
+
+  DemoArguments demo_arguments;
+  CLI::App* demo_command =
+      app.add_subcommand("demo", "real daemons on this machine: they agree, lose a master, go on");
+  describe_demo(*demo_command, demo_arguments);
 
   PlayArguments play_arguments;
   CLI::App* play_command = app.add_subcommand("play", "watch a small election in the terminal");
@@ -206,6 +232,7 @@ int run_command_line(int count, char** words) {
     // Help and version end well; anything else is a question we cannot answer.
     return app.exit(stop) == 0 ? kDone : kBadUsage;
   }
+  if (demo_command->parsed()) return demo(demo_arguments);
   if (play_command->parsed()) return play(play_arguments);
   if (check_election_command->parsed()) return check_election(check_arguments);
   if (core_command->parsed()) return check_core_model(core_arguments);

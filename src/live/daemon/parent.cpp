@@ -10,6 +10,7 @@
 
 #include <fmt/core.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -159,6 +160,7 @@ class Parent {
     }
     if (child == 0) {
       events.close_parents();
+      ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without its parent it would never be started again
       for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
       const bool hooked = !life_.settings.hook.empty();
       const int status = work(life_, [&](const Event& event) {

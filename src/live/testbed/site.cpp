@@ -180,9 +180,10 @@ void Host::kill_worker() const {
 
 void Host::kill_all() {
   if (process_ <= 0) return;
-  const pid_t child = worker();
+  // The parent must not have time for its hint, nor the worker for its farewell.
+  ::kill(process_, SIGSTOP);
+  if (const pid_t child = worker(); child > 0) ::kill(child, SIGKILL);
   ::kill(process_, SIGKILL);
-  if (child > 0) ::kill(child, SIGKILL);
   int status = 0;
   while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
   }

@@ -204,7 +204,8 @@ std::size_t Mailroom::write(wire::Datagram datagram, std::span<std::byte, wire::
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
-  datagram.name = options_.name;
+  // The messages of an exchange are equally long both ways, whatever the hosts are called.
+  if (datagram.election) datagram.name = options_.name;
   return options_.keys.seal(out, wire::write(datagram, out));
 }
 

@@ -1,0 +1,215 @@
+// How soon there is a new master when the old one's process dies or its wire is cut, and what an
+// idle daemon costs. Real daemons in network namespaces (needs root, else it says so and ends).
+//
+//   bench_daemon [--rounds N] [--load K]     K busy processes beside it
+//
+// Times are from the kill or the cut to the moment another daemon's "became-master" is read.
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "live/client/client.h"
+#include "live/testbed/site.h"
+
+namespace {
+
+using namespace tempo;
+using namespace tempo::testbed;
+using Clock = std::chrono::steady_clock;
+
+std::string tempod_beside_us() {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tempod").string();
+}
+
+// Listens to the events of all hosts but one.
+class Ears {
+ public:
+  Ears(Site& site, std::size_t except) {
+    ipc::Request request;
+    request.verb = ipc::Verb::events;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (i == except) continue;
+      auto client = client::Client::connect(site.host(i).socket(), 1s);
+      if (client && client->send(request)) clients_.push_back(std::move(*client));
+    }
+  }
+  // When somebody became master, if it happens within the limit.
+  std::optional<Clock::time_point> hear_of_master(Clock::time_point limit) {
+    std::vector<pollfd> ends;
+    for (const client::Client& client : clients_)
+      ends.push_back({.fd = client.descriptor(), .events = POLLIN, .revents = 0});
+    while (Clock::now() < limit) {
+      ::poll(ends.data(), ends.size(), 50);
+      const Clock::time_point now = Clock::now();
+      for (std::size_t i = 0; i < ends.size(); ++i) {
+        if (ends[i].revents == 0) continue;
+        for (;;) {
+          const auto reply = clients_[i].next(0s);
+          if (!reply || !*reply) break;
+          const auto event = ipc::event_of(**reply);
+          if (event && event->name == "became-master") return now;
+        }
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<client::Client> clients_;
+};
+
+enum class How : std::uint8_t { kill, cut };
+
+void measure(const std::string& profile, How how, int rounds, double bar_median, double bar_worst) {
+  Site site({.tempod = tempod_beside_us(), .profile = profile});
+  for (int i = 0; i < 5; ++i) site.add({.offset = i * 10ms, .drift = (i - 2) * 10e-6});
+  site.start_all();
+  std::vector<double> times;
+  int missed = 0;
+  for (int round = 0; round < rounds; ++round) {
+    const auto steady = [&] {
+      if (site.master() < 0) return false;
+      for (std::size_t i = 0; i < site.size(); ++i) {
+        const auto status = site.host(i).status();
+        if (!status || status->status == "unsynchronized") return false;
+      }
+      return true;
+    };
+    if (!site.wait(30s, steady)) {
+      ++missed;
+      continue;
+    }
+    std::this_thread::sleep_for(1500ms);  // the heir is named by one who has answered
+    const int master = site.master();
+    if (master < 0) {
+      ++missed;
+      continue;
+    }
+    const auto victim = static_cast<std::size_t>(master);
+    Ears ears(site, victim);
+    const Clock::time_point begin = Clock::now();
+    if (how == How::kill)
+      site.host(victim).kill_worker();
+    else
+      site.host(victim).set_link(false);
+    const Clock::time_point done = Clock::now();
+    const auto heard = ears.hear_of_master(begin + 20s);
+    if (how == How::cut) site.host(victim).set_link(true);
+    if (!heard) {
+      ++missed;
+      continue;
+    }
+    // A wire is cut by a program that takes its time: counted from its end.
+    times.push_back(
+        std::chrono::duration<double, std::milli>(*heard - (how == How::cut ? done : begin))
+            .count());
+  }
+  std::ranges::sort(times);
+  if (times.empty()) {
+    fmt::print("{:<6} {:<12} nothing was measured\n", profile,
+               how == How::kill ? "kill -9" : "cut");
+    return;
+  }
+  fmt::print(
+      "{:<6} {:<10} median {:8.1f} ms (bar {:6.0f})   worst {:8.1f} ms (bar {:6.0f})   of {}{}\n",
+      profile, how == How::kill ? "kill -9" : "link cut", times[times.size() / 2], bar_median,
+      times.back(), bar_worst, times.size(), missed > 0 ? fmt::format(", {} missed", missed) : "");
+  std::fflush(stdout);
+}
+
+long resident_kb(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/status", process));
+  std::string line;
+  while (std::getline(file, line))
+    if (line.starts_with("VmRSS:")) return std::atol(line.c_str() + 6);
+  return 0;
+}
+
+double cpu_seconds(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  std::istringstream rest(text.substr(text.rfind(')') + 2));
+  std::string word;
+  double ticks = 0;
+  for (int i = 3; i <= 15 && rest >> word; ++i)
+    if (i == 14 || i == 15) ticks += std::atof(word.c_str());
+  return ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+}
+
+void measure_idle() {
+  Site site({.tempod = tempod_beside_us()});
+  for (int i = 0; i < 10; ++i) site.add({.offset = i * 10ms, .drift = (i - 5) * 10e-6});
+  site.start_all();
+  if (!site.wait(30s, [&] { return site.master() >= 0; })) {
+    fmt::print("idle: no master\n");
+    return;
+  }
+  std::this_thread::sleep_for(10s);
+  const auto master = static_cast<std::size_t>(site.master());
+  const std::size_t slave = (master + 1) % site.size();
+  const pid_t workers[] = {site.host(master).worker(), site.host(slave).worker()};
+  const double before[] = {cpu_seconds(workers[0]), cpu_seconds(workers[1])};
+  constexpr int kSeconds = 30;
+  std::this_thread::sleep_for(std::chrono::seconds(kSeconds));
+  for (int i = 0; i < 2; ++i)
+    fmt::print("idle   {:<10} {:.1f} MB resident (bar 8), {:.2f} % of a core (bar 0.2)\n",
+               i == 0 ? "master" : "slave", static_cast<double>(resident_kb(workers[i])) / 1024,
+               (cpu_seconds(workers[i]) - before[i]) / kSeconds * 100);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int rounds = 25;
+  int load = 0;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::string_view(argv[i]) == "--rounds") rounds = std::atoi(argv[i + 1]);
+    if (std::string_view(argv[i]) == "--load") load = std::atoi(argv[i + 1]);
+  }
+  if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) {
+    fmt::print("bench_daemon: {}\n", obstacle);
+    return 0;
+  }
+  if (::access(tempod_beside_us().c_str(), X_OK) != 0) {
+    fmt::print("bench_daemon: there is no tempod beside it; 'make build' makes it\n");
+    return 1;
+  }
+  std::vector<pid_t> busy;
+  for (int i = 0; i < load; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      for (volatile std::uint64_t count = 0;; count = count + 1) {
+      }
+    }
+    busy.push_back(child);
+  }
+  fmt::print("a new master, five hosts{}\n",
+             load > 0 ? fmt::format(", beside {} busy processes", load) : "");
+  measure("fast", How::kill, rounds, 20, 100);
+  measure("fast", How::cut, rounds, 80, 250);
+  measure("lan", How::kill, std::max(rounds / 5, 1), 500, 500);
+  measure("lan", How::cut, std::max(rounds / 5, 1), 6000, 6000);
+  for (const pid_t child : busy) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, nullptr, 0);
+  }
+  if (load == 0) measure_idle();
+  return 0;
+}
