@@ -4,31 +4,12 @@
 #include <cmath>
 #include <utility>
 
-#include "base/check.h"
-
 namespace tempo::clock {
 namespace {
 
 constexpr Nanos kFirstStep = 1us;  // a start that is nearer needs no step
 
 }  // namespace
-
-double WallLine::gained(Instant raw) const {
-  return fraction_ + frequency_ * static_cast<double>((raw - raw_).count());
-}
-
-WallTime WallLine::at(Instant raw) const {
-  return wall_ + (raw - raw_) + Nanos{std::llround(gained(raw))};
-}
-
-void WallLine::set_frequency(Instant raw, double frequency) {
-  CHECK(frequency > -1);
-  const double gain = gained(raw);
-  wall_ = at(raw);
-  fraction_ = gain - static_cast<double>(std::llround(gain));
-  raw_ = raw;
-  frequency_ = frequency;
-}
 
 double Servo::limited(double frequency) const {
   return std::clamp(frequency, -options_.most_frequency, options_.most_frequency);

@@ -1,4 +1,4 @@
-// Steering: the wall clock as a line over raw time, and who bends it.
+// Steering: who bends the dial, or the kernel's clock.
 //
 // History lives on the raw clock, so steering never disturbs the estimate. Once a second the servo
 // looks how far the wall clock is from the network's time and chooses a rate that would close the
@@ -13,29 +13,6 @@
 #include "protocol/clock/estimator.h"
 
 namespace tempo::clock {
-
-// Wall time as a function of raw time: exact to a nanosecond, continuous except for steps, and
-// never backwards between them.
-class WallLine {
- public:
-  WallLine(Instant raw, WallTime wall) : raw_(raw), wall_(wall) {}
-
-  // Readings before the last change are those of the line as it is now.
-  WallTime at(Instant raw) const;
-  double frequency() const { return frequency_; }
-
-  // From `raw` on the wall clock gains `frequency` seconds per raw second; above -1.
-  void set_frequency(Instant raw, double frequency);
-  void step(Nanos by) { wall_ += by; }
-
- private:
-  double gained(Instant raw) const;  // since raw_, in nanoseconds
-
-  Instant raw_;  // the last change
-  WallTime wall_;
-  double fraction_ = 0;  // of a nanosecond, that wall_ lacks
-  double frequency_ = 0;
-};
 
 struct Steering {
   double frequency = 0;  // of the wall clock against raw

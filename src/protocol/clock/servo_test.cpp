@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "protocol/clock/dial.h"
 #include "protocol/clock/testing/oscillator.h"
 
 namespace tempo::clock {
@@ -16,46 +17,22 @@ Estimate theta(Nanos more, double rate = 0) {
 }
 WallTime wall(Nanos more) { return WallTime{kNow.time_since_epoch() + 1h + more}; }
 
-TEST(WallLine, RunsAtItsFrequency) {
-  WallLine line(kNow, wall(0ns));
-  EXPECT_EQ(line.at(kNow + 10s), wall(10s));
-  line.set_frequency(kNow, 100e-6);
-  EXPECT_EQ(line.at(kNow + 10s), wall(10s + 1ms));
-}
-
-TEST(WallLine, AChangeOfFrequencyIsNoJump) {
-  WallLine line(kNow, wall(0ns));
-  line.set_frequency(kNow, 33.3e-6);
-  const WallTime before = line.at(kNow + 7s);
-  line.set_frequency(kNow + 7s, -12.7e-6);
-  EXPECT_EQ(line.at(kNow + 7s), before);
-}
-
-TEST(WallLine, ManyChangesLoseNothing) {
-  WallLine line(kNow, wall(0ns));
-  line.set_frequency(kNow, 0.3e-9);
-  for (int i = 1; i <= 1000; ++i) line.set_frequency(kNow + i * 1s, 0.3e-9);
-  EXPECT_EQ(line.at(kNow + 1000s), wall(1000s + 300ns));
-}
-
-TEST(WallLine, AStepMovesEverything) {
-  WallLine line(kNow, wall(0ns));
-  line.step(-5ms);
-  EXPECT_EQ(line.at(kNow + 1s), wall(1s - 5ms));
-}
-
-// Whatever frequencies a servo may choose, a later reading is never lower.
-RC_GTEST_PROP(WallLine, NeverGoesBack,
-              (const std::vector<std::pair<std::int16_t, std::uint8_t>>& changes)) {
-  WallLine line(kNow, wall(0ns));
+// Whatever frequencies a servo may choose, a later reading of the dial is never lower.
+RC_GTEST_PROP(Servo, NeverTurnsTheDialBack,
+              (const std::vector<std::pair<std::int32_t, std::uint8_t>>& gaps)) {
+  Servo servo;
   Instant now = kNow;
-  WallTime last = line.at(now);
-  for (const auto& [ppm, nanos] : changes) {
-    line.set_frequency(now, ppm * 1e-6 / 33);
+  Dial dial(now, wall(0ns), 0);
+  servo.steer(now, dial.at(now), theta(0ns));
+  WallTime last = dial.at(now);
+  for (const auto& [gap, nanos] : gaps) {
+    const Steering steering = servo.steer(now, dial.at(now), theta(Nanos{gap}, gap * 1e-13));
+    RC_ASSERT(steering.step == 0ns);
+    dial.set_rate(now, steering.frequency);
     for (int i = 0; i < 3; ++i) {
       now += Nanos{nanos};
-      RC_ASSERT(line.at(now) >= last);
-      last = line.at(now);
+      RC_ASSERT(dial.at(now) >= last);
+      last = dial.at(now);
     }
   }
 }
@@ -107,14 +84,14 @@ TEST(TimeBound, IsRawTimeLessTheta) {
   EXPECT_EQ(bound.latest, wall(3us));
 }
 
-// Estimator, servo and line together: the wall clock follows the reference as well as the estimate.
+// Estimator, servo and dial together: the wall clock follows the reference as well as the estimate.
 TEST(Servo, TheSteeredClockFollowsTheReference) {
   using testing::Oscillator;
   Oscillator clock(35e-6, 1e-9, Stream(1, 1, 0));
   Stream jitter(1, 2, 0);
   Estimator estimator;
   Servo servo;
-  WallLine line(clock.reading(0), WallTime{12345s});
+  Dial dial(clock.reading(0), WallTime{12345s}, 0);
   double worst = 0;
   for (int second = 0; second < 600; ++second) {
     const double out = 100e-6 + jitter.exponential(10e-6);
@@ -128,12 +105,12 @@ TEST(Servo, TheSteeredClockFollowsTheReference) {
     if (second == 0) continue;  // a step after the second exchange at the earliest
     const double t = second + 0.5;
     const Instant now = clock.reading(t);
-    const Steering steering = servo.steer(now, line.at(now), estimator.at(now));
+    const Steering steering = servo.steer(now, dial.at(now), estimator.at(now));
     EXPECT_TRUE(second == 1 || steering.step == 0ns);
-    line.step(steering.step);
-    line.set_frequency(now, steering.frequency);
+    dial.step(steering.step);
+    dial.set_rate(now, steering.frequency);
     const double later = second + 0.9;
-    const auto error = line.at(clock.reading(later)) - Oscillator::wall(later);
+    const auto error = dial.at(clock.reading(later)) - Oscillator::wall(later);
     if (second > 60) worst = std::max(worst, std::abs(static_cast<double>(error.count())));
   }
   EXPECT_LT(worst, 3000);
