@@ -58,6 +58,17 @@ TEST(Certain, StopsAtWhatContradictsTheNewer) {
   EXPECT_NEAR(bound.high, 1e-4, 1e-6);
 }
 
+TEST(Certain, IsNeverInsideOut) {
+  // A round trip shorter than what the line itself moves meanwhile.
+  const Line steep{.value = 0, .rate = 1e-3, .origin = 0};
+  Slots slots;
+  const Sample sample{{Reading{.t = 0.5, .value = 0}, Reading{.t = 0.6, .value = 1e-9}}};
+  slots.add(sample, sample, 0);
+  const Interval bound = certain(slots, steep, 0, {}, 1);
+  EXPECT_LE(bound.low, bound.high);
+  EXPECT_LT(bound.high - bound.low, 1e-3);
+}
+
 TEST(Certain, ContainsWhatIsHeldBack) {
   Slots slots;
   put(slots, 0.5, {}, 1e-4, 1e-4);

@@ -65,21 +65,5 @@ TEST(Combination, SymmetricNoiseIsForLeastSquares) {
   EXPECT_NEAR(whole.now.theta.value, kTheta.at(whole.now.theta.origin), 3e-6);
 }
 
-TEST(Combination, SuddenNoiseFavoursWindowsThatRememberTheQuiet) {
-  Whole whole;
-  Stream stream(2, 0, 0);
-  const auto feed = [&](int from, int to, double jitter) {
-    for (int i = from; i < to; ++i)
-      whole.add(made(i + 0.5, kTheta, 1e-4 + stream.exponential(jitter),
-                     1e-4 + stream.exponential(jitter)));
-  };
-  // A clock that wandered would have made short windows the best; here that is written by hand.
-  feed(0, 600, 1e-5);
-  const std::size_t before = kWindows[whole.now.window];
-  feed(600, 600 + static_cast<int>(before), 1e-3);
-  EXPECT_GE(kWindows[whole.now.window], before);
-  EXPECT_NEAR(whole.now.theta.value, kTheta.at(whole.now.theta.origin), 20e-6);
-}
-
 }  // namespace
 }  // namespace tempo::clock

@@ -43,9 +43,9 @@ class Guard {
   bool disturbed() const { return !held_.empty(); }
   struct Held {
     Sample raw;
-    std::array<double, 2> residuals;
-    Way way;
-    std::uint64_t exchange;
+    std::array<double, 2> residuals{};
+    Way way = Way::out;
+    std::uint64_t exchange = 0;
   };
   const std::vector<Held>& held() const { return held_; }
   // Hands over the samples of the way that was judged, and forgets them.

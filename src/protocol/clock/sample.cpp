@@ -22,8 +22,7 @@ std::optional<Sample> Frame::sample(const Exchange& exchange) {
   const Nanos answered = exchange.answered.time_since_epoch();
   const Nanos heard = exchange.heard.time_since_epoch();
   if (!near(asked) || !near(received) || !near(answered) || !near(heard)) return std::nullopt;
-  if (heard < asked || answered < received || heard - asked < answered - received)
-    return std::nullopt;
+  if (answered < received || heard - asked < answered - received) return std::nullopt;
   if (!start_) {
     // Half a second early, so that exchanges a second apart do not fall on the edges of slots.
     start_ = exchange.asked - 500ms;

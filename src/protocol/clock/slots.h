@@ -17,16 +17,16 @@
 namespace tempo::clock {
 
 struct Slot {
-  std::int64_t number = 0;    // the second it stands for
-  Sample least;               // of each way the least reading, corrected for longer paths
-  std::array<double, 2> raw;  // the same readings as they came
-  double time = 0;            // mean time of the exchanges that count
-  double middle = 0;          // and mean middle
-  double weight = 0;          // how many count: those with a round trip under the clip
-  double round_trip = 0;      // of the first exchange, corrected
-  double noise = 0;           // how far round trips lay above their least when it was opened
-  Line theta;                 // the combined line after its last exchange
-  double sigma = 0;           // and its standard error
+  std::int64_t number = 0;      // the second it stands for
+  Sample least;                 // of each way the least reading, corrected for longer paths
+  std::array<double, 2> raw{};  // the same readings as they came
+  double time = 0;              // mean time of the exchanges that count
+  double middle = 0;            // and mean middle
+  double weight = 0;            // how many count: those with a round trip under the clip
+  double round_trip = 0;        // of the first exchange, corrected
+  double noise = 0;             // how far round trips lay above their least when it was opened
+  Line theta;                   // the combined line after its last exchange
+  double sigma = 0;             // and its standard error
 
   double raw_of(Way way) const { return raw[index(way)]; }
 };
