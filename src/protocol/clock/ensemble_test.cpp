@@ -29,7 +29,8 @@ class EnsembleTest : public ::testing::Test {
     for (std::uint32_t i = 0; i < clocks_.size(); ++i) {
       if (!present_[i] || node(i) == ensemble_.master()) continue;
       measured.push_back({.node = node(i),
-                          .offset = clocks_[i] - master_clock() + noise_.normal(0, 0.2e-6),
+                          .offset = clocks_[i] - master_clock() +
+                                    noise_.normal(0, node(i) == perfect_ ? 0 : 0.2e-6),
                           .rate = rates_[i] - master_rate() + noise_.normal(0, 1e-9)});
     }
     ensemble_.round(Ensemble::kPeriod, measured);
@@ -57,6 +58,7 @@ class EnsembleTest : public ::testing::Test {
 
   Ensemble ensemble_{node(0)};
   Stream noise_{7, 0, 0};
+  NodeId perfect_ = kNobody;  // measured without noise
   std::vector<double> clocks_;
   std::vector<double> rates_;
   std::vector<bool> present_;
@@ -82,6 +84,16 @@ TEST_F(EnsembleTest, RunsEvenly) {
     sum += one.weight;
   }
   EXPECT_NEAR(sum, 1, 1e-12);
+}
+
+TEST_F(EnsembleTest, NobodyIsTrustedAlone) {
+  perfect_ = node(3);
+  start(8);
+  for (int i = 0; i < 200; ++i) {
+    round();
+    for (const MemberClock& one : ensemble_.members()) EXPECT_LT(one.weight, 0.4);
+  }
+  EXPECT_GT(member(3)->weight, 0.25);
 }
 
 TEST_F(EnsembleTest, AMemberAloneIsItsOwnScale) {
@@ -122,6 +134,7 @@ TEST_F(EnsembleTest, TheMastersOwnJumpDoesNotMoveTheScale) {
   rates_[0] += 2e-6;
   round();
   EXPECT_NEAR(scale(), before + 2 * step, 1e-6);
+  EXPECT_NEAR(ensemble_.rate(), master_rate() - step / Ensemble::kPeriod, 0.2e-6);
   for (int i = 0; i < 50; ++i) EXPECT_LT(bend(), 2e-6) << i;
   EXPECT_NEAR(ensemble_.rate(), member(0)->rate, 1e-7);
 }
