@@ -78,7 +78,7 @@ Store::Added Store::add(std::string_view bytes, std::uint64_t hash, std::uint32_
 
 void Store::grow() {
   slots_.assign(slots_.empty() ? 1024 : slots_.size() * 2, Slot{});
-  std::array<std::uint64_t, 32> hashes;
+  std::array<std::uint64_t, 32> hashes{};
   for (std::uint32_t first = 0; first < size(); first += hashes.size()) {
     const auto some = std::min<std::uint32_t>(hashes.size(), size() - first);
     for (std::uint32_t i = 0; i < some; ++i) {
