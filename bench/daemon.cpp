@@ -5,6 +5,7 @@
 //
 // Times are from the kill or the cut to the moment another daemon's "became-master" is read.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -195,8 +196,7 @@ int main(int argc, char** argv) {
     const pid_t child = ::fork();
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      for (volatile std::uint64_t count = 0;; count = count + 1) {
-      }
+      for (std::atomic<std::uint64_t> count{0};;) count.fetch_add(1, std::memory_order_relaxed);
     }
     busy.push_back(child);
   }

@@ -83,7 +83,7 @@ class Machine {
         "--user",
         "",
         "--set",
-        "key-file=\"" + directory_ + "/no-key\"",
+        "key-file=\"\"",
         "--set",
         "realtime=false",
         "--set",

@@ -51,7 +51,7 @@ Complaint bad_socket(const Value& value) {
   return bad_path(value);
 }
 
-Complaint bad_hook(const Value& value) {
+Complaint bad_path_or_none(const Value& value) {
   return std::get<std::string>(value).empty() ? std::nullopt : bad_path(value);
 }
 
@@ -201,12 +201,13 @@ const std::vector<Key>& keys() {
                put_flag<&Settings::ipv6>),
       text_key(
           "key-file", "\"/etc/tempo/key\"",
-          "the cluster's key, written by `tempo keygen`; nothing at the default place means no key",
+          "the cluster's key, written by `tempo keygen`; \"\", or nothing at the default place, "
+          "means no key",
           [](Settings& settings, const Value& value) {
             settings.key_file = std::get<std::string>(value);
             settings.key_file_given = true;
           },
-          bad_path, "an absolute path"),
+          bad_path_or_none, "an absolute path"),
       flag_key("may-lead", "true", "whether this machine may become master",
                put_flag<&Settings::may_lead>),
       {{"lead-priority", "a whole number from 0 to 9", "9",
@@ -252,7 +253,7 @@ const std::vector<Key>& keys() {
       text_key("user", "\"tempo\"", "whom to run as when started as root; \"\" stays root",
                put_text<&Settings::user>, bad_name),
       text_key("hook", "none", "a program called on events, see tempod(8)",
-               put_text<&Settings::hook>, bad_hook, "an absolute path"),
+               put_text<&Settings::hook>, bad_path_or_none, "an absolute path"),
       flag_key("realtime", "true", "ask for real-time priority", put_flag<&Settings::realtime>),
       text_key("machine-id", "the host's",
                "what this machine's identity is made from, for several tempods on one host",

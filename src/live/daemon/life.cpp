@@ -15,6 +15,7 @@
 namespace tempo::daemon {
 
 Result<auth::Keyring> read_keys(const config::Settings& settings) {
+  if (settings.key_file.empty()) return auth::Keyring{};
   struct stat status{};
   if (::stat(settings.key_file.c_str(), &status) != 0) {
     if (!settings.key_file_given && errno == ENOENT) return auth::Keyring{};
