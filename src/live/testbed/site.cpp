@@ -14,11 +14,17 @@
 #include <thread>
 #include <utility>
 
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/random.h"
 #include "live/client/client.h"
 #include "live/ipc/protocol.h"
 
@@ -59,6 +65,71 @@ Nanos monotonic() {
   timespec now{};
   ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
   return std::chrono::seconds{now.tv_sec} + Nanos{now.tv_nsec};
+}
+
+sockaddr_in address_of(const std::string& text) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(kPort);
+  ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
+  return address;
+}
+
+using Bytes = std::vector<std::byte>;
+
+// One false datagram: noise, or one of those overheard, whole or damaged.
+Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
+  constexpr std::size_t kMostNoise = 600;
+  Bytes bytes;
+  if (overheard.empty() || chance.chance(0.25)) {
+    bytes.resize(chance.below(kMostNoise));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
+    return bytes;
+  }
+  bytes = overheard[chance.below(overheard.size())];
+  for (std::uint64_t flips = chance.below(5); flips > 0; --flips)
+    bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
+  if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()) + 1);
+  if (chance.chance(0.1)) bytes.resize(bytes.size() + chance.below(40));
+  return bytes;
+}
+
+Attack flood(const std::vector<std::string>& targets, const std::string& broadcast, int count) {
+  constexpr std::size_t kMostOverheard = 64;
+  constexpr int kAtOnce =
+      50;  // then a pause: a flood that fills the receiver's buffer tests nothing
+  Attack done;
+  const int ear = ::socket(AF_INET, SOCK_DGRAM, 0);
+  const int mouth = ::socket(AF_INET, SOCK_DGRAM, 0);
+  const int yes = 1;
+  ::setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const sockaddr_in everybody = address_of(broadcast);
+  if (::bind(ear, reinterpret_cast<const sockaddr*>(&everybody), sizeof(everybody)) != 0)
+    return done;
+  std::vector<Bytes> overheard;
+  const Nanos end = monotonic() + 3s;
+  while (monotonic() < end && overheard.size() < kMostOverheard) {
+    pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
+    if (::poll(&waiting, 1, 100) <= 0) continue;
+    Bytes bytes(2048);
+    const ssize_t size = ::recv(ear, bytes.data(), bytes.size(), 0);
+    if (size <= 0) continue;
+    bytes.resize(static_cast<std::size_t>(size));
+    overheard.push_back(std::move(bytes));
+  }
+  done.overheard = static_cast<int>(overheard.size());
+  std::vector<sockaddr_in> goals;
+  for (const std::string& target : targets) goals.push_back(address_of(target));
+  Stream chance(1, 1, 1);
+  for (int i = 0; i < count; ++i) {
+    const Bytes bytes = false_datagram(chance, overheard);
+    const sockaddr_in& goal = goals[static_cast<std::size_t>(i) % goals.size()];
+    if (::sendto(mouth, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&goal),
+                 sizeof(goal)) >= 0)
+      ++done.sent;
+    if (i % kAtOnce == 0) ::usleep(500);
+  }
+  return done;
 }
 
 std::string text_of(const std::string& path) {
@@ -230,6 +301,27 @@ std::optional<Host::Offset> Host::clock_offset() const {
   return best;
 }
 
+Attack Host::attack(const std::vector<std::string>& targets, int count) const {
+  int ends[2];
+  if (::pipe(ends) != 0) return {};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int space_file = ::open(("/var/run/netns/" + space()).c_str(), O_RDONLY);
+    if (::setns(space_file, CLONE_NEWNET) != 0) ::_exit(1);
+    const Attack done = flood(targets, fmt::format("10.99.{}.255", options_.lans.front()), count);
+    const bool told = ::write(ends[1], &done, sizeof(done)) == sizeof(done);
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Attack done;
+  if (::read(ends[0], &done, sizeof(done)) != sizeof(done)) done = {};
+  ::close(ends[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return done;
+}
+
 std::optional<bool> Host::command(const ipc::Request& request) const {
   auto client = client::Client::connect(socket(), kPatience);
   if (!client) return std::nullopt;
@@ -310,10 +402,10 @@ void Site::filter(const std::string& rule) const {
   must({"ip", "netns", "exec", hub, "nft", "add", "rule", "bridge", "tempo", "forward", rule});
 }
 
-int Site::master() const {
+int Site::master_of_first(std::size_t count) const {
   int leader = -1;
   std::string led_by;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+  for (std::size_t i = 0; i < count; ++i) {
     if (!hosts_[i]->running()) continue;
     const auto status = hosts_[i]->status();
     if (!status || status->networks.empty()) return -1;
@@ -360,12 +452,12 @@ std::string Site::describe() const {
   return text;
 }
 
-std::optional<Nanos> Site::spread() const {
+std::optional<Nanos> Site::spread_of_first(std::size_t count) const {
   Nanos low = Nanos::max();
   Nanos high = Nanos::min();
-  for (const auto& host : hosts_) {
-    if (!host->running()) continue;
-    const auto offset = host->clock_offset();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!hosts_[i]->running()) continue;
+    const auto offset = hosts_[i]->clock_offset();
     if (!offset) return std::nullopt;
     low = std::min(low, offset->offset + offset->doubt);
     high = std::max(high, offset->offset - offset->doubt);

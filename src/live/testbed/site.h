@@ -32,6 +32,12 @@ struct HostOptions {
 
 class Site;
 
+// What an intruder did.
+struct Attack {
+  int overheard = 0;  // broadcasts it has heard and used
+  int sent = 0;
+};
+
 class Host {
  public:
   Host(Site& site, int number, HostOptions options);
@@ -63,6 +69,11 @@ class Host {
     Nanos doubt{0};
   };
   std::optional<Offset> clock_offset() const;
+  // Without a daemon of its own, this host listens to broadcasts for a while and then sends that
+  // many false datagrams to the addresses: random bytes, what it has heard, and that with bits
+  // changed, cut or lengthened.
+  Attack attack(const std::vector<std::string>& targets, int count) const;
+
   // Whether the daemon did what it was told; nothing if it cannot be asked.
   std::optional<bool> command(const ipc::Request& request) const;
 
@@ -103,12 +114,14 @@ class Site {
   void filter(const std::string& rule) const;
 
   // The one that all running daemons follow and that leads; -1 while there is none.
-  int master() const;
+  int master() const { return master_of_first(hosts_.size()); }
+  int master_of_first(std::size_t count) const;
   bool wait(Nanos limit, const std::function<bool()>& done) const;
   // Every host in a line: what it is, how it stands, how far its clock is from the first one's.
   std::string describe() const;
   // The largest difference between two running daemons' clocks, less what cannot be known.
-  std::optional<Nanos> spread() const;
+  std::optional<Nanos> spread() const { return spread_of_first(hosts_.size()); }
+  std::optional<Nanos> spread_of_first(std::size_t count) const;
 
   const Options& options() const { return options_; }
   const std::string& directory() const { return directory_; }
