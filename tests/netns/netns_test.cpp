@@ -283,7 +283,7 @@ TEST_F(Netns, AKeyKeepsStrangersOut) {
   EXPECT_TRUE(status->authenticated);
   EXPECT_TRUE(status->warnings.empty()) << status->warnings.front();
   // Without the key it hears nobody, and nobody hears it: it leads itself.
-  Host& stranger = site.add({.arguments = {"--set", "key-file=\"\""}});
+  Host& stranger = site.add({.keyless = true, .arguments = {"--set", "key-file=\"\""}});
   stranger.start();
   ASSERT_TRUE(site.wait(20s, [&] {
     const auto alone = stranger.status();

@@ -154,12 +154,14 @@ void Worker::look_for_networks() {
 
 void Worker::watch(std::uint8_t number) {
   for (const int descriptor : links_[number].network->descriptors())
-    loop_.watch(descriptor, POLLIN | POLLPRI, [this, number](short) { ready(number); });
+    loop_.watch(descriptor, POLLIN | POLLPRI, [this, number](short events) {
+      if ((events & (POLLERR | POLLPRI)) != 0) read_departures(number);
+      ready(number);
+    });
 }
 
 void Worker::ready(std::uint8_t number) {
   Link& link = links_[number];
-  read_departures(number);
   for (int i = 0; i < sys::Network::kMostAtOnce && link.network != nullptr; ++i) {
     const std::optional<sys::Arrival> arrival = link.network->receive();
     if (!arrival) break;
@@ -172,7 +174,7 @@ void Worker::ready(std::uint8_t number) {
       trace_.received(now, letter->from, mailroom_.self(), node::name_of(letter->message));
     }
     // A departure that the answer has overtaken must be known first.
-    if (letter->message.sync() != nullptr) read_departures(number);
+    if (letter->message.sync() != nullptr && !link.awaited.empty()) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
   }
 }
@@ -243,8 +245,7 @@ void Worker::transmit(const Output<node::Node>& output) {
     return;
   }
   const node::SyncMessage* sync = output.message.sync();
-  const bool stamp = sync != nullptr && (sync->kind == node::SyncMessage::Kind::probe ||
-                                         sync->kind == node::SyncMessage::Kind::echo);
+  const bool stamp = sync != nullptr && sync->will_follow;
   const auto transmission = link.network->send(peer->second.address, bytes, stamp);
   if (!stamp || !transmission) return;
   if (link.awaited.size() >= kMostAwaited) link.awaited.pop_front();
@@ -356,6 +357,9 @@ int Worker::run() {
     wake_timers();
     if (oscillator_->now() >= next_chore_) {
       next_chore_ = oscillator_->now() + kChores;
+      // Stamps that the kernel does not give wake no descriptor.
+      for (std::uint8_t i = 0; i < link_count_; ++i)
+        if (!links_[i].awaited.empty()) read_departures(i);
       look_for_networks();
       check_id();
       follow_clock(false);

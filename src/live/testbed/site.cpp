@@ -218,7 +218,7 @@ void Host::start() {
                   static_cast<double>(options_.offset.count()) * 1e-6),
       "--set",
       fmt::format("software-clock.drift-ppm={:.6f}", options_.drift * 1e6)};
-  if (site_->options().key) {
+  if (site_->options().key && !options_.keyless) {
     words.emplace_back("--key-file");
     words.push_back(site_->directory() + "/key");
   }

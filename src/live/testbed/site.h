@@ -27,6 +27,7 @@ struct HostOptions {
   double drift = 0;                      // 50e-6: gains 50 microseconds a second
   std::string machine_id{};              // empty: one of its own
   std::string name{};                    // empty: "hostN"
+  bool keyless = false;                  // without the site\'s key
   std::vector<std::string> arguments{};  // for tempod, after all others
 };
 

@@ -134,14 +134,18 @@ void Sync::begin_burst(Turn<Sync>& turn) {
   }
   burst_left_ = rules_->burst - 1;
   ask(turn, burst_left_ == 0);
-  timers_.set(Timer::probe, turn.now + rules_->interval);
+  const bool knows_it_well = estimator_->exchanges() >= rules_->rest_after;
+  timers_.set(Timer::probe, turn.now + rules_->interval * (knows_it_well ? 2 : 1));
 }
 
 void Sync::ask(Turn<Sync>& turn, bool counts) {
   if (++exchange_ == 0) exchange_ = 1;
   asked_[exchange_ % asked_.size()] = {
       .exchange = exchange_, .counts = counts, .asked = stamp(turn.now)};
-  Message probe{.kind = Message::Kind::probe, .exchange = exchange_, .scale = scale_};
+  Message probe{.kind = Message::Kind::probe,
+                .will_follow = counts && rules_->follow_ups,
+                .exchange = exchange_,
+                .scale = scale_};
   if (estimator_->ready()) {
     const clock::Estimate estimate = estimator_->at(turn.now);
     probe.offset = estimate.theta;
@@ -303,7 +307,7 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
   const Instant arrived = arrival(turn, message);
   const Reading now = reading(turn.now);
   turn.out.send(from, {.kind = Message::Kind::echo,
-                       .will_follow = rules_->follow_ups,
+                       .will_follow = rules_->follow_ups && message.will_follow,
                        .exchange = message.exchange,
                        .scale = scale_,
                        .received = raw_of(arrived),

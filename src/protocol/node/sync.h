@@ -28,14 +28,16 @@
 #include <vector>
 
 #include "base/machine.h"
-#include "protocol/clock/estimator.h"
 #include "protocol/clock/dial.h"
+#include "protocol/clock/estimator.h"
 
 namespace tempo::node {
 
 struct SyncRules {
-  Nanos interval = 1s;            // from one burst to the next, and between the master's rounds
-  std::uint32_t burst = 2;        // exchanges; all but the last only warm the path up
+  Nanos interval = 1s;  // from one burst to the next, and between the master's rounds
+  std::uint32_t rest_after =
+      64;                   // exchanges with one reference; then every second burst is left out
+  std::uint32_t burst = 2;  // exchanges; all but the last only warm the path up
   std::uint32_t first_burst = 8;  // exchanges on first contact, each of which counts
   Nanos first_spacing = 100ms;    // between those
   Nanos step_limit = 500ms;       // a larger correction is a step
@@ -49,7 +51,8 @@ struct SyncMessage {
   enum class Kind : std::uint8_t { probe, echo, follow_up, shift };
 
   Kind kind = Kind::probe;
-  bool will_follow = false;    // echo: `sent` comes again, better, in a follow_up
+  bool will_follow =
+      false;  // echo: `sent` comes again, better, in a follow_up; probe: is wished for
   std::uint32_t exchange = 0;  // of the asking node
   std::uint32_t scale = 0;     // echo: how often network time was set by hand
   Nanos received{0};           // echo: t2, master's raw clock
