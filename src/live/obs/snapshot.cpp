@@ -1,5 +1,6 @@
 #include "live/obs/snapshot.h"
 
+#include <algorithm>
 #include <type_traits>
 #include <utility>
 
@@ -222,7 +223,11 @@ Result<Snapshot> from_json(std::string_view text) {
 
 std::optional<double> Snapshot::bound_us() const {
   if (status != "synchronized" && status != "holdover" && status != "leads") return std::nullopt;
-  return (static_cast<double>(latest_ns) - static_cast<double>(earliest_ns)) / 2000;
+  // Nanoseconds since 1970 do not fit into a double; their differences do.
+  const auto apart = [](std::int64_t later, std::int64_t earlier) {
+    return static_cast<double>(static_cast<long double>(later) - static_cast<long double>(earlier));
+  };
+  return std::max(apart(latest_ns, time_ns), apart(time_ns, earliest_ns)) / 1000;
 }
 
 }  // namespace tempo::obs

@@ -77,7 +77,7 @@ struct Snapshot {
 
   bool operator==(const Snapshot&) const = default;
 
-  // The bound of the error in microseconds; nothing while there is no network time.
+  // The clock is off by no more than so many microseconds; nothing while there is no network time.
   std::optional<double> bound_us() const;
 };
 

@@ -155,6 +155,18 @@ TEST(SnapshotJson, CanBeWrittenWhateverIsInIt) {
   EXPECT_EQ(read->members[0].bound_us, std::nullopt);
 }
 
+// To the nanosecond, and by the side that is further away.
+TEST(SnapshotBound, IsExact) {
+  Snapshot snapshot = sample();
+  EXPECT_EQ(snapshot.bound_us(), 12.3);
+  snapshot.latest_ns = snapshot.time_ns + 13;
+  EXPECT_EQ(snapshot.bound_us(), 12.3);
+  snapshot.earliest_ns = snapshot.time_ns - 7;
+  EXPECT_EQ(snapshot.bound_us(), 0.013);
+  snapshot.status = "unsynchronized";
+  EXPECT_EQ(snapshot.bound_us(), std::nullopt);
+}
+
 // --- for people ---
 
 TEST(StatusText, OfASlave) {
