@@ -6,6 +6,8 @@
 #include <cstring>
 #include <fstream>
 #include <map>
+#include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 
@@ -13,7 +15,14 @@
 
 #include "live/config/keys.h"
 
-#define TOML_EXCEPTIONS 0
+// The parser asserts what a file can break (`[?]` is one): its assertions are mistakes of the file.
+namespace tempo::config {
+struct ParserLost {};
+[[noreturn]] inline void parser_lost() { throw ParserLost{}; }
+}  // namespace tempo::config
+#undef NDEBUG
+#define TOML_ASSERT(expression) ((expression) ? static_cast<void>(0) : tempo::config::parser_lost())
+#define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
 #include <toml++/toml.h>
@@ -35,6 +44,86 @@ using AllSaid = std::map<std::string, Said>;  // by key
 
 std::string place(std::string_view file, const toml::source_position& at) {
   return fmt::format("{}:{}:{}", file, at.line, at.column);
+}
+
+// Where the first letter is that is not ASCII and stands outside quotes and comments, or behind a
+// backslash. There the parser would meet a case it calls unreachable.
+std::optional<toml::source_position> stray_letter(std::string_view text) {
+  const auto foreign = [&](std::size_t i) {
+    return i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80;
+  };
+  toml::source_position at{1, 0};
+  bool comment = false;
+  std::string quote;  // what ends the string we are in
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    ++at.column;
+    if (c == '\n') {
+      at = {at.line + 1, 0};
+      comment = false;
+      if (quote.size() == 1) quote.clear();
+    } else if (!quote.empty()) {
+      const bool escapes = c == '\\' && quote[0] == '"';
+      if (escapes && foreign(i + 1)) return at;
+      if (escapes && i + 1 < text.size() && text[i + 1] != '\n') {
+        ++i;
+        ++at.column;
+      } else if (text.substr(i).starts_with(quote) &&
+                 !(quote.size() == 3 && text.substr(i + 1).starts_with(quote))) {
+        i += quote.size() - 1;
+        at.column += static_cast<toml::source_index>(quote.size() - 1);
+        quote.clear();
+      }
+    } else if (!comment) {
+      if (foreign(i)) return at;
+      comment = c == '#';
+      if (c == '"' || c == '\'') {
+        quote =
+            text.substr(i).starts_with(std::string(3, c)) ? std::string(3, c) : std::string(1, c);
+        i += quote.size() - 1;
+        at.column += static_cast<toml::source_index>(quote.size() - 1);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// Where the first line begins that looks like a table's header and has no name in it.
+toml::source_position odd_header(std::string_view text) {
+  constexpr std::string_view kName =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_\"'";
+  toml::source_position at{1, 1};
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    const std::size_t bracket = line.find_first_not_of(" \t\r");
+    if (bracket != std::string_view::npos && line[bracket] == '[') {
+      const std::size_t name = line.find_first_not_of("[ \t", bracket);
+      if (name == std::string_view::npos || kName.find(line[name]) == std::string_view::npos) {
+        at.column = static_cast<toml::source_index>(bracket + 1);
+        return at;
+      }
+    }
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    ++at.line;
+  }
+  return {1, 1};
+}
+
+// The file's table, or the first mistake in its grammar.
+struct BadGrammar {
+  toml::source_position at;
+  std::string what;
+};
+Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
+  if (const auto at = stray_letter(text))
+    return std::unexpected(BadGrammar{*at, "outside quotes and comments, letters are ASCII"});
+  try {
+    return toml::parse(text);
+  } catch (const toml::parse_error& mistake) {
+    return std::unexpected(BadGrammar{mistake.source().begin, std::string(mistake.description())});
+  } catch (const ParserLost&) {
+    return std::unexpected(BadGrammar{odd_header(text), "a table's header is [ and a name and ]"});
+  }
 }
 
 // The value as one of our kinds, or what it is instead.
@@ -80,18 +169,17 @@ class FileReader {
     // The parser stops at the first mistake of grammar. Its line is blanked and the rest read
     // again, so that all of them are told; a broken table header would make the keys below it look
     // misplaced, so they are left for the next time.
-    std::uint32_t last_line = 0;
+    std::set<std::uint32_t> blanked;
     bool readable = true;
     for (std::size_t tries = 0; tries < kMostSyntaxMistakes; ++tries) {
-      const toml::parse_result parsed = toml::parse(text);
+      const auto parsed = parse_toml(text);
       if (parsed) {
-        if (readable) walk(parsed.table(), "");
+        if (readable) walk(*parsed, "");
         return;
       }
-      const toml::source_position at = parsed.error().source().begin;
-      if (at.line <= last_line) return;
-      last_line = at.line;
-      mistakes_.push_back({place(file_name_, at), std::string(parsed.error().description())});
+      const toml::source_position at = parsed.error().at;
+      if (!blanked.insert(at.line).second) return;
+      mistakes_.push_back({place(file_name_, at), parsed.error().what});
       readable = blank(text, at.line) && readable;
     }
   }
@@ -144,9 +232,9 @@ class FileReader {
 // --- the command line ---
 
 Result<Value> toml_value(std::string_view text) {
-  const toml::parse_result parsed = toml::parse("value = " + std::string(text));
-  if (!parsed || parsed.table().size() != 1) return std::unexpected(fmt::format("'{}'", text));
-  return value_of(*parsed.table().get("value"));
+  const auto parsed = parse_toml("value = " + std::string(text));
+  if (!parsed || parsed->size() != 1) return std::unexpected(fmt::format("'{}'", text));
+  return value_of(*parsed->get("value"));
 }
 
 // A bare word is a text, or a list with commas; everything else is as in the file.

@@ -291,6 +291,28 @@ TEST(Mistakes, AfterABrokenTableHeaderAreNotInvented) {
   EXPECT_THAT(lines[0], HasSubstr("tempo.toml:1:"));
 }
 
+// Found by fuzzing: the parser's own assertions fail on such a name.
+TEST(Mistakes, InATablesNameAreMistakesOnly) {
+  EXPECT_THAT(bad("port = 5\n [?timers]\nloop-ms = 3\n"),
+              ElementsAre("tempo.toml:2:2: a table's header is [ and a name and ]"));
+  EXPECT_EQ(bad("[\x01").size(), 1U);
+  EXPECT_EQ(bad("p\xd4\xd4ort = 1\n[\x01\x02\nloop-ms = 250.5\n").size(), 2U);
+}
+
+// Found by fuzzing, too: letters that the parser takes for blanks that cannot be.
+TEST(Mistakes, OfLettersThatAreNotAscii) {
+  EXPECT_THAT(bad("port = 0\ncl\u00e9 = 1\n"),
+              ElementsAre("tempo.toml:1:8: port takes a whole number from 1 to 65535, not 0",
+                          "tempo.toml:2:3: outside quotes and comments, letters are ASCII"));
+  EXPECT_EQ(bad("port = \ncl\u00e9 = 1\nname = 3\n").size(), 3U);
+  EXPECT_EQ(bad("hook = \"\"\"/a\\\u00e9\"\"\"\n").size(), 1U);
+  EXPECT_THAT(refused({"port=\u00e9"}), ElementsAre(HasSubstr("--port: port takes a whole")));
+  // Inside quotes and comments they are letters like others.
+  EXPECT_EQ(good("# d\u00e9j\u00e0 vu\nhook = \"/\u00e9\" # \u00e9\n").hook, "/\u00e9");
+  EXPECT_EQ(good("hook = '''/\u00e9'\\'''\n").hook, "/\u00e9'\\");
+  EXPECT_EQ(good("hook = \"\"\"/\u00e9\\\"\"\"\"\"\nport = 5\n").hook, "/\u00e9\"\"");
+}
+
 TEST(Mistakes, NameTheTableAKeyBelongsTo) {
   EXPECT_THAT(bad("loop-ms = 250\n"),
               ElementsAre("tempo.toml:1:1: there is no key 'loop-ms' here; 'loop-ms' belongs into "
