@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -20,8 +21,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/types.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 namespace tempo {
@@ -78,6 +81,7 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   pid_t id() const { return id_; }
+  const std::string& out() const { return ended_.out; }  // so far
 
   // Reads until `done()` or the child has closed both its ends; says whether `done()` came true.
   bool read_until(const std::function<bool()>& done) {
@@ -116,6 +120,91 @@ class Child {
   int out_ = -1, err_ = -1;
   bool over_ = false;
   Ended ended_;
+};
+
+// The program on a terminal of its own, 100 by 30.
+class TerminalChild {
+ public:
+  explicit TerminalChild(const Words& words) {
+    terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal_ < 0 || grantpt(terminal_) != 0 || unlockpt(terminal_) != 0) std::abort();
+    const std::string name = ptsname(terminal_);
+    // Kept open, so that the terminal's modes can be looked at when the program is gone.
+    other_end_ = open(name.c_str(), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const winsize size{.ws_row = 30, .ws_col = 100, .ws_xpixel = 0, .ws_ypixel = 0};
+    ioctl(terminal_, TIOCSWINSZ, &size);
+    Words all = words;
+    all.insert(all.begin(), TEMPO_BINARY);
+    std::vector<char*> arguments;
+    for (std::string& word : all) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    id_ = fork();
+    if (id_ == 0) {
+      setsid();
+      const int end = open(name.c_str(), O_RDWR);  // becomes the controlling terminal
+      for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(end, standard);
+      setenv("TERM", "xterm", 1);
+      setenv("LC_ALL", "C.UTF-8", 1);
+      execv(TEMPO_BINARY, arguments.data());
+      _exit(127);
+    }
+  }
+  ~TerminalChild() {
+    if (!over_) {
+      kill(id_, SIGKILL);
+      waitpid(id_, nullptr, 0);
+    }
+    close(terminal_);
+    close(other_end_);
+  }
+  TerminalChild(const TerminalChild&) = delete;
+  TerminalChild& operator=(const TerminalChild&) = delete;
+
+  const std::string& out() const { return out_; }
+  void type(std::string_view keys) {
+    if (write(terminal_, keys.data(), keys.size()) < 0) std::abort();
+  }
+  bool read_until(std::string_view text) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (out_.find(text) == std::string::npos) {
+      if (std::chrono::steady_clock::now() > deadline || !read_some(20)) return false;
+    }
+    return true;
+  }
+  int wait() {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    int status = 0;
+    while (waitpid(id_, &status, WNOHANG) == 0) {
+      if (std::chrono::steady_clock::now() > deadline) return -1;
+      read_some(20);
+    }
+    over_ = true;
+    while (read_some(0)) {
+    }
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+  bool echoes() const {
+    termios modes{};
+    return tcgetattr(other_end_, &modes) == 0 && (modes.c_lflag & ECHO) != 0 &&
+           (modes.c_lflag & ICANON) != 0;
+  }
+
+ private:
+  // False if nothing came, when not waiting, or nothing will.
+  bool read_some(int wait_ms) {
+    pollfd end{terminal_, POLLIN, 0};
+    if (poll(&end, 1, wait_ms) <= 0) return wait_ms > 0;
+    std::array<char, 65536> buffer{};
+    const ssize_t got = read(terminal_, buffer.data(), buffer.size());
+    if (got <= 0) return false;
+    out_.append(buffer.data(), static_cast<std::size_t>(got));
+    return true;
+  }
+
+  int terminal_ = -1, other_end_ = -1;
+  pid_t id_ = -1;
+  bool over_ = false;
+  std::string out_;
 };
 
 inline Ended tempo(std::string_view line) { return Child(words_of(line)).wait(); }
