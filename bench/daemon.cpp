@@ -161,7 +161,7 @@ void measure_idle() {
     fmt::print("idle: no master\n");
     return;
   }
-  std::this_thread::sleep_for(10s);
+  std::this_thread::sleep_for(80s);  // until the slaves know the master well
   const auto master = static_cast<std::size_t>(site.master());
   const std::size_t slave = (master + 1) % site.size();
   const pid_t workers[] = {site.host(master).worker(), site.host(slave).worker()};
