@@ -26,8 +26,8 @@ struct CheckElectionArguments {
   std::string variant = "corrected";
   std::string memory = "4G";
   std::uint32_t threads = 0;  // 1 or 2; 0: as many as there are cores, at most 2
-  std::string replay;   // a file to write
-  std::string diagram;  // a file, or - for the terminal
+  std::string replay;         // a file to write
+  std::string diagram;        // a file, or - for the terminal
   bool explore = false;
   bool json = false;
 };

@@ -102,7 +102,7 @@ class RealDoor final : public Door {
         if (request.verb == ipc::Verb::trace_follow) worker_->trace().follow(true);
         return ipc::done_line();
       case ipc::Verb::reelect:
-        return done(worker_->reelect(), ipc::Code::unavailable);
+        return done(worker_->reelect(), ipc::Code::not_master);
       case ipc::Verb::resign:
         return done(worker_->resign(), ipc::Code::not_master);
       case ipc::Verb::set_time: {

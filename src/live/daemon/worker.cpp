@@ -441,20 +441,12 @@ std::vector<std::string> Worker::confine() {
 
 node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()); }
 
+// A living master ends every election with Quit: it must make room itself.
 Result<void> Worker::reelect() {
-  bool asked = false;
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
-    const election::MasterElection* election = node_.network(i);
-    if (election == nullptr || election->state() != election::State::slave) continue;
-    asked = true;
-    step([&](auto& turn) {
-      node_.command(turn, {.network = i, .election = election::Command::stand});
-    });
-  }
-  if (!asked)
-    return std::unexpected(
-        "only a slave can call an election; on the master, 'tempo resign' makes room for another");
-  return {};
+  const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
+  if (master == kNobody || master == mailroom_.self()) return resign();
+  return std::unexpected(fmt::format("this host is not the master; 'tempo reelect' on {} is heard",
+                                     name_of_node(master)));
 }
 
 Result<void> Worker::resign() {
@@ -565,6 +557,7 @@ obs::Snapshot Worker::snapshot() {
       view.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
       view.sigma_us = microseconds(member->sigma);
       view.bound_us = microseconds(member->bound);
+      view.offset_us = microseconds(member->error);
     }
     shot.members.push_back(std::move(view));
   });

@@ -151,6 +151,7 @@ void Sync::ask(Turn<Sync>& turn, bool counts) {
     probe.offset = estimate.theta;
     probe.rate_ppt = whole(estimate.rate);
     probe.sigma = std::max(estimate.sigma, Nanos{1});
+    probe.sent = *error(turn.now);
     probe.bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
   }
   turn.out.send(reference_, probe);
@@ -299,6 +300,7 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
     Member& member = members_[from];
     member.heard = turn.now;
     member.offset = message.offset;
+    member.error = message.sent;
     member.rate_ppt = message.rate_ppt;
     member.sigma = message.sigma;
     member.bound = message.bound;

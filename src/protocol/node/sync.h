@@ -56,7 +56,8 @@ struct SyncMessage {
   std::uint32_t exchange = 0;  // of the asking node
   std::uint32_t scale = 0;     // echo: how often network time was set by hand
   Nanos received{0};           // echo: t2, master's raw clock
-  Nanos sent{0};               // echo, follow_up: t3, master's raw clock
+  Nanos sent{0};               // echo, follow_up: t3, master's raw clock; probe: own clock minus
+                               // network time
   Nanos offset{0};             // echo: network time minus raw at t2; probe: own raw minus the
                                // master's; shift: by how much
   std::int64_t rate_ppt = 0;   // of that, parts in 10^12
@@ -159,6 +160,7 @@ class Sync {
     Instant heard{};
     Nanos offset{0};            // its raw clock minus ours
     std::int64_t rate_ppt = 0;  // of that
+    Nanos error{0};             // its clock minus network time, by its own estimate
     Nanos sigma{0};
     Nanos bound{0};
     bool faulty = false;  // outside the largest group at the last round
@@ -168,6 +170,7 @@ class Sync {
       visit("heard", self.heard);
       visit("offset", self.offset);
       visit("rate_ppt", self.rate_ppt);
+      visit("error", self.error);
       visit("sigma", self.sigma);
       visit("bound", self.bound);
       visit("faulty", self.faulty);

@@ -110,7 +110,8 @@ struct SyncBody {
   std::uint32_t exchange = 0;    // of the asking host
   std::uint32_t scale = 0;       // see TimeBody
   std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock
-  std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock
+  std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock; probe: own clock
+                                 // minus network time
   // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
   // shift: by how much
   std::int64_t offset_ns = 0;

@@ -1,0 +1,28 @@
+// `tempo demo` with real daemons: what `make run` shows.
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+TEST(Demo, GoesAsItShouldAndLeavesNothingRunning) {
+  const Ended ended = tempo("demo --seconds 14 --plain --port 15311");
+  EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_THAT(ended.out, testing::HasSubstr("all clocks agree within a millisecond"));
+  EXPECT_THAT(ended.out, testing::HasSubstr("is killed"));
+  EXPECT_THAT(ended.out, testing::HasSubstr("is back, as a slave"));
+  EXPECT_THAT(ended.out, testing::ContainsRegex("5 machines agreed within 1 ms after [0-9.]+ s; "
+                                                "machine[1-5] was killed, machine[1-5] led"));
+  EXPECT_EQ(ended.err, "");
+}
+
+TEST(Demo, SaysWhatItNeeds) {
+  const Ended few = tempo("demo --machines 2");
+  EXPECT_EQ(few.status, 2);
+  EXPECT_EQ(few.err, "tempo demo: --machines must be 3 to 9\n");
+  const Ended missing = tempo("demo --tempod /nonexistent");
+  EXPECT_EQ(missing.status, 1);
+  EXPECT_THAT(missing.err, testing::HasSubstr("there is no /nonexistent"));
+}
+
+}  // namespace
+}  // namespace tempo
