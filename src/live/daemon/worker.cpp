@@ -170,6 +170,7 @@ void Worker::ready(std::uint8_t number) {
     if (!letter) continue;
     if (!letter->sent_by_parent) link.peers[letter->from].address = arrival->from;
     if (trace_.on()) {
+      trace_.name(mailroom_.self(), life_.name);
       trace_.name(letter->from, name_of_node(letter->from));
       trace_.received(now, letter->from, mailroom_.self(), node::name_of(letter->message));
     }
