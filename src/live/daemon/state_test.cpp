@@ -29,7 +29,8 @@ TEST(State, IsReadAsItWasWritten) {
   const Directory directory;
   const State state{.lives = 17, .rate = -50e-6};
   ASSERT_TRUE(write_state(directory.path(), state));
-  EXPECT_EQ(read_state(directory.path()), state);
+  EXPECT_EQ(read_state(directory.path()).lives, state.lives);
+  EXPECT_DOUBLE_EQ(read_state(directory.path()).rate, state.rate);
   EXPECT_FALSE(std::filesystem::exists(directory.path() + "/state.new"));
 }
 

@@ -153,6 +153,11 @@ void Worker::look_for_networks() {
 }
 
 void Worker::watch(std::uint8_t number) {
+  // A socket on every address cannot tell which are ours.
+  links_[number].own = links_[number].network->bound();
+  std::erase_if(links_[number].own, [](const sys::Address& address) {
+    return address.text() == "0.0.0.0" || address.text() == "::";
+  });
   for (const int descriptor : links_[number].network->descriptors())
     loop_.watch(descriptor, POLLIN | POLLPRI, [this, number](short events) {
       if ((events & (POLLERR | POLLPRI)) != 0) read_departures(number);
@@ -166,7 +171,11 @@ void Worker::ready(std::uint8_t number) {
     const std::optional<sys::Arrival> arrival = link.network->receive();
     if (!arrival) break;
     const Instant now = oscillator_->now();
-    const auto letter = mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes);
+    const bool ours =
+        link.own.empty() || std::ranges::find(link.own, arrival->from) != link.own.end();
+    const auto letter =
+        mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes,
+                       ours ? node::Mailroom::Source::anywhere : node::Mailroom::Source::elsewhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) link.peers[letter->from].address = arrival->from;
     if (trace_.on()) {

@@ -80,9 +80,10 @@ class Worker {
   struct Link {
     std::unique_ptr<sys::Network> network;  // null: not there now
     sys::NetworkOptions options;
-    std::map<NodeId, Peer> peers;  // as many as the directory has hosts
-    std::deque<Awaited> awaited;   // at most kMostAwaited
-    std::string state;             // of the election, last told
+    std::vector<sys::Address> own;  // where it sends from; empty: not known
+    std::map<NodeId, Peer> peers;   // as many as the directory has hosts
+    std::deque<Awaited> awaited;    // at most kMostAwaited
+    std::string state;              // of the election, last told
   };
   static constexpr std::size_t kMostAwaited = 256;
   static constexpr std::size_t kMostEvents = 64;

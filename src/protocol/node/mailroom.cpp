@@ -50,8 +50,8 @@ Mailroom::Mailroom(Options options) : options_(std::move(options)) {
 }
 
 Result<Mailroom::Letter, Refusal> Mailroom::open(Instant now, std::uint8_t network, Instant arrived,
-                                                 std::span<const std::byte> bytes) {
-  Result<Letter, Refusal> letter = examine(now, network, arrived, bytes);
+                                                 std::span<const std::byte> bytes, Source source) {
+  Result<Letter, Refusal> letter = examine(now, network, arrived, bytes, source);
   if (letter)
     ++accepted_;
   else
@@ -66,7 +66,8 @@ std::unexpected<Refusal> Mailroom::refuse_malformed(wire::Error error) {
 
 Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t network,
                                                     Instant arrived,
-                                                    std::span<const std::byte> bytes) {
+                                                    std::span<const std::byte> bytes,
+                                                    Source source) {
   const Result<wire::Header, wire::Error> header = wire::parse_header(bytes);
   if (!header) return refuse_malformed(header.error());
   const auto opened = options_.keys.open(bytes, std::to_underlying(header->key));
@@ -90,7 +91,8 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
       datagram->election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
       datagram->election->subject == header->sender;
   if (header->sender == options_.self) {
-    if (header->incarnation == options_.incarnation) return std::unexpected(Refusal::own);
+    if (header->incarnation == options_.incarnation && source == Source::anywhere)
+      return std::unexpected(Refusal::own);
     if (hint) return std::unexpected(Refusal::old_life);  // of our own life before, by our parent
     strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
     return std::unexpected(Refusal::own_id);

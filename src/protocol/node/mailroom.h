@@ -60,9 +60,13 @@ class Mailroom {
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
   };
 
-  // What this datagram, which came in over `network` at `arrived`, says.
+  enum class Source : std::uint8_t { anywhere, elsewhere };
+
+  // What this datagram, which came in over `network` at `arrived`, says. From `elsewhere`:
+  // certainly not from an address of ours, so that a twin is known even if its life has the number
+  // of ours.
   Result<Letter, Refusal> open(Instant now, std::uint8_t network, Instant arrived,
-                               std::span<const std::byte> bytes);
+                               std::span<const std::byte> bytes, Source source = Source::anywhere);
 
   // The datagram for a message; the number of its bytes.
   std::size_t close(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
@@ -93,7 +97,7 @@ class Mailroom {
   static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
 
   Result<Letter, Refusal> examine(Instant now, std::uint8_t network, Instant arrived,
-                                  std::span<const std::byte> bytes);
+                                  std::span<const std::byte> bytes, Source source);
   Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
   std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);

@@ -153,6 +153,17 @@ TEST(Mailroom, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
   EXPECT_TRUE(self.id_taken());
 }
 
+// Both were started in the same second, or from one image.
+TEST(Mailroom, ATwinIsKnownByItsAddressToo) {
+  Mailroom self = room({.id = 1, .life = 10});
+  Mailroom twin = room({.id = 1, .life = 10});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(twin, loop_of(twin)),
+                                   Mailroom::Source::elsewhere)),
+              Refusal::own_id);
+  EXPECT_TRUE(self.id_taken());
+}
+
 TEST(Mailroom, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   Mailroom before = room({.id = 1, .life = 10});
   Mailroom self = room({.id = 1, .life = 11});
