@@ -30,6 +30,14 @@ SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
 
 // Spans beyond this would overflow when added; nobody honest sends them.
 constexpr std::int64_t kMostNanos = std::int64_t{1} << 61;
+// To recognise our own words again; nobody gains by finding other words with the same hash.
+std::uint64_t hash_of(std::span<const std::byte> bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const std::byte byte : bytes)
+    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
+  return hash;
+}
+
 bool sane(std::int64_t nanos) { return nanos > -kMostNanos && nanos < kMostNanos; }
 
 }  // namespace
@@ -91,9 +99,12 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
       datagram->election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
       datagram->election->subject == header->sender;
   if (header->sender == options_.self) {
-    if (header->incarnation == options_.incarnation && source == Source::anywhere)
+    if (header->incarnation == options_.incarnation &&
+        (source == Source::anywhere || said_by_us(header->number, bytes)))
       return std::unexpected(Refusal::own);
-    if (hint) return std::unexpected(Refusal::old_life);  // of our own life before, by our parent
+    // Of our own life before, by our parent; or somebody has recorded it.
+    if (hint || (sealed() && header->incarnation < options_.incarnation))
+      return std::unexpected(Refusal::old_life);
     strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
     return std::unexpected(Refusal::own_id);
   }
@@ -197,6 +208,14 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
   return message;
 }
 
+// What we have sent lately, and what we sent so long ago that we do not remember: somebody may have
+// recorded it and send it again from elsewhere.
+bool Mailroom::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
+  if (number > number_) return false;
+  if (number + kRemembered <= number_) return true;
+  return said_[number % kRemembered] == hash_of(bytes);
+}
+
 wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
   return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
@@ -208,7 +227,9 @@ std::size_t Mailroom::write(wire::Datagram datagram, std::span<std::byte, wire::
   datagram.header.incarnation = options_.incarnation;
   // The messages of an exchange are equally long both ways, whatever the hosts are called.
   if (datagram.election) datagram.name = options_.name;
-  return options_.keys.seal(out, wire::write(datagram, out));
+  const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
+  said_[datagram.header.number % kRemembered] = hash_of(out.first(size));
+  return size;
 }
 
 std::size_t Mailroom::close(const Node::Message& message,

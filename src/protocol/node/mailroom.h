@@ -94,6 +94,7 @@ class Mailroom {
 
  private:
   static constexpr int kStrangersToBelieve = 3;
+  static constexpr std::size_t kRemembered = 1024;
   static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
 
   Result<Letter, Refusal> examine(Instant now, std::uint8_t network, Instant arrived,
@@ -101,6 +102,7 @@ class Mailroom {
   Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
   std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);
+  bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<Refusal> refuse_malformed(wire::Error error);
   wire::ClusterId cluster(wire::KeyId key) const;
 
@@ -108,6 +110,7 @@ class Mailroom {
   Directory directory_;
   NodeId self_;
   std::uint64_t number_ = 0;
+  std::array<std::uint64_t, kRemembered> said_{};  // hashes of the newest, by number
   int strangers_ = 0;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count)> refused_{};

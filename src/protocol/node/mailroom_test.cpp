@@ -164,6 +164,22 @@ TEST(Mailroom, ATwinIsKnownByItsAddressToo) {
   EXPECT_TRUE(self.id_taken());
 }
 
+// Somebody who has recorded what we say cannot make us believe in a twin.
+TEST(Mailroom, OurOwnWordsFromElsewhereAreNoTwin) {
+  Mailroom self = room({.id = 1, .life = 11});
+  std::vector<std::vector<std::byte>> said;
+  for (int i = 0; i < 1100; ++i) said.push_back(closed(self, loop_of(self)));
+  for (const auto& bytes : said)
+    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, bytes, Mailroom::Source::elsewhere)),
+              Refusal::own);
+  Mailroom before = room({.id = 1, .life = 10});
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(before, loop_of(before)),
+                                   Mailroom::Source::elsewhere)),
+              Refusal::old_life);
+  EXPECT_FALSE(self.id_taken());
+}
+
 TEST(Mailroom, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   Mailroom before = room({.id = 1, .life = 10});
   Mailroom self = room({.id = 1, .life = 11});

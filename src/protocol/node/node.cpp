@@ -35,6 +35,7 @@ void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
     step_sync(turn, message.network,
               [&](auto& machine, auto& inner) { machine.receive(inner, from, *message.sync()); });
   }
+  claim_worse(turn);
 }
 
 void Node::wake(Turn<Node>& turn, TimerId timer) {
@@ -45,8 +46,6 @@ void Node::wake(Turn<Node>& turn, TimerId timer) {
     step_election(turn, network, [&](auto& machine, auto& inner) {
       machine.wake(inner, timer_id(number % kPerNetwork));
     });
-    // A slave that brings a better time has waited for its clock to be corrected.
-    claim_worse(turn);
   } else {
     step_sync(turn, upstream_, [&](auto& machine, auto& inner) {
       machine.wake(inner, timer_id(number - kSyncTimers));
@@ -210,7 +209,8 @@ void Node::choose(Turn<Node>& turn) {
   claim_worse(turn);
 }
 
-// Takes over the networks whose root is worse than ours, once our clock has been corrected.
+// Takes over the networks whose root is worse than ours, once our clock has been corrected: it may
+// be by any message that it is.
 void Node::claim_worse(Turn<Node>& turn) {
   if (upstream_ == kNoNetwork || !sync_.settled()) return;
   for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
