@@ -117,6 +117,7 @@ class Site {
   // The one that all running daemons follow and that leads; -1 while there is none.
   int master() const { return master_of_first(hosts_.size()); }
   int master_of_first(std::size_t count) const;
+  // Limits are for an idle machine: three times as long is waited before it is given up.
   bool wait(Nanos limit, const std::function<bool()>& done) const;
   // Every host in a line: what it is, how it stands, how far its clock is from the first one's.
   std::string describe() const;

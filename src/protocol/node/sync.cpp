@@ -7,6 +7,7 @@ namespace tempo::node {
 namespace {
 
 constexpr std::uint32_t kExchangesToSet = 2;
+constexpr Nanos kWorthAStep = 1ms;       // of one that was set before
 constexpr Nanos kSlewTime = 1s;          // in which a small error is made up
 constexpr int kIntervalsToHoldover = 5;  // without an answer
 constexpr int kIntervalsToForget = 5;    // without a report
@@ -252,12 +253,18 @@ void Sync::correct(Turn<Sync>& turn) {
   owed_ = false;
   const clock::Estimate estimate = estimator_->at(turn.now);
   Nanos wrong = *error(turn.now);
-  if (may_step_ || std::chrono::abs(wrong) > rules_->step_limit) {
+  // A newcomer is set before it is slewed, also when its Slaveup, and so its Settime, was lost.
+  if (!corrected_ && held_bound_ < Nanos{0}) may_step_ = true;
+  // The first exchanges may have waited for an address to be resolved, one way only: until the
+  // first contact is over, whoever was set wrongly is set again.
+  const Nanos worth_a_step = corrected_ ? kWorthAStep : Nanos{0};
+  if (std::chrono::abs(wrong) > rules_->step_limit ||
+      (may_step_ && std::chrono::abs(wrong) >= worth_a_step)) {
     clock_.step(-wrong);
     turn.out.note({.what = Notice::What::stepped, .peer = reference_, .by = -wrong});
     wrong = Nanos{0};
-    may_step_ = false;
   }
+  if (estimator_->exchanges() >= rules_->first_burst) may_step_ = false;
   corrected_ = true;
   if (knows_rate(turn.now, estimate)) base_rate_ = published_.rate_ppt - whole(estimate.rate);
   const double limit = rules_->slew_limit;
