@@ -19,6 +19,8 @@ namespace {
 
 constexpr int kMostWakes = 1000;  // timers in one round
 constexpr Nanos kChores = 1s;     // what is done now and then
+constexpr const char* kNoKey =
+    "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
 
 node::SyncRules sync_rules(const config::Settings& settings) {
   return {
@@ -350,17 +352,13 @@ int Worker::run() {
       node_.command(turn, {.what = node::Node::Command::What::join, .network = i});
     });
   }
-  if (!mailroom_.sealed())
-    log_warning("no key: whoever is on the network can lead it; 'tempo keygen' makes one");
+  if (!mailroom_.sealed()) log_warning(kNoKey);
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
     const Instant deadline = std::min(node_.timers().first(), next_chore_);
     const sys::Loop::Round round = loop_.wait(deadline);
-    if (round.stalled > Nanos{0}) {
-      ++stalls_;
-      stalled_ += round.stalled;
-    }
+    if (round.stalled > Nanos{0}) ++stalls_;
     // What has arrived comes before timers, also after a pause.
     if (round.due || round.stalled > Nanos{0})
       for (std::uint8_t i = 0; i < link_count_; ++i) ready(i);
@@ -424,7 +422,8 @@ void Worker::reload() {
     log_error(fmt::format("reload: {}; the old keys stay", keys.error()));
     return;
   }
-  mailroom_.set_keys(*keys);
+  life_.keys = *keys;
+  mailroom_.set_keys(life_.keys);
   log_info(fmt::format("reloaded: {} key{}", keys->size(), keys->size() == 1 ? "" : "s"));
 }
 
@@ -523,9 +522,7 @@ obs::Snapshot Worker::snapshot() {
   shot.exchanges = sync.exchanges();
   shot.reference = name_of_node(sync.reference());
   shot.may_lead = life_.settings.may_lead && !stays_out_;
-  if (!mailroom_.sealed())
-    shot.warnings.emplace_back(
-        "no key: whoever is on the network can lead it; 'tempo keygen' makes one");
+  if (!mailroom_.sealed()) shot.warnings.emplace_back(kNoKey);
   if (stays_out_)
     shot.warnings.push_back(
         fmt::format("another machine has this host's id, {}; neither leads", shot.id));

@@ -65,7 +65,6 @@ class Worker {
   std::uint64_t events_so_far() const { return event_count_; }
   // Called after every round of the loop; there are four a second at least.
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
-  const Life& life() const { return life_; }
 
  private:
   struct Peer {
@@ -132,7 +131,6 @@ class Worker {
   Instant started_;
   LiveTrace trace_;
   Instant next_chore_;
-  Nanos stalled_{0};
   std::uint64_t stalls_ = 0;
   std::uint64_t unsent_ = 0;  // messages for hosts whose address is not known
   bool stays_out_ = false;

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "protocol/clock/rejection.h"
+
 namespace tempo::node {
 namespace {
 
 constexpr std::uint32_t kExchangesToSet = 2;
 constexpr Nanos kWorthAStep = 1ms;       // of one that was set before
-constexpr Nanos kSlewTime = 1s;          // in which a small error is made up
+constexpr double kSlewSeconds = 1;       // in which a small error is made up
 constexpr int kIntervalsToHoldover = 5;  // without an answer
 constexpr int kIntervalsToForget = 5;    // without a report
 constexpr int kRoundsToAverage = 16;     // in which the master's rate comes to the average
@@ -31,16 +33,6 @@ std::string_view name_of(Reading::Status status) {
   constexpr std::array<std::string_view, 4> kNames{"unsynchronized", "holdover", "synchronized",
                                                    "leads"};
   return kNames.at(static_cast<std::size_t>(status));
-}
-
-Group largest_group(const std::vector<double>& sorted, double width) {
-  Group best;
-  std::size_t first = 0;
-  for (std::size_t last = 0; last < sorted.size(); ++last) {
-    while (sorted[last] - sorted[first] > width) ++first;
-    if (last - first + 1 > best.count) best = {.first = first, .count = last - first + 1};
-  }
-  return best;
 }
 
 std::int64_t Sync::whole(double rate) { return std::llround(rate * 1e12); }
@@ -269,10 +261,9 @@ void Sync::correct(Turn<Sync>& turn) {
   if (knows_rate(turn.now, estimate)) base_rate_ = published_.rate_ppt - whole(estimate.rate);
   const double limit = rules_->slew_limit;
   const double seconds = static_cast<double>(wrong.count()) * 1e-9;
-  const double slew_seconds = std::max(1.0, std::abs(seconds) / limit);
+  const double slew_seconds = std::max(kSlewSeconds, std::abs(seconds) / limit);
   clock_.set_rate(turn.now, std::clamp(part(base_rate_), -limit, limit) - seconds / slew_seconds);
-  timers_.set(Timer::settle,
-              turn.now + (wrong == Nanos{0} ? kSlewTime : Nanos{std::llround(slew_seconds * 1e9)}));
+  timers_.set(Timer::settle, turn.now + Nanos{std::llround(slew_seconds * 1e9)});
   turn.out.note({.what = Notice::What::steered, .peer = reference_});
 }
 
@@ -329,20 +320,33 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
 // The plain average of the rates of all raw clocks that agree, our own among them.
 void Sync::average(Turn<Sync>& turn) {
   const Instant too_old = turn.now - kIntervalsToForget * rules_->interval;
+  const auto members = members_.sorted();
+  // Two rates agree if each may be wrong by half the range.
+  const auto claim = [&](double rate) {
+    return clock::Interval{.low = rate - rules_->agreement / 2,
+                           .high = rate + rules_->agreement / 2};
+  };
   std::vector<double> rates{0.0};
-  for (const auto& slot : members_.sorted())
-    if (slot.value.heard >= too_old) rates.push_back(part(slot.value.rate_ppt));
-  std::ranges::sort(rates);
-  const Group group = largest_group(rates, rules_->agreement);
+  std::vector<clock::Interval> claims{claim(0.0)};
+  for (const auto& slot : members) {
+    if (slot.value.heard < too_old) continue;
+    rates.push_back(part(slot.value.rate_ppt));
+    claims.push_back(claim(rates.back()));
+  }
+  const clock::ConsistentGroup group = clock::largest_consistent(claims);
   double sum = 0;
-  for (std::size_t i = 0; i < group.count; ++i) sum += rates[group.first + i];
-  const double low = rates[group.first];
-  const double high = rates[group.first + group.count - 1];
-  for (const auto& slot : members_.sorted()) {
+  double low = rates[group.members.front()];
+  double high = low;
+  for (const std::size_t i : group.members) {
+    sum += rates[i];
+    low = std::min(low, rates[i]);
+    high = std::max(high, rates[i]);
+  }
+  for (const auto& slot : members) {
     const double rate = part(slot.value.rate_ppt);
     members_[slot.key].faulty = rate < low || rate > high;
   }
-  const double target = sum / static_cast<double>(group.count);
+  const double target = sum / static_cast<double>(group.members.size());
   const double limited = std::clamp(target, -rules_->slew_limit, rules_->slew_limit);
   base_rate_ += (whole(limited) - base_rate_) / kRoundsToAverage;
   clock_.set_rate(turn.now, part(base_rate_));

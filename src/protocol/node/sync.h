@@ -293,12 +293,4 @@ class Sync {
 
 static_assert(Machine<Sync>);
 
-// The largest number of values that lie within `width` of each other: where they begin and end in
-// `sorted`. Of several such groups the lowest.
-struct Group {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
-Group largest_group(const std::vector<double>& sorted, double width);
-
 }  // namespace tempo::node
