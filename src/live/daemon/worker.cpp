@@ -1,26 +1,22 @@
 #include "live/daemon/worker.h"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
 #include <utility>
 
 #include <fmt/core.h>
-#include <sys/poll.h>
 #include <unistd.h>
 
 #include "base/span_text.h"
 #include "live/daemon/log.h"
+#include "live/daemon/portrait.h"
 #include "live/sys/confinement.h"
-#include "tempo_version.h"
 
 namespace tempo::daemon {
 namespace {
 
 constexpr int kMostWakes = 1000;  // timers in one round
 constexpr Nanos kChores = 1s;     // what is done now and then
-constexpr const char* kNoKey =
-    "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
 
 node::SyncRules sync_rules(const config::Settings& settings) {
   return {
@@ -46,11 +42,6 @@ std::unique_ptr<sys::Oscillator> make_oscillator(const config::Settings& setting
       {.rate = software.drift, .wander = software.wander, .seed = software.seed});
 }
 
-std::string_view clock_name(config::ClockKind kind) {
-  constexpr std::array<std::string_view, 3> kNames{"system", "software", "none"};
-  return kNames.at(static_cast<std::size_t>(kind));
-}
-
 election::Reluctance reluctance_of(const config::Settings& settings) {
   return settings.may_lead
              ? election::Reluctance{static_cast<std::uint8_t>(9 - settings.lead_priority)}
@@ -62,15 +53,14 @@ std::string moved(Nanos by) {
   return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
 }
 
-double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
-
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::create(const Life& life, OnEvent on_event) {
   TRY(clock, make_clock(life.settings));
   std::unique_ptr<Worker> worker(
       new Worker(life, make_oscillator(life.settings), std::move(clock), std::move(on_event)));
-  if (auto opened = worker->open_networks(); !opened) return std::unexpected(opened.error());
+  if (auto opened = worker->links_.open(life.settings); !opened)
+    return std::unexpected(opened.error());
   return worker;
 }
 
@@ -90,125 +80,66 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
             0, rules_,
             {.now = oscillator_->now(), .shows = clock_->read(), .rate = life.state.rate},
             sync_rules_),
+      links_(loop_, *oscillator_),
       started_(oscillator_->now()),
       trace_(started_),
       next_chore_(started_ + kChores) {}
 
 // --- networks ---
 
-Result<void> Worker::open_networks() {
-  const bool fixed = !life_.settings.bind.empty() || !life_.settings.peers.empty();
-  TRY(networks, networks_of(life_.settings));
-  for (const sys::NetworkOptions& options : networks) {
-    auto network = sys::Network::open(options, *oscillator_);
-    if (!network) {
-      if (fixed) return std::unexpected(network.error());
-      log_warning(fmt::format("{}: {}", options.label, network.error()));
-      continue;
-    }
-    links_[link_count_].network = std::move(*network);
-    links_[link_count_].options = options;
-    ++link_count_;
-  }
-  if (fixed) return {};
-  interfaces_ = std::make_unique<sys::InterfaceWatch>();
-  if (const auto descriptor = interfaces_->descriptor())
-    loop_.watch(*descriptor, POLLIN, [this](short) { look_for_networks(); });
-  if (link_count_ == 0)
-    log_warning("no network with broadcast is up; waiting for one (or give peers in the settings)");
-  return {};
-}
-
-// Interfaces come and go; a network keeps its number, and its election, while it is away.
 void Worker::look_for_networks() {
-  if (interfaces_ == nullptr || !interfaces_->changed()) return;
-  const auto networks = networks_of(life_.settings);
-  if (!networks) return;
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
-    Link& link = links_[i];
-    const bool there = std::ranges::any_of(*networks, [&](const sys::NetworkOptions& options) {
-      return options.label == link.options.label && options.bind == link.options.bind;
-    });
-    if (there || link.network == nullptr) continue;
-    for (const int descriptor : link.network->descriptors()) loop_.forget(descriptor);
-    link.network.reset();
-    tell("network-down", fmt::format("{} has gone", link.options.label));
-  }
-  for (const sys::NetworkOptions& options : *networks) {
-    std::uint8_t number = 0;
-    while (number < link_count_ && links_[number].options.label != options.label) ++number;
-    if (number == node::kMostNetworks || links_[number].network != nullptr) continue;
-    auto network = sys::Network::open(options, *oscillator_);
-    if (!network) {
-      log_warning(fmt::format("{}: {}", options.label, network.error()));
-      continue;
-    }
-    links_[number].network = std::move(*network);
-    links_[number].options = options;
-    link_count_ = std::max<std::uint8_t>(link_count_, number + 1);
-    watch(number);
-    tell("network-up", fmt::format("{} is here", options.label));
-    step([&](auto& turn) {
-      node_.command(turn, {.what = node::Node::Command::What::join, .network = number});
-    });
+  const Links::Changes changes = links_.look_again(life_.settings);
+  for (const std::uint8_t number : changes.gone)
+    tell("network-down", fmt::format("{} has gone", links_.label(number)));
+  for (const std::uint8_t number : changes.come) {
+    tell("network-up", fmt::format("{} is here", links_.label(number)));
+    join(number);
   }
 }
 
-void Worker::watch(std::uint8_t number) {
-  // A socket on every address cannot tell which are ours.
-  links_[number].own = links_[number].network->bound();
-  std::erase_if(links_[number].own, [](const sys::Address& address) {
-    return address.text() == "0.0.0.0" || address.text() == "::";
+void Worker::join(std::uint8_t number) {
+  links_.watch(number, [this](std::uint8_t there, bool departed) {
+    if (departed) read_departures(there);
+    ready(there);
   });
-  for (const int descriptor : links_[number].network->descriptors())
-    loop_.watch(descriptor, POLLIN | POLLPRI, [this, number](short events) {
-      if ((events & (POLLERR | POLLPRI)) != 0) read_departures(number);
-      ready(number);
-    });
+  step([&](auto& turn) {
+    node_.command(turn, {.what = node::Node::Command::What::join, .network = number});
+  });
 }
 
 void Worker::ready(std::uint8_t number) {
-  Link& link = links_[number];
-  for (int i = 0; i < sys::Network::kMostAtOnce && link.network != nullptr; ++i) {
-    const std::optional<sys::Arrival> arrival = link.network->receive();
+  for (int i = 0; i < sys::Network::kMostAtOnce; ++i) {
+    const std::optional<sys::Arrival> arrival = links_.receive(number);
     if (!arrival) break;
     const Instant now = oscillator_->now();
-    const bool ours =
-        link.own.empty() || std::ranges::find(link.own, arrival->from) != link.own.end();
     const auto letter =
         mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes,
-                       ours ? node::Mailroom::Source::anywhere : node::Mailroom::Source::elsewhere);
+                       links_.elsewhere(number, arrival->from) ? node::Mailroom::Source::elsewhere
+                                                               : node::Mailroom::Source::anywhere);
     if (!letter) continue;
-    if (!letter->sent_by_parent) link.peers[letter->from].address = arrival->from;
+    if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
     if (trace_.on()) {
       trace_.name(mailroom_.self(), life_.name);
-      trace_.name(letter->from, name_of_node(letter->from));
+      trace_.name(letter->from, name_of(letter->from));
       trace_.received(now, letter->from, mailroom_.self(), node::name_of(letter->message));
     }
     // A departure that the answer has overtaken must be known first.
-    if (letter->message.sync() != nullptr && !link.awaited.empty()) read_departures(number);
+    if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
   }
 }
 
 void Worker::read_departures(std::uint8_t number) {
-  Link& link = links_[number];
-  if (link.network == nullptr) return;
-  for (std::size_t i = 0; i < kMostAwaited; ++i) {
-    const std::optional<sys::Departure> departure = link.network->departure();
-    if (!departure) return;
-    const auto found =
-        std::ranges::find(link.awaited, departure->transmission, &Awaited::transmission);
-    if (found == link.awaited.end()) continue;
-    const Awaited awaited = *found;
-    link.awaited.erase(found);
+  for (std::size_t i = 0; i < Links::kMostAwaited; ++i) {
+    const std::optional<Links::Departed> departed = links_.departed(number);
+    if (!departed) return;
     step([&](auto& turn) {
       node_.command(turn, {.what = node::Node::Command::What::sync,
                            .network = number,
                            .sync = {.what = node::SyncCommand::What::departed,
-                                    .peer = awaited.peer,
-                                    .exchange = awaited.exchange,
-                                    .at = std::min(departure->at, turn.now)}});
+                                    .peer = departed->host,
+                                    .exchange = departed->exchange,
+                                    .at = std::min(departed->at, turn.now)}});
     });
   }
 }
@@ -235,42 +166,33 @@ void Worker::carry_out() {
 
 void Worker::transmit(const Output<node::Node>& output) {
   const std::uint8_t number = output.message.network;
-  if (number >= link_count_ || links_[number].network == nullptr) return;
-  Link& link = links_[number];
+  if (!links_.here(number)) return;
+  const bool all = output.kind == OutputKind::broadcast;
   if (trace_.on()) {
-    const bool all = output.kind == OutputKind::broadcast;
     trace_.name(mailroom_.self(), life_.name);
-    if (!all) trace_.name(output.to, name_of_node(output.to));
+    if (!all) trace_.name(output.to, name_of(output.to));
     trace_.sent(oscillator_->now(), mailroom_.self(), all ? kNobody : output.to,
                 node::name_of(output.message));
   }
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::size_t size = mailroom_.close(output.message, buffer);
   const std::span<const std::byte> bytes{buffer.data(), size};
-  if (output.kind == OutputKind::broadcast) {
-    link.network->broadcast(bytes);
-    return;
-  }
-  const auto peer = link.peers.find(output.to);
-  if (peer == link.peers.end()) {
-    ++unsent_;
+  if (all) {
+    links_.broadcast(number, bytes);
     return;
   }
   const node::SyncMessage* sync = output.message.sync();
-  const bool stamp = sync != nullptr && sync->will_follow;
-  const auto transmission = link.network->send(peer->second.address, bytes, stamp);
-  if (!stamp || !transmission) return;
-  if (link.awaited.size() >= kMostAwaited) link.awaited.pop_front();
-  link.awaited.push_back(
-      {.transmission = *transmission, .peer = output.to, .exchange = sync->exchange});
+  std::optional<std::uint32_t> stamped;
+  if (sync != nullptr && sync->will_follow) stamped = sync->exchange;
+  if (!links_.send(number, output.to, bytes, stamped)) ++unsent_;
 }
 
 void Worker::heed(const node::Node::Notice& notice) {
   using What = node::Node::Notice::What;
   switch (notice.what) {
     case What::election: {
-      const std::string& network = links_[notice.network].options.label;
-      const std::string peer = name_of_node(notice.election.peer);
+      const std::string& network = links_.label(notice.network);
+      const std::string peer = name_of(notice.election.peer);
       if (notice.election.news == election::News::leads)
         tell("became-master", fmt::format("{}: this host is master, round {}", network,
                                           notice.election.epoch.round));
@@ -292,13 +214,12 @@ void Worker::heed(const node::Node::Notice& notice) {
       }
       break;
     case What::upstream:
-      if (notice.network != node::kNoNetwork && link_count_ > 1)
-        tell("time-source",
-             fmt::format("the clock follows {}", links_[notice.network].options.label));
+      if (notice.network != node::kNoNetwork && links_.count() > 1)
+        tell("time-source", fmt::format("the clock follows {}", links_.label(notice.network)));
       break;
     case What::circle:
       tell("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
-                                      links_[notice.network].options.label));
+                                      links_.label(notice.network)));
       break;
   }
 }
@@ -315,19 +236,18 @@ void Worker::follow_clock(bool stepped) {
 
 // States are told once, when they change.
 void Worker::note_states() {
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
+  for (std::uint8_t i = 0; i < links_.count(); ++i) {
     const election::MasterElection* election = node_.network(i);
     if (election == nullptr) continue;
     const std::string_view state = election::name_of(election->state());
-    Link& link = links_[i];
-    if (link.state == state) continue;
-    if (link.state == "master" && state != "conflict")
-      tell("lost-master", fmt::format("{}: this host is master no more", link.options.label));
+    if (states_[i] == state) continue;
+    if (states_[i] == "master" && state != "conflict")
+      tell("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
     if (state == "conflict")
-      tell("two-masters", fmt::format("{}: another master is about", link.options.label));
-    log_info(fmt::format("{}: {} -> {}", link.options.label, link.state.empty() ? "-" : link.state,
-                         state));
-    link.state = state;
+      tell("two-masters", fmt::format("{}: another master is about", links_.label(i)));
+    log_info(
+        fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
+    states_[i] = state;
     trace_.becomes(oscillator_->now(), mailroom_.self(), state);
   }
 }
@@ -346,12 +266,8 @@ void Worker::tell(std::string what, std::string details) {
 int Worker::run() {
   for (const int signal : {SIGTERM, SIGINT}) loop_.on_signal(signal, [this] { stop(); });
   loop_.on_signal(SIGHUP, [this] { reload(); });
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
-    watch(i);
-    step([&](auto& turn) {
-      node_.command(turn, {.what = node::Node::Command::What::join, .network = i});
-    });
-  }
+  links_.watch_interfaces([this] { look_for_networks(); });
+  for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!mailroom_.sealed()) log_warning(kNoKey);
   notifier_.ready("looking for a master");
 
@@ -361,36 +277,41 @@ int Worker::run() {
     if (round.stalled > Nanos{0}) ++stalls_;
     // What has arrived comes before timers, also after a pause.
     if (round.due || round.stalled > Nanos{0})
-      for (std::uint8_t i = 0; i < link_count_; ++i) ready(i);
+      for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
     wake_timers();
-    if (oscillator_->now() >= next_chore_) {
-      next_chore_ = oscillator_->now() + kChores;
-      // Stamps that the kernel does not give wake no descriptor.
-      for (std::uint8_t i = 0; i < link_count_; ++i)
-        if (!links_[i].awaited.empty()) read_departures(i);
-      look_for_networks();
-      check_id();
-      follow_clock(false);
-      const node::Reading now = reading();
-      notifier_.alive();
-      const bool exceeded = life_.settings.bound_alarm &&
-                            now.latest - now.time > *life_.settings.bound_alarm &&
-                            now.status != node::Reading::Status::unsynchronized;
-      if (exceeded && !alarmed_)
-        tell("bound-exceeded",
-             fmt::format("the clock may be wrong by {}", span_text(now.latest - now.time)));
-      alarmed_ = exceeded;
-    }
+    if (oscillator_->now() >= next_chore_) do_chores();
     if (each_round_) each_round_();
   }
   notifier_.stopping();
-  for (std::uint8_t i = 0; i < link_count_; ++i)
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
     step([&](auto& turn) {
       node_.command(turn, {.network = i, .election = election::Command::stop});
     });
   save_state();
   log_info("stopped");
   return 0;
+}
+
+void Worker::do_chores() {
+  next_chore_ = oscillator_->now() + kChores;
+  // Stamps that the kernel does not give wake no descriptor.
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (links_.awaits(i)) read_departures(i);
+  look_for_networks();
+  check_id();
+  follow_clock(false);
+  watch_bound();
+  notifier_.alive();
+}
+
+void Worker::watch_bound() {
+  const node::Reading now = reading();
+  const Nanos bound = now.latest - now.time;
+  const bool exceeded = life_.settings.bound_alarm && bound > *life_.settings.bound_alarm &&
+                        now.status != node::Reading::Status::unsynchronized;
+  if (exceeded && !alarmed_)
+    tell("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
+  alarmed_ = exceeded;
 }
 
 void Worker::wake_timers() {
@@ -408,8 +329,8 @@ void Worker::check_id() {
   tell("id-taken",
        fmt::format("another machine has the id {} too (from {}); this host leads nothing "
                    "until one of them has a new one and tempod is restarted",
-                   id_text(mailroom_.self()), life_.machine_id_from));
-  for (std::uint8_t i = 0; i < link_count_; ++i)
+                   id_text(mailroom_, mailroom_.self()), life_.machine_id_from));
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
     step([&](auto& turn) {
       node_.command(turn, {.network = i, .election = election::Command::stay_out});
     });
@@ -454,13 +375,13 @@ node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()
 Result<void> Worker::reelect() {
   const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
   if (master == kNobody || master == mailroom_.self()) return resign();
-  return std::unexpected(fmt::format("this host is not the master; 'tempo reelect' on {} is heard",
-                                     name_of_node(master)));
+  return std::unexpected(
+      fmt::format("this host is not the master; 'tempo reelect' on {} is heard", name_of(master)));
 }
 
 Result<void> Worker::resign() {
   bool asked = false;
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
+  for (std::uint8_t i = 0; i < links_.count(); ++i) {
     const election::MasterElection* election = node_.network(i);
     if (election == nullptr || (election->state() != election::State::master &&
                                 election->state() != election::State::conflict))
@@ -486,102 +407,19 @@ Result<void> Worker::set_time(Nanos by) {
   return {};
 }
 
-std::string Worker::name_of_node(NodeId node) const {
-  const node::Directory::Host* host = mailroom_.directory().find(node);
-  if (host == nullptr) return "";
-  return host->name.text().empty() ? id_text(node) : std::string(host->name.text());
-}
-
-std::string Worker::id_text(NodeId node) const {
-  const HostId host = mailroom_.directory().host_of(node);
-  return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
-}
+std::string Worker::name_of(NodeId node) const { return name_of_node(mailroom_, node); }
 
 obs::Snapshot Worker::snapshot() {
-  const Instant now = oscillator_->now();
-  const node::Sync& sync = node_.sync();
-  const node::Reading reading = sync.reading(now);
-  obs::Snapshot shot;
-  shot.version = kTempoVersion;
-  shot.name = life_.name;
-  shot.id = id_text(mailroom_.self());
-  shot.cluster = life_.settings.cluster;
-  shot.pid = static_cast<std::uint32_t>(::getpid());
-  shot.uptime_s = std::chrono::duration<double>(now - started_).count();
-  shot.profile = life_.settings.profile;
-  shot.authenticated = mailroom_.sealed();
-  shot.keys = static_cast<std::uint32_t>(life_.keys.size());
-  shot.clock = clock_name(life_.settings.clock);
-  shot.status = node::name_of(reading.status);
-  shot.time_ns = reading.time.time_since_epoch().count();
-  shot.earliest_ns = reading.earliest.time_since_epoch().count();
-  shot.latest_ns = reading.latest.time_since_epoch().count();
-  shot.offset_us = microseconds(sync.error(now).value_or(Nanos{0}));
-  shot.rate_ppm = sync.dial().rate() * 1e6;
-  shot.scale = sync.scale();
-  shot.exchanges = sync.exchanges();
-  shot.reference = name_of_node(sync.reference());
-  shot.may_lead = life_.settings.may_lead && !stays_out_;
-  if (!mailroom_.sealed()) shot.warnings.emplace_back(kNoKey);
-  if (stays_out_)
-    shot.warnings.push_back(
-        fmt::format("another machine has this host's id, {}; neither leads", shot.id));
-  if (!clock_trouble_.empty()) shot.warnings.push_back(clock_trouble_);
-
-  NodeId master = kNobody;
-  for (std::uint8_t i = 0; i < link_count_; ++i) {
-    const election::MasterElection* election = node_.network(i);
-    if (election == nullptr) continue;
-    if (i == 0 || i == node_.upstream()) master = election->master();
-    obs::NetworkView view;
-    view.name = links_[i].options.label;
-    view.state = election::name_of(election->state());
-    view.master = name_of_node(election->master());
-    view.master_id = id_text(election->master());
-    view.epoch_round = election->followed().round;
-    view.listed = static_cast<std::uint32_t>(election->list().size());
-    view.heir = name_of_node(election->heir());
-    view.root = name_of_node(node_.path().root);
-    view.hops = node_.path().hops;
-    view.kernel_stamps = links_[i].network != nullptr && links_[i].network->kernel_stamps();
-    shot.networks.push_back(std::move(view));
-  }
-  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
-    const bool self = host.node == mailroom_.self();
-    if (!self && !host.heard) return;
-    obs::MemberView view;
-    view.name = name_of_node(host.node);
-    view.id = id_text(host.node);
-    view.self = self;
-    view.role = host.node == master ? "master" : "slave";
-    if (self && !shot.networks.empty()) view.role = shot.networks.front().state;
-    for (const Link& link : links_)
-      if (const auto peer = link.peers.find(host.node); peer != link.peers.end())
-        view.address = peer->second.address.text();
-    if (!self) view.heard_ago_s = std::chrono::duration<double>(now - host.last_heard).count();
-    if (const node::Sync::Member* member = sync.members().find(host.node)) {
-      view.faulty = member->faulty;
-      view.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
-      view.sigma_us = microseconds(member->sigma);
-      view.bound_us = microseconds(member->bound);
-      view.offset_us = microseconds(member->error);
-    }
-    shot.members.push_back(std::move(view));
-  });
-
-  shot.counters["datagrams_accepted"] = mailroom_.accepted();
-  shot.counters["datagrams_sent"] = mailroom_.sent();
-  shot.counters["messages_without_address"] = unsent_;
-  shot.counters["stalls"] = stalls_;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(node::Refusal::count); ++i) {
-    const auto refusal = static_cast<node::Refusal>(i);
-    shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = mailroom_.refused(refusal);
-  }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Error::count); ++i) {
-    const auto error = static_cast<wire::Error>(i);
-    shot.counters[fmt::format("malformed_{}", wire::name_of(error))] = mailroom_.malformed(error);
-  }
-  return shot;
+  return portrait({.life = &life_,
+                   .mailroom = &mailroom_,
+                   .node = &node_,
+                   .links = &links_,
+                   .now = oscillator_->now(),
+                   .started = started_,
+                   .stays_out = stays_out_,
+                   .clock_trouble = clock_trouble_,
+                   .unsent = unsent_,
+                   .stalls = stalls_});
 }
 
 }  // namespace tempo::daemon

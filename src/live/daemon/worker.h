@@ -9,20 +9,19 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/machine.h"
 #include "live/daemon/life.h"
+#include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
 #include "live/sys/host.h"
-#include "live/sys/interface_watch.h"
 #include "live/sys/loop.h"
-#include "live/sys/network.h"
 #include "live/sys/notify.h"
 #include "live/sys/oscillator.h"
 #include "protocol/node/mailroom.h"
@@ -67,32 +66,13 @@ class Worker {
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
 
  private:
-  struct Peer {
-    sys::Address address;
-  };
-  // A transmission whose stamp is awaited.
-  struct Awaited {
-    std::uint32_t transmission = 0;
-    NodeId peer = kNobody;
-    std::uint32_t exchange = 0;
-  };
-  struct Link {
-    std::unique_ptr<sys::Network> network;  // null: not there now
-    sys::NetworkOptions options;
-    std::vector<sys::Address> own;  // where it sends from; empty: not known
-    std::map<NodeId, Peer> peers;   // as many as the directory has hosts
-    std::deque<Awaited> awaited;    // at most kMostAwaited
-    std::string state;              // of the election, last told
-  };
-  static constexpr std::size_t kMostAwaited = 256;
   static constexpr std::size_t kMostEvents = 64;
 
   Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
          std::unique_ptr<sys::Clock> clock, OnEvent on_event);
 
-  Result<void> open_networks();
   void look_for_networks();
-  void watch(std::uint8_t number);
+  void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void read_departures(std::uint8_t number);
   template <class Do>
@@ -107,8 +87,9 @@ class Worker {
   void reload();
   void save_state();
   void check_id();
-  std::string name_of_node(NodeId node) const;
-  std::string id_text(NodeId node) const;
+  void do_chores();
+  void watch_bound();
+  std::string name_of(NodeId node) const;
 
   Life life_;
   election::Rules rules_;
@@ -121,9 +102,8 @@ class Worker {
   node::Mailroom mailroom_;
   node::Node node_;
   Outbox<node::Node> outbox_;
-  std::array<Link, node::kMostNetworks> links_;
-  std::uint8_t link_count_ = 0;
-  std::unique_ptr<sys::InterfaceWatch> interfaces_;
+  Links links_;
+  std::array<std::string_view, node::kMostNetworks> states_;  // of the elections, as last told
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::deque<Event> events_;
   std::uint64_t event_count_ = 0;

@@ -1,0 +1,39 @@
+// What the daemon tells of itself: everything it knows, as one obs::Snapshot.
+//
+// Reads and changes nothing. Texts, tables and metrics are made of it in live/obs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ids.h"
+#include "live/daemon/life.h"
+#include "live/daemon/links.h"
+#include "live/obs/snapshot.h"
+#include "protocol/node/mailroom.h"
+#include "protocol/node/node.h"
+
+namespace tempo::daemon {
+
+inline constexpr const char* kNoKey =
+    "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
+
+struct Subject {
+  const Life* life = nullptr;
+  const node::Mailroom* mailroom = nullptr;
+  const node::Node* node = nullptr;
+  const Links* links = nullptr;
+  Instant now{};
+  Instant started{};
+  bool stays_out = false;       // another machine has our id
+  std::string clock_trouble{};  // the last failure of the kernel's clock
+  std::uint64_t unsent = 0;     // messages for hosts whose address is not known
+  std::uint64_t stalls = 0;
+};
+obs::Snapshot portrait(const Subject& subject);
+
+// As people are told of a host: its name, or its id if it has none.
+std::string name_of_node(const node::Mailroom& mailroom, NodeId node);
+std::string id_text(const node::Mailroom& mailroom, NodeId node);
+
+}  // namespace tempo::daemon
