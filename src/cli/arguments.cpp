@@ -20,6 +20,7 @@
 #include "cli/play.h"
 #include "cli/set_time.h"
 #include "cli/sim_election.h"
+#include "cli/sim_sync.h"
 #include "cli/status.h"
 #include "cli/trace.h"
 #include "cli/wait_sync.h"
@@ -95,6 +96,98 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
       "  tempo sim election --nodes 5 --scenario two-candidates --diagram election.html\n"
       "  tempo sim election --nodes 11 --scenario collision --election-timer 60s..120s --delay 1s "
       "--runs 10000");
+}
+
+void describe_sim_sync_clocks(CLI::App& command, SimSyncArguments& arguments) {
+  command.add_option("--offset", arguments.offset, "clocks start within this of the master's")
+      ->capture_default_str();
+  command.add_option("--frequency", arguments.frequency, "and run within this of true time: 50ppm")
+      ->capture_default_str();
+  command
+      .add_option("--wander", arguments.wander,
+                  "random walk of their rates, per square root of a second")
+      ->capture_default_str();
+  command.add_option("--white", arguments.white, "white frequency noise, likewise")
+      ->capture_default_str();
+  command.add_option("--aging", arguments.aging, "of their rates, per second")
+      ->capture_default_str();
+  command
+      .add_option("--temperature", arguments.temperature,
+                  "how far a day's temperature moves their rates to each side")
+      ->capture_default_str();
+  command
+      .add_option("--worse-half", arguments.worse_half,
+                  "half of the clocks wander so many times more")
+      ->capture_default_str();
+  command.add_flag("--isolated", arguments.isolated,
+                   "no clock is perfect; otherwise the first master's is");
+}
+
+void describe_sim_sync_accidents(CLI::App& command, SimSyncArguments& arguments) {
+  command.add_option("--liars", arguments.liars,
+                     "K:constant (10 ms), K:drifting (100 us a second) or K:random (up to 10 ms)");
+  command.add_flag("--lying-master", arguments.lying_master, "the first master is one of them");
+  command
+      .add_option("--lies-from", arguments.lies_from,
+                  "second in which they begin; 0: in the middle of what is judged")
+      ->capture_default_str();
+  command.add_option("--kill-master-at", arguments.kill_master_at, "second of the master's death");
+  command.add_option("--change-at", arguments.change_at,
+                     "second of the changes below; in the middle of what is judged");
+  command.add_option("--longer-up", arguments.longer_up, "the way up takes this much longer")
+      ->capture_default_str();
+  command.add_option("--later-jitter", arguments.later_jitter, "another load, both ways");
+  command.add_option("--clock-jump", arguments.clock_jump, "of the first client's clock")
+      ->capture_default_str();
+  command.add_option("--rate-jump", arguments.rate_jump, "of its frequency")->capture_default_str();
+  command
+      .add_option("--diurnal", arguments.diurnal,
+                  "in the middle of every hour queues are longer by this many times")
+      ->capture_default_str();
+  command
+      .add_option("--churn", arguments.churn,
+                  "every so many seconds a client crashes and returns a minute later; 0: never")
+      ->capture_default_str();
+}
+
+void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
+  command.add_option("--clients", arguments.clients, "machines beside the master")
+      ->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of every datagram, at least")
+      ->capture_default_str();
+  command
+      .add_option("--jitter", arguments.jitter,
+                  "and on top: exp:100us, normal:100us,20us, uniform:0us..100us, pareto:min,alpha")
+      ->capture_default_str();
+  command.add_option("--jitter-up", arguments.jitter_up, "towards the master, if different");
+  command.add_option("--jitter-down", arguments.jitter_down, "from the master, if different");
+  command.add_option("--loss", arguments.loss, "probability that a datagram is lost")
+      ->capture_default_str();
+  describe_sim_sync_clocks(command, arguments);
+  command.add_option("--rate", arguments.rate, "requests per second and client, in bursts of two")
+      ->capture_default_str();
+  command.add_option("--seconds", arguments.seconds, "simulated")->capture_default_str();
+  command.add_option("--discard", arguments.discard, "at the start, not judged")
+      ->capture_default_str();
+  describe_sim_sync_accidents(command, arguments);
+  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--seeds", arguments.seeds, "how many runs; the mean and the worst are shown")
+      ->capture_default_str();
+  command
+      .add_option("--threads", arguments.threads,
+                  "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+  command.add_option("--html", arguments.html, "write the picture and the figures to this file");
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Exit status: 0 done, 1 a bound did not hold the truth, 2 bad usage.\n\n"
+      "Examples:\n"
+      "  tempo sim sync --jitter exp:10us --seeds 5\n"
+      "  tempo sim sync --clients 6 --liars 2:drifting --lying-master\n"
+      "  tempo sim sync --kill-master-at 2500 --html killed.html\n"
+      "  tempo sim sync --clients 7 --isolated --jitter exp:10us --json");
 }
 
 void describe_check_election(CLI::App& command, CheckElectionArguments& arguments) {
@@ -373,6 +466,11 @@ int run_command_line(int count, char** words) {
       sim_command->add_subcommand("election", "the election of a master, once or many times");
   describe_sim_election(*election_command, election_arguments);
 
+  SimSyncArguments sync_arguments;
+  CLI::App* sync_command =
+      sim_command->add_subcommand("sync", "clocks of whole nodes, kept together");
+  describe_sim_sync(*sync_command, sync_arguments);
+
   ReplayArguments replay_arguments;
   CLI::App* replay_command =
       sim_command->add_subcommand("replay", "play again what a check has found");
@@ -405,6 +503,7 @@ int run_command_line(int count, char** words) {
   if (play_command->parsed()) return play(play_arguments);
   if (check_election_command->parsed()) return check_election(check_arguments);
   if (core_command->parsed()) return check_core_model(core_arguments);
+  if (sync_command->parsed()) return sim_sync(sync_arguments);
   if (replay_command->parsed()) return sim_replay(replay_arguments);
   return sim_election(election_arguments);
 }

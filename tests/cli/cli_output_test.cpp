@@ -121,7 +121,12 @@ TEST_P(Helps, MentionEverything) {
 INSTANTIATE_TEST_SUITE_P(
     All, Helps,
     ::testing::Values(Help{"", {"play", "sim", "--version", "--help"}},
-                      Help{"sim", {"election", "--help"}},
+                      Help{"sim", {"election", "sync", "--help"}},
+                      Help{"sim sync",
+                           {"--clients", "--delay", "--jitter", "--jitter-up", "--jitter-down",
+                            "--wander", "--frequency", "--rate", "--seconds", "--discard", "--loss",
+                            "--liars", "--kill-master-at", "--isolated", "--seed", "--seeds",
+                            "--html", "--json"}},
                       Help{"play", {"--nodes", "--seed", "--seconds", "--plain", "--help"}},
                       Help{"sim election",
                            {"--nodes",

@@ -13,12 +13,14 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/machine.h"
 #include "lab/sim/delay.h"
+#include "lab/sim/oscillator.h"
 #include "lab/sim/radix_heap.h"
 
 namespace tempo::sim {
@@ -178,6 +180,22 @@ class World {
     CHECK(!at(id).up && now_ == Instant{});
     at(id).rate = rate;
   }
+  // The node's clock, instead of a constant rate. Only before it starts for the first time; a clock
+  // goes on while its node is down.
+  void set_clock(NodeId id, const Oscillator& clock) {
+    CHECK(!at(id).up && now_ == Instant{});
+    at(id).clock = std::make_unique<Oscillator>(clock);
+  }
+  // The clock given by set_clock, to be disturbed.
+  Oscillator& clock(NodeId id) {
+    CHECK(at(id).clock != nullptr);
+    return *at(id).clock;
+  }
+  // How long a copy takes from one node to the other, instead of the link's delay; drawn from the
+  // sender's stream.
+  void set_route(std::function<Nanos(NodeId, NodeId, Stream&)> route) { route_ = std::move(route); }
+  // Changes what a node says on its way into the network: a liar does not know that it lies.
+  void set_forgery(std::function<void(NodeId, Message&)> forge) { forge_ = std::move(forge); }
   // Asked for every copy of every message.
   void set_fate(std::function<Fate(NodeId, NodeId, const Message&)> fate) {
     fate_ = std::move(fate);
@@ -296,6 +314,7 @@ class World {
     Stream delays;
     std::optional<M> machine;
     Stream draws;
+    std::unique_ptr<Oscillator> clock;  // null: `rate` is all
   };
 
   // The streams most Worlds never use.
@@ -338,6 +357,7 @@ class World {
   }
 
   static Instant local(const Node& node, Instant when) {
+    if (node.clock != nullptr) return node.clock->shows(when);
     if (node.rate.value == 0) return when;
     return when + drift(when.time_since_epoch(), node.rate.value);
   }
@@ -348,8 +368,10 @@ class World {
     return Nanos{seconds * ppb + rest * ppb / 1'000'000'000};
   }
   // The first true time at which the node's clock shows at least this.
-  static Instant true_time(const Node& node, Instant shown) {
-    if (node.rate.value == 0 || shown == kNever) return shown;
+  Instant true_time(const Node& node, Instant shown) const {
+    if (shown == kNever) return shown;
+    if (node.clock != nullptr) return node.clock->when(shown, now_);
+    if (node.rate.value == 0) return shown;
     Instant guess = shown - drift(shown.time_since_epoch(), node.rate.value);
     // The first-order guess is off by rate squared; a few corrections meet it, the last steps are
     // single.
@@ -479,6 +501,7 @@ class World {
     watch_->sent(*this, from, to, message, number);
     if (!plugged_) return;
     const std::uint32_t slot = acquire(from, message, number);
+    if (forge_) forge_(from, flights_[slot].message);
     if (to == kNobody) {
       const Nanos common = options_.link.same_order
                                ? options_.link.delay.sample(nodes_[index(from)].delays)
@@ -495,7 +518,9 @@ class World {
   void launch(std::uint32_t slot, NodeId from, NodeId to, Nanos common) {
     Node& sender = nodes_[index(from)];
     const Link& link = options_.link;
-    Nanos delay = common != Nanos{0} ? common : link.delay.sample(sender.delays);
+    Nanos delay = common;
+    if (delay == Nanos{0})
+      delay = route_ ? route_(from, to, sender.delays) : link.delay.sample(sender.delays);
     bool lost = false;
     Nanos copy{0};  // 0: none
     if (!cuts_.empty() && !reaches(from, to)) lost = true;
@@ -570,6 +595,8 @@ class World {
   Make make_;
   Watch* watch_;
   std::function<Fate(NodeId, NodeId, const Message&)> fate_;
+  std::function<Nanos(NodeId, NodeId, Stream&)> route_;
+  std::function<void(NodeId, Message&)> forge_;
   Instant now_{};
   std::vector<Node> nodes_;
   std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one

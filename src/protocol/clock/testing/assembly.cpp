@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/check.h"
 #include "base/random.h"
+#include "lab/sim/allan.h"
 #include "protocol/clock/ensemble.h"
 #include "protocol/clock/estimator.h"
 #include "protocol/clock/testing/oscillator.h"
@@ -85,10 +85,10 @@ class Run {
 
   AssemblyOutcome judge() const {
     AssemblyOutcome outcome;
-    outcome.scale_adev = allan_deviation(scale_, Ensemble::kPeriod, kTau);
+    outcome.scale_adev = sim::allan_deviation(scale_, Ensemble::kPeriod, kTau);
     std::vector<double> members;
     for (const std::vector<double>& phase : phases_)
-      members.push_back(allan_deviation(phase, Ensemble::kPeriod, kTau));
+      members.push_back(sim::allan_deviation(phase, Ensemble::kPeriod, kTau));
     std::ranges::sort(members);
     outcome.member_adev = (members[(members.size() - 1) / 2] + members[members.size() / 2]) / 2;
     for (std::size_t i = 2; i < scale_.size(); ++i)
@@ -112,17 +112,6 @@ class Run {
 
 AssemblyOutcome run(const AssemblyTrial& trial, std::uint64_t seed) {
   return Run(trial, seed).run();
-}
-
-double allan_deviation(const std::vector<double>& phase, double step, double tau) {
-  const auto m = static_cast<std::size_t>(std::lround(tau / step));
-  CHECK(phase.size() > 2 * m);
-  double sum = 0;
-  for (std::size_t i = 0; i + 2 * m < phase.size(); ++i) {
-    const double bend = phase[i + 2 * m] - 2 * phase[i + m] + phase[i];
-    sum += bend * bend;
-  }
-  return std::sqrt(sum / (2 * tau * tau * static_cast<double>(phase.size() - 2 * m)));
 }
 
 }  // namespace tempo::clock::testing

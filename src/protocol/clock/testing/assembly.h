@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 namespace tempo::clock::testing {
 
@@ -28,8 +27,5 @@ struct AssemblyOutcome {
 
 // The first quarter is not judged.
 AssemblyOutcome run(const AssemblyTrial& trial, std::uint64_t seed);
-
-// Overlapping Allan deviation of a phase in seconds, sampled every `step` seconds, at `tau`.
-double allan_deviation(const std::vector<double>& phase, double step, double tau);
 
 }  // namespace tempo::clock::testing

@@ -1,0 +1,212 @@
+// How well whole nodes keep time: the table of doc/clock.md, with the bars that must be met.
+//
+//     bench_sync [SEEDS [NAME]]     5 seeds, every row, unless told otherwise
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "lab/sim/sync/experiment.h"
+
+namespace tempo::sim::sync {
+namespace {
+
+struct Bar {
+  const char* what;
+  std::function<double(const Outcome&)> value;
+  double limit;       // 0: for the eye only
+  bool each = false;  // every seed must meet it, not the mean
+};
+
+struct Row {
+  std::string name;
+  Experiment experiment;
+  std::vector<Bar> bars;
+};
+
+Delay delay(const std::string& jitter) { return *Delay::parse("100us+" + jitter); }
+
+Experiment with(const std::string& jitter, double wander = 1e-9) {
+  return {.up = delay(jitter), .down = delay(jitter), .wander = wander};
+}
+
+Bar rms(double limit) {
+  return {.what = "rms", .value = [](const Outcome& o) { return o.rms; }, .limit = limit};
+}
+Bar most(double limit) {
+  return {.what = "max",
+          .value = [](const Outcome& o) { return o.most; },
+          .limit = limit,
+          .each = true};
+}
+
+std::vector<Row> steady() {
+  std::vector<Row> rows{
+      {"exp 10", with("exp:10us"), {rms(0.30), most(2)}},
+      {"exp 100", with("exp:100us"), {rms(1.3), most(8)}},
+      {"exp 1000", with("exp:1ms"), {rms(6), most(40)}},
+      {"exp 10, wander 1e-8", with("exp:10us", 1e-8), {rms(0.8)}},
+      {"exp 100, wander 1e-8", with("exp:100us", 1e-8), {rms(3)}},
+      {"exp 1000, wander 1e-8", with("exp:1ms", 1e-8), {rms(13)}},
+      {"normal 100,20", with("normal:100us,20us"), {rms(2.0)}},
+      {"uniform 0-100", with("uniform:0us..100us"), {rms(1.4)}},
+  };
+  Experiment uneven = with("exp:200us");
+  uneven.down = delay("exp:10us");
+  rows.push_back({"exp 200 up, 10 down", uneven, {rms(1.6)}});
+  Experiment fast = with("exp:100us");
+  fast.rate = 16;
+  rows.push_back({"exp 100, 16 a second", fast, {rms(0.25)}});
+  Experiment lossy = with("exp:100us");
+  lossy.loss = 0.1;
+  rows.push_back({"exp 100, 10 % lost", lossy, {rms(1.5)}});
+  return rows;
+}
+
+std::vector<Row> disturbed() {
+  std::vector<Row> rows;
+  for (const bool loud : {false, true}) {
+    Experiment longer = with(loud ? "exp:100us" : "exp:10us");
+    longer.change_at = 2000;
+    longer.longer_up = 200us;
+    rows.push_back(
+        {loud ? "up +200, exp 100" : "up +200, exp 10", longer, {rms(0), most(loud ? 20 : 5)}});
+  }
+  Experiment load = with("exp:10us");
+  load.change_at = 2000;
+  load.later_up = load.later_down = delay("exp:1ms");
+  rows.push_back({"exp 10, then 1000", load, {rms(0), most(100)}});
+  Experiment ten = with("exp:100us");
+  ten.clients = 10;
+  rows.push_back({"ten clients, exp 100",
+                  ten,
+                  {rms(0),
+                   {.what = "spread p99",
+                    .value = [](const Outcome& o) { return o.spread_p99; },
+                    .limit = 10}}});
+  Experiment cold = with("exp:10us");
+  cold.seconds = 100;
+  cold.discard = 50;
+  rows.push_back({"cold start, exp 10",
+                  cold,
+                  {{.what = "1 ms after, s",
+                    .value = [](const Outcome& o) { return o.converged_1ms; },
+                    .limit = 5,
+                    .each = true},
+                   {.what = "20 us after, s",
+                    .value = [](const Outcome& o) { return o.converged_20us; },
+                    .limit = 10,
+                    .each = true}}});
+  Experiment killed = with("exp:100us");
+  killed.kill_master_at = 2500;
+  rows.push_back(
+      {"master killed, exp 100",
+       killed,
+       {rms(0),
+        {.what = "times normal spread",
+         .value = [](const Outcome& o) { return o.election_spread / o.spread_before_p99; },
+         .limit = 3,
+         .each = true}}});
+  return rows;
+}
+
+std::vector<Row> lying() {
+  const auto bars = [] {
+    return std::vector<Bar>{
+        rms(0),
+        {.what = "pairs",
+         .value = [](const Outcome& o) { return o.client_to_client_rms; },
+         .limit = 0},
+        {.what = "bend", .value = [](const Outcome& o) { return o.bend; }, .limit = 0}};
+  };
+  std::vector<Row> rows;
+  Experiment seven = with("exp:100us");
+  seven.clients = 6;
+  rows.push_back({"seven, none lies", seven, bars()});
+  for (const bool master : {false, true})
+    for (const Lie lie : {Lie::constant, Lie::drifting, Lie::random}) {
+      Experiment two = seven;
+      two.liars = {.count = 2, .lie = lie, .master = master};
+      rows.push_back(
+          {fmt::format("two of seven {}{}", name_of(lie), master ? ", master" : ""), two, bars()});
+    }
+  return rows;
+}
+
+std::vector<Row> isolated() {
+  const auto ratio = [](const Outcome& o) { return o.ensemble_adev[3] / o.member_adev[3]; };
+  const auto alone = [](std::uint32_t nodes) {
+    Experiment one = with("exp:10us");
+    one.clients = nodes - 1;
+    one.isolated = true;
+    one.seconds = 9000;
+    one.discard = 1500;
+    return one;
+  };
+  Experiment half = alone(8);
+  half.worse_half = 10;
+  const Bar scale{.what = "scale 1e-9",
+                  .value = [](const Outcome& o) { return o.ensemble_adev[3] * 1e9; },
+                  .limit = 0};
+  return {{"8 isolated",
+           alone(8),
+           {rms(0), {.what = "ratio at 256 s", .value = ratio, .limit = 0.45}, scale}},
+          {"16 isolated",
+           alone(16),
+           {rms(0), {.what = "ratio at 256 s", .value = ratio, .limit = 0.33}, scale}},
+          {"4 isolated",
+           alone(4),
+           {rms(0), {.what = "ratio at 256 s", .value = ratio, .limit = 0}, scale}},
+          {"8, half of them worse", half, {rms(0), scale}}};
+}
+
+void report(const Row& row, std::uint32_t seeds) {
+  const std::vector<Outcome> outcomes = run_seeds(row.experiment, seeds);
+  fmt::print("{:30}", row.name);
+  bool good = true;
+  double error = 0;
+  double width = 0;
+  std::uint64_t violations = 0;
+  for (const Outcome& o : outcomes) {
+    error += o.rms / seeds;
+    width += (o.bound_width - o.least_trip) / seeds;
+    violations += o.bound_violations;
+  }
+  for (const Bar& bar : row.bars) {
+    double mean = 0;
+    double worst = 0;
+    for (const Outcome& o : outcomes) {
+      mean += bar.value(o) / seeds;
+      worst = std::max(worst, bar.value(o));
+    }
+    fmt::print(" {:>10} {:7.3f} worst {:7.3f}", bar.what, mean, worst);
+    if (bar.limit > 0) {
+      fmt::print(" bar {:5.2f}", bar.limit);
+      good &= bar.each ? worst <= bar.limit : mean <= bar.limit && worst <= 1.3 * bar.limit;
+    }
+  }
+  fmt::print(
+      "  width {:.2f} of {:.2f}  broken {}  steps {} reigns {} packets/s {:.1f} {:016x} {}\n",
+      width, 20 * error, violations, outcomes[0].steps, outcomes[0].master_changes + 1,
+      outcomes[0].packets_per_second, outcomes[0].config_hash,
+      good && violations == 0 && width <= 20 * error ? "ok" : "MISSED");
+  std::fflush(stdout);
+}
+
+}  // namespace
+}  // namespace tempo::sim::sync
+
+int main(int argc, char** argv) {
+  using namespace tempo::sim::sync;
+  const int seeds = argc > 1 ? std::atoi(argv[1]) : 5;
+  const std::string only = argc > 2 ? argv[2] : "";
+  for (const auto& rows : {steady(), disturbed(), lying(), isolated()})
+    for (const Row& row : rows)
+      if (row.name.find(only) != std::string::npos)
+        report(row, static_cast<std::uint32_t>(seeds > 0 ? seeds : 5));
+  return 0;
+}

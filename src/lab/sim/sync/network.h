@@ -1,0 +1,91 @@
+// The simulated network of an experiment: nodes with oscillators, routes, liars and accidents.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/random.h"
+#include "lab/sim/sync/experiment.h"
+#include "lab/sim/world.h"
+#include "protocol/node/node.h"
+
+namespace tempo::sim::sync {
+
+inline constexpr WallTime kWallStart{1'700'000'000s};
+
+class Network {
+ public:
+  // What is counted while it happens.
+  struct Watch : NoWatch {
+    Instant first_masterup = kNever;
+    std::uint64_t packets = 0;
+    std::uint64_t steps = 0;
+    std::uint32_t reigns = 0;
+
+    template <class World, class Message>
+    void sent(const World& world, NodeId, NodeId, const Message& message, std::uint32_t) {
+      ++packets;
+      const election::Message* election = message.election();
+      if (election != nullptr && election->kind == election::Kind::masterup)
+        first_masterup = std::min(first_masterup, world.now());
+    }
+    template <class World>
+    void noticed(const World&, NodeId, const node::Node::Notice& notice) {
+      using What = node::Node::Notice::What;
+      steps += notice.what == What::sync && notice.sync.what == node::SyncNotice::What::stepped;
+      reigns += notice.what == What::election && notice.election.news == election::News::leads;
+    }
+  };
+  using World = sim::World<node::Node, Watch>;
+
+  explicit Network(const Experiment& experiment);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  ~Network() = default;
+
+  // Everything before this true time happens, accidents included.
+  void run_until(Instant limit);
+
+  std::uint32_t size() const { return experiment_.clients + 1; }
+  Instant now() const { return world_.now(); }
+  bool up(std::uint32_t i) const { return world_.up(NodeId{i}); }
+  bool lies(std::uint32_t i) const { return liar_[i]; }
+  node::Reading reading(std::uint32_t i) const;
+  double seconds_ahead(std::uint32_t i);  // of its oscillator
+  // Whose reading is network time: the living master of the highest epoch.
+  std::optional<std::uint32_t> master() const;
+  const Watch& watch() const { return watch_; }
+  Nanos least_trip() const { return least_up_ + least_down_; }
+  std::uint64_t config_hash() const;
+
+ private:
+  struct Accident {
+    Instant at;
+    enum class What : std::uint8_t { start, kill_master, change, crash } what;
+    std::uint32_t node = 0;
+  };
+
+  void plan();
+  void happen(const Accident& accident);
+  Nanos route(NodeId from, NodeId to, Stream& stream);
+  void forge(NodeId from, node::Node::Message& message);
+  Nanos lie();
+
+  Experiment experiment_;
+  election::Rules rules_;
+  node::SyncRules sync_rules_;
+  std::vector<Nanos> offsets_;
+  std::vector<bool> liar_;
+  std::vector<Accident> accidents_;  // the next one last
+  bool changed_ = false;
+  Instant lies_from_ = kNever;
+  Stream lies_;
+  Nanos least_up_ = Nanos::max() / 4;
+  Nanos least_down_ = Nanos::max() / 4;
+  Watch watch_;
+  World world_;
+};
+
+}  // namespace tempo::sim::sync
