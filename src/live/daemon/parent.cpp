@@ -17,6 +17,7 @@
 
 #include "live/daemon/door.h"
 #include "live/daemon/log.h"
+#include "live/daemon/publisher.h"
 #include "live/daemon/worker.h"
 #include "live/sys/oscillator.h"
 
@@ -40,6 +41,13 @@ int work(const Life& life, const Worker::OnEvent& on_event) {
   }
   auto door = Door::open(**worker, life.settings.socket);
   if (!door) log_warning(fmt::format("no control socket: {}", door.error()));
+  if (const std::string path = page::path_for(life.settings.socket); !path.empty()) {
+    auto page = page::Writer::open(path);
+    if (page)
+      (*worker)->publish_to(*std::move(page));
+    else
+      log_warning(page.error());
+  }
   for (const std::string& trouble : (*worker)->confine()) log_warning(trouble);
   return (*worker)->run();
 }
@@ -130,6 +138,7 @@ class Parent {
       const int status = live();
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
       send_crash_hint(life_);
+      orphan_page(life_.settings.socket);
       log_error(WIFSIGNALED(status)
                     ? fmt::format("the worker was killed by signal {}", WTERMSIG(status))
                     : fmt::format("the worker ended with status {}", WEXITSTATUS(status)));

@@ -207,8 +207,10 @@ void Worker::heed(const node::Node::Notice& notice) {
       if (notice.sync.what == node::SyncNotice::What::stepped) {
         tell("clock-stepped", fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
         follow_clock(true);
+        publish();
       } else if (notice.sync.what == node::SyncNotice::What::steered) {
         follow_clock(false);
+        publish();
       } else if (notice.sync.what == node::SyncNotice::What::shifted) {
         tell("time-set", fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
       }
@@ -222,6 +224,11 @@ void Worker::heed(const node::Node::Notice& notice) {
                                       links_.label(notice.network)));
       break;
   }
+}
+
+// After the kernel's clock has moved, so that no program sees the new time before it.
+void Worker::publish() {
+  if (publisher_) publisher_->publish(*oscillator_, node_.sync());
 }
 
 void Worker::follow_clock(bool stepped) {
@@ -283,6 +290,7 @@ int Worker::run() {
     if (each_round_) each_round_();
   }
   notifier_.stopping();
+  publisher_.reset();
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     step([&](auto& turn) {
       node_.command(turn, {.network = i, .election = election::Command::stop});
@@ -300,6 +308,7 @@ void Worker::do_chores() {
   look_for_networks();
   check_id();
   follow_clock(false);
+  publish();
   watch_bound();
   notifier_.alive();
 }

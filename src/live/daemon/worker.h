@@ -10,6 +10,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
+#include "live/daemon/publisher.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
 #include "live/sys/host.h"
@@ -45,6 +47,9 @@ class Worker {
   // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
   // not be done.
   std::vector<std::string> confine();
+
+  // The page that programs on this host read the time from; without one they ask at the door.
+  void publish_to(page::Writer page) { publisher_.emplace(std::move(page)); }
 
   // Until a signal or `stop`. 0 for a clean stop.
   int run();
@@ -81,6 +86,7 @@ class Worker {
   void transmit(const Output<node::Node>& output);
   void heed(const node::Node::Notice& notice);
   void follow_clock(bool stepped);
+  void publish();
   void wake_timers();
   void note_states();
   void tell(std::string what, std::string details);
@@ -116,6 +122,7 @@ class Worker {
   bool stays_out_ = false;
   bool alarmed_ = false;  // the bound exceeds what the settings allow
   bool stopping_ = false;
+  std::optional<Publisher> publisher_;
   std::string clock_trouble_;  // the last failure of the kernel's clock, told once
 };
 
