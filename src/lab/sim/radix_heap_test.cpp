@@ -78,6 +78,25 @@ TEST(RadixHeap, LeavesWhatItRefusesUntouched) {
   EXPECT_EQ(drain(heap), (std::vector{3, 2, 1}));
 }
 
+// Far more comes between two items than a sorted front is good for, the last first.
+TEST(RadixHeap, TakesManyItemsBetweenTwo) {
+  RadixHeap<Entry> heap;
+  heap.push({10'000, 0});
+  heap.push({20'000, 1000});
+  Entry entry;
+  ASSERT_TRUE(heap.pop_before(kNoLimit, entry));
+  std::vector<int> expected;
+  for (int i = 200; i >= 1; --i) heap.push({10'000 + static_cast<std::uint64_t>(i), i});
+  for (int i = 1; i <= 200; ++i) {
+    heap.push({10'000 + static_cast<std::uint64_t>(i), -i});  // after its equal
+    expected.push_back(i);
+    expected.push_back(-i);
+  }
+  expected.push_back(1000);
+  EXPECT_EQ(heap.size(), expected.size());
+  EXPECT_EQ(drain(heap), expected);
+}
+
 TEST(RadixHeap, TakesLargeKeys) {
   RadixHeap<Entry> heap;
   const std::uint64_t large = std::uint64_t{1} << 62;

@@ -102,6 +102,7 @@ class World {
     CHECK(options.nodes > 0 && options.nodes <= kMaxNodes);
     nodes_.reserve(options.nodes);
     for (std::uint32_t i = 0; i < options.nodes; ++i) nodes_.emplace_back(options.seed, i);
+    look_for_disturbances();
   }
 
   // --- what the driver does ---
@@ -165,6 +166,7 @@ class World {
   void set_cuts(std::vector<bool> cuts) {
     CHECK(cuts.empty() || cuts.size() == std::size_t{options_.nodes} * options_.nodes);
     cuts_ = std::move(cuts);
+    look_for_disturbances();
     watch_->disturbed(*this, kNobody, cuts_.empty() ? "whole" : "cut");
   }
 
@@ -173,6 +175,7 @@ class World {
 
   void set_link(const Link& link) {
     options_.link = link;
+    look_for_disturbances();
     watch_->disturbed(*this, kNobody, "link changes");
   }
   // The node's clock gains this much on true time, from time zero. Only before it starts.
@@ -199,6 +202,7 @@ class World {
   // Asked for every copy of every message.
   void set_fate(std::function<Fate(NodeId, NodeId, const Message&)> fate) {
     fate_ = std::move(fate);
+    look_for_disturbances();
   }
 
   // Everything before this instant happens; then it is this instant.
@@ -516,14 +520,20 @@ class World {
 
   // One copy to one receiver; `common` is its delay if that is decided already.
   void launch(std::uint32_t slot, NodeId from, NodeId to, Nanos common) {
-    Node& sender = nodes_[index(from)];
-    const Link& link = options_.link;
+    Stream& delays = nodes_[index(from)].delays;
     Nanos delay = common;
     if (delay == Nanos{0})
-      delay = route_ ? route_(from, to, sender.delays) : link.delay.sample(sender.delays);
+      delay = route_ ? route_(from, to, delays) : options_.link.delay.sample(delays);
+    if (disturbed_)
+      launch_disturbed(slot, from, to, delay);
+    else
+      post(slot, to, delay);
+  }
+  void launch_disturbed(std::uint32_t slot, NodeId from, NodeId to, Nanos delay) {
+    const Link& link = options_.link;
     bool lost = false;
     Nanos copy{0};  // 0: none
-    if (!cuts_.empty() && !reaches(from, to)) lost = true;
+    if (!reaches(from, to)) lost = true;
     if (link.loss > 0 && faults_of(from).loss.chance(link.loss)) lost = true;
     if (link.reorder > 0 && faults_of(from).late.chance(link.reorder))
       delay += link.lateness.sample(faults_of(from).late_delay);
@@ -541,6 +551,11 @@ class World {
     }
     post(slot, to, delay);
     if (copy > Nanos{0}) post(slot, to, delay + copy);
+  }
+  void look_for_disturbances() {
+    const Link& link = options_.link;
+    disturbed_ = !cuts_.empty() || link.loss > 0 || link.reorder > 0 || link.duplicate > 0 ||
+                 fate_ != nullptr;
   }
 
   void post(std::uint32_t slot, NodeId to, Nanos delay) {
@@ -610,6 +625,7 @@ class World {
   Draw* draw_ = nullptr;  // null: each node's stream
   bool held_mode_ = false;
   bool plugged_ = true;
+  bool disturbed_ = false;  // something else than its delay may happen to a copy
   bool exhausted_ = false;
   std::uint64_t events_ = 0;
   std::uint64_t next_count_ = 0;  // of events, when storms are looked for
