@@ -89,8 +89,6 @@ std::vector<Row> disturbed() {
                     .value = [](const Outcome& o) { return o.spread_p99; },
                     .limit = 10}}});
   Experiment cold = with("exp:10us");
-  cold.seconds = 100;
-  cold.discard = 50;
   rows.push_back({"cold start, exp 10",
                   cold,
                   {{.what = "1 ms after, s",

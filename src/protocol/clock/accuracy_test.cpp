@@ -120,18 +120,6 @@ TEST(Accuracy, NobodyJoltsTheScale) {
 
 TEST(Accuracy, AnExchangeFitsItsMemory) { EXPECT_LE(Estimator::most_bytes(), 700'000U); }
 
-TEST(AllanDeviation, OfKnownPhases) {
-  std::vector<double> even;
-  std::vector<double> bent;
-  for (int i = 0; i < 100; ++i) {
-    even.push_back(i * 3e-6);
-    bent.push_back(i * i * 1e-6);
-  }
-  EXPECT_NEAR(allan_deviation(even, 1, 10), 0, 1e-12);
-  // A drift d of the rate gives d tau / sqrt(2), and here d is 2e-6 a second.
-  EXPECT_NEAR(allan_deviation(bent, 1, 10), 2e-6 * 10 / std::sqrt(2), 1e-12);
-}
-
 TEST(Accuracy, OneSeedDecidesARun) {
   const Trial trial{.name = "twice", .out = "100us+exp:50us", .loss = 0.1, .seconds = 300};
   EXPECT_EQ(run(trial, 3).errors, run(trial, 3).errors);

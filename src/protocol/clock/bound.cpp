@@ -24,12 +24,16 @@ Interval alone(const Sample& raw, const Line& theta, double drift, double t) {
 
 }  // namespace
 
+double span_of(const Slots& slots, std::size_t window) {
+  const std::size_t length = std::min(kWindows[window], slots.size());
+  return std::max(slots.newest().time - slots.back(length - 1).time, 1.0);
+}
+
 double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
                        double least) {
   if (slots.size() < kFirstSlots) return kFirstDrift;
   const std::size_t best = combination.window;
-  const std::size_t length = std::min(kWindows[best], slots.size());
-  const double span = std::max(slots.newest().time - slots.back(length - 1).time, 1.0);
+  const double span = span_of(slots, best);
   const double tested = 1 + static_cast<double>(kWindows[best]) / std::max(combination.tests, 1.0);
   const double noisier =
       slots.usual_spread() > 0 ? std::max(1.0, slots.spread() / slots.usual_spread()) : 1.0;

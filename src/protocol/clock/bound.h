@@ -15,6 +15,9 @@
 
 namespace tempo::clock {
 
+// How many seconds a window covers, as far as it is full; at least one.
+double span_of(const Slots& slots, std::size_t window);
+
 // Seconds per second. `least` is what a clock is granted even when all is quiet.
 double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
                        double least);

@@ -12,6 +12,7 @@ constexpr double kLeastSquaresFactor = 1.5;
 constexpr double kDoubt = 0.5;  // a window tested over few of its own lengths is trusted less
 constexpr std::uint64_t kGrowthSlots = 128;
 constexpr std::size_t kGrowthReach = 2;
+constexpr std::size_t kTellingSlots = 4;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
 using Costs = std::array<double, kWindows.size()>;  // infinite where a window cannot be used
@@ -74,17 +75,32 @@ void raise_noise(Costs& costs, const Costs& noise, double tested, Kind kind) {
   }
 }
 
+// How far the round trips of the slots lie apart: what the first lines can be wrong by.
+double range_of_trips(const Slots& slots) {
+  double least = slots.newest().round_trip;
+  double most = least;
+  for (std::size_t age = 0; age < slots.size(); ++age) {
+    least = std::min(least, slots.back(age).round_trip);
+    most = std::max(most, slots.back(age).round_trip);
+  }
+  return most - least;
+}
+
 Combination from_start(const Slots& slots, const Bank& bank, double rate) {
   if (slots.size() < kLeastWindow) {
     const Envelope envelope = first_envelope(slots, rate);
-    return {.theta = envelope.theta, .sigma = std::max(envelope.margin, 1e-6)};
+    // Two or three slots may be alike by chance.
+    const double sigma = slots.size() < kTellingSlots
+                             ? envelope.margin
+                             : std::min(envelope.margin, range_of_trips(slots));
+    return {.theta = envelope.theta, .sigma = std::max(sigma, 1e-6)};
   }
   std::size_t longest = 0;
   for (std::size_t k = 0; k < kWindows.size(); ++k)
     if (bank.candidates()[Kind::envelope][k].present) longest = k;
   const Candidate& candidate = bank.candidates()[Kind::envelope][longest];
   return {.theta = candidate.theta,
-          .sigma = std::max(candidate.margin / 4, 0.25e-6),
+          .sigma = std::max(std::min(candidate.margin, range_of_trips(slots)) / 4, 0.25e-6),
           .window = longest};
 }
 

@@ -47,6 +47,7 @@ void learn(MemberClock& member, double offset, double elapsed) {
 
 Ensemble::Ensemble(NodeId master, std::vector<MemberClock> members)
     : master_(master), members_(std::move(members)) {
+  std::ranges::sort(members_, {}, &MemberClock::node);
   hand_over(master);
 }
 
@@ -56,9 +57,17 @@ void Ensemble::hand_over(NodeId master) {
   read_master();
 }
 
+const MemberClock* Ensemble::find(NodeId node) const {
+  const auto at = std::ranges::lower_bound(members_, node, {}, &MemberClock::node);
+  return at == members_.end() || at->node != node ? nullptr : &*at;
+}
 MemberClock* Ensemble::find(NodeId node) {
-  const auto at = std::ranges::find(members_, node, &MemberClock::node);
-  return at == members_.end() ? nullptr : &*at;
+  return const_cast<MemberClock*>(std::as_const(*this).find(node));  // NOLINT: one search
+}
+
+bool Ensemble::rejected(NodeId node) const {
+  const MemberClock* member = find(node);
+  return member != nullptr && member->rejected;
 }
 
 void Ensemble::read_master() {
@@ -105,9 +114,12 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
   }
   held_ = 2 * agree.size() <= opinions.size() || !(weights > 0);
   std::vector<std::optional<double>> used(members_.size());  // the new offset of those used
+  for (const Opinion& opinion : opinions) members_[opinion.member].rejected = !held_;
   if (!held_) {
-    for (const std::size_t i : agree)
+    for (const std::size_t i : agree) {
       used[opinions[i].member] = sum / weights + opinions[i].measured.offset;
+      members_[opinions[i].member].rejected = false;
+    }
   }
   for (std::size_t i = 0; i < members_.size(); ++i) {
     MemberClock& member = members_[i];
@@ -132,24 +144,19 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
 }
 
 void Ensemble::start(std::span<const Measured> measured) {
-  double offset = 0;
-  double rate = 0;
-  for (const Measured& one : measured) {
-    offset -= one.offset;
-    rate -= one.rate;
-  }
-  const auto count = static_cast<double>(measured.size());
-  offset_ = offset / count;
-  rate_ = rate / count;
   join(measured);
-  for (MemberClock& member : members_) member.weight = 1 / count;
+  for (MemberClock& member : members_) member.weight = 1 / static_cast<double>(members_.size());
 }
 
 void Ensemble::join(std::span<const Measured> measured) {
+  std::vector<MemberClock> joining;
   for (const Measured& one : measured)
     if (find(one.node) == nullptr)
-      members_.push_back(
+      joining.push_back(
           {.node = one.node, .offset = offset_ + one.offset, .rate = rate_ + one.rate});
+  if (joining.empty()) return;
+  members_.insert(members_.end(), joining.begin(), joining.end());
+  std::ranges::sort(members_, {}, &MemberClock::node);
 }
 
 void Ensemble::weigh() {

@@ -35,19 +35,21 @@ struct MemberClock {
   double weight = 0;         // all weights sum to 1
   std::uint32_t rounds = 0;  // since it joined
   std::uint32_t missed = 0;  // rounds in a row that it was not used
+  bool rejected = false;     // in the last round: it was measured and disagreed
 };
 
 class Ensemble {
  public:
   static constexpr double kPeriod = 16;  // seconds between rounds
 
-  explicit Ensemble(NodeId master) : master_(master) {}
+  // The scale starts as the master's clock less a line of this rate.
+  explicit Ensemble(NodeId master, double rate = 0) : master_(master), rate_(rate) {}
   // Takes over what another master knew, as hand_over() does.
   Ensemble(NodeId master, std::vector<MemberClock> members);
 
   // One round, `elapsed` seconds after the last, with everybody whose clock is known well by now,
-  // each once; the master's own clock is added if it is missing. The first round starts the scale
-  // at the mean of all.
+  // each once; the master's own clock is added if it is missing. The first round gives all equal
+  // weights.
   void round(double elapsed, std::span<const Measured> measured);
   // Another member becomes master; from now on the others are measured against its clock. Until it
   // has measured them well it may leave them out: for a while nobody leaves for being missed.
@@ -57,11 +59,14 @@ class Ensemble {
   double offset() const { return offset_; }
   double rate() const { return rate_; }
   bool held() const { return held_; }  // no majority agreed in the last round
-  const std::vector<MemberClock>& members() const { return members_; }
+  const std::vector<MemberClock>& members() const { return members_; }  // ordered by node
+  // Whether this member was measured in the last round and disagreed.
+  bool rejected(NodeId node) const;
   NodeId master() const { return master_; }
 
  private:
   MemberClock* find(NodeId node);
+  const MemberClock* find(NodeId node) const;
   void start(std::span<const Measured> measured);
   void join(std::span<const Measured> measured);
   void weigh();
@@ -72,7 +77,7 @@ class Ensemble {
   double rate_ = 0;
   bool held_ = false;
   std::uint32_t grace_ = 0;           // rounds in which nobody leaves
-  std::vector<MemberClock> members_;  // in the order of joining
+  std::vector<MemberClock> members_;  // ordered by node
 };
 
 }  // namespace tempo::clock

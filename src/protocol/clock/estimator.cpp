@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "protocol/clock/bound.h"
+#include "protocol/clock/holdover.h"
 
 namespace tempo::clock {
 namespace {
@@ -37,7 +38,8 @@ Estimate Estimator::at(Instant now) const {
   bound.high += resolution;
   return {.theta = frame_.theta_down(std::clamp(now_.theta.at(t), bound.low, bound.high) + 0.5e-9),
           .rate = now_.theta.rate,
-          .sigma = Nanos{std::llround(now_.sigma * 1e9)},
+          .sigma = Nanos{std::llround(grown(now_.sigma, t - now_.theta.origin, span_) * 1e9)},
+          .span = Nanos{std::llround(span_ * 1e9)},
           .earliest = frame_.theta_down(bound.low),
           .latest = frame_.theta_up(bound.high),
           .disturbed = guard_.disturbed()};
@@ -98,6 +100,7 @@ void Estimator::refit(bool opened) {
   if (opened) scores_.judge(slots_, bank_);
   now_ = combine(slots_, bank_, scores_, now_.theta.rate);
   drift_ = drift_allowance(slots_, bank_, now_, options_.drift);
+  span_ = span_of(slots_, now_.window);
   slots_.newest().theta = now_.theta;
   slots_.newest().sigma = now_.sigma;
 }

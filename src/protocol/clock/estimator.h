@@ -30,6 +30,7 @@ struct Estimate {
   Nanos theta{0};          // local minus reference at the instant asked for
   double rate = 0;         // of theta: positive when the local clock is fast
   Nanos sigma{0};          // standard error of theta
+  Nanos span{1s};          // over which the line was fitted
   Nanos earliest{0};       // theta is certainly not below this
   Nanos latest{0};         // nor above this
   bool disturbed = false;  // samples are held back; the bound includes them
@@ -86,6 +87,7 @@ class Estimator {
   std::array<double, 2> correction_{};  // how much longer than the shortest each way is believed
   Combination now_;
   double drift_ = 0;  // the allowance that goes with `now_`
+  double span_ = 1;   // and the seconds its best window covers
   std::size_t count_ = 0;
 };
 

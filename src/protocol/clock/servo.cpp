@@ -2,34 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace tempo::clock {
-namespace {
 
-constexpr Nanos kFirstStep = 1us;  // a start that is nearer needs no step
-
-}  // namespace
-
-double Servo::limited(double frequency) const {
-  return std::clamp(frequency, -options_.most_frequency, options_.most_frequency);
+double Servo::limited(double frequency) {
+  return std::clamp(frequency, -kMostFrequency, kMostFrequency);
 }
 
-Steering Servo::steer(Instant now, WallTime wall, const Estimate& estimate) {
-  rate_ = estimate.rate;
-  const Nanos target = now.time_since_epoch() - estimate.theta;
-  const Nanos ahead = wall.time_since_epoch() - target;
-  const bool first = !std::exchange(started_, true);
-  const Nanos limit = first ? kFirstStep : options_.step_limit.value_or(Nanos::max());
-  if (std::chrono::abs(ahead) > limit) return {.frequency = limited(-rate_), .step = -ahead};
-  const double close =
-      static_cast<double>(ahead.count()) / static_cast<double>(options_.period.count());
-  return {.frequency = limited(-rate_ - close), .step = 0ns};
+Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const Manner& manner) {
+  rate_ = aim.rate;
+  const Nanos ahead = wall.time_since_epoch() - (now.time_since_epoch() - aim.theta);
+  if (std::chrono::abs(ahead) >= manner.step_from) {
+    Steering steering = hold();
+    steering.step = -ahead;
+    return steering;
+  }
+  const double gap = static_cast<double>(ahead.count()) * 1e-9;
+  const double seconds =
+      std::max(static_cast<double>(manner.period.count()) * 1e-9, std::abs(gap) / kMostFrequency);
+  const double wanted = limited(limited(-rate_) - gap / seconds);
+  frequency_ = std::clamp(wanted, frequency_ - manner.most_change, frequency_ + manner.most_change);
+  return {.frequency = frequency_, .step = 0ns, .settles = Nanos{std::llround(seconds * 1e9)}};
 }
 
-TimeBound time_bound(Instant now, const Estimate& estimate) {
-  const WallTime raw{now.time_since_epoch()};
-  return {.earliest = raw - estimate.latest, .latest = raw - estimate.earliest};
+Steering Servo::hold() {
+  frequency_ = limited(-rate_);
+  return {.frequency = frequency_};
+}
+
+Steering Servo::hold(double rate) {
+  rate_ = rate;
+  return hold();
 }
 
 }  // namespace tempo::clock

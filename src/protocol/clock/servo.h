@@ -1,54 +1,66 @@
 // Steering: who bends the dial, or the kernel's clock.
 //
-// History lives on the raw clock, so steering never disturbs the estimate. Once a second the servo
-// looks how far the wall clock is from the network's time and chooses a rate that would close the
-// gap within a second, limited to what the kernel can do; a clock that is slewed never goes back.
-// It is stepped only when that is allowed: at the start, or when the gap is beyond the limit. With
-// no reference the last good rate goes on.
+// History lives on the raw clock, so steering never disturbs the estimate. Now and then the servo
+// looks how far the wall clock is from where it should be and chooses a rate that would close the
+// gap within a period, limited to what the kernel can do; a clock that is slewed never goes back.
+// When the gap is closed the rate alone goes on. It is stepped only from a gap on that the caller
+// names. With no reference the last good rate goes on.
 #pragma once
 
-#include <optional>
+#include <limits>
 
 #include "base/units.h"
-#include "protocol/clock/estimator.h"
 
 namespace tempo::clock {
 
 struct Steering {
   double frequency = 0;  // of the wall clock against raw
   Nanos step{0};         // to be added at once; usually 0
+  Nanos settles{0};      // when the gap is closed: time for hold()
+};
+
+// Where the wall clock should be: raw time less theta, which grows by `rate`.
+struct Aim {
+  Nanos theta{0};
+  double rate = 0;
+};
+
+// How a gap is closed.
+struct Manner {
+  Nanos period = 1s;               // in which a small one is closed
+  Nanos step_from = Nanos::max();  // a gap as large as this is closed by a step
+  // By how much the frequency may change at once: who publishes its time must be predictable.
+  double most_change = std::numeric_limits<double>::infinity();
 };
 
 class Servo {
  public:
-  struct Options {
-    double most_frequency = 500e-6;
-    // A gap that a step may close after the start; without a limit only the start steps.
-    std::optional<Nanos> step_limit;
-    Nanos period = 1s;  // in which a gap is to be closed
-  };
+  static constexpr double kMostFrequency = 500e-6;
 
   Servo() = default;
-  explicit Servo(const Options& options) : options_(options) {}
+  // `rate` of theta, known from an earlier life.
+  explicit Servo(double rate) : rate_(rate), frequency_(limited(-rate)) {}
 
   // What to do now: `wall` is what the wall clock shows at `now`.
-  Steering steer(Instant now, WallTime wall, const Estimate& estimate);
-  // The reference is gone: no gap is known any more, the rate is.
-  Steering hold() const { return {.frequency = limited(-rate_), .step = 0ns}; }
+  Steering steer(Instant now, WallTime wall, const Aim& aim, const Manner& manner);
+  // No gap is known any more, the rate is.
+  Steering hold();
+  // As if `rate` had been aimed at.
+  Steering hold(double rate);
+
+  double rate() const { return rate_; }  // of theta, as last heard
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("rate", self.rate_);
+    visit("frequency", self.frequency_);
+  }
 
  private:
-  double limited(double frequency) const;
+  static double limited(double frequency);
 
-  Options options_;
-  bool started_ = false;  // the step of the start has been used or was not needed
-  double rate_ = 0;       // of theta, as last heard
+  double rate_ = 0;
+  double frequency_ = 0;  // as last chosen
 };
-
-// Where the network's time certainly is at `now`.
-struct TimeBound {
-  WallTime earliest;
-  WallTime latest;
-};
-TimeBound time_bound(Instant now, const Estimate& estimate);
 
 }  // namespace tempo::clock

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "protocol/clock/dial.h"
+#include "protocol/clock/estimator.h"
 #include "protocol/clock/testing/oscillator.h"
 
 namespace tempo::clock {
@@ -11,10 +12,8 @@ namespace {
 
 constexpr Instant kNow{1000s};
 
-// The reference is at raw time plus an hour less `theta_more`.
-Estimate theta(Nanos more, double rate = 0) {
-  return {.theta = -1h + more, .rate = rate, .sigma = 0ns, .earliest = -1h, .latest = -1h};
-}
+// The reference is at raw time plus an hour less `more`.
+Aim theta(Nanos more, double rate = 0) { return {.theta = -1h + more, .rate = rate}; }
 WallTime wall(Nanos more) { return WallTime{kNow.time_since_epoch() + 1h + more}; }
 
 // Whatever frequencies a servo may choose, a later reading of the dial is never lower.
@@ -23,10 +22,10 @@ RC_GTEST_PROP(Servo, NeverTurnsTheDialBack,
   Servo servo;
   Instant now = kNow;
   Dial dial(now, wall(0ns), 0);
-  servo.steer(now, dial.at(now), theta(0ns));
+  servo.steer(now, dial.at(now), theta(0ns), {});
   WallTime last = dial.at(now);
   for (const auto& [gap, nanos] : gaps) {
-    const Steering steering = servo.steer(now, dial.at(now), theta(Nanos{gap}, gap * 1e-13));
+    const Steering steering = servo.steer(now, dial.at(now), theta(Nanos{gap}, gap * 1e-13), {});
     RC_ASSERT(steering.step == 0ns);
     dial.set_rate(now, steering.frequency);
     for (int i = 0; i < 3; ++i) {
@@ -37,51 +36,50 @@ RC_GTEST_PROP(Servo, NeverTurnsTheDialBack,
   }
 }
 
-TEST(Servo, StepsOnceAtTheStart) {
+TEST(Servo, StepsFromTheGapItIsTold) {
   Servo servo;
-  const Steering first = servo.steer(kNow, wall(7s), theta(0ns, 20e-6));
-  EXPECT_EQ(first.step, -7s);
-  EXPECT_NEAR(first.frequency, -20e-6, 1e-12);
-  const Steering second = servo.steer(kNow, wall(7s), theta(0ns, 20e-6));
-  EXPECT_EQ(second.step, 0ns);
-  EXPECT_NEAR(second.frequency, -500e-6, 1e-12);
+  const Steering stepped = servo.steer(kNow, wall(7s), theta(0ns, 20e-6), {.step_from = 7s});
+  EXPECT_EQ(stepped.step, -7s);
+  EXPECT_NEAR(stepped.frequency, -20e-6, 1e-12);
+  EXPECT_EQ(stepped.settles, 0ns);
+  const Steering slewed = servo.steer(kNow, wall(7s), theta(0ns, 20e-6), {.step_from = 7s + 1ns});
+  EXPECT_EQ(slewed.step, 0ns);
+  EXPECT_NEAR(slewed.frequency, -500e-6, 1e-12);
 }
 
-TEST(Servo, ANearStartNeedsNoStep) {
+TEST(Servo, ClosesAGapWithinItsPeriod) {
   Servo servo;
-  EXPECT_EQ(servo.steer(kNow, wall(900ns), theta(0ns)).step, 0ns);
-}
-
-TEST(Servo, ClosesAGapWithinASecond) {
-  Servo servo;
-  servo.steer(kNow, wall(0ns), theta(0ns));
-  const Steering ahead = servo.steer(kNow, wall(30us), theta(0ns, -5e-6));
+  const Steering ahead = servo.steer(kNow, wall(30us), theta(0ns, -5e-6), {});
   EXPECT_NEAR(ahead.frequency, 5e-6 - 30e-6, 1e-12);
-  const Steering behind = servo.steer(kNow, wall(-30us), theta(0ns, -5e-6));
-  EXPECT_NEAR(behind.frequency, 5e-6 + 30e-6, 1e-12);
+  EXPECT_EQ(ahead.settles, 1s);
+  const Steering behind = servo.steer(kNow, wall(-30us), theta(0ns, -5e-6), {.period = 10s});
+  EXPECT_NEAR(behind.frequency, 5e-6 + 3e-6, 1e-12);
+  EXPECT_EQ(behind.settles, 10s);
 }
 
-TEST(Servo, StepsLaterOnlyBeyondTheLimit) {
-  Servo servo({.step_limit = 100ms});
-  servo.steer(kNow, wall(0ns), theta(0ns));
-  EXPECT_EQ(servo.steer(kNow, wall(99ms), theta(0ns)).step, 0ns);
-  EXPECT_EQ(servo.steer(kNow, wall(-101ms), theta(0ns)).step, 101ms);
+// What is more than can be closed in the period is closed as fast as may be, and no further.
+TEST(Servo, SettlesWhenAGreatGapIsClosed) {
+  Servo servo;
+  const Steering far = servo.steer(kNow, wall(10ms), theta(0ns), {});
+  EXPECT_NEAR(far.frequency, -500e-6, 1e-12);
+  EXPECT_EQ(far.settles, 20s);
+}
+
+TEST(Servo, ChangesByNoMoreThanItMay) {
+  Servo servo(3e-6);
+  const Manner manner{.period = 32s, .most_change = 0.1e-6};
+  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), manner).frequency, -3.1e-6, 1e-12);
+  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), manner).frequency, -3.2e-6, 1e-12);
+  EXPECT_NEAR(servo.steer(kNow, wall(0ns), theta(0ns, 3e-6), manner).frequency, -3.1e-6, 1e-12);
 }
 
 TEST(Servo, HoldsTheLastGoodRate) {
   Servo servo;
-  servo.steer(kNow, wall(50us), theta(0ns, 12e-6));
+  servo.steer(kNow, wall(50us), theta(0ns, 12e-6), {});
   EXPECT_NEAR(servo.hold().frequency, -12e-6, 1e-12);
   EXPECT_EQ(servo.hold().step, 0ns);
-}
-
-TEST(TimeBound, IsRawTimeLessTheta) {
-  Estimate estimate = theta(0ns);
-  estimate.earliest = -1h - 3us;
-  estimate.latest = -1h + 5us;
-  const TimeBound bound = time_bound(kNow, estimate);
-  EXPECT_EQ(bound.earliest, wall(-5us));
-  EXPECT_EQ(bound.latest, wall(3us));
+  EXPECT_NEAR(servo.hold(-4e-6).frequency, 4e-6, 1e-12);
+  EXPECT_NEAR(Servo(600e-6).hold().frequency, -500e-6, 1e-12);
 }
 
 // Estimator, servo and dial together: the wall clock follows the reference as well as the estimate.
@@ -105,8 +103,10 @@ TEST(Servo, TheSteeredClockFollowsTheReference) {
     if (second == 0) continue;  // a step after the second exchange at the earliest
     const double t = second + 0.5;
     const Instant now = clock.reading(t);
-    const Steering steering = servo.steer(now, dial.at(now), estimator.at(now));
-    EXPECT_TRUE(second == 1 || steering.step == 0ns);
+    const Estimate estimate = estimator.at(now);
+    const Manner manner{.step_from = second == 1 ? 0ns : Nanos::max()};
+    const Steering steering =
+        servo.steer(now, dial.at(now), {.theta = estimate.theta, .rate = estimate.rate}, manner);
     dial.step(steering.step);
     dial.set_rate(now, steering.frequency);
     const double later = second + 0.9;

@@ -181,6 +181,7 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
       body.bound_ns > std::uint64_t{kMostNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
     return refuse_malformed(wire::Error::bad_value);
   SyncMessage inner{.will_follow = body.will_follow,
+                    .objects = body.objects,
                     .exchange = body.exchange,
                     .scale = body.scale,
                     .received = Nanos{body.received_ns},
@@ -256,6 +257,7 @@ std::size_t Mailroom::close(const Node::Message& message,
     const SyncMessage& sync = *message.sync();
     datagram.sync = wire::SyncBody{.kind = wire_kind(sync.kind),
                                    .will_follow = sync.will_follow,
+                                   .objects = sync.objects,
                                    .exchange = sync.exchange,
                                    .scale = sync.scale,
                                    .received_ns = sync.received.count(),

@@ -82,6 +82,7 @@ TEST(Mailroom, AnEchoArrivesAsItWasSent) {
   Node::Message message;
   message.body = {SyncMessage{.kind = SyncMessage::Kind::echo,
                               .will_follow = true,
+                              .objects = true,
                               .exchange = 77,
                               .scale = 2,
                               .received = Nanos{-5},
@@ -95,6 +96,7 @@ TEST(Mailroom, AnEchoArrivesAsItWasSent) {
   const SyncMessage& heard = *letter->message.sync();
   EXPECT_EQ(heard.kind, SyncMessage::Kind::echo);
   EXPECT_TRUE(heard.will_follow);
+  EXPECT_TRUE(heard.objects);
   EXPECT_EQ(heard.exchange, 77U);
   EXPECT_EQ(heard.scale, 2U);
   EXPECT_EQ(heard.received, Nanos{-5});

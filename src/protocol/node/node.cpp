@@ -64,6 +64,11 @@ void Node::command(Turn<Node>& turn, const Command& command) {
       break;
     case Command::What::election:
       if (command.network >= kMostNetworks || !slots_[command.network]) return;
+      if (command.election == election::Command::stay_out) told_out_ = true;
+      if (command.election == election::Command::come_back) {
+        told_out_ = false;
+        if (outvoted_) return;
+      }
       step_election(turn, command.network,
                     [&](auto& machine, auto& inner) { machine.command(inner, command.election); });
       break;
@@ -110,12 +115,30 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
   out.clear();
   Turn<Sync> inner{turn.now, turn.draw, out};
   take(sync_, inner);
+  std::optional<SyncNotice> verdict;
   for (const auto& output : out) {
-    if (output.kind == OutputKind::notice)
-      turn.out.note({.what = Notice::What::sync, .network = network, .sync = output.notice});
-    else
+    if (output.kind != OutputKind::notice) {
       turn.out.send(output.to, {.network = network, .body = {output.message}});
+      continue;
+    }
+    turn.out.note({.what = Notice::What::sync, .network = network, .sync = output.notice});
+    if (output.notice.what == SyncNotice::What::outvoted ||
+        output.notice.what == SyncNotice::What::forgiven)
+      verdict = output.notice;
   }
+  if (verdict) heed_sync(turn, *verdict);
+}
+
+// Who is outvoted leads nowhere, until it is forgiven.
+void Node::heed_sync(Turn<Node>& turn, const SyncNotice& notice) {
+  outvoted_ = notice.what == SyncNotice::What::outvoted;
+  if (told_out_) return;
+  for (std::uint8_t i = 0; i < kMostNetworks; ++i)
+    if (slots_[i])
+      step_election(turn, i, [this](auto& machine, auto& inner) {
+        machine.command(inner,
+                        outvoted_ ? election::Command::stay_out : election::Command::come_back);
+      });
 }
 
 void Node::tell_sync(Turn<Node>& turn, const SyncCommand& command) {

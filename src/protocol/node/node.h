@@ -128,6 +128,8 @@ class Node {
   static void fields(Self& self, Visitor& visit) {
     for (auto& slot : self.slots_) visit("slot", slot);
     visit("upstream", self.upstream_);
+    visit("told_out", self.told_out_);
+    visit("outvoted", self.outvoted_);
     visit("sync", self.sync_);
   }
 
@@ -156,6 +158,7 @@ class Node {
   void hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
   void choose(Turn<Node>& turn);
   void claim_worse(Turn<Node>& turn);
+  void heed_sync(Turn<Node>& turn, const SyncNotice& notice);
   bool usable(const Slot& slot) const;
 
   Identity identity_;
@@ -163,6 +166,8 @@ class Node {
   std::array<std::optional<Slot>, kMostNetworks> slots_;
   std::uint8_t upstream_ = kNoNetwork;
   NodeId upstream_master_ = kNobody;
+  bool told_out_ = false;  // by command: never lead
+  bool outvoted_ = false;  // by the members: our clock is wrong
   Sync sync_;
 };
 

@@ -2,23 +2,37 @@
 
 #include <algorithm>
 #include <cmath>
-
-#include "protocol/clock/rejection.h"
+#include <utility>
 
 namespace tempo::node {
 namespace {
 
 constexpr std::uint32_t kExchangesToSet = 2;
 constexpr Nanos kWorthAStep = 1ms;       // of one that was set before
-constexpr double kSlewSeconds = 1;       // in which a small error is made up
 constexpr int kIntervalsToHoldover = 5;  // without an answer
-constexpr int kIntervalsToForget = 5;    // without a report
-constexpr int kRoundsToAverage = 16;     // in which the master's rate comes to the average
 constexpr double kHeldWander = 10e-6;    // of our clock while no reference is known well
 constexpr double kRateDoubt = 10e-6;     // a rate that may be wrong by more is not believed
 constexpr std::uint32_t kShiftSends = 10;
 constexpr Nanos kShiftPause = 200ms;
-constexpr double kMasterWander = 1e-6;  // how fast the master's rate may have changed unheard
+constexpr std::uint32_t kRecheckWarmth = 64;  // bursts
+constexpr Nanos kMostPatience = 250ms;        // for an answer before the next exchange of a burst
+constexpr double kLeadersDoubt = 0.1e-6;      // of one whose clock was network time
+constexpr double kLeadersSpan = 64;           // seconds
+constexpr double kHeldNoMore = 0.95;          // part of the fresh that is as good as the whole
+
+// The master's rate changes by no more than this at once, and not often; members rely on it.
+constexpr double kMasterWander = 0.1e-6;
+constexpr clock::Manner kMastersManner{.period = Scale::kRound, .most_change = kMasterWander};
+constexpr Nanos kYoungRound = 1s;
+constexpr double kRoundsToAverage = 16;  // in which a young network's rate comes to the average
+constexpr double kUnheardSquare = 8;  // half the square of the seconds a member may not hear of it
+constexpr Nanos kHandOver = 5s;       // in which all have heard of a new master
+
+constexpr Nanos kImpossible = 50us;  // beyond the bound
+constexpr Nanos kObject = 8s;        // then it was our own clock
+constexpr Nanos kObjectionLasts = 4s;
+constexpr Nanos kDisgrace = 10min;
+constexpr Nanos kVotes = 500ms;
 
 Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
 
@@ -98,10 +112,14 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
     held_since_ = turn.now;
     held_bound_ = std::max(before.latest - before.time, before.time - before.earliest);
   }
+  hold(turn.now);
   leads_ = false;
   timers_.stop(Timer::round);
   reference_ = master;
   estimator_.emplace(0.0);
+  warmth_ = {};
+  objects_since_ = kNever;
+  objected_ = Instant{};
   asked_ = {};
   owed_ = false;
   may_step_ = false;
@@ -111,32 +129,68 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
   published_ = {};
   first_heard_ = kNever;
   last_heard_ = Instant{};
-  members_.clear();
+  members_.end();
   timers_.set(Timer::probe, turn.now);
+}
+
+// What is known of network time stays known when its source is gone.
+void Sync::hold(Instant now) {
+  if (leads_) {
+    held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
+    held_->line.set_rate(now, -servo_.rate());
+    held_followed_ = false;
+  } else if (corrected_) {
+    held_followed_ = true;
+    const clock::Estimate estimate = estimator_->at(now);
+    const Known known = know(now, estimate);
+    held_ = {.line = clock::Dial(now, known.time, -known.rate),
+             .since = now,
+             .sigma = static_cast<double>(known.sigma.count()) * 1e-9,
+             .span = static_cast<double>(estimate.span.count()) * 1e-9};
+  }
+}
+
+// The first exchanges with a reference, each of which counts.
+void Sync::contact(Turn<Sync>& turn) {
+  finish_unfollowed(turn);
+  --contacts_left_;
+  burst_left_ = 0;
+  ask(turn, false, true);
+  next_burst_ = turn.now + (contacts_left_ > 0 ? rules_->first_spacing : rules_->interval);
+  timers_.set(Timer::probe, next_burst_);
 }
 
 void Sync::begin_burst(Turn<Sync>& turn) {
   finish_unfollowed(turn);
-  if (contacts_left_ > 0) {
-    --contacts_left_;
-    burst_left_ = 0;
-    ask(turn, true);
-    timers_.set(Timer::probe,
-                turn.now + (contacts_left_ > 0 ? rules_->first_spacing : rules_->interval));
-    return;
-  }
-  burst_left_ = rules_->burst - 1;
-  ask(turn, burst_left_ == 0);
+  ++bursts_;
+  first_trip_ = Nanos{0};
+  // Where no exchange needs another to warm the path up, single ones at the same pace say more.
   const bool knows_it_well = estimator_->exchanges() >= rules_->rest_after;
-  timers_.set(Timer::probe, turn.now + rules_->interval * (knows_it_well ? 2 : 1));
+  const bool single = knows_it_well && warmth_.first_counts() && bursts_ % kRecheckWarmth != 0;
+  burst_left_ = single ? 1 : rules_->burst;
+  next_burst_ = turn.now + rules_->interval * (knows_it_well ? burst_left_ : 1);
+  ask_next(turn);
 }
 
-void Sync::ask(Turn<Sync>& turn, bool counts) {
+// The next exchange of the burst comes when the last was answered, or when that has taken too long.
+void Sync::ask_next(Turn<Sync>& turn) {
+  const bool first = burst_left_ == rules_->burst && burst_left_ > 1;
+  --burst_left_;
+  ask(turn, first, !first || warmth_.first_counts());
+  const Nanos patience = std::min(rules_->interval / 4, kMostPatience);
+  timers_.set(Timer::probe,
+              burst_left_ > 0 ? std::min(next_burst_, turn.now + patience) : next_burst_);
+}
+
+void Sync::ask(Turn<Sync>& turn, bool first, bool counts) {
   if (++exchange_ == 0) exchange_ = 1;
   asked_[exchange_ % asked_.size()] = {
-      .exchange = exchange_, .counts = counts, .asked = stamp(turn.now)};
+      .exchange = exchange_, .counts = counts, .first = first, .asked = stamp(turn.now)};
+  // Whether a first exchange would count can only be seen with good stamps.
+  const bool looked_at = counts || bursts_ % kRecheckWarmth == 0;
   Message probe{.kind = Message::Kind::probe,
-                .will_follow = counts && rules_->follow_ups,
+                .will_follow = looked_at && rules_->follow_ups,
+                .objects = objected_ != Instant{} && turn.now - objected_ <= kObjectionLasts,
                 .exchange = exchange_,
                 .scale = scale_};
   if (estimator_->ready()) {
@@ -144,7 +198,7 @@ void Sync::ask(Turn<Sync>& turn, bool counts) {
     probe.offset = estimate.theta;
     probe.rate_ppt = whole(estimate.rate);
     probe.sigma = std::max(estimate.sigma, Nanos{1});
-    probe.sent = *error(turn.now);
+    probe.sent = clock_.at(turn.now) - know(turn.now, estimate).time;
     probe.bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
   }
   turn.out.send(reference_, probe);
@@ -188,10 +242,7 @@ void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
     owed_ = corrected_;
   }
   if (!message.will_follow) complete(turn, *found);
-  if (burst_left_ > 0) {
-    --burst_left_;
-    ask(turn, burst_left_ == 0);
-  }
+  if (burst_left_ > 0 && message.exchange == exchange_) ask_next(turn);
 }
 
 void Sync::on_follow_up(Turn<Sync>& turn, const Message& message) {
@@ -211,17 +262,47 @@ void Sync::finish_unfollowed(Turn<Sync>& turn) {
 
 void Sync::complete(Turn<Sync>& turn, Asked& asked) {
   const Asked done = std::exchange(asked, Asked{});
-  if (!done.counts) return;
+  compare_trips(done);
+  if (!done.counts || cannot_be(turn, done)) return;
   if (!estimator_->add({.asked = done.asked,
                         .received = WallTime{done.received},
                         .answered = WallTime{done.sent},
                         .heard = done.heard}))
     return;
   ++exchanges_;
-  turn.out.note({.what = Notice::What::measured,
-                 .peer = reference_,
-                 .by = error(turn.now).value_or(Nanos{0})});
   if (owed_) correct(turn);
+}
+
+void Sync::compare_trips(const Asked& done) {
+  const Nanos trip = (done.heard - done.asked) - (done.sent - done.received);
+  if (done.first) {
+    first_trip_ = trip;
+  } else if (first_trip_ != Nanos{0}) {
+    warmth_.compare(std::exchange(first_trip_, Nanos{0}), trip);
+  }
+}
+
+// No delay is negative: an exchange far outside the bound means that a clock has jumped, ours or
+// the master's. It is not believed before others have had time to object too.
+bool Sync::cannot_be(Turn<Sync>& turn, const Asked& done) {
+  if (!estimator_->ready()) return false;
+  const clock::Estimate estimate = estimator_->at(done.heard);
+  const Nanos least = raw_of(done.asked) - done.received;
+  const Nanos most = raw_of(done.heard) - done.sent;
+  const bool impossible = least > estimate.latest + kImpossible ||
+                          most < estimate.earliest - kImpossible || parted_from_held(turn.now);
+  if (!impossible) {
+    if (turn.now - objected_ > kObject) objects_since_ = kNever;
+    return false;
+  }
+  if (objects_since_ == kNever) {
+    objects_since_ = turn.now;
+    next_burst_ = turn.now + rules_->first_spacing;
+    timers_.set(Timer::probe,
+                std::min(timers_.at(static_cast<TimerId>(Timer::probe)), next_burst_));
+  }
+  objected_ = turn.now;
+  return turn.now - objects_since_ < kObject;
 }
 
 WallTime Sync::network_at(Nanos master_raw) const {
@@ -230,10 +311,28 @@ WallTime Sync::network_at(Nanos master_raw) const {
                   Nanos{std::llround(passed * part(published_.rate_ppt))}};
 }
 
+// By the present reference, and as long as that is not known well, by what was held before it.
+Sync::Known Sync::know(Instant now, const clock::Estimate& estimate) const {
+  Known known{.time = network_at(raw_of(now) - estimate.theta),
+              .rate = estimate.rate - part(published_.rate_ppt),
+              .sigma = estimate.sigma};
+  if (!knows_rate(now, estimate)) known.rate = servo_.rate();
+  if (!held_) return known;
+  const double fresh = static_cast<double>(estimate.sigma.count()) * 1e-9;
+  const double doubt = held_->doubt(now);
+  const double share = clock::share_of_fresh(doubt, fresh);
+  const WallTime held = held_->line.at(now);
+  known.time = held + Nanos{std::llround(share * static_cast<double>((known.time - held).count()))};
+  known.rate = -held_->line.rate() + share * (known.rate + held_->line.rate());
+  known.sigma = Nanos{std::llround(std::sqrt(share) * fresh * 1e9)};
+  known.fresh = share;
+  return known;
+}
+
 std::optional<Nanos> Sync::error(Instant now) const {
   if (leads_) return Nanos{0};
   if (!estimator_ || !estimator_->ready()) return std::nullopt;
-  return clock_.at(now) - network_at(raw_of(now) - estimator_->at(now).theta);
+  return clock_.at(now) - know(now, estimator_->at(now)).time;
 }
 
 void Sync::correct(Turn<Sync>& turn) {
@@ -243,27 +342,34 @@ void Sync::correct(Turn<Sync>& turn) {
     return;
   }
   owed_ = false;
-  const clock::Estimate estimate = estimator_->at(turn.now);
-  Nanos wrong = *error(turn.now);
   // A newcomer is set before it is slewed, also when its Slaveup, and so its Settime, was lost.
   if (!corrected_ && held_bound_ < Nanos{0}) may_step_ = true;
+  // Whoever is set anew does not know better.
+  if (may_step_) held_.reset();
+  if (held_ && objects_since_ != kNever && turn.now - objects_since_ < kObject) return;
+  const Known known = know(turn.now, estimator_->at(turn.now));
+  if (known.fresh > kHeldNoMore) held_.reset();
   // The first exchanges may have waited for an address to be resolved, one way only: until the
   // first contact is over, whoever was set wrongly is set again.
   const Nanos worth_a_step = corrected_ ? kWorthAStep : Nanos{0};
-  if (std::chrono::abs(wrong) > rules_->step_limit ||
-      (may_step_ && std::chrono::abs(wrong) >= worth_a_step)) {
-    clock_.step(-wrong);
-    turn.out.note({.what = Notice::What::stepped, .peer = reference_, .by = -wrong});
-    wrong = Nanos{0};
-  }
+  const Nanos from = may_step_ ? std::min(worth_a_step, rules_->step_limit) : rules_->step_limit;
+  const clock::Aim aim{.theta = raw_of(turn.now) - known.time.time_since_epoch(),
+                       .rate = known.rate};
   if (estimator_->exchanges() >= rules_->first_burst) may_step_ = false;
   corrected_ = true;
-  if (knows_rate(turn.now, estimate)) base_rate_ = published_.rate_ppt - whole(estimate.rate);
-  const double limit = rules_->slew_limit;
-  const double seconds = static_cast<double>(wrong.count()) * 1e-9;
-  const double slew_seconds = std::max(kSlewSeconds, std::abs(seconds) / limit);
-  clock_.set_rate(turn.now, std::clamp(part(base_rate_), -limit, limit) - seconds / slew_seconds);
-  timers_.set(Timer::settle, turn.now + Nanos{std::llround(slew_seconds * 1e9)});
+  steer(turn, servo_.steer(turn.now, clock_.at(turn.now), aim, {.step_from = from}));
+}
+
+void Sync::steer(Turn<Sync>& turn, const clock::Steering& steering) {
+  if (steering.step != Nanos{0}) {
+    clock_.step(steering.step);
+    turn.out.note({.what = Notice::What::stepped, .peer = reference_, .by = steering.step});
+  }
+  clock_.set_rate(turn.now, steering.frequency);
+  if (steering.settles > Nanos{0})
+    timers_.set(Timer::settle, turn.now + steering.settles);
+  else
+    timers_.stop(Timer::settle);
   turn.out.note({.what = Notice::What::steered, .peer = reference_});
 }
 
@@ -271,37 +377,58 @@ void Sync::correct(Turn<Sync>& turn) {
 bool Sync::knows_rate(Instant now, const clock::Estimate& estimate) const {
   if (first_heard_ >= now) return false;
   const auto seen = static_cast<double>((now - first_heard_).count());
-  return 4 * static_cast<double>(estimate.sigma.count()) / seen < kRateDoubt;
+  return 2 * static_cast<double>(estimate.sigma.count()) / seen < kRateDoubt;
+}
+
+// What this master tells and what its predecessor told exclude each other.
+bool Sync::parted_from_held(Instant now) const {
+  if (!held_ || !held_followed_) return false;
+  const clock::Estimate estimate = estimator_->at(now);
+  const Nanos raw = raw_of(now);
+  const WallTime held = held_->line.at(now);
+  const double age = static_cast<double>((now - held_since_).count());
+  const Nanos doubt =
+      2 * held_bound_ + published_.bound + kImpossible + Nanos{std::llround(age * kHeldWander)};
+  return network_at(raw - estimate.latest) > held + doubt ||
+         network_at(raw - estimate.earliest) < held - doubt;
 }
 
 // --- leading ---
 
 void Sync::lead(Turn<Sync>& turn) {
   if (leads_) return;
+  const bool young = !corrected_ && held_bound_ < Nanos{0};
+  if (corrected_) {
+    const Reading before = reading(turn.now);
+    held_since_ = turn.now;
+    held_bound_ = std::max(before.latest - before.time, before.time - before.earliest);
+  }
   leads_ = true;
+  leads_since_ = turn.now;
   reference_ = kNobody;
   estimator_.reset();
+  held_.reset();
   asked_ = {};
   contacts_left_ = burst_left_ = 0;
   owed_ = may_step_ = false;
-  members_.clear();
+  turn_of_rate_ = 0;
+  members_.begin(turn.now, young);
   timers_.stop(Timer::probe);
-  timers_.stop(Timer::settle);
-  timers_.set(Timer::round, turn.now + rules_->interval);
-  clock_.set_rate(turn.now, std::clamp(part(base_rate_), -rules_->slew_limit, rules_->slew_limit));
-  turn.out.note({.what = Notice::What::steered});
+  timers_.set(Timer::round, turn.now + (young ? kYoungRound : Scale::kRound));
+  steer(turn, servo_.hold());
 }
 
 // Answered whether we lead or not: a master of this network may follow one in another.
 void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
   if (message.sigma > Nanos{0}) {
-    Member& member = members_[from];
-    member.heard = turn.now;
-    member.offset = message.offset;
-    member.error = message.sent;
-    member.rate_ppt = message.rate_ppt;
-    member.sigma = message.sigma;
-    member.bound = message.bound;
+    members_.report(turn.now, from,
+                    {.offset = message.offset,
+                     .rate_ppt = message.rate_ppt,
+                     .error = message.sent,
+                     .sigma = message.sigma,
+                     .bound = message.bound,
+                     .objects = message.objects});
+    if (message.objects && leads_) count_votes(turn);
   }
   if (!leads_ && !corrected_) return;  // we have no network time to tell
   const Instant arrived = arrival(turn, message);
@@ -317,40 +444,29 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
                        .bound = std::max(now.latest - now.time, now.time - now.earliest)});
 }
 
-// The plain average of the rates of all raw clocks that agree, our own among them.
-void Sync::average(Turn<Sync>& turn) {
-  const Instant too_old = turn.now - kIntervalsToForget * rules_->interval;
-  const auto members = members_.sorted();
-  // Two rates agree if each may be wrong by half the range.
-  const auto claim = [&](double rate) {
-    return clock::Interval{.low = rate - rules_->agreement / 2,
-                           .high = rate + rules_->agreement / 2};
-  };
-  std::vector<double> rates{0.0};
-  std::vector<clock::Interval> claims{claim(0.0)};
-  for (const auto& slot : members) {
-    if (slot.value.heard < too_old) continue;
-    rates.push_back(part(slot.value.rate_ppt));
-    claims.push_back(claim(rates.back()));
+void Sync::make_round(Turn<Sync>& turn) {
+  if (members_.young(turn.now)) {
+    const double average = members_.average_rate(turn.now, rules_->agreement);
+    turn_of_rate_ = (average - base_rate()) / kRoundsToAverage;
+    steer(turn, servo_.hold(-base_rate() - turn_of_rate_));
+    timers_.set(Timer::round, turn.now + kYoungRound);
+    return;
   }
-  const clock::ConsistentGroup group = clock::largest_consistent(claims);
-  double sum = 0;
-  double low = rates[group.members.front()];
-  double high = low;
-  for (const std::size_t i : group.members) {
-    sum += rates[i];
-    low = std::min(low, rates[i]);
-    high = std::max(high, rates[i]);
-  }
-  for (const auto& slot : members) {
-    const double rate = part(slot.value.rate_ppt);
-    members_[slot.key].faulty = rate < low || rate > high;
-  }
-  const double target = sum / static_cast<double>(group.members.size());
-  const double limited = std::clamp(target, -rules_->slew_limit, rules_->slew_limit);
-  base_rate_ += (whole(limited) - base_rate_) / kRoundsToAverage;
-  clock_.set_rate(turn.now, part(base_rate_));
-  turn.out.note({.what = Notice::What::steered});
+  turn_of_rate_ = 0;
+  const clock::Aim aim = members_.round(turn.now, clock_, servo_.rate());
+  clock::Steering steering = servo_.steer(turn.now, clock_.at(turn.now), aim, kMastersManner);
+  steering.settles = Nanos{0};  // the next round comes before
+  steer(turn, steering);
+  timers_.set(Timer::round, turn.now + Scale::kRound);
+}
+
+void Sync::count_votes(Turn<Sync>& turn) {
+  if (turn.now < next_vote_) return;
+  next_vote_ = turn.now + kVotes;
+  if (!members_.outvoted(turn.now)) return;
+  next_vote_ = turn.now + kDisgrace;
+  timers_.set(Timer::disgrace, turn.now + kDisgrace);
+  turn.out.note({.what = Notice::What::outvoted});
 }
 
 // --- setting network time by hand ---
@@ -377,6 +493,7 @@ void Sync::on_shift(Turn<Sync>& turn, NodeId from, const Message& message) {
 
 void Sync::shift_network(Turn<Sync>& turn, Nanos by) {
   clock_.step(by);
+  members_.shift(by);
   ++scale_;
   turn.out.note({.what = Notice::What::shifted, .by = by});
   turn.out.note({.what = Notice::What::stepped, .by = by});
@@ -390,16 +507,22 @@ void Sync::wake(Turn<Sync>& turn, TimerId id) {
   timers_.stop(timer);
   switch (timer) {
     case Timer::probe:
-      if (reference_ != kNobody) begin_burst(turn);
+      if (reference_ == kNobody) break;
+      if (contacts_left_ > 0)
+        contact(turn);
+      else if (burst_left_ > 0 && turn.now < next_burst_)
+        ask_next(turn);
+      else
+        begin_burst(turn);
       break;
     case Timer::settle:
-      clock_.set_rate(turn.now,
-                      std::clamp(part(base_rate_), -rules_->slew_limit, rules_->slew_limit));
-      turn.out.note({.what = Notice::What::steered, .peer = reference_});
+      steer(turn, servo_.hold());
       break;
     case Timer::round:
-      average(turn);
-      timers_.set(Timer::round, turn.now + rules_->interval);
+      make_round(turn);
+      break;
+    case Timer::disgrace:
+      turn.out.note({.what = Notice::What::forgiven});
       break;
     case Timer::shift:
       send_shift(turn);
@@ -409,25 +532,36 @@ void Sync::wake(Turn<Sync>& turn, TimerId id) {
   }
 }
 
+// How wrong the master's own reading may be: others may not have heard yet that it is the master,
+// or how the rate of a young network turns.
+Nanos Sync::doubt_of_master(Instant now) const {
+  const double turning = std::abs(turn_of_rate_) * kUnheardSquare * 1e9;
+  Nanos doubt{std::llround(turning)};
+  if (held_bound_ > Nanos{0} && now - leads_since_ < kHandOver) doubt += held_bound_;
+  return doubt;
+}
+
 Reading Sync::reading(Instant now) const {
   Reading reading{.time = clock_.at(now)};
-  if (leads_) {
-    reading.earliest = reading.latest = reading.time;
-    reading.status = Reading::Status::leads;
-    return reading;
-  }
-  if (!corrected_) {
-    if (held_bound_ < Nanos{0}) {
-      reading.earliest = WallTime::min();
-      reading.latest = WallTime::max();
-      return reading;
-    }
-    const double held = static_cast<double>((now - held_since_).count());
-    const Nanos doubt = held_bound_ + Nanos{std::llround(held * kHeldWander)};
+  const auto around = [&](Nanos doubt, Reading::Status status) {
     reading.earliest = reading.time - doubt;
     reading.latest = reading.time + doubt;
-    reading.status = Reading::Status::holdover;
+    reading.status = status;
     return reading;
+  };
+  if (leads_) return around(doubt_of_master(now), Reading::Status::leads);
+  const bool ever = corrected_ || held_bound_ >= Nanos{0};
+  if (!ever) {
+    reading.earliest = WallTime::min();
+    reading.latest = WallTime::max();
+    return reading;
+  }
+  const bool answered = estimator_ && estimator_->exchanges() >= kExchangesToSet;
+  if (!answered) {
+    // Whoever leads next knew network time no better than we did.
+    const double held = static_cast<double>((now - held_since_).count());
+    return around(2 * (held_bound_ + Nanos{std::llround(held * kHeldWander)}),
+                  Reading::Status::holdover);
   }
   const clock::Estimate estimate = estimator_->at(now);
   const Nanos raw = raw_of(now);
@@ -436,11 +570,11 @@ Reading Sync::reading(Instant now) const {
       published_.bound + Nanos{std::llround(static_cast<double>(unheard.count()) * kMasterWander)};
   reading.earliest = std::min(network_at(raw - estimate.latest) - doubt, reading.time);
   reading.latest = std::max(network_at(raw - estimate.earliest) + doubt, reading.time);
-  if (unheard > kIntervalsToHoldover * rules_->interval)
-    reading.status = Reading::Status::holdover;
-  else
-    reading.status = Reading::Status::synchronized;
-  return reading;
+  reading.status = Reading::Status::synchronized;
+  if (unheard <= kIntervalsToHoldover * rules_->interval && corrected_) return reading;
+  // By now there may be another master, who knew it no better.
+  return around(2 * std::max(reading.latest - reading.time, reading.time - reading.earliest),
+                Reading::Status::holdover);
 }
 
 const char* Sync::check() const {

@@ -4,14 +4,17 @@
 // estimates how its own raw clock stands to the master's raw clock. The master's answers also say
 // how network time stands to the master's raw clock: so the history of both clocks stays clean
 // whatever is steered or set. When the election says that the master corrects (Adjtime) or sets
-// (Settime) this node, it moves its own clock, a line over raw time, towards network time: by a
-// step if it is to be set, else by a bounded change of rate. Silence leaves the clock at its last
-// good rate.
+// (Settime) this node, its servo moves its own clock, a line over raw time, towards network time:
+// by a step if it is to be set, else by a bounded change of rate.
 //
-// The master's own clock is network time. Each round it moves its rate to the plain average of the
-// rates of all clocks that agree; who is outside the largest group that agrees is not averaged, and
-// is corrected all the same (Gusella & Zatti 1985, section 3). Corrections are differences, so that
-// the delay of the correcting message does not matter.
+// The master's own clock is network time. What its members report it combines into one scale
+// (scale.h), and steers its own clock along it, slowly enough for the members to follow unheard.
+//
+// Silence leaves the clock at its last good rate. When the master changes, what was known of
+// network time is held on to until the new master is known as well (clock/holdover.h); the bound
+// then counts in that the new master knew no better. A member that hears what cannot be says so,
+// and for a while neither believes it nor forgets it: if most members object, the master is at
+// fault and resigns; if not, it was the member's own clock.
 //
 // Network time is set by hand with `shift`; how often that has happened, its scale, travels with
 // every answer, and whoever sees a higher one steps along.
@@ -30,21 +33,24 @@
 #include "base/machine.h"
 #include "protocol/clock/dial.h"
 #include "protocol/clock/estimator.h"
+#include "protocol/clock/holdover.h"
+#include "protocol/clock/servo.h"
+#include "protocol/clock/warmth.h"
+#include "protocol/node/scale.h"
 
 namespace tempo::node {
 
 struct SyncRules {
-  Nanos interval = 1s;  // from one burst to the next, and between the master's rounds
+  Nanos interval = 1s;  // from one burst to the next
   std::uint32_t rest_after =
-      64;                   // exchanges with one reference; then every second burst is left out
-  std::uint32_t burst = 2;  // exchanges; all but the last only warm the path up
+      64;                   // exchanges with one reference; then there is one for each interval
+  std::uint32_t burst = 2;  // exchanges, where the first of them is seen to warm the path up
   std::uint32_t first_burst = 8;  // exchanges on first contact, each of which counts
   Nanos first_spacing = 100ms;    // between those
   Nanos step_limit = 500ms;       // a larger correction is a step
-  double slew_limit = 500e-6;
-  double agreement = 200e-6;  // rates within this range agree
-  bool follow_ups = false;    // the driver stamps departures: answers are followed up
-  Nanos stamp_grain{0};       // stamps are this coarse: 1985 had milliseconds
+  double agreement = 200e-6;      // rates within this range agree
+  bool follow_ups = false;        // the driver stamps departures: answers are followed up
+  Nanos stamp_grain{0};           // stamps are this coarse: 1985 had milliseconds
 };
 
 struct SyncMessage {
@@ -52,7 +58,8 @@ struct SyncMessage {
 
   Kind kind = Kind::probe;
   bool will_follow =
-      false;  // echo: `sent` comes again, better, in a follow_up; probe: is wished for
+      false;             // echo: `sent` comes again, better, in a follow_up; probe: is wished for
+  bool objects = false;  // probe: what the receiver tells cannot be
   std::uint32_t exchange = 0;  // of the asking node
   std::uint32_t scale = 0;     // echo: how often network time was set by hand
   Nanos received{0};           // echo: t2, master's raw clock
@@ -69,6 +76,7 @@ struct SyncMessage {
   static void fields(Self& self, Visitor& visit) {
     visit("kind", self.kind);
     visit("will_follow", self.will_follow);
+    visit("objects", self.objects);
     visit("exchange", self.exchange);
     visit("scale", self.scale);
     visit("received", self.received);
@@ -104,7 +112,8 @@ struct SyncNotice {
     stepped,   // the clock, by `by`
     steered,   // its rate has changed
     shifted,   // the master has set network time, by `by`
-    measured,  // an exchange with `peer` is complete; `by`: how far our clock was ahead
+    outvoted,  // the members agree that this master's clock is wrong: it should not lead
+    forgiven,  // that was long ago: it may lead again
   };
   What what = What::steered;
   NodeId peer = kNobody;
@@ -135,14 +144,14 @@ class Sync {
 
   // The rules must outlive the machine.
   Sync(const Start& start, const SyncRules& rules)
-      : rules_(&rules), clock_(start.now, start.shows, start.rate), base_rate_(whole(start.rate)) {}
+      : rules_(&rules), clock_(start.now, start.shows, start.rate), servo_(-start.rate) {}
 
   void start(Turn<Sync>& turn);
   void receive(Turn<Sync>& turn, NodeId from, const Message& message);
   void wake(Turn<Sync>& turn, TimerId timer);
   void command(Turn<Sync>& turn, const Command& command);
 
-  enum class Timer : std::uint8_t { probe, settle, round, shift, count };
+  enum class Timer : std::uint8_t { probe, settle, round, shift, disgrace, count };
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
@@ -150,33 +159,14 @@ class Sync {
   Reading reading(Instant now) const;
   NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
   bool leads() const { return leads_; }
-  double base_rate() const { return part(base_rate_); }  // of network time over raw time
+  double base_rate() const { return -servo_.rate(); }  // of network time over raw time
   std::uint32_t scale() const { return scale_; }
   std::uint64_t exchanges() const { return exchanges_; }
   bool settled() const { return corrected_; }  // corrected since it follows its reference
 
   // What the members told the master, for those who show it.
-  struct Member {
-    Instant heard{};
-    Nanos offset{0};            // its raw clock minus ours
-    std::int64_t rate_ppt = 0;  // of that
-    Nanos error{0};             // its clock minus network time, by its own estimate
-    Nanos sigma{0};
-    Nanos bound{0};
-    bool faulty = false;  // outside the largest group at the last round
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("heard", self.heard);
-      visit("offset", self.offset);
-      visit("rate_ppt", self.rate_ppt);
-      visit("error", self.error);
-      visit("sigma", self.sigma);
-      visit("bound", self.bound);
-      visit("faulty", self.faulty);
-    }
-  };
-  const NodeMap<Member>& members() const { return members_; }
+  using Member = Scale::Member;
+  const NodeMap<Member>& members() const { return members_.members(); }
   // Our clock minus network time, by the last estimate; nothing before there is one.
   std::optional<Nanos> error(Instant now) const;
 
@@ -185,11 +175,13 @@ class Sync {
     visit("reference", self.reference_);
     visit("leads", self.leads_);
     visit("clock", self.clock_);
-    visit("base_rate", self.base_rate_);
+    visit("servo", self.servo_);
     visit("timers", self.timers_);
     visit("scale", self.scale_);
     visit("exchange", self.exchange_);
     visit("burst_left", self.burst_left_);
+    visit("bursts", self.bursts_);
+    visit("next_burst", self.next_burst_);
     visit("contacts_left", self.contacts_left_);
     for (auto& asked : self.asked_) visit("asked", asked);
     visit("published_at", self.published_.at);
@@ -198,8 +190,14 @@ class Sync {
     visit("published_bound", self.published_.bound);
     visit("first_heard", self.first_heard_);
     visit("last_heard", self.last_heard_);
+    visit("objects_since", self.objects_since_);
+    visit("objected", self.objected_);
     visit("held_since", self.held_since_);
     visit("held_bound", self.held_bound_);
+    visit("held_followed", self.held_followed_);
+    visit("leads_since", self.leads_since_);
+    visit("turn_of_rate", self.turn_of_rate_);
+    visit("next_vote", self.next_vote_);
     visit("owed", self.owed_);
     visit("may_step", self.may_step_);
     visit("corrected", self.corrected_);
@@ -216,6 +214,7 @@ class Sync {
   struct Asked {
     std::uint32_t exchange = 0;  // 0: none
     bool counts = false;         // not only to warm the path up
+    bool first = false;          // of a burst of several
     bool answered = false;       // a follow_up may still come
     Instant asked{};             // r1
     Nanos received{0};           // t2
@@ -226,6 +225,7 @@ class Sync {
     static void fields(Self& self, Visitor& visit) {
       visit("exchange", self.exchange);
       visit("counts", self.counts);
+      visit("first", self.first);
       visit("answered", self.answered);
       visit("asked", self.asked);
       visit("received", self.received);
@@ -241,24 +241,42 @@ class Sync {
     Nanos bound{0};
   };
 
+  // Network time as this node knows it.
+  struct Known {
+    WallTime time;
+    double rate = 0;  // of our raw clock minus network time
+    Nanos sigma{0};
+    double fresh = 1;  // the part of the present reference in it; the rest was held
+  };
+
   static std::int64_t whole(double rate);
   static double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
   void follow(Turn<Sync>& turn, NodeId master);
   void lead(Turn<Sync>& turn);
-  void ask(Turn<Sync>& turn, bool counts);
+  void ask(Turn<Sync>& turn, bool first, bool counts);
+  void contact(Turn<Sync>& turn);
   void begin_burst(Turn<Sync>& turn);
+  void ask_next(Turn<Sync>& turn);
   void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
   void on_echo(Turn<Sync>& turn, const Message& message);
   void on_follow_up(Turn<Sync>& turn, const Message& message);
   void on_shift(Turn<Sync>& turn, NodeId from, const Message& message);
   void complete(Turn<Sync>& turn, Asked& asked);
+  void compare_trips(const Asked& done);
+  bool cannot_be(Turn<Sync>& turn, const Asked& done);
+  bool parted_from_held(Instant now) const;
   void finish_unfollowed(Turn<Sync>& turn);
   void correct(Turn<Sync>& turn);
+  void steer(Turn<Sync>& turn, const clock::Steering& steering);
   bool knows_rate(Instant now, const clock::Estimate& estimate) const;
-  void average(Turn<Sync>& turn);
+  void hold(Instant now);
+  Known know(Instant now, const clock::Estimate& estimate) const;
+  void make_round(Turn<Sync>& turn);
+  void count_votes(Turn<Sync>& turn);
   void send_shift(Turn<Sync>& turn);
   void shift_network(Turn<Sync>& turn, Nanos by);
+  Nanos doubt_of_master(Instant now) const;
   WallTime network_at(Nanos master_raw) const;
   Instant stamp(Instant instant) const;
   Instant arrival(const Turn<Sync>& turn, const Message& message) const;
@@ -267,19 +285,30 @@ class Sync {
   NodeId reference_ = kNobody;
   bool leads_ = false;
   clock::Dial clock_;
-  std::int64_t base_rate_;  // parts in 10^12: what the clock runs at when nothing is to be made up
+  clock::Servo servo_;
   Timers<Timer> timers_;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following
+  clock::Warmth warmth_;                       // of the path to the reference
+  Nanos first_trip_{0};                        // of the first exchange of a burst; 0: not known
+  std::optional<clock::Holdover> held_;        // of network time, from before the reference
+  bool held_followed_ = false;                 // it came from a master, not from our own reign
   std::uint32_t scale_ = 0;
-  std::uint32_t exchange_ = 0;       // the last asked
-  std::uint32_t burst_left_ = 0;     // exchanges of the burst still to ask
+  std::uint32_t exchange_ = 0;    // the last asked
+  std::uint32_t burst_left_ = 0;  // exchanges of the burst still to ask
+  std::uint32_t bursts_ = 0;      // begun
+  Instant next_burst_{};
   std::uint32_t contacts_left_ = 0;  // exchanges of the first contact still to ask
   std::array<Asked, 4> asked_{};
   Published published_{};
-  Instant first_heard_ = kNever;  // of the reference
-  Instant last_heard_{};          // of the reference
-  Instant held_since_{};          // of the last correction under an earlier reference
-  Nanos held_bound_{-1};          // and the bound then; negative: never corrected
+  Instant first_heard_ = kNever;    // of the reference
+  Instant last_heard_{};            // of the reference
+  Instant objects_since_ = kNever;  // what cannot be was first heard
+  Instant objected_{};              // and last
+  Instant held_since_{};            // of the last correction under an earlier reference
+  Nanos held_bound_{-1};            // and the bound then; negative: never corrected
+  Instant leads_since_{};
+  double turn_of_rate_ = 0;       // by which the rate of a young network changes every second
+  Instant next_vote_{};           // votes are counted no sooner
   bool owed_ = false;             // a correction waits for an estimate
   bool may_step_ = false;         // the master has set us, or network time was set
   bool corrected_ = false;        // since we follow this reference
@@ -287,7 +316,7 @@ class Sync {
   Nanos shift_by_{0};
   std::uint32_t shift_number_ = 0;
   NodeMap<std::uint32_t> shifts_done_;  // the last shift of each node that asked for one
-  NodeMap<Member> members_;
+  Scale members_;
   std::uint64_t exchanges_ = 0;
 };
 

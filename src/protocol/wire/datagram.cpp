@@ -185,6 +185,7 @@ Result<SyncBody, Error> take_sync(Reader in) {
   const auto flags = in.take<std::uint8_t>();
   body.kernel_stamp = bit_of(flags, 0);
   body.will_follow = bit_of(flags, 1);
+  body.objects = bit_of(flags, 2);
   in.take<std::uint16_t>();
   body.exchange = in.take<std::uint32_t>();
   body.scale = in.take<std::uint32_t>();
@@ -205,7 +206,8 @@ void put_sync(Writer& out, const SyncBody& body) {
   CHECK(std::to_underlying(body.kind) < SyncBody::kKinds);
   put_section(out, Section::sync, kSyncBytes);
   out.put(std::to_underlying(body.kind));
-  out.put(static_cast<std::uint8_t>(bit(0, body.kernel_stamp) | bit(1, body.will_follow)));
+  out.put(static_cast<std::uint8_t>(bit(0, body.kernel_stamp) | bit(1, body.will_follow) |
+                                    bit(2, body.objects)));
   out.put(std::uint16_t{0});
   out.put(body.exchange);
   out.put(body.scale);

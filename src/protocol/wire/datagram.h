@@ -107,6 +107,7 @@ struct SyncBody {
   Kind kind = Kind::probe;
   bool kernel_stamp = false;     // echo, follow_up: t2, or t3, was taken by the kernel
   bool will_follow = false;      // echo: the true time of sending follows; probe: it is wished for
+  bool objects = false;          // probe: what the receiver tells of its clock cannot be
   std::uint32_t exchange = 0;    // of the asking host
   std::uint32_t scale = 0;       // see TimeBody
   std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock

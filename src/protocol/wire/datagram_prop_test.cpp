@@ -56,6 +56,7 @@ Datagram any_datagram() {
         SyncBody{.kind = SyncBody::Kind{*rc::gen::inRange<std::uint8_t>(0, SyncBody::kKinds)},
                  .kernel_stamp = *rc::gen::arbitrary<bool>(),
                  .will_follow = *rc::gen::arbitrary<bool>(),
+                 .objects = *rc::gen::arbitrary<bool>(),
                  .exchange = any<std::uint32_t>(),
                  .scale = any<std::uint32_t>(),
                  .received_ns = any_nanos(),

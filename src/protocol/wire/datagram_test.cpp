@@ -124,6 +124,7 @@ TEST(Datagram, EveryFlagHasItsOwnBit) {
       Datagram sync = sample_sync();
       sync.sync->kernel_stamp = first;
       sync.sync->will_follow = second;
+      sync.sync->objects = first && !second;
       EXPECT_EQ(parse(bytes_of(sync)).value(), sync);
     }
   }

@@ -1,7 +1,7 @@
 // Whole nodes keeping time in a simulated network: what is simulated, and what came of it.
 //
-// Node 0 is started first and becomes master; the clients follow within half a second. Unless the
-// network is isolated, node 0's oscillator is perfect. Every client's clock starts wrong, runs
+// Node 0 is started first and becomes master; then the clients start within half a second. Unless
+// the network is isolated, node 0's oscillator is perfect. Every client's clock starts wrong, runs
 // wrong and wanders; every datagram takes the delay of its direction: up towards the master, down
 // from it. One seed decides a run.
 //
@@ -95,7 +95,7 @@ struct Outcome {
 
   std::uint64_t bound_violations = 0;  // from the start on
   double bound_width = 0;              // median
-  double least_trip = 0;               // the least round trip there can be
+  double least_trip = 0;               // the least round trip that was met
 
   std::array<double, kTaus.size()> member_adev{};    // of the median member's oscillator
   std::array<double, kTaus.size()> ensemble_adev{};  // of network time

@@ -35,6 +35,7 @@ Network::Network(const Experiment& experiment)
       sync_rules_(sync_rules(experiment.rate)),
       liar_(experiment.clients + 1, false),
       lies_(experiment.seed, Cause::lying, 0),
+      watch_(experiment.clients + 1),
       world_(
           {.nodes = experiment.clients + 1,
            .seed = experiment.seed,
@@ -79,7 +80,7 @@ void Network::plan() {
   accidents_.push_back({.at = Instant{}, .what = What::start});
   for (std::uint32_t i = 1; i < size(); ++i)
     accidents_.push_back(
-        {.at = Instant{starts.uniform(50ms, 450ms)}, .what = What::start, .node = i});
+        {.at = Instant{starts.uniform(1050ms, 1450ms)}, .what = What::start, .node = i});
   if (experiment_.kill_master_at)
     accidents_.push_back({.at = second(*experiment_.kill_master_at), .what = What::kill_master});
   if (experiment_.change_at)
@@ -128,6 +129,7 @@ void Network::happen(const Accident& accident) {
       break;
     case Accident::What::change:
       changed_ = true;
+      watch_.least_trip = Nanos::max();
       world_.clock(NodeId{1}).jump(experiment_.clock_jump);
       world_.clock(NodeId{1}).change_rate(experiment_.rate_jump);
       break;
@@ -140,9 +142,9 @@ Nanos Network::route(NodeId from, NodeId to, Stream& stream) {
   const std::optional<Delay>& later = down ? experiment_.later_down : experiment_.later_up;
   Nanos delay = (changed_ && later ? *later : usual).sample(stream);
   if (changed_ && !down) delay += experiment_.longer_up;
-  Nanos& least = down ? least_down_ : least_up_;
-  least = std::min(least, delay);
   if (experiment_.diurnal > 0) {
+    Nanos& least = down ? least_down_ : least_up_;
+    least = std::min(least, delay);
     const double t = static_cast<double>(now().time_since_epoch().count()) * 1e-9 / kLoadCycle;
     const double part = t - std::floor(t);
     const double load = experiment_.diurnal * 4 * part * (1 - part);
@@ -221,7 +223,7 @@ std::uint64_t Network::config_hash() const {
   for (const std::uint64_t number :
        {std::uint64_t{sync_rules_.rest_after}, std::uint64_t{sync_rules_.burst},
         std::uint64_t{sync_rules_.first_burst}, std::uint64_t{sync_rules_.follow_ups},
-        part(sync_rules_.slew_limit), part(sync_rules_.agreement)})
+        part(sync_rules_.agreement)})
     hash = mixed(hash, number);
   return hash;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -19,17 +20,32 @@ class Network {
  public:
   // What is counted while it happens.
   struct Watch : NoWatch {
+    explicit Watch(std::size_t nodes) : asked(nodes) {}
+
     Instant first_masterup = kNever;
+    Nanos least_trip = Nanos::max();  // of the exchanges, since the last change of the routes
+    std::vector<std::pair<std::uint32_t, Instant>> asked;  // the last exchange of each node
     std::uint64_t packets = 0;
     std::uint64_t steps = 0;
     std::uint32_t reigns = 0;
 
     template <class World, class Message>
-    void sent(const World& world, NodeId, NodeId, const Message& message, std::uint32_t) {
+    void sent(const World& world, NodeId from, NodeId, const Message& message, std::uint32_t) {
       ++packets;
+      const node::SyncMessage* sync = message.sync();
+      if (sync != nullptr && sync->kind == node::SyncMessage::Kind::probe)
+        asked[index(from)] = {sync->exchange, world.now()};
       const election::Message* election = message.election();
       if (election != nullptr && election->kind == election::Kind::masterup)
         first_masterup = std::min(first_masterup, world.now());
+    }
+    template <class World, class Message>
+    void received(const World& world, NodeId, NodeId to, const Message& message, std::uint32_t,
+                  Instant) {
+      const node::SyncMessage* sync = message.sync();
+      if (sync == nullptr || sync->kind != node::SyncMessage::Kind::echo) return;
+      const auto& [exchange, when] = asked[index(to)];
+      if (sync->exchange == exchange) least_trip = std::min(least_trip, world.now() - when);
     }
     template <class World>
     void noticed(const World&, NodeId, const node::Node::Notice& notice) {
@@ -57,7 +73,7 @@ class Network {
   // Whose reading is network time: the living master of the highest epoch.
   std::optional<std::uint32_t> master() const;
   const Watch& watch() const { return watch_; }
-  Nanos least_trip() const { return least_up_ + least_down_; }
+  Nanos least_trip() const { return watch_.least_trip; }
   std::uint64_t config_hash() const;
 
  private:
@@ -82,8 +98,8 @@ class Network {
   bool changed_ = false;
   Instant lies_from_ = kNever;
   Stream lies_;
-  Nanos least_up_ = Nanos::max() / 4;
-  Nanos least_down_ = Nanos::max() / 4;
+  Nanos least_up_ = Nanos::max();
+  Nanos least_down_ = Nanos::max();
   Watch watch_;
   World world_;
 };
