@@ -1,0 +1,135 @@
+// A network whose own rate is off, members that carry UTC, and what becomes of the gap.
+#include "protocol/clock/utc.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tempo::clock {
+namespace {
+
+// Network time that runs `own` beside UTC and is steered once a second.
+struct Network {
+  double gap;  // UTC minus network time
+  double own;  // rate of network time against UTC, unsteered
+  UtcFollower follower{};
+  double largest_step = 0;  // change of rate in one round
+
+  void run(int seconds, const auto& claims) {
+    for (int i = 0; i < seconds; ++i) {
+      const double before = follower.rate();
+      const double rate = follower.round(1, claims(gap));
+      largest_step = std::max(largest_step, std::abs(rate - before));
+      ASSERT_LE(std::abs(rate), UtcFollower::kMostRate);
+      gap -= own + rate;
+    }
+  }
+};
+
+std::vector<UtcClaim> one_honest(double gap) { return {{.gap = gap, .bound = 1e-3}}; }
+
+TEST(UtcFollower, ClosesAGapAndLearnsTheRate) {
+  Network network{.gap = 5e-3, .own = -20e-6};
+  network.run(2000, one_honest);  // 15 times the 128 s of both poles
+  EXPECT_LT(std::abs(network.gap), 1e-6);
+  EXPECT_NEAR(network.follower.rate(), 20e-6, 1e-7);
+}
+
+// 1 s at 100 ppm: 10,000 s; no step, and no running past the mark by the rate that was learnt.
+TEST(UtcFollower, TakesItsTimeWithALargeGap) {
+  Network network{.gap = 1, .own = 0};
+  network.run(9'000, one_honest);
+  EXPECT_NEAR(network.gap, 0.1, 1e-6);
+  double least = network.gap;
+  for (int i = 0; i < 3'000; ++i) {
+    network.run(1, one_honest);
+    least = std::min(least, network.gap);
+  }
+  EXPECT_GT(least, -2e-3);
+  EXPECT_LT(std::abs(network.gap), 1e-6);
+}
+
+TEST(UtcFollower, HoldsTheRateWhenNobodySpeaks) {
+  Network network{.gap = 5e-3, .own = -20e-6};
+  network.run(1200, one_honest);
+  network.run(1000, [](double) { return std::vector<UtcClaim>{}; });
+  EXPECT_EQ(network.follower.gap(), std::nullopt);
+  EXPECT_LT(std::abs(network.gap), 100e-6);  // 0.1 ppm for 1000 s
+}
+
+TEST(UtcFollower, OutvotesTheOneThatDisagrees) {
+  Network network{.gap = 5e-3, .own = 0};
+  network.run(1500, [](double gap) {
+    return std::vector<UtcClaim>{{.gap = gap + 100e-6, .bound = 1e-3},
+                                 {.gap = gap + 3600, .bound = 1e-6},
+                                 {.gap = gap - 100e-6, .bound = 1e-3}};
+  });
+  EXPECT_LT(std::abs(network.gap), 110e-6);
+}
+
+// One word against another: neither is followed.
+TEST(UtcFollower, FollowsNobodyWithoutAMajority) {
+  UtcFollower follower;
+  const std::vector<UtcClaim> claims{{.gap = 1, .bound = 0.1}, {.gap = -1, .bound = 0.1}};
+  EXPECT_EQ(follower.round(1, claims), 0);
+  EXPECT_EQ(follower.gap(), std::nullopt);
+}
+
+TEST(UtcFollower, BelievesTheSurerOnesMore) {
+  UtcFollower follower;
+  const std::vector<UtcClaim> claims{{.gap = 1e-3, .bound = 10e-3}, {.gap = 0, .bound = 1e-6}};
+  follower.round(1, claims);
+  ASSERT_TRUE(follower.gap());
+  EXPECT_LT(std::abs(*follower.gap()), 1e-9 + 1e-6);
+}
+
+// The claim of a member that jumps moves nothing at once.
+TEST(UtcFollower, NeverSteps) {
+  Network network{.gap = 0, .own = 0};
+  network.run(100, one_honest);
+  network.gap += 0.5;
+  network.run(10, one_honest);
+  EXPECT_NEAR(network.gap, 0.5 - 10 * UtcFollower::kMostRate, 1e-9);
+}
+
+// Noise of a millisecond on every word: the rate stays within what its bound allows.
+TEST(UtcFollower, SmoothsWhatMembersSay) {
+  Network network{.gap = 0, .own = 0};
+  int i = 0;
+  network.run(4000, [&](double gap) {
+    return std::vector<UtcClaim>{{.gap = gap + (++i % 2 == 0 ? 1e-3 : -1e-3), .bound = 2e-3}};
+  });
+  EXPECT_LT(std::abs(network.gap), 50e-6);
+}
+
+TEST(LeapSmear, TakesAnInsertedSecondOut) {
+  LeapSmear smear;
+  const Nanos midnight = 1'483'228'800s;
+  EXPECT_EQ(smear.utc(Instant{100s}, midnight - 1s, 36), midnight - 1s);
+  // The kernel stepped back by a second at midnight: it shows half past the repeated second.
+  const Nanos first = smear.utc(Instant{101s + 500ms}, midnight - 500ms, 37);
+  EXPECT_EQ(first, midnight + 500ms - 75us);  // 1.5 s of 50 ppm given back
+  // 10,000 s later half of it is left.
+  EXPECT_EQ(smear.utc(Instant{10'100s}, midnight + 9'998s + 0ms, 37),
+            midnight + 9'998s + 1s - 500ms);
+  EXPECT_EQ(smear.utc(Instant{30'100s}, midnight + 29'998s, 37), midnight + 29'998s);
+}
+
+TEST(LeapSmear, TakesADeletedSecondOut) {
+  LeapSmear smear;
+  smear.utc(Instant{100s}, 1'000'000s, 37);
+  EXPECT_EQ(smear.utc(Instant{101s}, 1'000'002s, 36), 1'000'001s + 50us);
+}
+
+TEST(LeapSmear, LeavesOtherStepsAlone) {
+  LeapSmear smear;
+  smear.utc(Instant{100s}, 1'000'000s, 0);
+  EXPECT_EQ(smear.utc(Instant{101s}, 1'000'001s, 37), 1'000'001s);  // somebody told it the offset
+  EXPECT_EQ(smear.utc(Instant{102s}, 1'000'001s, 37), 1'000'001s);  // somebody set it back
+  EXPECT_EQ(smear.utc(Instant{103s}, 1'000'002s, 38), 1'000'002s);  // told again
+}
+
+}  // namespace
+}  // namespace tempo::clock
