@@ -42,11 +42,11 @@ Result<Life> prepare_life(const config::Settings& settings) {
   Life life;
   life.settings = settings;
   life.keys = std::move(keys);
-  std::string id = settings.machine_id;
+  life.machine_id = settings.machine_id;
   life.machine_id_from = "the settings";
-  if (id.empty()) {
+  if (life.machine_id.empty()) {
     const sys::MachineId machine = sys::machine_id({.state_directory = settings.state_dir});
-    id = machine.text;
+    life.machine_id = machine.text;
     switch (machine.source) {
       case sys::MachineId::Source::machine_id:
         life.machine_id_from = "/etc/machine-id";
@@ -59,10 +59,20 @@ Result<Life> prepare_life(const config::Settings& settings) {
         break;
     }
   }
-  life.host = sys::host_id(id);
+  life.host = sys::host_id(life.machine_id);
   life.name = settings.name.empty() ? sys::host_name() : settings.name;
   life.state = read_state(settings.state_dir);
   return life;
+}
+
+void be_one_of_many(Life& life) {
+  if (!life.settings.machine_id.empty()) return;
+  const auto networks = networks_of(life.settings);
+  if (!networks) return;
+  for (const sys::NetworkOptions& network : *networks)
+    for (const sys::Address& address : network.bind) life.machine_id += ' ' + address.text();
+  life.machine_id_from += " and its addresses";
+  life.host = sys::host_id(life.machine_id);
 }
 
 void be_born(Life& life) {

@@ -21,7 +21,8 @@ struct Life {
   HostId host = kNoHost;
   Incarnation incarnation{};
   std::string name;
-  std::string machine_id_from;  // where the id came from, for people
+  std::string machine_id;       // what the host's id is made from
+  std::string machine_id_from;  // where that came from, for people
   auth::Keyring keys;
   State state;
 };
@@ -29,6 +30,10 @@ struct Life {
 // Reads the keys and the state, and finds out who we are. A key file that must be there and is not,
 // or can be read by others, is an error.
 Result<Life> prepare_life(const config::Settings& settings);
+
+// In a simulator many daemons share one machine: unless the settings name an id, each takes its
+// addresses for a part of it.
+void be_one_of_many(Life& life);
 
 // The same host, born again.
 void be_born(Life& life);

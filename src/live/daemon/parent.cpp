@@ -229,6 +229,7 @@ class Parent {
 int run_with_parent(Life life) { return Parent(std::move(life)).run(); }
 
 int run_bare(Life life) {
+  be_one_of_many(life);
   be_born(life);
   if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)
     log_warning(saved.error());
