@@ -15,6 +15,7 @@
 #include <limits>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,7 @@ struct Link {
   double reorder = 0;    // takes `lateness` longer
   Delay lateness = Delay::uniform(0s, 8ms);
   bool same_order = false;  // a broadcast arrives everywhere after one and the same delay
+  bool in_order = false;    // from one node to another nothing overtakes: it arrives right behind
 };
 
 // What happens to one copy of a message on one link, when a script wants it to be special.
@@ -178,9 +180,11 @@ class World {
     look_for_disturbances();
     watch_->disturbed(*this, kNobody, "link changes");
   }
-  // The node's clock gains this much on true time, from time zero. Only before it starts.
+  // The node's clock gains this much on true time, from time zero. Only before it starts. It must
+  // run: from a thousandth to nine times as fast.
   void set_rate(NodeId id, Ppb rate) {
     CHECK(!at(id).up && now_ == Instant{});
+    CHECK(rate.value > -kBillion + kBillion / 1'000 && rate.value <= 8 * kBillion);
     at(id).rate = rate;
   }
   // The node's clock, instead of a constant rate. Only before it starts for the first time; a clock
@@ -303,6 +307,8 @@ class World {
   static constexpr std::size_t kHotBytes = 384;         // of a node: most of what a step reads
   static constexpr std::size_t kMostWaiting = 1 << 16;  // datagrams for all paused nodes together
   static constexpr int kMostWakesAtOnce = 10'000;       // at one instant of one node
+  static constexpr std::int64_t kBillion = 1'000'000'000;
+  __extension__ using Wide = __int128;
 
   struct Node {
     Node(std::uint64_t seed, std::uint32_t i)
@@ -367,19 +373,19 @@ class World {
   }
   // span * ppb / 1e9 without overflow: seconds and the rest apart.
   static Nanos drift(Nanos span, std::int64_t ppb) {
-    const std::int64_t seconds = span.count() / 1'000'000'000;
-    const std::int64_t rest = span.count() % 1'000'000'000;
-    return Nanos{seconds * ppb + rest * ppb / 1'000'000'000};
+    const std::int64_t seconds = span.count() / kBillion;
+    const std::int64_t rest = span.count() % kBillion;
+    return Nanos{seconds * ppb + rest * ppb / kBillion};
   }
   // The first true time at which the node's clock shows at least this.
   Instant true_time(const Node& node, Instant shown) const {
     if (shown == kNever) return shown;
     if (node.clock != nullptr) return node.clock->when(shown, now_);
     if (node.rate.value == 0) return shown;
-    Instant guess = shown - drift(shown.time_since_epoch(), node.rate.value);
-    // The first-order guess is off by rate squared; a few corrections meet it, the last steps are
-    // single.
-    for (int i = 0; i < 8; ++i) guess += shown - local(node, guess);
+    // The quotient is off by what `drift` rounds; the last steps are single.
+    const Wide quotient = static_cast<Wide>(shown.time_since_epoch().count()) * kBillion /
+                          (kBillion + node.rate.value);
+    Instant guess{Nanos{static_cast<Nanos::rep>(quotient)}};
     while (local(node, guess) < shown) guess += Nanos{1};
     while (guess > Instant{} && local(node, guess - Nanos{1}) >= shown) guess -= Nanos{1};
     return guess;
@@ -564,7 +570,13 @@ class World {
       held_.emplace_back(slot, to);
       return;
     }
-    queue_.push({key_of(now_ + std::max(delay, Nanos{1}), false), slot, to});
+    Instant when = now_ + std::max(delay, Nanos{1});
+    if (options_.link.in_order) {
+      // Two that arrive at one instant do so in the order of sending.
+      Instant& last = last_arrivals_[std::uint64_t{index(flights_[slot].from)} << 32 | index(to)];
+      when = last = std::max(last, when);
+    }
+    queue_.push({key_of(when, false), slot, to});
   }
 
   std::uint32_t acquire(NodeId from, const Message& message, std::uint32_t number) {
@@ -616,6 +628,7 @@ class World {
   std::vector<Node> nodes_;
   std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
   std::vector<bool> cuts_;                   // from * nodes + to; empty while all reach all
+  std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order
   RadixHeap<Event> queue_;
   std::vector<Flight> flights_;
   std::vector<std::uint32_t> free_;                        // slots of flights_
