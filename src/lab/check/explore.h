@@ -249,7 +249,10 @@ class Search {
                          }
                          admit(next, number, broken, !fault);
                        });
-    if (kWantsGood && finding_.transitions == before && !dead_end_) dead_end_ = number;
+    if constexpr (kWantsGood)
+      if (finding_.transitions == before && !dead_end_ &&
+          !space_->model().good(space_->scene(state)))
+        dead_end_ = number;
     if (number % 4096 == 0) look_around();
     if (dead_end_) finding_.stopped = kDeadEnd;
   }

@@ -1,0 +1,77 @@
+// The rings that ship, in every interleaving of small worlds.
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lab/check/explore.h"
+#include "lab/check/ring/ring_models.h"
+
+namespace tempo::check {
+namespace {
+
+Finding equitable(const RingWorld& world, std::uint32_t range,
+                  election::ring::Method method = election::ring::Method::equitable) {
+  const EquitableModel model{.rules = {.link = link_rules(world), .range = range, .method = method},
+                             .elections = 3};
+  std::vector<std::pair<NodeId, election::ring::Command>> commands;
+  for (std::uint32_t i = 0; i < std::min(world.wakers, world.stations); ++i)
+    commands.emplace_back(NodeId{i}, election::ring::Command::wake);
+  Space<EquitableModel> space(model, freedom_of(world), commands);
+  return Search<EquitableModel>(space, {}).run();
+}
+
+Finding anonymous(const RingWorld& world, std::uint32_t stages, bool printed = false) {
+  const AnonymousModel model{.rules = anonymous_rules(world, stages, printed)};
+  std::vector<std::pair<NodeId, election::anonymous::Command>> commands;
+  for (std::uint32_t i = 0; i < std::min(world.wakers, world.stations); ++i)
+    commands.emplace_back(NodeId{i}, election::anonymous::Command::wake);
+  Space<AnonymousModel> space(model, freedom_of(world), commands);
+  return Search<AnonymousModel>(space, {}).run();
+}
+
+void expect_sound(const Finding& finding, std::uint64_t at_least) {
+  EXPECT_TRUE(finding.complete) << finding.stopped;
+  EXPECT_FALSE(finding.violation) << finding.violation->promise;
+  EXPECT_GE(finding.states, at_least);
+  std::printf("%llu states, %.2f s\n", static_cast<unsigned long long>(finding.states),
+              finding.seconds);
+}
+
+TEST(CheckRing, EquitableIsSoundWithTwoToFourStations) {
+  expect_sound(equitable({.stations = 2, .delay_max = 2}, 3), 100);
+  expect_sound(equitable({.stations = 3}, 2), 500);
+  expect_sound(equitable({.stations = 4, .wakers = 4}, 2), 2'000);
+}
+
+TEST(CheckRing, EquitableBearsACrash) {
+  expect_sound(equitable({.stations = 3, .wakers = 1, .budget = {.crashes = 1}}, 2), 1'000);
+}
+
+TEST(CheckRing, EquitableBearsALossAndADuplicate) {
+  expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.losses = 1, .duplicates = 1}}, 2),
+               1'000);
+}
+
+TEST(CheckRing, OtherRulesAreSound) {
+  expect_sound(equitable({.stations = 3}, 2, election::ring::Method::ties_by_id), 300);
+  expect_sound(equitable({.stations = 3}, 2, election::ring::Method::highest_id), 100);
+}
+
+TEST(CheckRing, AnonymousCanAlwaysEnd) {
+  expect_sound(anonymous({.stations = 2}, 2), 100);
+  expect_sound(anonymous({.stations = 3}, 2), 1'000);
+}
+
+TEST(CheckRing, ThePrintedNextTimerGoesInACircle) {
+  const Finding finding = anonymous({.stations = 2}, 1, true);
+  ASSERT_TRUE(finding.violation);
+  EXPECT_EQ(finding.violation->promise, kComesGood);
+  EXPECT_FALSE(finding.violation->stem.empty());
+  EXPECT_FALSE(finding.violation->cycle.empty());
+}
+
+}  // namespace
+}  // namespace tempo::check
