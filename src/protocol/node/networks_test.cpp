@@ -47,6 +47,12 @@ class Lans {
     });
   }
   void crash(std::uint32_t i) { up_[i] = false; }
+  void resign(std::uint32_t i) {
+    step(i, [](Node& node, auto& turn) {
+      node.command(turn, {.network = 0, .election = election::Command::resign});
+    });
+  }
+  int circles() const { return circles_; }  // that somebody has seen
 
   void run(Nanos span) {
     const Instant end = now_ + span;
@@ -127,7 +133,10 @@ class Lans {
     todo(nodes_[i], turn);
     ASSERT_EQ(nodes_[i].check(), nullptr) << nodes_[i].check();
     for (const auto& output : out_) {
-      if (output.kind == OutputKind::notice) continue;
+      if (output.kind == OutputKind::notice) {
+        circles_ += output.notice.what == Node::Notice::What::circle ? 1 : 0;
+        continue;
+      }
       const int lan = placed_[i].lans.at(output.message.network);
       for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
         const auto slot = std::ranges::find(placed_[to].lans, lan);
@@ -149,6 +158,7 @@ class Lans {
   Outbox<Node> out_;
   Stream chance_{1, 1, 1};
   Instant now_{};
+  int circles_ = 0;
 };
 
 TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
@@ -202,6 +212,20 @@ TEST(Networks, TimeThatRunsInACircleIsCut) {
     if (i != dead) {
       EXPECT_NE(lans.node(i).path().root, NodeId{dead}) << i;
     }
+}
+
+// A new master's time is its own from its first word on: to the old one it is no echo of its own.
+TEST(Networks, ANewMastersTimeIsNoCircle) {
+  Lans lans({{{0}, 0ms, 0}, {{0}, 5ms, 0}, {{0}, 0ms, 0}});
+  lans.start();
+  lans.run(20s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  const std::uint32_t first = lans.roots().front();
+  lans.resign(first);
+  lans.run(20s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_NE(lans.roots().front(), first);
+  EXPECT_EQ(lans.circles(), 0);
 }
 
 TEST(Networks, ANetworkThatComesLaterIsJoined) {

@@ -9,6 +9,10 @@ namespace {
 constexpr std::size_t kPerNetwork = Timers<election::Timer>::kCount;
 constexpr std::size_t kSyncTimers = kMostNetworks * kPerNetwork;
 
+bool is_notice(const Output<election::MasterElection>& output) {
+  return output.kind == OutputKind::notice;
+}
+
 }  // namespace
 
 Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
@@ -92,21 +96,20 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
     if (election::masters_message(message.kind)) whole.path = path();
     return whole;
   };
-  std::vector<election::Notice> notices;
-  for (const auto& output : out) {
-    switch (output.kind) {
-      case OutputKind::send:
-        turn.out.send(output.to, outgoing(output.message));
-        break;
-      case OutputKind::broadcast:
-        turn.out.broadcast(outgoing(output.message));
-        break;
-      case OutputKind::notice:
-        notices.push_back(output.notice);
-        break;
-    }
+  const auto pass_on = [&](const Output<election::MasterElection>& output) {
+    if (output.kind == OutputKind::send) turn.out.send(output.to, outgoing(output.message));
+    if (output.kind == OutputKind::broadcast) turn.out.broadcast(outgoing(output.message));
+  };
+  if (std::ranges::none_of(out, is_notice)) {
+    for (const auto& output : out) pass_on(output);
+    return;
   }
-  for (const election::Notice& notice : notices) heed(turn, network, notice);
+  // News first: a new master's messages carry the path of its own time, not of the one it followed.
+  // What follows from them may be steps of other elections, which use the scratch too.
+  const std::vector<Output<election::MasterElection>> held(out.begin(), out.end());
+  for (const auto& output : held)
+    if (is_notice(output)) heed(turn, network, output.notice);
+  for (const auto& output : held) pass_on(output);
 }
 
 template <class Step>
