@@ -103,8 +103,9 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
         (source == Source::anywhere || said_by_us(header->number, bytes)))
       return std::unexpected(Refusal::own);
     // Of our own life before, by our parent; or somebody has recorded it.
-    if (hint || (sealed() && header->incarnation < options_.incarnation))
+    if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(*datagram)))
       return std::unexpected(Refusal::old_life);
+    twins_life_ = std::max(twins_life_, header->incarnation);
     strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
     return std::unexpected(Refusal::own_id);
   }
@@ -209,6 +210,14 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
   return message;
 }
 
+// An Ack of words of our present life, which no life before can have heard.
+bool Mailroom::answers_us(const wire::Datagram& datagram) const {
+  return datagram.election &&
+         datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
+         datagram.election->subject == options_.self &&
+         datagram.election->subject_incarnation == options_.incarnation;
+}
+
 // What we have sent lately, and what we sent so long ago that we do not remember: somebody may have
 // recorded it and send it again from elsewhere.
 bool Mailroom::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
@@ -267,6 +276,16 @@ std::size_t Mailroom::close(const Node::Message& message,
                                    .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
                                    .bound_ns = static_cast<std::uint64_t>(sync.bound.count())};
   }
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
+  if (!id_taken() || twins_life_ <= options_.incarnation) return 0;
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
+                                         .subject = options_.self,
+                                         .subject_incarnation = twins_life_};
   return write(datagram, out);
 }
 

@@ -75,6 +75,11 @@ class Mailroom {
   // For the parent of a process that died.
   std::size_t crash_hint(std::span<std::byte, wire::kMostBytes> out);
 
+  // For everybody, now and then while a twin with a later life is about: nothing, or a datagram
+  // that lets the twin know of us. With a key our words look to it like its own of an earlier life,
+  // which anybody may have recorded; that we name its present life shows that we are not that.
+  std::size_t word_to_twin(std::span<std::byte, wire::kMostBytes> out);
+
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
   const Directory& directory() const { return directory_; }
@@ -102,6 +107,7 @@ class Mailroom {
   Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
   std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);
+  bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<Refusal> refuse_malformed(wire::Error error);
   wire::ClusterId cluster(wire::KeyId key) const;
@@ -112,6 +118,7 @@ class Mailroom {
   std::uint64_t number_ = 0;
   std::array<std::uint64_t, kRemembered> said_{};  // hashes of the newest, by number
   int strangers_ = 0;
+  Incarnation twins_life_{};  // the latest heard with our id
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count)> refused_{};
   std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};

@@ -182,6 +182,31 @@ TEST(Mailroom, OurOwnWordsFromElsewhereAreNoTwin) {
   EXPECT_FALSE(self.id_taken());
 }
 
+// With a key the later of two twins cannot tell the earlier one's words from its own, recorded; but
+// the earlier one has heard it, and says so.
+TEST(Mailroom, TheEarlierTwinMakesItselfKnownToTheLater) {
+  Mailroom early = room({.id = 1, .life = 10});
+  Mailroom late = room({.id = 1, .life = 900});
+  std::array<std::byte, wire::kMostBytes> buffer;
+  EXPECT_EQ(early.word_to_twin(buffer), 0U) << "there is none yet";
+  for (int i = 0; i < 3; ++i) early.open(kNow, 0, kNow, closed(late, loop_of(late)));
+  ASSERT_TRUE(early.id_taken());
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_FALSE(late.id_taken());
+    const std::size_t size = early.word_to_twin(buffer);
+    EXPECT_EQ(refusal_of(late.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::own_id);
+  }
+  EXPECT_TRUE(late.id_taken());
+  EXPECT_EQ(late.word_to_twin(buffer), 0U) << "the earlier one knows";
+  // Recorded, it says nothing to a later life.
+  Mailroom next = room({.id = 1, .life = 901});
+  for (int i = 0; i < 5; ++i) {
+    const std::size_t size = early.word_to_twin(buffer);
+    EXPECT_EQ(refusal_of(next.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::old_life);
+  }
+  EXPECT_FALSE(next.id_taken());
+}
+
 TEST(Mailroom, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   Mailroom before = room({.id = 1, .life = 10});
   Mailroom self = room({.id = 1, .life = 11});
