@@ -27,6 +27,7 @@
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
 #include "live/client/client.h"
+#include "live/client/clock_offset.h"
 #include "live/obs/snapshot.h"
 
 namespace tempo::cli {
@@ -53,7 +54,7 @@ struct View {
   std::string master;
   std::uint64_t round = 0;
   std::string status;
-  std::optional<Nanos> offset;  // of its clock, beyond this program's monotonic one
+  std::optional<Nanos> offset;  // of its clock, beyond this machine's raw one
 };
 
 class Machine {
@@ -158,17 +159,7 @@ class Machine {
     view.master = snapshot->networks.front().master;
     view.round = snapshot->networks.front().epoch_round;
     view.status = snapshot->status;
-    Nanos best_doubt = Nanos::max();
-    for (int i = 0; i < 3; ++i) {
-      const Instant before = steady_now();
-      const auto asked = client->ask(asking(ipc::Verb::now));
-      const Instant after = steady_now();
-      if (!asked) break;
-      const auto now = ipc::now_of(*asked);
-      if (!now || after - before >= best_doubt) continue;
-      best_doubt = after - before;
-      view.offset = Nanos{now->time_ns} - before.time_since_epoch() - (after - before) / 2;
-    }
+    if (const auto clock = client::clock_offset(*client, 3)) view.offset = clock->offset;
     return view;
   }
 
