@@ -27,6 +27,16 @@ std::string refuse(std::string_view text) {
       text);
 }
 
+// The span in the unit kUnits[i], up to a second, with all its decimals and no needless zeros.
+std::string in_unit(std::int64_t nanos, std::size_t i) {
+  const std::int64_t unit = kUnits[i].nanos;
+  std::string text = fmt::format("{}", nanos / unit);
+  if (nanos % unit == 0) return text;
+  std::string decimals = fmt::format("{:0{}}", nanos % unit, 3 * i);
+  decimals.erase(decimals.find_last_not_of('0') + 1);
+  return text + '.' + decimals;
+}
+
 }  // namespace
 
 Result<Nanos> parse_span(std::string_view text) {
@@ -69,14 +79,12 @@ std::string span_text(Nanos span) {
   // The largest unit up to a second of which there is at least one; the rest as decimals.
   std::size_t i = 3;
   while (nanos < kUnits[i].nanos) --i;
-  const std::int64_t unit = kUnits[i].nanos;
-  std::string text = fmt::format("{}", nanos / unit);
-  if (nanos % unit != 0) {
-    std::string decimals = fmt::format("{:0{}}", nanos % unit, 3 * i);
-    decimals.erase(decimals.find_last_not_of('0') + 1);
-    text += '.' + decimals;
-  }
-  return text + std::string(kUnits[i].name);
+  return in_unit(nanos, i) + std::string(kUnits[i].name);
+}
+
+std::string milliseconds_text(Nanos span) {
+  constexpr std::size_t kMilliseconds = 2;
+  return in_unit(span.count(), kMilliseconds);
 }
 
 }  // namespace tempo

@@ -17,4 +17,7 @@ Result<Nanos> parse_span(std::string_view text);
 // Not for negative spans.
 std::string span_text(Nanos span);
 
+// "1500.25": milliseconds without needless zeros, as traces have them. Not for negative spans.
+std::string milliseconds_text(Nanos span);
+
 }  // namespace tempo

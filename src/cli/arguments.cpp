@@ -20,6 +20,7 @@
 #include "cli/play.h"
 #include "cli/set_time.h"
 #include "cli/sim_election.h"
+#include "cli/sim_replay.h"
 #include "cli/sim_sync.h"
 #include "cli/status.h"
 #include "cli/trace.h"
@@ -277,11 +278,18 @@ void describe_demo(CLI::App& command, DemoArguments& arguments) {
 }
 
 void describe_replay(CLI::App& command, ReplayArguments& arguments) {
-  command.add_option("script", arguments.script, "what `tempo check ... --replay FILE` wrote")
+  command
+      .add_option("file", arguments.file,
+                  "what `tempo check ... --replay FILE` or `tempo trace follow > FILE` wrote")
       ->required();
   command.add_flag("--trace", arguments.trace, "print every event");
   command.add_option("--diagram", arguments.diagram, "an HTML file, or - for the terminal");
   command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Examples:\n"
+      "  tempo check election --variant no-loop --replay found && tempo sim replay found\n"
+      "  tempo trace follow > today.trace\n"
+      "  tempo sim replay today.trace --diagram today.html");
 }
 
 // --- commands that talk to tempod ---
@@ -473,7 +481,7 @@ int run_command_line(int count, char** words) {
 
   ReplayArguments replay_arguments;
   CLI::App* replay_command =
-      sim_command->add_subcommand("replay", "play again what a check has found");
+      sim_command->add_subcommand("replay", "play what a check has found; draw a trace");
   describe_replay(*replay_command, replay_arguments);
 
   CLI::App* check_command =

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -362,34 +360,6 @@ int check_core_model(const CheckCoreArguments& arguments) {
     print(finding);
   if (!finding.complete && !arguments.json) fmt::print("\nNot complete: {}.\n", finding.stopped);
   return status_of(finding);
-}
-
-int sim_replay(const ReplayArguments& arguments) {
-  std::ifstream file(arguments.script);
-  if (!file) return refuse(fmt::format("cannot read {}", arguments.script));
-  const std::string script{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  const Result<check::Replayed> replayed = check::replay(script);
-  if (!replayed) return refuse(fmt::format("{}: {}", arguments.script, replayed.error()));
-  if (!arguments.diagram.empty() &&
-      !show_diagram(replayed->trace, {.title = arguments.script, .nodes = replayed->nodes},
-                    arguments.diagram))
-    return kBadUsage;
-  if (arguments.json) {
-    Json states = Json::array();
-    for (const std::string& state : replayed->states) states.push(state);
-    fmt::print("{}", Json::object()
-                         .add("nodes", std::uint64_t{replayed->nodes})
-                         .add("steps", std::uint64_t{replayed->steps})
-                         .add("states", states)
-                         .add("trace_hash", fmt::format("{:016x}", replayed->trace.hash()))
-                         .text());
-    return kDone;
-  }
-  if (arguments.trace) fmt::print("{}", sim::text(replayed->trace, true));
-  fmt::print("{} steps, every node in the state the script says\n", replayed->steps);
-  for (std::size_t i = 0; i < replayed->states.size(); ++i)
-    fmt::print("  {}: {}\n", i + 1, replayed->states[i]);
-  return kDone;
 }
 
 }  // namespace tempo::cli

@@ -42,15 +42,7 @@ struct CheckCoreArguments {
   bool json = false;
 };
 
-struct ReplayArguments {
-  std::string script;
-  std::string diagram;
-  bool trace = false;
-  bool json = false;
-};
-
 int check_election(const CheckElectionArguments& arguments);
 int check_core_model(const CheckCoreArguments& arguments);
-int sim_replay(const ReplayArguments& arguments);
 
 }  // namespace tempo::cli

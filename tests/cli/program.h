@@ -49,11 +49,11 @@ struct Ended {
 
 class Child {
  public:
-  explicit Child(const Words& words) {
+  explicit Child(const Words& words, const char* program = TEMPO_BINARY) {
     std::array<int, 2> out{}, err{};
     if (pipe2(out.data(), O_CLOEXEC) != 0 || pipe2(err.data(), O_CLOEXEC) != 0) std::abort();
     Words all = words;
-    all.insert(all.begin(), TEMPO_BINARY);
+    all.insert(all.begin(), program);
     std::vector<char*> arguments;
     for (std::string& word : all) arguments.push_back(word.data());
     arguments.push_back(nullptr);
@@ -61,7 +61,7 @@ class Child {
     if (id_ == 0) {
       dup2(out[1], STDOUT_FILENO);
       dup2(err[1], STDERR_FILENO);
-      execv(TEMPO_BINARY, arguments.data());
+      execv(program, arguments.data());
       _exit(127);
     }
     close(out[1]);

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include "base/span_text.h"
+
 namespace tempo::sim {
 
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
@@ -25,16 +27,7 @@ void Trace::add(const Happening& happening) {
     complete_ = false;
 }
 
-std::string milliseconds(Instant at) {
-  const std::int64_t nanos = at.time_since_epoch().count();
-  std::string text = fmt::format("{}", nanos / 1'000'000);
-  if (nanos % 1'000'000 != 0) {
-    std::string decimals = fmt::format("{:06}", nanos % 1'000'000);
-    decimals.erase(decimals.find_last_not_of('0') + 1);
-    text += '.' + decimals;
-  }
-  return text;
-}
+std::string milliseconds(Instant at) { return milliseconds_text(at.time_since_epoch()); }
 
 namespace {
 std::string who(NodeId node) { return node == kNobody ? "*" : fmt::format("{}", index(node) + 1); }
