@@ -120,6 +120,12 @@ Complaint bad_clock(const Value& value) {
   return fmt::format("must be system, software or none, not '{}'", text);
 }
 
+Complaint bad_log_level(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text == "error" || text == "warning" || text == "info") return std::nullopt;
+  return fmt::format("must be error, warning or info, not '{}'", text);
+}
+
 // --- where values go ---
 
 template <auto Member>
@@ -245,6 +251,9 @@ const std::vector<Key>& keys() {
          settings.bound_alarm = from_ms(std::get<double>(value) / 1000);
        },
        nullptr},
+      text_key("log-level", "\"info\"", "what is logged: this and what is worse",
+               put_text<&Settings::log_level>, bad_log_level,
+               "one of \"error\", \"warning\", \"info\""),
       text_key("state-dir", "\"/var/lib/tempo\"",
                "where the clock's drift and the last epoch are kept across restarts",
                put_text<&Settings::state_dir>, bad_path, "an absolute path"),

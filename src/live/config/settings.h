@@ -46,6 +46,7 @@ struct Settings {
   SoftwareClock software{};                 // [software-clock]
   Nanos step_limit = 500ms;                 // step-limit-ms
   std::optional<Nanos> bound_alarm;  // bound-alarm-us: the hook is called when the bound exceeds it
+  std::string log_level = "info";    // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; "" stays root

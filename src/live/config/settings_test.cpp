@@ -85,6 +85,7 @@ const std::map<std::string, std::string>& samples() {
       {"clock", "\"software\""},
       {"step-limit-ms", "250.5"},
       {"bound-alarm-us", "750"},
+      {"log-level", "\"error\""},
       {"state-dir", "\"/tmp/state\""},
       {"socket", "\"/tmp/tempod.sock\""},
       {"user", "\"\""},

@@ -42,6 +42,7 @@ class RealDoor final : public Door {
     std::optional<ipc::Verb> stream;
     Instant next{};            // watch: when the next snapshot may go
     std::uint64_t told = 0;    // events: how many have been told
+    bool headed = false;       // trace: it has been told who is who
     std::uint64_t traced = 0;  // trace: how many lines have been told
   };
   using Place = std::list<Caller>::iterator;
@@ -57,6 +58,7 @@ class RealDoor final : public Door {
   }
 
   void show_out(Place caller) {
+    end_stream(*caller);
     worker_->loop().forget(caller->connection.descriptor());
     callers_.erase(caller);
   }
@@ -96,10 +98,7 @@ class RealDoor final : public Door {
       case ipc::Verb::watch:
       case ipc::Verb::events:
       case ipc::Verb::trace_follow:
-        caller.stream = request.verb;
-        caller.told = worker_->events_so_far();
-        caller.traced = worker_->trace().so_far();
-        if (request.verb == ipc::Verb::trace_follow) worker_->trace().follow(true);
+        begin_stream(caller, request.verb);
         return ipc::done_line();
       case ipc::Verb::reelect:
         return done(worker_->reelect(), ipc::Code::not_master);
@@ -111,7 +110,7 @@ class RealDoor final : public Door {
         return done(worker_->set_time(by), ipc::Code::unavailable);
       }
       case ipc::Verb::trace:
-        worker_->trace().follow(request.on);
+        worker_->trace().keep(worker_->now(), request.on);
         return ipc::done_line();
       case ipc::Verb::doctor:
         return findings_answer();
@@ -119,6 +118,21 @@ class RealDoor final : public Door {
         break;
     }
     return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+  }
+
+  // One stream on a connection: another takes the place of the first.
+  void begin_stream(Caller& caller, ipc::Verb verb) {
+    end_stream(caller);
+    caller.stream = verb;
+    caller.told = worker_->events_so_far();
+    if (verb != ipc::Verb::trace_follow) return;
+    worker_->trace().follow(worker_->now());
+    caller.headed = false;
+    caller.traced = 0;
+  }
+  void end_stream(Caller& caller) {
+    if (caller.stream == ipc::Verb::trace_follow) worker_->trace().unfollow();
+    caller.stream.reset();
   }
 
   static std::string done(const Result<void>& result, ipc::Code code) {
@@ -191,6 +205,11 @@ class RealDoor final : public Door {
 
   bool tell_trace(Caller& caller) {
     bool wrote = false;
+    if (!std::exchange(caller.headed, true)) {
+      for (const std::string& name : worker_->trace().names())
+        caller.connection.write(ipc::trace_line(name));
+      wrote = true;
+    }
     worker_->trace().since(caller.traced, [&](const std::string& line) {
       caller.connection.write(ipc::trace_line(line));
       wrote = true;

@@ -14,11 +14,11 @@
 
 namespace tempo::daemon {
 
-Result<auth::Keyring> read_keys(const config::Settings& settings) {
-  if (settings.key_file.empty()) return auth::Keyring{};
+Result<std::string> read_key_file(const config::Settings& settings) {
+  if (settings.key_file.empty()) return "";
   struct stat status{};
   if (::stat(settings.key_file.c_str(), &status) != 0) {
-    if (!settings.key_file_given && errno == ENOENT) return auth::Keyring{};
+    if (!settings.key_file_given && errno == ENOENT) return "";
     return std::unexpected(
         fmt::format("cannot read the key file {}: {}; 'tempo keygen {}' makes one",
                     settings.key_file, std::strerror(errno), settings.key_file));
@@ -32,13 +32,19 @@ Result<auth::Keyring> read_keys(const config::Settings& settings) {
   std::string text(kMostBytes, '\0');
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<std::size_t>(file.gcount()));
+  return text;
+}
+
+Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text) {
+  if (text.empty()) return auth::Keyring{};
   Result<std::vector<auth::Key>> keys = auth::parse_keys(text);
   if (!keys) return std::unexpected(fmt::format("{}: {}", settings.key_file, keys.error()));
   return auth::Keyring(std::move(*keys));
 }
 
 Result<Life> prepare_life(const config::Settings& settings) {
-  TRY(keys, read_keys(settings));
+  TRY(text, read_key_file(settings));
+  TRY(keys, parse_key_file(settings, text));
   Life life;
   life.settings = settings;
   life.keys = std::move(keys);

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -43,6 +44,8 @@ node::Mailroom make_mailroom(const Life& life);
 // The networks by the settings, as they are now.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);
 
-Result<auth::Keyring> read_keys(const config::Settings& settings);
+// The key file's text, empty if there is none and need not be one.
+Result<std::string> read_key_file(const config::Settings& settings);
+Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text);
 
 }  // namespace tempo::daemon

@@ -14,11 +14,13 @@ namespace tempo::daemon {
 Result<void> Links::open(const config::Settings& settings) {
   const bool fixed = !settings.bind.empty() || !settings.peers.empty();
   TRY(networks, networks_of(settings));
+  std::string trouble;
   for (const sys::NetworkOptions& options : networks) {
     auto network = sys::Network::open(options, *oscillator_);
     if (fixed && !network) return std::unexpected(network.error());
-    put(count_, options, std::move(network));
+    put(count_, options, std::move(network), trouble);
   }
+  note(std::move(trouble));
   if (fixed) return {};
   interfaces_ = std::make_unique<sys::InterfaceWatch>();
   if (count_ == 0)
@@ -26,10 +28,15 @@ Result<void> Links::open(const config::Settings& settings) {
   return {};
 }
 
+void Links::note(std::string trouble) {
+  if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
+  trouble_ = std::move(trouble);
+}
+
 bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
-                Result<std::unique_ptr<sys::Network>> network) {
+                Result<std::unique_ptr<sys::Network>> network, std::string& trouble) {
   if (!network) {
-    log_warning(fmt::format("{}: {}", options.label, network.error()));
+    trouble += fmt::format("{}{}: {}", trouble.empty() ? "" : "; ", options.label, network.error());
     return false;
   }
   Link& link = links_[number];
@@ -44,9 +51,10 @@ bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
   return true;
 }
 
-Links::Changes Links::look_again(const config::Settings& settings) {
+Links::Changes Links::look_again(const config::Settings& settings, bool other_settings) {
   Changes changes;
-  if (interfaces_ == nullptr || !interfaces_->changed()) return changes;
+  if (interfaces_ == nullptr) return changes;
+  if (!interfaces_->changed() && !other_settings && trouble_.empty()) return changes;
   const auto networks = networks_of(settings);
   if (!networks) return changes;
   for (std::uint8_t i = 0; i < count_; ++i) {
@@ -59,13 +67,15 @@ Links::Changes Links::look_again(const config::Settings& settings) {
     link.network.reset();
     changes.gone.push_back(i);
   }
+  std::string trouble;
   for (const sys::NetworkOptions& options : *networks) {
     std::uint8_t number = 0;
     while (number < count_ && links_[number].options.label != options.label) ++number;
     if (number == node::kMostNetworks || links_[number].network != nullptr) continue;
-    if (put(number, options, sys::Network::open(options, *oscillator_)))
+    if (put(number, options, sys::Network::open(options, *oscillator_), trouble))
       changes.come.push_back(number);
   }
+  note(std::move(trouble));
   return changes;
 }
 

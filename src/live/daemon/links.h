@@ -33,15 +33,15 @@ class Links {
   Links(sys::Loop& loop, sys::Oscillator& oscillator) : loop_(&loop), oscillator_(&oscillator) {}
 
   // Opens what the settings name, or what the host is on. One that was named and cannot be had is
-  // an error; the others are warned of, and looked for again when interfaces change.
+  // an error; the others are warned of, and tried again: an address may not be usable at once.
   Result<void> open(const config::Settings& settings);
 
-  // What has become of the interfaces since the last call.
+  // What has become of the interfaces since the last call, or by other settings.
   struct Changes {
     std::vector<std::uint8_t> gone{};
     std::vector<std::uint8_t> come{};
   };
-  Changes look_again(const config::Settings& settings);
+  Changes look_again(const config::Settings& settings, bool other_settings);
 
   // From now on `ready` is called when datagrams have arrived there, with `departed` if a transmit
   // stamp may be there too.
@@ -94,13 +94,15 @@ class Links {
   };
 
   bool put(std::uint8_t number, const sys::NetworkOptions& options,
-           Result<std::unique_ptr<sys::Network>> network);
+           Result<std::unique_ptr<sys::Network>> network, std::string& trouble);
+  void note(std::string trouble);
 
   sys::Loop* loop_;
   sys::Oscillator* oscillator_;
   std::array<Link, node::kMostNetworks> links_;
   std::uint8_t count_ = 0;
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed
+  std::string trouble_;  // of networks that could not be opened when last tried, told once
 };
 
 }  // namespace tempo::daemon

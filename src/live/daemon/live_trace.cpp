@@ -1,19 +1,46 @@
 #include "live/daemon/live_trace.h"
 
+#include <chrono>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/span_text.h"
+
 namespace tempo::daemon {
 
-std::string LiveTrace::at(Instant now) const {
-  return fmt::format("{:.3f}", std::chrono::duration<double, std::milli>(now - start_).count());
+LiveTrace::LiveTrace(Instant start, const Who& self) : start_(start) { number(self); }
+
+void LiveTrace::keep(Instant now, bool on) {
+  if (on && !this->on()) begin(now);
+  kept_ = on;
 }
 
-std::string LiveTrace::number(NodeId node) {
-  if (node == kNobody) return "*";
-  const auto [place, fresh] =
-      numbers_.try_emplace(node, static_cast<std::uint32_t>(numbers_.size() + 1));
+void LiveTrace::follow(Instant now) {
+  if (!on()) begin(now);
+  ++followers_;
+}
+
+void LiveTrace::unfollow() { --followers_; }
+
+// A trace that begins in the middle says what stands then.
+void LiveTrace::begin(Instant now) {
+  lines_.clear();
+  if (!state_.empty()) add(fmt::format("{} 1 becomes {}", at(now), state_));
+}
+
+// To the microsecond: finer is the daemon's own pace.
+std::string LiveTrace::at(Instant now) const {
+  return milliseconds_text(std::chrono::floor<std::chrono::microseconds>(now - start_));
+}
+
+std::string LiveTrace::number(const Who& who) {
+  if (who.node == kNobody) return "*";
+  const auto [place, fresh] = numbers_.try_emplace(who.node, numbers_.size() + 1);
+  if (fresh) {
+    names_.push_back(fmt::format("# {} is {}", place->second, who.name));
+    if (on()) add(names_.back());
+  }
   return std::to_string(place->second);
 }
 
@@ -23,22 +50,21 @@ void LiveTrace::add(std::string line) {
   ++so_far_;
 }
 
-void LiveTrace::name(NodeId node, std::string_view name) {
-  if (!on_ || numbers_.contains(node)) return;
-  const std::string given = number(node);
-  add(fmt::format("# {} is {}", given, name));
+void LiveTrace::sent(Instant now, const Who& to, std::string_view message) {
+  if (!on()) return;
+  const std::string whom = number(to);
+  add(fmt::format("{} 1->{} {}", at(now), whom, message));
 }
 
-void LiveTrace::sent(Instant now, NodeId from, NodeId to, std::string_view message) {
-  if (on_) add(fmt::format("{} {}->{} {}", at(now), number(from), number(to), message));
+void LiveTrace::received(Instant now, const Who& from, std::string_view message) {
+  if (!on()) return;
+  const std::string who = number(from);
+  add(fmt::format("{} {}->1 {} received", at(now), who, message));
 }
 
-void LiveTrace::received(Instant now, NodeId from, NodeId to, std::string_view message) {
-  if (on_) add(fmt::format("{} {}->{} {} received", at(now), number(from), number(to), message));
-}
-
-void LiveTrace::becomes(Instant now, NodeId node, std::string_view state) {
-  if (on_) add(fmt::format("{} {} becomes {}", at(now), number(node), state));
+void LiveTrace::becomes(Instant now, std::string_view state) {
+  state_ = state;
+  if (on()) add(fmt::format("{} 1 becomes {}", at(now), state));
 }
 
 }  // namespace tempo::daemon

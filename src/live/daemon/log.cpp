@@ -13,6 +13,10 @@ void open_log(std::string_view name, bool journal) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void set_log_level(std::string_view level) {
+  spdlog::set_level(spdlog::level::from_str(std::string(level)));
+}
+
 void log_info(std::string_view line) { spdlog::info(line); }
 void log_warning(std::string_view line) { spdlog::warn(line); }
 void log_error(std::string_view line) { spdlog::error(line); }

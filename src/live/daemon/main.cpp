@@ -69,7 +69,10 @@ int main(int argc, char** argv) {
       changes.push_back(fmt::format("{}={}", kFlags[i].key, values[i]));
   if (no_clock) changes.emplace_back("clock=none");
 
-  const auto settings = tempo::config::load_settings(file, file_option->count() > 0, changes);
+  const auto read_settings = [&] {
+    return tempo::config::load_settings(file, file_option->count() > 0, changes);
+  };
+  const auto settings = read_settings();
   if (!settings) {
     for (const tempo::config::Mistake& mistake : settings.error())
       fmt::print(stderr, "tempod: {}: {}\n", mistake.where, mistake.what);
@@ -80,11 +83,12 @@ int main(int argc, char** argv) {
     return 0;
   }
   tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
+  tempo::daemon::set_log_level(settings->log_level);
   auto life = tempo::daemon::prepare_life(*settings);
   if (!life) {
     tempo::daemon::log_error(life.error());
     return kBadUsage;
   }
   return bare ? tempo::daemon::run_bare(std::move(*life))
-              : tempo::daemon::run_with_parent(std::move(*life));
+              : tempo::daemon::run_with_parent(std::move(*life), read_settings);
 }

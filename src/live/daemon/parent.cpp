@@ -5,20 +5,25 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/daemon/crash_hint.h"
 #include "live/daemon/door.h"
 #include "live/daemon/log.h"
+#include "live/daemon/parent_line.h"
 #include "live/daemon/publisher.h"
+#include "live/daemon/reload.h"
 #include "live/daemon/worker.h"
+#include "live/sys/confinement.h"
 #include "live/sys/oscillator.h"
 
 namespace tempo::daemon {
@@ -27,14 +32,13 @@ namespace {
 constexpr int kFailed = 1;
 constexpr Nanos kShortLife = 10s;  // a worker that lives less is started again later
 constexpr Nanos kLongestPause = 10s;
-constexpr std::size_t kMostEventBytes = 4096;
 constexpr int kMostHooks = 16;  // running at once
 
 volatile std::sig_atomic_t g_signal = 0;
 void remember(int signal) { g_signal = signal; }
 
-int work(const Life& life, const Worker::OnEvent& on_event) {
-  auto worker = Worker::create(life, on_event);
+int work(const Life& life, const ParentLine& parent) {
+  auto worker = Worker::create(life, &parent);
   if (!worker) {
     log_error(worker.error());
     return kFailed;
@@ -52,74 +56,10 @@ int work(const Life& life, const Worker::OnEvent& on_event) {
   return (*worker)->run();
 }
 
-// One datagram to everybody on each network: the process that was this host's master is gone.
-void send_crash_hint(const Life& life) {
-  const auto networks = networks_of(life.settings);
-  if (!networks) return;
-  node::Mailroom mailroom = make_mailroom(life);
-  const auto oscillator = sys::real_oscillator();
-  std::array<std::byte, wire::kMostBytes> buffer;
-  for (sys::NetworkOptions options : *networks) {
-    // From the first address only, with a port of the kernel's choice: nothing is to be received.
-    options.bind.resize(std::min<std::size_t>(options.bind.size(), 1));
-    for (sys::Address& address : options.bind) {
-      const auto same = sys::Address::parse(address.text(), 0);
-      if (same) address = *same;
-    }
-    options.port = 0;
-    options.multicast = false;
-    const auto network = sys::Network::open(options, *oscillator);
-    if (!network) continue;
-    const std::size_t size = mailroom.crash_hint(buffer);
-    (*network)->broadcast({buffer.data(), size});
-  }
-}
-
-// A line "what\tdetails" for each event, from the worker to the parent.
-class EventPipe {
- public:
-  EventPipe() {
-    int ends[2];
-    if (::socketpair(AF_UNIX, SOCK_DGRAM, 0, ends) != 0) return;
-    parents_ = ends[0];
-    workers_ = ends[1];
-  }
-  ~EventPipe() {
-    close_parents();
-    close_workers();
-  }
-  EventPipe(const EventPipe&) = delete;
-  EventPipe& operator=(const EventPipe&) = delete;
-
-  int parents() const { return parents_; }
-  void close_parents() { close(parents_); }
-  void close_workers() { close(workers_); }
-
-  // Lost rather than waited for.
-  void send(const Event& event) const {
-    std::string line = event.what + '\t' + event.details;
-    line.resize(std::min(line.size(), kMostEventBytes));
-    (void)::send(workers_, line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  }
-  std::string receive() const {
-    std::string line(kMostEventBytes, '\0');
-    const ssize_t size = ::recv(parents_, line.data(), line.size(), MSG_DONTWAIT);
-    line.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
-    return line;
-  }
-
- private:
-  static void close(int& end) {
-    if (end >= 0) ::close(end);
-    end = -1;
-  }
-  int parents_ = -1;
-  int workers_ = -1;
-};
-
 class Parent {
  public:
-  explicit Parent(Life life) : life_(std::move(life)) {}
+  Parent(Life life, ReadSettings read_settings)
+      : life_(std::move(life)), read_settings_(std::move(read_settings)) {}
 
   int run() {
     struct sigaction action{};
@@ -127,6 +67,11 @@ class Parent {
     for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaction(signal, &action, nullptr);
     action.sa_handler = [](int) {};
     ::sigaction(SIGCHLD, &action, nullptr);
+
+    // It only waits, but when the worker dies it must be quick. What it starts is not to be.
+    if (life_.settings.realtime && ::geteuid() == 0)
+      if (const auto urgent = sys::run_real_time(kPriority, sys::Children::ordinary); !urgent)
+        log_warning(urgent.error());
 
     Nanos pause{0};
     for (;;) {
@@ -137,7 +82,6 @@ class Parent {
       const Instant born = clock->now();
       const int status = live();
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
-      send_crash_hint(life_);
       orphan_page(life_.settings.socket);
       log_error(WIFSIGNALED(status)
                     ? fmt::format("the worker was killed by signal {}", WTERMSIG(status))
@@ -159,30 +103,36 @@ class Parent {
   }
 
  private:
-  // One life of the worker; its wait status.
+  // One life of the worker; its wait status. If it was not ended cleanly, everybody knows.
   int live() {
-    EventPipe events;
+    ParentLine line;
     const pid_t child = ::fork();
     if (child < 0) {
       log_error(fmt::format("cannot start the worker: {}", std::strerror(errno)));
       return kFailed << 8;
     }
     if (child == 0) {
-      events.close_parents();
+      line.be_worker();
       ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without its parent it would never be started again
       for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
-      const bool hooked = !life_.settings.hook.empty();
-      const int status = work(life_, [&](const Event& event) {
-        if (hooked) events.send(event);
-      });
-      ::_exit(status);
+      ::_exit(work(life_, line));
     }
-    events.close_workers();
+    line.be_parent();
+    hint_ = std::make_unique<CrashHint>(life_);
+    const int status = watch_over(child, line);
+    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && !stopping_)) hint_->send();
+    hint_.reset();
+    if (std::exchange(leads_, false)) run_hook("lost-master", "the worker of this host has died");
+    return status;
+  }
+
+  int watch_over(pid_t child, const ParentLine& line) {
     for (;;) {
-      pollfd waiting{.fd = events.parents(), .events = POLLIN, .revents = 0};
+      pollfd waiting{.fd = line.descriptor(), .events = POLLIN, .revents = 0};
       const int ready = ::poll(&waiting, 1, 1000);
-      if (ready > 0 && (waiting.revents & POLLIN) != 0) run_hook(events.receive());
-      take_signal(child);
+      if (ready > 0 && (waiting.revents & POLLIN) != 0) hear_events(line);
+      if (ready == 0) hint_->look_again();
+      if (take_signal(child) == SIGHUP) reload(line);
       int status = 0;
       for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
         if (ended == child) return status;
@@ -195,20 +145,66 @@ class Parent {
     }
   }
 
-  void take_signal(pid_t child) {
+  int take_signal(pid_t child) {
     const int signal = g_signal;
-    if (signal == 0) return;
     g_signal = 0;
-    if (signal != SIGHUP) stopping_ = true;
+    if (signal == 0 || signal == SIGHUP) return signal;
+    stopping_ = true;
     if (child > 0) ::kill(child, signal);
+    return signal;
+  }
+
+  // All or nothing: with a mistake in them, or a key that cannot be read, the old ones stay.
+  void reload(const ParentLine& line) {
+    const auto settings = read_settings_();
+    if (!settings) {
+      for (const config::Mistake& mistake : settings.error())
+        log_error(fmt::format("reload: {}: {}", mistake.where, mistake.what));
+      log_error("reload: nothing was changed");
+      return;
+    }
+    const auto text = read_key_file(*settings);
+    const auto keys = text ? parse_key_file(*settings, *text) : std::unexpected(text.error());
+    if (!keys) {
+      log_error(fmt::format("reload: {}; nothing was changed", keys.error()));
+      return;
+    }
+    const Difference found = difference(life_.settings, *settings);
+    life_.settings = changed(life_.settings, *settings);
+    life_.keys = *keys;
+    set_log_level(life_.settings.log_level);
+    hint_ = std::make_unique<CrashHint>(life_);
+    if (!line.send(order_text(life_.settings, *text))) {
+      log_error("reload: the worker cannot be told; restart tempod");
+      return;
+    }
+    log_info(fmt::format("reloaded: {} key{}{}", keys->size(), keys->size() == 1 ? "" : "s",
+                         found.now.empty() ? "" : "; changed: " + listed(found.now)));
+    if (!found.restart.empty())
+      log_warning(fmt::format("reload: needs a restart: {}", listed(found.restart)));
+  }
+
+  static std::string listed(const std::vector<std::string>& words) {
+    std::string all;
+    for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+    return all;
+  }
+
+  // A line "what\tdetails" for each event.
+  void hear_events(const ParentLine& line) {
+    for (int i = 0; i < kMostHooks; ++i) {
+      const std::string event = line.receive();
+      const std::size_t tab = event.find('\t');
+      if (tab == std::string::npos) return;
+      const std::string what = event.substr(0, tab);
+      if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";
+      run_hook(what, event.substr(tab + 1));
+    }
   }
 
   // The program with the event's name and its sentence as arguments.
-  void run_hook(const std::string& line) {
-    const std::size_t tab = line.find('\t');
-    if (tab == std::string::npos || hooks_ >= kMostHooks) return;
-    const std::string what = line.substr(0, tab);
-    const std::string details = line.substr(tab + 1);
+  void run_hook(const std::string& what, const std::string& details) {
+    if (life_.settings.hook.empty() || hooks_ >= kMostHooks) return;
     const pid_t hook = ::fork();
     if (hook == 0) {
       ::setenv("TEMPO_EVENT", what.c_str(), 1);
@@ -220,20 +216,25 @@ class Parent {
   }
 
   Life life_;
+  ReadSettings read_settings_;
+  std::unique_ptr<CrashHint> hint_;  // while a worker lives
   bool stopping_ = false;
+  bool leads_ = false;  // the worker, by what it last told
   int hooks_ = 0;
 };
 
 }  // namespace
 
-int run_with_parent(Life life) { return Parent(std::move(life)).run(); }
+int run_with_parent(Life life, ReadSettings read_settings) {
+  return Parent(std::move(life), std::move(read_settings)).run();
+}
 
 int run_bare(Life life) {
   be_one_of_many(life);
   be_born(life);
   if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)
     log_warning(saved.error());
-  auto worker = Worker::create(life, {});
+  auto worker = Worker::create(life, nullptr);
   if (!worker) {
     log_error(worker.error());
     return kFailed;

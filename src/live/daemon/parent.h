@@ -6,12 +6,20 @@
 // worker may start no program.
 #pragma once
 
+#include <expected>
+#include <functional>
+#include <vector>
+
+#include "live/config/settings.h"
 #include "live/daemon/life.h"
 
 namespace tempo::daemon {
 
+// The settings as they are now, or every mistake in them: for SIGHUP.
+using ReadSettings = std::function<std::expected<config::Settings, std::vector<config::Mistake>>()>;
+
 // Until the worker ends cleanly; the exit status of the program.
-int run_with_parent(Life life);
+int run_with_parent(Life life, ReadSettings read_settings);
 
 // The worker alone, in this process.
 int run_bare(Life life);

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <sys/poll.h>
 #include <unistd.h>
 
 #include "base/span_text.h"
 #include "live/daemon/log.h"
 #include "live/daemon/portrait.h"
+#include "live/daemon/reload.h"
 #include "live/sys/confinement.h"
 
 namespace tempo::daemon {
@@ -42,10 +44,9 @@ std::unique_ptr<sys::Oscillator> make_oscillator(const config::Settings& setting
       {.rate = software.drift, .wander = software.wander, .seed = software.seed});
 }
 
+// Whether it may lead at all is said by command, for that can change.
 election::Reluctance reluctance_of(const config::Settings& settings) {
-  return settings.may_lead
-             ? election::Reluctance{static_cast<std::uint8_t>(9 - settings.lead_priority)}
-             : election::kNeverLeads;
+  return election::Reluctance{static_cast<std::uint8_t>(9 - settings.lead_priority)};
 }
 
 // "-200.1ms": which way and how far.
@@ -55,23 +56,23 @@ std::string moved(Nanos by) {
 
 }  // namespace
 
-Result<std::unique_ptr<Worker>> Worker::create(const Life& life, OnEvent on_event) {
+Result<std::unique_ptr<Worker>> Worker::create(const Life& life, const ParentLine* parent) {
   TRY(clock, make_clock(life.settings));
   std::unique_ptr<Worker> worker(
-      new Worker(life, make_oscillator(life.settings), std::move(clock), std::move(on_event)));
+      new Worker(life, make_oscillator(life.settings), std::move(clock), parent));
   if (auto opened = worker->links_.open(life.settings); !opened)
     return std::unexpected(opened.error());
   return worker;
 }
 
 Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
-               std::unique_ptr<sys::Clock> clock, OnEvent on_event)
+               std::unique_ptr<sys::Clock> clock, const ParentLine* parent)
     : life_(life),
       rules_{.timing = life.settings.timing},
       sync_rules_(sync_rules(life.settings)),
       oscillator_(std::move(oscillator)),
       clock_(std::move(clock)),
-      on_event_(std::move(on_event)),
+      parent_(parent),
       loop_(*oscillator_),
       mailroom_(make_mailroom(life)),
       node_({.self = mailroom_.self(),
@@ -82,13 +83,13 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
             sync_rules_),
       links_(loop_, *oscillator_),
       started_(oscillator_->now()),
-      trace_(started_),
+      trace_(started_, {.node = mailroom_.self(), .name = life.name}),
       next_chore_(started_ + kChores) {}
 
 // --- networks ---
 
-void Worker::look_for_networks() {
-  const Links::Changes changes = links_.look_again(life_.settings);
+void Worker::look_for_networks(bool other_settings) {
+  const Links::Changes changes = links_.look_again(life_.settings, other_settings);
   for (const std::uint8_t number : changes.gone)
     tell("network-down", fmt::format("{} has gone", links_.label(number)));
   for (const std::uint8_t number : changes.come) {
@@ -105,6 +106,16 @@ void Worker::join(std::uint8_t number) {
   step([&](auto& turn) {
     node_.command(turn, {.what = node::Node::Command::What::join, .network = number});
   });
+  set_leadership(number);
+}
+
+void Worker::set_leadership(std::uint8_t number) {
+  const bool may = life_.settings.may_lead && !stays_out_;
+  step([&](auto& turn) {
+    node_.command(turn,
+                  {.network = number,
+                   .election = may ? election::Command::come_back : election::Command::stay_out});
+  });
 }
 
 void Worker::ready(std::uint8_t number) {
@@ -118,11 +129,9 @@ void Worker::ready(std::uint8_t number) {
                                                                : node::Mailroom::Source::anywhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
-    if (trace_.on()) {
-      trace_.name(mailroom_.self(), life_.name);
-      trace_.name(letter->from, name_of(letter->from));
-      trace_.received(now, letter->from, mailroom_.self(), node::name_of(letter->message));
-    }
+    if (trace_.on())
+      trace_.received(now, {.node = letter->from, .name = name_of(letter->from)},
+                      node::name_of(letter->message));
     // A departure that the answer has overtaken must be known first.
     if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
@@ -168,12 +177,10 @@ void Worker::transmit(const Output<node::Node>& output) {
   const std::uint8_t number = output.message.network;
   if (!links_.here(number)) return;
   const bool all = output.kind == OutputKind::broadcast;
-  if (trace_.on()) {
-    trace_.name(mailroom_.self(), life_.name);
-    if (!all) trace_.name(output.to, name_of(output.to));
-    trace_.sent(oscillator_->now(), mailroom_.self(), all ? kNobody : output.to,
+  if (trace_.on())
+    trace_.sent(oscillator_->now(),
+                all ? LiveTrace::Who{} : LiveTrace::Who{output.to, name_of(output.to)},
                 node::name_of(output.message));
-  }
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::size_t size = mailroom_.close(output.message, buffer);
   const std::span<const std::byte> bytes{buffer.data(), size};
@@ -196,10 +203,12 @@ void Worker::heed(const node::Node::Notice& notice) {
       if (notice.election.news == election::News::leads)
         tell("became-master", fmt::format("{}: this host is master, round {}", network,
                                           notice.election.epoch.round));
-      else if (notice.election.news == election::News::follows)
+      else if (notice.election.news == election::News::follows) {
+        if (states_[notice.network] == "master")
+          tell("two-masters", fmt::format("{}: {} was master too", network, peer));
         tell("master-changed",
              fmt::format("{}: {} is master, round {}", network, peer, notice.election.epoch.round));
-      else if (notice.election.news == election::News::peer_down)
+      } else if (notice.election.news == election::News::peer_down)
         tell("host-down", fmt::format("{}: {} does not answer", network, peer));
       break;
     }
@@ -255,7 +264,7 @@ void Worker::note_states() {
     log_info(
         fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
     states_[i] = state;
-    trace_.becomes(oscillator_->now(), mailroom_.self(), state);
+    trace_.becomes(oscillator_->now(), state);
   }
 }
 
@@ -265,14 +274,16 @@ void Worker::tell(std::string what, std::string details) {
       {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
   if (events_.size() > kMostEvents) events_.pop_front();
   ++event_count_;
-  if (on_event_) on_event_(events_.back());
+  if (parent_ != nullptr) parent_->send(events_.back().what + '\t' + events_.back().details);
 }
 
 // --- the loop ---
 
 int Worker::run() {
   for (const int signal : {SIGTERM, SIGINT}) loop_.on_signal(signal, [this] { stop(); });
-  loop_.on_signal(SIGHUP, [this] { reload(); });
+  loop_.on_signal(SIGHUP, [] {});  // the parent's, who hands new settings down
+  if (parent_ != nullptr)
+    loop_.watch(parent_->descriptor(), POLLIN, [this](short) { take_order(); });
   links_.watch_interfaces([this] { look_for_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!mailroom_.sealed()) log_warning(kNoKey);
@@ -333,28 +344,35 @@ void Worker::wake_timers() {
 
 // Two machines with one id: neither leads.
 void Worker::check_id() {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (const std::size_t size = mailroom_.word_to_twin(buffer); size > 0 && links_.here(i))
+      links_.broadcast(i, {buffer.data(), size});
   if (!mailroom_.id_taken() || stays_out_) return;
   stays_out_ = true;
   tell("id-taken",
        fmt::format("another machine has the id {} too (from {}); this host leads nothing "
                    "until one of them has a new one and tempod is restarted",
                    id_text(mailroom_, mailroom_.self()), life_.machine_id_from));
-  for (std::uint8_t i = 0; i < links_.count(); ++i)
-    step([&](auto& turn) {
-      node_.command(turn, {.network = i, .election = election::Command::stay_out});
-    });
+  for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
 }
 
-// The keys and what can change while running.
-void Worker::reload() {
-  const auto keys = read_keys(life_.settings);
-  if (!keys) {
-    log_error(fmt::format("reload: {}; the old keys stay", keys.error()));
+// What the parent has read anew.
+void Worker::take_order() {
+  const std::string text = parent_->receive();
+  if (text.empty()) return;
+  const auto order = parse_order(text);
+  if (!order) {
+    log_error(fmt::format("reload: {}", order.error()));
     return;
   }
-  life_.keys = *keys;
+  life_.settings = changed(life_.settings, order->settings);
+  life_.keys = order->keys;
   mailroom_.set_keys(life_.keys);
-  log_info(fmt::format("reloaded: {} key{}", keys->size(), keys->size() == 1 ? "" : "s"));
+  sync_rules_ = sync_rules(life_.settings);
+  set_log_level(life_.settings.log_level);
+  for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
+  look_for_networks(true);
 }
 
 void Worker::save_state() {
@@ -368,7 +386,7 @@ std::vector<std::string> Worker::confine() {
   const auto attempt = [&](const Result<void>& done) {
     if (!done) troubles.push_back(done.error());
   };
-  if (life_.settings.realtime && ::geteuid() == 0) attempt(sys::run_real_time(20));
+  if (life_.settings.realtime && ::geteuid() == 0) attempt(sys::run_real_time(kPriority));
   if (::geteuid() == 0)
     attempt(sys::drop_privileges({.user = life_.settings.user,
                                   .set_clock = life_.settings.clock == config::ClockKind::system}));

@@ -19,6 +19,7 @@
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
+#include "live/daemon/parent_line.h"
 #include "live/daemon/publisher.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
@@ -31,6 +32,8 @@
 
 namespace tempo::daemon {
 
+inline constexpr int kPriority = 20;  // of both processes, where real-time ones are allowed
+
 // Something that happened, for hooks, logs and whoever watches.
 struct Event {
   std::string what;        // became-master, lost-master, master-changed, two-masters, ...
@@ -40,9 +43,8 @@ struct Event {
 
 class Worker {
  public:
-  using OnEvent = std::function<void(const Event&)>;
-
-  static Result<std::unique_ptr<Worker>> create(const Life& life, OnEvent on_event);
+  // Without a parent nobody hears of events, and settings stay as they are.
+  static Result<std::unique_ptr<Worker>> create(const Life& life, const ParentLine* parent);
 
   // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
   // not be done.
@@ -74,9 +76,9 @@ class Worker {
   static constexpr std::size_t kMostEvents = 64;
 
   Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
-         std::unique_ptr<sys::Clock> clock, OnEvent on_event);
+         std::unique_ptr<sys::Clock> clock, const ParentLine* parent);
 
-  void look_for_networks();
+  void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void read_departures(std::uint8_t number);
@@ -90,7 +92,8 @@ class Worker {
   void wake_timers();
   void note_states();
   void tell(std::string what, std::string details);
-  void reload();
+  void take_order();
+  void set_leadership(std::uint8_t number);
   void save_state();
   void check_id();
   void do_chores();
@@ -102,7 +105,7 @@ class Worker {
   node::SyncRules sync_rules_;
   std::unique_ptr<sys::Oscillator> oscillator_;
   std::unique_ptr<sys::Clock> clock_;
-  OnEvent on_event_;
+  const ParentLine* parent_;  // may be null
   sys::Loop loop_;
   sys::KernelDraw draw_;
   node::Mailroom mailroom_;

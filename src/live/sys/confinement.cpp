@@ -23,10 +23,11 @@
 
 namespace tempo::sys {
 
-Result<void> run_real_time(int priority) {
+Result<void> run_real_time(int priority, Children children) {
   sched_param parameters{};
   parameters.sched_priority = priority;
-  if (sched_setscheduler(0, SCHED_FIFO, &parameters) != 0) return failure("real-time priority");
+  const int policy = SCHED_FIFO | (children == Children::ordinary ? SCHED_RESET_ON_FORK : 0);
+  if (sched_setscheduler(0, policy, &parameters) != 0) return failure("real-time priority");
   return {};
 }
 

@@ -5,14 +5,18 @@
 // filter of system calls. Each is a Result: who runs without root gets a sentence and goes on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "base/result.h"
 
 namespace tempo::sys {
 
-Result<void> run_real_time(int priority);  // SCHED_FIFO, 1 to 99
-Result<void> lock_memory();                // nothing is paged out, now or later
+enum class Children : std::uint8_t { same, ordinary };  // what they run as
+
+// SCHED_FIFO, 1 to 99.
+Result<void> run_real_time(int priority, Children children = Children::same);
+Result<void> lock_memory();  // nothing is paged out, now or later
 
 struct Privileges {
   std::string user;           // empty: the one we are

@@ -14,24 +14,18 @@
 #include <thread>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <netinet/in.h>
-#include <poll.h>
-#include <sched.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/random.h"
 #include "live/client/client.h"
 #include "live/ipc/protocol.h"
 
 namespace tempo::testbed {
 namespace {
 
-constexpr int kPort = 525;
+constexpr std::uint16_t kPort = 525;
 constexpr auto kPatience = 2s;
 
 void must(const std::vector<std::string>& words) {
@@ -59,77 +53,6 @@ ipc::Request asking(ipc::Verb verb) {
   ipc::Request request;
   request.verb = verb;
   return request;
-}
-
-Nanos monotonic() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC_RAW, &now);
-  return std::chrono::seconds{now.tv_sec} + Nanos{now.tv_nsec};
-}
-
-sockaddr_in address_of(const std::string& text) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(kPort);
-  ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
-  return address;
-}
-
-using Bytes = std::vector<std::byte>;
-
-// One false datagram: noise, or one of those overheard, whole or damaged.
-Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
-  constexpr std::size_t kMostNoise = 600;
-  Bytes bytes;
-  if (overheard.empty() || chance.chance(0.25)) {
-    bytes.resize(chance.below(kMostNoise));
-    for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
-    return bytes;
-  }
-  bytes = overheard[chance.below(overheard.size())];
-  for (std::uint64_t flips = chance.below(5); flips > 0; --flips)
-    bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
-  if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()) + 1);
-  if (chance.chance(0.1)) bytes.resize(bytes.size() + chance.below(40));
-  return bytes;
-}
-
-Attack flood(const std::vector<std::string>& targets, const std::string& broadcast, int count) {
-  constexpr std::size_t kMostOverheard = 64;
-  constexpr int kAtOnce =
-      50;  // then a pause: a flood that fills the receiver's buffer tests nothing
-  Attack done;
-  const int ear = ::socket(AF_INET, SOCK_DGRAM, 0);
-  const int mouth = ::socket(AF_INET, SOCK_DGRAM, 0);
-  const int yes = 1;
-  ::setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  const sockaddr_in everybody = address_of(broadcast);
-  if (::bind(ear, reinterpret_cast<const sockaddr*>(&everybody), sizeof(everybody)) != 0)
-    return done;
-  std::vector<Bytes> overheard;
-  const Nanos end = monotonic() + 3s;
-  while (monotonic() < end && overheard.size() < kMostOverheard) {
-    pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
-    if (::poll(&waiting, 1, 100) <= 0) continue;
-    Bytes bytes(2048);
-    const ssize_t size = ::recv(ear, bytes.data(), bytes.size(), 0);
-    if (size <= 0) continue;
-    bytes.resize(static_cast<std::size_t>(size));
-    overheard.push_back(std::move(bytes));
-  }
-  done.overheard = static_cast<int>(overheard.size());
-  std::vector<sockaddr_in> goals;
-  for (const std::string& target : targets) goals.push_back(address_of(target));
-  Stream chance(1, 1, 1);
-  for (int i = 0; i < count; ++i) {
-    const Bytes bytes = false_datagram(chance, overheard);
-    const sockaddr_in& goal = goals[static_cast<std::size_t>(i) % goals.size()];
-    if (::sendto(mouth, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&goal),
-                 sizeof(goal)) >= 0)
-      ++done.sent;
-    if (i % kAtOnce == 0) ::usleep(500);
-  }
-  return done;
 }
 
 std::string text_of(const std::string& path) {
@@ -164,11 +87,13 @@ Host::Host(Site& site, int number, HostOptions options)
           "name", inside, "netns", space()});
     must({"ip", "-n", site_->space("hub"), "link", "set", outside, "master",
           site_->bridge(lan, options_.far), "up"});
-    must({"ip", "-n", space(), "address", "add", fmt::format("{}/24", address(lan)), "broadcast",
-          fmt::format("10.99.{}.255", lan), "dev", inside});
+    if (!options_.ipv6)
+      must({"ip", "-n", space(), "address", "add", fmt::format("{}/24", address(lan)), "broadcast",
+            fmt::format("10.99.{}.255", lan), "dev", inside});
     must({"ip", "-n", space(), "link", "set", inside, "up"});
   }
-  std::filesystem::create_directories(fmt::format("{}/{}", site_->directory(), number_));
+  std::filesystem::create_directories(directory());
+  std::filesystem::permissions(directory(), std::filesystem::perms::all);
 }
 
 Host::~Host() {
@@ -178,15 +103,11 @@ Host::~Host() {
 
 std::string Host::space() const { return site_->space(fmt::format("h{}", number_)); }
 std::string Host::address(int lan) const { return fmt::format("10.99.{}.{}", lan, number_); }
-std::string Host::socket() const {
-  return fmt::format("{}/{}/socket", site_->directory(), number_);
-}
-std::string Host::log() const {
-  return text_of(fmt::format("{}/{}/log", site_->directory(), number_));
-}
+std::string Host::directory() const { return fmt::format("{}/{}", site_->directory(), number_); }
+std::string Host::socket() const { return directory() + "/socket"; }
+std::string Host::log() const { return text_of(directory() + "/log"); }
 
 void Host::start() {
-  const std::string directory = fmt::format("{}/{}", site_->directory(), number_);
   std::vector<std::string> words{
       "ip",
       "netns",
@@ -202,13 +123,13 @@ void Host::start() {
       "--clock",
       "software",
       "--state-dir",
-      directory,
+      directory(),
       "--socket",
       socket(),
       "--user",
-      "",
+      options_.user,
       "--set",
-      "realtime=false",
+      fmt::format("realtime={}", site_->options().realtime),
       "--set",
       fmt::format("machine-id=\"{}\"", options_.machine_id.empty()
                                            ? fmt::format("{}-{}", site_->directory(), number_)
@@ -218,13 +139,17 @@ void Host::start() {
                   static_cast<double>(options_.offset.count()) * 1e-6),
       "--set",
       fmt::format("software-clock.drift-ppm={:.6f}", options_.drift * 1e6)};
+  if (options_.ipv6) {
+    words.emplace_back("--set");
+    words.emplace_back("ipv6=true");
+  }
   if (site_->options().key && !options_.keyless) {
     words.emplace_back("--key-file");
     words.push_back(site_->directory() + "/key");
   }
   words.insert(words.end(), site_->options().arguments.begin(), site_->options().arguments.end());
   words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
-  process_ = spawn(words, directory + "/log");
+  process_ = spawn(words, directory() + "/log");
 }
 
 void Host::stop() {
@@ -265,6 +190,8 @@ void Host::pause(bool on) const {
   if (const pid_t child = worker(); child > 0) ::kill(child, on ? SIGSTOP : SIGCONT);
 }
 
+void Host::reload() const { ::kill(process_, SIGHUP); }
+
 void Host::set_link(bool up, int lan) const {
   const auto place = std::ranges::find(options_.lans, lan) - options_.lans.begin();
   must({"ip", "-n", site_->space("hub"), "link", "set", fmt::format("h{}e{}", number_, place),
@@ -283,43 +210,18 @@ std::optional<obs::Snapshot> Host::status() const {
   return *std::move(snapshot);
 }
 
-std::optional<Host::Offset> Host::clock_offset() const {
+std::optional<client::ClockOffset> Host::clock_offset() const {
   auto client = client::Client::connect(socket(), kPatience);
   if (!client) return std::nullopt;
-  std::optional<Offset> best;
-  for (int i = 0; i < 5; ++i) {
-    const Nanos before = monotonic();
-    const auto reply = client->ask(asking(ipc::Verb::now));
-    const Nanos after = monotonic();
-    if (!reply) return std::nullopt;
-    const auto now = ipc::now_of(*reply);
-    if (!now) return std::nullopt;
-    const Offset offset{.offset = Nanos{now->time_ns} - before - (after - before) / 2,
-                        .doubt = (after - before) / 2};
-    if (!best || offset.doubt < best->doubt) best = offset;
-  }
-  return best;
+  return client::clock_offset(*client, 5);
 }
 
 Attack Host::attack(const std::vector<std::string>& targets, int count) const {
-  int ends[2];
-  if (::pipe(ends) != 0) return {};
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int space_file = ::open(("/var/run/netns/" + space()).c_str(), O_RDONLY);
-    if (::setns(space_file, CLONE_NEWNET) != 0) ::_exit(1);
-    const Attack done = flood(targets, fmt::format("10.99.{}.255", options_.lans.front()), count);
-    const bool told = ::write(ends[1], &done, sizeof(done)) == sizeof(done);
-    ::_exit(told ? 0 : 1);
-  }
-  ::close(ends[1]);
-  Attack done;
-  if (::read(ends[0], &done, sizeof(done)) != sizeof(done)) done = {};
-  ::close(ends[0]);
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
-  }
-  return done;
+  return testbed::attack({.space = space(),
+                          .broadcast = fmt::format("10.99.{}.255", options_.lans.front()),
+                          .targets = targets,
+                          .port = kPort,
+                          .count = count});
 }
 
 std::optional<bool> Host::command(const ipc::Request& request) const {
@@ -368,6 +270,7 @@ Site::Site(const Options& options) : options_(options) {
 
 Site::~Site() {
   hosts_.clear();
+  relays_.clear();
   run({"ip", "netns", "delete", space("hub")});
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
@@ -390,6 +293,22 @@ void Site::start_all() {
 
 void Site::set_trunk(bool up, int lan) const {
   must({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), up ? "up" : "down"});
+}
+
+Relay& Site::set_weather(const Weather& weather, int lan) {
+  set_trunk(false, lan);
+  const std::string hub = space("hub");
+  for (const bool far : {false, true}) {
+    const std::string relayed = fmt::format("{}{}", far ? "rf" : "rn", lan);
+    const std::string bridged = fmt::format("{}{}", far ? "bf" : "bn", lan);
+    must(
+        {"ip", "-n", hub, "link", "add", "name", relayed, "type", "veth", "peer", "name", bridged});
+    must({"ip", "-n", hub, "link", "set", relayed, "up"});
+    must({"ip", "-n", hub, "link", "set", bridged, "master", bridge(lan, far), "up"});
+  }
+  relays_.push_back(
+      std::make_unique<Relay>(hub, fmt::format("rn{}", lan), fmt::format("rf{}", lan), weather));
+  return *relays_.back();
 }
 
 void Site::filter(const std::string& rule) const {
@@ -424,9 +343,9 @@ int Site::master_of_first(std::size_t count) const {
 
 bool Site::wait(Nanos limit, const std::function<bool()>& done) const {
   constexpr int kBusyMachine = 3;
-  const Nanos end = monotonic() + kBusyMachine * limit;
+  const auto end = std::chrono::steady_clock::now() + kBusyMachine * limit;
   while (!done()) {
-    if (monotonic() > end) return false;
+    if (std::chrono::steady_clock::now() > end) return false;
     std::this_thread::sleep_for(20ms);
   }
   return true;

@@ -15,8 +15,11 @@
 #include <sys/types.h>
 
 #include "base/units.h"
+#include "live/client/clock_offset.h"
 #include "live/ipc/protocol.h"
 #include "live/obs/snapshot.h"
+#include "live/testbed/intruder.h"
+#include "live/testbed/relay.h"
 
 namespace tempo::testbed {
 
@@ -27,17 +30,13 @@ struct HostOptions {
   double drift = 0;                      // 50e-6: gains 50 microseconds a second
   std::string machine_id{};              // empty: one of its own
   std::string name{};                    // empty: "hostN"
-  bool keyless = false;                  // without the site\'s key
+  bool keyless = false;                  // without the site's key
+  bool ipv6 = false;                     // no IPv4 address, only the kernel's own of IPv6
+  std::string user{};                    // whom the worker becomes; empty: stays root
   std::vector<std::string> arguments{};  // for tempod, after all others
 };
 
 class Site;
-
-// What an intruder did.
-struct Attack {
-  int overheard = 0;  // broadcasts it has heard and used
-  int sent = 0;
-};
 
 class Host {
  public:
@@ -54,6 +53,7 @@ class Host {
   void kill_worker() const;   // as a crash does
   void kill_all();            // parent and worker, without a word
   void pause(bool on) const;  // the worker, with SIGSTOP and SIGCONT
+  void reload() const;        // SIGHUP, for the parent
   void set_link(bool up, int lan = 0) const;
 
   const std::string& name() const { return name_; }
@@ -61,18 +61,12 @@ class Host {
   std::string address(int lan = 0) const;
   std::string socket() const;
   std::string log() const;  // what the daemon has said so far
+  std::string directory() const;
 
   // Nothing if it cannot be asked now.
   std::optional<obs::Snapshot> status() const;
-  // What its clock shows beyond this machine's monotonic clock, and how uncertain that is.
-  struct Offset {
-    Nanos offset{0};
-    Nanos doubt{0};
-  };
-  std::optional<Offset> clock_offset() const;
-  // Without a daemon of its own, this host listens to broadcasts for a while and then sends that
-  // many false datagrams to the addresses: random bytes, what it has heard, and that with bits
-  // changed, cut or lengthened.
+  std::optional<client::ClockOffset> clock_offset() const;
+  // Without a daemon of its own, this host sends that many false datagrams to the addresses.
   Attack attack(const std::vector<std::string>& targets, int count) const;
 
   // Whether the daemon did what it was told; nothing if it cannot be asked.
@@ -93,6 +87,7 @@ class Site {
     std::string tempod{};  // the program
     std::string profile = "lan";
     bool key = false;                      // all share one
+    bool realtime = false;                 // as in production; else as patient as other programs
     std::vector<std::string> arguments{};  // for every tempod
   };
 
@@ -111,6 +106,8 @@ class Site {
 
   // The trunk between the near and the far side of a lan.
   void set_trunk(bool up, int lan = 0) const;
+  // From now on a bad wire takes the place of that trunk.
+  Relay& set_weather(const Weather& weather, int lan = 0);
   // A rule for nft, in the bridge's forward chain of the hub; "" removes all.
   void filter(const std::string& rule) const;
 
@@ -136,6 +133,7 @@ class Site {
   std::string directory_;
   std::string prefix_;
   std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<std::unique_ptr<Relay>> relays_;
 };
 
 // Runs a command without a shell's help beyond the words given; its exit status.

@@ -1,0 +1,63 @@
+// What the tests in network namespaces have in common.
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "live/testbed/site.h"
+
+namespace tempo::testbed {
+
+class Netns : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) GTEST_SKIP() << obstacle;
+  }
+
+  static Site::Options options(std::string profile = "lan") {
+    return {.tempod = TEMPO_TEMPOD, .profile = std::move(profile)};
+  }
+  // Hosts with clocks up to half a second off and 50 ppm fast or slow.
+  static void populate(Site& site, int hosts, int far = 0) {
+    for (int i = 0; i < hosts; ++i)
+      site.add({.far = i >= hosts - far,
+                .offset = Nanos{(i * 137 % 1000 - 500) * 1'000'000},
+                .drift = (i * 29 % 101 - 50) * 1e-6});
+    site.start_all();
+  }
+  static bool all_synchronized(Site& site) {
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (!site.host(i).running()) continue;
+      const auto status = site.host(i).status();
+      if (!status || (status->status != "synchronized" && status->status != "leads")) return false;
+    }
+    return true;
+  }
+  // No clock is further from the master's than its daemon says it may be.
+  static void expect_bounds_hold(Site& site) {
+    const int master = site.master();
+    if (master < 0) return;
+    const auto reference = site.host(static_cast<std::size_t>(master)).clock_offset();
+    ASSERT_TRUE(reference);
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      const auto own = site.host(i).clock_offset();
+      ASSERT_TRUE(own && own->bounded) << logs(site);
+      // The clocks run apart between the two questions: by less than 1 ppm of a second.
+      EXPECT_LE(std::chrono::abs(own->offset - reference->offset),
+                own->bound + own->doubt + reference->doubt + 1us)
+          << site.host(i).name() << " says " << own->bound.count() << " ns\n"
+          << logs(site);
+    }
+  }
+  static std::string logs(Site& site) {
+    std::string all = site.describe();
+    for (std::size_t i = 0; i < site.size(); ++i)
+      all += site.host(i).name() + ":\n" + site.host(i).log();
+    return all;
+  }
+};
+
+}  // namespace tempo::testbed

@@ -1,0 +1,170 @@
+// What a service does around its protocol: hooks, reload, another user, IPv6.
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include "netns.h"
+
+namespace tempo::testbed {
+namespace {
+
+using testing::HasSubstr;
+
+std::string text_of(const std::string& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// A program that writes down what it is called with, and its path.
+std::string make_hook(const Host& host) {
+  std::string path = host.directory() + "/hook";
+  std::ofstream(path) << fmt::format("#!/bin/sh\necho \"$TEMPO_EVENT|$1|$2\" >> {}/called\n",
+                                     host.directory());
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+std::string called(const Host& host) { return text_of(host.directory() + "/called"); }
+
+// Both sides of a cut trunk elect a master; when it is whole again one finds the other and wins.
+TEST_F(Netns, HooksAreCalledOnEvents) {
+  Site site(options());
+  for (int i = 0; i < 2; ++i)
+    site.add({.far = i == 1,
+              .arguments = {"--set", "bound-alarm-us=0.001", "--hook",
+                            fmt::format("{}/{}/hook", site.directory(), i + 1)}});
+  for (std::size_t i = 0; i < 2; ++i) make_hook(site.host(i));
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const auto first = static_cast<std::size_t>(site.master());
+  const auto told = [&](std::size_t i, const std::string& what) {
+    return called(site.host(i)).find(fmt::format("{0}|{0}|", what)) != std::string::npos;
+  };
+  // The master's own clock is network time: it has no bound to exceed.
+  ASSERT_TRUE(site.wait(
+      10s, [&] { return told(first, "became-master") && told(1 - first, "bound-exceeded"); }))
+      << called(site.host(0)) << called(site.host(1));
+  EXPECT_FALSE(told(1 - first, "became-master"));
+  EXPECT_THAT(called(site.host(first)),
+              HasSubstr("became-master|became-master|eth0: this host is master, round"));
+  site.set_trunk(false);
+  ASSERT_TRUE(site.wait(20s, [&] { return told(1 - first, "became-master"); })) << logs(site);
+  site.set_trunk(true);
+  ASSERT_TRUE(site.wait(10s,
+                        [&] {
+                          return (told(0, "two-masters") || told(1, "two-masters")) &&
+                                 (told(0, "lost-master") || told(1, "lost-master"));
+                        }))
+      << called(site.host(0)) << called(site.host(1)) << logs(site);
+}
+
+// The worker cannot tell that it has died: its parent does.
+TEST_F(Netns, AHookHearsThatAMastersWorkerHasDied) {
+  Site site(options());
+  const Host& host =
+      site.add({.arguments = {"--hook", fmt::format("{}/1/hook", site.directory())}});
+  make_hook(host);
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] {
+    return called(host).find("became-master|became-master") != std::string::npos;
+  })) << logs(site);
+  host.kill_worker();
+  ASSERT_TRUE(site.wait(5s, [&] {
+    return called(host).find("lost-master|lost-master|the worker of this host has died") !=
+           std::string::npos;
+  })) << called(host);
+}
+
+TEST_F(Netns, SettingsAreReadAgain) {
+  Site::Options sealed = options();
+  sealed.key = true;
+  Site site(sealed);
+  for (int i = 0; i < 2; ++i)
+    site.add({.user = "nobody",
+              .arguments = {"--config", fmt::format("{}/{}/toml", site.directory(), i + 1)}});
+  const auto configure = [&](std::size_t i, const std::string& text) {
+    std::ofstream(site.host(i).directory() + "/toml") << text;
+  };
+  for (std::size_t i = 0; i < 2; ++i) configure(i, "");
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const auto first = static_cast<std::size_t>(site.master());
+  // A second key, which only root can read, and a master that is to lead no more.
+  std::ofstream(site.directory() + "/key", std::ios::app)
+      << "tempo-key-1 " << std::string(63, 'c') << "d\n";
+  configure(first, "may-lead = false\nlead-priority = 3\n");
+  for (std::size_t i = 0; i < 2; ++i) site.host(i).reload();
+  ASSERT_TRUE(site.wait(10s, [&] {
+    const int master = site.master();
+    return master >= 0 && master != static_cast<int>(first);
+  })) << logs(site);
+  EXPECT_THAT(site.host(first).log(), HasSubstr("reloaded: 2 keys; changed: may-lead"));
+  EXPECT_THAT(site.host(first).log(), HasSubstr("reload: needs a restart: lead-priority"));
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto status = site.host(i).status();
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->keys, 2U);
+    EXPECT_EQ(status->may_lead, i != first);
+  }
+  // A mistake changes nothing.
+  configure(first, "may-lead = true\nlog-level = 7\n");
+  site.host(first).reload();
+  ASSERT_TRUE(site.wait(10s, [&] {
+    return site.host(first).log().find("reload: nothing was changed") != std::string::npos;
+  })) << logs(site);
+  EXPECT_FALSE(site.host(first).status()->may_lead);
+}
+
+TEST_F(Netns, HostsWithOnlyIpv6FindEachOther) {
+  Site site(options());
+  for (int i = 0; i < 3; ++i) site.add({.offset = i * 100ms, .ipv6 = true});
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto spread = site.spread();
+    return site.master() >= 0 && all_synchronized(site) && spread && *spread < 1ms;
+  })) << logs(site);
+  const auto status = site.host(0).status();
+  ASSERT_EQ(status->members.size(), 3U);
+  for (const obs::MemberView& member : status->members)
+    EXPECT_TRUE(member.self || member.address.starts_with("fe80::")) << member.address;
+}
+
+std::string field(const std::string& status, const std::string& name) {
+  const std::size_t at = status.find('\n' + name + ":\t");
+  if (at == std::string::npos) return "missing";
+  const std::size_t begin = at + name.size() + 3;
+  return status.substr(begin, status.find('\n', begin) - begin);
+}
+
+// Started as root: the worker is somebody else, who can bind a low port and nothing more.
+TEST_F(Netns, TheWorkerGivesUpWhatItDoesNotNeed) {
+  Site::Options urgent = options();
+  urgent.realtime = true;
+  Site site(urgent);
+  const Host& host = site.add({.user = "nobody"});
+  site.start_all();
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const std::string worker = text_of(fmt::format("/proc/{}/status", host.worker()));
+  EXPECT_THAT(field(worker, "Uid"), testing::StartsWith("65534\t65534\t65534")) << worker;
+  EXPECT_THAT(field(worker, "Gid"), testing::StartsWith("65534\t65534\t65534"));
+  constexpr auto kBindLowPort = "0000000000000400";
+  EXPECT_EQ(field(worker, "CapPrm"), kBindLowPort);
+  EXPECT_EQ(field(worker, "CapEff"), kBindLowPort);
+  EXPECT_EQ(field(worker, "CapInh"), "0000000000000000");
+  EXPECT_EQ(field(worker, "CapAmb"), "0000000000000000");
+  EXPECT_EQ(field(worker, "CapBnd"), "0000000000000000");
+  EXPECT_EQ(field(worker, "NoNewPrivs"), "1");
+  EXPECT_EQ(field(worker, "Seccomp"), "2");
+  EXPECT_EQ(::sched_getscheduler(host.worker()), SCHED_FIFO);
+  EXPECT_EQ(::sched_getscheduler(host.parent()), SCHED_FIFO | SCHED_RESET_ON_FORK);
+}
+
+}  // namespace
+}  // namespace tempo::testbed
