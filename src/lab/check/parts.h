@@ -161,7 +161,7 @@ class Parts {
   // The same with the nodes renamed; `which` is the permutation's number.
   std::uint32_t permuted_local(std::uint32_t id, std::uint32_t which,
                                const std::vector<NodeId>& to) {
-    return remembered(permuted_locals_, id, which, [&] {
+    return tabled(permuted_locals_, id, which, [&] {
       M renamed = machine(id);
       Renamer renamer{to};
       M::fields(renamed, renamer);
@@ -170,7 +170,7 @@ class Parts {
   }
   std::uint32_t permuted_flight(std::uint32_t id, std::uint32_t which,
                                 const std::vector<NodeId>& to) {
-    return remembered(permuted_flights_, id, which, [&] {
+    return tabled(permuted_flights_, id, which, [&] {
       const Flight flight = flights_[id];
       Message renamed = message(id);
       Renamer renamer{to};
@@ -187,7 +187,7 @@ class Parts {
            mentions_.capacity() * sizeof(Mention) + outcomes_.capacity() * sizeof(Outcome) +
            sends_.capacity() * sizeof(Send) + draws_.capacity() * sizeof(std::uint32_t) +
            steps_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
-           permuted_locals_.bytes() + permuted_flights_.bytes();
+           bytes_of(permuted_locals_) + bytes_of(permuted_flights_);
   }
 
  private:
@@ -203,6 +203,22 @@ class Parts {
       memory.insert(key, result);
     }
     return result;
+  }
+
+  // The same where nearly every `id` is asked for under every `how`.
+  using Tables = std::vector<std::vector<std::uint32_t>>;  // by how, then by id
+  template <class Work>
+  static std::uint32_t tabled(Tables& tables, std::uint32_t id, std::uint32_t how, Work work) {
+    if (how >= tables.size()) tables.resize(how + 1);
+    std::vector<std::uint32_t>& table = tables[how];
+    if (id >= table.size()) table.resize(id + 1, Store::kNone);
+    if (table[id] == Store::kNone) table[id] = work();
+    return table[id];
+  }
+  static std::size_t bytes_of(const Tables& tables) {
+    std::size_t bytes = tables.capacity() * sizeof(tables[0]);
+    for (const auto& table : tables) bytes += table.capacity() * sizeof(std::uint32_t);
+    return bytes;
   }
 
   std::uint32_t keep(const M& machine, NodeId node, Instant now) {
@@ -395,7 +411,8 @@ class Parts {
   std::vector<Outcome> outcomes_;
   std::vector<Send> sends_;
   std::vector<std::uint32_t> draws_;
-  FlatMap named_locals_, named_flights_, permuted_locals_, permuted_flights_;
+  FlatMap named_locals_, named_flights_;
+  Tables permuted_locals_, permuted_flights_;
 
   std::string buffer_;
   Outbox<M> outbox_;

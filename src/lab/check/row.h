@@ -56,23 +56,14 @@ class Rows {
   // How many bytes the row takes; `to` has room for kMostBytes.
   std::size_t write(const WorldState& state, char* to) const {
     Row row{to};
-    if (bare_) {
-      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) row.put(state.local[i] + 1);
-      for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
-      return row.end();
-    }
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      row.put(state.local[i] + 1);  // kDown becomes 0
-      if (freedom_.budget.restarts != 0) row.put(state.lives[i]);
-      if (freedom_.budget.pauses != 0) row.put(state.pause[i]);
-      if (remembers_) row.put(state.memory[i]);
-      if (staggered_) row.put(state.wait[i]);
-    }
-    each_budget([&](std::uint8_t Budget::* member) { row.put(state.left.*member); });
-    if (commanded_) row.put(state.given);
-    if (bounded()) row.put(state.turn);
-    if (freedom_.cut_until != 0) row.put(state.cut);
+    put_head(state, row);
     for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
+    return row.end();
+  }
+  // The same without the flights. Of two heads that differ, neither is the beginning of the other.
+  std::size_t write_head(const WorldState& state, char* to) const {
+    Row row{to};
+    put_head(state, row);
     return row.end();
   }
 
@@ -139,6 +130,24 @@ class Rows {
     std::uint64_t word_ = 0;
     unsigned filled_ = 0;  // bits
   };
+
+  void put_head(const WorldState& state, Row& row) const {
+    if (bare_) {
+      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) row.put(state.local[i] + 1);
+      return;
+    }
+    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
+      row.put(state.local[i] + 1);  // kDown becomes 0
+      if (freedom_.budget.restarts != 0) row.put(state.lives[i]);
+      if (freedom_.budget.pauses != 0) row.put(state.pause[i]);
+      if (remembers_) row.put(state.memory[i]);
+      if (staggered_) row.put(state.wait[i]);
+    }
+    each_budget([&](std::uint8_t Budget::* member) { row.put(state.left.*member); });
+    if (commanded_) row.put(state.given);
+    if (bounded()) row.put(state.turn);
+    if (freedom_.cut_until != 0) row.put(state.cut);
+  }
 
   template <class Each>
   void each_budget(Each each) const {

@@ -109,14 +109,8 @@ class Space {
   // them the row takes.
   static constexpr std::size_t kMostBytes = Rows::kMostBytes;
   std::size_t encode(const State& state, char* to) {
-    std::size_t size = rows_.write(state, to);
-    for (std::uint32_t i = 1; i < permutations_.size(); ++i) {
-      const std::size_t other = rows_.write(permuted(state, i), other_.data());
-      if (std::string_view{other_.data(), other} >= std::string_view{to, size}) continue;
-      std::memcpy(to, other_.data(), other);
-      size = other;
-    }
-    return size;
+    const std::size_t size = rows_.write(state, to);
+    return permutations_.empty() ? size : least_of_names(state, to, size);
   }
   State decode(std::string_view bytes) const { return rows_.read(bytes); }
 
@@ -181,9 +175,14 @@ class Space {
     --state.flights;
     for (; at < state.flights; ++at) state.flight[at] = state.flight[at + 1];
   }
-  void sort(State& state) const {
-    std::stable_sort(state.flight.begin(), state.flight.begin() + state.flights,
-                     [this](std::uint32_t a, std::uint32_t b) { return before(a, b); });
+  void sort(State& state) const {  // by insertion: few, and mostly in order
+    for (std::uint32_t i = 1; i < state.flights; ++i) {
+      const std::uint32_t code = state.flight[i];
+      std::uint32_t at = i;
+      for (; at > 0 && before(code, state.flight[at - 1]); --at)
+        state.flight[at] = state.flight[at - 1];
+      state.flight[at] = code;
+    }
   }
   bool has_room(const State& state, NodeId to) {
     if (state.flights == kMostFlights) {
@@ -559,9 +558,24 @@ class Space {
     do permutations_.push_back(to);
     while (std::ranges::next_permutation(to).found);
   }
-  State permuted(const State& state, std::uint32_t which) {
-    const std::vector<NodeId>& to = permutations_[which];
+  // Of the rows of all renamings the least stands for them all. Most are out as soon as their nodes
+  // are known; only for the others the messages under way are renamed too.
+  std::size_t least_of_names(const State& state, char* row, std::size_t size) {
     State other = state;
+    for (std::uint32_t which = 1; which < permutations_.size(); ++which) {
+      permute_nodes(state, which, other);
+      const std::size_t head = rows_.write_head(other, other_.data());
+      if (std::memcmp(other_.data(), row, std::min(head, size)) > 0) continue;
+      permute_flights(state, which, other);
+      const std::size_t other_size = rows_.write(other, other_.data());
+      if (std::string_view{other_.data(), other_size} >= std::string_view{row, size}) continue;
+      std::memcpy(row, other_.data(), other_size);
+      size = other_size;
+    }
+    return size;
+  }
+  void permute_nodes(const State& state, std::uint32_t which, State& other) {
+    const std::vector<NodeId>& to = permutations_[which];
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       const std::uint32_t place = index(to[i]);
       other.local[place] =
@@ -571,12 +585,14 @@ class Space {
       other.memory[place] = state.memory[i];
       other.wait[place] = state.wait[i];
     }
+  }
+  void permute_flights(const State& state, std::uint32_t which, State& other) {
+    const std::vector<NodeId>& to = permutations_[which];
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       other.flight[i] = code_of(parts_.permuted_flight(flight_of(code), which, to), age_of(code));
     }
     sort(other);
-    return other;
   }
 
   const Model* model_;
