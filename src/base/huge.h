@@ -1,52 +1,124 @@
-// Memory for large tables that are read here and there.
+// Memory for large tables that grow and are read here and there.
 //
 // A page of the usual 4 KiB needs an entry of its own in the processor's address cache, and a table
-// of many megabytes has more pages than entries; so large blocks ask the kernel for huge pages. It
+// of many megabytes has more pages than entries; so large tables ask the kernel for huge pages. It
 // is a wish, not a need: where there are none, nothing changes but the speed.
+//
+// A table that grows is moved by its page tables, not copied: what is in it is neither read nor
+// cleared again, and the room ahead takes no memory until something is put there.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
-#include <cstdlib>
+#include <cstdint>
+#include <cstring>
 #include <new>
-#include <vector>
+#include <type_traits>
+#include <utility>
 
 #include <sys/mman.h>
 
 namespace tempo {
 
 template <class T>
-struct HugeAllocator {
-  using value_type = T;
+class HugeVector {
+  static_assert(std::is_trivially_copyable_v<T>);
 
-  HugeAllocator() = default;
-  template <class U>
-  explicit(false) HugeAllocator(const HugeAllocator<U>& /*other*/) {}
-
-  T* allocate(std::size_t count) {
-    if (count > static_cast<std::size_t>(-1) / sizeof(T) / 2) throw std::bad_alloc();
-    const std::size_t bytes = count * sizeof(T);
-    if (bytes < kLarge) return static_cast<T*>(::operator new(bytes));
-    const std::size_t whole = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-    void* block = std::aligned_alloc(kHugePage, whole);
-    if (block == nullptr) throw std::bad_alloc();
-    madvise(block, whole, MADV_HUGEPAGE);
-    return static_cast<T*>(block);
+ public:
+  HugeVector() = default;
+  // This many items of nothing but zero bytes.
+  explicit HugeVector(std::size_t count) { resize(count); }
+  HugeVector(HugeVector&& other) noexcept { swap(other); }
+  HugeVector& operator=(HugeVector&& other) noexcept {
+    swap(other);
+    return *this;
   }
-  void deallocate(T* block, std::size_t count) {
-    if (count * sizeof(T) < kLarge)
-      ::operator delete(block);
-    else
-      std::free(block);
+  HugeVector(const HugeVector&) = delete;
+  HugeVector& operator=(const HugeVector&) = delete;
+  ~HugeVector() {
+    if (items_ != nullptr) munmap(items_, mapped_);
   }
 
-  bool operator==(const HugeAllocator&) const = default;
+  bool empty() const { return size_ == 0; }
+  std::size_t size() const { return size_; }
+  T& operator[](std::size_t at) { return items_[at]; }
+  const T& operator[](std::size_t at) const { return items_[at]; }
+
+  void push_back(const T& item) { append(&item, 1); }
+  void append(const T* from, std::size_t count) {
+    make_room(size_ + count);
+    std::memcpy(static_cast<void*>(items_ + size_), from, count * sizeof(T));
+    size_ += count;
+  }
+
+  // Taken from the machine: the pages that were put to use.
+  std::size_t bytes() const {
+    const std::size_t page = mapped_ < kLarge ? kPage : kHugePage;
+    return whole(size_ * sizeof(T), page);
+  }
 
  private:
+  static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   static constexpr std::size_t kLarge = 2 * kHugePage;
-};
 
-template <class T>
-using HugeVector = std::vector<T, HugeAllocator<T>>;
+  static std::size_t whole(std::size_t bytes, std::size_t pages) {
+    return (bytes + pages - 1) / pages * pages;
+  }
+  static void* wanted(void* block) {
+    if (block == MAP_FAILED) throw std::bad_alloc();
+    return block;
+  }
+
+  void resize(std::size_t count) {
+    make_room(count);
+    size_ = count;
+  }
+  void swap(HugeVector& other) {
+    std::swap(items_, other.items_);
+    std::swap(size_, other.size_);
+    std::swap(mapped_, other.mapped_);
+  }
+
+  // By a half at a time.
+  void make_room(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / sizeof(T) / 4) throw std::bad_alloc();
+    if (count * sizeof(T) <= mapped_) return;
+    const std::size_t bytes = std::max(count * sizeof(T), mapped_ + mapped_ / 2);
+    if (bytes < kLarge)
+      map_small(whole(bytes, kPage));
+    else
+      map_large(whole(bytes, kHugePage));
+  }
+  void map_small(std::size_t bytes) {
+    void* const block = items_ == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                                                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                          : mremap(items_, mapped_, bytes, MREMAP_MAYMOVE);
+    items_ = static_cast<T*>(wanted(block));
+    mapped_ = bytes;
+  }
+  // Where a huge page begins.
+  void map_large(std::size_t bytes) {
+    const std::size_t reserved = bytes + kHugePage;
+    char* const room = static_cast<char*>(wanted(
+        mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)));
+    const std::size_t before =
+        (kHugePage - reinterpret_cast<std::uintptr_t>(room) % kHugePage) % kHugePage;
+    char* const place = room + before;
+    void* const block = items_ == nullptr
+                            ? mmap(place, bytes, PROT_READ | PROT_WRITE,
+                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+                            : mremap(items_, mapped_, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
+    if (before != 0) munmap(room, before);
+    munmap(place + bytes, reserved - before - bytes);
+    items_ = static_cast<T*>(wanted(block));
+    mapped_ = bytes;
+    madvise(items_, bytes, MADV_HUGEPAGE);
+  }
+
+  T* items_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t mapped_ = 0;  // bytes
+};
 
 }  // namespace tempo

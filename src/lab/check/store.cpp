@@ -14,13 +14,6 @@
 namespace tempo::check {
 namespace {
 
-// By a half, not by as much again: memory is what limits a check.
-template <class Vector>
-void make_room(Vector& vector, std::size_t more) {
-  if (vector.size() + more > vector.capacity())
-    vector.reserve(vector.size() + more + vector.capacity() / 2);
-}
-
 // Strings are short, and mostly equal where their hashes are.
 bool same(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
@@ -52,32 +45,31 @@ std::uint32_t Store::find(std::string_view bytes, std::uint64_t hash) const {
   // Ends: a quarter of the slots is free.
   for (std::size_t at = hash;; ++at) {
     const Slot& slot = slots_[at & (slots_.size() - 1)];
-    if (slot.number == kNone) return kNone;
-    if (slot.tag == tag_of(hash) && this->at(slot.number) == bytes) return slot.number;
+    if (slot.number() == kNone) return kNone;
+    if (slot.tag == tag_of(hash) && this->at(slot.number()) == bytes) return slot.number();
   }
 }
 
 Store::Added Store::add(std::string_view bytes, std::uint64_t hash, std::uint32_t from) {
   if ((from_.size() + 1) * 4 > slots_.size() * 3) grow();
   std::size_t at = hash & (slots_.size() - 1);
-  for (; slots_[at].number != kNone; at = (at + 1) & (slots_.size() - 1))
-    if (slots_[at].tag == tag_of(hash) && same(this->at(slots_[at].number), bytes))
-      return {slots_[at].number, false};
+  for (; slots_[at].number() != kNone; at = (at + 1) & (slots_.size() - 1))
+    if (slots_[at].tag == tag_of(hash) && same(this->at(slots_[at].number()), bytes))
+      return {slots_[at].number(), false};
   const std::uint32_t number = size();
   CHECK(number != kNone);
-  slots_[at] = {tag_of(hash), number};
+  slots_[at] = {tag_of(hash), ~number};
   if (number % kBlock == 0) base_.push_back(bytes_.size());
-  make_room(bytes_, bytes.size());
-  make_room(place_, 1);
-  make_room(from_, 1);
   place_.push_back(static_cast<std::uint32_t>(bytes_.size() - base_.back()));
   from_.push_back(from);
-  bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+  bytes_.append(bytes.data(), bytes.size());
   return {number, true};
 }
 
 void Store::grow() {
-  slots_.assign(slots_.empty() ? 1024 : slots_.size() * 2, Slot{});
+  const std::size_t more = slots_.empty() ? 1024 : slots_.size() * 2;
+  slots_ = {};  // before the new ones come
+  slots_ = HugeVector<Slot>(more);
   std::array<std::uint64_t, 32> hashes{};
   for (std::uint32_t first = 0; first < size(); first += hashes.size()) {
     const auto some = std::min<std::uint32_t>(hashes.size(), size() - first);
@@ -87,16 +79,15 @@ void Store::grow() {
     }
     for (std::uint32_t i = 0; i < some; ++i) {
       std::size_t at = hashes[i] & (slots_.size() - 1);
-      while (slots_[at].number != kNone) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = {tag_of(hashes[i]), first + i};
+      while (slots_[at].number() != kNone) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = {tag_of(hashes[i]), ~(first + i)};
     }
   }
 }
 
 std::size_t Store::bytes() const {
-  return bytes_.capacity() + base_.capacity() * sizeof(std::uint64_t) +
-         (place_.capacity() + from_.capacity()) * sizeof(std::uint32_t) +
-         slots_.capacity() * sizeof(Slot);
+  return bytes_.bytes() + base_.capacity() * sizeof(std::uint64_t) + place_.bytes() +
+         from_.bytes() + slots_.bytes();
 }
 
 }  // namespace tempo::check

@@ -51,9 +51,10 @@ class Store {
   }
 
  private:
-  struct Slot {
-    std::uint32_t tag = 0;
-    std::uint32_t number = kNone;
+  struct Slot {  // of zero bytes: free
+    std::uint32_t tag;
+    std::uint32_t inverse;  // of the number
+    std::uint32_t number() const { return ~inverse; }
   };
   static constexpr std::uint32_t kBlock = 1U << 16;  // states that share the base of their places
 
@@ -65,14 +66,14 @@ class Store {
   std::uint32_t guess(std::uint64_t hash) const {
     if (slots_.empty()) return kNone;
     const Slot& slot = slots_[hash & (slots_.size() - 1)];
-    return slot.tag == tag_of(hash) ? slot.number : kNone;
+    return slot.tag == tag_of(hash) ? slot.number() : kNone;
   }
   void grow();
 
   HugeVector<char> bytes_;           // all strings
   std::vector<std::uint64_t> base_;  // of each block of states
   HugeVector<std::uint32_t> place_;  // of each string, from its block's base
-  std::vector<std::uint32_t> from_;
+  HugeVector<std::uint32_t> from_;
   HugeVector<Slot> slots_;  // a power of two
 };
 

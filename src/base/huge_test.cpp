@@ -1,0 +1,49 @@
+#include "base/huge.h"
+
+#include <cstdint>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace tempo {
+namespace {
+
+// Through every kind of move: small, from small to large, large.
+TEST(HugeVector, KeepsWhatIsInItWhileItGrows) {
+  HugeVector<std::uint32_t> numbers;
+  EXPECT_TRUE(numbers.empty());
+  constexpr std::uint32_t kMany = 3'000'000;
+  for (std::uint32_t i = 0; i < kMany; ++i) numbers.push_back(i * 2654435761U);
+  ASSERT_EQ(numbers.size(), kMany);
+  std::uint32_t wrong = 0;
+  for (std::uint32_t i = 0; i < kMany; ++i) wrong += numbers[i] != i * 2654435761U ? 1U : 0U;
+  EXPECT_EQ(wrong, 0U);
+  EXPECT_GE(numbers.bytes(), kMany * sizeof(std::uint32_t));
+  EXPECT_LE(numbers.bytes(), kMany * sizeof(std::uint32_t) + (std::size_t{2} << 20));
+}
+
+TEST(HugeVector, BeginsWithZeros) {
+  for (const std::size_t count : {std::size_t{1000}, std::size_t{2'000'000}}) {
+    const HugeVector<std::uint32_t> numbers(count);
+    ASSERT_EQ(numbers.size(), count);
+    std::uint32_t all = 0;
+    for (std::size_t i = 0; i < count; ++i) all |= numbers[i];
+    EXPECT_EQ(all, 0U);
+  }
+}
+
+TEST(HugeVector, AppendsAndMoves) {
+  HugeVector<char> text;
+  text.append("abc", 3);
+  text.append("defg", 4);
+  HugeVector<char> other = std::move(text);
+  ASSERT_EQ(other.size(), 7U);
+  EXPECT_EQ(other[0], 'a');
+  EXPECT_EQ(other[6], 'g');
+  other = HugeVector<char>(2);
+  EXPECT_EQ(other.size(), 2U);
+  EXPECT_EQ(other[1], 0);
+}
+
+}  // namespace
+}  // namespace tempo
