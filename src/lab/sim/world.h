@@ -48,6 +48,7 @@ struct Link {
   Delay lateness = Delay::uniform(0s, 8ms);
   bool same_order = false;  // a broadcast arrives everywhere after one and the same delay
   bool in_order = false;    // from one node to another nothing overtakes: it arrives right behind
+  bool echo = false;        // a broadcast arrives at its sender too
 };
 
 // What happens to one copy of a message on one link, when a script wants it to be special.
@@ -517,7 +518,7 @@ class World {
                                ? options_.link.delay.sample(nodes_[index(from)].delays)
                                : Nanos{0};
       for (std::uint32_t i = 0; i < options_.nodes; ++i)
-        if (i != index(from)) launch(slot, from, NodeId{i}, common);
+        if (i != index(from) || options_.link.echo) launch(slot, from, NodeId{i}, common);
     } else if (index(to) < options_.nodes) {
       launch(slot, from, to, Nanos{0});
     }

@@ -1,0 +1,449 @@
+// Atomic broadcast on synchronized clocks: stamp, hand on once, deliver at stamp + Delta.
+//
+// While the assumptions of bounds.h hold, a broadcast of a correct process is delivered by every
+// correct process when its own clock shows stamp + Delta; one of a faulty process by all of them or
+// by none; all deliver in the same order, that of (time of delivery, stamp, sender, number). No
+// coordinator, no acknowledgement, no majority: the price is that every delivery takes Delta, and
+// that each side of a partition goes on alone.
+//
+// Time here is the network's: whoever drives the machine hands it readings of the steered clock,
+// which does not go back while the group runs.
+//
+// When the assumptions break, some correct process notices, if it was by lateness: it says so
+// (`broken`), refuses to broadcast, tells the others, and comes back after two Deltas of silence
+// with a delay half as large again as the largest it has measured. Every message carries the delay
+// that its sender counts with, and all take up the larger: since the time of delivery follows from
+// the message alone, all agree on it while the delay changes.
+//
+// In the malicious class a message carries who has signed it. Signatures are the driver's: it hands
+// in only messages whose every signature is valid.
+//
+// Source: Cristian, Aghili, Strong, Dolev, "Atomic Broadcast: From Simple Message Diffusion to
+// Byzantine Agreement", 1985.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/node_map.h"
+#include "protocol/broadcast/bounds.h"
+
+namespace tempo::broadcast {
+
+template <class Content>
+struct Message {
+  enum class Kind : std::uint8_t { word, filler, doubt };
+  Kind kind = Kind::word;
+  std::uint8_t hops = 1;      // how often it was sent on its way here
+  NodeId sender = kNobody;    // who broadcast it first
+  std::uint32_t number = 0;   // of the sender's broadcasts, from 1 in each life
+  Incarnation life{};         // of the sender
+  Nanos stamp{0};             // the sender's clock
+  Nanos delay{0};             // delta, as the sender counts
+  std::uint64_t signers = 0;  // malicious class: a bit for each
+  Content content{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("hops", self.hops);
+    visit("sender", self.sender);
+    visit("number", self.number);
+    visit("life", self.life);
+    visit("stamp", self.stamp);
+    visit("delay", self.delay);
+    visit("signers", self.signers);
+    visit("content", self.content);
+  }
+};
+
+template <class Content>
+struct Command {
+  enum class Kind : std::uint8_t {
+    broadcast,
+    expect,  // messages take up to `delay` from now on
+  };
+  Kind kind = Kind::broadcast;
+  Content content{};
+  Nanos delay{0};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("content", self.content);
+    visit("delay", self.delay);
+  }
+};
+
+template <class Content>
+struct Notice {
+  enum class Kind : std::uint8_t {
+    delivered,
+    refused,    // a broadcast, while in doubt
+    broken,     // the bounds: `doubt` says how, `excess` by how much
+    doubted,    // `node` says that the bounds are broken
+    two_faced,  // `node` has said two different things under one number; neither is delivered
+    near,       // a message took more than four fifths of what is allowed
+  };
+  Kind kind = Kind::delivered;
+  Doubt doubt = Doubt::none;
+  NodeId node = kNobody;
+  Nanos excess{0};
+  Nanos stamp{0};
+  std::uint32_t number = 0;
+  Content content{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("doubt", self.doubt);
+    visit("node", self.node);
+    visit("excess", self.excess);
+    visit("stamp", self.stamp);
+    visit("number", self.number);
+    visit("content", self.content);
+  }
+};
+
+enum class Timer : std::uint8_t {
+  deliver,
+  forget,  // what was delivered long ago
+  rejoin,  // the silence after a doubt is over
+  fill,    // we were quiet for long
+  count,
+};
+
+template <class T>
+class Atomic {
+ public:
+  using Content = T;
+  using Message = broadcast::Message<Content>;
+  using Command = broadcast::Command<Content>;
+  using Notice = broadcast::Notice<Content>;
+  using Kind = typename Message::Kind;
+
+  // The rules are shared by many machines and must outlive them. At most 64 members in the
+  // malicious class.
+  Atomic(NodeId self, Incarnation life, const Rules& rules)
+      : self_(self), life_(life), rules_(&rules), delay_(rules.delay) {
+    CHECK(index(self) < rules.members && rules.delay > Nanos{0} && rules.unit > Nanos{0});
+    CHECK(rules.faults == Faults::omission || rules.members <= 64);
+  }
+
+  void start(Turn<Atomic>& turn) {
+    if (rules_->fills) timers_.set(Timer::fill, turn.now + 10 * latency());
+  }
+
+  void receive(Turn<Atomic>& turn, NodeId from, const Message& message) {
+    if (index(from) >= rules_->members || index(message.sender) >= rules_->members) return;
+    if (message.kind == Kind::doubt) {
+      adopt(message.delay);
+      turn.out.note({.kind = Notice::Kind::doubted, .node = from, .content = {}});
+      return;
+    }
+    if (message.delay <= Nanos{0} || message.delay > kLongestDelay) return;
+    const int hops = hops_of(message);
+    if (hops == 0) return;
+    if (const Entry* known = find(message)) {
+      if (rules_->faults == Faults::malicious && !(known->message.content == message.content))
+        expose(turn, message);
+      return;
+    }
+    admit(turn, message, hops);
+  }
+
+  void wake(Turn<Atomic>& turn, TimerId id) {
+    if (turn.now < timers_.at(id)) return;
+    const auto timer = static_cast<Timer>(id);
+    timers_.stop(timer);
+    switch (timer) {
+      case Timer::deliver:
+        deliver(turn);
+        break;
+      case Timer::forget:
+        forget(turn.now);
+        break;
+      case Timer::rejoin:
+        doubt_ = Doubt::none;
+        say(turn, Kind::filler, {});
+        break;
+      case Timer::fill:
+        if (doubt_ == Doubt::none) say(turn, Kind::filler, {});
+        timers_.set(Timer::fill, turn.now + 10 * latency());
+        break;
+      case Timer::count:
+        CHECK(false);
+    }
+    set_timers();
+  }
+
+  void command(Turn<Atomic>& turn, const Command& command) {
+    if (command.kind == Command::Kind::expect) {
+      adopt(command.delay);
+      return;
+    }
+    if (doubt_ != Doubt::none) {
+      turn.out.note({.kind = Notice::Kind::refused, .doubt = doubt_, .content = command.content});
+      return;
+    }
+    say(turn, Kind::word, command.content);
+    set_timers();
+  }
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const {
+    if (history_.size() > kMostKept) return "keeps too much";
+    if ((doubt_ != Doubt::none) != timers_.running(Timer::rejoin)) return "doubts for ever";
+    for (const Entry& entry : history_)
+      if (entry.fate == Fate::pending && timers_.at(Timer::deliver) > due(entry.message))
+        return "would deliver too late";
+    return nullptr;
+  }
+
+  Doubt doubt() const { return doubt_; }
+  Nanos latency() const { return rules_->latency(delay_); }
+  std::size_t kept() const { return history_.size(); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("life", self.life_);
+    visit("delay", self.delay_);
+    visit("worst", self.worst_);
+    visit("number", self.number_);
+    visit("last_stamp", self.last_stamp_);
+    visit("doubt", self.doubt_);
+    visit("history", self.history_);
+    visit("last", self.last_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  static constexpr std::size_t kMostKept = 4096;
+  static constexpr Nanos kLongestDelay = std::chrono::hours{1};
+
+  enum class Fate : std::uint8_t { pending, delivered, void_ };
+  struct Entry {
+    Message message{};
+    Fate fate = Fate::pending;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("message", self.message);
+      visit("fate", self.fate);
+    }
+  };
+  // The last number delivered of a sender.
+  struct Last {
+    Incarnation life{};
+    std::uint32_t number = 0;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("life", self.life);
+      visit("number", self.number);
+    }
+  };
+
+  // A reading of our clock as the protocol counts it.
+  Nanos reading(Instant now) const {
+    const Nanos shown = now.time_since_epoch();
+    return shown - shown % rules_->unit;
+  }
+  Nanos stamp(Instant now) const {
+    const Nanos shown = now.time_since_epoch();
+    const Nanos rest = shown % rules_->unit;
+    return rest == Nanos{0} ? shown : shown - rest + rules_->unit;
+  }
+  Instant due(const Message& message) const {
+    return Instant{message.stamp + rules_->latency(message.delay)};
+  }
+  static auto order(const Rules& rules, const Message& message) {
+    return std::tuple(message.stamp + rules.latency(message.delay), message.stamp, message.sender,
+                      message.number, message.life);
+  }
+
+  // How many links it has come over; 0: it cannot be.
+  int hops_of(const Message& message) const {
+    if (rules_->faults == Faults::omission)
+      return message.hops >= 1 && message.hops <= rules_->faulty + 1 ? message.hops : 0;
+    if ((message.signers >> index(message.sender) & 1) == 0) return 0;
+    return std::popcount(message.signers);
+  }
+
+  const Entry* find(const Message& message) const {
+    for (const Entry& entry : history_)
+      if (entry.message.stamp == message.stamp && entry.message.sender == message.sender &&
+          entry.message.number == message.number && entry.message.life == message.life)
+        return &entry;
+    return nullptr;
+  }
+
+  // The tests of a message that is new here.
+  void admit(Turn<Atomic>& turn, const Message& message, int hops) {
+    const Nanos now = reading(turn.now);
+    const Nanos took = now - message.stamp;
+    const Nanos whole = rules_->latency(message.delay);
+    const Nanos epsilon = rules_->precision;
+    if (took > whole) return doubt(turn, Doubt::late, took - whole, took);
+    if (-took > hops * epsilon + rules_->unit)
+      return doubt(turn, Doubt::future, -took - hops * epsilon, Nanos{0});
+    if (rules_->faults == Faults::malicious) {
+      const Nanos limit = hops * (message.delay + epsilon);
+      if (rules_->tests_hop && took > limit)
+        return doubt(turn, Doubt::slow_hop, took - limit, took / hops);
+    } else if (const Nanos limit = hops * message.delay + epsilon; took > limit) {
+      doubt(turn, Doubt::slow_hop, took - limit, (took - epsilon) / hops);
+    } else if (took > limit / 5 * 4) {
+      turn.out.note(
+          {.kind = Notice::Kind::near, .node = message.sender, .excess = took, .content = {}});
+    }
+    adopt(message.delay);
+    if (!keep(message)) return doubt(turn, Doubt::overrun, Nanos{0}, Nanos{0});
+    relay(turn, message, hops);
+    set_timers();
+  }
+
+  bool keep(const Message& message) {
+    if (history_.size() >= kMostKept) return false;
+    const auto place = std::ranges::upper_bound(
+        history_, order(*rules_, message), {},
+        [this](const Entry& entry) { return order(*rules_, entry.message); });
+    history_.insert(place, {.message = message, .fate = Fate::pending});
+    return true;
+  }
+
+  void relay(Turn<Atomic>& turn, const Message& message, int hops) {
+    if (!rules_->relays || hops > static_cast<int>(rules_->faulty)) return;
+    Message copy = message;
+    copy.hops = static_cast<std::uint8_t>(hops + 1);
+    if (rules_->faults == Faults::malicious) copy.signers |= std::uint64_t{1} << index(self_);
+    turn.out.broadcast(copy);
+  }
+
+  // Two contents under one number: the others must see the second one too.
+  void expose(Turn<Atomic>& turn, const Message& message) {
+    for (Entry& entry : history_) {
+      if (entry.message.stamp != message.stamp || entry.message.sender != message.sender ||
+          entry.message.number != message.number || entry.message.life != message.life)
+        continue;
+      if (entry.fate != Fate::pending) return;
+      entry.fate = Fate::void_;
+    }
+    turn.out.note({.kind = Notice::Kind::two_faced, .node = message.sender, .content = {}});
+    relay(turn, message, hops_of(message));
+    set_timers();
+  }
+
+  void say(Turn<Atomic>& turn, Kind kind, const Content& content) {
+    Message message{
+        .kind = kind,
+        .sender = self_,
+        .number = number_ + 1,
+        .life = life_,
+        .stamp = std::max(stamp(turn.now), last_stamp_ + rules_->unit),
+        .delay = delay_,
+        .signers = rules_->faults == Faults::malicious ? std::uint64_t{1} << index(self_) : 0,
+        .content = content};
+    if (!keep(message)) return doubt(turn, Doubt::overrun, Nanos{0}, Nanos{0});
+    ++number_;
+    last_stamp_ = message.stamp;
+    turn.out.broadcast(message);
+  }
+
+  void deliver(Turn<Atomic>& turn) {
+    for (Entry& entry : history_) {
+      const Instant when = due(entry.message);
+      if (turn.now < when) break;
+      if (entry.fate != Fate::pending) continue;
+      entry.fate = Fate::delivered;
+      const Message& message = entry.message;
+      if (const Nanos late = turn.now - when; late > delay_)
+        doubt(turn, Doubt::paused, late, Nanos{0});
+      Last& last = last_[message.sender];
+      if (last.life == message.life && last.number != 0 && message.number > last.number + 1)
+        doubt(turn, Doubt::gap, Nanos{0}, Nanos{0});
+      if (last.life != message.life || message.number > last.number)
+        last = {.life = message.life, .number = message.number};
+      if (message.kind == Kind::word)
+        turn.out.note({.kind = Notice::Kind::delivered,
+                       .node = message.sender,
+                       .stamp = message.stamp,
+                       .number = message.number,
+                       .content = message.content});
+    }
+  }
+
+  // Older ones are refused as late.
+  void forget(Instant now) {
+    std::erase_if(history_, [&](const Entry& entry) {
+      return entry.fate != Fate::pending && now >= end_of(entry.message);
+    });
+  }
+  Instant end_of(const Message& message) const {
+    return due(message) + rules_->precision + message.delay;
+  }
+
+  void set_timers() {
+    timers_.stop(Timer::deliver);
+    timers_.stop(Timer::forget);
+    for (const Entry& entry : history_) {
+      const bool pending = entry.fate == Fate::pending;
+      const Timer timer = pending ? Timer::deliver : Timer::forget;
+      const Instant when = pending ? due(entry.message) : end_of(entry.message);
+      if (when < timers_.at(timer)) timers_.set(timer, when);
+    }
+  }
+
+  void doubt(Turn<Atomic>& turn, Doubt reason, Nanos excess, Nanos measured) {
+    turn.out.note({.kind = Notice::Kind::broken, .doubt = reason, .excess = excess, .content = {}});
+    worst_ = std::max(worst_, std::min(measured, kLongestDelay / 2));
+    if (doubt_ != Doubt::none) return;
+    doubt_ = reason;
+    adopt(worst_ * 3 / 2);
+    timers_.set(Timer::rejoin, turn.now + 2 * latency());
+    turn.out.broadcast({.kind = Kind::doubt,
+                        .sender = self_,
+                        .number = 0,
+                        .life = life_,
+                        .delay = delay_,
+                        .content = {}});
+  }
+
+  void adopt(Nanos delay) { delay_ = std::max(delay_, std::min(delay, kLongestDelay)); }
+
+  NodeId self_;
+  Incarnation life_;
+  const Rules* rules_;
+  Nanos delay_;     // delta as we count now: never smaller than before
+  Nanos worst_{0};  // measured
+  std::uint32_t number_ = 0;
+  Nanos last_stamp_{0};
+  Doubt doubt_ = Doubt::none;
+  std::vector<Entry> history_;  // ascending by order()
+  NodeMap<Last> last_;
+  Timers<Timer> timers_;
+};
+
+template <class Content>
+std::string_view name_of(const Message<Content>& message) {
+  using Kind = typename Message<Content>::Kind;
+  switch (message.kind) {
+    case Kind::word:
+      return "word";
+    case Kind::filler:
+      return "filler";
+    case Kind::doubt:
+      return "doubt";
+  }
+  CHECK(false);
+  return {};
+}
+
+}  // namespace tempo::broadcast

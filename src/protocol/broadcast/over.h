@@ -1,0 +1,171 @@
+// A machine whose broadcasts travel by atomic broadcast: an election on known time.
+//
+// What the rider broadcasts, all members' riders receive in one order, the sender's too, or none
+// does. When the bounds break the rider is told to give up what it is doing: it cannot know any
+// more whether the others heard what it heard. The rider sends to nobody in particular.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "base/machine.h"
+#include "base/mux.h"
+#include "protocol/broadcast/atomic.h"
+
+namespace tempo::broadcast {
+
+template <Machine Rider>
+class Over {
+ public:
+  using Carrier = Atomic<typename Rider::Message>;
+  using Message = typename Carrier::Message;
+  using Command = typename Rider::Command;
+  using Notice = OneOf<typename Carrier::Notice, typename Rider::Notice>;
+
+  Over(Carrier carrier, Rider rider) : carrier_(std::move(carrier)), rider_(std::move(rider)) {}
+
+  const Carrier& carrier() const { return carrier_; }
+  const Rider& rider() const { return rider_; }
+
+  void start(Turn<Over>& turn) {
+    carry(turn, [](Carrier& carrier, auto& inner) { carrier.start(inner); });
+    ride(turn, [](Rider& rider, auto& inner) { rider.start(inner); });
+  }
+  void receive(Turn<Over>& turn, NodeId from, const Message& message) {
+    carry(turn, [&](Carrier& carrier, auto& inner) { carrier.receive(inner, from, message); });
+  }
+  void wake(Turn<Over>& turn, TimerId timer) {
+    const std::size_t wanted = std::to_underlying(timer);
+    const std::size_t first = carrier_.timers().size();
+    if (wanted < first)
+      carry(turn, [&](Carrier& carrier, auto& inner) { carrier.wake(inner, timer); });
+    else
+      ride(turn, [&](Rider& rider, auto& inner) { rider.wake(inner, timer_id(wanted - first)); });
+  }
+  void command(Turn<Over>& turn, const Command& command) {
+    ride(turn, [&](Rider& rider, auto& inner) { rider.command(inner, command); });
+  }
+
+  // The carrier's, then the rider's: at one instant what arrives is delivered before anything times
+  // out.
+  class BothTimers {
+   public:
+    explicit BothTimers(const Over& over) : over_(&over) {}
+    Instant first() const {
+      return std::min(over_->carrier_.timers().first(), over_->rider_.timers().first());
+    }
+    TimerId first_name() const {
+      const auto& carrier = over_->carrier_.timers();
+      if (carrier.first() == first()) return carrier.first_name();
+      return timer_id(carrier.size() + std::to_underlying(over_->rider_.timers().first_name()));
+    }
+    Instant at(TimerId timer) const {
+      const std::size_t wanted = std::to_underlying(timer);
+      const std::size_t first = over_->carrier_.timers().size();
+      return wanted < first ? over_->carrier_.timers().at(timer)
+                            : over_->rider_.timers().at(timer_id(wanted - first));
+    }
+    std::size_t size() const {
+      return over_->carrier_.timers().size() + over_->rider_.timers().size();
+    }
+
+   private:
+    const Over* over_;
+  };
+  BothTimers timers() const { return BothTimers{*this}; }
+
+  const char* check() const {
+    const char* broken = carrier_.check();
+    return broken != nullptr ? broken : rider_.check();
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("carrier", self.carrier_);
+    visit("rider", self.rider_);
+  }
+
+ private:
+  template <class Do>
+  void carry(Turn<Over>& turn, Do todo) {
+    auto& out = turn.out.scratch.carrier;
+    out.clear();
+    Turn<Carrier> inner{turn.now, turn.draw, out};
+    todo(carrier_, inner);
+    // What the rider says to a delivery goes out after it, and is delivered much later.
+    auto& heard = turn.out.scratch.heard;
+    heard.clear();
+    for (const auto& output : out) {
+      if (output.kind != OutputKind::notice) {
+        turn.out.broadcast(output.message);
+        continue;
+      }
+      turn.out.note(Notice::template of<0>(output.notice));
+      heard.push_back(output.notice);
+    }
+    for (std::size_t i = 0; i < heard.size(); ++i) tell(turn, typename Carrier::Notice(heard[i]));
+  }
+
+  void tell(Turn<Over>& turn, const typename Carrier::Notice& notice) {
+    using Kind = typename Carrier::Notice::Kind;
+    if (notice.kind == Kind::delivered)
+      ride(turn,
+           [&](Rider& rider, auto& inner) { rider.receive(inner, notice.node, notice.content); });
+    else if (notice.kind == Kind::broken)
+      ride(turn, give_up);
+  }
+
+  static void give_up(Rider& rider, Turn<Rider>& turn) { rider.command(turn, Command::give_up()); }
+
+  template <class Do>
+  void ride(Turn<Over>& turn, Do todo) {
+    auto& out = turn.out.scratch.rider;
+    out.clear();
+    Turn<Rider> inner{turn.now, turn.draw, out};
+    todo(rider_, inner);
+    bool refused = false;
+    for (const auto& output : out) {
+      CHECK(output.kind != OutputKind::send);
+      if (output.kind == OutputKind::notice)
+        turn.out.note(Notice::template of<1>(output.notice));
+      else
+        refused |= !broadcast(turn, output.message);
+    }
+    if (refused) ride(turn, give_up);
+  }
+
+  // False: the carrier is in doubt.
+  bool broadcast(Turn<Over>& turn, const typename Rider::Message& content) {
+    auto& out = turn.out.scratch.broadcaster;
+    out.clear();
+    Turn<Carrier> inner{turn.now, turn.draw, out};
+    const bool trusted = carrier_.doubt() == Doubt::none;
+    carrier_.command(inner, {.content = content});
+    for (const auto& output : out) {
+      if (output.kind == OutputKind::notice)
+        turn.out.note(Notice::template of<0>(output.notice));
+      else
+        turn.out.broadcast(output.message);
+    }
+    return trusted;
+  }
+
+  Carrier carrier_;
+  Rider rider_;
+};
+
+}  // namespace tempo::broadcast
+
+namespace tempo {
+
+template <class Rider>
+struct OutboxScratch<broadcast::Over<Rider>> {
+  using Carrier = broadcast::Atomic<typename Rider::Message>;
+  Outbox<Carrier> carrier;
+  Outbox<Carrier> broadcaster;
+  Outbox<Rider> rider;
+  std::vector<typename Carrier::Notice> heard;
+};
+
+}  // namespace tempo
