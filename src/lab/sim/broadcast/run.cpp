@@ -94,7 +94,8 @@ bool same_order(const std::vector<Delivery>& one, const std::vector<Delivery>& o
 
 // `by_correct`: whether a correct process broadcast it, by its value. The nodes from `faulty` on
 // are correct.
-Outcome judge(const Ear& ear, std::uint32_t faulty, const std::vector<bool>& by_correct) {
+Outcome judge(const Ear& ear, const Rules& rules, const std::vector<bool>& by_correct) {
+  const std::uint32_t faulty = rules.faulty;
   Outcome outcome{
       .broadcasts = by_correct.size(), .alarms = ear.alarms, .transmissions = ear.transmissions};
   const std::size_t correct = ear.deliveries.size() - faulty;
@@ -111,8 +112,8 @@ Outcome judge(const Ear& ear, std::uint32_t faulty, const std::vector<bool>& by_
   for (std::size_t value = 0; value < by_correct.size(); ++value) {
     const std::vector<Nanos>& at = clocks[value];
     outcome.lost += by_correct[value] && at.size() < correct;
-    const bool same_time =
-        std::ranges::all_of(at, [&](Nanos clock) { return clock == at.front(); });
+    const bool same_time = std::ranges::all_of(
+        at, [&](Nanos clock) { return clock / rules.unit == at.front() / rules.unit; });
     outcome.not_atomic += (!at.empty() && at.size() < correct) || !same_time;
   }
   return outcome;
@@ -148,7 +149,7 @@ Outcome run(const Setup& setup) {
       [&](NodeId id, Incarnation) { return Machine(id, Incarnation{1}, rules); }, ear);
   // Clocks at the extremes: in the chain the sender's is behind, the last ones' ahead.
   for (std::uint32_t i = 0; i < rules.members; ++i) {
-    const bool ahead = slow ? i > rules.faulty + 1 : stream.below(2) == 0;
+    const bool ahead = slow ? i > rules.faulty : stream.below(2) == 0;
     const double offset = ahead ? static_cast<double>(rules.precision.count()) * 1e-9 : 0;
     world.set_clock(NodeId{i}, Oscillator({.offset = offset}, Stream{}));
   }
@@ -179,7 +180,7 @@ Outcome run(const Setup& setup) {
     }
   }
   world.run_until(world.now() + 4 * latency + 8 * rules.delay);
-  return judge(ear, rules.faulty, by_correct);
+  return judge(ear, rules, by_correct);
 }
 
 }  // namespace tempo::sim::broadcast
