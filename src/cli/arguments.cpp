@@ -19,6 +19,7 @@
 #include "cli/orders.h"
 #include "cli/play.h"
 #include "cli/set_time.h"
+#include "cli/sim_capacity.h"
 #include "cli/sim_election.h"
 #include "cli/sim_replay.h"
 #include "cli/sim_sync.h"
@@ -189,6 +190,63 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
       "  tempo sim sync --clients 6 --liars 2:drifting --lying-master\n"
       "  tempo sim sync --kill-master-at 2500 --html killed.html\n"
       "  tempo sim sync --clients 7 --isolated --jitter exp:10us --json");
+}
+
+void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
+  command
+      .add_option("--algorithm", arguments.algorithm,
+                  "a: all begin at once; b1: processes may stop; b2: some lie; b2-unordered: and "
+                  "broadcasts come in any order; c: messages are lost")
+      ->capture_default_str();
+  command.add_option("--nodes", arguments.nodes, "processes of the group")->capture_default_str();
+  command.add_option("--candidates", arguments.candidates, "how many of them stand; 0: all")
+      ->capture_default_str();
+  command.add_option("--loss", arguments.loss, "probability that a copy of a message is lost (c)")
+      ->capture_default_str();
+  command.add_option("--malicious", arguments.malicious, "how many lie (b2): nodes >= 3t + 1")
+      ->capture_default_str();
+  command.add_option("--crash", arguments.crash, "how many stop for ever during the election")
+      ->capture_default_str();
+  command.add_option("--pauses", arguments.pauses, "how many stand still for one to two T")
+      ->capture_default_str();
+  command.add_option("--bound", arguments.bound, "T: a broadcast is delivered within this")
+      ->capture_default_str();
+  command.add_option("--start-skew", arguments.start_skew,
+                     "how far apart they begin at most [0s for a, T for the others]");
+  command
+      .add_option("--clock-error", arguments.clock_error, "how far apart their clocks are at most")
+      ->capture_default_str();
+  command.add_flag("--no-self-delivery", arguments.no_self_delivery,
+                   "a process does not hear its own broadcasts");
+  command
+      .add_option("--broadcast", arguments.broadcast,
+                  "ideal: the network keeps the promises of reliable broadcast; atomic: the atomic "
+                  "broadcast machine does, on clocks up to 100us apart, messages taking up to 1ms")
+      ->capture_default_str();
+  command
+      .add_option(
+          "--criterion", arguments.criterion,
+          "where capacities come from: random, id, equal, changing (during the election too)")
+      ->capture_default_str();
+  command.add_option("--variant", arguments.variant, "corrected, as-printed")
+      ->capture_default_str();
+  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--runs", arguments.runs, "how many elections")->capture_default_str();
+  command
+      .add_option("--threads", arguments.threads,
+                  "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Exit status: 0 done, 2 bad usage, 130 interrupted. Disagreement is an answer, not an "
+      "error:\n"
+      "many of these elections are asked to do without what they need.\n\n"
+      "Examples:\n"
+      "  tempo sim capacity --algorithm a --start-skew 1ms          # how often they disagree\n"
+      "  tempo sim capacity --algorithm b2 --nodes 7 --malicious 2 --runs 100000\n"
+      "  tempo sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
 }
 
 void describe_check_election(CLI::App& command, CheckElectionArguments& arguments) {
@@ -474,6 +532,11 @@ int run_command_line(int count, char** words) {
       sim_command->add_subcommand("election", "the election of a master, once or many times");
   describe_sim_election(*election_command, election_arguments);
 
+  SimCapacityArguments capacity_arguments;
+  CLI::App* capacity_command =
+      sim_command->add_subcommand("capacity", "elections by capacity: A, B.1, B.2, C");
+  describe_sim_capacity(*capacity_command, capacity_arguments);
+
   SimSyncArguments sync_arguments;
   CLI::App* sync_command =
       sim_command->add_subcommand("sync", "clocks of whole nodes, kept together");
@@ -511,6 +574,7 @@ int run_command_line(int count, char** words) {
   if (play_command->parsed()) return play(play_arguments);
   if (check_election_command->parsed()) return check_election(check_arguments);
   if (core_command->parsed()) return check_core_model(core_arguments);
+  if (capacity_command->parsed()) return sim_capacity(capacity_arguments);
   if (sync_command->parsed()) return sim_sync(sync_arguments);
   if (replay_command->parsed()) return sim_replay(replay_arguments);
   return sim_election(election_arguments);

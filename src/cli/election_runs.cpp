@@ -3,11 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
-#include <thread>
 
-#include "cli/interrupt.h"
-#include "lab/report/progress.h"
+#include "cli/parallel_runs.h"
 
 namespace tempo::cli {
 namespace {
@@ -59,56 +56,35 @@ Tally tally(const std::vector<RunResult>& results, std::uint64_t first_seed) {
 }  // namespace
 
 Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
-  const std::uint32_t threads = std::max(
-      1U, arguments.threads != 0 ? arguments.threads : std::thread::hardware_concurrency());
   std::vector<RunResult> results(arguments.runs);
   std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_made{};
   std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_collided{};
-  std::atomic<std::uint64_t> next{0};
-  report::Progress progress({.what = arguments.scenario, .total = arguments.runs, .unit = "runs"},
-                            steady_now, report::stderr_terminal());
-  const auto started = std::chrono::steady_clock::now();
-  const auto work = [&] {
-    for (;;) {
-      const std::uint64_t number = next.fetch_add(1);
-      if (number >= arguments.runs || interrupted()) return;
-      Setup setup = order.setup;
-      setup.seed = arguments.seed + number;
-      const Outcome outcome = run(*plan_of(order.scenario, setup, order.until));
-      results[number] = {
-          .done = true,
-          .reached = outcome.reached,
-          .ever_two_masters = outcome.ever_two_masters,
-          .collided = !outcome.attempts.empty() && outcome.attempts.front().collided != 0,
-          .masters = outcome.masters,
-          .violations = static_cast<std::uint32_t>(outcome.violation_count),
-          .time_to_master = outcome.time_to_master,
-          .repair = outcome.repair,
-          .election_messages = outcome.election_messages,
-          .trace_hash = outcome.trace_hash,
-          .events = outcome.events};
-      for (std::size_t i = 0; i < outcome.attempts.size() && i < kMostRepetitions; ++i) {
-        attempts_made[i] += outcome.attempts[i].made;
-        attempts_collided[i] += outcome.attempts[i].collided;
-      }
-      progress.add();
+  const auto one_run = [&](std::uint64_t number) {
+    Setup setup = order.setup;
+    setup.seed = arguments.seed + number;
+    const Outcome outcome = run(*plan_of(order.scenario, setup, order.until));
+    results[number] = {
+        .done = true,
+        .reached = outcome.reached,
+        .ever_two_masters = outcome.ever_two_masters,
+        .collided = !outcome.attempts.empty() && outcome.attempts.front().collided != 0,
+        .masters = outcome.masters,
+        .violations = static_cast<std::uint32_t>(outcome.violation_count),
+        .time_to_master = outcome.time_to_master,
+        .repair = outcome.repair,
+        .election_messages = outcome.election_messages,
+        .trace_hash = outcome.trace_hash,
+        .events = outcome.events};
+    for (std::size_t i = 0; i < outcome.attempts.size() && i < kMostRepetitions; ++i) {
+      attempts_made[i] += outcome.attempts[i].made;
+      attempts_collided[i] += outcome.attempts[i].collided;
     }
   };
-  {
-    const InterruptGuard guard;
-    std::vector<std::jthread> workers;
-    workers.reserve(threads);
-    for (std::uint32_t i = 0; i < threads; ++i) workers.emplace_back(work);
-    while (progress.done() < arguments.runs && !interrupted()) {
-      progress.draw();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-  }
-  progress.finish();
-  const auto ended = std::chrono::steady_clock::now();
+  const Effort effort =
+      run_in_parallel(arguments.runs, arguments.threads, arguments.scenario, one_run);
   Tally sum = tally(results, arguments.seed);
-  sum.threads = threads;
-  sum.elapsed_s = std::chrono::duration<double>(ended - started).count();
+  sum.threads = effort.threads;
+  sum.elapsed_s = effort.elapsed_s;
   for (std::size_t i = 0; i < kMostRepetitions && attempts_made[i] > 0; ++i)
     sum.attempts.push_back({.made = attempts_made[i], .collided = attempts_collided[i]});
   return sum;

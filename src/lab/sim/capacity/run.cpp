@@ -276,7 +276,7 @@ Outcome run_with(const Setup& asked) {
   }
   world.run_until(Instant{} + long_enough(setup));
 
-  Outcome outcome{.broadcasts = ear.broadcasts, .events = world.events()};
+  Outcome outcome{.broadcasts = ear.broadcasts, .events = world.events(), .bound = setup.bound};
   bool all_decided = true;
   std::vector<NodeId> choices;
   for (std::uint32_t i = 0; i < setup.nodes; ++i) {

@@ -52,6 +52,7 @@ struct Outcome {
   std::uint32_t reelections = 0;
   std::uint64_t broadcasts = 0;  // of honest processes, signs of life not counted
   std::uint64_t events = 0;
+  Nanos bound{0};  // T, as asked or as the atomic broadcast has it
 };
 
 // Candidates <= nodes; crashes, pauses and liars are different nodes and leave one honest; B.2
