@@ -186,6 +186,24 @@ TEST(CoreModel, IsTheSameWithTwoThreads) {
   EXPECT_TRUE(two.complete);
 }
 
+TEST(CoreModel, IsTheSameByFingerprints) {
+  const CoreModel model{3};
+  for (const unsigned threads : {1U, 2U}) {
+    Space<CoreModel> space(model, core_freedom(2, 2, false));
+    Space<CoreModel> other(model, core_freedom(2, 2, false));
+    const Finding exact = Search<CoreModel>(space, {}).run();
+    const Finding likely =
+        Search<CoreModel>(other, {.fingerprints = true, .threads = threads}).run();
+    EXPECT_EQ(exact.omission, 0);
+    EXPECT_TRUE(likely.complete);
+    EXPECT_EQ(likely.states, exact.states);
+    EXPECT_EQ(likely.transitions, exact.transitions);
+    EXPECT_EQ(likely.depth, exact.depth);
+    EXPECT_EQ(likely.omission, omission(exact.states));
+  }
+  EXPECT_DOUBLE_EQ(omission(std::uint64_t{1} << 32), 0.5);  // as with as many birthdays
+}
+
 // 4,855,301 states; 810,089 up to the processes' names. Too slow with sanitizers.
 TEST(CoreModel, HasTheKnownCountsOfThree) {
   if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "runs in make soak and make bench";

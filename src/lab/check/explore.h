@@ -1,5 +1,5 @@
-// The search: every reachable state, breadth first, so that what is found is found by a shortest
-// way.
+// The search: every reachable state, breadth first, so that what is found is
+// found by a shortest way.
 #pragma once
 
 #include <algorithm>
@@ -35,11 +35,13 @@ struct Progress {
 
 struct SearchOptions {
   std::size_t memory = std::size_t{4} << 30;
-  unsigned threads = 1;  // 2: one searches, one keeps what was found; the result is the same
+  bool fingerprints = false;  // 64 bits stand for a state: less memory, see Finding::omission
+  unsigned threads = 1;       // 2: one searches, one keeps what was found; the result is the same
   std::function<bool(const Progress&)> progress{};  // now and then; false stops the search
 };
 
-// What the search found. `cycle` is empty unless the violation is a way that never leads to good.
+// What the search found. `cycle` is empty unless the violation is a way that
+// never leads to good.
 struct Violation {
   std::string promise;
   std::vector<Move> stem;
@@ -54,10 +56,17 @@ struct Finding {
   double seconds = 0;
   std::size_t bytes = 0;
   std::size_t local_states = 0;
+  double omission = 0;  // how likely it is, at most, that a state was taken for another
   bool complete = false;
   std::string stopped;  // why not complete
   std::optional<Violation> violation;
 };
+
+// So many pairs of states, each of them with one chance in 2^64 to share a
+// fingerprint.
+inline double omission(std::uint64_t states) {
+  return static_cast<double>(states) * static_cast<double>(states) * 0x1p-65;
+}
 
 inline constexpr const char* kComesGood = "can-always-come-good";
 inline constexpr const char* kDeadEnd = "no-dead-end";
@@ -71,7 +80,9 @@ class Search {
       requires(const Model& model, const Scene<View>& scene) { model.good(scene); };
 
   Search(Space<Model>& space, SearchOptions options)
-      : space_(&space), options_(std::move(options)) {}
+      : space_(&space),
+        options_(std::move(options)),
+        store_(options_.fingerprints ? Store::Keeps::fingerprints : Store::Keeps::strings) {}
 
   Finding run() {
     begin_ = std::chrono::steady_clock::now();
@@ -94,6 +105,7 @@ class Search {
     if (broken_) report_broken();
     if (kWantsGood && !over()) come_good();
     finding_.states = store_.size();
+    if (options_.fingerprints) finding_.omission = omission(finding_.states);
     finding_.complete = finding_.stopped.empty() && !finding_.violation;
     finding_.seconds = seconds();
     finding_.bytes = bytes();
@@ -101,20 +113,23 @@ class Search {
     return finding_;
   }
 
-  // The moves of a way from the beginning to a state; the first ones are the nodes' starts.
+  // The moves of a way from the beginning to a state; the first ones are the
+  // nodes' starts.
   std::vector<Move> way_to(std::uint32_t number) { return way_through(chain_to(number)); }
 
  private:
   struct Pending {
     std::uint64_t hash = 0;
     std::uint32_t from = 0;
-    std::uint32_t begin = 0, end = 0;   // in the batch's bytes; equal: an edge to what is pruned
+    std::uint32_t begin = 0,
+                  end = 0;              // in the batch's bytes; equal: an edge to what is pruned
     const char* broken_move = nullptr;  // a promise broken by the way here
     const char* broken = nullptr;       // a promise that the state breaks
     bool good = false;
     bool edge = false;
   };
-  // States on their way into the store. The searcher fills batches, the keeper empties them.
+  // States on their way into the store. The searcher fills batches, the keeper
+  // empties them.
   struct Batch {
     std::vector<char> bytes;  // the rows, one behind another, and room
     std::size_t used = 0;
@@ -137,7 +152,8 @@ class Search {
   static constexpr std::size_t kMostBatches = 64;         // on their way
   static constexpr std::uint32_t kPruned = Store::kNone;  // an edge to what is not looked at
 
-  // A second thread that keeps the store while this one searches. They share only batches.
+  // A second thread that keeps the store while this one searches. They share
+  // only batches.
   class Keeper {
    public:
     explicit Keeper(Search& search) : thread_([this, &search] { work(search); }) {}
@@ -202,7 +218,8 @@ class Search {
     return broken_seen_ || finding_.violation.has_value() || !finding_.stopped.empty();
   }
 
-  // All states so many steps away have been expanded; whether there are any further away.
+  // All states so many steps away have been expanded; whether there are any
+  // further away.
   bool next_depth() {
     hand_over();
     if (keeper_ != nullptr) keeper_->finish();
@@ -212,7 +229,9 @@ class Search {
     if (depth_end_ != 0) ++finding_.depth;
     depth_begin_ = next_;
     depth_end_ = store_.size();
-    // The keeper will move the store's strings about: what is to be expanded is copied.
+    store_.forget_before(depth_begin_);
+    // The keeper will move the store's strings about: what is to be expanded is
+    // copied.
     if (keeper_ == nullptr) return true;
     level_.clear();
     level_begin_.clear();
@@ -366,7 +385,8 @@ class Search {
   }
   bool is(const State& state, std::uint32_t number) {
     const std::size_t size = space_->encode(state, encoded_.data());
-    return std::string_view{encoded_.data(), size} == store_.at(number);
+    const std::string_view row{encoded_.data(), size};
+    return store_.is(number, row, Store::hash(row));
   }
   Move go(State& here, std::uint32_t number) {
     std::optional<std::pair<State, Move>> found;
@@ -378,8 +398,9 @@ class Search {
     return found->second;
   }
 
-  // From every state a stable good one must be reachable without further faults: one that is good
-  // and stays good whatever happens. What leads beyond what is looked at counts as good.
+  // From every state a stable good one must be reachable without further
+  // faults: one that is good and stays good whatever happens. What leads beyond
+  // what is looked at counts as good.
   void come_good() {
     const std::uint32_t states = store_.size();
     edge_begin_.push_back(edges_.size());
@@ -417,7 +438,8 @@ class Search {
 
   void never_comes_good(std::uint32_t number) {
     Violation violation{kComesGood, way_to(number), {}};
-    // Any walk from here comes back to where it was, or ends; none leads to good.
+    // Any walk from here comes back to where it was, or ends; none leads to
+    // good.
     std::vector<std::uint32_t> walk{number};
     std::unordered_map<std::uint32_t, std::size_t> met{{number, 0}};
     for (;;) {
@@ -446,9 +468,10 @@ class Search {
   Finding finding_;
   Keeper* keeper_ = nullptr;  // null: this thread keeps the store too
   std::chrono::steady_clock::time_point begin_;
-  std::uint32_t next_ = 0;                         // to expand
-  std::uint32_t depth_begin_ = 0, depth_end_ = 0;  // the states as many steps away as `next_`
-  std::string level_;                              // these, where a keeper has the store
+  std::uint32_t next_ = 0;  // to expand
+  std::uint32_t depth_begin_ = 0,
+                depth_end_ = 0;  // the states as many steps away as `next_`
+  std::string level_;            // these, where a keeper has the store
   std::vector<std::size_t> level_begin_;
   std::array<char, Space<Model>::kMostBytes> encoded_;
   Batch batch_;

@@ -221,6 +221,21 @@ TEST(Search, GivesTheShortestWay) {
   EXPECT_EQ(space.parts().message(finding.violation->stem[3].detail).value, 2);
 }
 
+TEST(Search, GivesTheSameWayByFingerprints) {
+  const ToyModel model{Toy::Play::telling};
+  Space<ToyModel> space(model, {.nodes = 2});
+  Space<ToyModel> other(model, {.nodes = 2});
+  const Finding exact = Search<ToyModel>(space, {}).run();
+  const Finding likely = Search<ToyModel>(other, {.fingerprints = true}).run();
+  ASSERT_EQ(promise(likely), "in-order");
+  ASSERT_EQ(likely.violation->stem.size(), exact.violation->stem.size());
+  for (std::size_t i = 0; i < exact.violation->stem.size(); ++i) {
+    EXPECT_EQ(likely.violation->stem[i].what, exact.violation->stem[i].what);
+    EXPECT_EQ(likely.violation->stem[i].node, exact.violation->stem[i].node);
+    EXPECT_EQ(likely.violation->stem[i].detail, exact.violation->stem[i].detail);
+  }
+}
+
 TEST(Search, KeepsTheOrderOfALinkIfToldTo) {
   const ToyModel model{Toy::Play::telling};
   EXPECT_TRUE(searched(model, {.nodes = 2, .network = Network::fifo}).complete);

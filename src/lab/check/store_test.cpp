@@ -46,6 +46,26 @@ TEST(Store, KeepsPlacesBeyondOneBlock) {
     EXPECT_EQ(store.at(i), std::to_string(i));
 }
 
+// Of strings kept as fingerprints the hash alone decides, also after they are forgotten.
+TEST(Store, KnowsForgottenStringsByTheirFingerprints) {
+  Store store{Store::Keeps::fingerprints};
+  const auto text = [](std::uint32_t i) { return "state " + std::to_string(i); };
+  for (std::uint32_t i = 0; i < 70'000; ++i) store.add(text(i), Store::hash(text(i)), i / 2);
+  const std::size_t before = store.bytes();
+  store.forget_before(69'000);
+  EXPECT_LT(store.bytes() + 500'000, before);
+  for (std::uint32_t i = 70'000; i < 140'000; ++i) store.add(text(i), Store::hash(text(i)), i / 2);
+  EXPECT_EQ(store.size(), 140'000U);
+  for (const std::uint32_t i : {0U, 68'999U, 69'000U, 100'000U, 139'999U}) {
+    EXPECT_EQ(store.find(text(i), Store::hash(text(i))), i);
+    EXPECT_EQ(store.from(i), i / 2);
+    EXPECT_TRUE(store.is(i, text(i), Store::hash(text(i))));
+    EXPECT_EQ(store.find("something else", Store::hash(text(i))), i);
+  }
+  EXPECT_EQ(store.find("none", Store::hash("none")), Store::kNone);
+  for (const std::uint32_t i : {69'000U, 100'000U, 139'999U}) EXPECT_EQ(store.at(i), text(i));
+}
+
 TEST(FlatMap, FindsWhatWasPutIn) {
   FlatMap map;
   EXPECT_EQ(map.find(0), FlatMap::kNone);
