@@ -1,6 +1,5 @@
 #include "cli/check_explore.h"
 
-#include <charconv>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -8,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
 #include "lab/check/election/replay.h"
@@ -133,14 +133,12 @@ int explore_by_hand(Space& space) {
                                                    stdout_width(), stdout_shows_unicode()));
       continue;
     }
-    std::size_t choice = 0;
-    const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), choice);
-    if (error != std::errc{} || end != line.data() + line.size() || choice < 1 ||
-        choice > next.size()) {
+    const auto choice = parse_number<std::size_t>(line);
+    if (!choice || *choice < 1 || *choice > next.size()) {
       fmt::print("a number from 1 to {}, or b, d, s, q\n", next.size());
       continue;
     }
-    path.push_back(next[choice - 1]);
+    path.push_back(next[*choice - 1]);
   }
 }
 

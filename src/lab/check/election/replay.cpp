@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
 
@@ -311,13 +311,6 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 class Reader {
  public:
   Result<Replayed> read(std::string_view script) {
@@ -342,7 +335,7 @@ class Reader {
  private:
   Result<void> play(const std::vector<std::string_view>& words) {
     if (words.size() == 2 && words[0] == "nodes" && !theatre_) {
-      const auto nodes = number(words[1]);
+      const auto nodes = parse_number<std::uint32_t>(words[1]);
       if (!nodes || *nodes < 1 || *nodes > kMostNodes)
         return std::unexpected(fmt::format("nodes is a number from 1 to {}", kMostNodes));
       nodes_ = *nodes;
@@ -359,7 +352,7 @@ class Reader {
     ++steps_;
     const std::string_view verb = words[0];
     if (verb == "tick") {
-      const auto ticks = number(words[1]);
+      const auto ticks = parse_number<std::uint32_t>(words[1]);
       if (!ticks) return std::unexpected("tick needs how many");
       theatre_->world().pass(kTick * *ticks);
       return {};
@@ -374,8 +367,8 @@ class Reader {
     if (words.size() < 4 || arrow == std::string_view::npos || words[3].size() < 2 ||
         words[3][0] != '#')
       return std::unexpected(fmt::format("'{} FROM->TO KIND #NUMBER' is the form", verb));
-    const auto to = number(words[1].substr(arrow + 2));
-    const auto sent = number(words[3].substr(1));
+    const auto to = parse_number<std::uint32_t>(words[1].substr(arrow + 2));
+    const auto sent = parse_number<std::uint32_t>(words[3].substr(1));
     std::optional<std::size_t> place;
     for (std::size_t i = 0; to && sent && i < world.held() && !place; ++i)
       if (index(world.held_at(i).to) + 1 == *to && world.held_at(i).number == *sent &&
@@ -397,7 +390,7 @@ class Reader {
 
   Result<void> act(std::string_view verb, const std::vector<std::string_view>& words) {
     World& world = theatre_->world();
-    const auto given = number(words[1]);
+    const auto given = parse_number<std::uint32_t>(words[1]);
     if (!given || *given < 1 || *given > nodes_)
       return std::unexpected(fmt::format("nodes are numbered 1 to {}", nodes_));
     const NodeId node{*given - 1};
@@ -447,7 +440,7 @@ class Reader {
       std::string_view rest = words[at + 1];
       for (;;) {
         const std::size_t comma = std::min(rest.find(','), rest.size());
-        const auto value = number(rest.substr(0, comma));
+        const auto value = parse_number<std::uint32_t>(rest.substr(0, comma));
         if (!value) return std::unexpected("draws are numbers separated by commas");
         values.push_back(*value);
         if (comma == rest.size()) break;

@@ -1,11 +1,11 @@
 #include "lab/sim/election/fault.h"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/span_text.h"
 
 namespace tempo::sim::election {
@@ -53,12 +53,11 @@ class Words {
 
 Result<NodeId> parse_node(std::string_view text, std::uint32_t nodes, bool any) {
   if (any && text == "*") return kNobody;
-  std::uint32_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size() || number < 1 || number > nodes)
+  const auto number = parse_number<std::uint32_t>(text);
+  if (!number || *number < 1 || *number > nodes)
     return std::unexpected(
         fmt::format("'{}' is not a node; nodes are numbered from 1 to {}", text, nodes));
-  return NodeId{number - 1};
+  return NodeId{*number - 1};
 }
 
 Result<std::vector<NodeId>> parse_side(std::string_view text, std::uint32_t nodes) {

@@ -1,6 +1,5 @@
 #include "lab/sim/election/script.h"
 
-#include <charconv>
 #include <memory>
 #include <optional>
 #include <set>
@@ -8,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/span_text.h"
 #include "lab/sim/trace.h"
 
@@ -27,13 +27,11 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 template <class Number>
-Result<Number> parse_number(std::string_view text, Number low, Number high) {
-  Number number{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc{} || end != text.data() + text.size() ||
-      !(number >= low && number <= high))
+Result<Number> number_within(std::string_view text, Number low, Number high) {
+  const std::optional<Number> number = parse_number<Number>(text);
+  if (!number || !(*number >= low && *number <= high))
     return std::unexpected(fmt::format("'{}' is not a number from {} to {}", text, low, high));
-  return number;
+  return *number;
 }
 
 class Player {
@@ -105,7 +103,7 @@ class Player {
 
   Result<void> setting(std::string_view word, std::string_view value) {
     if (word == "nodes") {
-      TRY(nodes, parse_number<std::uint32_t>(value, 1, 1000));
+      TRY(nodes, number_within<std::uint32_t>(value, 1, 1000));
       setup_.nodes = nodes;
     } else if (word == "profile") {
       TRY(timing, tempo::election::profile(value));
@@ -114,10 +112,10 @@ class Player {
       TRY(variant, tempo::election::parse_variant(value));
       setup_.rules.variant = variant;
     } else if (word == "repeats") {
-      TRY(repeats, parse_number<std::uint32_t>(value, 0, tempo::election::kMostRepeats));
+      TRY(repeats, number_within<std::uint32_t>(value, 0, tempo::election::kMostRepeats));
       setup_.rules.repeats = repeats;
     } else if (word == "seed") {
-      TRY(seed, parse_number<std::uint64_t>(value, 0, ~std::uint64_t{0}));
+      TRY(seed, number_within<std::uint64_t>(value, 0, ~std::uint64_t{0}));
       setup_.seed = seed;
     } else if (word == "delay" || word == "lateness") {
       TRY(delay, Delay::parse(value));
@@ -137,7 +135,7 @@ class Player {
         names.remove_prefix(std::min(comma + 1, names.size()));
       }
     } else {
-      TRY(probability, parse_number<double>(value, 0, 1));
+      TRY(probability, number_within<double>(value, 0, 1));
       (word == "loss"        ? setup_.link.loss
        : word == "duplicate" ? setup_.link.duplicate
                              : setup_.link.reorder) = probability;
