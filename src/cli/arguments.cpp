@@ -285,6 +285,8 @@ void describe_check_election(CLI::App& command, CheckElectionArguments& argument
       ->capture_default_str();
   command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
       ->capture_default_str();
+  command.add_flag("--fingerprints", arguments.fingerprints,
+                   "keep 64 bits of each state: less memory, and how likely one is missed is said");
   command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
       ->capture_default_str();
   command.add_option("--replay", arguments.replay,
@@ -310,6 +312,8 @@ void describe_check_core_model(CLI::App& command, CheckCoreArguments& arguments)
       ->capture_default_str();
   command.add_flag("--symmetry", arguments.symmetry, "count states up to the processes' names");
   command.add_option("--memory", arguments.memory, "at most")->capture_default_str();
+  command.add_flag("--fingerprints", arguments.fingerprints,
+                   "keep 64 bits of each state: less memory, and how likely one is missed is said");
   command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
       ->capture_default_str();
   command.add_flag("--json", arguments.json, "for programs");

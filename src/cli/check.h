@@ -25,6 +25,7 @@ struct CheckElectionArguments {
   std::uint32_t candidacies = 1;
   std::string variant = "corrected";
   std::string memory = "4G";
+  bool fingerprints = false;
   std::uint32_t threads = 0;  // 1 or 2; 0: as many as there are cores, at most 2
   std::string replay;         // a file to write
   std::string diagram;        // a file, or - for the terminal
@@ -38,6 +39,7 @@ struct CheckCoreArguments {
   std::uint32_t capacity = 1;
   bool symmetry = false;
   std::string memory = "4G";
+  bool fingerprints = false;
   std::uint32_t threads = 0;
   bool json = false;
 };

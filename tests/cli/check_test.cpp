@@ -60,6 +60,14 @@ TEST(Check, EndsAtItsMemory) {
   EXPECT_EQ(found["stopped"], "the memory allowed is used up");
 }
 
+TEST(Check, SaysHowLikelyFingerprintsMissAState) {
+  const json exact = answer("check core-model --json");
+  const json likely = answer("check core-model --fingerprints --json");
+  EXPECT_EQ(likely["states"], exact["states"]);
+  EXPECT_FALSE(exact.contains("omission_probability"));
+  EXPECT_DOUBLE_EQ(likely["omission_probability"].get<double>(), 405.0 * 405.0 / 0x1p65);
+}
+
 TEST(Check, RefusesTheImpossible) {
   for (const char* line : {"check election --nodes 9",
                            "check election --nodes 0",
