@@ -66,6 +66,7 @@ struct Freedom {
   std::uint8_t side = 0;
   Budget budget{};
   std::uint32_t inbox = 0;  // messages under way to one node at most; 0: as many as there are
+  bool echo = false;        // a broadcast comes to its sender too
   bool symmetry = false;    // states that differ by the names of nodes are one
 
   // Whether the cut runs between them.

@@ -70,6 +70,7 @@ class Parts {
         nodes_(freedom.nodes),
         timing_(freedom.timing),
         marks_broadcasts_(freedom.network == Network::ordered),
+        echo_(freedom.echo),
         commands_(std::move(commands)) {}
 
   const Local& local(std::uint32_t id) const { return locals_[id]; }
@@ -373,7 +374,7 @@ class Parts {
           break;
         case OutputKind::broadcast:
           for (std::uint32_t to = 0; to < nodes_; ++to)
-            if (to != index(self))
+            if (to != index(self) || echo_)
               sends_.push_back(
                   {keep(output.message, {self, NodeId{to}, marks_broadcasts_}), number});
           break;
@@ -391,6 +392,7 @@ class Parts {
   std::uint32_t nodes_;
   Timing timing_;
   bool marks_broadcasts_;
+  bool echo_;
   std::vector<typename M::Command> commands_;
   const char* failure_ = nullptr;
   bool numbered_ = false;

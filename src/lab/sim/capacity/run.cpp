@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lab/sim/capacity/liar.h"
+#include "lab/sim/capacity/member.h"
 #include "lab/sim/world.h"
 #include "protocol/broadcast/over.h"
 #include "protocol/election/capacity_a.h"
@@ -34,8 +35,8 @@ template <class M>
 const M* honest_part(const M& machine) {
   return &machine;
 }
-template <class M>
-const M* honest_part(const Member<M>& member) {
+template <class M, class L>
+const M* honest_part(const Member<M, L>& member) {
   return member.honest();
 }
 template <class M>
@@ -183,8 +184,8 @@ Plan plan_of(const Setup& setup) {
 
 template <class M>
 struct IsMember : std::false_type {};
-template <class M>
-struct IsMember<Member<M>> : std::true_type {};
+template <class M, class L>
+struct IsMember<Member<M, L>> : std::true_type {};
 
 template <class M>
 struct IsOver : std::false_type {};
@@ -329,9 +330,9 @@ Outcome run(const Setup& setup) {
     case Algorithm::b1:
       return run_with<CapacityB1>(setup);
     case Algorithm::b2:
-      return run_with<Member<CapacityB2>>(setup);
+      return run_with<Member<CapacityB2, Liar<CapacityB2>>>(setup);
     case Algorithm::b2_unordered:
-      return run_with<Member<CapacityB2Unordered>>(setup);
+      return run_with<Member<CapacityB2Unordered, Liar<CapacityB2Unordered>>>(setup);
     case Algorithm::c:
       return run_with<CapacityC>(setup);
   }
