@@ -25,44 +25,9 @@
 #include <fmt/core.h>
 
 #include "base/machine.h"
+#include "lab/check/choices.h"
 
 namespace tempo::toys {
-
-// Replays a prefix of draws, then takes the lowest values; `advance` goes to another branch.
-class EveryDraw final : public Draw {
- public:
-  std::uint64_t below(std::uint64_t limit) override {
-    CHECK(limit > 0 && limit <= kMostValues);
-    if (used_ == taken_.size()) taken_.push_back({.value = 0, .limit = limit});
-    CHECK(taken_[used_].limit == limit);
-    return taken_[used_++].value;
-  }
-
-  // Whether there is another branch; it starts from the first draw again.
-  bool advance() {
-    taken_.resize(used_);
-    while (!taken_.empty() && taken_.back().value + 1 == taken_.back().limit) taken_.pop_back();
-    used_ = 0;
-    if (taken_.empty()) return false;
-    ++taken_.back().value;
-    return true;
-  }
-
-  std::string text() const {
-    std::string text;
-    for (const Taken& taken : taken_) text += fmt::format(" draws {}", taken.value);
-    return text;
-  }
-
- private:
-  static constexpr std::uint64_t kMostValues = 16;
-  struct Taken {
-    std::uint64_t value;
-    std::uint64_t limit;
-  };
-  std::vector<Taken> taken_;
-  std::size_t used_ = 0;
-};
 
 // Packs a machine; a timer that is overdue is due, by whatever time: clocks run at any rates here.
 class TimelessPacker : public FieldWalk<TimelessPacker> {
@@ -200,14 +165,20 @@ class Explorer {
   // Does one thing once for every way the draws in it can fall.
   template <class Do>
   void branch(const State& state, std::size_t from, const std::string& how, Do todo) {
-    EveryDraw draw;
+    check::EveryDraw draw;
     do {
       if (!finding_.broken.empty()) return;
       State next = state;
       todo(next, draw);
       ++finding_.steps;
-      admit(std::move(next), from, how + draw.text());
+      admit(std::move(next), from, how + text_of(draw));
     } while (draw.advance());
+  }
+
+  static std::string text_of(const check::EveryDraw& draw) {
+    std::string text;
+    for (const std::uint32_t value : draw.values()) text += fmt::format(" draws {}", value);
+    return text;
   }
 
   template <class Do>
@@ -244,7 +215,7 @@ class Explorer {
 
   bool early_wake_harms(const State& state, std::size_t node, TimerId timer) {
     State next = state;
-    EveryDraw draw;
+    check::EveryDraw draw;
     step(next, node, draw, [&](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
     return !outbox_.empty() || timeless(next.machines[node], next.now[node]) !=
                                    timeless(state.machines[node], state.now[node]);

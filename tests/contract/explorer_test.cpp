@@ -16,18 +16,6 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(EveryDraw, TakesEveryRowOfValuesOnce) {
-  EveryDraw draw;
-  std::vector<std::string> rows;
-  do {
-    // The second draw is made only after some values of the first.
-    std::string row = std::to_string(draw.below(3));
-    if (row != "1") row += std::to_string(draw.below(2));
-    rows.push_back(row);
-  } while (draw.advance());
-  EXPECT_THAT(rows, ElementsAre("00", "01", "1", "20", "21"));
-}
-
 template <bool kKnowsCopies>
 Explorer<Tally<kKnowsCopies>> two_tallies(std::uint32_t losses) {
   using Toy = Tally<kKnowsCopies>;
