@@ -7,7 +7,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/analyze.h"
 #include "cli/check.h"
+#include "cli/check_ring.h"
 #include "cli/clockdiff.h"
 #include "cli/demo.h"
 #include "cli/doctor.h"
@@ -22,6 +24,7 @@
 #include "cli/sim_capacity.h"
 #include "cli/sim_election.h"
 #include "cli/sim_replay.h"
+#include "cli/sim_ring.h"
 #include "cli/sim_sync.h"
 #include "cli/status.h"
 #include "cli/trace.h"
@@ -485,6 +488,156 @@ void describe_daemon_commands(CLI::App& app, std::function<int()>& run) {
       [&run, doctor_arguments] { run = [=] { return doctor(*doctor_arguments); }; });
 }
 
+// --- rings ---
+
+void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
+  command.add_option("--kind", arguments.kind, "equitable or anonymous")->capture_default_str();
+  command.add_option("--stations", arguments.stations, "on the ring, 1 to 1024")
+      ->capture_default_str();
+  command.add_option("--range", arguments.range, "equitable: priorities are 1 to this")
+      ->capture_default_str();
+  command.add_option("--stages", arguments.stages, "anonymous: k, played with a claim")
+      ->capture_default_str();
+  command
+      .add_option("--gamma", arguments.gamma,
+                  "anonymous: rmin/rmax; stations are so different at most")
+      ->capture_default_str();
+  command.add_option("--loss", arguments.loss, "probability that a datagram is lost")
+      ->capture_default_str();
+  command.add_option("--duplicate", arguments.duplicate, "probability that it arrives twice")
+      ->capture_default_str();
+  command.add_option("--crash", arguments.crash, "stations that crash during the election")
+      ->capture_default_str();
+  command
+      .add_option("--faulty", arguments.faulty,
+                  "equitable: stations found faulty when they lead; then another is elected")
+      ->capture_default_str();
+  command.add_option("--candidates", arguments.candidates,
+                     "anonymous: all wake up together, and so many draw 1 in the first phase");
+  command.add_flag("--first-is-fast", arguments.first_is_fast,
+                   "of these the first is as fast as gamma allows, all others slow");
+  command.add_option("--variant", arguments.variant,
+                     "equitable, ties-by-id, highest-id; corrected, printed-next-timer");
+  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--runs", arguments.runs, "how many elections")->capture_default_str();
+  command
+      .add_option("--threads", arguments.threads,
+                  "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+  command.add_flag("--fast", arguments.fast,
+                   "rounds or phases alone, without machines: millions a second");
+  command.add_option("--shard", arguments.shard, "do one part of several, as 2/4; then sim merge");
+  command.add_flag("--trace", arguments.trace, "print every message and state of one run");
+  command.add_option("--diagram", arguments.diagram,
+                     "space-time diagram of one run: an HTML file, or - for the terminal");
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Exit status: 0 done, 1 a promise was broken (a line to replay it is printed), 2 bad usage,\n"
+      "130 interrupted.\n\n"
+      "Examples:\n"
+      "  tempo sim ring --stations 64 --runs 10000\n"
+      "  tempo sim ring --stations 12 --crash 2 --loss 0.1 --runs 1000\n"
+      "  tempo sim ring --kind anonymous --gamma 0.5 --stages 10 --runs 1000\n"
+      "  tempo sim ring --stations 64 --runs 100000000 --fast --shard 1/2 --json > 1.json");
+}
+
+void describe_check_ring(CLI::App& command, CheckRingArguments& arguments) {
+  command.add_option("--kind", arguments.kind, "equitable or anonymous")->capture_default_str();
+  command.add_option("--stations", arguments.stations, "2 to 5")->capture_default_str();
+  command.add_option("--range", arguments.range, "equitable: priorities are 1 to this")
+      ->capture_default_str();
+  command.add_option("--stages", arguments.stages, "anonymous: k")->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
+      ->capture_default_str();
+  command.add_option("--wakers", arguments.wakers,
+                     "the first so many wake up by themselves, the others by a message [all]");
+  command.add_option("--losses", arguments.losses, "messages that may be lost, at most")
+      ->capture_default_str();
+  command.add_option("--duplicates", arguments.duplicates, "messages that may arrive twice")
+      ->capture_default_str();
+  command.add_option("--crashes", arguments.crashes, "stations that may crash")
+      ->capture_default_str();
+  command.add_option("--variant", arguments.variant,
+                     "equitable, ties-by-id, highest-id; corrected, printed-next-timer");
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Examples:\n"
+      "  tempo check ring --stations 4\n"
+      "  tempo check ring --crashes 1\n"
+      "  tempo check ring --kind anonymous --stations 2 --variant printed-next-timer\n"
+      "Ends with 0 if nothing is broken, 1 if something is.");
+}
+
+void describe_analyze(CLI::App& app, std::function<int()>& run) {
+  CLI::App* analyze_command =
+      app.add_subcommand("analyze", "the exact mathematics of elections, for any numbers");
+  analyze_command->require_subcommand(1);
+
+  auto ring = std::make_shared<AnalyzeRingArguments>();
+  CLI::App* ring_command =
+      analyze_command->add_subcommand("ring", "rounds of the equitable ring, exactly");
+  ring_command->add_option("--stations", ring->stations, "1 to 512")->capture_default_str();
+  ring_command->add_option("--range", ring->range, "priorities are 1 to this")
+      ->capture_default_str();
+  ring_command->add_option("--rounds", ring->rounds, "k, or from..to")->capture_default_str();
+  ring_command->add_option("--moments", ring->moments, "up to this order")->capture_default_str();
+  ring_command->add_flag("--chains", ring->chains,
+                         "with --json: how many assignments have how many chains");
+  ring_command->add_flag("--json", ring->json, "for programs");
+  ring_command->callback([&run, ring] { run = [=] { return analyze_ring(*ring); }; });
+
+  auto anonymous = std::make_shared<AnalyzeAnonymousArguments>();
+  CLI::App* anonymous_command = analyze_command->add_subcommand(
+      "anonymous-ring", "how often candidates in step are all elected, exactly");
+  anonymous_command->add_option("--stages", anonymous->stages, "k")->capture_default_str();
+  anonymous_command->add_option("--candidates", anonymous->candidates, "that go in step")
+      ->capture_default_str();
+  anonymous_command->add_option("--stations", anonymous->stations,
+                                "say how a phase of so many begins, too");
+  anonymous_command->add_flag("--json", anonymous->json, "for programs");
+  anonymous_command->callback(
+      [&run, anonymous] { run = [=] { return analyze_anonymous_ring(*anonymous); }; });
+
+  auto collision = std::make_shared<AnalyzeCollisionArguments>();
+  CLI::App* collision_command = analyze_command->add_subcommand(
+      "collision", "how often two of N election timers run out together, exactly");
+  collision_command->add_option("--daemons", collision->daemons, "N")->capture_default_str();
+  collision_command
+      ->add_option("--window", collision->window, "within so much: 10ms, or seconds: 0.01, 1/100")
+      ->required();
+  collision_command->add_option("--width", collision->width, "of the interval they are drawn from")
+      ->required();
+  collision_command->add_flag("--json", collision->json, "for programs");
+  collision_command->callback(
+      [&run, collision] { run = [=] { return analyze_collision(*collision); }; });
+}
+
+void describe_rings(CLI::App& sim, CLI::App& check, std::function<int()>& run) {
+  auto ring = std::make_shared<SimRingArguments>();
+  CLI::App* ring_command =
+      sim.add_subcommand("ring", "elections on a ring, equitable or anonymous");
+  describe_sim_ring(*ring_command, *ring);
+  ring_command->callback([&run, ring] { run = [=] { return sim_ring(*ring); }; });
+
+  auto merge = std::make_shared<SimMergeArguments>();
+  CLI::App* merge_command =
+      sim.add_subcommand("merge", "put the shards of one `sim ring` together");
+  merge_command->add_option("file", merge->files, "what each shard printed with --json")
+      ->required();
+  merge_command->add_flag("--json", merge->json, "for programs");
+  merge_command->callback([&run, merge] { run = [=] { return sim_merge(*merge); }; });
+
+  auto checked = std::make_shared<CheckRingArguments>();
+  CLI::App* check_command =
+      check.add_subcommand("ring", "elections on a ring, the machines that ship");
+  describe_check_ring(*check_command, *checked);
+  check_command->callback([&run, checked] { run = [=] { return check_ring(*checked); }; });
+}
+
 void describe_keygen(CLI::App& app, std::function<int()>& run) {
   auto arguments = std::make_shared<KeygenArguments>();
   CLI::App* command = app.add_subcommand("keygen", "write a key for the cluster, mode 0600");
@@ -566,6 +719,8 @@ int run_command_line(int count, char** words) {
   std::function<int()> run;
   describe_daemon_commands(app, run);
   describe_keygen(app, run);
+  describe_rings(*sim_command, *check_command, run);
+  describe_analyze(app, run);
 
   try {
     app.parse(count, words);

@@ -78,6 +78,8 @@ class Search {
   using State = typename Space<Model>::State;
   static constexpr bool kWantsGood =
       requires(const Model& model, const Scene<View>& scene) { model.good(scene); };
+  static constexpr bool kHasBroken =
+      requires(const Model& model, const Scene<View>& scene) { model.broken(scene); };
 
   Search(Space<Model>& space, SearchOptions options)
       : space_(&space),
@@ -300,9 +302,9 @@ class Search {
     pending.end = static_cast<std::uint32_t>(batch_.used);
     pending.broken_move = broken_move;
     pending.edge = edge;
-    if constexpr (requires(const Model& model, const Scene<View>& scene) { model.broken(scene); }) {
+    if constexpr (kHasBroken || kWantsGood) {
       const Scene<View> scene = space_->scene(state);
-      pending.broken = space_->model().broken(scene);
+      if constexpr (kHasBroken) pending.broken = space_->model().broken(scene);
       if constexpr (kWantsGood) pending.good = space_->model().good(scene);
     }
     if (kWantsGood && edge && from != Store::kNone) ++edges_given_;

@@ -1,0 +1,37 @@
+// `tempo analyze`: the exact mathematics of the papers, for any numbers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tempo::cli {
+
+// As typed; texts are checked when the command runs.
+struct AnalyzeRingArguments {
+  std::uint32_t stations = 8;
+  std::uint64_t range = 16;
+  std::string rounds = "1..10";  // k or a..b
+  std::uint32_t moments = 2;
+  bool chains = false;
+  bool json = false;
+};
+
+struct AnalyzeAnonymousArguments {
+  std::uint32_t stages = 30;
+  std::uint32_t candidates = 2;
+  std::uint32_t stations = 0;  // 0: nothing is said about phases
+  bool json = false;
+};
+
+struct AnalyzeCollisionArguments {
+  std::uint32_t daemons = 2;
+  std::string window;
+  std::string width;
+  bool json = false;
+};
+
+int analyze_ring(const AnalyzeRingArguments& arguments);
+int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments);
+int analyze_collision(const AnalyzeCollisionArguments& arguments);
+
+}  // namespace tempo::cli
