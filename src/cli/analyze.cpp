@@ -13,6 +13,7 @@
 #include "base/span_text.h"
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
+#include "lab/analysis/algorithm_c.h"
 #include "lab/analysis/anonymous_ring.h"
 #include "lab/analysis/collision.h"
 #include "lab/analysis/decimal.h"
@@ -47,15 +48,14 @@ struct Range {
   std::uint32_t last = 0;
 };
 
-Result<Range> range_of(const std::string& text) {
+Result<Range> range_of(const char* option, const std::string& text, std::uint32_t most) {
   const std::size_t dots = text.find("..");
   const auto first = number(std::string_view{text}.substr(0, dots));
   const auto last =
       dots == std::string::npos ? first : number(std::string_view{text}.substr(dots + 2));
-  if (!first || !last || *first > *last || *last > RingTime::kMostRounds)
+  if (!first || !last || *first > *last || *last > most)
     return std::unexpected(
-        fmt::format("--rounds '{}' is not a number or a range up to {}; say 1..10", text,
-                    RingTime::kMostRounds));
+        fmt::format("{} '{}' is not a number or a range up to {}; say 1..10", option, text, most));
   return Range{*first, *last};
 }
 
@@ -182,7 +182,7 @@ int analyze_ring(const AnalyzeRingArguments& arguments) {
   if (arguments.moments < 1 || arguments.moments > RingTime::kMostMoments)
     return refuse(fmt::format("--moments must be from 1 to {}, not {}", RingTime::kMostMoments,
                               arguments.moments));
-  const Result<Range> rounds = range_of(arguments.rounds);
+  const Result<Range> rounds = range_of("--rounds", arguments.rounds, RingTime::kMostRounds);
   if (!rounds) return refuse(rounds.error());
   const RingTime ring(arguments.stations, arguments.range);
   const std::uint32_t order = std::max(arguments.moments, 2U);
@@ -286,6 +286,45 @@ int analyze_collision(const AnalyzeCollisionArguments& arguments) {
   table.row({"P", brief(p)});
   table.row({"bound, N window / width", brief(bound)});
   fmt::print("{}", table.text({.unicode = stdout_shows_unicode()}));
+  return kDone;
+}
+
+int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
+  using analysis::AlgorithmC;
+  const Result<Fraction> loss = Fraction::parse(arguments.loss);
+  if (!loss || *loss >= Fraction{1})
+    return refuse(
+        fmt::format("--loss '{}' is not from 0 to below 1; say 3/10 or 0.3", arguments.loss));
+  const Result<Range> candidates =
+      range_of("--candidates", arguments.candidates, AlgorithmC::kMostCandidates);
+  if (!candidates) return refuse(candidates.error());
+  if (candidates->first == 0) return refuse("--candidates begins with 1: nobody elects nobody");
+  const AlgorithmC chain(candidates->last, *loss);
+  if (!arguments.json) {
+    std::vector<report::Bar> rows;
+    for (std::uint32_t a = candidates->first; a <= candidates->last; ++a) {
+      const double rounds = chain.mean_rounds(a).nearest();
+      rows.push_back({fmt::format("{}", a), fmt::format("{:.6f}", rounds), rounds});
+    }
+    fmt::print(
+        "candidates, and the rounds of Algorithm C, each message lost with probability {}\n\n{}",
+        loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
+    return kDone;
+  }
+  // Fractions in full, however long.
+  const auto exactly = [](Json json, const Fraction& value) {
+    return json.add("fraction", value.text()).add("decimal", analysis::decimal(value));
+  };
+  Json rounds = Json::array();
+  Json steps = Json::array();
+  for (std::uint32_t a = candidates->first; a <= candidates->last; ++a) {
+    rounds.push(exactly(Json::object().add("a", std::uint64_t{a}), chain.mean_rounds(a)));
+    for (std::uint32_t j = 1; j <= a; ++j)
+      steps.push(exactly(Json::object().add("i", std::uint64_t{a}).add("j", std::uint64_t{j}),
+                         chain.step(a, j)));
+  }
+  fmt::print("{}",
+             Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps).text());
   return kDone;
 }
 

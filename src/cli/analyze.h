@@ -30,8 +30,15 @@ struct AnalyzeCollisionArguments {
   bool json = false;
 };
 
+struct AnalyzeAlgorithmCArguments {
+  std::string loss = "3/10";
+  std::string candidates = "1..20";  // a or a..b
+  bool json = false;
+};
+
 int analyze_ring(const AnalyzeRingArguments& arguments);
 int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments);
 int analyze_collision(const AnalyzeCollisionArguments& arguments);
+int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments);
 
 }  // namespace tempo::cli

@@ -614,6 +614,17 @@ void describe_analyze(CLI::App& app, std::function<int()>& run) {
   collision_command->add_flag("--json", collision->json, "for programs");
   collision_command->callback(
       [&run, collision] { run = [=] { return analyze_collision(*collision); }; });
+
+  auto chain = std::make_shared<AnalyzeAlgorithmCArguments>();
+  CLI::App* chain_command =
+      analyze_command->add_subcommand("algorithm-c", "rounds of the election by capacity C, exactly");
+  chain_command->add_option("--loss", chain->loss, "probability of a message's loss: 3/10 or 0.3")
+      ->capture_default_str();
+  chain_command
+      ->add_option("--candidates", chain->candidates, "at the beginning: a or a..b, up to 64")
+      ->capture_default_str();
+  chain_command->add_flag("--json", chain->json, "for programs");
+  chain_command->callback([&run, chain] { run = [=] { return analyze_algorithm_c(*chain); }; });
 }
 
 void describe_rings(CLI::App& sim, CLI::App& check, std::function<int()>& run) {

@@ -1,0 +1,75 @@
+// `tempo sim capacity` and `tempo analyze algorithm-c`, as a user runs them.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SimCapacity, SaysWhatCameOfAll) {
+  json sum = answer("sim capacity --algorithm b2 --nodes 4 --malicious 1 --runs 200 --json");
+  EXPECT_EQ(sum["runs"], 200);
+  EXPECT_EQ(sum["unique"], 200);
+  EXPECT_EQ(sum["disagree"], 0);
+  EXPECT_LE(sum["time_T"]["max"], 5.0);
+  EXPECT_GE(sum["time_T"]["max"], sum["time_T"]["mean"]);
+}
+
+TEST(SimCapacity, CountsBroadcasts) {
+  json sum = answer("sim capacity --algorithm a --nodes 6 --candidates 2 --runs 50 --json");
+  EXPECT_EQ(sum["broadcasts"]["mean"], 6.0);  // everybody speaks once
+  EXPECT_EQ(sum["time_T"]["max"], 1.0);
+}
+
+TEST(SimCapacity, DoesNotDependOnThreads) {
+  const std::string order = "sim capacity --algorithm c --nodes 4 --loss 0.2 --runs 200 --json";
+  json one = answer(order + " --threads 1");
+  json two = answer(order + " --threads 2");
+  for (const char* key : {"unique", "help", "several_masters", "rounds", "time_T", "broadcasts"})
+    EXPECT_EQ(one[key], two[key]) << key;
+}
+
+TEST(SimCapacity, RidesOnAtomicBroadcast) {
+  json sum =
+      answer("sim capacity --algorithm b1 --broadcast atomic --start-skew 1ms --runs 50 --json");
+  EXPECT_EQ(sum["unique"], 50);
+  EXPECT_LE(sum["time_T"]["max"], 3.0);
+}
+
+TEST(SimCapacity, RefusesWhatCannotBe) {
+  struct Case {
+    const char* order;
+    const char* says;
+  };
+  for (const Case& wrong : {Case{"--algorithm b2 --nodes 6 --malicious 2", "need at least 7 nodes"},
+                            Case{"--algorithm a --loss 0.1", "--loss is for --algorithm c"},
+                            Case{"--algorithm d", "one of a, b1, b2, b2-unordered, c"},
+                            Case{"--algorithm b1 --malicious 1 --nodes 4", "believe everybody"},
+                            Case{"--candidates 9", "--candidates must be from 1 to --nodes 5"}}) {
+    const Ended ended = tempo(std::string("sim capacity ") + wrong.order);
+    EXPECT_EQ(ended.status, 2) << wrong.order;
+    EXPECT_THAT(ended.err, HasSubstr(wrong.says));
+  }
+}
+
+TEST(AnalyzeAlgorithmC, GivesTheChainExactly) {
+  // E[N|2] = (1 + 1*(9/10)) / (1 - 1/10): golden value.
+  json chain = answer("analyze algorithm-c --loss 1/10 --candidates 1..3 --json");
+  ASSERT_EQ(chain["E"].size(), 3U);
+  EXPECT_EQ(chain["E"][1]["a"], 2);
+  EXPECT_EQ(chain["E"][1]["fraction"], "19/9");
+  EXPECT_EQ(chain["E"][2]["fraction"], "2119/999");
+  EXPECT_EQ(chain["P"][1]["fraction"], "9/10");  // P(2,1)
+  EXPECT_GE(chain["E"][2]["decimal"].get<std::string>().size(), 21U);
+  EXPECT_EQ(tempo("analyze algorithm-c --loss 1").status, 2);
+  EXPECT_EQ(tempo("analyze algorithm-c --candidates 0..3").status, 2);
+}
+
+}  // namespace
+}  // namespace tempo
