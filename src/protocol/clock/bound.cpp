@@ -31,7 +31,8 @@ double span_of(const Slots& slots, std::size_t window) {
 
 double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
                        double least) {
-  if (slots.size() < kFirstSlots) return kFirstDrift;
+  // The first lines may have any slope; the clocks do not.
+  if (slots.size() < kFirstSlots) return kFirstDrift + std::abs(combination.theta.rate);
   const std::size_t best = combination.window;
   const double span = span_of(slots, best);
   const double tested = 1 + static_cast<double>(kWindows[best]) / std::max(combination.tests, 1.0);

@@ -29,6 +29,15 @@ bool Estimator::add(const Exchange& exchange) {
   return true;
 }
 
+bool Estimator::suspects(const Exchange& exchange) {
+  const std::optional<Sample> raw = frame_.sample(exchange);
+  if (!raw) return false;
+  if (Guard::suspects(corrected(*raw), now_.theta, now_.sigma, usual_)) return true;
+  const Estimate now = at(exchange.heard);
+  return exchange.asked.time_since_epoch() - exchange.received.time_since_epoch() > now.latest ||
+         exchange.heard.time_since_epoch() - exchange.answered.time_since_epoch() < now.earliest;
+}
+
 Estimate Estimator::at(Instant now) const {
   CHECK(ready());
   const double t = frame_.seconds(now);

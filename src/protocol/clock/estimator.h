@@ -53,6 +53,9 @@ class Estimator {
   // False if the exchange is impossible, or asked earlier than a second already closed, and was
   // dropped.
   bool add(const Exchange& exchange);
+  // Whether the exchange is possible, but not by clocks and paths as they were: it would be held
+  // back, or is outside the bound. Only when ready().
+  bool suspects(const Exchange& exchange);
   bool ready() const { return !slots_.empty(); }
   std::size_t exchanges() const { return count_; }  // that were not dropped
   double rate() const { return now_.theta.rate; }

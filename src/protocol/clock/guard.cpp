@@ -6,26 +6,33 @@ namespace tempo::clock {
 namespace {
 
 constexpr double kLeast = 0.1e-6;
+constexpr double kSlack = 1;  // noise without a hard floor goes below what was seen of it
 
 // Below this a delay of one way is not believed.
 double floor_of(const Quantiles& usual, double sigma) {
-  return usual.least - 2 * usual.spread() - 8 * sigma - kLeast;
+  return usual.least - kSlack * usual.spread() - 8 * sigma - kLeast;
 }
 
 }  // namespace
+
+bool Guard::suspects(const Sample& corrected, const Line& theta, double sigma, const Usual& usual) {
+  if (!usual.known()) return false;
+  return std::ranges::any_of(kWays, [&](Way way) {
+    return corrected[way].delay(way, theta) < floor_of(usual.of(way), sigma);
+  });
+}
 
 bool Guard::hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
                  const Usual& usual) {
   ++exchanges_;
   std::erase_if(held_, [this](const Held& held) { return held.exchange + kPatience < exchanges_; });
-  if (!usual.known()) return false;
+  if (!suspects(corrected, theta, sigma, usual)) return false;
   Held now{.raw = raw, .residuals = {}, .way = Way::out, .exchange = exchanges_};
   std::array<double, 2> below{};
   for (const Way way : kWays) {
     now.residuals[index(way)] = corrected[way].delay(way, theta);
     below[index(way)] = floor_of(usual.of(way), sigma) - now.residuals[index(way)];
   }
-  if (below[0] <= 0 && below[1] <= 0) return false;
   now.way = below[0] >= below[1] ? Way::out : Way::back;
   held_.push_back(now);
   return true;

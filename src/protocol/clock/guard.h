@@ -34,6 +34,9 @@ class Guard {
   static constexpr std::size_t kAgree = 4;
   static constexpr std::uint64_t kPatience = 8;  // exchanges
 
+  // Whether the sample would be held back.
+  static bool suspects(const Sample& corrected, const Line& theta, double sigma,
+                       const Usual& usual);
   // True if the sample is to be held back.
   bool hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
             const Usual& usual);

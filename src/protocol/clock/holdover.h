@@ -24,6 +24,7 @@ struct Holdover {
   Instant since{};   // when it was last known
   double sigma = 0;  // standard error then, in seconds
   double span = 1;   // of the fit, in seconds
+  Nanos bound{0};    // of the error, then
 
   double doubt(Instant now) const {
     return grown(sigma, static_cast<double>((now - since).count()) * 1e-9, span);

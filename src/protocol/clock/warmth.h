@@ -24,7 +24,8 @@ class Warmth {
 
   // Until there is evidence, every exchange counts.
   bool first_counts() const {
-    return count_ < kLeast || mean_ <= kDeviations * std::sqrt(square_ / count_);
+    const double variance = std::max(square_ - mean_ * mean_, 0.0);
+    return count_ < kLeast || mean_ <= kDeviations * std::sqrt(variance / count_);
   }
 
  private:

@@ -9,14 +9,15 @@
 namespace tempo::node {
 namespace {
 
-constexpr Nanos kYouth = 48s;           // in which a new network finds its rate
-constexpr Nanos kProbation = 60s;       // after which a member's report is known to be good
-constexpr Nanos kLeastForget = 8s;      // without a report
-constexpr int kReportsToForget = 5;     // or so many that did not come
-constexpr double kRateDoubt = 10e-6;    // a rate that may be wrong by more is not averaged
-constexpr double kSlopeGain = 0.25;     // of the newest round
-constexpr Nanos kObjections = 6s;       // an objection counts for so long
-constexpr NodeId kOurselves = kNobody;  // in the ensemble
+constexpr Nanos kYouth = 48s;            // in which a new network finds its rate
+constexpr Nanos kProbation = 60s;        // after which a member's report is known to be good
+constexpr Nanos kFirstProbation = 256s;  // before it counts at once, for lack of others
+constexpr Nanos kLeastForget = 8s;       // without a report
+constexpr int kReportsToForget = 5;      // or so many that did not come
+constexpr double kRateDoubt = 10e-6;     // a rate that may be wrong by more is not averaged
+constexpr double kSlopeGain = 0.25;      // of the newest round
+constexpr Nanos kObjections = 6s;        // an objection counts for so long
+constexpr NodeId kOurselves = kNobody;   // in the ensemble
 
 double seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
 double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
@@ -52,7 +53,7 @@ bool Scale::fresh(Instant now, const Member& member) const {
 }
 
 bool Scale::known_well(Instant now, const Member& member) const {
-  return fresh(now, member) && now - member.since >= kProbation;
+  return fresh(now, member) && now - member.since >= (ensemble_ ? kProbation : kFirstProbation);
 }
 
 bool Scale::young(Instant now) const { return young_ && now - since_ < kYouth; }

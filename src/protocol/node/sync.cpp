@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <utility>
 
 namespace tempo::node {
@@ -28,10 +29,12 @@ constexpr double kRoundsToAverage = 16;  // in which a young network's rate come
 constexpr double kUnheardSquare = 8;  // half the square of the seconds a member may not hear of it
 constexpr Nanos kHandOver = 5s;       // in which all have heard of a new master
 
-constexpr Nanos kImpossible = 50us;  // beyond the bound
-constexpr Nanos kObject = 8s;        // then it was our own clock
+constexpr Nanos kApart = 50us;  // beyond the bounds of an old and a new master
+constexpr Nanos kObject = 8s;   // then it was our own clock
 constexpr Nanos kObjectionLasts = 4s;
-constexpr Nanos kDisgrace = 10min;
+constexpr Nanos kUnspoilt = 6s;                 // what was known so long ago was not affected yet
+constexpr std::uint32_t kSuspicionsToVote = 2;  // one may be a false stamp
+constexpr Nanos kDisgrace = 1min;
 constexpr Nanos kVotes = 500ms;
 
 Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
@@ -119,7 +122,7 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
   estimator_.emplace(0.0);
   warmth_ = {};
   objects_since_ = kNever;
-  objected_ = Instant{};
+  suspicions_ = 0;
   asked_ = {};
   owed_ = false;
   may_step_ = false;
@@ -133,21 +136,58 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
   timers_.set(Timer::probe, turn.now);
 }
 
-// What is known of network time stays known when its source is gone.
+// What is known of network time stays known when its source is gone; of a source that cannot be
+// right, what it said before.
 void Sync::hold(Instant now) {
   if (leads_) {
     held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
     held_->line.set_rate(now, -servo_.rate());
     held_followed_ = false;
-  } else if (corrected_) {
-    held_followed_ = true;
+  } else if (corrected_ && !objecting(now)) {
     const clock::Estimate estimate = estimator_->at(now);
-    const Known known = know(now, estimate);
-    held_ = {.line = clock::Dial(now, known.time, -known.rate),
-             .since = now,
-             .sigma = static_cast<double>(known.sigma.count()) * 1e-9,
-             .span = static_cast<double>(estimate.span.count()) * 1e-9};
+    remember(now, estimate, know(now, estimate));
+    held_ = unspoilt(now);
+    held_followed_ = true;
   }
+  held_against_ = false;
+  remembered_count_ = 0;
+}
+
+void Sync::remember(Instant now, const clock::Estimate& estimate, const Known& known) {
+  remembered_[remembered_count_++ % remembered_.size()] = {
+      .line = clock::Dial(now, known.time, -known.rate),
+      .since = now,
+      .sigma = static_cast<double>(known.sigma.count()) * 1e-9,
+      .span = static_cast<double>(estimate.span.count()) * 1e-9,
+      .bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest) +
+               published_.bound};
+}
+
+bool Sync::objecting(Instant now) const {
+  return objects_since_ != kNever && now - objects_since_ < kObject;
+}
+
+// Back to what was known some seconds ago, before it became impossible.
+void Sync::object(Turn<Sync>& turn) {
+  objected_ = turn.now;
+  ++suspicions_;
+  if (objects_since_ != kNever) return;
+  objects_since_ = turn.now;
+  next_burst_ = turn.now + rules_->first_spacing;
+  timers_.set(Timer::probe, std::min(timers_.at(static_cast<TimerId>(Timer::probe)), next_burst_));
+  if (held_ || remembered_count_ == 0) return;
+  held_ = unspoilt(turn.now);
+  held_followed_ = true;
+  held_against_ = true;
+}
+
+// What was known some seconds ago: a master may have gone wrong before it was noticed.
+const clock::Holdover& Sync::unspoilt(Instant now) const {
+  const std::size_t kept = std::min<std::size_t>(remembered_count_, remembered_.size());
+  std::size_t age = 1;
+  const auto then = [&] { return (remembered_count_ - age) % remembered_.size(); };
+  while (age < kept && now - remembered_[then()].since < kUnspoilt) ++age;
+  return remembered_[then()];
 }
 
 // The first exchanges with a reference, each of which counts.
@@ -188,11 +228,12 @@ void Sync::ask(Turn<Sync>& turn, bool first, bool counts) {
       .exchange = exchange_, .counts = counts, .first = first, .asked = stamp(turn.now)};
   // Whether a first exchange would count can only be seen with good stamps.
   const bool looked_at = counts || bursts_ % kRecheckWarmth == 0;
-  Message probe{.kind = Message::Kind::probe,
-                .will_follow = looked_at && rules_->follow_ups,
-                .objects = objected_ != Instant{} && turn.now - objected_ <= kObjectionLasts,
-                .exchange = exchange_,
-                .scale = scale_};
+  Message probe{
+      .kind = Message::Kind::probe,
+      .will_follow = looked_at && rules_->follow_ups,
+      .objects = suspicions_ >= kSuspicionsToVote && turn.now - objected_ <= kObjectionLasts,
+      .exchange = exchange_,
+      .scale = scale_};
   if (estimator_->ready()) {
     const clock::Estimate estimate = estimator_->at(turn.now);
     probe.offset = estimate.theta;
@@ -263,12 +304,11 @@ void Sync::finish_unfollowed(Turn<Sync>& turn) {
 void Sync::complete(Turn<Sync>& turn, Asked& asked) {
   const Asked done = std::exchange(asked, Asked{});
   compare_trips(done);
-  if (!done.counts || cannot_be(turn, done)) return;
-  if (!estimator_->add({.asked = done.asked,
-                        .received = WallTime{done.received},
-                        .answered = WallTime{done.sent},
-                        .heard = done.heard}))
-    return;
+  const clock::Exchange exchange{.asked = done.asked,
+                                 .received = WallTime{done.received},
+                                 .answered = WallTime{done.sent},
+                                 .heard = done.heard};
+  if (!done.counts || cannot_be(turn, exchange) || !estimator_->add(exchange)) return;
   ++exchanges_;
   if (owed_) correct(turn);
 }
@@ -282,27 +322,19 @@ void Sync::compare_trips(const Asked& done) {
   }
 }
 
-// No delay is negative: an exchange far outside the bound means that a clock has jumped, ours or
-// the master's. It is not believed before others have had time to object too.
-bool Sync::cannot_be(Turn<Sync>& turn, const Asked& done) {
+// An exchange that clocks and paths as they were cannot have made means that a clock has jumped,
+// ours or the master's. It is not believed before others have had time to object too.
+bool Sync::cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange) {
   if (!estimator_->ready()) return false;
-  const clock::Estimate estimate = estimator_->at(done.heard);
-  const Nanos least = raw_of(done.asked) - done.received;
-  const Nanos most = raw_of(done.heard) - done.sent;
-  const bool impossible = least > estimate.latest + kImpossible ||
-                          most < estimate.earliest - kImpossible || parted_from_held(turn.now);
-  if (!impossible) {
-    if (turn.now - objected_ > kObject) objects_since_ = kNever;
+  if (!estimator_->suspects(exchange) && !parted_from_held(turn.now)) {
+    if (turn.now - objected_ > kObject) {
+      objects_since_ = kNever;
+      suspicions_ = 0;
+    }
     return false;
   }
-  if (objects_since_ == kNever) {
-    objects_since_ = turn.now;
-    next_burst_ = turn.now + rules_->first_spacing;
-    timers_.set(Timer::probe,
-                std::min(timers_.at(static_cast<TimerId>(Timer::probe)), next_burst_));
-  }
-  objected_ = turn.now;
-  return turn.now - objects_since_ < kObject;
+  object(turn);
+  return objecting(turn.now);
 }
 
 WallTime Sync::network_at(Nanos master_raw) const {
@@ -318,9 +350,14 @@ Sync::Known Sync::know(Instant now, const clock::Estimate& estimate) const {
               .sigma = estimate.sigma};
   if (!knows_rate(now, estimate)) known.rate = servo_.rate();
   if (!held_) return known;
-  const double fresh = static_cast<double>(estimate.sigma.count()) * 1e-9;
-  const double doubt = held_->doubt(now);
-  const double share = clock::share_of_fresh(doubt, fresh);
+  // A fit that is younger than what is held was tested less, and knows its own error less.
+  const double seen =
+      std::max(static_cast<double>((now - std::min(first_heard_, now)).count()) * 1e-9, 1e-3);
+  const double fresh =
+      static_cast<double>(estimate.sigma.count()) * 1e-9 * std::sqrt(1 + held_->span / seen);
+  // The new master held on to a line just as good, and that is network time now.
+  const double doubt = std::numbers::sqrt2 * held_->doubt(now);
+  const double share = objecting(now) ? 0 : clock::share_of_fresh(doubt, fresh);
   const WallTime held = held_->line.at(now);
   known.time = held + Nanos{std::llround(share * static_cast<double>((known.time - held).count()))};
   known.rate = -held_->line.rate() + share * (known.rate + held_->line.rate());
@@ -346,9 +383,15 @@ void Sync::correct(Turn<Sync>& turn) {
   if (!corrected_ && held_bound_ < Nanos{0}) may_step_ = true;
   // Whoever is set anew does not know better.
   if (may_step_) held_.reset();
-  if (held_ && objects_since_ != kNever && turn.now - objects_since_ < kObject) return;
-  const Known known = know(turn.now, estimator_->at(turn.now));
+  // Nobody else objected in time: it was our own clock.
+  if (held_against_ && !objecting(turn.now)) {
+    held_.reset();
+    held_against_ = false;
+  }
+  const clock::Estimate estimate = estimator_->at(turn.now);
+  const Known known = know(turn.now, estimate);
   if (known.fresh > kHeldNoMore) held_.reset();
+  if (!objecting(turn.now)) remember(turn.now, estimate, known);
   // The first exchanges may have waited for an address to be resolved, one way only: until the
   // first contact is over, whoever was set wrongly is set again.
   const Nanos worth_a_step = corrected_ ? kWorthAStep : Nanos{0};
@@ -382,13 +425,13 @@ bool Sync::knows_rate(Instant now, const clock::Estimate& estimate) const {
 
 // What this master tells and what its predecessor told exclude each other.
 bool Sync::parted_from_held(Instant now) const {
-  if (!held_ || !held_followed_) return false;
+  if (!held_ || !held_followed_ || held_against_) return false;
   const clock::Estimate estimate = estimator_->at(now);
   const Nanos raw = raw_of(now);
   const WallTime held = held_->line.at(now);
   const double age = static_cast<double>((now - held_since_).count());
   const Nanos doubt =
-      2 * held_bound_ + published_.bound + kImpossible + Nanos{std::llround(age * kHeldWander)};
+      2 * held_bound_ + published_.bound + kApart + Nanos{std::llround(age * kHeldWander)};
   return network_at(raw - estimate.latest) > held + doubt ||
          network_at(raw - estimate.earliest) < held - doubt;
 }
@@ -571,6 +614,12 @@ Reading Sync::reading(Instant now) const {
   reading.earliest = std::min(network_at(raw - estimate.latest) - doubt, reading.time);
   reading.latest = std::max(network_at(raw - estimate.earliest) + doubt, reading.time);
   reading.status = Reading::Status::synchronized;
+  if (objecting(now) && held_) {
+    const double age = static_cast<double>((now - held_->since).count());
+    return around(2 * (held_->bound + std::chrono::abs(held_->line.at(now) - reading.time)) +
+                      Nanos{std::llround(age * kHeldWander)},
+                  Reading::Status::holdover);
+  }
   if (unheard <= kIntervalsToHoldover * rules_->interval && corrected_) return reading;
   // By now there may be another master, who knew it no better.
   return around(2 * std::max(reading.latest - reading.time, reading.time - reading.earliest),

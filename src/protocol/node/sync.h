@@ -192,6 +192,8 @@ class Sync {
     visit("last_heard", self.last_heard_);
     visit("objects_since", self.objects_since_);
     visit("objected", self.objected_);
+    visit("suspicions", self.suspicions_);
+    visit("held_against", self.held_against_);
     visit("held_since", self.held_since_);
     visit("held_bound", self.held_bound_);
     visit("held_followed", self.held_followed_);
@@ -264,13 +266,17 @@ class Sync {
   void on_shift(Turn<Sync>& turn, NodeId from, const Message& message);
   void complete(Turn<Sync>& turn, Asked& asked);
   void compare_trips(const Asked& done);
-  bool cannot_be(Turn<Sync>& turn, const Asked& done);
+  bool cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange);
   bool parted_from_held(Instant now) const;
   void finish_unfollowed(Turn<Sync>& turn);
   void correct(Turn<Sync>& turn);
   void steer(Turn<Sync>& turn, const clock::Steering& steering);
   bool knows_rate(Instant now, const clock::Estimate& estimate) const;
   void hold(Instant now);
+  void remember(Instant now, const clock::Estimate& estimate, const Known& known);
+  const clock::Holdover& unspoilt(Instant now) const;
+  void object(Turn<Sync>& turn);
+  bool objecting(Instant now) const;
   Known know(Instant now, const clock::Estimate& estimate) const;
   void make_round(Turn<Sync>& turn);
   void count_votes(Turn<Sync>& turn);
@@ -291,7 +297,9 @@ class Sync {
   clock::Warmth warmth_;                       // of the path to the reference
   Nanos first_trip_{0};                        // of the first exchange of a burst; 0: not known
   std::optional<clock::Holdover> held_;        // of network time, from before the reference
-  bool held_followed_ = false;                 // it came from a master, not from our own reign
+  std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections
+  std::uint32_t remembered_count_ = 0;            // ever, under this reference
+  bool held_followed_ = false;                    // it came from a master, not from our own reign
   std::uint32_t scale_ = 0;
   std::uint32_t exchange_ = 0;    // the last asked
   std::uint32_t burst_left_ = 0;  // exchanges of the burst still to ask
@@ -304,6 +312,8 @@ class Sync {
   Instant last_heard_{};            // of the reference
   Instant objects_since_ = kNever;  // what cannot be was first heard
   Instant objected_{};              // and last
+  std::uint32_t suspicions_ = 0;    // since then
+  bool held_against_ = false;       // what is held speaks against the present reference
   Instant held_since_{};            // of the last correction under an earlier reference
   Nanos held_bound_{-1};            // and the bound then; negative: never corrected
   Instant leads_since_{};

@@ -104,7 +104,7 @@ class Judge {
 
   void check_bounds() {
     const auto master = network_.master();
-    if (!master) return;
+    if (!master || network_.lies(*master)) return;
     const WallTime truth = network_.reading(*master).time;
     for (std::uint32_t i = 0; i < network_.size(); ++i) {
       if (!honest(i)) continue;

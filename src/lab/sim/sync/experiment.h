@@ -7,7 +7,7 @@
 //
 // Every second each clock is compared with the master's, with the others and with true time, and
 // what it says about its own error is compared with the truth: network time is the reading of the
-// highest-epoch master's steered clock.
+// highest-epoch master's steered clock. While that one lies there is no network time to be bounded.
 #pragma once
 
 #include <array>
@@ -95,7 +95,7 @@ struct Outcome {
 
   std::uint64_t bound_violations = 0;  // from the start on
   double bound_width = 0;              // median
-  double least_trip = 0;               // the least round trip that was met
+  double least_trip = 0;               // the least round trip a client met, on the mean
 
   std::array<double, kTaus.size()> member_adev{};    // of the median member's oscillator
   std::array<double, kTaus.size()> ensemble_adev{};  // of network time

@@ -129,7 +129,7 @@ void Network::happen(const Accident& accident) {
       break;
     case Accident::What::change:
       changed_ = true;
-      watch_.least_trip = Nanos::max();
+      std::ranges::fill(watch_.least_trips, Nanos::max());
       world_.clock(NodeId{1}).jump(experiment_.clock_jump);
       world_.clock(NodeId{1}).change_rate(experiment_.rate_jump);
       break;
@@ -195,6 +195,17 @@ node::Reading Network::reading(std::uint32_t i) const {
 double Network::seconds_ahead(std::uint32_t i) {
   return world_.clock(NodeId{i}).ahead(static_cast<double>(now().time_since_epoch().count()) *
                                        1e-9);
+}
+
+Nanos Network::least_trip() const {
+  Nanos sum{0};
+  int count = 0;
+  for (const Nanos least : watch_.least_trips) {
+    if (least == Nanos::max()) continue;
+    sum += least;
+    ++count;
+  }
+  return sum / std::max(count, 1);
 }
 
 std::optional<std::uint32_t> Network::master() const {

@@ -20,10 +20,10 @@ class Network {
  public:
   // What is counted while it happens.
   struct Watch : NoWatch {
-    explicit Watch(std::size_t nodes) : asked(nodes) {}
+    explicit Watch(std::size_t nodes) : least_trips(nodes, Nanos::max()), asked(nodes) {}
 
     Instant first_masterup = kNever;
-    Nanos least_trip = Nanos::max();  // of the exchanges, since the last change of the routes
+    std::vector<Nanos> least_trips;  // of each node's exchanges, since the routes changed
     std::vector<std::pair<std::uint32_t, Instant>> asked;  // the last exchange of each node
     std::uint64_t packets = 0;
     std::uint64_t steps = 0;
@@ -45,7 +45,8 @@ class Network {
       const node::SyncMessage* sync = message.sync();
       if (sync == nullptr || sync->kind != node::SyncMessage::Kind::echo) return;
       const auto& [exchange, when] = asked[index(to)];
-      if (sync->exchange == exchange) least_trip = std::min(least_trip, world.now() - when);
+      Nanos& least = least_trips[index(to)];
+      if (sync->exchange == exchange) least = std::min(least, world.now() - when);
     }
     template <class World>
     void noticed(const World&, NodeId, const node::Node::Notice& notice) {
@@ -67,13 +68,13 @@ class Network {
   std::uint32_t size() const { return experiment_.clients + 1; }
   Instant now() const { return world_.now(); }
   bool up(std::uint32_t i) const { return world_.up(NodeId{i}); }
-  bool lies(std::uint32_t i) const { return liar_[i]; }
+  bool lies(std::uint32_t i) const { return liar_[i] && now() >= lies_from_; }
   node::Reading reading(std::uint32_t i) const;
   double seconds_ahead(std::uint32_t i);  // of its oscillator
   // Whose reading is network time: the living master of the highest epoch.
   std::optional<std::uint32_t> master() const;
   const Watch& watch() const { return watch_; }
-  Nanos least_trip() const { return watch_.least_trip; }
+  Nanos least_trip() const;  // of a client's exchanges, on the mean
   std::uint64_t config_hash() const;
 
  private:
