@@ -11,6 +11,7 @@ namespace {
 
 constexpr Nanos kLeapDoubt = 100ms;  // of a step that is a leap second: a slew goes on meanwhile
 constexpr double kNarrowest = 1e-9;  // bounds below it weigh no more
+constexpr double kLearning = 0.25;   // of the bend: more overshoots, less takes long
 
 // The mean of those who agree, the surer the heavier, where all their claims meet.
 std::optional<double> agreed(std::span<const UtcClaim> claims) {
@@ -35,14 +36,20 @@ double limited(double rate) {
 
 }  // namespace
 
-// Gap and trim follow (s + 1/2P)^2 = 0: the fastest way without overshoot. The trim does not learn
-// while the rate is at its limit: a large gap says nothing about UTC's rate.
+// Near the mark, gap and trim follow (s + 1/2P)^2 = 0: the fastest way without overshoot. Farther
+// off, half of the bend is kept for braking: v^2 = kMostBend * gap; there the trim learns slowly,
+// and not at all while the rate bends as fast as it may.
 double UtcFollower::round(double elapsed, std::span<const UtcClaim> claims) {
   gap_ = agreed(claims);
-  if (!gap_) return rate_ = trim_;
-  const double wanted = trim_ + *gap_ / kPeriod;
-  rate_ = limited(wanted);
-  if (rate_ == wanted) trim_ = limited(trim_ + *gap_ * elapsed / (4 * kPeriod * kPeriod));
+  const double gap = gap_.value_or(0);
+  const double closing = std::min(std::abs(gap) / kPeriod, std::sqrt(kMostBend * std::abs(gap)));
+  const double wanted = limited(trim_ + std::copysign(closing, gap));
+  const double most = kMostBend * elapsed;
+  const double bend = std::clamp(wanted - rate_, -most, most);
+  rate_ += bend;
+  if (std::abs(bend) < most)
+    trim_ = limited(trim_ + std::clamp(gap * elapsed / (4 * kPeriod * kPeriod), -most * kLearning,
+                                       most * kLearning));
   return rate_;
 }
 

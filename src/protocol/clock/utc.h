@@ -4,8 +4,9 @@
 // far UTC is from network time and how wrong that can be. Those who agree are the largest group
 // whose claims meet; it must be a majority of those who speak, else nobody is followed. Network
 // time then runs a little faster or slower until the gap is closed, never by a jump; what UTC's own
-// rate differs by is learnt, and kept when nobody speaks any more. Hundred ppm at the most: the
-// members' clocks must be able to follow, and a gap of a second is closed in three hours.
+// rate differs by is learnt, and kept when nobody speaks any more. The rate itself bends slowly,
+// because members predict network time by the rate they last heard of, and their bounds rely on it:
+// a gap is closed as fast as one can that must also brake in time.
 #pragma once
 
 #include <optional>
@@ -24,7 +25,8 @@ struct UtcClaim {
 class UtcFollower {
  public:
   static constexpr double kMostRate = 100e-6;
-  static constexpr double kPeriod = 64;  // seconds; a small gap is gone after some ten of them
+  static constexpr double kMostBend = 3e-9;  // change of the rate, per second
+  static constexpr double kPeriod = 64;      // seconds; a small gap is gone after some ten of them
 
   // One round, `elapsed` seconds after the last. The rate at which network time is to run beside
   // its own until the next.

@@ -15,13 +15,13 @@ struct Network {
   double gap;  // UTC minus network time
   double own;  // rate of network time against UTC, unsteered
   UtcFollower follower{};
-  double largest_step = 0;  // change of rate in one round
+  double largest_bend = 0;  // change of rate in one round
 
   void run(int seconds, const auto& claims) {
     for (int i = 0; i < seconds; ++i) {
       const double before = follower.rate();
       const double rate = follower.round(1, claims(gap));
-      largest_step = std::max(largest_step, std::abs(rate - before));
+      largest_bend = std::max(largest_bend, std::abs(rate - before));
       ASSERT_LE(std::abs(rate), UtcFollower::kMostRate);
       gap -= own + rate;
     }
@@ -31,37 +31,47 @@ struct Network {
 std::vector<UtcClaim> one_honest(double gap) { return {{.gap = gap, .bound = 1e-3}}; }
 
 TEST(UtcFollower, ClosesAGapAndLearnsTheRate) {
-  Network network{.gap = 5e-3, .own = -20e-6};
-  network.run(2000, one_honest);  // 15 times the 128 s of both poles
+  Network network{.gap = 5e-3, .own = -2e-6};
+  network.run(10'000, one_honest);
   EXPECT_LT(std::abs(network.gap), 1e-6);
-  EXPECT_NEAR(network.follower.rate(), 20e-6, 1e-7);
+  EXPECT_NEAR(network.follower.rate(), 2e-6, 1e-9);
 }
 
-// 1 s at 100 ppm: 10,000 s; no step, and no running past the mark by the rate that was learnt.
+// Members predict network time by the last rate they heard of: it bends no faster than promised.
+TEST(UtcFollower, BendsSlowly) {
+  Network network{.gap = 1, .own = 0};
+  network.run(10'000, one_honest);
+  network.gap = -1;
+  network.run(10'000, one_honest);
+  EXPECT_LE(network.largest_bend, UtcFollower::kMostBend * (1 + 1e-9));
+  EXPECT_GT(network.largest_bend, UtcFollower::kMostBend / 2);
+}
+
+// A second: speeding up to sqrt(3e-9) or so and braking takes 2 / sqrt(3e-9), ten hours, at least.
 TEST(UtcFollower, TakesItsTimeWithALargeGap) {
   Network network{.gap = 1, .own = 0};
-  network.run(9'000, one_honest);
-  EXPECT_NEAR(network.gap, 0.1, 1e-6);
+  network.run(20'000, one_honest);
+  EXPECT_GT(network.gap, 0.1);
   double least = network.gap;
-  for (int i = 0; i < 3'000; ++i) {
+  for (int i = 0; i < 80'000; ++i) {
     network.run(1, one_honest);
     least = std::min(least, network.gap);
   }
-  EXPECT_GT(least, -2e-3);
+  EXPECT_GT(least, -0.1);  // what the trim wrongly learnt on the way
   EXPECT_LT(std::abs(network.gap), 1e-6);
 }
 
 TEST(UtcFollower, HoldsTheRateWhenNobodySpeaks) {
-  Network network{.gap = 5e-3, .own = -20e-6};
-  network.run(1200, one_honest);
+  Network network{.gap = 5e-3, .own = -2e-6};
+  network.run(10'000, one_honest);
   network.run(1000, [](double) { return std::vector<UtcClaim>{}; });
   EXPECT_EQ(network.follower.gap(), std::nullopt);
-  EXPECT_LT(std::abs(network.gap), 100e-6);  // 0.1 ppm for 1000 s
+  EXPECT_LT(std::abs(network.gap), 3e-6);  // 1e-9 for 1000 s, and what was left
 }
 
 TEST(UtcFollower, OutvotesTheOneThatDisagrees) {
   Network network{.gap = 5e-3, .own = 0};
-  network.run(1500, [](double gap) {
+  network.run(10'000, [](double gap) {
     return std::vector<UtcClaim>{{.gap = gap + 100e-6, .bound = 1e-3},
                                  {.gap = gap + 3600, .bound = 1e-6},
                                  {.gap = gap - 100e-6, .bound = 1e-3}};
@@ -85,16 +95,7 @@ TEST(UtcFollower, BelievesTheSurerOnesMore) {
   EXPECT_LT(std::abs(*follower.gap()), 1e-9 + 1e-6);
 }
 
-// The claim of a member that jumps moves nothing at once.
-TEST(UtcFollower, NeverSteps) {
-  Network network{.gap = 0, .own = 0};
-  network.run(100, one_honest);
-  network.gap += 0.5;
-  network.run(10, one_honest);
-  EXPECT_NEAR(network.gap, 0.5 - 10 * UtcFollower::kMostRate, 1e-9);
-}
-
-// Noise of a millisecond on every word: the rate stays within what its bound allows.
+// Noise of a millisecond on every word.
 TEST(UtcFollower, SmoothsWhatMembersSay) {
   Network network{.gap = 0, .own = 0};
   int i = 0;
