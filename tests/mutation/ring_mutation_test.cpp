@@ -38,9 +38,9 @@ bool an_anonymous_ring() {
       return false;
   return true;
 }
-// The checker, in a world of three of which one may crash.
+// The checker, in a world of two of which one may crash.
 bool a_checked_ring() {
-  const check::RingWorld world{.stations = 3, .wakers = 1, .budget = {.crashes = 1}};
+  const check::RingWorld world{.stations = 2, .wakers = 1, .budget = {.crashes = 1}};
   const check::EquitableModel model{.rules = {.link = link_rules(world), .range = 2},
                                     .elections = 3};
   std::vector<std::pair<NodeId, tempo::election::ring::Command>> commands;

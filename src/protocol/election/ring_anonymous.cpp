@@ -45,7 +45,7 @@ void AnonymousRingElection::receive(Turn<AnonymousRingElection>& turn, NodeId fr
 void AnonymousRingElection::wake(Turn<AnonymousRingElection>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   if (timer == timer_id(Timer::link)) {
-    link_.wake(turn, [&] { neighbour_lost(turn); });
+    link_.wake(turn, [&](const Message& own) { take(turn, own); }, [&] { neighbour_lost(turn); });
   } else if (state_ == State::forwarding || state_ == State::holding) {
     end_stage(turn);
   } else {

@@ -28,7 +28,8 @@ void RingElection::receive(Turn<RingElection>& turn, NodeId from, const Message&
 void RingElection::wake(Turn<RingElection>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   const NodeId next = link_.next();
-  link_.wake(turn, [&] { neighbour_lost(turn, next); });
+  link_.wake(
+      turn, [&](const Message& own) { take(turn, own); }, [&] { neighbour_lost(turn, next); });
   settle_timers();
 }
 

@@ -4,11 +4,13 @@
 // Where the network is as good as that (LinkRules::courier unset) this passes everything through.
 // Otherwise a Courier repeats what is not acknowledged, a message names the one before it so that
 // whatever overtakes is held back, and a probe now and then finds a neighbour that has died while
-// there was nothing to say to it.
+// there was nothing to say to it. A station that is alone on the ring is its own neighbour and
+// needs no network.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/machine.h"
@@ -29,6 +31,12 @@ class Link {
   template <class M>
   void send(Turn<M>& turn, Message message) {
     if (next_ == kNobody) return;
+    if (next_ == self_) {
+      CHECK(own_.size() < kMostHeld);
+      own_.push_back(message);
+      own_at_ = turn.now;
+      return;
+    }
     if (rules_->courier) {
       message.life = life_;
       message.sequence = courier_.next_sequence();
@@ -57,10 +65,13 @@ class Link {
       if (of_election(ready.kind)) take(ready);
   }
 
-  // Repeats what is due and probes. Calls `lost()` once if the next station is taken as down; the
-  // one after it is then the next.
-  template <class M, class Lost>
-  void wake(Turn<M>& turn, Lost lost) {
+  // Takes what a station that is alone has sent to itself, repeats what is due, and probes. Calls
+  // `lost()` once if the next station is taken as down; the one after it is then the next.
+  template <class M, class Take, class Lost>
+  void wake(Turn<M>& turn, Take take, Lost lost) {
+    const std::vector<Message> own = std::exchange(own_, {});
+    own_at_ = kNever;
+    for (const Message& message : own) take(message);
     if (!rules_->courier) return;
     bool gone = false;
     courier_.wake(
@@ -71,10 +82,10 @@ class Link {
       pass_over();
       lost();
     }
-    if (probe_at_ != kNever && turn.now >= probe_at_) {
-      probe_at_ = turn.now + rules_->probe;
-      if (courier_.due() == kNever) send(turn, {.kind = Kind::probe});
-    }
+    if (probe_at_ == kNever || turn.now < probe_at_) return;
+    const bool neighbour = next_ != self_ && next_ != kNobody;
+    probe_at_ = neighbour ? turn.now + rules_->probe : kNever;
+    if (neighbour && courier_.due() == kNever) send(turn, {.kind = Kind::probe});
   }
 
   // From now on the next station is looked after.
@@ -82,7 +93,7 @@ class Link {
     if (rules_->courier && probe_at_ == kNever) probe_at_ = now + rules_->probe;
   }
 
-  Instant due() const { return std::min(courier_.due(), probe_at_); }
+  Instant due() const { return std::min({courier_.due(), probe_at_, own_at_}); }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -93,6 +104,8 @@ class Link {
     visit("last_sent", self.last_sent_);
     visit("courier", self.courier_);
     visit("lanes", self.lanes_);
+    visit("own_at", self.own_at_);
+    visit("own", self.own_);
   }
 
  private:
@@ -138,6 +151,8 @@ class Link {
   Sequence last_sent_ = kNoSequence;  // to next_
   Courier courier_;
   NodeMap<Lane> lanes_;
+  Instant own_at_ = kNever;   // set while `own_` holds something
+  std::vector<Message> own_;  // to itself: the only station left
 };
 
 }  // namespace tempo::election::ring

@@ -208,6 +208,19 @@ TEST(RingLink, FindsADeadNeighbourThoughThereIsNothingToSay) {
   EXPECT_EQ(hand.machine.link().next(), kTwo);
 }
 
+TEST(RingLink, NeedsNoNetworkForOneStation) {
+  for (const ring::EquitableRules& rules : {plain(1), careful(1)}) {
+    Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+    EXPECT_TRUE(hand.command().empty());
+    EXPECT_EQ(hand.machine.timers().first(), kStart);
+    EXPECT_TRUE(hand.wake().empty());
+    EXPECT_EQ(hand.machine.leader(), kZero);
+    for (int i = 0; i < 3 && hand.machine.timers().first() != kNever; ++i) hand.wake();
+    EXPECT_EQ(hand.machine.timers().first(), kNever) << "it has nobody to look after";
+    EXPECT_EQ(hand.machine.number(), 1U);
+  }
+}
+
 // A follower whose neighbour dies passes the result on; only a dead leader needs another election.
 TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
   for (const NodeId leader : {kOne, kTwo}) {

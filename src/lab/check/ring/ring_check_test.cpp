@@ -1,6 +1,6 @@
 // The rings that ship, in every interleaving of small worlds.
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -35,24 +35,25 @@ Finding anonymous(const RingWorld& world, std::uint32_t stages, bool printed = f
 void expect_sound(const Finding& finding, std::uint64_t at_least) {
   EXPECT_TRUE(finding.complete) << finding.stopped;
   EXPECT_FALSE(finding.violation) << finding.violation->promise;
-  EXPECT_GE(finding.states, at_least);
-  std::printf("%llu states, %.2f s\n", static_cast<unsigned long long>(finding.states),
-              finding.seconds);
+  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
 }
 
-TEST(CheckRing, EquitableIsSoundWithTwoToFourStations) {
-  expect_sound(equitable({.stations = 2, .delay_max = 2}, 3), 100);
-  expect_sound(equitable({.stations = 3}, 2), 500);
-  expect_sound(equitable({.stations = 4, .wakers = 4}, 2), 2'000);
+TEST(CheckRing, EquitableIsSound) {
+  expect_sound(equitable({.stations = 2, .delay_max = 2}, 3), 1'285);
+  expect_sound(equitable({.stations = 3}, 2), 7'063);
 }
 
 TEST(CheckRing, EquitableBearsACrash) {
-  expect_sound(equitable({.stations = 3, .wakers = 1, .budget = {.crashes = 1}}, 2), 1'000);
+  expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.crashes = 1}}, 2), 1'000);
 }
 
-TEST(CheckRing, EquitableBearsALossAndADuplicate) {
+// Larger worlds, a few seconds each without sanitizers.
+TEST(CheckRing, EquitableBearsMoreInLargerWorlds) {
+  if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "only in a soak";
+  expect_sound(equitable({.stations = 4, .wakers = 4}, 2), 201'703);
+  expect_sound(equitable({.stations = 3, .wakers = 1, .budget = {.crashes = 1}}, 2), 100'000);
   expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.losses = 1, .duplicates = 1}}, 2),
-               1'000);
+               500'000);
 }
 
 TEST(CheckRing, OtherRulesAreSound) {
@@ -61,8 +62,8 @@ TEST(CheckRing, OtherRulesAreSound) {
 }
 
 TEST(CheckRing, AnonymousCanAlwaysEnd) {
-  expect_sound(anonymous({.stations = 2}, 2), 100);
-  expect_sound(anonymous({.stations = 3}, 2), 1'000);
+  expect_sound(anonymous({.stations = 2}, 2), 902);
+  expect_sound(anonymous({.stations = 3}, 2), 19'362);
 }
 
 TEST(CheckRing, ThePrintedNextTimerGoesInACircle) {

@@ -243,14 +243,15 @@ void collect(const EquitableSetup& setup, const Ring& world, const Tally& tally,
 void judge(const EquitableSetup& setup, EquitableOutcome& outcome) {
   const std::uint64_t n = setup.stations;
   if (!outcome.broken.empty()) return;
+  const bool undisturbed = setup.crashes == 0 && n > 1;  // alone, it has no links to count hops on
   if (!outcome.settled)
     outcome.broken = "one-leader";
   else if (outcome.buffer_max > n)
     outcome.broken = "buffer-of-n";
-  else if (setup.crashes == 0 && setup.method != Method::highest_id &&
+  else if (undisturbed && setup.method != Method::highest_id &&
            outcome.hops != n * (outcome.rounds + std::uint64_t{1}))
     outcome.broken = "hops-n-rounds";
-  else if (setup.crashes == 0 && outcome.announcement_hops != n)
+  else if (undisturbed && outcome.announcement_hops != n)
     outcome.broken = "announcement-once-round";
 }
 
