@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,7 @@ pid_t spawn(const std::vector<std::string>& words, const std::string& output) {
   arguments.push_back(nullptr);
   const pid_t child = ::fork();
   if (child != 0) return child;
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing outlives a test that was aborted
   const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
