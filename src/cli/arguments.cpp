@@ -481,9 +481,12 @@ void describe_daemon_commands(CLI::App& app, std::function<int()>& run) {
       "doctor", "look for what keeps clocks from agreeing here; status 1 if something does");
   describe_daemon(*doctor_command, doctor_arguments->daemon,
                   "  sudo tempo doctor\n"
+                  "  tempo doctor --all\n"
                   "  tempo doctor --json | jq '.[] | select(.level == \"problem\")'");
   doctor_command->add_option("--config", doctor_arguments->config, "tempod's configuration")
       ->capture_default_str();
+  doctor_command->add_flag("--all", doctor_arguments->all,
+                           "what the tempods of all other members find, too");
   doctor_command->callback(
       [&run, doctor_arguments] { run = [=] { return doctor(*doctor_arguments); }; });
 }

@@ -39,23 +39,38 @@ Findings firewall_here(std::uint16_t port) {
   return firewall_findings(rules, port);
 }
 
-// What tempod says of itself; whether it answers at all is `running`.
-Findings daemon_findings(const DaemonArguments& arguments, Nanos patience, bool& running) {
+// What a member has found, each with its name before it.
+Findings member_findings(const ipc::MemberFindings& member) {
+  if (!member.answered)
+    return {{"problem", fmt::format("{}: does not answer", member.name),
+             "is tempod running there, with the same key and cluster?"}};
+  Findings findings;
+  for (const ipc::Finding& finding : member.findings)
+    findings.push_back(
+        {finding.level, fmt::format("{}: {}", member.name, finding.what), finding.cure});
+  if (member.missing > 0)
+    findings.push_back(
+        {"note", fmt::format("{}: {} of its findings were lost", member.name, member.missing),
+         "ask again"});
+  if (findings.empty())
+    findings.push_back({"ok", fmt::format("{}: finds nothing wrong", member.name), ""});
+  return findings;
+}
+
+// What tempod says of itself, and of the others; whether it answers at all is `running`.
+Findings daemon_findings(const DoctorArguments& all_arguments, Nanos patience, bool& running) {
+  const DaemonArguments& arguments = all_arguments.daemon;
   auto client = client::Client::connect(arguments.socket, patience);
   if (!client) return {{"problem", client.error().sentence, ""}};
-  const auto status = client->ask(request_of(ipc::Verb::status));
-  if (!status) return {{"problem", status.error().sentence, ""}};
+  ipc::Request request = request_of(ipc::Verb::doctor);
+  request.all = all_arguments.all;
+  const auto own = client->ask(request);
+  if (!own) return {{"problem", own.error().sentence, ""}};
   running = true;
   Findings findings{{"ok", fmt::format("tempod answers at {}", arguments.socket), ""}};
-  const auto json = status->body.at("status");
-  if (const auto snapshot = obs::from_json(json ? json->line() : "")) {
-    for (const std::string& warning : snapshot->warnings) findings.push_back({"note", warning, ""});
-    if (snapshot->status == "unsynchronized")
-      findings.push_back({"note", "tempod has no network time yet", "wait, or see 'tempo watch'"});
-  }
-  const auto own = client->ask(request_of(ipc::Verb::doctor));
-  if (own)
-    if (const auto more = ipc::findings_of(*own)) append(findings, *more);
+  if (const auto more = ipc::findings_of(*own)) append(findings, *more);
+  if (const auto members = ipc::members_findings_of(*own); members && all_arguments.all)
+    for (const ipc::MemberFindings& member : *members) append(findings, member_findings(member));
   return findings;
 }
 
@@ -73,7 +88,7 @@ int doctor(const DoctorArguments& arguments) {
                           "mend it; 'tempod --check-config' looks again"});
   const config::Settings settings = loaded.value_or(config::Settings{});
   bool running = false;
-  append(findings, daemon_findings(arguments.daemon, *patience, running));
+  append(findings, daemon_findings(arguments, *patience, running));
   append(findings, rival_findings("/proc"));
   append(findings, interface_findings("/sys", settings));
   for (const std::string& name : broadcast_interfaces("/sys"))

@@ -10,6 +10,7 @@ namespace tempo::cli {
 struct DoctorArguments {
   DaemonArguments daemon;
   std::string config = "/etc/tempo/tempo.toml";
+  bool all = false;  // what every member's tempod finds, too
 };
 
 int doctor(const DoctorArguments& arguments);

@@ -358,20 +358,35 @@ TEST(EveryCommand, HasHelpWithExamplesAndStatuses) {
 // --- the doctor ---
 
 TEST(DoctorCommand, LooksAtTheDaemonToo) {
-  obs::Snapshot snapshot = ship();
-  snapshot.warnings = {"two machines have one id"};
   const FakeDaemon daemon(
-      {{"status", {line_of(snapshot)}},
-       {"doctor",
+      {{"doctor",
         {ipc::findings_line({{"problem", "the clock cannot be set", "give CAP_SYS_TIME"}})}}});
   const Ended ended = run(daemon, "doctor --config /nonexistent/tempo.toml");
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr("ok       tempod answers at " + daemon.path() + "\n"));
-  EXPECT_THAT(ended.out, HasSubstr("note     two machines have one id\n"));
   EXPECT_THAT(ended.out,
               HasSubstr("problem  the clock cannot be set\n         -> give CAP_SYS_TIME\n"));
   for (const json& finding : parsed(run(daemon, "doctor --json")))
     EXPECT_TRUE(finding["what"].is_string() && finding["level"].is_string());
+  EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"doctor"})");
+}
+
+TEST(DoctorCommand, AsksAllMembers) {
+  const FakeDaemon daemon(
+      {{"doctor",
+        {ipc::findings_line({}, {{.name = "stern", .answered = true},
+                                 {.name = "mast",
+                                  .answered = true,
+                                  .missing = 1,
+                                  .findings = {{"problem", "it burns", "put it out"}}},
+                                 {.name = "keel"}})}}});
+  const Ended ended = run(daemon, "doctor --all --config /nonexistent/tempo.toml");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(daemon.asked()[0], R"({"v":1,"do":"doctor","all":true})");
+  EXPECT_THAT(ended.out, HasSubstr("ok       stern: finds nothing wrong\n"));
+  EXPECT_THAT(ended.out, HasSubstr("problem  mast: it burns\n         -> put it out\n"));
+  EXPECT_THAT(ended.out, HasSubstr("note     mast: 1 of its findings were lost\n"));
+  EXPECT_THAT(ended.out, HasSubstr("problem  keel: does not answer\n"));
 }
 
 TEST(DoctorCommand, FindsMistakesInTheConfiguration) {

@@ -1,14 +1,17 @@
 // What a service does around its protocol: hooks, reload, another user, IPv6.
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
+#include <thread>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include "live/client/client.h"
 #include "netns.h"
 
 namespace tempo::testbed {
@@ -120,6 +123,41 @@ TEST_F(Netns, SettingsAreReadAgain) {
     return site.host(first).log().find("reload: nothing was changed") != std::string::npos;
   })) << logs(site);
   EXPECT_FALSE(site.host(first).status()->may_lead);
+}
+
+// Every member says what ails it, here that it has no key; who is not there is named.
+TEST_F(Netns, AMemberAsksAllOthersWhatAilsThem) {
+  Site site(options());
+  populate(site, 3);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const auto ask = [&] {
+    auto client = client::Client::connect(site.host(0).socket(), 5s);
+    EXPECT_TRUE(client);
+    ipc::Request request;
+    request.verb = ipc::Verb::doctor;
+    request.all = true;
+    const auto reply = client->ask(request);
+    EXPECT_TRUE(reply);
+    std::map<std::string, ipc::MemberFindings> all;
+    const auto members = ipc::members_findings_of(*reply);
+    EXPECT_TRUE(members);
+    for (const ipc::MemberFindings& member : *members) all[member.name] = member;
+    return all;
+  };
+  auto all = ask();
+  ASSERT_EQ(all.size(), 2U);
+  for (const std::string name : {"host2", "host3"}) {
+    ASSERT_EQ(all[name].findings.size(), 1U) << name;
+    EXPECT_EQ(all[name].findings[0].level, "problem");
+    EXPECT_THAT(all[name].findings[0].what, testing::StartsWith("no key: whoever is on"));
+    EXPECT_EQ(all[name].missing, 0U);
+  }
+  site.host(2).kill_all();
+  std::this_thread::sleep_for(1s);  // a question is not asked again while it is under way
+  all = ask();
+  EXPECT_TRUE(all["host2"].answered);
+  EXPECT_FALSE(all["host3"].answered);
 }
 
 TEST_F(Netns, HostsWithOnlyIpv6FindEachOther) {

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "live/daemon/findings.h"
 #include "live/daemon/log.h"
 #include "live/daemon/worker.h"
 #include "live/ipc/protocol.h"
@@ -40,8 +41,9 @@ class RealDoor final : public Door {
     explicit Caller(sys::Descriptor socket) : connection(std::move(socket)) {}
     sys::LineConnection connection;
     std::optional<ipc::Verb> stream;
-    Instant next{};            // watch: when the next snapshot may go
-    std::uint64_t told = 0;    // events: how many have been told
+    Instant next{};          // watch: when the next snapshot may go
+    std::uint64_t told = 0;  // events: how many have been told
+    bool waits_for_members = false;
     bool headed = false;       // trace: it has been told who is who
     std::uint64_t traced = 0;  // trace: how many lines have been told
   };
@@ -69,8 +71,9 @@ class RealDoor final : public Door {
       const std::optional<std::string> line = caller->connection.line();
       if (!line) break;
       const auto request = ipc::parse_request(*line);
-      caller->connection.write(request ? answer(*caller, *request)
-                                       : ipc::refusal_line(request.error()));
+      const std::string reply =
+          request ? answer(*caller, *request) : ipc::refusal_line(request.error());
+      if (!reply.empty()) caller->connection.write(reply);
     }
     settle(caller);
   }
@@ -83,6 +86,7 @@ class RealDoor final : public Door {
       worker_->loop().expect(caller->connection.descriptor(), caller->connection.events());
   }
 
+  // Empty: it comes later.
   std::string answer(Caller& caller, const ipc::Request& request) {
     if (ipc::changes(request.verb) && !may_change(caller))
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
@@ -113,7 +117,10 @@ class RealDoor final : public Door {
         worker_->trace().keep(worker_->now(), request.on);
         return ipc::done_line();
       case ipc::Verb::doctor:
-        return findings_answer();
+        if (!request.all) return ipc::findings_line(findings_in(worker_->snapshot()));
+        worker_->ask_members();
+        caller.waits_for_members = true;
+        return "";
       case ipc::Verb::count:
         break;
     }
@@ -153,29 +160,15 @@ class RealDoor final : public Door {
                           .status = std::string(node::name_of(reading.status))});
   }
 
-  std::string findings_answer() {
-    const obs::Snapshot shot = worker_->snapshot();
-    std::vector<ipc::Finding> findings;
-    for (const std::string& warning : shot.warnings)
-      findings.push_back({.level = "problem", .what = warning, .cure = ""});
-    for (const obs::NetworkView& network : shot.networks)
-      if (!network.kernel_stamps)
-        findings.push_back({.level = "note",
-                            .what = fmt::format("{}: no kernel timestamps were seen", network.name),
-                            .cure = "time is kept less closely; nothing needs to be done"});
-    if (shot.networks.empty())
-      findings.push_back({.level = "problem",
-                          .what = "tempod is on no network",
-                          .cure = "bring an interface up, or give peers in tempo.toml"});
-    return ipc::findings_line(findings);
-  }
-
   void serve_streams() {
     const Instant now = worker_->now();
     for (Place caller = callers_.begin(); caller != callers_.end();) {
       const Place current = caller++;
-      if (!current->stream) continue;
-      bool wrote = false;
+      bool wrote = answer_for_members(*current);
+      if (!current->stream) {
+        if (wrote) settle(current);
+        continue;
+      }
       if (*current->stream == ipc::Verb::watch && now >= current->next) {
         current->next = now + 1s / ipc::kMostStatusesPerSecond;
         current->connection.write(ipc::status_line(obs::to_json(worker_->snapshot())));
@@ -187,6 +180,14 @@ class RealDoor final : public Door {
         wrote |= tell_trace(*current);
       if (wrote) settle(current);
     }
+  }
+
+  bool answer_for_members(Caller& caller) {
+    if (!caller.waits_for_members || !worker_->members_answered()) return false;
+    caller.waits_for_members = false;
+    caller.connection.write(
+        ipc::findings_line(findings_in(worker_->snapshot()), worker_->what_members_find()));
+    return true;
   }
 
   bool tell_events(Caller& caller) {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/span_text.h"
+#include "live/daemon/findings.h"
 #include "live/daemon/log.h"
 #include "live/daemon/portrait.h"
 #include "live/daemon/reload.h"
@@ -129,6 +130,10 @@ void Worker::ready(std::uint8_t number) {
                                                                : node::Mailroom::Source::anywhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
+    if (letter->word) {
+      hear_word(number, letter->from, *letter->word);
+      continue;
+    }
     if (trace_.on())
       trace_.received(now, {.node = letter->from, .name = name_of(letter->from)},
                       node::name_of(letter->message));
@@ -136,6 +141,15 @@ void Worker::ready(std::uint8_t number) {
     if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
   }
+}
+
+void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
+  consultation_.hear(from, word);
+  if (word.kind != wire::WordBody::Kind::ask) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (const wire::WordBody& answer :
+       consultation_.answer(oscillator_->now(), word, findings_in(snapshot())))
+    links_.send(number, from, {buffer.data(), mailroom_.close(answer, buffer)}, std::nullopt);
 }
 
 void Worker::read_departures(std::uint8_t number) {
@@ -432,6 +446,38 @@ Result<void> Worker::set_time(Nanos by) {
                          .sync = {.what = node::SyncCommand::What::shift, .by = by}});
   });
   return {};
+}
+
+void Worker::ask_members() {
+  const std::optional<wire::WordBody> question = consultation_.ask(oscillator_->now());
+  if (!question) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (links_.here(i)) links_.broadcast(i, {buffer.data(), mailroom_.close(*question, buffer)});
+}
+
+bool Worker::members_answered() {
+  std::size_t others = 0;
+  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
+    others += host.heard && host.node != mailroom_.self() ? 1U : 0U;
+  });
+  return consultation_.over(oscillator_->now(), others);
+}
+
+std::vector<ipc::MemberFindings> Worker::what_members_find() const {
+  std::vector<ipc::MemberFindings> all;
+  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
+    if (!host.heard || host.node == mailroom_.self()) return;
+    ipc::MemberFindings& member = all.emplace_back();
+    member.name = name_of(host.node);
+    member.id = id_text(mailroom_, host.node);
+    const std::optional<Consultation::Answer> answer = consultation_.of(host.node);
+    if (!answer) return;
+    member.answered = true;
+    member.missing = answer->missing;
+    member.findings = answer->findings;
+  });
+  return all;
 }
 
 std::string Worker::name_of(NodeId node) const { return name_of_node(mailroom_, node); }

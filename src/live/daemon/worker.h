@@ -16,11 +16,13 @@
 #include <vector>
 
 #include "base/machine.h"
+#include "live/daemon/consultation.h"
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
 #include "live/daemon/parent_line.h"
 #include "live/daemon/publisher.h"
+#include "live/ipc/protocol.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
 #include "live/sys/host.h"
@@ -67,6 +69,10 @@ class Worker {
   Result<void> resign();
   Result<void> set_time(Nanos by);
   sys::Loop& loop() { return loop_; }
+  // Asks all other members what ails them; their answers are there when `members_answered`.
+  void ask_members();
+  bool members_answered();
+  std::vector<ipc::MemberFindings> what_members_find() const;
   const std::deque<Event>& events() const { return events_; }
   std::uint64_t events_so_far() const { return event_count_; }
   // Called after every round of the loop; there are four a second at least.
@@ -81,6 +87,7 @@ class Worker {
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
+  void hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word);
   void read_departures(std::uint8_t number);
   template <class Do>
   void step(Do todo);
@@ -119,6 +126,7 @@ class Worker {
   std::function<void()> each_round_;
   Instant started_;
   LiveTrace trace_;
+  Consultation consultation_;
   Instant next_chore_;
   std::uint64_t stalls_ = 0;
   std::uint64_t unsent_ = 0;  // messages for hosts whose address is not known

@@ -45,6 +45,7 @@ std::string quoted(std::string_view text) {
 std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
   if (verb == Verb::trace) return {"v", "do", "on"};
+  if (verb == Verb::doctor) return {"v", "do", "all"};
   return {"v", "do"};
 }
 
@@ -119,6 +120,11 @@ Result<Request, Refusal> parse_request(std::string_view line) {
     if (!on) return refuse(Code::bad_request, R"(trace takes "on":true or "on":false)");
     request.on = *on;
   }
+  if (request.verb == Verb::doctor && json->has("all")) {
+    const auto all = json->flag_at("all");
+    if (!all) return refuse(Code::bad_request, R"(doctor takes "all":true or "all":false)");
+    request.all = *all;
+  }
   return request;
 }
 
@@ -166,14 +172,53 @@ std::string trace_line(std::string_view trace) {
   return Json::object().add("v", kVersion).add("ok", true).add("trace", trace).line();
 }
 
-std::string findings_line(const std::vector<Finding>& findings) {
+namespace {
+
+Json list_of(const std::vector<Finding>& findings) {
   Json list = Json::array();
   for (const Finding& finding : findings)
     list.push(Json::object()
                   .add("level", finding.level)
                   .add("what", finding.what)
                   .add("cure", finding.cure));
-  return Json::object().add("v", kVersion).add("ok", true).add("findings", list).line();
+  return list;
+}
+
+std::vector<Finding> findings_in(const Json& list) {
+  std::vector<Finding> findings;
+  for (const Json& element : list.elements())
+    findings.push_back({element.text_at("level").value_or("note"),
+                        element.text_at("what").value_or(""),
+                        element.text_at("cure").value_or("")});
+  return findings;
+}
+
+}  // namespace
+
+std::string findings_line(const std::vector<Finding>& findings) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("findings", list_of(findings))
+      .line();
+}
+
+std::string findings_line(const std::vector<Finding>& findings,
+                          const std::vector<MemberFindings>& members) {
+  Json list = Json::array();
+  for (const MemberFindings& member : members)
+    list.push(Json::object()
+                  .add("name", member.name)
+                  .add("id", member.id)
+                  .add("answered", member.answered)
+                  .add("missing", std::uint64_t{member.missing})
+                  .add("findings", list_of(member.findings)));
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("findings", list_of(findings))
+      .add("members", list)
+      .line();
 }
 
 // --- the client's side ---
@@ -183,6 +228,7 @@ std::string request_line(const Request& request) {
   if (request.by_ns) json.add("by_ns", *request.by_ns);
   if (request.to_ns) json.add("to_ns", *request.to_ns);
   if (request.verb == Verb::trace) json.add("on", request.on);
+  if (request.all) json.add("all", true);
   return json.line();
 }
 
@@ -242,12 +288,23 @@ Result<std::string> trace_of(const Reply& reply) {
 Result<std::vector<Finding>> findings_of(const Reply& reply) {
   const auto list = reply.body.at("findings");
   if (!list || !list->is_array()) return not_in_it("list of findings");
-  std::vector<Finding> findings;
-  for (const Json& element : list->elements())
-    findings.push_back({element.text_at("level").value_or("note"),
-                        element.text_at("what").value_or(""),
-                        element.text_at("cure").value_or("")});
-  return findings;
+  return findings_in(*list);
+}
+
+Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
+  const auto list = reply.body.at("members");
+  if (!list || !list->is_array()) return not_in_it("list of the members' findings");
+  std::vector<MemberFindings> members;
+  for (const Json& element : list->elements()) {
+    MemberFindings& member = members.emplace_back();
+    member.name = element.text_at("name").value_or("");
+    member.id = element.text_at("id").value_or("");
+    member.answered = element.flag_at("answered").value_or(false);
+    member.missing = static_cast<std::size_t>(element.whole_at("missing").value_or(0));
+    if (const auto findings = element.at("findings"); findings && findings->is_array())
+      member.findings = findings_in(*findings);
+  }
+  return members;
 }
 
 }  // namespace tempo::ipc

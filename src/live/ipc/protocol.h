@@ -45,7 +45,8 @@ struct Request {
   Verb verb = Verb::status;
   std::optional<std::int64_t> by_ns;  // of set_time: exactly one of the two
   std::optional<std::int64_t> to_ns;
-  bool on = false;  // of trace
+  bool on = false;   // of trace
+  bool all = false;  // of doctor: what every member finds, too
 
   bool operator==(const Request&) const = default;
 };
@@ -105,7 +106,19 @@ struct Finding {
 
   bool operator==(const Finding&) const = default;
 };
+// What another member has found, as far as it has answered.
+struct MemberFindings {
+  std::string name{};
+  std::string id{};
+  bool answered = false;
+  std::size_t missing = 0;  // findings that were lost on the way
+  std::vector<Finding> findings{};
+
+  bool operator==(const MemberFindings&) const = default;
+};
 std::string findings_line(const std::vector<Finding>& findings);
+std::string findings_line(const std::vector<Finding>& findings,
+                          const std::vector<MemberFindings>& members);
 
 // --- the client's side ---
 
@@ -124,5 +137,6 @@ Result<Now> now_of(const Reply& reply);
 Result<Event> event_of(const Reply& reply);
 Result<std::string> trace_of(const Reply& reply);
 Result<std::vector<Finding>> findings_of(const Reply& reply);
+Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);
 
 }  // namespace tempo::ipc

@@ -123,7 +123,11 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
 
   Directory::Host* host = directory_.admit(header->sender);
   if (host == nullptr) return std::unexpected(Refusal::too_many_hosts);
-  TRY(message, translate(*datagram, network, arrived));
+  Node::Message message{.network = network};
+  if (!datagram->word) {
+    TRY(translated, translate(*datagram, network, arrived));
+    message = translated;
+  }
   host->heard = true;
   host->last_heard = now;
   host->incarnation = header->incarnation;
@@ -131,7 +135,8 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   if (!datagram->name.text().empty()) host->name = datagram->name;
   return Letter{.from = host->node,
                 .message = message,
-                .sent_by_parent = hint && header->number >= kParentsNumbers};
+                .sent_by_parent = hint && header->number >= kParentsNumbers,
+                .word = datagram->word};
 }
 
 Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
@@ -286,6 +291,14 @@ std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
   datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
                                          .subject = options_.self,
                                          .subject_incarnation = twins_life_};
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::WordBody& word,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.word = word;
   return write(datagram, out);
 }
 

@@ -58,6 +58,7 @@ class Mailroom {
     NodeId from = kNobody;
     Node::Message message;
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
+    std::optional<wire::WordBody> word{};  // then there is no message: it is not for the node
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -70,6 +71,8 @@ class Mailroom {
 
   // The datagram for a message; the number of its bytes.
   std::size_t close(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
+
+  std::size_t close(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.

@@ -236,6 +236,26 @@ TEST(Mailroom, ACrashHintNamesTheLifeThatEnded) {
   EXPECT_FALSE(receiver.open(kNow, 0, kNow, {buffer.data(), size}));
 }
 
+TEST(Mailroom, WordsAreForTheDaemon) {
+  Mailroom sender = room({.id = 2});
+  Mailroom receiver = room({.id = 1});
+  const wire::WordBody word{.kind = wire::WordBody::Kind::answer,
+                            .level = 2,
+                            .parts = 1,
+                            .question = 9,
+                            .text = wire::Text<wire::WordBody::kMostText>("fire")};
+  std::array<std::byte, wire::kMostBytes> buffer;
+  const std::size_t size = sender.close(word, buffer);
+  const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
+  ASSERT_TRUE(letter) << name_of(letter.error());
+  ASSERT_TRUE(letter->word);
+  EXPECT_EQ(*letter->word, word);
+  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::replayed);
+  const auto other = receiver.open(kNow, 0, kNow, closed(sender, loop_of(sender)));
+  ASSERT_TRUE(other);
+  EXPECT_FALSE(other->word);
+}
+
 TEST(Mailroom, StrangersAreRefusedByName) {
   Mailroom receiver = room({.id = 1});
   const auto try_from = [&](const HostOptions& options) {

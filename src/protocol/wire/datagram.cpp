@@ -16,15 +16,25 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Error::count)> k
     "too_short",   "too_long",   "wrong_version", "wrong_revision", "wrong_length", "no_sender",
     "bad_section", "two_bodies", "no_body",       "bad_kind",       "bad_name",     "bad_value"};
 
-enum class Section : std::uint8_t { name = 1, view = 2, election = 3, time = 4, sync = 5 };
+enum class Section : std::uint8_t {
+  name = 1,
+  view = 2,
+  election = 3,
+  time = 4,
+  sync = 5,
+  word = 6
+};
 
 constexpr std::size_t kSectionHeadBytes = 2;
 constexpr std::size_t kViewBytes = 8;
 constexpr std::size_t kElectionBytes = 60;
 constexpr std::size_t kTimeBytes = 24;
 constexpr std::size_t kSyncBytes = 60;
-static_assert(kHeaderBytes + 5 * kSectionHeadBytes + kMostName + kViewBytes + kElectionBytes +
-                  kTimeBytes + kSyncBytes + kTagBytes <=
+constexpr std::size_t kWordBytes = 8;  // without its text
+static_assert(kElectionBytes <= kWordBytes + WordBody::kMostText &&
+              kSyncBytes <= kWordBytes + WordBody::kMostText);
+static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
+                  kWordBytes + WordBody::kMostText + kTagBytes <=
               kMostBytes);
 
 constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
@@ -219,9 +229,42 @@ void put_sync(Writer& out, const SyncBody& body) {
   out.put(clamped(body.bound_ns));
 }
 
+Result<WordBody, Error> take_word(Reader in) {
+  if (in.left() < kWordBytes) return std::unexpected(Error::bad_section);
+  WordBody body;
+  const auto kind = in.take<std::uint8_t>();
+  if (kind >= WordBody::kKinds) return std::unexpected(Error::bad_kind);
+  body.kind = static_cast<WordBody::Kind>(kind);
+  body.level = in.take<std::uint8_t>();
+  body.part = in.take<std::uint8_t>();
+  body.parts = in.take<std::uint8_t>();
+  body.question = in.take<std::uint32_t>();
+  const auto text = Text<WordBody::kMostText>::read(in.take_bytes(in.left()));
+  if (!text || body.level > 2) return std::unexpected(Error::bad_value);
+  body.text = *text;
+  return body;
+}
+
+void put_word(Writer& out, const WordBody& body) {
+  CHECK(std::to_underlying(body.kind) < WordBody::kKinds);
+  const std::string_view text = body.text.text();
+  put_section(out, Section::word, kWordBytes + text.size());
+  out.put(std::to_underlying(body.kind));
+  out.put(body.level);
+  out.put(body.part);
+  out.put(body.parts);
+  out.put(body.question);
+  out.put_bytes(std::as_bytes(std::span(text)));
+}
+
 Result<std::uint64_t, Error> take_view(Reader in) {
   if (in.left() < kViewBytes) return std::unexpected(Error::bad_section);
   return in.take<std::uint64_t>();
+}
+
+int bodies_of(const Datagram& datagram) {
+  return static_cast<int>(datagram.election.has_value()) +
+         static_cast<int>(datagram.sync.has_value()) + static_cast<int>(datagram.word.has_value());
 }
 
 // Keeps a section of which there may be one.
@@ -275,13 +318,17 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
       case Section::sync:
         wrong = keep_only(datagram.sync, take_sync(Reader(body)));
         break;
+      case Section::word:
+        wrong = keep_only(datagram.word, take_word(Reader(body)));
+        break;
       default:
         break;  // of a later revision
     }
     if (wrong) return std::unexpected(*wrong);
   }
-  if (datagram.election && datagram.sync) return std::unexpected(Error::two_bodies);
-  if (!datagram.election && !datagram.sync) return std::unexpected(Error::no_body);
+  const int bodies = bodies_of(datagram);
+  if (bodies > 1) return std::unexpected(Error::two_bodies);
+  if (bodies == 0) return std::unexpected(Error::no_body);
   datagram.name = name.value_or(Name{});
   datagram.view = view.value_or(0);
   return datagram;
@@ -289,7 +336,7 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
 
 std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out) {
   CHECK(datagram.header.sender != kNoHost);
-  CHECK(datagram.election.has_value() != datagram.sync.has_value());
+  CHECK(bodies_of(datagram) == 1);
   Writer sections(out.subspan(kHeaderBytes));
   if (!datagram.name.text().empty()) put_name(sections, datagram.name);
   if (datagram.view != 0) {
@@ -299,6 +346,7 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.election) put_election(sections, *datagram.election);
   if (datagram.time) put_time(sections, *datagram.time);
   if (datagram.sync) put_sync(sections, *datagram.sync);
+  if (datagram.word) put_word(sections, *datagram.word);
 
   const std::size_t size = kHeaderBytes + sections.written();
   Writer front(out);

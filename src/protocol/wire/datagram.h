@@ -43,8 +43,8 @@ enum class Error : std::uint8_t {
   wrong_length,    // the length it states is not its own
   no_sender,       // host 0
   bad_section,     // cut off, or shorter than its tag allows
-  two_bodies,      // more than one section of a kind, or both election and sync
-  no_body,         // neither election nor sync
+  two_bodies,      // more than one section of a kind, or two of election, sync and word
+  no_body,         // none of these
   bad_kind,        // a number that names no message
   bad_name,        // too long, or not printable ASCII
   bad_value,       // a field outside its range
@@ -123,6 +123,23 @@ struct SyncBody {
   bool operator==(const SyncBody&) const = default;
 };
 
+// Talk between daemons that is no protocol's: one asks all what ails them, each answers line by
+// line.
+struct WordBody {
+  enum class Kind : std::uint8_t { ask, answer };
+  static constexpr std::uint8_t kKinds = 2;
+  static constexpr std::size_t kMostText = 240;
+
+  Kind kind = Kind::ask;
+  std::uint8_t level = 0;      // answer: 0 well, 1 a note, 2 a problem
+  std::uint8_t part = 0;       // answer: which line, from 0...
+  std::uint8_t parts = 0;      // ...of how many
+  std::uint32_t question = 0;  // of the asking host
+  Text<kMostText> text{};
+
+  bool operator==(const WordBody&) const = default;
+};
+
 struct Datagram {
   Header header{};
   Name name{};
@@ -130,11 +147,13 @@ struct Datagram {
   std::optional<ElectionBody> election{};
   std::optional<TimeBody> time{};
   std::optional<SyncBody> sync{};
+  std::optional<WordBody> word{};
 
   bool operator==(const Datagram&) const = default;
 };
 
-// `bytes` is the datagram without its authenticator. Exactly one of election and sync is there.
+// `bytes` is the datagram without its authenticator. Exactly one of election, sync and word is
+// there.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes);
 
 // Only the header of a whole datagram, authenticator included: which key it names must be known

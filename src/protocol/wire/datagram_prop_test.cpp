@@ -37,7 +37,15 @@ Datagram any_datagram() {
                              .root = any<HostId>(),
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
-  if (*rc::gen::arbitrary<bool>())
+  if (*rc::gen::inRange(0, 4) == 0)
+    datagram.word =
+        WordBody{.kind = WordBody::Kind{*rc::gen::inRange<std::uint8_t>(0, WordBody::kKinds)},
+                 .level = *rc::gen::inRange<std::uint8_t>(0, 3),
+                 .part = any<std::uint8_t>(),
+                 .parts = any<std::uint8_t>(),
+                 .question = any<std::uint32_t>(),
+                 .text = Text<WordBody::kMostText>(*rc::gen::arbitrary<std::string>())};
+  else if (*rc::gen::arbitrary<bool>())
     datagram.election =
         ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),
                      .not_set = *rc::gen::arbitrary<bool>(),

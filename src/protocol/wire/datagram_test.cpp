@@ -104,6 +104,28 @@ TEST(Datagram, SyncIsTheseBytes) {
             "3132333435363738");
 }
 
+// By hand from the tables of doc/wire.md.
+TEST(Datagram, WordIsTheseBytes) {
+  const Datagram datagram{.header = {.cluster = ClusterId{0x1122334455667788},
+                                     .sender = HostId{0x1001},
+                                     .incarnation = Incarnation{7},
+                                     .number = 3},
+                          .word = WordBody{.kind = WordBody::Kind::answer,
+                                           .level = 2,
+                                           .parts = 1,
+                                           .question = 9,
+                                           .text = Text<WordBody::kMostText>("fire")}};
+  const std::vector<int> written{
+      0x54, 2,  1, 0, 0, 62, 0,    0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // header
+      0,    0,  0, 0, 0, 0,  0x10, 1, 0,    0,    0,    7,    0,    0,    0,    0,     //
+      0,    0,  0, 0, 0, 0,  0,    3, 0,    0,    0,    0,    0,    0,    0,    0,     //
+      6,    12, 1, 2, 0, 1,  0,    0, 0,    9,    'f',  'i',  'r',  'e'};              // word
+  std::vector<int> bytes;
+  for (const std::byte byte : bytes_of(datagram)) bytes.push_back(std::to_integer<int>(byte));
+  EXPECT_EQ(bytes, written);
+  EXPECT_EQ(parse(bytes_of(datagram)), datagram);
+}
+
 TEST(Datagram, IsReadAsWritten) {
   Datagram small_view = sample_sync();
   small_view.view = 1;
@@ -243,6 +265,7 @@ TEST(Datagram, HasOneSectionOfAKind) {
   EXPECT_EQ(error_of(with_section(election, 3, 60, 0)), Error::two_bodies);
   EXPECT_EQ(error_of(with_section(election, 4, 24, 0)), Error::two_bodies);
   EXPECT_EQ(error_of(with_section(election, 5, 60, 0)), Error::two_bodies) << "both";
+  EXPECT_EQ(error_of(with_section(election, 6, 8, 0)), Error::two_bodies) << "both";
   EXPECT_EQ(error_of(with_section(bytes_of(sample_sync()), 5, 60, 0)), Error::two_bodies);
 }
 
@@ -329,10 +352,10 @@ TEST(Datagram, IsCutToItsRangesWhenWritten) {
 TEST(DatagramDeathTest, OfNothingIsNotWritten) {
   Datagram neither = sample_sync();
   neither.sync.reset();
-  EXPECT_DEATH((void)bytes_of(neither), "election.has_value");
+  EXPECT_DEATH((void)bytes_of(neither), "bodies_of");
   Datagram both = sample_election();
   both.sync = SyncBody{};
-  EXPECT_DEATH((void)bytes_of(both), "election.has_value");
+  EXPECT_DEATH((void)bytes_of(both), "bodies_of");
   Datagram negative = sample_election();
   negative.election->age = Nanos{-1};
   EXPECT_DEATH((void)bytes_of(negative), "span >= ");

@@ -1,6 +1,7 @@
-// A host's name as datagrams of either version carry it: short, printable, without allocation.
+// Short texts as datagrams carry them: printable ASCII, without allocation.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,22 +11,41 @@
 
 namespace tempo::wire {
 
-inline constexpr std::size_t kMostName = 63;
+template <std::size_t kMost>
+class Text {
+  static_assert(kMost <= 255, "lengths on the wire are bytes");
 
-class Name {
  public:
-  Name() = default;
-  // Cut to kMostName characters; anything but printable ASCII becomes '?'.
-  explicit Name(std::string_view text);
+  Text() = default;
+  // Cut to kMost characters; anything but printable ASCII becomes '?'.
+  explicit Text(std::string_view text)
+      : size_(static_cast<std::uint8_t>(std::min(text.size(), kMost))) {
+    std::ranges::transform(text.substr(0, size_), text_.begin(),
+                           [](char c) { return printable(c) ? c : '?'; });
+  }
   // Nothing, if it is too long or not printable.
-  static std::optional<Name> read(std::span<const std::byte> bytes);
+  static std::optional<Text> read(std::span<const std::byte> bytes) {
+    if (bytes.size() > kMost) return std::nullopt;
+    Text read;
+    for (const std::byte byte : bytes) {
+      const char c = static_cast<char>(byte);
+      if (!printable(c)) return std::nullopt;
+      read.text_[read.size_++] = c;
+    }
+    return read;
+  }
 
   std::string_view text() const { return {text_.data(), size_}; }
-  bool operator==(const Name& other) const { return text() == other.text(); }
+  bool operator==(const Text& other) const { return text() == other.text(); }
 
  private:
-  std::array<char, kMostName> text_{};
+  static constexpr bool printable(char c) { return c >= ' ' && c <= '~'; }
+
+  std::array<char, kMost> text_{};
   std::uint8_t size_ = 0;
 };
+
+inline constexpr std::size_t kMostName = 63;
+using Name = Text<kMostName>;  // a host's
 
 }  // namespace tempo::wire
