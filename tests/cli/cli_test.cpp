@@ -59,6 +59,26 @@ TEST(OneRun, HasTheseFields) {
     EXPECT_TRUE(run["messages"][std::string(name)].is_number_unsigned()) << name;
 }
 
+// --- clocks ---
+
+TEST(Clocks, AnswerWithEveryFigure) {
+  json run =
+      answer("sim sync --clients 2 --jitter exp:10us --seconds 200 --discard 80 --seeds 2 --json");
+  for (const char* name :
+       {"rms_us", "p99_us", "max_us", "true_rms_us", "client_to_client_rms_us", "spread_p99_us",
+        "converged_1ms_s", "converged_20us_s", "packets_per_second"}) {
+    EXPECT_TRUE(run[name].is_number()) << name;
+    EXPECT_GE(run[fmt::format("{}_worst", name)].get<double>(), run[name].get<double>()) << name;
+  }
+  EXPECT_EQ(run["bound_violations"], 0);
+  EXPECT_GT(run["bound_width_us"]["median"].get<double>(), 200);
+  for (const char* name : {"member_adev", "ensemble_adev"})
+    for (const char* tau : {"1", "16", "64", "256", "1024"})
+      EXPECT_TRUE(run[name][tau].is_number()) << name << ' ' << tau;
+  EXPECT_TRUE(is_hash(run["config_hash"]));
+  EXPECT_LT(run["rms_us"].get<double>(), 5);
+}
+
 // Without a master there is no time to it.
 TEST(OneRun, SaysNullForATimeThatNeverCame) {
   const Ended ended = tempo("sim election --nodes 3 --until 100ms --json");
@@ -170,9 +190,11 @@ TEST_P(BadUsage, IsAnsweredBySentenceAndStatus) {
 INSTANTIATE_TEST_SUITE_P(
     All, BadUsage,
     ::testing::Values(
-        "", "dance", "sim", "sim dance", "--nodes 5", "sim election extra", "sim election --dance",
-        "sim election --nodes", "sim election --nodes five", "sim election --nodes 0",
-        "sim election --nodes -1", "sim election --nodes 2001", "sim election --nodes 99999999999",
+        "sim sync --clients 0", "sim sync --liars 2", "sim sync --jitter fast",
+        "sim sync --seconds 100 --discard 99", "", "dance", "sim", "sim dance", "--nodes 5",
+        "sim election extra", "sim election --dance", "sim election --nodes",
+        "sim election --nodes five", "sim election --nodes 0", "sim election --nodes -1",
+        "sim election --nodes 2001", "sim election --nodes 99999999999",
         "sim election --nodes 3 --nodes 4", "sim election --nodes 1 --scenario master-crash",
         "sim election --nodes 3 --scenario missed-election", "sim election --scenario dance",
         "sim election --profile dance", "sim election --variant dance",

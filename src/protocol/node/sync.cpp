@@ -23,7 +23,7 @@ constexpr double kHeldNoMore = 0.95;          // part of the fresh that is as go
 
 // The master's rate changes by no more than this at once, and not often; members rely on it.
 constexpr double kMasterWander = 0.1e-6;
-constexpr clock::Manner kMastersManner{.period = Scale::kRound, .most_change = kMasterWander};
+constexpr clock::Manner kMastersManner{.period = TimeScale::kRound, .most_change = kMasterWander};
 constexpr Nanos kYoungRound = 1s;
 constexpr double kRoundsToAverage = 16;  // in which a young network's rate comes to the average
 constexpr double kUnheardSquare = 8;  // half the square of the seconds a member may not hear of it
@@ -457,7 +457,7 @@ void Sync::lead(Turn<Sync>& turn) {
   turn_of_rate_ = 0;
   members_.begin(turn.now, young);
   timers_.stop(Timer::probe);
-  timers_.set(Timer::round, turn.now + (young ? kYoungRound : Scale::kRound));
+  timers_.set(Timer::round, turn.now + (young ? kYoungRound : TimeScale::kRound));
   steer(turn, servo_.hold());
 }
 
@@ -500,7 +500,7 @@ void Sync::make_round(Turn<Sync>& turn) {
   clock::Steering steering = servo_.steer(turn.now, clock_.at(turn.now), aim, kMastersManner);
   steering.settles = Nanos{0};  // the next round comes before
   steer(turn, steering);
-  timers_.set(Timer::round, turn.now + Scale::kRound);
+  timers_.set(Timer::round, turn.now + TimeScale::kRound);
 }
 
 void Sync::count_votes(Turn<Sync>& turn) {

@@ -8,7 +8,8 @@
 // by a step if it is to be set, else by a bounded change of rate.
 //
 // The master's own clock is network time. What its members report it combines into one scale
-// (scale.h), and steers its own clock along it, slowly enough for the members to follow unheard.
+// (time_scale.h), and steers its own clock along it, slowly enough for the members to follow
+// unheard.
 //
 // Silence leaves the clock at its last good rate. When the master changes, what was known of
 // network time is held on to until the new master is known as well (clock/holdover.h); the bound
@@ -36,7 +37,7 @@
 #include "protocol/clock/holdover.h"
 #include "protocol/clock/servo.h"
 #include "protocol/clock/warmth.h"
-#include "protocol/node/scale.h"
+#include "protocol/node/time_scale.h"
 
 namespace tempo::node {
 
@@ -165,7 +166,7 @@ class Sync {
   bool settled() const { return corrected_; }  // corrected since it follows its reference
 
   // What the members told the master, for those who show it.
-  using Member = Scale::Member;
+  using Member = TimeScale::Member;
   const NodeMap<Member>& members() const { return members_.members(); }
   // Our clock minus network time, by the last estimate; nothing before there is one.
   std::optional<Nanos> error(Instant now) const;
@@ -326,7 +327,7 @@ class Sync {
   Nanos shift_by_{0};
   std::uint32_t shift_number_ = 0;
   NodeMap<std::uint32_t> shifts_done_;  // the last shift of each node that asked for one
-  Scale members_;
+  TimeScale members_;
   std::uint64_t exchanges_ = 0;
 };
 

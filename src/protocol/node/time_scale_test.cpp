@@ -1,4 +1,4 @@
-#include "protocol/node/scale.h"
+#include "protocol/node/time_scale.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace {
 constexpr Instant kStart{1000s};
 
 // A master whose members report true offsets of clocks with constant rates.
-class ScaleTest : public ::testing::Test {
+class TimeScaleTest : public ::testing::Test {
  protected:
   void report(std::uint32_t i, double rate, bool objects = false) {
     const double t = std::chrono::duration<double>(now_ - kStart).count();
@@ -27,13 +27,13 @@ class ScaleTest : public ::testing::Test {
     }
   }
 
-  Scale scale_;
+  TimeScale scale_;
   Instant now_ = kStart;
   std::array<double, 5> jump_{};
   std::array<bool, 5> present_{true, true, true, true, true};
 };
 
-TEST_F(ScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
+TEST_F(TimeScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
   scale_.begin(now_, true);
   pass(30s);
   EXPECT_TRUE(scale_.young(now_));
@@ -46,7 +46,7 @@ TEST_F(ScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
   EXPECT_FALSE(scale_.young(now_));
 }
 
-TEST_F(ScaleTest, ARateThatIsNotKnownIsNotAveraged) {
+TEST_F(TimeScaleTest, ARateThatIsNotKnownIsNotAveraged) {
   scale_.begin(now_, true);
   now_ += 1s;
   scale_.report(now_, NodeId{0}, {.rate_ppt = 90'000'000, .sigma = 100us});
@@ -56,7 +56,7 @@ TEST_F(ScaleTest, ARateThatIsNotKnownIsNotAveraged) {
 
 // The scale begins as the dial shows it, and goes on as evenly as the clocks it is made of,
 // whoever jumps, leaves or comes back.
-TEST_F(ScaleTest, NobodyMakesItJump) {
+TEST_F(TimeScaleTest, NobodyMakesItJump) {
   scale_.begin(now_, false);
   clock::Dial dial(now_, WallTime{5000s}, 2e-6);
   clock::Aim last = scale_.round(now_, dial, -2e-6);
@@ -64,7 +64,7 @@ TEST_F(ScaleTest, NobodyMakesItJump) {
     if (round == 60) jump_[2] = 300e-6;
     if (round == 80) present_[3] = false;
     if (round == 120) present_[3] = true;
-    pass(Scale::kRound);
+    pass(TimeScale::kRound);
     const clock::Aim aim = scale_.round(now_, dial, -2e-6);
     EXPECT_NEAR(static_cast<double>((aim.theta - last.theta).count()), -2e-6 * 16e9, 60) << round;
     if (round == 60) {
@@ -75,7 +75,7 @@ TEST_F(ScaleTest, NobodyMakesItJump) {
   EXPECT_NEAR(last.rate, -2e-6, 1e-9);
 }
 
-TEST_F(ScaleTest, AMajorityOutvotesTheMaster) {
+TEST_F(TimeScaleTest, AMajorityOutvotesTheMaster) {
   scale_.begin(now_, false);
   pass(2s);
   report(0, 1e-6, true);
@@ -87,7 +87,7 @@ TEST_F(ScaleTest, AMajorityOutvotesTheMaster) {
   EXPECT_FALSE(scale_.outvoted(now_)) << "objections are forgotten";
 }
 
-TEST_F(ScaleTest, OneAgainstOneDecidesNothing) {
+TEST_F(TimeScaleTest, OneAgainstOneDecidesNothing) {
   scale_.begin(now_, false);
   report(0, 1e-6, true);
   EXPECT_FALSE(scale_.outvoted(now_));

@@ -1,4 +1,4 @@
-#include "protocol/node/scale.h"
+#include "protocol/node/time_scale.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,19 +24,19 @@ double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
 }  // namespace
 
-void Scale::begin(Instant now, bool young) {
+void TimeScale::begin(Instant now, bool young) {
   end();
   since_ = now;
   young_ = young;
 }
 
-void Scale::end() {
+void TimeScale::end() {
   members_.clear();
   ensemble_.reset();
   young_ = false;
 }
 
-void Scale::report(Instant now, NodeId from, const Report& report) {
+void TimeScale::report(Instant now, NodeId from, const Report& report) {
   Member& member = members_[from];
   const bool first = member.heard == Instant{};
   static_cast<Report&>(member) = report;
@@ -48,17 +48,17 @@ void Scale::report(Instant now, NodeId from, const Report& report) {
   member.heard = now;
 }
 
-bool Scale::fresh(Instant now, const Member& member) const {
+bool TimeScale::fresh(Instant now, const Member& member) const {
   return now - member.heard <= std::max(kLeastForget, kReportsToForget * member.every);
 }
 
-bool Scale::known_well(Instant now, const Member& member) const {
+bool TimeScale::known_well(Instant now, const Member& member) const {
   return fresh(now, member) && now - member.since >= (ensemble_ ? kProbation : kFirstProbation);
 }
 
-bool Scale::young(Instant now) const { return young_ && now - since_ < kYouth; }
+bool TimeScale::young(Instant now) const { return young_ && now - since_ < kYouth; }
 
-double Scale::average_rate(Instant now, double agreement) {
+double TimeScale::average_rate(Instant now, double agreement) {
   // Two rates agree if each may be wrong by half the range.
   const auto claim = [&](double rate) {
     return clock::Interval{.low = rate - agreement / 2, .high = rate + agreement / 2};
@@ -85,7 +85,7 @@ double Scale::average_rate(Instant now, double agreement) {
   return sum / static_cast<double>(group.members.size());
 }
 
-clock::Aim Scale::round(Instant now, const clock::Dial& dial, double rate) {
+clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate) {
   std::vector<clock::Measured> measured;
   const auto members = members_.sorted();
   measured.reserve(members.size());
@@ -116,7 +116,7 @@ clock::Aim Scale::round(Instant now, const clock::Dial& dial, double rate) {
   return {.theta = theta_ + Nanos{std::llround(ensemble_->offset() * 1e9)}, .rate = slope_};
 }
 
-bool Scale::outvoted(Instant now) const {
+bool TimeScale::outvoted(Instant now) const {
   std::size_t present = 0;
   std::size_t against = 0;
   for (const auto& slot : members_.sorted()) {

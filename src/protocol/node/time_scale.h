@@ -22,7 +22,7 @@
 
 namespace tempo::node {
 
-class Scale {
+class TimeScale {
  public:
   static constexpr Nanos kRound{
       std::chrono::seconds{static_cast<std::int64_t>(clock::Ensemble::kPeriod)}};
