@@ -281,6 +281,10 @@ void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
     timers_.stop(Timer::shift);
     may_step_ = true;
     owed_ = corrected_;
+    // What was known of network time is true no more.
+    held_.reset();
+    held_against_ = false;
+    remembered_count_ = 0;
   }
   if (!message.will_follow) complete(turn, *found);
   if (burst_left_ > 0 && message.exchange == exchange_) ask_next(turn);
