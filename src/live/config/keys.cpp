@@ -214,6 +214,11 @@ const std::vector<Key>& keys() {
             settings.key_file_given = true;
           },
           bad_path_or_none, "an absolute path"),
+      flag_key(
+          "trusted", "false",
+          "this machine's clock is kept by GPS, PTP or NTP: network time follows such machines; "
+          "needs clock = \"none\"",
+          put_flag<&Settings::trusted>),
       flag_key("may-lead", "true", "whether this machine may become master",
                put_flag<&Settings::may_lead>),
       {{"lead-priority", "a whole number from 0 to 9", "9",

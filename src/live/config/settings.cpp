@@ -281,6 +281,10 @@ void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mi
   if (!settings.bind.empty() && !settings.interfaces.empty())
     mistakes.push_back({said.at("bind").where,
                         "bind takes the place of interfaces: give one of the two, not both"});
+  if (settings.trusted && settings.clock != ClockKind::none)
+    mistakes.push_back({said.at("trusted").where,
+                        "trusted goes with clock = \"none\": the program that keeps this machine's "
+                        "clock goes on keeping it"});
 }
 
 std::expected<Settings, Mistakes> settle(const AllSaid& said, Mistakes mistakes) {

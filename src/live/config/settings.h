@@ -40,6 +40,7 @@ struct Settings {
   bool ipv6 = false;      // ipv6: link-local multicast instead of IPv4 broadcast
   std::string key_file = "/etc/tempo/key";  // key-file: missing at the default place means no key
   bool key_file_given = false;              // then it must be there
+  bool trusted = false;                     // trusted: the kernel's clock carries UTC
   bool may_lead = true;                     // may-lead
   std::uint8_t lead_priority = 9;           // lead-priority: 0 to 9; lower ones let others go first
   ClockKind clock = ClockKind::system;      // clock

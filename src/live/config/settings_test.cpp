@@ -80,6 +80,7 @@ const std::map<std::string, std::string>& samples() {
       {"broadcast", "\"127.255.255.255\""},
       {"ipv6", "true"},
       {"key-file", "\"/tmp/key\""},
+      {"trusted", "false"},
       {"may-lead", "false"},
       {"lead-priority", "3"},
       {"clock", "\"software\""},
@@ -378,11 +379,19 @@ TEST(Mistakes, OfTimersThatDoNotFitTogether) {
   EXPECT_EQ(bad("[timers]\nelection-min-ms = 900\nloop-ms = -1\n").size(), 1U);
 }
 
+TEST(Settings, OfAMachineThatCarriesUtc) {
+  const auto settings = read_settings("trusted = true\nclock = \"none\"\n", "tempo.toml");
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->trusted);
+}
+
 TEST(Mistakes, OfKeysThatDoNotGoTogether) {
   EXPECT_THAT(bad("broadcast = \"10.0.0.255\"\n"),
               ElementsAre(HasSubstr("tempo.toml:1:13: broadcast goes with bind")));
   EXPECT_THAT(bad("interfaces = [\"eth0\"]\nbind = [\"10.0.0.1\"]\n"),
               ElementsAre(HasSubstr("tempo.toml:2:8: bind takes the place of interfaces")));
+  EXPECT_THAT(bad("trusted = true\n"),
+              ElementsAre(HasSubstr("tempo.toml:1:11: trusted goes with clock = \"none\"")));
 }
 
 // --- files and the command line ---

@@ -85,7 +85,9 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
       links_(loop_, *oscillator_),
       started_(oscillator_->now()),
       trace_(started_, {.node = mailroom_.self(), .name = life.name}),
-      next_chore_(started_ + kChores) {}
+      next_chore_(started_ + kChores) {
+  if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
+}
 
 // --- networks ---
 
@@ -325,6 +327,28 @@ int Worker::run() {
   return 0;
 }
 
+// What the kernel says of its clock that others keep, without the steps of leap seconds.
+void Worker::carry_utc() {
+  if (utc_source_ == nullptr) return;
+  const auto state = sys::read_discipline(*utc_source_);
+  const bool kept = state && state->synchronized;
+  if (kept != utc_kept_)
+    tell(kept ? "utc-found" : "utc-lost",
+         kept ? "this machine's clock is kept again: it carries UTC"
+              : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
+  utc_kept_ = kept;
+  if (!kept) return;
+  const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
+  step([&](auto& turn) {
+    node_.command(turn, {.what = node::Node::Command::What::sync,
+                         .network = node::kNoNetwork,
+                         .sync = {.what = node::SyncCommand::What::utc,
+                                  .at = oscillator_->at(state->raw),
+                                  .by = utc,
+                                  .bound = std::max(state->most_error, Nanos{1})}});
+  });
+}
+
 void Worker::do_chores() {
   next_chore_ = oscillator_->now() + kChores;
   // Stamps that the kernel does not give wake no descriptor.
@@ -332,6 +356,7 @@ void Worker::do_chores() {
     if (links_.awaits(i)) read_departures(i);
   look_for_networks();
   check_id();
+  carry_utc();
   follow_clock(false);
   publish();
   watch_bound();

@@ -25,10 +25,12 @@
 #include "live/ipc/protocol.h"
 #include "live/obs/snapshot.h"
 #include "live/sys/clock.h"
+#include "live/sys/discipline.h"
 #include "live/sys/host.h"
 #include "live/sys/loop.h"
 #include "live/sys/notify.h"
 #include "live/sys/oscillator.h"
+#include "protocol/clock/utc.h"
 #include "protocol/node/mailroom.h"
 #include "protocol/node/node.h"
 
@@ -96,6 +98,7 @@ class Worker {
   void heed(const node::Node::Notice& notice);
   void follow_clock(bool stepped);
   void publish();
+  void carry_utc();
   void wake_timers();
   void note_states();
   void tell(std::string what, std::string details);
@@ -134,6 +137,9 @@ class Worker {
   bool alarmed_ = false;  // the bound exceeds what the settings allow
   bool stopping_ = false;
   std::optional<Publisher> publisher_;
+  std::unique_ptr<sys::KernelClock> utc_source_;  // null: this machine carries no UTC
+  clock::LeapSmear leaps_;
+  bool utc_kept_ = true;       // somebody keeps the kernel's clock, as last told
   std::string clock_trouble_;  // the last failure of the kernel's clock, told once
 };
 

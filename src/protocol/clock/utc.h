@@ -36,6 +36,12 @@ class UtcFollower {
   std::optional<double> gap() const { return gap_; }
   double rate() const { return rate_; }
 
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("trim", self.trim_);
+    visit("rate", self.rate_);
+  }
+
  private:
   std::optional<double> gap_;
   double trim_ = 0;  // of UTC against network time, as learnt

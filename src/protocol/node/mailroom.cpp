@@ -186,17 +186,20 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
       !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMostNanos} ||
       body.bound_ns > std::uint64_t{kMostNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
     return refuse_malformed(wire::Error::bad_value);
-  SyncMessage inner{.will_follow = body.will_follow,
-                    .objects = body.objects,
-                    .exchange = body.exchange,
-                    .scale = body.scale,
-                    .received = Nanos{body.received_ns},
-                    .sent = Nanos{body.sent_ns},
-                    .offset = Nanos{body.offset_ns},
-                    .rate_ppt = body.rate_ppt,
-                    .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
-                    .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
-                    .arrived = arrived};
+  SyncMessage inner{
+      .will_follow = body.will_follow,
+      .objects = body.objects,
+      .exchange = body.exchange,
+      .scale = body.scale,
+      .received = Nanos{body.received_ns},
+      .sent = Nanos{body.sent_ns},
+      .offset = Nanos{body.offset_ns},
+      .rate_ppt = body.rate_ppt,
+      .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
+      .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
+      .utc_bound =
+          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMostNanos}))},
+      .arrived = arrived};
   switch (body.kind) {
     case SyncBody::Kind::probe:
       inner.kind = SyncMessage::Kind::probe;
@@ -269,17 +272,19 @@ std::size_t Mailroom::close(const Node::Message& message,
           wire::TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
   } else {
     const SyncMessage& sync = *message.sync();
-    datagram.sync = wire::SyncBody{.kind = wire_kind(sync.kind),
-                                   .will_follow = sync.will_follow,
-                                   .objects = sync.objects,
-                                   .exchange = sync.exchange,
-                                   .scale = sync.scale,
-                                   .received_ns = sync.received.count(),
-                                   .sent_ns = sync.sent.count(),
-                                   .offset_ns = sync.offset.count(),
-                                   .rate_ppt = sync.rate_ppt,
-                                   .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
-                                   .bound_ns = static_cast<std::uint64_t>(sync.bound.count())};
+    datagram.sync =
+        wire::SyncBody{.kind = wire_kind(sync.kind),
+                       .will_follow = sync.will_follow,
+                       .objects = sync.objects,
+                       .exchange = sync.exchange,
+                       .scale = sync.scale,
+                       .received_ns = sync.received.count(),
+                       .sent_ns = sync.sent.count(),
+                       .offset_ns = sync.offset.count(),
+                       .rate_ppt = sync.rate_ppt,
+                       .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
+                       .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
+                       .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
   }
   return write(datagram, out);
 }

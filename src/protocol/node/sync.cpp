@@ -37,6 +37,10 @@ constexpr std::uint32_t kSuspicionsToVote = 2;  // one may be a false stamp
 constexpr Nanos kDisgrace = 1min;
 constexpr Nanos kVotes = 500ms;
 
+constexpr Nanos kUtcLasts = 5s;      // a word of UTC
+constexpr double kRawRate = 200e-6;  // that a raw clock may be wrong by meanwhile
+
+double seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
 Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
 
 }  // namespace
@@ -93,6 +97,10 @@ void Sync::command(Turn<Sync>& turn, const Command& command) {
         found->asked = command.at;
       break;
     }
+    case Command::What::utc:
+      utc_ = {
+          .at = command.at, .beyond_raw = command.by - raw_of(command.at), .bound = command.bound};
+      break;
     case Command::What::shift:
       if (leads_) {
         shift_network(turn, command.by);
@@ -239,8 +247,13 @@ void Sync::ask(Turn<Sync>& turn, bool first, bool counts) {
     probe.offset = estimate.theta;
     probe.rate_ppt = whole(estimate.rate);
     probe.sigma = std::max(estimate.sigma, Nanos{1});
-    probe.sent = clock_.at(turn.now) - know(turn.now, estimate).time;
+    const Known known = know(turn.now, estimate);
+    probe.sent = clock_.at(turn.now) - known.time;
     probe.bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest);
+    if (const auto gap = utc_gap(turn.now, known.time)) {
+      probe.received = *gap;
+      probe.utc_bound = utc_bound(turn.now) + probe.bound;
+    }
   }
   turn.out.send(reference_, probe);
 }
@@ -474,7 +487,9 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
                      .error = message.sent,
                      .sigma = message.sigma,
                      .bound = message.bound,
-                     .objects = message.objects});
+                     .objects = message.objects,
+                     .utc_gap = message.received,
+                     .utc_bound = message.utc_bound});
     if (message.objects && leads_) count_votes(turn);
   }
   if (!leads_ && !corrected_) return;  // we have no network time to tell
@@ -500,7 +515,11 @@ void Sync::make_round(Turn<Sync>& turn) {
     return;
   }
   turn_of_rate_ = 0;
-  const clock::Aim aim = members_.round(turn.now, clock_, servo_.rate());
+  const auto gap = utc_gap(turn.now, clock_.at(turn.now));
+  const clock::Aim aim = members_.round(
+      turn.now, clock_, servo_.rate(), gap.transform([&](Nanos by) -> clock::UtcClaim {
+        return {.gap = seconds(by), .bound = seconds(utc_bound(turn.now))};
+      }));
   clock::Steering steering = servo_.steer(turn.now, clock_.at(turn.now), aim, kMastersManner);
   steering.settles = Nanos{0};  // the next round comes before
   steer(turn, steering);
@@ -514,6 +533,19 @@ void Sync::count_votes(Turn<Sync>& turn) {
   next_vote_ = turn.now + kDisgrace;
   timers_.set(Timer::disgrace, turn.now + kDisgrace);
   turn.out.note({.what = Notice::What::outvoted});
+}
+
+// --- carrying UTC ---
+
+// UTC minus `network`; nothing if this host does not carry it or has not been told lately.
+std::optional<Nanos> Sync::utc_gap(Instant now, WallTime network) const {
+  if (utc_.bound <= Nanos{0} || now - utc_.at > kUtcLasts) return std::nullopt;
+  return raw_of(now) + utc_.beyond_raw - network.time_since_epoch();
+}
+
+Nanos Sync::utc_bound(Instant now) const {
+  const auto age = static_cast<double>((now - utc_.at).count());
+  return utc_.bound + Nanos{std::llround(age * kRawRate)};
 }
 
 // --- setting network time by hand ---

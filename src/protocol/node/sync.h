@@ -71,6 +71,8 @@ struct SyncMessage {
   std::int64_t rate_ppt = 0;   // of that, parts in 10^12
   Nanos sigma{0};              // probe: standard error of the offset; 0: none known yet
   Nanos bound{0};              // echo, probe: error bound of the sender's network time
+  Nanos utc_bound{0};          // probe: error bound of UTC minus network time, which `received`
+                               // then says; 0: the sender carries no UTC
   Instant arrived{};           // when the datagram came in; the receiver's, never travels
 
   template <class Self, class Visitor>
@@ -86,6 +88,7 @@ struct SyncMessage {
     visit("rate_ppt", self.rate_ppt);
     visit("sigma", self.sigma);
     visit("bound", self.bound);
+    visit("utc_bound", self.utc_bound);
     visit("arrived", self.arrived);
   }
 };
@@ -100,12 +103,14 @@ struct SyncCommand {
     set,       // the master sets us
     departed,  // the probe or echo `exchange` to `peer` left at `at`
     shift,     // set network time forward by `by`
+    utc,       // this host carries UTC: at `at` it was `by` since 1970, give or take `bound`
   };
   What what = What::lead;
   NodeId peer = kNobody;
   std::uint32_t exchange = 0;
   Instant at{};
   Nanos by{0};
+  Nanos bound{0};
 };
 
 struct SyncNotice {
@@ -210,6 +215,9 @@ class Sync {
     visit("shifts_done", self.shifts_done_);
     visit("members", self.members_);
     visit("exchanges", self.exchanges_);
+    visit("utc_at", self.utc_.at);
+    visit("utc_beyond_raw", self.utc_.beyond_raw);
+    visit("utc_bound", self.utc_.bound);
   }
 
  private:
@@ -279,6 +287,8 @@ class Sync {
   void object(Turn<Sync>& turn);
   bool objecting(Instant now) const;
   Known know(Instant now, const clock::Estimate& estimate) const;
+  std::optional<Nanos> utc_gap(Instant now, WallTime network) const;
+  Nanos utc_bound(Instant now) const;
   void make_round(Turn<Sync>& turn);
   void count_votes(Turn<Sync>& turn);
   void send_shift(Turn<Sync>& turn);
@@ -329,6 +339,12 @@ class Sync {
   NodeMap<std::uint32_t> shifts_done_;  // the last shift of each node that asked for one
   TimeScale members_;
   std::uint64_t exchanges_ = 0;
+  // What this host was last told of UTC; only one that carries it is.
+  struct Utc {
+    Instant at{};
+    Nanos beyond_raw{0};  // UTC minus raw, then
+    Nanos bound{0};       // 0: never told
+  } utc_{};
 };
 
 static_assert(Machine<Sync>);

@@ -26,6 +26,7 @@ double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
 void TimeScale::begin(Instant now, bool young) {
   end();
+  pulled_at_ = Instant{};
   since_ = now;
   young_ = young;
 }
@@ -33,6 +34,7 @@ void TimeScale::begin(Instant now, bool young) {
 void TimeScale::end() {
   members_.clear();
   ensemble_.reset();
+  utc_ = {};
   young_ = false;
 }
 
@@ -85,7 +87,31 @@ double TimeScale::average_rate(Instant now, double agreement) {
   return sum / static_cast<double>(group.members.size());
 }
 
-clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate) {
+// The ensemble knows nothing of UTC: what network time was pulled by is taken out of its rate, and
+// out of theta as it has come about.
+clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate,
+                        const std::optional<clock::UtcClaim>& own) {
+  const double elapsed = pulled_at_ == Instant{} ? 0 : seconds(now - pulled_at_);
+  theta_ -= Nanos{std::llround(utc_.rate() * elapsed * 1e9)};
+  clock::Aim aim = ensemble_round(now, dial, rate + utc_.rate());
+  pulled_at_ = now;
+  std::vector<clock::UtcClaim> claims = utc_claims(now);
+  if (own) claims.push_back(*own);
+  aim.rate -= utc_.round(elapsed, claims);
+  return aim;
+}
+
+std::vector<clock::UtcClaim> TimeScale::utc_claims(Instant now) const {
+  std::vector<clock::UtcClaim> claims;
+  for (const auto& slot : members_.sorted()) {
+    const Member& member = slot.value;
+    if (member.utc_bound > Nanos{0} && known_well(now, member))
+      claims.push_back({.gap = seconds(member.utc_gap), .bound = seconds(member.utc_bound)});
+  }
+  return claims;
+}
+
+clock::Aim TimeScale::ensemble_round(Instant now, const clock::Dial& dial, double rate) {
   std::vector<clock::Measured> measured;
   const auto members = members_.sorted();
   measured.reserve(members.size());

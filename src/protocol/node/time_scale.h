@@ -7,18 +7,23 @@
 // all clocks that are consistent, in which nobody counts for much and nobody who comes, goes or is
 // rejected makes a jump.
 //
+// Members that carry UTC say how far network time is from it: the scale then runs a little faster
+// or slower until it is there (clock/utc.h).
+//
 // Members also say if what the master tells cannot be: if a majority does, it is the master's own
 // clock that is wrong.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/node_map.h"
 #include "base/units.h"
 #include "protocol/clock/dial.h"
 #include "protocol/clock/ensemble.h"
 #include "protocol/clock/servo.h"
+#include "protocol/clock/utc.h"
 
 namespace tempo::node {
 
@@ -35,6 +40,8 @@ class TimeScale {
     Nanos sigma{0};
     Nanos bound{0};
     bool objects = false;  // what we tell cannot be
+    Nanos utc_gap{0};      // UTC minus network time, if it carries UTC
+    Nanos utc_bound{0};    // of that; 0: it does not
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -44,6 +51,8 @@ class TimeScale {
       visit("sigma", self.sigma);
       visit("bound", self.bound);
       visit("objects", self.objects);
+      visit("utc_gap", self.utc_gap);
+      visit("utc_bound", self.utc_bound);
     }
   };
   struct Member : Report {
@@ -75,8 +84,11 @@ class TimeScale {
   // The average rate of all raw clocks that agree, our own among them, against ours.
   double average_rate(Instant now, double agreement);
   // A round of the ensemble: where network time should be. The first one takes it as the dial, at
-  // its rate without a gap, shows it.
-  clock::Aim round(Instant now, const clock::Dial& dial, double rate);
+  // its rate without a gap, shows it. `own`: what we say of UTC ourselves, if we carry it.
+  clock::Aim round(Instant now, const clock::Dial& dial, double rate,
+                   const std::optional<clock::UtcClaim>& own = std::nullopt);
+  // UTC minus network time at the last round; nothing if nobody carries it, or no majority agrees.
+  std::optional<double> utc_gap() const { return utc_.gap(); }
   // Network time was stepped.
   void shift(Nanos by) { theta_ -= by; }
 
@@ -91,9 +103,13 @@ class TimeScale {
     visit("theta", self.theta_);
     visit("round_at", self.round_at_);
     visit("slope", self.slope_);
+    visit("utc", self.utc_);
+    visit("pulled_at", self.pulled_at_);
   }
 
  private:
+  clock::Aim ensemble_round(Instant now, const clock::Dial& dial, double rate);
+  std::vector<clock::UtcClaim> utc_claims(Instant now) const;
   bool fresh(Instant now, const Member& member) const;
   bool known_well(Instant now, const Member& member) const;
 
@@ -104,6 +120,8 @@ class TimeScale {
   Nanos theta_{0};      // our raw clock minus network time when the ensemble started, and shifts
   Instant round_at_{};  // the ensemble's last
   double slope_ = 0;    // of our raw clock against the scale, over the last rounds
+  clock::UtcFollower utc_;
+  Instant pulled_at_{};  // the last round: from then on network time has run at utc_.rate() more
 };
 
 }  // namespace tempo::node

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 #include "base/check.h"
@@ -186,6 +187,23 @@ void put_time(Writer& out, const TimeBody& body) {
   out.put(not_negative(body.bound));
 }
 
+// A bound in two bytes, so that a probe stays as long as its echo: 1 + 1024 log2 of nanoseconds,
+// rounded up; 0: none.
+constexpr double kShortSteps = 1024;
+constexpr std::uint16_t kMostShort = 1 + 62 * 1024;  // kMostNanos
+
+std::uint16_t short_bound(std::uint64_t bound_ns) {
+  if (bound_ns == 0) return 0;
+  const double steps = std::ceil(kShortSteps * std::log2(static_cast<double>(bound_ns)));
+  return static_cast<std::uint16_t>(std::min<double>(1 + steps, kMostShort));
+}
+
+std::uint64_t bound_of(std::uint16_t written) {
+  if (written == 0) return 0;
+  const double steps = std::min(written, kMostShort) - 1;
+  return static_cast<std::uint64_t>(std::ceil(std::exp2(steps / kShortSteps)));
+}
+
 Result<SyncBody, Error> take_sync(Reader in) {
   if (in.left() < kSyncBytes) return std::unexpected(Error::bad_section);
   SyncBody body;
@@ -196,7 +214,8 @@ Result<SyncBody, Error> take_sync(Reader in) {
   body.kernel_stamp = bit_of(flags, 0);
   body.will_follow = bit_of(flags, 1);
   body.objects = bit_of(flags, 2);
-  in.take<std::uint16_t>();
+  const auto utc_bound = in.take<std::uint16_t>();
+  if (body.kind == SyncBody::Kind::probe) body.utc_bound_ns = bound_of(utc_bound);
   body.exchange = in.take<std::uint32_t>();
   body.scale = in.take<std::uint32_t>();
   body.received_ns = in.take<std::int64_t>();
@@ -218,7 +237,7 @@ void put_sync(Writer& out, const SyncBody& body) {
   out.put(std::to_underlying(body.kind));
   out.put(static_cast<std::uint8_t>(bit(0, body.kernel_stamp) | bit(1, body.will_follow) |
                                     bit(2, body.objects)));
-  out.put(std::uint16_t{0});
+  out.put(body.kind == SyncBody::Kind::probe ? short_bound(body.utc_bound_ns) : std::uint16_t{0});
   out.put(body.exchange);
   out.put(body.scale);
   out.put(clamped(body.received_ns));

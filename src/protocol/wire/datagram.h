@@ -110,7 +110,8 @@ struct SyncBody {
   bool objects = false;          // probe: what the receiver tells of its clock cannot be
   std::uint32_t exchange = 0;    // of the asking host
   std::uint32_t scale = 0;       // see TimeBody
-  std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock
+  std::int64_t received_ns = 0;  // echo: t2, on the master's raw clock; probe: UTC minus network
+                                 // time, of one that carries UTC
   std::int64_t sent_ns = 0;      // echo, follow_up: t3, on the master's raw clock; probe: own clock
                                  // minus network time
   // echo: network time minus the master's raw clock at t2; probe: own raw clock minus the master's;
@@ -119,6 +120,9 @@ struct SyncBody {
   std::int64_t rate_ppt = 0;   // echo, probe: of that, parts in 10^12
   std::uint64_t sigma_ns = 0;  // probe: standard error of the offset; 0: nothing known yet
   std::uint64_t bound_ns = 0;  // echo, probe: error bound of the sender's network time
+  // probe: error bound of UTC, which received_ns then says; 0: the sender carries none. On the wire
+  // it is rounded up by less than a thousandth.
+  std::uint64_t utc_bound_ns = 0;
 
   bool operator==(const SyncBody&) const = default;
 };

@@ -1,6 +1,7 @@
 #include "protocol/wire/datagram.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <set>
 #include <string>
@@ -152,6 +153,19 @@ TEST(Datagram, EveryFlagHasItsOwnBit) {
   }
 }
 
+// Two bytes for a bound: never less than it was, and less than a thousandth more.
+TEST(Datagram, RoundsTheBoundOfUtcUp) {
+  for (const std::uint64_t bound : {1ULL, 2ULL, 3ULL, 1000ULL, 1'500'001ULL, 16'000'000'000ULL}) {
+    Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
+    std::array<std::byte, kMostBytes> bytes{};
+    const auto read = parse(std::span(bytes).first(write(probe, bytes)));
+    ASSERT_TRUE(read);
+    EXPECT_GE(read->sync->utc_bound_ns, bound);
+    EXPECT_LE(static_cast<double>(read->sync->utc_bound_ns),
+              static_cast<double>(bound) * 1.001 + 1);
+  }
+}
+
 TEST(Datagram, WithAKeyStatesTheLengthOfItsAuthenticatorToo) {
   Datagram datagram = sample_sync();
   datagram.header.key = KeyId{9};
@@ -215,7 +229,7 @@ TEST(Datagram, IgnoresWhatIsReserved) {
   for (const std::size_t at : {std::size_t{3}, std::size_t{6}, std::size_t{7}, std::size_t{44},
                                std::size_t{47}, kFirst + 2, kFirst + 3})
     bytes[at] = std::byte{0xff};
-  bytes[kFirst + 1] |= std::byte{0xfc};
+  bytes[kFirst + 1] |= std::byte{0xf8};
   EXPECT_EQ(parse(bytes).value(), datagram);
 }
 
