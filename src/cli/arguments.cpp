@@ -619,8 +619,8 @@ void describe_analyze(CLI::App& app, std::function<int()>& run) {
       [&run, collision] { run = [=] { return analyze_collision(*collision); }; });
 
   auto chain = std::make_shared<AnalyzeAlgorithmCArguments>();
-  CLI::App* chain_command =
-      analyze_command->add_subcommand("algorithm-c", "rounds of the election by capacity C, exactly");
+  CLI::App* chain_command = analyze_command->add_subcommand(
+      "algorithm-c", "rounds of the election by capacity C, exactly");
   chain_command->add_option("--loss", chain->loss, "probability of a message's loss: 3/10 or 0.3")
       ->capture_default_str();
   chain_command

@@ -280,7 +280,7 @@ TEST(Search, LetsAnAdversaryChoose) {
 TEST(Search, SeesADeadEnd) {
   // The baton is lost, nobody has anything to do any more.
   struct Model : ToyModel {
-    bool good(const Scene<View>&) const { return true; }
+    bool good(const Scene<View>&) const { return false; }
   };
   const Finding finding =
       searched(Model{{Toy::Play::baton}}, {.nodes = 2, .budget = {.losses = 1}});

@@ -90,7 +90,7 @@ double TimeScale::average_rate(Instant now, double agreement) {
 // The ensemble knows nothing of UTC: what network time was pulled by is taken out of its rate, and
 // out of theta as it has come about.
 clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate,
-                        const std::optional<clock::UtcClaim>& own) {
+                            const std::optional<clock::UtcClaim>& own) {
   const double elapsed = pulled_at_ == Instant{} ? 0 : seconds(now - pulled_at_);
   theta_ -= Nanos{std::llround(utc_.rate() * elapsed * 1e9)};
   clock::Aim aim = ensemble_round(now, dial, rate + utc_.rate());

@@ -225,6 +225,7 @@ TEST(Datagram, IgnoresWhatIsReserved) {
   Datagram datagram = sample_sync();
   datagram.sync->kernel_stamp = false;
   datagram.sync->will_follow = false;
+  datagram.sync->objects = false;
   Bytes bytes = bytes_of(datagram);
   for (const std::size_t at : {std::size_t{3}, std::size_t{6}, std::size_t{7}, std::size_t{44},
                                std::size_t{47}, kFirst + 2, kFirst + 3})
