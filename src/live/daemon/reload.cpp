@@ -72,6 +72,7 @@ constexpr std::array kRows{
         [](const Settings& settings) { return fmt::format("{}", settings.may_lead); }},
     Row{"lead-priority", same<&Settings::lead_priority>},
     Row{"clock", same<&Settings::clock>},
+    Row{"trusted", same<&Settings::trusted>},
     Row{"step-limit-ms", same<&Settings::step_limit>, take<&Settings::step_limit>,
         [](const Settings& settings) {
           return fmt::format("{:.6f}", static_cast<double>(settings.step_limit.count()) * 1e-6);
