@@ -12,8 +12,8 @@ struct SimSyncArguments {
   std::uint32_t clients = 4;
   std::string delay = "100us";
   std::string jitter = "exp:100us";
-  std::string jitter_up;    // empty: as `jitter`
-  std::string jitter_down;  // empty: as `jitter`
+  std::string jitter_up{};    // empty: as `jitter`
+  std::string jitter_down{};  // empty: as `jitter`
   double loss = 0;
   std::string offset = "5ms";
   std::string frequency = "50ppm";
@@ -26,13 +26,13 @@ struct SimSyncArguments {
   double rate = 1;
   std::uint32_t seconds = 4000;
   std::uint32_t discard = 1000;
-  std::string liars;  // empty: nobody
+  std::string liars{};  // empty: nobody
   bool lying_master = false;
   std::uint32_t lies_from = 0;
-  std::optional<std::uint32_t> kill_master_at;
-  std::optional<std::uint32_t> change_at;
+  std::optional<std::uint32_t> kill_master_at{};
+  std::optional<std::uint32_t> change_at{};
   std::string longer_up = "0";
-  std::string later_jitter;  // empty: no change
+  std::string later_jitter{};  // empty: no change
   std::string clock_jump = "0";
   std::string rate_jump = "0ppm";
   double diurnal = 0;
@@ -40,7 +40,7 @@ struct SimSyncArguments {
   std::uint64_t seed = 1;
   std::uint32_t seeds = 1;
   std::uint32_t threads = 0;
-  std::string html;  // a file
+  std::string html{};  // a file
   bool json = false;
 };
 
