@@ -105,7 +105,8 @@ inline Reading carry(const Content& content, Instant raw) {
   const WallTime time = carried(content.time, age);
   if (content.status == Status::unsynchronized || age > content.lasts) return {.time = time};
   const bool held = age > content.fresh;
-  const Nanos doubt = held ? 1ns + gained(age, content.held_wander) : 1ns;
+  // A nanosecond for each of the fractions cut off.
+  const Nanos doubt = held ? 2ns + gained(age, content.held_wander) : 1ns;
   const WallTime earliest = carried(content.earliest, age) - doubt;
   const WallTime latest = carried(content.latest, age) + doubt;
   if (earliest > latest) return {.time = time};
