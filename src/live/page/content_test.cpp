@@ -43,8 +43,8 @@ TEST(PageContent, BecomesHoldoverWhenItIsNotRenewed) {
   const Reading later = read(page_of_slave(), after(100s));
   EXPECT_EQ(later.status, Status::holdover);
   // 100 s of 1 ppm and 10 ppm: 1.1 ms, beside the 20 us.
-  EXPECT_EQ(later.time - later.earliest, 1100us + 20us + 1ns);
-  EXPECT_EQ(later.latest - later.time, 1100us + 20us + 1ns);
+  EXPECT_EQ(later.time - later.earliest, 1100us + 20us + 2ns);
+  EXPECT_EQ(later.latest - later.time, 1100us + 20us + 2ns);
 }
 
 TEST(PageContent, SaysNothingInTheEnd) {
@@ -88,7 +88,7 @@ TEST(PageContent, ThatIsOrphanedIsHoldoverAtOnce) {
   const Content orphan = orphaned(page_of_slave());
   const Reading reading = read(orphan, after(1s));
   EXPECT_EQ(reading.status, Status::holdover);
-  EXPECT_EQ(reading.latest - reading.time, 20us + 1us + 10us + 1ns);
+  EXPECT_EQ(reading.latest - reading.time, 20us + 1us + 10us + 2ns);
 }
 
 TEST(PageContent, TimeStaysInsideTheBound) {
