@@ -72,7 +72,8 @@ TEST(ReplayOfTrace, ShowsWhatADaemonDid) {
       << follow.out();
   const Daemon second(2);
   ASSERT_TRUE(follow.read_until([&] {
-    return count(follow.out(), "2->1 slaveup received\n") > 0 && count(follow.out(), " 1->2 ") > 0;
+    return count(follow.out(), "2->1 probe received\n") > 0 &&
+           count(follow.out(), " 1->2 echo\n") > 0;
   })) << follow.out();
   kill(follow.id(), SIGINT);
   const Ended ended = follow.wait();
@@ -98,7 +99,7 @@ TEST(ReplayOfTrace, ShowsWhatADaemonDid) {
   const Ended drawn = tempo("sim replay " + trace.path() + " --diagram -");
   EXPECT_EQ(drawn.status, 0);
   EXPECT_THAT(drawn.out, HasSubstr("host1"));
-  EXPECT_THAT(drawn.out, HasSubstr("slaveup"));
+  EXPECT_THAT(drawn.out, HasSubstr("probe"));
 }
 
 }  // namespace
