@@ -1,7 +1,6 @@
 #include "cli/analyze.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -9,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/json/json.h"
+#include "base/number_text.h"
 #include "base/result.h"
 #include "base/span_text.h"
 #include "cli/exit_codes.h"
@@ -36,13 +36,6 @@ int refuse(const std::string& why) {
   return kBadUsage;
 }
 
-std::optional<std::uint32_t> number(std::string_view text) {
-  std::uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
 struct Range {
   std::uint32_t first = 0;
   std::uint32_t last = 0;
@@ -50,9 +43,10 @@ struct Range {
 
 Result<Range> range_of(const char* option, const std::string& text, std::uint32_t most) {
   const std::size_t dots = text.find("..");
-  const auto first = number(std::string_view{text}.substr(0, dots));
-  const auto last =
-      dots == std::string::npos ? first : number(std::string_view{text}.substr(dots + 2));
+  const auto first = parse_number<std::uint32_t>(std::string_view{text}.substr(0, dots));
+  const auto last = dots == std::string::npos
+                        ? first
+                        : parse_number<std::uint32_t>(std::string_view{text}.substr(dots + 2));
   if (!first || !last || *first > *last || *last > most)
     return std::unexpected(
         fmt::format("{} '{}' is not a number or a range up to {}; say 1..10", option, text, most));

@@ -1,7 +1,6 @@
 #include "cli/check.h"
 
 #include <algorithm>
-#include <thread>
 #include <vector>
 
 #include <fmt/core.h>
@@ -10,14 +9,13 @@
 #include "base/result.h"
 #include "cli/check_explore.h"
 #include "cli/check_order.h"
+#include "cli/check_search.h"
 #include "cli/exit_codes.h"
-#include "cli/interrupt.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "lab/check/core_model.h"
 #include "lab/check/election/replay.h"
 #include "lab/check/explore.h"
-#include "lab/report/progress.h"
 #include "lab/report/table.h"
 #include "lab/report/words.h"
 
@@ -26,37 +24,6 @@ namespace {
 
 using check::Finding;
 
-int refuse(const std::string& why) {
-  fmt::print(stderr, "tempo check: {}\n", why);
-  return kBadUsage;
-}
-
-// Runs a search with a line of progress; Ctrl-C ends it and leaves what was found.
-template <class Model>
-Finding searched(check::Space<Model>& space, std::size_t memory, bool fingerprints,
-                 std::uint32_t threads) {
-  const InterruptGuard guard;
-  report::Progress progress({.what = "states", .unit = "states"}, steady_now,
-                            report::stderr_terminal());
-  std::uint64_t shown = 0;
-  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, 2U);
-  check::Search<Model> search(space, {.memory = memory,
-                                      .fingerprints = fingerprints,
-                                      .threads = threads == 0 ? cores : threads,
-                                      .progress = [&](const check::Progress& at) {
-                                        progress.add(at.states - shown);
-                                        shown = at.states;
-                                        progress.draw();
-                                        return !interrupted();
-                                      }});
-  Finding finding = search.run();
-  progress.finish();
-  return finding;
-}
-
-double per_second(const Finding& finding) {
-  return static_cast<double>(finding.states) / std::max(finding.seconds, 1e-9);
-}
 double bytes_per_state(const Finding& finding) {
   return finding.states == 0
              ? 0.0
@@ -69,7 +36,7 @@ Json json_of(const Finding& finding) {
       .add("transitions", finding.transitions)
       .add("depth", std::uint64_t{finding.depth})
       .add("seconds", finding.seconds)
-      .add("states_per_second", per_second(finding))
+      .add("states_per_second", states_per_second(finding))
       .add("bytes_per_state", bytes_per_state(finding))
       .add("complete", finding.complete);
   if (finding.omission > 0) json.add("omission_probability", finding.omission);
@@ -83,16 +50,11 @@ void print(const Finding& finding) {
   table.row({"transitions", report::grouped(finding.transitions)});
   table.row({"longest shortest way", fmt::format("{} steps", finding.depth)});
   table.row({"seconds", fmt::format("{:.2f}", finding.seconds)});
-  table.row({"states/s", report::grouped(static_cast<std::uint64_t>(per_second(finding)))});
+  table.row({"states/s", report::grouped(static_cast<std::uint64_t>(states_per_second(finding)))});
   table.row({"bytes/state", fmt::format("{:.1f}", bytes_per_state(finding))});
   if (finding.omission > 0)
     table.row({"a state was missed", fmt::format("probability < {:.1g}", finding.omission)});
   fmt::print("{}", table.text({.unicode = stdout_shows_unicode()}));
-}
-
-int status_of(const Finding& finding) {
-  if (finding.violation) return kBrokenPromise;
-  return finding.stopped == "interrupted" ? kInterrupted : kDone;
 }
 
 int report_election(const CheckElectionArguments& arguments, const CheckOrder& order,
@@ -111,7 +73,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
     return kBadUsage;
   if (!script.empty() && !arguments.diagram.empty()) {
     const Result<check::Replayed> replayed = check::replay(script);
-    if (!replayed) return refuse("the finding cannot be played: " + replayed.error());
+    if (!replayed) return refuse_check("the finding cannot be played: " + replayed.error());
     if (!show_diagram(
             replayed->trace,
             {.title = finding.violation->promise + " is broken", .nodes = replayed->nodes},
@@ -155,28 +117,32 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
 
 int check_election(const CheckElectionArguments& arguments) {
   const Result<CheckOrder> order = understand(arguments);
-  if (!order) return refuse(order.error());
+  if (!order) return refuse_check(order.error());
   check::Space<check::ElectionModel> space(order->model, order->freedom);
   if (arguments.explore) return explore_by_hand(space);
-  const Finding finding = searched(space, order->memory, order->fingerprints, arguments.threads);
+  const Finding finding = searched(
+      space,
+      {.memory = order->memory, .fingerprints = order->fingerprints, .threads = arguments.threads});
   return report_election(arguments, *order, space, finding);
 }
 
 int check_core_model(const CheckCoreArguments& arguments) {
   const Result<std::size_t> memory = memory_of(arguments.memory);
-  if (!memory) return refuse(memory.error());
+  if (!memory) return refuse_check(memory.error());
   if (arguments.nodes < 1 || arguments.nodes > check::kMostNodes)
-    return refuse(fmt::format("--nodes must be from 1 to {}", check::kMostNodes));
-  if (arguments.threads > 2) return refuse("--threads is 1 or 2");
+    return refuse_check(fmt::format("--nodes must be from 1 to {}", check::kMostNodes));
+  if (arguments.threads > 2) return refuse_check("--threads is 1 or 2");
   if (arguments.timeouts > 100 || arguments.capacity < 1 ||
       arguments.capacity * arguments.nodes > 64 / arguments.nodes)
-    return refuse(
+    return refuse_check(
         "--timeouts is at most 100, --capacity at least 1, and all inboxes together hold "
         "at most 64 messages");
   const check::CoreModel model{arguments.timeouts};
   check::Space<check::CoreModel> space(
       model, check::core_freedom(arguments.nodes, arguments.capacity, arguments.symmetry));
-  const Finding finding = searched(space, *memory, arguments.fingerprints, arguments.threads);
+  const Finding finding = searched(
+      space,
+      {.memory = *memory, .fingerprints = arguments.fingerprints, .threads = arguments.threads});
   if (arguments.json)
     fmt::print("{}", json_of(finding).text());
   else

@@ -1,7 +1,5 @@
 #include "cli/check_ring.h"
 
-#include <algorithm>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -9,12 +7,9 @@
 
 #include "base/json/json.h"
 #include "base/result.h"
-#include "cli/exit_codes.h"
-#include "cli/interrupt.h"
+#include "cli/check_search.h"
 #include "cli/terminal.h"
-#include "lab/check/explore.h"
 #include "lab/check/ring/ring_models.h"
-#include "lab/report/progress.h"
 #include "lab/report/table.h"
 #include "lab/report/words.h"
 
@@ -28,11 +23,6 @@ using check::Move;
 constexpr std::uint32_t kMostStations = 5;
 constexpr std::uint32_t kMostOfOneFault = 4;
 constexpr std::uint32_t kMostElections = 4;  // numbers looked at
-
-int refuse(const std::string& why) {
-  fmt::print(stderr, "tempo check: {}\n", why);
-  return kBadUsage;
-}
 
 std::string timer_name(const election::RingElection&, std::uint32_t /*timer*/) { return "link"; }
 std::string timer_name(const election::AnonymousRingElection&, std::uint32_t timer) {
@@ -96,27 +86,14 @@ struct Answer {
 };
 
 template <class Model>
-Answer searched(const Model& model, const check::Freedom& freedom,
-                const typename Model::Machine::Command& wake, const CheckRingArguments& arguments) {
+Answer answer_of(const Model& model, const check::Freedom& freedom,
+                 const typename Model::Machine::Command& wake,
+                 const CheckRingArguments& arguments) {
   const std::uint32_t wakers = arguments.wakers == 0 ? freedom.nodes : arguments.wakers;
-  const std::uint32_t threads = arguments.threads;
   std::vector<std::pair<NodeId, typename Model::Machine::Command>> commands;
   for (std::uint32_t i = 0; i < wakers; ++i) commands.emplace_back(NodeId{i}, wake);
   check::Space<Model> space(model, freedom, commands);
-  const InterruptGuard guard;
-  report::Progress progress({.what = "states", .unit = "states"}, steady_now,
-                            report::stderr_terminal());
-  std::uint64_t shown = 0;
-  const unsigned cores = std::clamp(std::thread::hardware_concurrency(), 1U, 2U);
-  check::Search<Model> search(space, {.threads = threads == 0 ? cores : threads,
-                                      .progress = [&](const check::Progress& at) {
-                                        progress.add(at.states - shown);
-                                        shown = at.states;
-                                        progress.draw();
-                                        return !interrupted();
-                                      }});
-  Answer answer{.finding = search.run()};
-  progress.finish();
+  Answer answer{.finding = searched(space, {.threads = arguments.threads})};
   if (answer.finding.violation) {
     answer.stem = texts_of(space, answer.finding.violation->stem);
     answer.cycle = texts_of(space, answer.finding.violation->cycle);
@@ -201,21 +178,17 @@ Answer answer_to(const CheckRingArguments& arguments) {
     const check::EquitableModel model{
         .rules = {.link = link_rules(world), .range = arguments.range, .method = method},
         .elections = kMostElections};
-    return searched(model, freedom_of(world), election::ring::Command::wake, arguments);
+    return answer_of(model, freedom_of(world), election::ring::Command::wake, arguments);
   }
   const check::AnonymousModel model{
       .rules = anonymous_rules(world, arguments.stages, arguments.variant == "printed-next-timer")};
-  return searched(model, freedom_of(world), election::anonymous::Command::wake, arguments);
+  return answer_of(model, freedom_of(world), election::anonymous::Command::wake, arguments);
 }
 
 Json lines_json(const std::vector<std::string>& lines) {
   Json list = Json::array();
   for (const std::string& line : lines) list.push(line);
   return list;
-}
-
-double per_second(const Finding& finding) {
-  return static_cast<double>(finding.states) / std::max(finding.seconds, 1e-9);
 }
 
 void print_json(const CheckRingArguments& arguments, const Answer& answer) {
@@ -233,7 +206,7 @@ void print_json(const CheckRingArguments& arguments, const Answer& answer) {
       .add("transitions", finding.transitions)
       .add("depth", std::uint64_t{finding.depth})
       .add("seconds", finding.seconds)
-      .add("states_per_second", per_second(finding))
+      .add("states_per_second", states_per_second(finding))
       .add("complete", finding.complete);
   if (!finding.stopped.empty()) json.add("stopped", finding.stopped);
   fmt::print("{}", json.add("assumptions", lines_json(assumptions(arguments)))
@@ -248,7 +221,7 @@ void print_text(const CheckRingArguments& arguments, const Answer& answer) {
   table.row({"transitions", report::grouped(finding.transitions)});
   table.row({"longest shortest way", fmt::format("{} steps", finding.depth)});
   table.row({"seconds", fmt::format("{:.2f}", finding.seconds)});
-  table.row({"states/s", report::grouped(static_cast<std::uint64_t>(per_second(finding)))});
+  table.row({"states/s", report::grouped(static_cast<std::uint64_t>(states_per_second(finding)))});
   fmt::print("{}\nassuming that\n", table.text({.unicode = stdout_shows_unicode()}));
   for (const std::string& line : assumptions(arguments)) fmt::print("  - {}\n", line);
   if (finding.violation) {
@@ -272,11 +245,10 @@ void print_text(const CheckRingArguments& arguments, const Answer& answer) {
 
 int check_ring(const CheckRingArguments& arguments) {
   if (const Result<void> understood = understand(arguments); !understood)
-    return refuse(understood.error());
+    return refuse_check(understood.error());
   const Answer answer = answer_to(arguments);
   arguments.json ? print_json(arguments, answer) : print_text(arguments, answer);
-  if (answer.finding.violation) return kBrokenPromise;
-  return answer.finding.stopped == "interrupted" ? kInterrupted : kDone;
+  return status_of(answer.finding);
 }
 
 }  // namespace tempo::cli

@@ -59,7 +59,7 @@ Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
   std::vector<RunResult> results(arguments.runs);
   std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_made{};
   std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_collided{};
-  const auto one_run = [&](std::uint64_t number) {
+  const auto one_run = [&](std::uint32_t /*worker*/, std::uint64_t number) {
     Setup setup = order.setup;
     setup.seed = arguments.seed + number;
     const Outcome outcome = run(*plan_of(order.scenario, setup, order.until));
@@ -80,10 +80,11 @@ Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
       attempts_collided[i] += outcome.attempts[i].collided;
     }
   };
+  const std::uint32_t workers = workers_for(arguments.threads);
   const Effort effort =
-      run_in_parallel(arguments.runs, arguments.threads, arguments.scenario, one_run);
+      run_in_parallel({.count = arguments.runs, .what = arguments.scenario}, workers, one_run);
   Tally sum = tally(results, arguments.seed);
-  sum.threads = effort.threads;
+  sum.threads = workers;
   sum.elapsed_s = effort.elapsed_s;
   for (std::size_t i = 0; i < kMostRepetitions && attempts_made[i] > 0; ++i)
     sum.attempts.push_back({.made = attempts_made[i], .collided = attempts_collided[i]});

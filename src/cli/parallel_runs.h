@@ -1,5 +1,5 @@
-// One piece of work for each of many runs, on several threads, with a progress bar on a terminal.
-// Ctrl-C ends it early: runs that had begun are finished, no others begin.
+// Many numbered pieces of work on several threads, with a progress bar on a terminal. Ctrl-C ends
+// it early: pieces that had begun are finished, no others begin.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,23 @@
 
 namespace tempo::cli {
 
-struct Effort {
-  std::uint32_t threads = 0;
-  double elapsed_s = 0;
+struct Pieces {
+  std::uint64_t count = 0;
+  std::string what;           // for the progress bar
+  std::string unit = "runs";  // likewise
 };
 
-// Calls work(0) to work(runs - 1), each once, in any order; threads 0: one for each core.
-Effort run_in_parallel(std::uint64_t runs, std::uint32_t threads, const std::string& what,
-                       const std::function<void(std::uint64_t)>& work);
+struct Effort {
+  double elapsed_s = 0;
+  bool interrupted = false;  // not all was done
+};
+
+// As asked for; 0: one for each core.
+std::uint32_t workers_for(std::uint32_t threads);
+
+// Calls work(worker, number) for each number below pieces.count once, in any order; each worker,
+// from 0, does one piece after another.
+Effort run_in_parallel(const Pieces& pieces, std::uint32_t workers,
+                       const std::function<void(std::uint32_t worker, std::uint64_t number)>& work);
 
 }  // namespace tempo::cli

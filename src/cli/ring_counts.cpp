@@ -1,11 +1,11 @@
 #include "cli/ring_counts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "cli/terminal.h"
 #include "lab/report/bars.h"
 #include "lab/report/table.h"
@@ -101,12 +101,10 @@ Json counts_json(const RingCounts& counts) {
 Result<Histogram> parse_histogram(const Json& json) {
   Histogram histogram;
   for (const std::string& key : json.keys()) {
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), value);
+    const auto value = parse_number<std::uint32_t>(key);
     const auto count = json.count_at(key);
-    if (error != std::errc{} || end != key.data() + key.size() || !count)
-      return std::unexpected("a count that is none");
-    histogram[value] = *count;
+    if (!value || !count) return std::unexpected("a count that is none");
+    histogram[*value] = *count;
   }
   return histogram;
 }

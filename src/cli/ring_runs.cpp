@@ -1,19 +1,14 @@
 #include "cli/ring_runs.h"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <chrono>
 #include <functional>
-#include <mutex>
-#include <thread>
 #include <vector>
 
-#include "cli/interrupt.h"
+#include "cli/parallel_runs.h"
 #include "lab/monte_carlo/chains.h"
 #include "lab/monte_carlo/equitable.h"
 #include "lab/monte_carlo/lanes.h"
-#include "lab/report/progress.h"
 
 namespace tempo::cli {
 namespace {
@@ -115,42 +110,26 @@ void draw_block(const RingAsked& asked, std::uint64_t block, RingRuns& sum) {
   counts.bits = counts.hops * (width(n) + width(asked.range));
 }
 
+void add(RingRuns& sum, const RingRuns& more) {
+  sum.counts += more.counts;
+  if (more.broken.empty() || (!sum.broken.empty() && sum.broken_seed <= more.broken_seed)) return;
+  sum.broken = more.broken;
+  sum.broken_seed = more.broken_seed;
+}
+
 // Work numbered from 0, shared out among shards and then threads.
 RingRuns in_parallel(std::uint64_t pieces, const Shard& shard, std::uint32_t threads,
                      const char* unit, const std::function<void(std::uint64_t, RingRuns&)>& work) {
   const std::uint64_t mine = pieces / shard.of + (shard.number <= pieces % shard.of ? 1 : 0);
-  const std::uint32_t workers_wanted =
-      std::max(1U, threads != 0 ? threads : std::thread::hardware_concurrency());
-  report::Progress progress({.what = "rings", .total = mine, .unit = unit}, steady_now,
-                            report::stderr_terminal());
-  std::atomic<std::uint64_t> next{0};
-  std::mutex mutex;
+  std::vector<RingRuns> sums(workers_for(threads));
+  const Effort effort = run_in_parallel({.count = mine, .what = "rings", .unit = unit},
+                                        static_cast<std::uint32_t>(sums.size()),
+                                        [&](std::uint32_t worker, std::uint64_t number) {
+                                          work(number * shard.of + shard.number - 1, sums[worker]);
+                                        });
   RingRuns sum;
-  const auto worker = [&] {
-    RingRuns own;
-    for (std::uint64_t i = 0; !interrupted() && (i = next.fetch_add(1)) < mine;) {
-      work(i * shard.of + shard.number - 1, own);
-      progress.add();
-    }
-    const std::lock_guard lock(mutex);
-    sum.counts += own.counts;
-    if (!own.broken.empty() && (sum.broken.empty() || own.broken_seed < sum.broken_seed)) {
-      sum.broken = own.broken;
-      sum.broken_seed = own.broken_seed;
-    }
-  };
-  {
-    const InterruptGuard guard;
-    std::vector<std::jthread> workers;
-    for (std::uint32_t i = 0; i < workers_wanted; ++i) workers.emplace_back(worker);
-    while (progress.done() < mine && !interrupted()) {
-      progress.draw();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    for (std::jthread& each : workers) each.join();
-    sum.interrupted = interrupted() && progress.done() < mine;
-  }
-  progress.finish();
+  for (const RingRuns& each : sums) add(sum, each);
+  sum.interrupted = effort.interrupted;
   return sum;
 }
 

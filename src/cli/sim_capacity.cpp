@@ -224,18 +224,19 @@ int sim_capacity(const SimCapacityArguments& arguments) {
   }
   Setup& setup = *understood;
   std::vector<Outcome> outcomes(arguments.runs);
-  const Effort effort =
-      run_in_parallel(arguments.runs, arguments.threads, "elections", [&](std::uint64_t number) {
-        Setup one = setup;
-        one.seed = arguments.seed + number;
-        outcomes[number] = run(one);
-      });
+  const Effort effort = run_in_parallel({.count = arguments.runs, .what = "elections"},
+                                        workers_for(arguments.threads),
+                                        [&](std::uint32_t /*worker*/, std::uint64_t number) {
+                                          Setup one = setup;
+                                          one.seed = arguments.seed + number;
+                                          outcomes[number] = run(one);
+                                        });
   if (setup.over_atomic) setup.bound = outcomes.front().bound;
   const Sum sum = sum_of(outcomes);
   const Means means = means_of(sum, setup);
   fmt::print("{}", arguments.json ? json_text(arguments, sum, means, effort)
                                   : table_text(sum, means, effort));
-  return sum.runs == arguments.runs ? kDone : kInterrupted;
+  return effort.interrupted ? kInterrupted : kDone;
 }
 
 }  // namespace tempo::cli

@@ -1,7 +1,6 @@
 #include "cli/sim_ring.h"
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iterator>
 #include <optional>
@@ -11,6 +10,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/result.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -39,19 +39,16 @@ int refuse(const std::string& why) {
 
 Result<Shard> shard_of(const std::string& text) {
   if (text.empty()) return Shard{};
-  Shard shard;
-  const std::size_t slash = text.find('/');
-  const auto number = [](std::string_view part, std::uint64_t& value) {
-    const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
-    return error == std::errc{} && end == part.data() + part.size();
-  };
-  if (slash == std::string::npos ||
-      !number(std::string_view{text}.substr(0, slash), shard.number) ||
-      !number(std::string_view{text}.substr(slash + 1), shard.of) || shard.number < 1 ||
-      shard.number > shard.of || shard.of > 100'000)
+  const std::string_view parts{text};
+  const std::size_t slash = parts.find('/');
+  const auto number = parse_number<std::uint64_t>(parts.substr(0, slash));
+  const auto of = slash == std::string_view::npos
+                      ? std::nullopt
+                      : parse_number<std::uint64_t>(parts.substr(slash + 1));
+  if (!number || !of || *number < 1 || *number > *of || *of > 100'000)
     return std::unexpected(
         fmt::format("--shard '{}' should be one part of several, as 1/4 to 4/4", text));
-  return shard;
+  return Shard{.number = *number, .of = *of};
 }
 
 Result<void> understand_anonymous(const SimRingArguments& arguments) {

@@ -1,7 +1,6 @@
 #include "lab/sim/trace_text.h"
 
 #include <algorithm>
-#include <charconv>
 #include <deque>
 #include <map>
 #include <optional>
@@ -10,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "base/number_text.h"
 #include "base/span_text.h"
 
 namespace tempo::sim {
@@ -34,12 +34,9 @@ std::optional<Instant> time_of(std::string_view word) {
 // "*" is kNobody.
 std::optional<NodeId> node_of(std::string_view word) {
   if (word == "*") return kNobody;
-  std::uint32_t number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc{} || end != word.data() + word.size() || number < 1 ||
-      number > kMostTracedNodes)
-    return std::nullopt;
-  return NodeId{number - 1};
+  const auto number = parse_number<std::uint32_t>(word);
+  if (!number || *number < 1 || *number > kMostTracedNodes) return std::nullopt;
+  return NodeId{*number - 1};
 }
 
 class Reader {

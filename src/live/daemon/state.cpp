@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +12,8 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/number_text.h"
 
 namespace tempo::daemon {
 namespace {
@@ -25,9 +26,7 @@ std::string path_in(const std::string& directory) { return directory + "/state";
 
 template <class Number>
 void read_number(std::string_view text, Number& number) {
-  Number read{};
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), read);
-  if (failure == std::errc{} && end == text.data() + text.size()) number = read;
+  number = parse_number<Number>(text).value_or(number);
 }
 
 }  // namespace

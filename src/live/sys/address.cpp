@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstring>
 #include <optional>
 
@@ -12,6 +11,7 @@
 #include <netinet/in.h>
 
 #include "base/check.h"
+#include "base/number_text.h"
 
 namespace tempo::sys {
 namespace {
@@ -24,18 +24,10 @@ T read_as(const sockaddr_storage& storage) {
   return value;
 }
 
-template <class T>
-std::optional<T> whole_number(std::string_view text) {
-  T value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size() || text.empty()) return std::nullopt;
-  return value;
-}
-
 // The interface's number, from its name or from the number itself.
 std::optional<std::uint32_t> scope_of(const std::string& text) {
   if (const unsigned index = if_nametoindex(text.c_str()); index != 0) return index;
-  return whole_number<std::uint32_t>(text);
+  return parse_number<std::uint32_t>(text);
 }
 
 std::unexpected<std::string> not_an_address(std::string_view text) {
@@ -98,7 +90,7 @@ Result<Address> Address::parse(std::string_view text, std::uint16_t port) {
   const std::optional<Parts> parts = take_apart(text);
   if (!parts) return not_an_address(text);
   if (parts->port) {
-    const auto given = whole_number<std::uint16_t>(*parts->port);
+    const auto given = parse_number<std::uint16_t>(*parts->port);
     if (!given || *given == 0) {
       return std::unexpected(fmt::format("'{}': '{}' is not a port", text, *parts->port));
     }

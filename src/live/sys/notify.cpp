@@ -1,6 +1,5 @@
 #include "live/sys/notify.h"
 
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
@@ -8,17 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/number_text.h"
 #include "live/sys/unix_address.h"
 
 namespace tempo::sys {
 namespace {
-
-std::optional<std::int64_t> number(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string environment(const char* name) {
   const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
@@ -38,10 +31,11 @@ std::string one_line(std::string_view text) {
 
 std::optional<Nanos> watchdog_of(std::string_view microseconds, std::string_view process,
                                  int self) {
-  const auto span = number(microseconds);
+  const auto span = parse_number<std::int64_t>(microseconds);
   constexpr std::int64_t kDay = 86'400'000'000;
   if (!span || *span <= 0 || *span > 365 * kDay) return std::nullopt;
-  if (!process.empty() && number(process) != self) return std::nullopt;  // meant for another
+  if (!process.empty() && parse_number<std::int64_t>(process) != self)
+    return std::nullopt;  // meant for another
   return std::chrono::microseconds{*span};
 }
 
