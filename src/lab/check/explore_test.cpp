@@ -266,6 +266,21 @@ TEST(Search, KnowsTimeOnlyIfItIsBounded) {
   EXPECT_EQ(promise(searched(model, {.nodes = 2, .budget = {.pauses = 1}})), "answered-in-time");
 }
 
+// Node 1 answers before it was asked; the answer comes in the tick in which node 0 gives up.
+TEST(Search, LetsMailArriveBeforeTimersFireIfToldTo) {
+  struct Model : ToyModel {
+    void started(Toy&, NodeId node, Turn<Toy>& turn) const {
+      if (node == NodeId{1}) turn.out.send(NodeId{0}, {1});
+    }
+  };
+  const Model model{{Toy::Play::racing}};
+  const Freedom either{.nodes = 2, .delay_min = 5, .delay_max = 5};
+  EXPECT_EQ(promise(searched(model, either)), "answered-in-time");
+  Freedom mail = either;
+  mail.mail_first = true;
+  EXPECT_TRUE(searched(model, mail).complete);
+}
+
 TEST(Search, TriesEveryDraw) {
   const ToyModel model{Toy::Play::dicing};
   const Finding finding = searched(model, {.nodes = 2, .delay_max = 1});

@@ -4,18 +4,20 @@
 //
 //     struct Model {
 //       using Machine = ...;
-//       struct View { ... };                       what the promises look at, kept for every local
-//       state Machine make(NodeId, Incarnation) const; View view(const Machine&) const; const char*
-//       broken(const Scene<View>&) const;   null, or the promise a state breaks
+//       struct View { ... };              what the promises look at, kept for every local state
+//       Machine make(NodeId, Incarnation) const;
+//       View view(const Machine&) const;   or view(const Machine&, Instant now)
+//       const char* broken(const Scene<View>&) const;   null, or the promise a state breaks
 //     };
 //
 // and may add
 //
+//       void started(Machine&, NodeId, Turn<Machine>&) const;   what is asked of it at its start
 //       const char* broken_step(const Machine& before, const Machine& after,
 //                               std::span<const Notice>) const;      a promise one node can break
 //       const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId) const;
-//       bool good(const Scene<View>&) const;      asks that a stable good state can always be
-//       reached bool remember(Scene<View> before, Scene<View>& after, NodeId) const;   see Memory
+//       bool good(const Scene<View>&) const;  asks that a stable good state can always be reached
+//       bool remember(const Scene<View>& before, Scene<View>& after, NodeId) const;   see Memory
 //       static constexpr bool kSymmetric = true;  the machine never compares node numbers
 #pragma once
 
@@ -67,6 +69,7 @@ struct Freedom {
   Budget budget{};
   std::uint32_t inbox = 0;  // messages under way to one node at most; 0: as many as there are
   bool echo = false;        // a broadcast comes to its sender too
+  bool mail_first = false;  // what must arrive in a tick arrives before timers fire in it
   bool symmetry = false;    // states that differ by the names of nodes are one
 
   // Whether the cut runs between them.

@@ -245,7 +245,10 @@ class Parts {
       if (at <= now) local.due |= 1U << i;
     }
     locals_.push_back(local);
-    views_.push_back({model_->view(machine)});
+    if constexpr (requires { model_->view(machine, now); })
+      views_.push_back({model_->view(machine, now)});
+    else
+      views_.push_back({model_->view(machine)});
     Numbers numbers;
     NumberReader reader{node, kNobody, numbers};
     M::fields(machine, reader);
@@ -337,6 +340,8 @@ class Parts {
       switch (input.kind) {
         case Input::Kind::start:
           after.start(turn);
+          if constexpr (requires { model_->started(after, self, turn); })
+            model_->started(after, self, turn);
           break;
         case Input::Kind::wake:
           after.wake(turn, timer_id(input.what));

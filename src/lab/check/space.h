@@ -217,6 +217,15 @@ class Space {
   // Whether a message may arrive now.
   bool ripe(std::uint32_t code) const { return !bounded() || age_of(code) >= freedom_.delay_min; }
 
+  // Whether something has to arrive at this node before the tick passes.
+  bool must_arrive(const State& state, NodeId node) const {
+    for (std::uint32_t at = 0; at < state.flights; ++at)
+      if (parts_.flight(flight_of(state.flight[at])).to == node &&
+          age_of(state.flight[at]) == freedom_.delay_max)
+        return true;
+    return false;
+  }
+
   // Everything that can happen at this node; whether it may leave the tick as it is.
   template <class Emit>
   bool turn_of(const State& state, std::uint32_t i, Emit& emit) {
@@ -252,6 +261,7 @@ class Space {
     std::uint32_t timers = bounded() ? due : parts_.local(state.local[i]).set;
     bool idle = timers == 0;
     bool may_leave = due == 0;
+    if (freedom_.mail_first && must_arrive(here, node)) timers = 0;
     State next = here;  // everything that changes it changes it back
     for (; timers != 0; timers &= timers - 1)
       step(here, next, node, Happening::wake,
@@ -503,6 +513,13 @@ class Space {
     state.flights = kept;
   }
 
+  // Whether a tick in which nothing happens has left everything as it was.
+  static bool stands_still(const std::array<std::uint32_t, kMostNodes>& before,
+                           const State& after) {
+    return after.local == before && after.flights == 0 && after.cut == 0 &&
+           std::ranges::all_of(after.wait, [](std::uint8_t ticks) { return ticks == 0; });
+  }
+
   // Whether nothing at all can happen before the next tick.
   bool nothing_happens(const State& state) const {
     if (state.left.drifts != 0) return false;
@@ -524,11 +541,13 @@ class Space {
   void tick(const State& state, Emit& emit) {
     State next = state;
     std::uint32_t ticks = 0;
-    do {
+    for (;;) {
+      const auto before = next.local;
       pass(next);
       ++ticks;
-    } while (nothing_happens(next) && ticks < kMostIdleTicks);
-    if (ticks == kMostIdleTicks) return;  // nothing will ever happen again
+      if (!nothing_happens(next)) break;
+      if (stands_still(before, next) || ticks == kMostIdleTicks) return;  // and so it stays
+    }
     if (state.left.drifts != 0) drift(state, next, emit);
     name_numbers(next);
     emit(next, Move{.what = Happening::tick, .detail = ticks}, nullptr, false);
