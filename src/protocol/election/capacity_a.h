@@ -1,10 +1,5 @@
 // Algorithm A: one exchange of capacities among processes that begin at the same instant.
 //
-//   #  phase  event           does                        next
-//   1  start  hold            timer T; broadcast v        wait
-//   2  wait   (j, w), j new   S += (j, w)                 wait
-//   3  wait   time-out        master = max(S)             stop
-//
 // n broadcasts and the time T: the least any of the algorithms can do, and the measure of the
 // others. Everything rests on the conditions. A bid that comes before the process has begun is lost
 // to it, one that comes after T too, and a process that does not hear itself does not elect itself:
@@ -12,6 +7,7 @@
 // the rates). Transitions 4 and 5, a process that fails, are the driver's: it stops driving.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -22,6 +18,25 @@ namespace tempo::election {
 namespace capacity_a {
 
 enum class Phase : std::uint8_t { start, wait, stop };
+enum class Event : std::uint8_t { hold, bid, timeout };
+enum class When : std::uint8_t { always };
+enum class Verb : std::uint8_t {
+  none,
+  collect,  // the bid that came
+  timer_t,
+  broadcast_bid,
+  decide,  // master = max(S)
+};
+using Row = capacity::Row<Phase, Event, When, Verb>;
+
+// clang-format off
+inline constexpr std::array<Row, 3> kTable{{
+  // #    phase         event           when          does                                  next
+  {"1", Phase::start, Event::hold,    When::always, {Verb::timer_t, Verb::broadcast_bid}, Phase::wait},
+  {"2", Phase::wait,  Event::bid,     When::always, {Verb::collect},                      Phase::wait},
+  {"3", Phase::wait,  Event::timeout, When::always, {Verb::decide},                       Phase::stop},
+}};
+// clang-format on
 
 struct Message {
   std::uint32_t number = 0;  // of the election
@@ -64,6 +79,7 @@ class CapacityA {
   NodeId self() const { return self_; }
   NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
   bool decided() const { return phase_ == Phase::stop; }
+  std::uint32_t number() const { return number_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -77,6 +93,9 @@ class CapacityA {
   }
 
  private:
+  void take(Turn<CapacityA>& turn, capacity_a::Event event, const capacity::Bid& heard);
+  void perform(Turn<CapacityA>& turn, capacity_a::Verb verb, const capacity::Bid& heard);
+
   NodeId self_;
   const capacity::Rules* rules_;
   Phase phase_ = Phase::start;
