@@ -105,6 +105,8 @@ class CapacityB1 {
   NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
   bool decided() const { return phase_ == Phase::stop; }
   std::uint32_t number() const { return number_; }
+  // Whether the elected is known to have lived when it was elected.
+  bool assured() const { return decided() && (master_ == self_ || alive_ == master_); }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {

@@ -116,6 +116,7 @@ class CapacityB2 {
   NodeId self() const { return self_; }
   NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
   bool decided() const { return phase_ == Phase::stop; }
+  std::uint32_t number() const { return number_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {

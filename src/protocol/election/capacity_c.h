@@ -149,6 +149,7 @@ class CapacityC {
   NodeId self() const { return self_; }
   NodeId master() const { return master_.node; }  // as far as it is known
   bool decided() const { return phase_ == Phase::stop || phase_ == Phase::master; }
+  std::uint32_t number() const { return number_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
