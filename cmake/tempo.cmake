@@ -9,7 +9,8 @@
 #     LINKS fmt::fmt                         libraries from outside the project
 #     TEST_SEES tempo_election               rooms only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
-#     TEST_LABELS release soak               also run these tests in the release build; in `make soak`
+#     TEST_LABELS release soak               also run these tests in the release build (where its
+#                                            arithmetic could differ); in `make soak`
 #     SHARDS 2)                              split a slow test program into parallel parts
 #
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
@@ -115,6 +116,7 @@ function(_tempo_test_program name dir)
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} rapidcheck_gtest GTest::gmock GTest::gtest
                         ${main} Threads::Threads)
   target_compile_definitions(${name} PRIVATE TEMPO_TESTDATA="${dir}/testdata")
+  target_compile_options(${name} PRIVATE ${TEMPO_TEST_OPTIONS})
 
   add_dependencies(tests ${name})
   foreach(label IN LISTS TEST_LABELS)
