@@ -8,7 +8,6 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -21,6 +20,7 @@
 
 #include "lab/check/space.h"
 #include "lab/check/store.h"
+#include "lab/check/turnstile.h"
 
 namespace tempo::check {
 
@@ -36,7 +36,7 @@ struct Progress {
 struct SearchOptions {
   std::size_t memory = std::size_t{4} << 30;
   bool fingerprints = false;  // 64 bits stand for a state: less memory, see Finding::omission
-  unsigned threads = 1;       // 2: one searches, one keeps what was found; the result is the same
+  unsigned threads = 1;       // that search side by side; the result is the same
   std::function<bool(const Progress&)> progress{};  // now and then; false stops the search
 };
 
@@ -88,24 +88,22 @@ class Search {
 
   Finding run() {
     begin_ = std::chrono::steady_clock::now();
-    {
-      std::optional<Keeper> keeper;
-      if (options_.threads > 1) keeper.emplace(*this);
-      keeper_ = keeper ? &*keeper : nullptr;
-      space_->begin([&](const State& state, const std::vector<Move>&) {
-        admit(state, Store::kNone, nullptr, true);
-      });
-      while (!over() && next_depth())
-        while (!over() && next_ < depth_end_) expand();
-      hand_over();
-      keeper_ = nullptr;
-    }
+    Chunk first;
+    space_->begin([&](const State& state, const std::vector<Move>&) {
+      admit(*space_, first, state, Store::kNone, nullptr, true);
+    });
+    keep(first, 0, first.pending.size());
+    while (!over_ && next_depth())
+      if (options_.threads > 1 && depth_end_ - depth_begin_ > kChunk)
+        expand_together();
+      else
+        expand_alone();
     if (dead_end_ && !broken_) {
       finding_.stopped.clear();
       broken_ = {kDeadEnd, Store::kNone, *dead_end_};
     }
     if (broken_) report_broken();
-    if (kWantsGood && !over()) come_good();
+    if (kWantsGood && !over_) come_good();
     finding_.states = store_.size();
     if (options_.fingerprints) finding_.omission = omission(finding_.states);
     finding_.complete = finding_.stopped.empty() && !finding_.violation;
@@ -120,23 +118,42 @@ class Search {
   std::vector<Move> way_to(std::uint32_t number) { return way_through(chain_to(number)); }
 
  private:
+  static constexpr std::size_t kApart = 128;  // bytes: two cache lines are fetched together
+
   struct Pending {
     std::uint64_t hash = 0;
     std::uint32_t from = 0;
     std::uint32_t begin = 0,
-                  end = 0;              // in the batch's bytes; equal: an edge to what is pruned
+                  end = 0;              // in the chunk's bytes; equal: an edge to what is pruned
     const char* broken_move = nullptr;  // a promise broken by the way here
     const char* broken = nullptr;       // a promise that the state breaks
     bool good = false;
     bool edge = false;
   };
-  // States on their way into the store. The searcher fills batches, the keeper
-  // empties them.
-  struct Batch {
+  // What came of one state.
+  struct Expanded {
+    std::size_t pending_end = 0;
+    std::uint32_t transitions = 0;
+    std::uint32_t pruned = 0;
+    bool dead_end = false;
+    bool missed = false;  // it needs a part that is not known yet
+  };
+  // A row of states, and what can follow them, on its way into the store. What one thread changes
+  // all the time lies apart from what others look at.
+  struct alignas(kApart) Chunk {
+    std::uint32_t first = 0;  // of its states
+    std::vector<Expanded> states;
     std::vector<char> bytes;  // the rows, one behind another, and room
     std::size_t used = 0;
     std::vector<Pending> pending;
+    bool ready = false;
 
+    void clear() {
+      states.clear();
+      used = 0;
+      pending.clear();
+      ready = false;
+    }
     char* room(std::size_t more) {
       if (bytes.size() - used < more) bytes.resize(bytes.size() * 2 + more);
       return &bytes[used];
@@ -150,91 +167,49 @@ class Search {
     std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
     std::uint32_t number;
   };
-  static constexpr std::size_t kBatch = 256;
-  static constexpr std::size_t kMostBatches = 64;         // on their way
+  static constexpr std::uint32_t kChunk = 64;             // states
+  static constexpr std::size_t kAhead = 12;               // lookups
+  static constexpr std::uint32_t kMostAhead = 64;         // chunks that wait to be kept
   static constexpr std::uint32_t kPruned = Store::kNone;  // an edge to what is not looked at
-
-  // A second thread that keeps the store while this one searches. They share
-  // only batches.
-  class Keeper {
-   public:
-    explicit Keeper(Search& search) : thread_([this, &search] { work(search); }) {}
-    ~Keeper() {
-      {
-        const std::lock_guard lock(mutex_);
-        done_ = true;
-      }
-      changed_.notify_all();
-      thread_.join();
-    }
-    Keeper(const Keeper&) = delete;
-    Keeper& operator=(const Keeper&) = delete;
-
-    void give(Batch&& batch) {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return waiting_.size() < kMostBatches; });
-      waiting_.push_back(std::move(batch));
-      lock.unlock();
-      changed_.notify_all();
-    }
-    // Everything given has been kept.
-    void finish() {
-      std::unique_lock lock(mutex_);
-      changed_.wait(lock, [this] { return waiting_.empty() && !busy_; });
-    }
-
-   private:
-    void work(Search& search) {
-      std::unique_lock lock(mutex_);
-      for (;;) {
-        changed_.wait(lock, [this] { return done_ || !waiting_.empty(); });
-        if (waiting_.empty()) return;
-        const Batch batch = std::move(waiting_.front());
-        waiting_.pop_front();
-        busy_ = true;
-        lock.unlock();
-        changed_.notify_all();
-        search.keep(batch);
-        lock.lock();
-        busy_ = false;
-        changed_.notify_all();
-      }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::deque<Batch> waiting_;
-    bool busy_ = false;
-    bool done_ = false;
-    std::thread thread_;
-  };
 
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
   std::size_t bytes() const {
     return store_.bytes() + space_->parts().bytes() + edges_.capacity() * 4 +
-           edge_begin_.capacity() * 8;
+           edge_begin_.capacity() * 8 + level_.capacity();
   }
-  bool over() const {
-    return broken_seen_ || finding_.violation.has_value() || !finding_.stopped.empty();
+  void stop(const char* why) {
+    finding_.stopped = why;
+    over_ = true;
   }
 
   // All states so many steps away have been expanded; whether there are any
   // further away.
   bool next_depth() {
-    hand_over();
-    if (keeper_ != nullptr) keeper_->finish();
-    if (broken_) return false;
     look_around();
-    if (next_ == store_.size()) return false;
+    if (over_ || depth_end_ == store_.size()) return false;
     if (depth_end_ != 0) ++finding_.depth;
-    depth_begin_ = next_;
+    depth_begin_ = depth_end_;
     depth_end_ = store_.size();
     store_.forget_before(depth_begin_);
-    // The keeper will move the store's strings about: what is to be expanded is
-    // copied.
-    if (keeper_ == nullptr) return true;
+    return true;
+  }
+
+  void expand_alone() {
+    for (std::uint32_t first = depth_begin_; first < depth_end_ && !over_; first += kChunk) {
+      alone_.clear();
+      alone_.first = first;
+      const std::uint32_t end = std::min(first + kChunk, depth_end_);
+      for (std::uint32_t i = first; i < end; ++i) expand(*space_, alone_, i, store_.at(i));
+      keep(alone_);
+    }
+  }
+
+  // Threads expand the chunks of a level side by side. This one also keeps what they find, chunk by
+  // chunk in their order, and only then something is learnt: the result is one thread's.
+  void expand_together() {
+    // The store will move its strings about: what is to be expanded is copied.
     level_.clear();
     level_begin_.clear();
     for (std::uint32_t i = depth_begin_; i < depth_end_; ++i) {
@@ -242,101 +217,174 @@ class Search {
       level_ += store_.at(i);
     }
     level_begin_.push_back(level_.size());
-    return true;
+    Team team{.chunks = (depth_end_ - depth_begin_ + kChunk - 1) / kChunk,
+              .parts = Turnstile(options_.threads)};
+    while (readers_.size() < options_.threads) readers_.push_back(space_->reader());
+    std::vector<std::jthread> others;
+    for (unsigned i = 1; i < options_.threads; ++i) others.emplace_back([&, i] { work(team, i); });
+    work(team, 0);
   }
 
-  std::string_view bytes_at(std::uint32_t number) const {
-    if (keeper_ == nullptr) return store_.at(number);
+  struct Team {
+    std::mutex mutex{};  // of what follows, but not of chunks that somebody expands or keeps
+    std::condition_variable changed{};
+    std::uint32_t chunks = 0;
+    std::uint32_t claimed = 0;
+    std::uint32_t kept = 0;
+    std::array<Chunk, kMostAhead> window{};
+    Turnstile parts;  // who learns is alone
+  };
+
+  void work(Team& team, unsigned thread) {
+    std::unique_lock lock(team.mutex);
+    while (team.kept < team.chunks && !over_) {
+      Chunk& oldest = team.window[team.kept % kMostAhead];
+      if (thread == 0 && team.kept < team.claimed && oldest.ready) {
+        lock.unlock();
+        keep(oldest, &team.parts);
+        oldest.clear();
+        lock.lock();
+        ++team.kept;
+        team.changed.notify_all();
+      } else if (team.claimed < std::min(team.chunks, team.kept + kMostAhead)) {
+        const std::uint32_t number = team.claimed++;
+        lock.unlock();
+        Chunk& chunk = team.window[number % kMostAhead];
+        expand(team, thread, chunk, number);
+        lock.lock();
+        chunk.ready = true;
+        team.changed.notify_all();
+      } else {
+        team.changed.wait(lock);
+      }
+    }
+    team.changed.notify_all();
+  }
+
+  void expand(Team& team, unsigned thread, Chunk& chunk, std::uint32_t number) {
+    chunk.first = depth_begin_ + number * kChunk;
+    const std::uint32_t end = std::min(chunk.first + kChunk, depth_end_);
+    for (std::uint32_t i = chunk.first; i < end; ++i) {
+      team.parts.enter(thread);
+      expand(readers_[thread], chunk, i, level_row(i));
+      team.parts.leave(thread);
+    }
+  }
+  std::string_view level_row(std::uint32_t number) const {
     const std::size_t i = number - depth_begin_;
     return std::string_view{level_}.substr(level_begin_[i], level_begin_[i + 1] - level_begin_[i]);
   }
 
-  void expand() {
-    const std::uint32_t number = next_++;
-    const State state = space_->decode(bytes_at(number));
-    if (kWantsGood) edge_begin_.push_back(edges_given_);
-    const std::uint64_t before = finding_.transitions;
-    space_->successors(state,
-                       [&](const State& next, const Move& move, const char* broken, bool pruned) {
-                         const bool fault = is_fault(move.what) || (move.lost | move.twice) != 0;
-                         ++finding_.transitions;
-                         if (pruned && broken == nullptr) {
-                           ++finding_.pruned;
-                           if (kWantsGood && !fault) {
-                             batch_.pending.push_back({.from = number, .edge = true});
-                             ++edges_given_;
-                           }
-                           return;
-                         }
-                         admit(next, number, broken, !fault);
-                       });
+  void expand(Space<Model>& space, Chunk& chunk, std::uint32_t number, std::string_view row) {
+    const State state = space.decode(row);
+    const std::size_t used = chunk.used;
+    const std::size_t pending = chunk.pending.size();
+    Expanded& here = chunk.states.emplace_back();
+    space.successors(state,
+                     [&](const State& next, const Move& move, const char* broken, bool pruned) {
+                       if (space.missed()) return;
+                       const bool fault = is_fault(move.what) || (move.lost | move.twice) != 0;
+                       ++here.transitions;
+                       if (pruned && broken == nullptr) {
+                         ++here.pruned;
+                         if (kWantsGood && !fault)
+                           chunk.pending.push_back({.from = number, .edge = true});
+                         return;
+                       }
+                       admit(space, chunk, next, number, broken, !fault);
+                     });
     if constexpr (kWantsGood)
-      if (finding_.transitions == before && !dead_end_ &&
-          !space_->model().good(space_->scene(state)))
-        dead_end_ = number;
-    if (number % 4096 == 0) look_around();
-    if (dead_end_) finding_.stopped = kDeadEnd;
+      here.dead_end = here.transitions == 0 && !space.model().good(space.scene(state));
+    if (space.missed()) {
+      space.forgive();
+      here = {.missed = true};
+      chunk.used = used;
+      chunk.pending.resize(pending);
+    }
+    here.pending_end = chunk.pending.size();
   }
 
   void look_around() {
-    if (space_->failure() != nullptr) finding_.stopped = space_->failure();
-    if (keeper_ == nullptr) kept_bytes_ = store_.bytes() + edges_.capacity() * 4;
-    const std::size_t taken = kept_bytes_ + space_->parts().bytes() + edge_begin_.capacity() * 8;
-    if (taken > options_.memory) finding_.stopped = "the memory allowed is used up";
-    const std::uint64_t states = keeper_ == nullptr ? store_.size() : kept_states_.load();
-    if (options_.progress &&
-        !options_.progress({states, next_, finding_.transitions, finding_.depth, seconds(), taken}))
-      finding_.stopped = "interrupted";
+    if (space_->failure() != nullptr) stop(space_->failure());
+    for (const Space<Model>& reader : readers_)
+      if (reader.failure() != nullptr) stop(reader.failure());
+    const std::size_t taken = bytes();
+    if (taken > options_.memory) stop("the memory allowed is used up");
+    if (options_.progress && !options_.progress({store_.size(), expanded_, finding_.transitions,
+                                                 finding_.depth, seconds(), taken}))
+      stop("interrupted");
   }
 
-  void admit(const State& state, std::uint32_t from, const char* broken_move, bool edge) {
-    char* const row = batch_.room(Space<Model>::kMostBytes);
-    const std::size_t size = space_->encode(state, row);
+  void admit(Space<Model>& space, Chunk& chunk, const State& state, std::uint32_t from,
+             const char* broken_move, bool edge) {
+    char* const row = chunk.room(Space<Model>::kMostBytes);
+    const std::size_t size = space.encode(state, row);
     const std::uint64_t hash = Store::hash({row, size});
-    if (keeper_ == nullptr) store_.prefetch(hash);
-    Pending& pending = batch_.pending.emplace_back();
+    if (options_.threads == 1) store_.prefetch(hash);
+    Pending& pending = chunk.pending.emplace_back();
     pending.hash = hash;
     pending.from = from;
-    pending.begin = static_cast<std::uint32_t>(batch_.used);
-    batch_.used += size;
-    pending.end = static_cast<std::uint32_t>(batch_.used);
+    pending.begin = static_cast<std::uint32_t>(chunk.used);
+    chunk.used += size;
+    pending.end = static_cast<std::uint32_t>(chunk.used);
     pending.broken_move = broken_move;
     pending.edge = edge;
     if constexpr (kHasBroken || kWantsGood) {
-      const Scene<View> scene = space_->scene(state);
-      if constexpr (kHasBroken) pending.broken = space_->model().broken(scene);
-      if constexpr (kWantsGood) pending.good = space_->model().good(scene);
-    }
-    if (kWantsGood && edge && from != Store::kNone) ++edges_given_;
-    if (batch_.pending.size() >= kBatch) hand_over();
-  }
-
-  void hand_over() {
-    if (batch_.pending.empty()) return;
-    if (keeper_ != nullptr) {
-      keeper_->give(std::move(batch_));
-      batch_ = Batch{};
-      batch_.pending.reserve(kBatch + 64);
-    } else {
-      keep(batch_);
-      batch_.used = 0;
-      batch_.pending.clear();
+      const Scene<View> scene = space.scene(state);
+      if constexpr (kHasBroken) pending.broken = space.model().broken(scene);
+      if constexpr (kWantsGood) pending.good = space.model().good(scene);
     }
   }
 
-  // Looks a batch of states up; the table's lines are fetched ahead.
-  void keep(const Batch& batch) {
-    if (options_.threads > 1)
-      for (const Pending& pending : batch.pending) store_.prefetch(pending.hash);
-    for (const Pending& pending : batch.pending) store_.prefetch_place(pending.hash);
-    for (const Pending& pending : batch.pending) store_.prefetch_string(pending.hash);
-    for (const Pending& pending : batch.pending) {
-      if (broken_) return;
+  // What came of a chunk's states goes into the store. Where a part was missing, the state is
+  // expanded once more and the part is learnt, while nobody looks (`parts`; null: there is nobody).
+  void keep(const Chunk& chunk, Turnstile* parts = nullptr) {
+    std::size_t from = 0;
+    std::uint32_t number = chunk.first;
+    for (const Expanded& state : chunk.states) {
+      if (state.missed) {
+        alone_.clear();
+        parts->alone([&] { expand(*space_, alone_, number, level_row(number)); });
+        keep_one(alone_, alone_.states.front(), 0, number);
+      } else {
+        keep_one(chunk, state, from, number);
+      }
+      if (over_) return;
+      from = state.pending_end;
+      if (++number % 4096 == 0) look_around();
+    }
+  }
+  void keep_one(const Chunk& chunk, const Expanded& state, std::size_t from, std::uint32_t number) {
+    if (kWantsGood) edge_begin_.push_back(edges_.size());
+    ++expanded_;
+    finding_.transitions += state.transitions;
+    finding_.pruned += state.pruned;
+    keep(chunk, from, state.pending_end);
+    if (state.dead_end && !dead_end_) {
+      dead_end_ = number;
+      stop(kDeadEnd);
+    }
+  }
+
+  // A lookup takes three words from memory, each found with the one before; they are asked for some
+  // lookups ahead.
+  void fetch_ahead(const Chunk& chunk, std::size_t at) const {
+    const auto& pending = chunk.pending;
+    if (options_.threads > 1 && at + 3 * kAhead < pending.size())
+      store_.prefetch(pending[at + 3 * kAhead].hash);
+    if (at + 2 * kAhead < pending.size()) store_.prefetch_place(pending[at + 2 * kAhead].hash);
+    if (at + kAhead < pending.size()) store_.prefetch_string(pending[at + kAhead].hash);
+  }
+
+  void keep(const Chunk& chunk, std::size_t from, std::size_t end) {
+    for (; from < end && !broken_; ++from) {
+      fetch_ahead(chunk, from);
+      const Pending& pending = chunk.pending[from];
       if (pending.begin == pending.end) {
         edges_.push_back(kPruned);
         continue;
       }
-      const Store::Added added = store_.add(batch.row(pending), pending.hash, pending.from);
+      const Store::Added added = store_.add(chunk.row(pending), pending.hash, pending.from);
       if (kWantsGood && pending.edge && pending.from != Store::kNone)
         edges_.push_back(added.number);
       if (pending.broken_move != nullptr)
@@ -345,14 +393,12 @@ class Search {
         note_broken({pending.broken, Store::kNone, added.number});
       if (kWantsGood && added.fresh) good_.push_back(pending.good);
     }
-    kept_states_ = store_.size();
-    kept_bytes_ = store_.bytes() + edges_.capacity() * 4;
   }
 
   void note_broken(const Broken& broken) {
     if (broken_) return;
     broken_ = broken;
-    broken_seen_ = true;
+    over_ = true;
   }
 
   void report_broken() {
@@ -464,33 +510,28 @@ class Search {
     finding_.violation = std::move(violation);
   }
 
-  // The searcher's.
+  // Stays as it is while threads work together.
   Space<Model>* space_;
   SearchOptions options_;
-  Finding finding_;
-  Keeper* keeper_ = nullptr;  // null: this thread keeps the store too
   std::chrono::steady_clock::time_point begin_;
-  std::uint32_t next_ = 0;  // to expand
   std::uint32_t depth_begin_ = 0,
-                depth_end_ = 0;  // the states as many steps away as `next_`
-  std::string level_;            // these, where a keeper has the store
+                depth_end_ = 0;  // the states as many steps away as those that are expanded
+  std::string level_;            // these, where threads work together
   std::vector<std::size_t> level_begin_;
+  std::vector<Space<Model>> readers_;  // one for each thread
+  std::atomic<bool> over_ = false;
+
+  // Belongs to the thread that keeps.
+  Chunk alone_;
   std::array<char, Space<Model>::kMostBytes> encoded_;
-  Batch batch_;
-  std::optional<std::uint32_t> dead_end_;
-  std::uint64_t edges_given_ = 0;
-  std::vector<std::uint64_t> edge_begin_;  // of each state, in edges_
-
-  // The keeper's, until it has finished.
+  Finding finding_;
+  std::uint64_t expanded_ = 0;
   Store store_;
-  std::vector<std::uint32_t> edges_;  // without faults
+  std::vector<std::uint64_t> edge_begin_;  // of each state, in edges_
+  std::vector<std::uint32_t> edges_;       // without faults
   std::vector<bool> good_;
+  std::optional<std::uint32_t> dead_end_;
   std::optional<Broken> broken_;
-
-  // Both see these.
-  std::atomic<bool> broken_seen_ = false;
-  std::atomic<std::uint64_t> kept_states_ = 0;
-  std::atomic<std::size_t> kept_bytes_ = 0;
 };
 
 }  // namespace tempo::check

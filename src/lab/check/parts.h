@@ -33,6 +33,20 @@ struct Input {
   std::uint32_t what = 0;  // the timer, the place of the command in the list, or the flight
 };
 
+// Whether who asks may work out what is not known yet, and whether it would have had to. Threads
+// that search side by side share the parts: one learns while the others do not look.
+struct Learning {
+  bool allowed = true;
+  bool missed = false;
+
+  bool begin() {
+    missed |= !allowed;
+    return allowed;
+  }
+};
+
+// What is not known yet is worked out when it is asked for, if the asker may learn. If not, the
+// answer is some part that exists, and means nothing.
 template <class Model>
 class Parts {
  public:
@@ -101,16 +115,18 @@ class Parts {
   }
 
   // A machine that has not started yet.
-  std::uint32_t unborn(NodeId node, std::uint32_t life) {
-    return keep(model_->make(node, Incarnation{life}), node, kNow);
+  std::uint32_t unborn(NodeId node, std::uint32_t life, Learning& learning) {
+    return remembered(unborn_, 0, index(node) << 16 | life, learning,
+                      [&] { return keep(model_->make(node, Incarnation{life}), node, kNow); });
   }
 
   // All ways a step can end, as numbers for `outcome`.
-  std::pair<std::uint32_t, std::uint32_t> step(std::uint32_t id, Input input) {
+  std::pair<std::uint32_t, std::uint32_t> step(std::uint32_t id, Input input, Learning& learning) {
     const std::uint64_t key = std::uint64_t{id} << 32 | std::uint64_t{input.what} << 2 |
                               static_cast<std::uint64_t>(input.kind);
     std::uint32_t known = steps_.find(key);
     if (known == FlatMap::kNone) {
+      if (!learning.begin()) return {0, 0};
       known = static_cast<std::uint32_t>(ends_.size());
       run(id, input);
       steps_.insert(key, known);
@@ -119,8 +135,9 @@ class Parts {
   }
   const Outcome& outcome(std::uint32_t number) const { return outcomes_[number]; }
 
-  std::uint32_t ticked(std::uint32_t id) {
+  std::uint32_t ticked(std::uint32_t id, Learning& learning) {
     if (locals_[id].ticked == Store::kNone) {
+      if (!learning.begin()) return id;
       const std::uint32_t next = keep(machine(id), locals_[id].node, kNow + Nanos{1});
       locals_[id].ticked = next;
     }
@@ -128,7 +145,7 @@ class Parts {
   }
 
   // The same with the numbers in play given their names.
-  std::uint32_t context(const Numbers& all) {
+  std::uint32_t context(const Numbers& all, Learning& learning) {
     std::array<std::uint32_t, 1 + kMostNodes + (kMostNodes * kMostNodes)> words;
     std::size_t size = 0;
     words[size++] = all.least_round;
@@ -137,20 +154,23 @@ class Parts {
       for (std::uint32_t j = 0; j < nodes_; ++j) words[size++] = all.messages[i][j];
     const std::string_view bytes{reinterpret_cast<const char*>(words.data()),
                                  size * sizeof words[0]};
-    const Store::Added added = contexts_.add(bytes, Store::hash(bytes));
-    if (added.fresh) context_numbers_.push_back(all);
-    return added.number;
+    const std::uint64_t hash = Store::hash(bytes);
+    const std::uint32_t known = contexts_.find(bytes, hash);
+    if (known != Store::kNone) return known;
+    if (!learning.begin()) return 0;
+    context_numbers_.push_back(all);
+    return contexts_.add(bytes, hash).number;
   }
-  std::uint32_t named_local(std::uint32_t id, std::uint32_t context) {
-    return remembered(named_locals_, id, context, [&] {
+  std::uint32_t named_local(std::uint32_t id, std::uint32_t context, Learning& learning) {
+    return remembered(named_locals_, id, context, learning, [&] {
       M renamed = machine(id);
       NumberWriter writer{locals_[id].node, kNobody, context_numbers_[context]};
       M::fields(renamed, writer);
       return keep(renamed, locals_[id].node, kNow);
     });
   }
-  std::uint32_t named_flight(std::uint32_t id, std::uint32_t context) {
-    return remembered(named_flights_, id, context, [&] {
+  std::uint32_t named_flight(std::uint32_t id, std::uint32_t context, Learning& learning) {
+    return remembered(named_flights_, id, context, learning, [&] {
       const Flight flight = flights_[id];
       Message renamed = message(id);
       NumberWriter writer{flight.from, flight.to, context_numbers_[context]};
@@ -160,9 +180,9 @@ class Parts {
   }
 
   // The same with the nodes renamed; `which` is the permutation's number.
-  std::uint32_t permuted_local(std::uint32_t id, std::uint32_t which,
-                               const std::vector<NodeId>& to) {
-    return tabled(permuted_locals_, id, which, [&] {
+  std::uint32_t permuted_local(std::uint32_t id, std::uint32_t which, const std::vector<NodeId>& to,
+                               Learning& learning) {
+    return tabled(permuted_locals_, id, which, learning, [&] {
       M renamed = machine(id);
       Renamer renamer{to};
       M::fields(renamed, renamer);
@@ -170,8 +190,8 @@ class Parts {
     });
   }
   std::uint32_t permuted_flight(std::uint32_t id, std::uint32_t which,
-                                const std::vector<NodeId>& to) {
-    return tabled(permuted_flights_, id, which, [&] {
+                                const std::vector<NodeId>& to, Learning& learning) {
+    return tabled(permuted_flights_, id, which, learning, [&] {
       const Flight flight = flights_[id];
       Message renamed = message(id);
       Renamer renamer{to};
@@ -187,7 +207,7 @@ class Parts {
            (local_mentions_.capacity() + flight_mentions_.capacity()) * sizeof(Mentions) +
            mentions_.capacity() * sizeof(Mention) + outcomes_.capacity() * sizeof(Outcome) +
            sends_.capacity() * sizeof(Send) + draws_.capacity() * sizeof(std::uint32_t) +
-           steps_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
+           steps_.bytes() + unborn_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
            bytes_of(permuted_locals_) + bytes_of(permuted_flights_);
   }
 
@@ -196,10 +216,12 @@ class Parts {
   static constexpr std::size_t kFlightHead = 3;         // bytes: from, to, broadcast
 
   template <class Work>
-  static std::uint32_t remembered(FlatMap& memory, std::uint32_t id, std::uint32_t how, Work work) {
+  static std::uint32_t remembered(FlatMap& memory, std::uint32_t id, std::uint32_t how,
+                                  Learning& learning, Work work) {
     const std::uint64_t key = std::uint64_t{id} << 32 | how;
     std::uint32_t result = memory.find(key);
     if (result == FlatMap::kNone) {
+      if (!learning.begin()) return id;
       result = work();
       memory.insert(key, result);
     }
@@ -209,12 +231,15 @@ class Parts {
   // The same where nearly every `id` is asked for under every `how`.
   using Tables = std::vector<std::vector<std::uint32_t>>;  // by how, then by id
   template <class Work>
-  static std::uint32_t tabled(Tables& tables, std::uint32_t id, std::uint32_t how, Work work) {
+  static std::uint32_t tabled(Tables& tables, std::uint32_t id, std::uint32_t how,
+                              Learning& learning, Work work) {
+    if (how < tables.size() && id < tables[how].size() && tables[how][id] != Store::kNone)
+      return tables[how][id];
+    if (!learning.begin()) return id;
     if (how >= tables.size()) tables.resize(how + 1);
     std::vector<std::uint32_t>& table = tables[how];
     if (id >= table.size()) table.resize(id + 1, Store::kNone);
-    if (table[id] == Store::kNone) table[id] = work();
-    return table[id];
+    return table[id] = work();
   }
   static std::size_t bytes_of(const Tables& tables) {
     std::size_t bytes = tables.capacity() * sizeof(tables[0]);
@@ -418,7 +443,7 @@ class Parts {
   std::vector<Outcome> outcomes_;
   std::vector<Send> sends_;
   std::vector<std::uint32_t> draws_;
-  FlatMap named_locals_, named_flights_;
+  FlatMap unborn_, named_locals_, named_flights_;
   Tables permuted_locals_, permuted_flights_;
 
   std::string buffer_;

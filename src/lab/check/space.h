@@ -17,6 +17,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -49,7 +50,7 @@ class Space {
       : model_(&model),
         freedom_(freedom),
         commands_(std::move(commands)),
-        parts_(model, freedom, just_commands(commands_)),
+        parts_(std::make_shared<Parts<Model>>(model, freedom, just_commands(commands_))),
         rows_(freedom, kRemembers, !commands_.empty()) {
     CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
@@ -57,11 +58,21 @@ class Space {
     if (freedom.symmetry) list_permutations();
   }
 
-  Parts<Model>& parts() { return parts_; }
-  const Parts<Model>& parts() const { return parts_; }
+  // The same space for another thread, which sees what this one has learnt and learns nothing by
+  // itself: where it would have to, it has `missed` something and what it said is worth nothing.
+  Space reader() const {
+    Space reader = *this;
+    reader.learning_ = {.allowed = false};
+    return reader;
+  }
+  bool missed() const { return learning_.missed; }
+  void forgive() { learning_.missed = false; }
+
+  Parts<Model>& parts() { return *parts_; }
+  const Parts<Model>& parts() const { return *parts_; }
   const Freedom& freedom() const { return freedom_; }
   const Model& model() const { return *model_; }
-  const char* failure() const { return failure_ != nullptr ? failure_ : parts_.failure(); }
+  const char* failure() const { return failure_ != nullptr ? failure_ : parts_->failure(); }
 
   std::uint32_t flight_of(std::uint32_t code) const { return code >> age_bits_; }
   std::uint32_t age_of(std::uint32_t code) const { return code & ((1U << age_bits_) - 1); }
@@ -70,7 +81,7 @@ class Space {
     Scene<View> scene{.nodes = freedom_.nodes};
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       if (state.local[i] == kDown) continue;
-      scene.seats[i] = {&parts_.view(state.local[i]), state.pause[i] != 0, state.memory[i]};
+      scene.seats[i] = {&parts_->view(state.local[i]), state.pause[i] != 0, state.memory[i]};
     }
     const Budget& all = freedom_.budget;
     scene.spent = {
@@ -132,14 +143,14 @@ class Space {
   }
 
   std::uint64_t lane_of(std::uint32_t code) const {
-    const auto& flight = parts_.flight(flight_of(code));
+    const auto& flight = parts_->flight(flight_of(code));
     if (freedom_.network == Network::fifo)
       return std::uint64_t{index(flight.from)} << 32 | index(flight.to);
     return index(flight.to);
   }
   bool in_lane(std::uint32_t code) const {
     return freedom_.network == Network::fifo ||
-           (freedom_.network == Network::ordered && parts_.flight(flight_of(code)).broadcast);
+           (freedom_.network == Network::ordered && parts_->flight(flight_of(code)).broadcast);
   }
   // Whether something that must come first is still under way.
   bool overtakes(const State& state, std::uint32_t at) const {
@@ -192,14 +203,14 @@ class Space {
     if (freedom_.inbox == 0) return true;
     std::uint32_t there = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i)
-      there += parts_.flight(flight_of(state.flight[i])).to == to ? 1U : 0U;
+      there += parts_->flight(flight_of(state.flight[i])).to == to ? 1U : 0U;
     return there < freedom_.inbox;
   }
   // What goes to a node that will never run again need not be carried.
   void drop_unheard(State& state) const {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i)
-      if (!gone(state, parts_.flight(flight_of(state.flight[i])).to))
+      if (!gone(state, parts_->flight(flight_of(state.flight[i])).to))
         state.flight[kept++] = state.flight[i];
     state.flights = kept;
   }
@@ -220,7 +231,7 @@ class Space {
   // Whether something has to arrive at this node before the tick passes.
   bool must_arrive(const State& state, NodeId node) const {
     for (std::uint32_t at = 0; at < state.flights; ++at)
-      if (parts_.flight(flight_of(state.flight[at])).to == node &&
+      if (parts_->flight(flight_of(state.flight[at])).to == node &&
           age_of(state.flight[at]) == freedom_.delay_max)
         return true;
     return false;
@@ -241,7 +252,7 @@ class Space {
       miss(here, node, emit);
       State next = here;
       next.wait[i] = 0;
-      next.local[i] = parts_.unborn(node, 1);
+      next.local[i] = parts_->unborn(node, 1, learning_);
       step(here, next, node, Happening::start, {}, emit);
       return false;
     }
@@ -257,8 +268,8 @@ class Space {
       finish(here, next, {.what = Happening::resume, .node = node}, emit);
       return true;
     }
-    const std::uint32_t due = parts_.local(state.local[i]).due;
-    std::uint32_t timers = bounded() ? due : parts_.local(state.local[i]).set;
+    const std::uint32_t due = parts_->local(state.local[i]).due;
+    std::uint32_t timers = bounded() ? due : parts_->local(state.local[i]).set;
     bool idle = timers == 0;
     bool may_leave = due == 0;
     if (freedom_.mail_first && must_arrive(here, node)) timers = 0;
@@ -268,7 +279,7 @@ class Space {
            {Input::Kind::wake, static_cast<std::uint32_t>(std::countr_zero(timers))}, emit);
     for (std::uint32_t at = 0; at < state.flights; ++at) {
       const std::uint32_t code = state.flight[at];
-      if (parts_.flight(flight_of(code)).to != node || !ripe(code)) continue;
+      if (parts_->flight(flight_of(code)).to != node || !ripe(code)) continue;
       if (bounded() && age_of(code) == freedom_.delay_max) may_leave = false;
       if (at > 0 && state.flight[at - 1] == code) continue;  // the same message again
       if (overtakes(state, at)) continue;
@@ -307,7 +318,7 @@ class Space {
   void miss(const State& state, NodeId node, Emit& emit) {
     for (std::uint32_t at = 0; at < state.flights; ++at) {
       const std::uint32_t code = state.flight[at];
-      if (parts_.flight(flight_of(code)).to != node || !ripe(code)) continue;
+      if (parts_->flight(flight_of(code)).to != node || !ripe(code)) continue;
       if (at > 0 && state.flight[at - 1] == code) continue;
       if (overtakes(state, at)) continue;
       State next = state;
@@ -321,7 +332,7 @@ class Space {
     State next = state;
     --next.left.restarts;
     ++next.lives[index(node)];
-    next.local[index(node)] = parts_.unborn(node, next.lives[index(node)]);
+    next.local[index(node)] = parts_->unborn(node, next.lives[index(node)], learning_);
     drop_unheard(next);
     step(state, next, node, Happening::restart, {}, emit);
   }
@@ -333,9 +344,9 @@ class Space {
   void step(const State& origin, State& state, NodeId node, Happening what, Input input,
             Emit& emit) {
     const std::uint32_t local = state.local[index(node)];
-    const auto [first, end] = parts_.step(local, input);
+    const auto [first, end] = parts_->step(local, input, learning_);
     for (std::uint32_t number = first; number < end; ++number) {
-      const auto outcome = parts_.outcome(number);  // a copy: more may be worked out meanwhile
+      const auto outcome = parts_->outcome(number);  // a copy: more may be worked out meanwhile
       state.local[index(node)] = outcome.local;
       Move move{.what = what, .node = node, .detail = input.what, .outcome = number};
       const char* broken = outcome.broken;
@@ -352,7 +363,7 @@ class Space {
 
   void judge(const State& before, State& after, NodeId node, const char*& broken, bool& pruned) {
     if (broken == nullptr && after.local[index(node)] != kDown)
-      broken = parts_.local(after.local[index(node)]).broken;
+      broken = parts_->local(after.local[index(node)]).broken;
     if constexpr (kRemembers) {
       const Scene<View> then = scene(before);
       Scene<View> now = scene(after);
@@ -368,9 +379,9 @@ class Space {
   template <class Emit>
   void place(State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
              Move& move, Emit& emit) {
-    const auto sends = parts_.sends(outcome);
+    const auto sends = parts_->sends(outcome);
     if (at == sends.size()) {
-      if (parts_.numbered()) {
+      if (parts_->numbered()) {
         State done = state;
         name_numbers(done);
         emit(done, move);
@@ -381,8 +392,8 @@ class Space {
     }
     CHECK(at < 64);
     const auto send = sends[at];
-    const NodeId to = parts_.flight(send.flight).to;
-    if (gone(state, to) || cut_off(state, parts_.flight(send.flight))) {
+    const NodeId to = parts_->flight(send.flight).to;
+    if (gone(state, to) || cut_off(state, parts_->flight(send.flight))) {
       place(state, outcome, at + 1, move, emit);
       return;
     }
@@ -404,8 +415,8 @@ class Space {
   template <class Emit>
   void arrive(State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
               Move& move, Emit& emit) {
-    const std::uint32_t flight = parts_.sends(outcome)[at].flight;
-    const NodeId to = parts_.flight(flight).to;
+    const std::uint32_t flight = parts_->sends(outcome)[at].flight;
+    const NodeId to = parts_->flight(flight).to;
     if (!has_room(state, to)) return;
     const std::uint32_t code = code_of(flight, 0);
     if (freedom_.network == Network::set) {
@@ -433,20 +444,21 @@ class Space {
 
   // Gives the numbers in play their names, so that what differs by names alone is one state.
   void name_numbers(State& state) {
-    if (!parts_.numbered()) return;
+    if (!parts_->numbered()) return;
     Numbers all;
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i)
-      if (state.local[i] != kDown) parts_.add_local_numbers(state.local[i], all);
+      if (state.local[i] != kDown) parts_->add_local_numbers(state.local[i], all);
     for (std::uint32_t i = 0; i < state.flights; ++i)
-      parts_.add_flight_numbers(flight_of(state.flight[i]), all);
-    const std::uint32_t context = parts_.context(all);
+      parts_->add_flight_numbers(flight_of(state.flight[i]), all);
+    const std::uint32_t context = parts_->context(all, learning_);
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i)
-      if (state.local[i] != kDown) state.local[i] = parts_.named_local(state.local[i], context);
+      if (state.local[i] != kDown)
+        state.local[i] = parts_->named_local(state.local[i], context, learning_);
     bool changed = false;
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       const std::uint32_t named =
-          code_of(parts_.named_flight(flight_of(code), context), age_of(code));
+          code_of(parts_->named_flight(flight_of(code), context, learning_), age_of(code));
       changed |= named != code;
       state.flight[i] = named;
     }
@@ -467,9 +479,10 @@ class Space {
       begin_from(state, node + 1, moves, emit);
       return;
     }
-    const auto [first, end] = parts_.step(parts_.unborn(NodeId{node}, 1), {});
+    const auto [first, end] =
+        parts_->step(parts_->unborn(NodeId{node}, 1, learning_), {}, learning_);
     for (std::uint32_t number = first; number < end; ++number) {
-      const auto outcome = parts_.outcome(number);
+      const auto outcome = parts_->outcome(number);
       State next = state;
       next.local[node] = outcome.local;
       next.wait[node] = 0;
@@ -500,14 +513,14 @@ class Space {
       if (state.wait[i] > 1) --state.wait[i];
       if (state.local[i] == kDown || state.pause[i] > kLongestPause) continue;
       if (state.pause[i] != 0) ++state.pause[i];
-      state.local[i] = parts_.ticked(state.local[i]);
+      state.local[i] = parts_->ticked(state.local[i], learning_);
     }
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       if (age_of(code) < freedom_.delay_max)
         state.flight[kept++] = code + 1;
-      else if (state.local[index(parts_.flight(flight_of(code)).to)] != kDown)
+      else if (state.local[index(parts_->flight(flight_of(code)).to)] != kDown)
         state.flight[kept++] = code;  // waits for a paused node
     }
     state.flights = kept;
@@ -528,7 +541,7 @@ class Space {
       if (state.wait[i] == 1) return false;
       if (state.local[i] == kDown) {
         if (state.left.restarts != 0) return false;
-      } else if (state.pause[i] != 0 || parts_.local(state.local[i]).due != 0) {
+      } else if (state.pause[i] != 0 || parts_->local(state.local[i]).due != 0) {
         return false;
       }
     }
@@ -544,6 +557,7 @@ class Space {
     for (;;) {
       const auto before = next.local;
       pass(next);
+      if (learning_.missed) return;
       ++ticks;
       if (!nothing_happens(next)) break;
       if (stands_still(before, next) || ticks == kMostIdleTicks) return;  // and so it stays
@@ -563,8 +577,8 @@ class Space {
       State other = drifted;
       drifted.local[i] = state.local[i];
       finish(state, drifted, {.what = Happening::lag, .node = NodeId{i}, .detail = 1}, emit);
-      if (parts_.local(after.local[i]).due != 0) continue;  // what is due comes first
-      other.local[i] = parts_.ticked(after.local[i]);
+      if (parts_->local(after.local[i]).due != 0) continue;  // what is due comes first
+      other.local[i] = parts_->ticked(after.local[i], learning_);
       finish(state, other, {.what = Happening::gain, .node = NodeId{i}, .detail = 1}, emit);
     }
   }
@@ -597,8 +611,9 @@ class Space {
     const std::vector<NodeId>& to = permutations_[which];
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       const std::uint32_t place = index(to[i]);
-      other.local[place] =
-          state.local[i] == kDown ? kDown : parts_.permuted_local(state.local[i], which, to);
+      other.local[place] = state.local[i] == kDown
+                               ? kDown
+                               : parts_->permuted_local(state.local[i], which, to, learning_);
       other.lives[place] = state.lives[i];
       other.pause[place] = state.pause[i];
       other.memory[place] = state.memory[i];
@@ -609,7 +624,8 @@ class Space {
     const std::vector<NodeId>& to = permutations_[which];
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
-      other.flight[i] = code_of(parts_.permuted_flight(flight_of(code), which, to), age_of(code));
+      other.flight[i] =
+          code_of(parts_->permuted_flight(flight_of(code), which, to, learning_), age_of(code));
     }
     sort(other);
   }
@@ -617,7 +633,8 @@ class Space {
   const Model* model_;
   Freedom freedom_;
   std::vector<std::pair<NodeId, Command>> commands_;
-  Parts<Model> parts_;
+  std::shared_ptr<Parts<Model>> parts_;
+  Learning learning_;
   Rows rows_;
   std::uint32_t age_bits_ = 0;
   const char* failure_ = nullptr;
