@@ -1,0 +1,48 @@
+#include "lab/check/turnstile.h"
+
+#include <cstdint>
+#include <latch>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tempo::check {
+namespace {
+
+// Two plain numbers that are equal whenever nobody is alone with them.
+TEST(Turnstile, KeepsReadersOutWhileOneIsAlone) {
+  constexpr int kChanges = 300;
+  Turnstile turnstile(3);
+  std::uint64_t left = 0;
+  std::uint64_t right = 0;
+  std::vector<std::uint64_t> torn(3);
+  std::latch running(3);
+  {
+    std::vector<std::jthread> readers;
+    for (unsigned i = 0; i < 3; ++i)
+      readers.emplace_back([&, i] {
+        running.count_down();
+        for (bool more = true; more;) {
+          turnstile.enter(i);
+          const std::uint64_t before = left;
+          std::this_thread::yield();  // long enough for a change to come between
+          torn[i] += before != right;
+          more = right != kChanges;
+          turnstile.leave(i);
+        }
+      });
+    running.wait();
+    for (int i = 0; i < kChanges; ++i)
+      turnstile.alone([&] {
+        ++left;
+        std::this_thread::yield();
+        ++right;
+      });
+  }
+  EXPECT_EQ(torn, (std::vector<std::uint64_t>(3)));
+  EXPECT_EQ(left, kChanges);
+}
+
+}  // namespace
+}  // namespace tempo::check
