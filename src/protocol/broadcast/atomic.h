@@ -151,7 +151,8 @@ class Atomic {
     const int hops = hops_of(message);
     if (hops == 0) return;
     if (const Entry* known = find(message)) {
-      if (rules_->faults == Faults::malicious && !(known->message.content == message.content))
+      if (rules_->faults == Faults::malicious && differ(known->message, message) &&
+          comes_in_time(turn.now, message, std::min(known->message.delay, message.delay)))
         expose(turn, message);
       return;
     }
@@ -283,6 +284,18 @@ class Atomic {
           entry.message.number == message.number && entry.message.life == message.life)
         return &entry;
     return nullptr;
+  }
+
+  // Two things said under one number.
+  static bool differ(const Message& one, const Message& other) {
+    return !(one.content == other.content) || one.delay != other.delay;
+  }
+
+  // Malicious class: whether every hop took no longer than it may. What comes later cannot be
+  // handed on to all before they deliver: it must not count here either.
+  bool comes_in_time(Instant now, const Message& message, Nanos delay) const {
+    return !rules_->tests_hop ||
+           reading(now) - message.stamp <= hops_of(message) * (delay + rules_->precision);
   }
 
   // The tests of a message that is new here.
