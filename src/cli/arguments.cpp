@@ -9,6 +9,8 @@
 
 #include "cli/analyze.h"
 #include "cli/check.h"
+#include "cli/check_broadcast.h"
+#include "cli/check_capacity.h"
 #include "cli/check_ring.h"
 #include "cli/clockdiff.h"
 #include "cli/demo.h"
@@ -575,6 +577,80 @@ void describe_check_ring(CLI::App& command, CheckRingArguments& arguments) {
       "Ends with 0 if nothing is broken, 1 if something is.");
 }
 
+void describe_check_capacity(CLI::App& command, CheckCapacityArguments& arguments) {
+  command.add_option("--algorithm", arguments.algorithm, "a, b1, b2 or c")->capture_default_str();
+  command.add_option("--nodes", arguments.nodes, "2 to 7 [3, or as many as the malicious need]");
+  command.add_option("--candidates", arguments.candidates,
+                     "the first so many [2; 1 where somebody lies]");
+  command.add_option("--malicious", arguments.malicious, "b2: the last so many say anything")
+      ->capture_default_str();
+  command.add_option("--crashes", arguments.crashes, "processes that may stop for ever")
+      ->capture_default_str();
+  command.add_option("--losses", arguments.losses, "c: copies of messages that may be lost")
+      ->capture_default_str();
+  command.add_option("--pauses", arguments.pauses, "processes that may stand still for a while")
+      ->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
+      ->capture_default_str();
+  command
+      .add_option("--start-skew", arguments.start_skew,
+                  "a: the last begins so many ticks after the others")
+      ->capture_default_str();
+  command.add_flag("--together", arguments.together,
+                   "b1, b2, c: all candidates begin at once, not each when it likes");
+  command.add_flag("--no-self-delivery", arguments.no_self_delivery, "a: nobody hears itself");
+  command.add_option("--variant", arguments.variant, "corrected or as-printed")
+      ->capture_default_str();
+  command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
+      ->capture_default_str();
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Examples:\n"
+      "  tempo check capacity --algorithm b1 --crashes 1\n"
+      "  tempo check capacity --algorithm b2 --malicious 1 --variant as-printed\n"
+      "  tempo check capacity --algorithm c --nodes 2 --together --losses 3\n"
+      "Ends with 0 if nothing is broken, 1 if something is.");
+}
+
+void describe_check_broadcast(CLI::App& command, CheckBroadcastArguments& arguments) {
+  command.add_option("--nodes", arguments.nodes, "2 to 5")->capture_default_str();
+  command
+      .add_option("--faulty", arguments.faulty,
+                  "so many are borne; node 1 is, unless --losses or --crashes say what fails")
+      ->capture_default_str();
+  command.add_option("--faults", arguments.faults, "omission, or malicious: every hop is signed")
+      ->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
+      ->capture_default_str();
+  command
+      .add_option("--clock-error", arguments.clock_error, "clocks differ by up to so many ticks")
+      ->capture_default_str();
+  command.add_option("--speakers", arguments.speakers,
+                     "the first so many say a word [2; the malicious one alone]");
+  command.add_option("--losses", arguments.losses, "copies of messages that may be lost")
+      ->capture_default_str();
+  command.add_option("--crashes", arguments.crashes, "processes that may stop for ever")
+      ->capture_default_str();
+  command.add_option("--short-by", arguments.short_by, "Delta is so many ticks too short")
+      ->capture_default_str();
+  command.add_flag("--no-relay", arguments.no_relay, "nobody hands on what it heard");
+  command.add_flag("--no-hop-test", arguments.no_hop_test,
+                   "malicious: what was held back is believed");
+  command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
+      ->capture_default_str();
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+  command.footer(
+      "Examples:\n"
+      "  tempo check broadcast\n"
+      "  tempo check broadcast --short-by 1\n"
+      "  tempo check broadcast --faults malicious --no-hop-test\n"
+      "Ends with 0 if nothing is broken, 1 if something is.");
+}
+
 void describe_analyze(CLI::App& app, std::function<int()>& run) {
   CLI::App* analyze_command =
       app.add_subcommand("analyze", "the exact mathematics of elections, for any numbers");
@@ -650,6 +726,21 @@ void describe_rings(CLI::App& sim, CLI::App& check, std::function<int()>& run) {
       check.add_subcommand("ring", "elections on a ring, the machines that ship");
   describe_check_ring(*check_command, *checked);
   check_command->callback([&run, checked] { run = [=] { return check_ring(*checked); }; });
+}
+
+void describe_other_checks(CLI::App& check, std::function<int()>& run) {
+  auto capacity = std::make_shared<CheckCapacityArguments>();
+  CLI::App* capacity_command =
+      check.add_subcommand("capacity", "elections by capacity, the machines that ship");
+  describe_check_capacity(*capacity_command, *capacity);
+  capacity_command->callback([&run, capacity] { run = [=] { return check_capacity(*capacity); }; });
+
+  auto broadcast = std::make_shared<CheckBroadcastArguments>();
+  CLI::App* broadcast_command =
+      check.add_subcommand("broadcast", "atomic broadcast on clocks that agree");
+  describe_check_broadcast(*broadcast_command, *broadcast);
+  broadcast_command->callback(
+      [&run, broadcast] { run = [=] { return check_broadcast(*broadcast); }; });
 }
 
 void describe_keygen(CLI::App& app, std::function<int()>& run) {
@@ -734,6 +825,7 @@ int run_command_line(int count, char** words) {
   describe_daemon_commands(app, run);
   describe_keygen(app, run);
   describe_rings(*sim_command, *check_command, run);
+  describe_other_checks(*check_command, run);
   describe_analyze(app, run);
 
   try {

@@ -12,50 +12,14 @@
 #include "cli/check_search.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/terminal.h"
 #include "lab/check/core_model.h"
 #include "lab/check/election/replay.h"
 #include "lab/check/explore.h"
-#include "lab/report/table.h"
-#include "lab/report/words.h"
 
 namespace tempo::cli {
 namespace {
 
 using check::Finding;
-
-double bytes_per_state(const Finding& finding) {
-  return finding.states == 0
-             ? 0.0
-             : static_cast<double>(finding.bytes) / static_cast<double>(finding.states);
-}
-
-Json json_of(const Finding& finding) {
-  Json json = Json::object();
-  json.add("states", finding.states)
-      .add("transitions", finding.transitions)
-      .add("depth", std::uint64_t{finding.depth})
-      .add("seconds", finding.seconds)
-      .add("states_per_second", states_per_second(finding))
-      .add("bytes_per_state", bytes_per_state(finding))
-      .add("complete", finding.complete);
-  if (finding.omission > 0) json.add("omission_probability", finding.omission);
-  if (!finding.stopped.empty()) json.add("stopped", finding.stopped);
-  return json;
-}
-
-void print(const Finding& finding) {
-  report::Table table({"what", {"value", report::Align::right}});
-  table.row({"states", report::grouped(finding.states)});
-  table.row({"transitions", report::grouped(finding.transitions)});
-  table.row({"longest shortest way", fmt::format("{} steps", finding.depth)});
-  table.row({"seconds", fmt::format("{:.2f}", finding.seconds)});
-  table.row({"states/s", report::grouped(static_cast<std::uint64_t>(states_per_second(finding)))});
-  table.row({"bytes/state", fmt::format("{:.1f}", bytes_per_state(finding))});
-  if (finding.omission > 0)
-    table.row({"a state was missed", fmt::format("probability < {:.1g}", finding.omission)});
-  fmt::print("{}", table.text({.unicode = stdout_shows_unicode()}));
-}
 
 int report_election(const CheckElectionArguments& arguments, const CheckOrder& order,
                     check::Space<check::ElectionModel>& space, const Finding& finding) {
@@ -94,7 +58,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
                json_of(finding).add("assumptions", words).add("violations", violations).text());
     return status_of(finding);
   }
-  print(finding);
+  print_counts(finding);
   fmt::print("\nassuming that\n");
   for (const std::string& line : assumptions(order)) fmt::print("  - {}\n", line);
   if (finding.violation)
@@ -146,7 +110,7 @@ int check_core_model(const CheckCoreArguments& arguments) {
   if (arguments.json)
     fmt::print("{}", json_of(finding).text());
   else
-    print(finding);
+    print_counts(finding);
   if (!finding.complete && !arguments.json) fmt::print("\nNot complete: {}.\n", finding.stopped);
   return status_of(finding);
 }

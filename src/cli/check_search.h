@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "base/json/json.h"
 #include "cli/interrupt.h"
 #include "lab/check/explore.h"
 #include "lab/report/progress.h"
@@ -16,7 +17,9 @@ namespace tempo::cli {
 // Says why on standard error; the exit status.
 int refuse_check(const std::string& why);
 
-double states_per_second(const check::Finding& finding);
+// How much was looked at and how fast, and whether that was all.
+Json json_of(const check::Finding& finding);
+void print_counts(const check::Finding& finding);
 int status_of(const check::Finding& finding);
 
 // Runs a search with a line of progress; Ctrl-C ends it and leaves what was found. Of the options

@@ -1,4 +1,5 @@
-// `tempo sim capacity` and `tempo analyze algorithm-c`, as a user runs them.
+// `tempo sim capacity`, `tempo check capacity` and `tempo analyze algorithm-c`, as a user runs
+// them.
 #include <string>
 
 #include <gmock/gmock.h>
@@ -55,6 +56,44 @@ TEST(SimCapacity, RefusesWhatCannotBe) {
     const Ended ended = tempo(std::string("sim capacity ") + wrong.order);
     EXPECT_EQ(ended.status, 2) << wrong.order;
     EXPECT_THAT(ended.err, HasSubstr(wrong.says));
+  }
+}
+
+TEST(CheckCapacity, FindsTheOneThatIsNotUniqueAsPrintedAndNothingWhereCorrected) {
+  const std::string order = "check capacity --algorithm b2 --nodes 4 --malicious 1 --json";
+  json sound = answer(order);
+  EXPECT_EQ(sound["complete"], true);
+  EXPECT_EQ(sound["violations"], json::array());
+  for (const char* key :
+       {"states", "transitions", "seconds", "states_per_second", "bytes_per_state", "assumptions"})
+    EXPECT_TRUE(sound.contains(key)) << key;
+  const Ended printed = tempo(order + " --variant as-printed");
+  EXPECT_EQ(printed.status, 1);
+  json broken = json::parse(printed.out, nullptr, false);
+  ASSERT_EQ(broken["violations"].size(), 1U);
+  EXPECT_EQ(broken["violations"][0]["property"], "unique");
+  EXPECT_EQ(broken["violations"][0]["steps"], broken["violations"][0]["trace"].size());
+}
+
+TEST(CheckCapacity, TellsTheStepsInWords) {
+  const Ended late = tempo("check capacity --algorithm a --start-skew 1");
+  EXPECT_EQ(late.status, 1);
+  EXPECT_THAT(late.out, HasSubstr("unique is broken"));
+  EXPECT_THAT(late.out, HasSubstr("comes too early"));
+  EXPECT_THAT(late.out, HasSubstr("= stop, elects 2"));
+}
+
+TEST(CheckCapacity, RefusesWhatCannotBe) {
+  for (const char* line :
+       {"--algorithm d", "--nodes 1", "--nodes 8", "--algorithm b2 --nodes 3 --malicious 1",
+        "--malicious 1", "--losses 1", "--algorithm b1 --start-skew 1", "--algorithm a --together",
+        "--candidates 4", "--delay 0", "--crashes 3", "--algorithm b2 --crashes 1",
+        "--variant printed", "--memory x", "--threads 3"}) {
+    const Ended ended = tempo(std::string("check capacity ") + line);
+    EXPECT_EQ(ended.status, 2) << line;
+    EXPECT_EQ(ended.out, "") << line;
+    EXPECT_THAT(ended.err, ::testing::StartsWith("tempo check: ")) << line;
+    EXPECT_EQ(count(ended.err, "\n"), 1U) << line;
   }
 }
 

@@ -94,20 +94,26 @@ bool no_help(const CapacityScene& scene) {
   return each_honest(scene, [](const CapacityView& view) { return view.stand != Stand::help; });
 }
 
-bool all_at_rest(const CapacityScene& scene, std::uint32_t candidates) {
+bool all_at_rest(const CapacityWorld& world, const CapacityScene& scene) {
   bool any_decided = false;
   bool any_idle = false;
-  bool should_go_on = false;  // an election failed, and somebody could be elected in the next
+  bool should_go_on = false;  // one was called, or failed, and somebody could be elected
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i) || !scene.seats[i].view->honest) continue;
     const CapacityView& view = *scene.seats[i].view;
     if (view.stand == Stand::busy) return false;
     any_decided |= decided(view);
     any_idle |= view.stand == Stand::idle;
-    should_go_on |= view.stand == Stand::idle && view.number > 1 && i < candidates;
+    should_go_on |= view.stand == Stand::idle && i < world.candidates &&
+                    (view.number > 1 || holds_at_once(world, NodeId{i}));
   }
   if (scene.spent.losses != 0) return true;
   return !(any_decided && any_idle) && !should_go_on;
+}
+
+bool one_election(const CapacityWorld& world, const CapacityScene& scene) {
+  if (!holds_at_once(world, NodeId{0}) || scene.spent.crashes != 0) return true;
+  return each_honest(scene, [](const CapacityView& view) { return view.number <= 1; });
 }
 
 const char* broken_promise(const CapacityWorld& world, const CapacityScene& scene) {

@@ -7,6 +7,7 @@
 //                are kept
 //   one-master   of C alone: no two take themselves for the master
 //   no-help      of C alone: nobody is left asking who has won
+//   one-election where all begin together and nobody crashes there is no second one
 // `unique` and `no-help` are promised of C only while nothing was lost; `one-master` is looked at
 // all the same, to see how many losses it takes. And from every state all who live can still come
 // to an end.
@@ -66,7 +67,8 @@ bool best_wins(const CapacityScene& scene, NodeId best);
 bool one_master(const CapacityScene& scene);
 bool no_help(const CapacityScene& scene);
 // Nobody waits for anything, and as far as messages arrive all know the one or nobody does.
-bool all_at_rest(const CapacityScene& scene, std::uint32_t candidates);
+bool all_at_rest(const CapacityWorld& world, const CapacityScene& scene);
+bool one_election(const CapacityWorld& world, const CapacityScene& scene);
 
 const char* broken_promise(const CapacityWorld& world, const CapacityScene& scene);
 // Elections after these are taken to end well.
@@ -120,7 +122,11 @@ struct CapacityModel {
     return process == nullptr ? View{} : view_of(*process);
   }
   const char* broken(const CapacityScene& scene) const { return broken_promise(world, scene); }
-  bool good(const CapacityScene& scene) const { return all_at_rest(scene, world.candidates); }
+  bool good(const CapacityScene& scene) const { return all_at_rest(world, scene); }
+  const char* broken_move(const CapacityScene& /*before*/, const CapacityScene& after,
+                          NodeId /*node*/) const {
+    return one_election(world, after) ? nullptr : "one-election";
+  }
   bool remember(const CapacityScene& /*before*/, CapacityScene& after, NodeId node) const {
     return !after.up(index(node)) || after.seats[index(node)].view->number <= elections_of(world);
   }

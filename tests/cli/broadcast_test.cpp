@@ -1,0 +1,43 @@
+// `tempo check broadcast`, as a user runs it.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+TEST(CheckBroadcast, HoldsWithTheRightDeltaAndNotWithATickLess) {
+  json sound = answer("check broadcast --json");
+  EXPECT_EQ(sound["complete"], true);
+  EXPECT_EQ(sound["violations"], json::array());
+  const Ended short_by_one = tempo("check broadcast --short-by 1 --json");
+  EXPECT_EQ(short_by_one.status, 1);
+  json broken = json::parse(short_by_one.out, nullptr, false);
+  ASSERT_EQ(broken["violations"].size(), 1U);
+  EXPECT_EQ(broken["violations"][0]["property"], "agreement");
+  EXPECT_EQ(broken["violations"][0]["steps"], broken["violations"][0]["trace"].size());
+}
+
+TEST(CheckBroadcast, KnowsTheMaliciousClass) {
+  EXPECT_EQ(answer("check broadcast --faults malicious --json")["complete"], true);
+  EXPECT_EQ(tempo("check broadcast --faults malicious --no-hop-test").status, 1);
+}
+
+TEST(CheckBroadcast, RefusesWhatCannotBe) {
+  for (const char* line : {"--nodes 1", "--nodes 6", "--faulty 2", "--faults lazy", "--delay 0",
+                           "--clock-error 9", "--speakers 4", "--losses 9", "--crashes 3",
+                           "--short-by 9", "--faults malicious --losses 1", "--memory x"}) {
+    const Ended ended = tempo(std::string("check broadcast ") + line);
+    EXPECT_EQ(ended.status, 2) << line;
+    EXPECT_EQ(ended.out, "") << line;
+    EXPECT_THAT(ended.err, ::testing::StartsWith("tempo check: ")) << line;
+    EXPECT_EQ(count(ended.err, "\n"), 1U) << line;
+  }
+}
+
+}  // namespace
+}  // namespace tempo
