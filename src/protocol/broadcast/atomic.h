@@ -151,8 +151,8 @@ class Atomic {
     const int hops = hops_of(message);
     if (hops == 0) return;
     if (const Entry* known = find(message)) {
-      if (rules_->faults == Faults::malicious && differ(known->message, message) &&
-          comes_in_time(turn.now, message, std::min(known->message.delay, message.delay)))
+      if (rules_->faults == Faults::malicious && !(known->message.content == message.content) &&
+          comes_in_time(turn.now, message))
         expose(turn, message);
       return;
     }
@@ -278,24 +278,23 @@ class Atomic {
     return std::popcount(message.signers);
   }
 
+  // The delay that a message claims is part of its identity: with another one it is another
+  // message, delivered at another time.
+  static bool one(const Message& left, const Message& right) {
+    return left.stamp == right.stamp && left.sender == right.sender &&
+           left.number == right.number && left.life == right.life && left.delay == right.delay;
+  }
   const Entry* find(const Message& message) const {
     for (const Entry& entry : history_)
-      if (entry.message.stamp == message.stamp && entry.message.sender == message.sender &&
-          entry.message.number == message.number && entry.message.life == message.life)
-        return &entry;
+      if (one(entry.message, message)) return &entry;
     return nullptr;
-  }
-
-  // Two things said under one number.
-  static bool differ(const Message& one, const Message& other) {
-    return !(one.content == other.content) || one.delay != other.delay;
   }
 
   // Malicious class: whether every hop took no longer than it may. What comes later cannot be
   // handed on to all before they deliver: it must not count here either.
-  bool comes_in_time(Instant now, const Message& message, Nanos delay) const {
+  bool comes_in_time(Instant now, const Message& message) const {
     return !rules_->tests_hop ||
-           reading(now) - message.stamp <= hops_of(message) * (delay + rules_->precision);
+           reading(now) - message.stamp <= hops_of(message) * (message.delay + rules_->precision);
   }
 
   // The tests of a message that is new here.
@@ -343,9 +342,7 @@ class Atomic {
   // Two contents under one number: the others must see the second one too.
   void expose(Turn<Atomic>& turn, const Message& message) {
     for (Entry& entry : history_) {
-      if (entry.message.stamp != message.stamp || entry.message.sender != message.sender ||
-          entry.message.number != message.number || entry.message.life != message.life)
-        continue;
+      if (!one(entry.message, message)) continue;
       if (entry.fate != Fate::pending) return;
       entry.fate = Fate::void_;
     }

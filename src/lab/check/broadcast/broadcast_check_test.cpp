@@ -92,7 +92,7 @@ TEST(CheckBroadcast, BearsALiarWithClocksApartAndBesideACorrectSpeaker) {
   world = with_a_liar();
   world.precision = 1;
   world.window = 4;
-  expect_sound(world, 581'216);
+  expect_sound(world, 796'980);
 }
 
 }  // namespace

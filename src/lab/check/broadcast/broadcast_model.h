@@ -4,9 +4,9 @@
 // Promised to correct processes:
 //   validity      what a correct process says is delivered by all when their clocks show
 //                 stamp + Delta
-//   agreement     what one delivers all deliver
+//   agreement     what one delivers all deliver, when their clocks show the same
 //   order         two words that two processes deliver come in one order to both
-//   in-time       a word is delivered when clocks show the same; of a correct process stamp + Delta
+//   in-time       a word of a correct process is delivered when clocks show stamp + Delta
 //   no-invention  each word once, and only what was said
 #pragma once
 

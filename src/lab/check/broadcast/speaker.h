@@ -40,7 +40,7 @@ struct Saying {
 
   bool same(const Saying& other) const {
     return sender == other.sender && number == other.number && stamp == other.stamp &&
-           word == other.word;
+           word == other.word && at == other.at;
   }
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
