@@ -34,6 +34,7 @@
 #include "base/check.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "protocol/election/capacity_mutation.h"
 
 namespace tempo::election::capacity {
 
@@ -69,12 +70,15 @@ class Bids {
 
   bool empty() const { return bids_.empty(); }
   std::size_t size() const { return bids_.size(); }
-  const Bid& operator[](std::size_t place) const { return bids_[place]; }
+  const Bid& operator[](std::size_t place) const {
+    CHECK(place < bids_.size());
+    return bids_[place];
+  }
   // The best candidate; nobody's bid if there is none.
   Bid best() const {
     Bid best;
     for (const Bid& bid : bids_)
-      if (bid.capacity > kNotCandidate) best = std::max(best, bid);
+      if (bid.capacity > kNotCandidate && beats(bid, best)) best = bid;
     return best;
   }
 
@@ -84,6 +88,13 @@ class Bids {
   }
 
  private:
+  static bool beats(const Bid& bid, const Bid& best) {
+    if (best.node == kNobody) return true;
+    if (mutated(Mutation::worst_wins)) return bid < best;
+    if (mutated(Mutation::tie_to_lower)) return bid.capacity > best.capacity;
+    return bid > best;
+  }
+
   std::vector<Bid> bids_;  // ascending by node
 };
 
@@ -187,7 +198,7 @@ struct Row {
 template <class Row, std::size_t kRows, class Phase, class Event, class Holds>
 const Row* row_of(const std::array<Row, kRows>& table, Phase phase, Event event, Holds holds) {
   for (const Row& row : table)
-    if (row.phase == phase && row.event == event && holds(row.when)) return &row;
+    if (row.phase == phase && row.event == event && !missing(row) && holds(row.when)) return &row;
   return nullptr;
 }
 

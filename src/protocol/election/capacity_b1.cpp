@@ -3,6 +3,8 @@
 namespace tempo::election {
 
 using capacity::Bid;
+using capacity::mutated;
+using capacity::Mutation;
 using capacity_b1::Event;
 using capacity_b1::Kind;
 using capacity_b1::Phase;
@@ -83,7 +85,8 @@ void CapacityB1::perform(Turn<CapacityB1>& turn, Verb verb, const Bid& heard) {
       bids_.add(heard);
       break;
     case Verb::timer_2t:
-      timers_.set(Timer::phase, turn.now + 2 * rules_->bound);
+      timers_.set(Timer::phase,
+                  turn.now + (mutated(Mutation::collect_for_t) ? 1 : 2) * rules_->bound);
       break;
     case Verb::broadcast_bid:
       turn.out.broadcast({Kind::bid, number_, offer_});

@@ -7,6 +7,8 @@
 namespace tempo::election {
 
 using capacity::Bid;
+using capacity::mutated;
+using capacity::Mutation;
 using capacity::Variant;
 using capacity_b2::Event;
 using capacity_b2::Kind;
@@ -30,7 +32,7 @@ void CapacityB2::receive(Turn<CapacityB2>& turn, NodeId from, const Message& mes
   if (message.kind == Kind::init && message.capacity <= capacity::kNotCandidate) return;
   if (message.number == number_ + 1) {
     next_words_.keep(from, std::to_underlying(message.kind), message);
-    if (phase_ == Phase::stop) begin_next(turn);
+    if (phase_ == Phase::stop || mutated(Mutation::leave_for_next)) begin_next(turn);
   } else if (message.number == number_) {
     take(turn, message.kind == Kind::init ? Event::init : Event::vect, from, message);
   }
@@ -120,12 +122,13 @@ void CapacityB2::perform(Turn<CapacityB2>& turn, Verb verb, NodeId from, const M
 // The longest list that is the beginning of at least t + 1 of the first n - t reports.
 NodeId CapacityB2::choose() const {
   std::vector<std::uint32_t> sizes;
-  const std::size_t counted =
-      std::min<std::size_t>(reports_.size(), rules_->members - rules_->malicious);
+  const std::size_t first =
+      mutated(Mutation::all_reports_count) ? rules_->members : rules_->members - rules_->malicious;
+  const std::size_t counted = std::min(reports_.size(), first);
   for (std::size_t i = 0; i < counted; ++i) sizes.push_back(reports_[i].size);
   if (sizes.size() <= rules_->malicious) return kNobody;
   std::ranges::sort(sizes, std::greater{});
-  return best_of_first(sizes[rules_->malicious]);
+  return best_of_first(sizes[mutated(Mutation::one_report_is_enough) ? 0 : rules_->malicious]);
 }
 
 // The report of the first of our own bidders whose report is among the first n - t; else the first.

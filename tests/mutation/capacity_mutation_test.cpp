@@ -1,0 +1,185 @@
+// Every mutation of the elections by capacity, and every row that one of their tables can lack: the
+// check that must fail because of it.
+#include "protocol/election/capacity_mutation.h"
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "lab/check/capacity/capacity_model.h"
+#include "lab/check/explore.h"
+#include "lab/sim/capacity/run.h"
+
+namespace tempo::check {
+namespace {
+
+using Algorithm = CapacityAlgorithm;
+using election::capacity::active_mutation;
+using election::capacity::missing_row;
+using election::capacity::Mutation;
+namespace a = election::capacity_a;
+namespace b1 = election::capacity_b1;
+namespace b2 = election::capacity_b2;
+namespace c = election::capacity_c;
+
+constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
+
+// --- checks ---
+
+// The broken promise, or "nothing" after every state was seen.
+std::string broken_in(const CapacityWorld& world) {
+  const Finding finding = in_space(world, []<class Model>(Space<Model>& space) {
+    return Search<Model>(space, {.memory = kMemory}).run();
+  });
+  if (finding.violation) return finding.violation->promise;
+  return finding.complete ? "nothing" : finding.stopped;
+}
+
+std::string a_kept() { return broken_in({.algorithm = Algorithm::a}); }
+std::string b1_any_time() { return broken_in({.algorithm = Algorithm::b1}); }
+std::string b1_together() { return broken_in({.algorithm = Algorithm::b1, .together = true}); }
+std::string b1_crash() { return broken_in({.algorithm = Algorithm::b1, .budget = {.crashes = 1}}); }
+std::string b2_any_time() { return broken_in({.algorithm = Algorithm::b2}); }
+std::string b2_together() { return broken_in({.algorithm = Algorithm::b2, .together = true}); }
+std::string b2_liar() {
+  return broken_in({.algorithm = Algorithm::b2, .nodes = 4, .candidates = 1, .malicious = 1});
+}
+// A liar that speaks of the next election, in the simulator.
+std::string b2_liar_of_the_next() {
+  sim::capacity::Setup setup{
+      .algorithm = sim::capacity::Algorithm::b2, .nodes = 4, .candidates = 3, .malicious = 1};
+  setup.start_skew = setup.bound;
+  for (setup.seed = 1; setup.seed <= 300; ++setup.seed)
+    if (!run(setup).unique) return "unique";
+  return "nothing";
+}
+std::string c_any_time() { return broken_in({.algorithm = Algorithm::c}); }
+std::string c_together() { return broken_in({.algorithm = Algorithm::c, .together = true}); }
+std::string c_two_losses() {
+  return broken_in(
+      {.algorithm = Algorithm::c, .nodes = 2, .together = true, .budget = {.losses = 2}});
+}
+
+// --- the tables ---
+
+// A check, and the promise that it finds broken.
+struct Caught {
+  std::string (*by)() = nullptr;
+  std::string_view promise;
+};
+
+struct MutationRow {
+  Mutation mutation = Mutation::none;
+  std::string_view name;
+  std::string (*caught_by)() = nullptr;
+};
+void PrintTo(const MutationRow& row, std::ostream* out) { *out << row.name; }
+
+constexpr MutationRow kMutations[] = {
+    {Mutation::worst_wins, "worst_wins", a_kept},
+    {Mutation::tie_to_lower, "tie_to_lower", a_kept},
+    {Mutation::collect_for_t, "collect_for_t", b1_any_time},
+    {Mutation::all_reports_count, "all_reports_count", b2_liar},
+    {Mutation::one_report_is_enough, "one_report_is_enough", b2_liar},
+    {Mutation::leave_for_next, "leave_for_next", b2_liar_of_the_next},
+};
+
+// A row of a table that is left out.
+struct MissingRow {
+  const void* row = nullptr;
+  std::string_view name;
+  Caught caught;
+  std::string_view unconcerned;  // else: why no promise is
+};
+void PrintTo(const MissingRow& row, std::ostream* out) { *out << row.name; }
+
+constexpr MissingRow kMissing[] = {
+    {&a::kTable[0], "a_1", {a_kept, "no-dead-end"}, {}},
+    {&a::kTable[1], "a_2", {a_kept, "best-wins"}, {}},
+    {&a::kTable[2], "a_3", {a_kept, "waits without end"}, {}},
+    {&b1::kTable[0], "b1_1", {b1_together, "no-dead-end"}, {}},
+    {&b1::kTable[1], "b1_2", {b1_any_time, "best-wins"}, {}},
+    {&b1::kTable[2], "b1_3", {b1_any_time, "no-dead-end"}, {}},
+    {&b1::kTable[3], "b1_5", {b1_any_time, "best-wins"}, {}},
+    {&b1::kTable[4], "b1_6a", {b1_together, "one-election"}, {}},
+    {&b1::kTable[5], "b1_6", {b1_any_time, "collects without end"}, {}},
+    {&b1::kTable[6], "b1_8a", {b1_crash, "no-dead-end"}, {}},
+    {&b1::kTable[7], "b1_8b", {b1_crash, "no-dead-end"}, {}},
+    {&b1::kTable[8], "b1_9a", {b1_crash, "no-dead-end"}, {}},
+    {&b2::kTable[0], "b2_1", {b2_together, "no-dead-end"}, {}},
+    {&b2::kTable[1], "b2_2", {b2_any_time, "best-wins"}, {}},
+    {&b2::kTable[2], "b2_3", {b2_any_time, "no-dead-end"}, {}},
+    {&b2::kTable[3], "b2_5", {b2_liar, "unique"}, {}},
+    {&b2::kTable[4], "b2_5a", {b2_liar, "unique"}, {}},
+    {&b2::kTable[5], "b2_6", {b2_any_time, "collects without end"}, {}},
+    {&b2::kTable[6], "b2_8", {b2_liar, "unique"}, {}},
+    {&b2::kTable[7], "b2_8a_normal", {}, "in one order for all a bid comes before every report"},
+    {&b2::kTable[8], "b2_8a_coll1", {b2_liar, "unique"}, {}},
+    {&b2::kTable[9], "b2_9", {b2_any_time, "collects without end"}, {}},
+    {&c::kTable[0], "c_1", {c_together, "no-dead-end"}, {}},
+    {&c::kTable[1], "c_2", {c_any_time, "best-wins"}, {}},
+    {&c::kTable[5], "c_6", {c_two_losses, "one-master"}, {}},
+    {&c::kTable[6], "c_6a_elected", {c_any_time, "no-help"}, {}},
+    {&c::kTable[13], "c_9", {c_two_losses, "one-master"}, {}},
+    {&c::kTable[15], "c_11", {c_any_time, "waits without end, or for nothing"}, {}},
+    {&c::kTable[20], "c_16", {c_any_time, "no-help"}, {}},
+    {&c::kTable[26], "c_21", {c_any_time, "waits without end, or for nothing"}, {}},
+};
+
+// --- the tests ---
+
+class CapacityMutations : public testing::TestWithParam<MutationRow> {
+ protected:
+  void TearDown() override { active_mutation = Mutation::none; }
+};
+
+TEST_P(CapacityMutations, AreCaught) {
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  active_mutation = GetParam().mutation;
+  EXPECT_NE(GetParam().caught_by(), "nothing");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CapacityMutations, testing::ValuesIn(kMutations),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+class CapacityRows : public testing::TestWithParam<MissingRow> {
+ protected:
+  void TearDown() override { missing_row = nullptr; }
+};
+
+TEST_P(CapacityRows, AreMissed) {
+  if (GetParam().caught.by == nullptr) {
+    EXPECT_FALSE(GetParam().unconcerned.empty());
+    return;
+  }
+  EXPECT_EQ(GetParam().caught.by(), "nothing") << "with the row";
+  missing_row = GetParam().row;
+  EXPECT_EQ(GetParam().caught.by(), GetParam().caught.promise);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CapacityRows, testing::ValuesIn(kMissing),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(CapacityMutationTable, HasEveryMutation) {
+  for (int i = 1; i < static_cast<int>(Mutation::count); ++i)
+    EXPECT_EQ(std::ranges::count(kMutations, static_cast<Mutation>(i), &MutationRow::mutation), 1)
+        << i;
+}
+
+// Of C only rows that few losses miss: without some of the others a search does not end.
+TEST(CapacityMutationTable, HasEveryRowOfAAndB) {
+  const auto listed = [](const auto& table) {
+    return std::ranges::all_of(table, [](const auto& row) {
+      return std::ranges::count(kMissing, static_cast<const void*>(&row), &MissingRow::row) == 1;
+    });
+  };
+  EXPECT_TRUE(listed(a::kTable));
+  EXPECT_TRUE(listed(b1::kTable));
+  EXPECT_TRUE(listed(b2::kTable));
+}
+
+}  // namespace
+}  // namespace tempo::check
