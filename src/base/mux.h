@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <variant>
@@ -39,6 +40,8 @@ struct OneOf {
     return {std::variant<Ts...>(std::in_place_index<kPart>, value)};
   }
 
+  bool operator==(const OneOf&) const = default;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     const auto which = static_cast<std::uint8_t>(self.body.index());
@@ -46,6 +49,14 @@ struct OneOf {
     std::visit([&](auto& part) { visit("body", part); }, self.body);
   }
 };
+
+// Called as what it is.
+template <class... Ts>
+std::string_view name_of(const OneOf<Ts...>& one)
+  requires requires(const Ts&... part) { (name_of(part), ...); }
+{
+  return std::visit([](const auto& part) -> std::string_view { return name_of(part); }, one.body);
+}
 
 template <class Rules, Machine... Parts>
 class Mux {

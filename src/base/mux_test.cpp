@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -274,6 +275,24 @@ TEST(OneOf, PacksWhichItIs) {
   // Both parts say the number 5; only the part differs.
   EXPECT_NE(packed(Both::Message::of<0>({5}), at(0s)), packed(Both::Message::of<1>({5}), at(0s)));
   EXPECT_THAT(unnoticed_writes(Both::Message::of<1>({5}), at(0s)), IsEmpty());
+}
+
+// Two words that have names.
+struct Yes {
+  bool operator==(const Yes&) const = default;
+};
+struct No {
+  bool operator==(const No&) const = default;
+};
+std::string_view name_of(const Yes& /*word*/) { return "yes"; }
+std::string_view name_of(const No& /*word*/) { return "no"; }
+
+TEST(OneOf, IsCalledAsWhatItIsAndEqualsNothingElse) {
+  using Word = OneOf<Yes, No>;
+  EXPECT_EQ(name_of(Word::of<0>({})), "yes");
+  EXPECT_EQ(name_of(Word::of<1>({})), "no");
+  EXPECT_EQ(Word::of<0>({}), Word::of<0>({}));
+  EXPECT_FALSE(Word::of<0>({}) == Word::of<1>({}));
 }
 
 }  // namespace

@@ -56,8 +56,13 @@ class Tracer : public NoWatch {
       if (states_.size() < world.size()) states_.resize(world.size());
       if (states_[index(id)] == state) return;
       states_[index(id)] = state;
-      trace_.add({.at = world.now(), .what = What::becomes, .node = id, .label = state});
+      becomes(world, id, state);
     }
+  }
+  // For a watch that sees more than states: a line "node becomes label" now.
+  template <class World>
+  void becomes(const World& world, NodeId id, std::string_view label) {
+    trace_.add({.at = world.now(), .what = What::becomes, .node = id, .label = label});
   }
   template <class World>
   void disturbed(const World& world, NodeId id, const char* what) {

@@ -441,11 +441,13 @@ class Atomic {
   Timers<Timer> timers_;
 };
 
+// A word is called by what it says, if that has a name.
 template <class Content>
 std::string_view name_of(const Message<Content>& message) {
   using Kind = typename Message<Content>::Kind;
   switch (message.kind) {
     case Kind::word:
+      if constexpr (requires { name_of(message.content); }) return name_of(message.content);
       return "word";
     case Kind::filler:
       return "filler";

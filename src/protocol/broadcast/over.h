@@ -8,12 +8,28 @@
 #include <cstddef>
 #include <tuple>
 #include <utility>
+#include <variant>
 
 #include "base/machine.h"
 #include "base/mux.h"
 #include "protocol/broadcast/atomic.h"
 
 namespace tempo::broadcast {
+
+// How a rider is told to give up. A mixture of machines is told in its last part, whose notices
+// tell the others.
+template <class Command>
+struct GiveUp {
+  static Command order() { return Command::give_up(); }
+};
+template <class... Commands>
+struct GiveUp<OneOf<Commands...>> {
+  static constexpr std::size_t kLast = sizeof...(Commands) - 1;
+  using Last = std::variant_alternative_t<kLast, std::variant<Commands...>>;
+  static OneOf<Commands...> order() {
+    return OneOf<Commands...>::template of<kLast>(Last::give_up());
+  }
+};
 
 template <Machine Rider>
 class Over {
@@ -116,7 +132,9 @@ class Over {
       ride(turn, give_up);
   }
 
-  static void give_up(Rider& rider, Turn<Rider>& turn) { rider.command(turn, Command::give_up()); }
+  static void give_up(Rider& rider, Turn<Rider>& turn) {
+    rider.command(turn, GiveUp<Command>::order());
+  }
 
   template <class Do>
   void ride(Turn<Over>& turn, Do todo) {
