@@ -23,6 +23,7 @@
 #include "cli/orders.h"
 #include "cli/play.h"
 #include "cli/set_time.h"
+#include "cli/sim_app.h"
 #include "cli/sim_capacity.h"
 #include "cli/sim_election.h"
 #include "cli/sim_replay.h"
@@ -252,6 +253,52 @@ void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
       "  tempo sim capacity --algorithm a --start-skew 1ms          # how often they disagree\n"
       "  tempo sim capacity --algorithm b2 --nodes 7 --malicious 2 --runs 100000\n"
       "  tempo sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
+}
+
+void describe_sim_app(CLI::App& sim, std::function<int()>& run) {
+  auto arguments = std::make_shared<SimAppArguments>();
+  CLI::App* command = sim.add_subcommand("app", "what elections are for; without a name: a list");
+  command->add_option("name", arguments->name,
+                      "group-server, load-balancing, replicated-data, crash-recovery, "
+                      "group-joining, mutual-exclusion");
+  command->add_option("--nodes", arguments->nodes, "processes of the group, 3 to 64")
+      ->capture_default_str();
+  command
+      ->add_option("--crash", arguments->crash,
+                   "how many stop for ever, in the middle of what they do")
+      ->capture_default_str();
+  command
+      ->add_option("--loss", arguments->loss,
+                   "probability that a datagram is lost; links repeat it, and T grows")
+      ->capture_default_str();
+  command
+      ->add_option("--variant", arguments->variant,
+                   "corrected, or naive: as one writes it first, to see its promise broken")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "decides everything; run k of many has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command->add_option("--runs", arguments->runs, "how many [1000; 1 with --trace or --diagram]");
+  command
+      ->add_option("--threads", arguments->threads,
+                   "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+  command->add_flag("--trace", arguments->trace, "print every message of one run");
+  command->add_option("--diagram", arguments->diagram,
+                      "space-time diagram of one run: an HTML file, or - for the terminal");
+  command->add_flag("--json", arguments->json, "for programs");
+  command->footer(
+      "Each application is an election by capacity (B.1) with another criterion, on atomic\n"
+      "broadcast. Its promise is checked from outside, in every run, under the fault that the\n"
+      "naive version does not survive.\n\n"
+      "Exit status: 0 done, 1 a promise was broken (a line to replay it is printed), 2 bad usage,\n"
+      "130 interrupted.\n\n"
+      "Examples:\n"
+      "  tempo sim app                                            # which there are\n"
+      "  tempo sim app mutual-exclusion --nodes 7 --runs 10000\n"
+      "  tempo sim app replicated-data --variant naive            # a partition, and two truths\n"
+      "  tempo sim app crash-recovery --crash 3 --diagram recovery.html");
+  command->callback([&run, arguments] { run = [=] { return sim_app(*arguments); }; });
 }
 
 void describe_check_election(CLI::App& command, CheckElectionArguments& arguments) {
@@ -824,6 +871,7 @@ int run_command_line(int count, char** words) {
   std::function<int()> run;
   describe_daemon_commands(app, run);
   describe_keygen(app, run);
+  describe_sim_app(*sim_command, run);
   describe_rings(*sim_command, *check_command, run);
   describe_other_checks(*check_command, run);
   describe_analyze(app, run);
