@@ -28,11 +28,11 @@ class OneMember {
   void ask() {
     step([](M& machine, auto& turn) { machine.command(turn, M::Command::of<1>(Command::ask(1))); });
   }
-  // A datagram of the other, stamped so long ago.
-  void hear_late(Nanos age) {
+  // A datagram of the other, whose clock is ahead by more than clocks can be.
+  void hear_from_the_future() {
     M::Message message{.sender = NodeId{0},
                        .number = 1,
-                       .stamp = now_.time_since_epoch() - age,
+                       .stamp = now_.time_since_epoch() + 10 * carrier_.precision,
                        .delay = carrier_.delay};
     step([&](M& machine, auto& turn) { machine.receive(turn, NodeId{0}, message); });
   }
@@ -93,7 +93,7 @@ TEST(MemberOfAGroup, GivesUpItsElectionWhenTheBoundsBreak) {
   OneMember member;
   member.ask();
   member.pass(2 * member.bound());
-  member.hear_late(10 * member.bound());
+  member.hear_from_the_future();
   ASSERT_EQ(member.elections.size(), 1U);
   EXPECT_EQ(member.elections[0].kind, Elected::Kind::void_);
   member.pass(30 * member.bound());

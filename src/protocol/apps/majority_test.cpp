@@ -88,8 +88,8 @@ TEST(ReplicatedData, FinishesWhatMayHaveBeenWritten) {
   desk.elect(kSelf);
   desk.said();
   const Ballot mine = kMine;
-  desk.hear(kSelf, yes(mine, {}, {.ballot = {.number = 1, .node = kOther}, .value = 7}));
-  desk.hear(kOther, yes(mine, {}, {.ballot = {.number = 2, .node = kOther}, .value = 8}));
+  desk.hear(kSelf, yes(mine, {}, {.ballot = {.number = 2, .node = kOther}, .value = 8}));
+  desk.hear(kOther, yes(mine, {}, {.ballot = {.number = 1, .node = kOther}, .value = 7}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].proposed.value, 8U) << "of the newer ballot, and not its own wish";
