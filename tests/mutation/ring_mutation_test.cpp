@@ -1,0 +1,150 @@
+// Every mutation of the ring elections, and the check that must fail because of it.
+#include "protocol/election/ring_mutation.h"
+
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "lab/check/explore.h"
+#include "lab/check/ring/ring_models.h"
+#include "lab/sim/ring/anonymous.h"
+#include "lab/sim/ring/equitable.h"
+
+namespace tempo::sim::ring {
+namespace {
+
+using tempo::election::ring::active_mutation;
+using tempo::election::ring::Mutation;
+
+constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
+
+bool keeps_promises(EquitableSetup setup, std::uint64_t seeds) {
+  for (setup.seed = 1; setup.seed <= seeds; ++setup.seed)
+    if (!run(setup).broken.empty()) return false;
+  return true;
+}
+
+bool a_quiet_ring() { return keeps_promises({.stations = 5, .range = 2}, 20); }
+bool a_ring_with_crashes() { return keeps_promises({.stations = 6, .range = 4, .crashes = 2}, 60); }
+bool an_anonymous_ring() {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    if (!run({.stations = 4, .stages = 2, .most_phases = 100, .seed = seed}).broken.empty())
+      return false;
+  return true;
+}
+// A station by itself, told what the one before it says: an election in which copies count, or
+// messages overtake, may never end.
+class Station {
+ public:
+  using RingElection = tempo::election::RingElection;
+
+  // Says whether it sent anything of an election.
+  bool hears(const tempo::election::ring::Message& message) {
+    out_.clear();
+    Turn<RingElection> turn{Instant{}, draw_, out_};
+    machine_.receive(turn, NodeId{0}, message);
+    for (const Output<RingElection>& output : out_)
+      if (output.kind == OutputKind::send && of_election(output.message.kind)) return true;
+    return false;
+  }
+  tempo::election::ring::State state() const { return machine_.state(); }
+
+ private:
+  static constexpr tempo::election::ring::EquitableRules kRules{
+      .link = {.stations = 3, .courier = {{.interval = 1ms, .sends = 3}}}, .range = 2};
+  RingElection machine_{NodeId{1}, Incarnation{2}, kRules};
+  Stream stream_{1, 0, 0};
+  StreamDraw draw_{stream_};
+  Outbox<RingElection> out_;
+};
+
+tempo::election::ring::Message priority_of(std::uint32_t number, Sequence sequence,
+                                           Sequence after) {
+  return {.kind = tempo::election::ring::Kind::priority,
+          .life = Incarnation{1},
+          .sequence = sequence,
+          .after = after,
+          .number = number,
+          .id = NodeId{0},
+          .priority = 1};
+}
+
+bool a_copy_changes_nothing() {
+  Station station;
+  const auto message = priority_of(1, Sequence{1}, kNoSequence);
+  if (!station.hears(message)) return false;
+  const auto state = station.state();
+  return !station.hears(message) && station.state() == state;
+}
+bool an_overtaker_waits() {
+  Station station;
+  if (station.hears(priority_of(1, Sequence{2}, Sequence{1}))) return false;
+  return station.hears(priority_of(1, Sequence{1}, kNoSequence));
+}
+bool an_old_election_is_over() {
+  Station station;
+  if (!station.hears(priority_of(2, Sequence{1}, kNoSequence))) return false;
+  const auto state = station.state();
+  return !station.hears(priority_of(1, Sequence{2}, Sequence{1})) && station.state() == state;
+}
+// The checker, in a world of two of which one may crash.
+bool a_checked_ring() {
+  const check::RingWorld world{.stations = 2, .wakers = 1, .budget = {.crashes = 1}};
+  const check::EquitableModel model{.rules = {.link = link_rules(world), .range = 2},
+                                    .elections = 3};
+  std::vector<std::pair<NodeId, tempo::election::ring::Command>> commands;
+  for (std::uint32_t i = 0; i < world.wakers; ++i)
+    commands.emplace_back(NodeId{i}, tempo::election::ring::Command::wake);
+  check::Space<check::EquitableModel> space(model, freedom_of(world), commands);
+  return check::Search<check::EquitableModel>(space, {.memory = kMemory}).run().complete;
+}
+
+// The check that must fail.
+struct Row {
+  Mutation mutation;
+  std::string_view name;
+  bool (*caught_by)();
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+constexpr Row kRows[] = {
+    {Mutation::take_twice, "take_twice", a_copy_changes_nothing},
+    {Mutation::take_out_of_order, "take_out_of_order", an_overtaker_waits},
+    {Mutation::tie_loses, "tie_loses", a_quiet_ring},
+    {Mutation::no_announcement, "no_announcement", a_quiet_ring},
+    {Mutation::no_restart, "no_restart", a_ring_with_crashes},
+    {Mutation::keep_lower_number, "keep_lower_number", an_old_election_is_over},
+    {Mutation::swallow_next_time, "swallow_next_time", an_anonymous_ring},
+    // And once more by the checker.
+    {Mutation::tie_loses, "tie_loses_checked", a_checked_ring},
+    {Mutation::no_restart, "no_restart_checked", a_checked_ring},
+};
+
+class RingMutations : public testing::TestWithParam<Row> {};
+
+TEST_P(RingMutations, AreCaught) {
+  active_mutation = Mutation::none;
+  EXPECT_TRUE(GetParam().caught_by()) << "fails without a mutation";
+  active_mutation = GetParam().mutation;
+  EXPECT_FALSE(GetParam().caught_by()) << "nobody notices";
+  active_mutation = Mutation::none;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, RingMutations, testing::ValuesIn(kRows),
+                         [](const auto& one) { return std::string(one.param.name); });
+
+TEST(RingMutationTable, HasEveryMutation) {
+  for (int i = 1; i < static_cast<int>(Mutation::count); ++i) {
+    bool listed = false;
+    for (const Row& row : kRows) listed = listed || static_cast<int>(row.mutation) == i;
+    EXPECT_TRUE(listed) << i;
+  }
+}
+
+}  // namespace
+}  // namespace tempo::sim::ring
