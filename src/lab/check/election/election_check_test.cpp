@@ -120,8 +120,10 @@ TEST(ElectionCheck, ARestartIsSeenThroughWithEveryDelay) {
 
 // Paper 000, 5.1 read literally: a duplicated Election is refused.
 TEST(ElectionCheck, ADuplicateKillsAnElectionThatRefusesIt) {
-  Checked checked(
-      {.nodes = 3, .variant = "refuse-duplicate", .budget = {.duplicates = 1, .crashes = 1}});
+  Checked checked({.nodes = 3,
+                   .variant = "refuse-duplicate",
+                   .budget = {.duplicates = 1, .crashes = 1},
+                   .delay_max = 1});
   EXPECT_EQ(checked.broken(), "sole-candidate-wins");
   EXPECT_NE(checked.script().find("twice"), std::string::npos);
 }
