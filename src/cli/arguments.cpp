@@ -595,6 +595,17 @@ void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
       "  tempo sim ring --stations 64 --runs 100000000 --fast --shard 1/2 --json > 1.json");
 }
 
+// What every search of small worlds can be told, as far as the arguments have it.
+template <class Arguments>
+void describe_search(CLI::App& command, Arguments& arguments) {
+  if constexpr (requires { arguments.memory; })
+    command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
+        ->capture_default_str();
+  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
+      ->capture_default_str();
+  command.add_flag("--json", arguments.json, "for programs");
+}
+
 void describe_check_ring(CLI::App& command, CheckRingArguments& arguments) {
   command.add_option("--kind", arguments.kind, "equitable or anonymous")->capture_default_str();
   command.add_option("--stations", arguments.stations, "2 to 5")->capture_default_str();
@@ -613,9 +624,7 @@ void describe_check_ring(CLI::App& command, CheckRingArguments& arguments) {
       ->capture_default_str();
   command.add_option("--variant", arguments.variant,
                      "equitable, ties-by-id, highest-id; corrected, printed-next-timer");
-  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
-      ->capture_default_str();
-  command.add_flag("--json", arguments.json, "for programs");
+  describe_search(command, arguments);
   command.footer(
       "Examples:\n"
       "  tempo check ring --stations 4\n"
@@ -648,11 +657,7 @@ void describe_check_capacity(CLI::App& command, CheckCapacityArguments& argument
   command.add_flag("--no-self-delivery", arguments.no_self_delivery, "a: nobody hears itself");
   command.add_option("--variant", arguments.variant, "corrected or as-printed")
       ->capture_default_str();
-  command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
-      ->capture_default_str();
-  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
-      ->capture_default_str();
-  command.add_flag("--json", arguments.json, "for programs");
+  describe_search(command, arguments);
   command.footer(
       "Examples:\n"
       "  tempo check capacity --algorithm b1 --crashes 1\n"
@@ -685,11 +690,7 @@ void describe_check_broadcast(CLI::App& command, CheckBroadcastArguments& argume
   command.add_flag("--no-relay", arguments.no_relay, "nobody hands on what it heard");
   command.add_flag("--no-hop-test", arguments.no_hop_test,
                    "malicious: what was held back is believed");
-  command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
-      ->capture_default_str();
-  command.add_option("--threads", arguments.threads, "1 or 2; 0: as many as there are cores")
-      ->capture_default_str();
-  command.add_flag("--json", arguments.json, "for programs");
+  describe_search(command, arguments);
   command.footer(
       "Examples:\n"
       "  tempo check broadcast\n"

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
+#include "cli/check_story.h"
 #include "cli/exit_codes.h"
 #include "cli/terminal.h"
 #include "lab/check/election/replay.h"
@@ -17,7 +18,6 @@ namespace tempo::cli {
 namespace {
 
 using Space = check::Space<check::ElectionModel>;
-using check::Happening;
 using check::Move;
 
 constexpr std::size_t kMostChoices = 500;
@@ -31,44 +31,16 @@ std::string fate_text(const Move& move) {
   return text;
 }
 
-std::string text_of(const Space& space, const Move& move) {
-  const auto& parts = space.parts();
-  const std::string who = move.node == kNobody ? "" : fmt::format("{}", index(move.node) + 1);
-  std::string text;
-  switch (move.what) {
-    case Happening::start:
-    case Happening::restart:
-      text = who + " starts";
-      break;
-    case Happening::deliver:
-      text = fmt::format("{}->{} {} arrives", index(parts.flight(move.detail).from) + 1, who,
-                         name_of(parts.message(move.detail)));
-      break;
-    case Happening::wake:
-      text = fmt::format("{}'s {} timer fires", who,
-                         name_of(static_cast<election::Timer>(move.detail)));
-      break;
-    case Happening::miss:
-      return fmt::format("{}->{} {} comes too early", index(parts.flight(move.detail).from) + 1,
-                         who, name_of(parts.message(move.detail)));
-    case Happening::tick:
-      return fmt::format("{} tick{}", move.detail, move.detail == 1 ? "" : "s");
-    case Happening::crash:
-      return who + " crashes";
-    case Happening::pause:
-      return who + " pauses";
-    case Happening::resume:
-      return who + " resumes";
-    case Happening::command:
-      text = who + " is told to stand";
-      break;
-    case Happening::gain:
-    case Happening::lag:
-      break;
+struct ElectionWords {
+  static std::string timer(const election::MasterElection&, std::uint32_t timer) {
+    return std::string(name_of(static_cast<election::Timer>(timer)));
   }
-  for (const std::uint32_t drawn : parts.draws(parts.outcome(move.outcome)))
-    text += fmt::format(", draws {}", drawn);
-  return text + fate_text(move);
+  static std::string command() { return "is told to stand"; }
+  static std::string drawn(std::uint32_t value) { return fmt::format("draws {}", value); }
+};
+
+std::string text_of(const Space& space, const Move& move) {
+  return move_text(space, move, ElectionWords{}) + fate_text(move);
 }
 
 struct Stop {

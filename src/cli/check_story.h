@@ -29,8 +29,9 @@ struct Story {
 int tell(const Story& story, const std::vector<std::string>& assumptions, const std::string& kept,
          bool json);
 
+// What happens, and what chance made of it.
 template <class Model, class Words>
-std::string step_text(const check::Space<Model>& space, const check::Move& move,
+std::string move_text(const check::Space<Model>& space, const check::Move& move,
                       const Words& words) {
   using check::Happening;
   const auto& parts = space.parts();
@@ -73,6 +74,16 @@ std::string step_text(const check::Space<Model>& space, const check::Move& move,
   }
   for (const std::uint32_t value : parts.draws(parts.outcome(move.outcome)))
     text += ", " + words.drawn(value);
+  return text;
+}
+
+// The same with what the network made of it, and what the machine then is.
+template <class Model, class Words>
+std::string step_text(const check::Space<Model>& space, const check::Move& move,
+                      const Words& words) {
+  const auto& parts = space.parts();
+  std::string text = move_text(space, move, words);
+  if (!is_step(move.what)) return text;
   for (unsigned i = 0; i < 64; ++i) {
     if ((move.lost >> i & 1) != 0) text += fmt::format(", message {} is lost", i + 1);
     if ((move.twice >> i & 1) != 0) text += fmt::format(", message {} goes twice", i + 1);

@@ -27,6 +27,12 @@ constexpr bool is_fault(Happening what) {
          what == Happening::gain || what == Happening::lag;
 }
 
+// Whether a machine takes a step, rather than its surroundings.
+constexpr bool is_step(Happening what) {
+  return what == Happening::start || what == Happening::restart || what == Happening::deliver ||
+         what == Happening::wake || what == Happening::command;
+}
+
 // One thing that happened, and how chance and the network took it.
 struct Move {
   Happening what = Happening::tick;
