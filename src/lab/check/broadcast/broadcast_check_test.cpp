@@ -1,13 +1,12 @@
 // Atomic broadcast of three processes in every interleaving: with the right Delta it keeps its
 // promises, with whatever is left out it does not.
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "lab/check/broadcast/broadcast_model.h"
 #include "lab/check/explore.h"
+#include "lab/check/testing/expect.h"
 
 namespace tempo::check {
 namespace {
@@ -23,20 +22,9 @@ Finding found_in(const BroadcastWorld& world) {
 }
 
 void expect_sound(const BroadcastWorld& world, std::uint64_t at_least) {
-  const Finding finding = found_in(world);
-  EXPECT_TRUE(finding.complete) << finding.stopped;
-  EXPECT_FALSE(finding.violation) << finding.violation->promise;
-  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
-  std::printf("%llu states, %.1f s\n", static_cast<unsigned long long>(finding.states),
-              finding.seconds);
+  check::expect_sound(found_in(world), at_least);
 }
-
-std::string broken_in(const BroadcastWorld& world) {
-  const Finding finding = found_in(world);
-  return finding.violation ? finding.violation->promise : finding.stopped;
-}
-
-bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
+std::string broken_in(const BroadcastWorld& world) { return check::broken_in(found_in(world)); }
 
 TEST(CheckBroadcast, BearsDelaysAndClocksApart) {
   expect_sound({.faulty = 0, .delay_max = 2}, 100);

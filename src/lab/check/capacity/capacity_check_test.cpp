@@ -1,13 +1,12 @@
 // King, Gendreau, Ni 1988: what each election by capacity promises, in every interleaving of small
 // worlds, and the shortest ways in which what is printed, or a condition that fails, breaks it.
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include <gtest/gtest.h>
 
 #include "lab/check/capacity/capacity_model.h"
 #include "lab/check/explore.h"
+#include "lab/check/testing/expect.h"
 
 namespace tempo::check {
 namespace {
@@ -25,20 +24,9 @@ Finding found_in(const CapacityWorld& world) {
 }
 
 void expect_sound(const CapacityWorld& world, std::uint64_t at_least) {
-  const Finding finding = found_in(world);
-  EXPECT_TRUE(finding.complete) << finding.stopped;
-  EXPECT_FALSE(finding.violation) << finding.violation->promise;
-  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
-  std::printf("%llu states, %.1f s\n", static_cast<unsigned long long>(finding.states),
-              finding.seconds);
+  check::expect_sound(found_in(world), at_least);
 }
-
-std::string broken_in(const CapacityWorld& world) {
-  const Finding finding = found_in(world);
-  return finding.violation ? finding.violation->promise : finding.stopped;
-}
-
-bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
+std::string broken_in(const CapacityWorld& world) { return check::broken_in(found_in(world)); }
 
 // --- A, section 4 ---
 

@@ -1,6 +1,5 @@
 // The rings that ship, in every interleaving of small worlds.
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
@@ -8,6 +7,7 @@
 
 #include "lab/check/explore.h"
 #include "lab/check/ring/ring_models.h"
+#include "lab/check/testing/expect.h"
 
 namespace tempo::check {
 namespace {
@@ -32,12 +32,6 @@ Finding anonymous(const RingWorld& world, std::uint32_t stages, bool printed = f
   return Search<AnonymousModel>(space, {}).run();
 }
 
-void expect_sound(const Finding& finding, std::uint64_t at_least) {
-  EXPECT_TRUE(finding.complete) << finding.stopped;
-  EXPECT_FALSE(finding.violation) << finding.violation->promise;
-  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
-}
-
 TEST(CheckRing, EquitableIsSound) {
   expect_sound(equitable({.stations = 2, .delay_max = 2}, 3), 1'285);
   expect_sound(equitable({.stations = 3}, 2), 7'063);
@@ -49,7 +43,7 @@ TEST(CheckRing, EquitableBearsACrash) {
 
 // Larger worlds, a few seconds each without sanitizers.
 TEST(CheckRing, EquitableBearsMoreInLargerWorlds) {
-  if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "only in a soak";
+  if (!soak()) GTEST_SKIP() << "only in a soak";
   expect_sound(equitable({.stations = 4, .wakers = 4}, 2), 201'703);
   expect_sound(equitable({.stations = 3, .wakers = 1, .budget = {.crashes = 1}}, 2), 100'000);
   expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.losses = 1, .duplicates = 1}}, 2),

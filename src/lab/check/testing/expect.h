@@ -1,0 +1,27 @@
+// What tests expect of a search.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "lab/check/explore.h"
+
+namespace tempo::check {
+
+inline void expect_sound(const Finding& finding, std::uint64_t at_least) {
+  EXPECT_TRUE(finding.complete) << finding.stopped;
+  EXPECT_FALSE(finding.violation) << finding.violation->promise;
+  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
+}
+
+// The promise that is broken, or why the search ended.
+inline std::string broken_in(const Finding& finding) {
+  return finding.violation ? finding.violation->promise : finding.stopped;
+}
+
+inline bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
+
+}  // namespace tempo::check
