@@ -32,13 +32,14 @@ if(TEMPO_SANITIZE)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Instrumented code confuses this warning; the release build still has it.
     add_compile_options(-Wno-maybe-uninitialized)
-    # Most of the build is instrumented test code. There, checks of every single pointer cost half of
-    # the compiler's time and find nothing that the address sanitizer does not.
+    # Most of the build is instrumented test code. There, optimising and checks of every single pointer
+    # cost two thirds of the compiler's time and find nothing that the address sanitizer does not.
+    set(TEMPO_TEST_OPTIMISATION -O0)
     if(TEMPO_SANITIZE MATCHES "undefined")
-      set(TEMPO_TEST_OPTIONS -fno-sanitize=null,alignment)
+      set(TEMPO_TEST_CHECKS -fno-sanitize=null,alignment)
     endif()
     if(TEMPO_SANITIZE MATCHES "address")
-      list(APPEND TEMPO_TEST_OPTIONS --param=asan-instrumentation-with-call-threshold=0)
+      list(APPEND TEMPO_TEST_CHECKS --param=asan-instrumentation-with-call-threshold=0)
     endif()
   endif()
 endif()
@@ -50,8 +51,9 @@ endif()
 
 find_program(TEMPO_CCACHE ccache)
 if(TEMPO_CCACHE)
-  # Paths are hashed relative to the root, so two checkouts share one cache.
+  # Paths are hashed relative to the root, so two checkouts share one cache. The sloppiness is what
+  # ccache asks for before it works with precompiled headers.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
-      CCACHE_ABSSTDERR=1 "${TEMPO_CCACHE}")
+      CCACHE_ABSSTDERR=1 CCACHE_SLOPPINESS=pch_defines,time_macros "${TEMPO_CCACHE}")
 endif()

@@ -11,7 +11,8 @@
 #     TEST_LINKS ...                         libraries only its tests use
 #     TEST_LABELS release soak               also run these tests in the release build (where its
 #                                            arithmetic could differ); in `make soak`
-#     SHARDS 2)                              split a slow test program into parallel parts
+#     SHARDS 2                               split a slow test program into parallel parts
+#     TEST_OPTIMISED)                        its tests compute so much that optimising them pays
 #
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
 #
@@ -30,7 +31,7 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_room name path)
-  cmake_parse_arguments(PARSE_ARGV 2 ROOM "" "SHARDS"
+  cmake_parse_arguments(PARSE_ARGV 2 ROOM "TEST_OPTIMISED" "SHARDS"
                         "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} ROOM)
   set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
@@ -41,6 +42,7 @@ function(tempo_room name path)
 
   if(sources)
     add_library(${name} STATIC ${sources})
+    tempo_take_headers(${name} tempo_headers)
     set(reach PUBLIC)
   else()
     add_library(${name} INTERFACE)
@@ -57,7 +59,7 @@ function(tempo_room name path)
   if(TEMPO_TESTS AND tests)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
       LINKS ${name} ${ROOM_TEST_SEES} ${ROOM_TEST_LINKS}
-      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS})
+      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS} OPTIMISED ${ROOM_TEST_OPTIMISED})
   endif()
 endfunction()
 
@@ -67,6 +69,7 @@ function(tempo_program name path)
   file(GLOB main CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${path}/main.cpp")
   if(main)
     add_executable(${name} ${main})
+    tempo_take_headers(${name} tempo_headers)
     target_link_libraries(${name} PRIVATE ${PROGRAM_SEES} ${PROGRAM_LINKS})
   endif()
 endfunction()
@@ -107,7 +110,7 @@ endfunction()
 # One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
 # the test cases; so an entry's name ends in _test, or _test_<shard>.
 function(_tempo_test_program name dir)
-  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED" "SOURCES;LINKS;LABELS")
   add_executable(${name} EXCLUDE_FROM_ALL ${TEST_SOURCES})
   set(main GTest::gtest_main)
   if("${TEST_SOURCES}" MATCHES "/main\\.cpp")
@@ -115,8 +118,18 @@ function(_tempo_test_program name dir)
   endif()
   target_link_libraries(${name} PRIVATE ${TEST_LINKS} rapidcheck_gtest GTest::gmock GTest::gtest
                         ${main} Threads::Threads)
-  target_compile_definitions(${name} PRIVATE TEMPO_TESTDATA="${dir}/testdata")
-  target_compile_options(${name} PRIVATE ${TEMPO_TEST_OPTIONS})
+  # Only for files that name it: a path on every command line would keep checkouts from sharing a cache.
+  foreach(source IN LISTS TEST_SOURCES)
+    file(STRINGS "${source}" uses REGEX "TEMPO_TESTDATA")
+    if(uses)
+      set_property(SOURCE "${source}" APPEND PROPERTY COMPILE_DEFINITIONS TEMPO_TESTDATA="${dir}/testdata")
+    endif()
+  endforeach()
+  target_compile_options(${name} PRIVATE ${TEMPO_TEST_CHECKS})
+  if(NOT TEST_OPTIMISED)
+    target_compile_options(${name} PRIVATE ${TEMPO_TEST_OPTIMISATION})
+    tempo_take_headers(${name} tempo_test_headers)
+  endif()
 
   add_dependencies(tests ${name})
   foreach(label IN LISTS TEST_LABELS)

@@ -64,7 +64,7 @@ TEST(Chains, AreAsManyAsCountingFinds) {
 
 TEST(Chains, AreTheGoldenOnes) {
   int compared = 0;
-  for (const Json& row : golden("ring_chain_counts.json").elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/ring_chain_counts.json").elements()) {
     const auto n = static_cast<std::uint32_t>(row.count_at("n").value());
     const auto m = row.count_at("m").value();
     const auto k = static_cast<std::uint32_t>(row.count_at("k").value());

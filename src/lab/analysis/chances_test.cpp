@@ -13,7 +13,7 @@ namespace {
 
 TEST(Collision, IsTheGoldenOne) {
   int compared = 0;
-  for (const Json& row : golden("collision.json").at("collision")->elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/collision.json").at("collision")->elements()) {
     const Collision asked{.daemons = static_cast<std::uint32_t>(row.count_at("N").value()),
                           .window = Fraction::parse(row.text_at("delta").value()).value(),
                           .width = Fraction::parse(row.text_at("R").value()).value()};
@@ -34,7 +34,7 @@ TEST(Collision, IsCertainWhereTheWindowIsTheWholeInterval) {
 }
 
 TEST(AnonymousRing, HasTwoLeadersAsOftenAsGolden) {
-  const Json values = golden("anonymous_ring.json");
+  const Json values = golden(TEMPO_TESTDATA "/anonymous_ring.json");
   for (const Json& row : values.at("two_synchronous_candidates")->elements()) {
     const auto k = static_cast<std::uint32_t>(row.count_at("k").value());
     EXPECT_EQ(all_elected(2, k).text(), row.text_at("P_two_leaders").value());
@@ -46,7 +46,7 @@ TEST(AnonymousRing, HasTwoLeadersAsOftenAsGolden) {
 }
 
 TEST(AnonymousRing, PhasesBeginAsGolden) {
-  const Json values = golden("anonymous_ring.json");
+  const Json values = golden(TEMPO_TESTDATA "/anonymous_ring.json");
   for (const Json& row : values.at("phases")->elements()) {
     const auto n = static_cast<std::uint32_t>(row.count_at("n").value());
     EXPECT_EQ(candidates_drawn(n, 0).text(), row.text_at("P_X0").value());
@@ -93,7 +93,7 @@ TEST(AnonymousRing, SeveralLeadersAreAsOftenAsEnumerationFinds) {
 
 TEST(AlgorithmC, IsTheGoldenChain) {
   int compared = 0;
-  for (const Json& row : golden("algorithm_c.json").at("E")->elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/algorithm_c.json").at("E")->elements()) {
     const auto a = static_cast<std::uint32_t>(row.count_at("a").value());
     const Fraction loss = Fraction::parse(row.text_at("p").value()).value();
     if (a > 12) continue;
@@ -105,7 +105,7 @@ TEST(AlgorithmC, IsTheGoldenChain) {
     ++compared;
   }
   EXPECT_EQ(compared, 24);
-  for (const Json& row : golden("algorithm_c.json").at("P")->elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/algorithm_c.json").at("P")->elements()) {
     const AlgorithmC chain(8, Fraction::parse(row.text_at("p").value()).value());
     EXPECT_EQ(chain
                   .step(static_cast<std::uint32_t>(row.count_at("i").value()),

@@ -11,12 +11,12 @@
 
 namespace tempo::analysis {
 
-inline Json golden(const std::string& name) {
-  std::ifstream file(std::string(TEMPO_TESTDATA) + "/" + name);
+inline Json golden(const std::string& path) {
+  std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const Result<Json> json = Json::parse(text);
   if (!json) {
-    ADD_FAILURE() << name << ": " << json.error();
+    ADD_FAILURE() << path << ": " << json.error();
     return Json::array();
   }
   return *json;

@@ -11,7 +11,7 @@ namespace {
 
 TEST(RingTime, HasTheGoldenDistribution) {
   int compared = 0;
-  for (const Json& row : golden("ring_distribution.json").elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/ring_distribution.json").elements()) {
     const auto k = static_cast<std::uint32_t>(row.count_at("k").value());
     const RingTime ring(static_cast<std::uint32_t>(row.count_at("n").value()),
                         row.count_at("m").value());
@@ -26,7 +26,7 @@ TEST(RingTime, HasTheGoldenDistribution) {
 
 TEST(RingTime, HasTheGoldenMoments) {
   int compared = 0;
-  for (const Json& row : golden("ring_moments.json").elements()) {
+  for (const Json& row : golden(TEMPO_TESTDATA "/ring_moments.json").elements()) {
     const RingTime ring(static_cast<std::uint32_t>(row.count_at("n").value()),
                         row.count_at("m").value());
     const std::vector<Number> raw = ring.moments(1);

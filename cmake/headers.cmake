@@ -1,0 +1,35 @@
+# The headers of the standard library, of fmt and of googletest are a third of what the compiler reads.
+# In sanitizer builds, the large ones, they are read once for all rooms and once for all tests. A file still
+# includes what it uses: all other builds do without this. (With -O3 g++ 12 warns of what is not there when
+# headers are precompiled.)
+#
+# These two targets exist for their precompiled headers alone; everybody else takes those over.
+function(tempo_read_headers name)
+  cmake_parse_arguments(PARSE_ARGV 1 READ "" "" "HEADERS;LINKS;OPTIONS")
+  set(source "${CMAKE_BINARY_DIR}/${name}.cpp")
+  file(CONFIGURE OUTPUT "${source}" CONTENT "")
+  add_library(${name} OBJECT EXCLUDE_FROM_ALL "${source}")
+  target_link_libraries(${name} PRIVATE fmt::fmt Threads::Threads ${READ_LINKS})
+  target_compile_options(${name} PRIVATE ${READ_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${READ_HEADERS})
+endfunction()
+
+if(TEMPO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(common <algorithm> <array> <bit> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map>
+             <memory> <optional> <set> <span> <string> <string_view> <tuple> <utility> <variant> <vector>
+             <fmt/core.h>)
+  tempo_read_headers(tempo_headers HEADERS ${common})
+  if(TEMPO_TESTS)
+    tempo_read_headers(tempo_test_headers
+      HEADERS ${common} <gmock/gmock.h> <gtest/gtest.h>
+      LINKS GTest::gmock GTest::gtest
+      OPTIONS ${TEMPO_TEST_CHECKS} ${TEMPO_TEST_OPTIMISATION})
+  endif()
+endif()
+
+# tempo_take_headers(target tempo_headers)
+function(tempo_take_headers name from)
+  if(TARGET ${from})
+    target_precompile_headers(${name} REUSE_FROM ${from})
+  endif()
+endfunction()
