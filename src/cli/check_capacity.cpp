@@ -139,8 +139,9 @@ std::vector<std::string> assumptions(const CapacityWorld& world) {
       fmt::format("T is {} ticks: one more than a message takes, because within a tick a time-out "
                   "may come before a message",
                   rules_of(world).bound.count()),
-      fmt::format("nodes 1 to {} are candidates, node {} is the best", world.candidates,
-                  world.candidates)};
+      world.candidates == 1 ? "node 1 is the only candidate"
+                            : fmt::format("nodes 1 to {} are candidates, node {} is the best",
+                                          world.candidates, world.candidates)};
   if (holds_at_once(world, NodeId{0}))
     list.emplace_back(world.skew == 0
                           ? "all begin in the same tick"
