@@ -11,6 +11,7 @@
 #include "cli/check.h"
 #include "cli/check_broadcast.h"
 #include "cli/check_capacity.h"
+#include "cli/check_lock.h"
 #include "cli/check_ring.h"
 #include "cli/clockdiff.h"
 #include "cli/demo.h"
@@ -26,6 +27,7 @@
 #include "cli/sim_app.h"
 #include "cli/sim_capacity.h"
 #include "cli/sim_election.h"
+#include "cli/sim_lock.h"
 #include "cli/sim_replay.h"
 #include "cli/sim_ring.h"
 #include "cli/sim_sync.h"
@@ -253,6 +255,83 @@ void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
       "  tempo sim capacity --algorithm a --start-skew 1ms          # how often they disagree\n"
       "  tempo sim capacity --algorithm b2 --nodes 7 --malicious 2 --runs 100000\n"
       "  tempo sim capacity --algorithm c --nodes 2 --loss 0.3 --start-skew 0s --runs 100000");
+}
+
+void describe_lock_faults(CLI::App& command, SimLockArguments& arguments) {
+  command.add_option("--loss", arguments.loss, "probability that a copy of a message is lost")
+      ->capture_default_str();
+  command
+      .add_option("--late", arguments.late,
+                  "probability that it takes up to four longest delays more")
+      ->capture_default_str();
+  command
+      .add_option("--pauses", arguments.pauses, "for each entry: a site stands still for a while")
+      ->capture_default_str();
+  command
+      .add_option("--crashes", arguments.crashes,
+                  "for each entry: a site crashes, half of them just after a refusal, and restarts")
+      ->capture_default_str();
+  command
+      .add_option("--partitions", arguments.partitions,
+                  "for each entry: the network is cut in two for a while")
+      ->capture_default_str();
+  command
+      .add_option("--doubts", arguments.doubts,
+                  "for each entry: all are told that the bounds do not hold, and they do not")
+      ->capture_default_str();
+}
+
+void describe_sim_lock(CLI::App& sim, std::function<int()>& run) {
+  auto arguments = std::make_shared<SimLockArguments>();
+  CLI::App* command = sim.add_subcommand("lock", "locks, with what they stand on kept or broken");
+  command
+      ->add_option("--kind", arguments->kind,
+                   "mutex, rw: silence is consent; optimistic: readers try again; explicit: "
+                   "everybody replies (Ricart and Agrawala)")
+      ->capture_default_str();
+  command->add_option("--sites", arguments->sites, "of the network")->capture_default_str();
+  command->add_option("--contending", arguments->contending, "how many want the lock; 0: all")
+      ->capture_default_str();
+  command->add_option("--readers", arguments->readers, "rw: how many of these read; 0: half")
+      ->capture_default_str();
+  command->add_option("--gamma", arguments->gamma, "the shortest step by the longest")
+      ->capture_default_str();
+  command->add_option("--entries", arguments->entries, "how many")->capture_default_str();
+  command
+      ->add_option("--handlers", arguments->handlers,
+                   "serial: a site handles one message at a time; parallel: all at once")
+      ->capture_default_str();
+  command
+      ->add_option("--sleep", arguments->sleep,
+                   "before a request, in whole passes; 0: none, and the most refusals")
+      ->capture_default_str();
+  command->add_flag("--outlive", arguments->outlive,
+                    "a client stays inside when its site crashes, and the lock knows that it may");
+  describe_lock_faults(*command, *arguments);
+  command
+      ->add_option("--variant", arguments->variant,
+                   "corrected, as-printed, modulo, silent-second-timeout; lamport (optimistic)")
+      ->capture_default_str();
+  command->add_option("--seed", arguments->seed, "decides everything; run k has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option("--threads", arguments->threads,
+                   "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->json, "for programs");
+  command->footer(
+      "Steps take up to 10us, messages 100us to 1ms, holds up to 50 steps. A run has 10,000\n"
+      "entries. Exit status: 0 done, 2 bad usage, 130 interrupted. A violation is an answer, not "
+      "an\n"
+      "error: many of these locks are asked to do without what they need.\n\n"
+      "Examples:\n"
+      "  tempo sim lock --crashes 0.3 --entries 1000000\n"
+      "  tempo sim lock --kind explicit                             # twice the messages\n"
+      "  tempo sim lock --variant as-printed --handlers parallel\n"
+      "  tempo sim lock --loss 0.001                                # what silence is worth then\n"
+      "  tempo sim lock --kind optimistic --gamma 0.1");
+  command->callback([&run, arguments] { run = [=] { return sim_lock(*arguments); }; });
 }
 
 void describe_sim_app(CLI::App& sim, std::function<int()>& run) {
@@ -666,6 +745,41 @@ void describe_check_capacity(CLI::App& command, CheckCapacityArguments& argument
       "Ends with 0 if nothing is broken, 1 if something is.");
 }
 
+void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
+  command
+      .add_option("--kind", arguments.kind,
+                  "mutex, rw: silence is consent; explicit: everybody replies")
+      ->capture_default_str();
+  command.add_option("--sites", arguments.sites, "2 to 5")->capture_default_str();
+  command.add_option("--contending", arguments.contending, "the first so many want the lock [2]");
+  command.add_option("--readers", arguments.readers, "rw: the first so many of these read [1]");
+  command.add_option("--entries", arguments.entries, "of each at most")->capture_default_str();
+  command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
+      ->capture_default_str();
+  command.add_option("--hold", arguments.hold, "at most so many ticks")->capture_default_str();
+  command.add_option("--crashes", arguments.crashes, "sites that may crash")->capture_default_str();
+  command.add_option("--restarts", arguments.restarts, "of these, with everything forgotten")
+      ->capture_default_str();
+  command.add_option("--losses", arguments.losses, "messages that may be lost")
+      ->capture_default_str();
+  command.add_option("--duplicates", arguments.duplicates, "messages that may come twice")
+      ->capture_default_str();
+  command.add_option("--pauses", arguments.pauses, "sites that may stand still for a while")
+      ->capture_default_str();
+  command
+      .add_option("--variant", arguments.variant,
+                  "corrected, as-printed, modulo, silent-second-timeout")
+      ->capture_default_str();
+  describe_search(command, arguments);
+  command.footer(
+      "Examples:\n"
+      "  tempo check lock --contending 3\n"
+      "  tempo check lock --variant as-printed\n"
+      "  tempo check lock --sites 2 --crashes 1 --restarts 1\n"
+      "  tempo check lock --sites 2 --losses 1                      # what one lost message does\n"
+      "Ends with 0 if nothing is broken, 1 if something is.");
+}
+
 void describe_check_broadcast(CLI::App& command, CheckBroadcastArguments& arguments) {
   command.add_option("--nodes", arguments.nodes, "2 to 5")->capture_default_str();
   command
@@ -789,6 +903,11 @@ void describe_other_checks(CLI::App& check, std::function<int()>& run) {
   describe_check_broadcast(*broadcast_command, *broadcast);
   broadcast_command->callback(
       [&run, broadcast] { run = [=] { return check_broadcast(*broadcast); }; });
+
+  auto lock = std::make_shared<CheckLockArguments>();
+  CLI::App* lock_command = check.add_subcommand("lock", "locks of known time");
+  describe_check_lock(*lock_command, *lock);
+  lock_command->callback([&run, lock] { run = [=] { return check_lock(*lock); }; });
 }
 
 void describe_keygen(CLI::App& app, std::function<int()>& run) {
@@ -873,6 +992,7 @@ int run_command_line(int count, char** words) {
   describe_daemon_commands(app, run);
   describe_keygen(app, run);
   describe_sim_app(*sim_command, run);
+  describe_sim_lock(*sim_command, run);
   describe_rings(*sim_command, *check_command, run);
   describe_other_checks(*check_command, run);
   describe_analyze(app, run);

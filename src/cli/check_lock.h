@@ -1,0 +1,31 @@
+// `tempo check lock`: every interleaving of a lock of a few sites.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tempo::cli {
+
+// As typed; texts are checked when the command runs.
+struct CheckLockArguments {
+  std::string kind = "mutex";
+  std::uint32_t sites = 3;
+  std::uint32_t contending = 0;  // 0: 2, or all of the sites if there are fewer
+  std::uint32_t readers = 0;     // of rw; 0: 1
+  std::uint32_t entries = 1;
+  std::uint32_t delay = 1;  // ticks, at most
+  std::uint32_t hold = 1;   // likewise
+  std::uint32_t crashes = 0;
+  std::uint32_t restarts = 0;
+  std::uint32_t losses = 0;
+  std::uint32_t duplicates = 0;
+  std::uint32_t pauses = 0;
+  std::string variant = "corrected";
+  std::string memory = "4G";
+  std::uint32_t threads = 0;  // 1 or 2; 0: as many as there are cores, at most 2
+  bool json = false;
+};
+
+int check_lock(const CheckLockArguments& arguments);
+
+}  // namespace tempo::cli

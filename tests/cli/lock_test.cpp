@@ -1,0 +1,125 @@
+// `tempo sim lock` and `tempo check lock`, as a user runs them.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(SimLock, SaysWhatCameOfAll) {
+  json sum = answer("sim lock --entries 2000 --json");
+  EXPECT_EQ(sum["kind"], "mutex");
+  EXPECT_GE(sum["entries"], 2000);
+  EXPECT_EQ(sum["violations"], 0);
+  EXPECT_EQ(sum["deadlocks"], 0);
+  EXPECT_EQ(sum["token_disorder"], 0);
+  EXPECT_DOUBLE_EQ(sum["messages_per_entry"], 4 + 2 * sum["refusals_per_entry"].get<double>());
+  EXPECT_LE(sum["wait"]["mean"], sum["wait"]["p99"]);
+  EXPECT_LE(sum["wait"]["p99"], sum["wait"]["max"]);
+  EXPECT_GE(sum["fairness"], 1.0);
+}
+
+TEST(SimLock, HasExplicitRepliesForComparison) {
+  json sum = answer("sim lock --kind explicit --entries 1000 --json");
+  EXPECT_EQ(sum["violations"], 0);
+  EXPECT_EQ(sum["messages_per_entry"], 8.0);
+}
+
+TEST(SimLock, CountsTheAttemptsOfOptimisticReaders) {
+  json sum = answer("sim lock --kind optimistic --gamma 1 --entries 500 --json");
+  EXPECT_LE(sum["attempts_per_entry"], 3.0);
+  EXPECT_EQ(sum["torn_reads"], 0);
+  EXPECT_EQ(
+      answer("sim lock --kind optimistic --variant lamport --entries 500 --json")["deadlocks"], 1);
+}
+
+TEST(SimLock, DoesNotDependOnThreads) {
+  const std::string order = "sim lock --kind rw --entries 25000 --crashes 0.1 --json";
+  json one = answer(order + " --threads 1");
+  json two = answer(order + " --threads 2");
+  one.erase("events_per_second");
+  two.erase("events_per_second");
+  EXPECT_EQ(one, two);
+}
+
+TEST(SimLock, TellsPeopleInATable) {
+  const Ended ended = tempo("sim lock --entries 500 --variant as-printed");
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_THAT(ended.out, HasSubstr("violations of exclusion"));
+  EXPECT_THAT(ended.out, HasSubstr("messages per entry"));
+}
+
+TEST(SimLock, RefusesWhatCannotBe) {
+  struct Case {
+    const char* order;
+    const char* says;
+  };
+  for (const Case& wrong : {Case{"--kind wish", "one of mutex, rw, optimistic, explicit"},
+                            Case{"--sites 1", "--sites must be from 2"},
+                            Case{"--contending 6", "--contending must be from 1 to --sites 5"},
+                            Case{"--readers 2", "--readers is for --kind rw"},
+                            Case{"--kind rw --readers 6", "--readers must be at most"},
+                            Case{"--gamma 0", "--gamma must be from 0.01 to 1"},
+                            Case{"--sleep -1", "--sleep must be from 0 to 100 passes"},
+                            Case{"--entries 0", "--entries must be from 1"},
+                            Case{"--loss 1", "--loss must be from 0 to below 1"},
+                            Case{"--crashes -1", "--crashes must be from 0"},
+                            Case{"--handlers many", "--handlers must be serial or parallel"},
+                            Case{"--variant printed", "--variant must be one of corrected"},
+                            Case{"--variant lamport", "is for --kind optimistic"},
+                            Case{"--kind explicit --variant modulo", "is for --kind mutex and rw"},
+                            Case{"--kind optimistic --crashes 1", "with --loss and --late alone"},
+                            Case{"--kind optimistic --contending 1", "needs a writer and a reader"},
+                            Case{"--kind explicit --outlive", "for --kind mutex and rw"},
+                            Case{"--outlive --doubts 1", "exclude each other"}}) {
+    const Ended ended = tempo(std::string("sim lock ") + wrong.order);
+    EXPECT_EQ(ended.status, 2) << wrong.order;
+    EXPECT_EQ(ended.out, "") << wrong.order;
+    EXPECT_THAT(ended.err, HasSubstr(wrong.says));
+    EXPECT_EQ(count(ended.err, "\n"), 1U) << wrong.order;
+  }
+}
+
+TEST(CheckLock, FindsHowWhatIsPrintedLetsTwoIn) {
+  const std::string order = "check lock --sites 2 --hold 2 --json";
+  json sound = answer(order);
+  EXPECT_EQ(sound["complete"], true);
+  EXPECT_EQ(sound["violations"], json::array());
+  const Ended printed = tempo(order + " --variant as-printed");
+  EXPECT_EQ(printed.status, 1);
+  json broken = json::parse(printed.out, nullptr, false);
+  ASSERT_EQ(broken["violations"].size(), 1U);
+  EXPECT_EQ(broken["violations"][0]["property"], "exclusion");
+  EXPECT_EQ(broken["violations"][0]["steps"], broken["violations"][0]["trace"].size());
+}
+
+TEST(CheckLock, TellsTheStepsInWords) {
+  const Ended lost = tempo("check lock --sites 2 --hold 2 --losses 1");
+  EXPECT_EQ(lost.status, 1);
+  EXPECT_THAT(lost.out, HasSubstr("exclusion is broken"));
+  EXPECT_THAT(lost.out, HasSubstr("wants the lock"));
+  EXPECT_THAT(lost.out, HasSubstr("is lost"));
+  EXPECT_THAT(lost.out, HasSubstr("= inside with 1"));
+}
+
+TEST(CheckLock, RefusesWhatCannotBe) {
+  for (const char* line : {"--kind wish", "--sites 1", "--sites 6", "--contending 4", "--readers 1",
+                           "--kind rw --readers 3", "--entries 0", "--entries 5", "--delay 0",
+                           "--hold 5", "--crashes 9", "--restarts 1", "--variant printed",
+                           "--kind explicit --variant modulo", "--memory x", "--threads 3"}) {
+    const Ended ended = tempo(std::string("check lock ") + line);
+    EXPECT_EQ(ended.status, 2) << line;
+    EXPECT_EQ(ended.out, "") << line;
+    EXPECT_THAT(ended.err, ::testing::StartsWith("tempo check: ")) << line;
+    EXPECT_EQ(count(ended.err, "\n"), 1U) << line;
+  }
+}
+
+}  // namespace
+}  // namespace tempo
