@@ -111,9 +111,9 @@ std::vector<std::string> assumptions(const LockWorld& world) {
   const check::Freedom freedom = freedom_of(world);
   const lock::mutex::Rules rules = rules_of(world).lock;
   std::vector<std::string> list{
-      fmt::format("time goes in whole ticks, the same for all; a message takes {} to {} of them, "
+      fmt::format("time goes in whole ticks, the same for all; a message takes up to {}, "
                   "in any order, and handling it takes none",
-                  freedom.delay_min, freedom.delay_max),
+                  freedom.delay_max),
       "timers fire in the tick in which they are due",
       fmt::format("sites 1 to {} want the lock {} each, at any time, and hold it for up to {} "
                   "tick{}",

@@ -32,7 +32,7 @@ struct KindRow {
 constexpr std::array<KindRow, 4> kKinds{{{"mutex", Kind::mutex, sim::lock::run},
                                          {"rw", Kind::rw, sim::lock::run},
                                          {"optimistic", Kind::optimistic, sim::lock::run},
-                                         {"explicit", Kind::explicit_, sim::lock::run}}};
+                                         {"explicit", Kind::replies, sim::lock::run}}};
 
 struct VariantRow {
   std::string_view name;
@@ -112,9 +112,9 @@ Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
                      setup.doubts > 0 || setup.hold_outlives))
     return refuse("--kind optimistic is simulated with --loss and --late alone");
   if (!setup.waits && !optimistic) return refuse("--variant lamport is for --kind optimistic");
-  if (setup.variant != Variant::corrected && (optimistic || setup.kind == Kind::explicit_))
+  if (setup.variant != Variant::corrected && (optimistic || setup.kind == Kind::replies))
     return refuse(fmt::format("--variant {} is for --kind mutex and rw", arguments.variant));
-  if ((setup.hold_outlives || setup.doubts > 0) && setup.kind == Kind::explicit_)
+  if ((setup.hold_outlives || setup.doubts > 0) && setup.kind == Kind::replies)
     return refuse("--outlive and --doubts are for --kind mutex and rw");
   if (setup.hold_outlives && setup.doubts > 0)
     return refuse(

@@ -52,7 +52,7 @@ bool safe_for_readers_and_writers() {
   return safe({.kind = Kind::rw, .readers = 3, .entries = 1'000}, 4);
 }
 bool safe_when_bounds_break() { return safe({.entries = 500, .doubts = 0.5}, 6); }
-bool safe_by_replies() { return safe({.kind = Kind::explicit_, .entries = 500}, 2); }
+bool safe_by_replies() { return safe({.kind = Kind::replies, .entries = 500}, 2); }
 // Nobody asks again while nothing goes wrong, and each refusal is taken back once.
 bool exact_in_a_quiet_network() {
   for (const Kind kind : {Kind::mutex, Kind::rw}) {

@@ -56,7 +56,7 @@ struct Handling {
   // else speaks too.
   constexpr Steps steps(std::uint32_t members) const {
     if (!serial) return request + reply;
-    return 2 * (members - 1) * ((quick_restart ? 2 : 1) * request + 2 * reply);
+    return 2 * Steps{members - 1} * ((quick_restart ? 2 : 1) * request + 2 * reply);
   }
 };
 

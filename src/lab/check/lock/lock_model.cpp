@@ -17,13 +17,11 @@ SiteRules rules_of(const LockWorld& world) {
                            .variant = world.variant};
   const lock::Bounds bounds{.delay_min = Nanos{1}, .delay_max = Nanos{world.delay_max}};
   if (world.by_replies)
-    rules.repeat = 2 * world.sites * rules.patience(bounds);
+    rules.repeat = 2 * lock::Steps{world.sites} * rules.patience(bounds);
   else
     rules.bounds = bounds;
-  return {.lock = rules,
-          .contending = world.contending,
-          .readers = world.readers,
-          .restless = false};
+  return {
+      .lock = rules, .contending = world.contending, .readers = world.readers, .restless = false};
 }
 
 Freedom freedom_of(const LockWorld& world) {

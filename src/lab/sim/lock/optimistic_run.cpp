@@ -23,6 +23,7 @@ Rules rules_of_reading(const Setup& setup) {
 
 std::vector<NodeId> readers_of(const Setup& setup) {
   std::vector<NodeId> sites;
+  sites.reserve(setup.contending - 1);
   for (std::uint32_t i = 1; i < setup.contending; ++i) sites.push_back(NodeId{i - 1});
   return sites;
 }

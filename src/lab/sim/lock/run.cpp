@@ -140,6 +140,7 @@ class Judge : public NoWatch {
 
   static std::vector<NodeId> clients_of(std::uint32_t sites) {
     std::vector<NodeId> site_of;
+    site_of.reserve(std::size_t{sites} * kLives);
     for (std::uint32_t i = 0; i < sites * kLives; ++i) site_of.push_back(NodeId{i % sites});
     return site_of;
   }
@@ -255,7 +256,7 @@ class Run {
  private:
   static bool within_bounds(const Setup& setup) {
     return setup.loss == 0 && setup.late == 0 && setup.crashes == 0 && setup.pauses == 0 &&
-           setup.partitions == 0 && setup.doubts == 0 && setup.kind != Kind::explicit_;
+           setup.partitions == 0 && setup.doubts == 0 && setup.kind != Kind::replies;
   }
 
   // A window and a hold by the slowest clock.
@@ -267,7 +268,7 @@ class Run {
     const Rules& lock = rules_.lock;
     const Steps sleep = lock.mindelay + 2 * Steps{lock.members} * lock.delaystep + rules_.thinks;
     const Steps ahead = lock.longest_hold + lock.patience(bounds_) + 2 * lock.window(bounds_);
-    return 4 * longest(sleep + 2 * lock.members * ahead + lock.repeat, bounds_);
+    return 4 * longest(sleep + 2 * Steps{lock.members} * ahead + lock.repeat, bounds_);
   }
 
   // When it is clear that nothing will ever happen.
@@ -451,7 +452,7 @@ Rules rules_of(const Setup& setup) {
   rules.mindelay = rules.delaystep =
       static_cast<Steps>(std::llround(setup.sleep * static_cast<double>(pass)));
   rules.repeat = 2 * Steps{setup.sites} * rules.patience(bounds);
-  if (setup.kind != Kind::explicit_) rules.bounds = bounds;
+  if (setup.kind != Kind::replies) rules.bounds = bounds;
   return rules;
 }
 

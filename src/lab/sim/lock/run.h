@@ -14,7 +14,7 @@ enum class Kind : std::uint8_t {
   mutex,       // silence is consent, all exclusive
   rw,          // silence is consent, readers and writers
   optimistic,  // one writer that never waits, readers that try again
-  explicit_,   // Ricart and Agrawala: a reply from everybody
+  replies,     // Ricart and Agrawala: a reply from everybody
 };
 
 struct Setup {

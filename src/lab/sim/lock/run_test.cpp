@@ -95,7 +95,7 @@ TEST(MutexRun, RefusalsStayBelowTheirMean) {
 }
 
 TEST(MutexRun, ExplicitRepliesCostTwiceAsMuchAlways) {
-  in_all_settings({.kind = Kind::explicit_, .entries = 1'000}, times(2, 100),
+  in_all_settings({.kind = Kind::replies, .entries = 1'000}, times(2, 100),
                   [](const Outcome& sum, const LockSetup& setup) {
                     EXPECT_EQ(sum.tally.messages, 2 * (setup.sites - 1) * sum.tally.entries);
                     EXPECT_EQ(sum.asked_again, 0U);
@@ -104,7 +104,7 @@ TEST(MutexRun, ExplicitRepliesCostTwiceAsMuchAlways) {
 
 // Explicit replies need no bounds: whatever is late or lost costs time, and nothing else.
 TEST(MutexRun, ExplicitRepliesBearWhatSilenceDoesNot) {
-  const LockSetup setup{.kind = Kind::explicit_,
+  const LockSetup setup{.kind = Kind::replies,
                         .entries = 500,
                         .loss = 0.1,
                         .late = 0.3,
