@@ -1,0 +1,61 @@
+// A short list with room for `Most`, inside the value that has it: what a message may carry.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+
+namespace tempo::lock::lease {
+
+template <class T, std::size_t Most>
+class Few {
+  static_assert(Most > 0 && Most < 256);
+
+ public:
+  bool empty() const { return size_ == 0; }
+  bool full() const { return size_ == Most; }
+  std::size_t size() const { return size_; }
+  T* begin() { return items_.data(); }
+  T* end() { return items_.data() + size_; }
+  const T* begin() const { return items_.data(); }
+  const T* end() const { return items_.data() + size_; }
+  T& operator[](std::size_t i) { return items_[i]; }
+  const T& operator[](std::size_t i) const { return items_[i]; }
+  T& front() { return items_[0]; }
+  const T& front() const { return items_[0]; }
+
+  void clear() { size_ = 0; }
+  void push_back(const T& item) {
+    CHECK(!full());
+    items_[size_++] = item;
+  }
+  // The oldest makes room.
+  void push_newest(const T& item) {
+    if (full()) erase(begin());
+    push_back(item);
+  }
+  void erase(T* item) {
+    std::move(item + 1, end(), item);
+    --size_;
+  }
+  template <class Predicate>
+  void erase_if(Predicate gone) {
+    size_ = static_cast<std::uint8_t>(std::remove_if(begin(), end(), gone) - begin());
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("size", self.size_);
+    for (std::size_t i = 0; i < std::min<std::size_t>(self.size_, Most); ++i)
+      visit("item", self.items_[i]);
+  }
+
+ private:
+  std::array<T, Most> items_{};
+  std::uint8_t size_ = 0;
+};
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,183 @@
+#include "protocol/lock/lease_member.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tempo::lock::lease {
+namespace {
+
+// A member that lost its record does not know how often it started. Others may have missed its last
+// lives, but not so many.
+constexpr std::uint32_t kBootsMissed = 65'536;
+
+Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) + by}; }
+
+}  // namespace
+
+// --- what is on disk ---
+
+Notice Home::ask_write(std::uint64_t reserve) {
+  asked = reserve;
+  Record record{boot, reserve, disk.view};
+  if (mutated(Mutation::reserve_not_durable)) record.reserve = 0;
+  return {.kind = Notice::Kind::write, .record = record};
+}
+
+void Home::written(const Record& record) {
+  if (record.boot != boot) return;  // of an earlier life
+  disk.boot = boot;
+  disk.reserve =
+      std::max(disk.reserve, mutated(Mutation::reserve_not_durable) ? asked : record.reserve);
+  running = true;
+}
+
+// --- doors ---
+
+Member::Member(const Start& start)
+    : home_{.self = start.self, .rules = start.rules},
+      rebooted_(start.rebooted),
+      blank_(!start.record.has_value()) {
+  CHECK(index(start.self) < kMostMembers && start.rules.lease <= start.rules.longest);
+  home_.disk = start.record.value_or(Record{.view = start.view});
+}
+
+void Member::start(Turn<Member>& turn) {
+  const Instant since = rebooted_ ? Instant{} : turn.now;
+  home_.abstain_until = since + home_.rules.keep(home_.rules.longest);
+  if (blank_) {
+    nonce_ = 1 + turn.draw.below(home_.rules.nonces);
+    query(turn);
+  } else {
+    begin_life(turn, after(home_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
+  }
+  set_alarm();
+}
+
+void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (index(from) >= kMostMembers) return;
+  if (message.kind == Kind::query) return hear_query(turn, from, message);
+  if (message.kind == Kind::record) return hear_record(turn, from, message);
+  const bool an_answer = message.kind == Kind::grant || message.kind == Kind::refuse;
+  if (!home_.running || message.view != home_.view().number) return;
+  if (message.boot < newest_[index(from)] || (an_answer && message.to_boot != home_.boot)) return;
+  newest_[index(from)] = message.boot;
+  on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
+}
+
+void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
+  if (blank_ && query_at_ <= turn.now) query(turn);
+  for (std::size_t i = 0; i < locks_.size(); ++i)
+    if (dues_[i] <= turn.now)
+      on_lock(turn, LockId{static_cast<std::uint32_t>(i)},
+              [](Lock& lock, Scope& scope) { lock.wake(scope); });
+  set_alarm();
+}
+
+void Member::command(Turn<Member>& turn, const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::want:
+      on_lock(turn, command.lock, [&](Lock& lock, Scope& scope) { lock.want(scope, command); });
+      break;
+    case Command::Kind::done:
+      on_lock(turn, command.lock,
+              [&](Lock& lock, Scope& scope) { lock.done(scope, command.client); });
+      break;
+    case Command::Kind::written:
+      home_.written(command.record);
+      resume_locks(turn);
+      break;
+  }
+}
+
+template <class Do>
+void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
+  const std::size_t at = std::to_underlying(id);
+  if (at >= kMostLocks) return;
+  if (at >= locks_.size()) {
+    locks_.resize(at + 1);
+    dues_.resize(at + 1, kNever);
+  }
+  Lock& lock = locks_[at];
+  Scope scope{turn, home_, id};
+  todo(lock, scope);
+  if (lock.forgettable()) {
+    home_.floor = std::max(home_.floor, lock.top());
+    lock = Lock{};
+  }
+  dues_[at] = lock.due();
+  set_alarm();
+#ifdef TEMPO_MUTATIONS
+  home_.last_reading = turn.now;
+#endif
+}
+
+void Member::resume_locks(Turn<Member>& turn) {
+  for (std::size_t i = 0; i < locks_.size(); ++i)
+    on_lock(turn, LockId{static_cast<std::uint32_t>(i)},
+            [](Lock& lock, Scope& scope) { lock.resume(scope); });
+}
+
+void Member::set_alarm() {
+  alarm_ = query_at_;
+  for (const Instant due : dues_) alarm_ = std::min(alarm_, due);
+}
+
+// --- section 8: lives ---
+
+void Member::begin_life(Turn<Member>& turn, Boot boot) {
+  home_.boot = boot;
+  home_.floor = std::max(home_.floor, home_.disk.reserve);
+  turn.out.note(home_.ask_write(home_.floor + home_.rules.block));
+}
+
+void Member::query(Turn<Member>& turn) {
+  query_at_ = turn.now + home_.rules.retry();
+  turn.out.broadcast({.kind = Kind::query, .view = home_.view().number, .nonce = nonce_});
+  if (!knows_enough()) return;  // a voting set of one has nobody to ask
+  blank_ = false;
+  query_at_ = kNever;
+  begin_life(turn, after(largest_boot_, 1));
+}
+
+void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (!blank_ && !home_.running) return;  // what is being written counts when it is
+  turn.out.send(from, {.kind = Kind::record,
+                       .view = home_.view().number,
+                       .to_boot = newest_[index(from)],
+                       .nonce = message.nonce,
+                       .reserve = blank_ ? 0 : home_.disk.reserve});
+}
+
+void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
+  (message.reserve == 0 ? without_ : with_record_) |= bit_of(from);
+  if (message.reserve != 0) without_ &= static_cast<Members>(~bit_of(from));
+  home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
+  largest_boot_ = std::max(largest_boot_, message.to_boot);
+  if (!knows_enough()) return;
+  blank_ = false;
+  query_at_ = kNever;
+  begin_life(turn, after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
+  set_alarm();
+}
+
+// Nobody else has a record; or this member and those that were not heard could not have been a
+// quorum, so that somebody heard has accepted whatever count was ever held. Whoever says that it
+// has no record has never voted.
+bool Member::knows_enough() const {
+  const View& view = home_.view();
+  const auto others = static_cast<Members>(view.voters() & ~bit_of(home_.self));
+  if ((others & ~without_) == 0) return true;
+  const auto unheard = static_cast<Members>(others & ~with_record_ & ~without_);
+  return !view.quorum(static_cast<Members>(unheard | bit_of(home_.self)));
+}
+
+const char* Member::check() const {
+  for (const Lock& lock : locks_)
+    if (const char* broken = lock.check()) return broken;
+  return nullptr;
+}
+
+static_assert(Machine<Member>);
+
+}  // namespace tempo::lock::lease

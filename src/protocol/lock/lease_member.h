@@ -1,0 +1,114 @@
+// The lease lock as a machine: one member of a voting set, with all its locks.
+//
+// What it promises of every lock, whatever the network does (doc/lease.md has it in full):
+//   exclusion    no two clients whose own clock test passes are inside in conflict
+//   token order  of two grants in conflict the later has the larger token, across restarts too
+//   no revival   a client that lost the lock, or whose deadline has passed, has to ask again
+// It needs clocks within `Rules::drift` of true time, members that stop when they fail, and a
+// record that survives. Names of locks, the disk and the clients' own clock test are the driver's.
+//
+// A member's life begins with one durable write; until that is done, and until promises it may have
+// made before are over, it neither grants nor asks. A member without a record first learns from the
+// others how far counts may have gone (section 8).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/machine.h"
+#include "protocol/lock/lease_home.h"
+#include "protocol/lock/lease_lock.h"
+#include "protocol/lock/lease_message.h"
+#include "protocol/lock/lease_rules.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr std::size_t kMostLocks = 4096;  // of one member; messages of others are dropped
+
+class Member {
+ public:
+  using Message = lease::Message;
+  using Command = lease::Command;
+  using Notice = lease::Notice;
+
+  struct Start {
+    NodeId self{};
+    Rules rules{};
+    View view{};                     // as configured: for a member that has no record
+    std::optional<Record> record{};  // as read; none: blank
+    bool rebooted = false;           // the kernel booted since the record was written
+  };
+  explicit Member(const Start& start);
+
+  void start(Turn<Member>& turn);
+  void receive(Turn<Member>& turn, NodeId from, const Message& message);
+  void wake(Turn<Member>& turn, TimerId timer);
+  void command(Turn<Member>& turn, const Command& command);
+
+  // One timer: the earliest of all locks'.
+  class Alarm {
+   public:
+    explicit Alarm(Instant when) : when_(when) {}
+    Instant first() const { return when_; }
+    static TimerId first_name() { return TimerId{0}; }
+    Instant at(TimerId /*timer*/) const { return when_; }
+    static constexpr std::size_t size() { return 1; }
+
+   private:
+    Instant when_;
+  };
+  Alarm timers() const { return Alarm{alarm_}; }
+  const char* check() const;
+
+  const Home& home() const { return home_; }
+  bool blank() const { return blank_; }
+  // Null: nothing is known of this lock.
+  const Lock* lock(LockId id) const {
+    return std::to_underlying(id) < locks_.size() ? &locks_[std::to_underlying(id)] : nullptr;
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("home", self.home_);
+    visit("newest", self.newest_);
+    visit("locks", self.locks_);
+    visit("dues", self.dues_);
+    visit("blank", self.blank_);
+    visit("nonce", self.nonce_);
+    visit("with_record", self.with_record_);
+    visit("without", self.without_);
+    visit("largest_boot", self.largest_boot_);
+    visit("query_at", self.query_at_);
+    visit("alarm", self.alarm_);
+  }
+
+ private:
+  template <class Do>
+  void on_lock(Turn<Member>& turn, LockId id, Do todo);
+  void resume_locks(Turn<Member>& turn);
+  void set_alarm();
+
+  // Section 8, blank record.
+  void query(Turn<Member>& turn);
+  void hear_query(Turn<Member>& turn, NodeId from, const Message& message);
+  void hear_record(Turn<Member>& turn, NodeId from, const Message& message);
+  bool knows_enough() const;
+  void begin_life(Turn<Member>& turn, Boot boot);
+
+  Home home_;
+  bool rebooted_;
+  std::array<Boot, kMostMembers> newest_{};  // life heard of each member
+  std::vector<Lock> locks_;                  // by number, at most kMostLocks
+  std::vector<Instant> dues_;                // of each lock
+  bool blank_;                               // no record, and not yet enough heard of others'
+  std::uint64_t nonce_ = 0;                  // while blank: names this life
+  Members with_record_ = 0;                  // others whose reserve was heard
+  Members without_ = 0;                      // others that are blank too
+  Boot largest_boot_{};                      // of this member's, as others remember
+  Instant query_at_ = kNever;
+  Instant alarm_ = kNever;
+};
+
+}  // namespace tempo::lock::lease

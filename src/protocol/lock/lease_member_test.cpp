@@ -1,0 +1,378 @@
+// The lease lock, section by section of its specification.
+#include "protocol/lock/lease_member.h"
+
+#include <gtest/gtest.h>
+
+#include "base/testing/field_mutator.h"
+#include "protocol/lock/lease_test_stage.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+constexpr Rules kRules{};  // 2 s
+
+Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
+
+// --- section 2 ---
+
+TEST(LeaseRules, HolderEndsBeforeGrantors) {
+  EXPECT_EQ(kRules.hold(), 2s - 400us - 1ns);
+  EXPECT_EQ(kRules.keep(2s), 2s + 400us + 1ns);
+  // 1 s (1 - rho) / (1 + rho) = 0.9996000799840032 s
+  EXPECT_EQ(kRules.shrink(1s), Nanos{999'600'079} - 1ns);
+}
+
+TEST(LeaseRules, RoundsAwayFromTrouble) {
+  const Rules odd{.lease = Nanos{3}, .longest = Nanos{3}};
+  EXPECT_EQ(odd.hold(), Nanos{1});
+  EXPECT_EQ(odd.keep(Nanos{3}), Nanos{5});
+  EXPECT_EQ(odd.shrink(Nanos{3}), Nanos{1});
+}
+
+TEST(LeaseView, QuorumIsMoreThanHalf) {
+  const View three = one_vote_each(3);
+  EXPECT_FALSE(three.quorum(0b001));
+  EXPECT_TRUE(three.quorum(0b101));
+  EXPECT_FALSE(three.quorum(0b11000));  // of nobody
+  const View four = one_vote_each(4);
+  EXPECT_FALSE(four.quorum(0b0011));
+  EXPECT_TRUE(four.quorum(0b0111));
+}
+
+TEST(LeaseView, PoliciesOfTwo) {
+  EXPECT_FALSE(two_members(TwoNode::strict).quorum(0b01));
+  EXPECT_TRUE(two_members(TwoNode::strict).quorum(0b11));
+  EXPECT_TRUE(two_members(TwoNode::witness).quorum(0b101));
+  EXPECT_TRUE(two_members(TwoNode::preferred).quorum(0b01));
+  EXPECT_FALSE(two_members(TwoNode::preferred).quorum(0b10));
+  EXPECT_TRUE(two_members(TwoNode::available).quorum(0b10));
+}
+
+// --- section 10: what each operation says ---
+
+TEST(LeaseMessages, AcquireFreeLock) {
+  for (const std::uint32_t sites : {3U, 5U}) {
+    Stage stage(sites, kRules);
+    stage.want(0, 1);
+    ASSERT_TRUE(stage.granted(0, 1));
+    EXPECT_EQ(stage.granted(0, 1)->token, token(1, 1));
+    EXPECT_EQ(stage.granted(0, 1)->deadline, stage.now() + kRules.hold());
+    EXPECT_EQ(stage.said(Kind::ask), 1U);
+    EXPECT_EQ(stage.said(Kind::grant), sites - 1);
+    EXPECT_EQ(stage.said_in_all(), sites);
+  }
+}
+
+TEST(LeaseMessages, AcquireFreeLockThrifty) {
+  Rules rules = kRules;
+  rules.thrifty = true;
+  for (const std::uint32_t sites : {3U, 5U}) {
+    Stage stage(sites, rules);
+    stage.want(0, 1);  // nobody has answered yet: all are named
+    EXPECT_EQ(stage.said(Kind::grant), sites - 1);
+    stage.done(0, 1);
+    stage.pass(rules.lease);
+    stage.forget_said();
+    stage.want(0, 2);
+    EXPECT_TRUE(stage.granted(0, 2));
+    EXPECT_EQ(stage.said(Kind::ask), 1U);
+    EXPECT_EQ(stage.said(Kind::grant), sites / 2);
+    EXPECT_EQ(stage.said_in_all(), 1 + sites / 2);
+  }
+}
+
+TEST(LeaseMessages, AcquireAgainSaysNothing) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.done(0, 1);
+  stage.forget_said();
+  stage.want(0, 2);
+  EXPECT_EQ(stage.granted(0, 2)->token, token(1, 2));
+  EXPECT_EQ(stage.said_in_all(), 0U);
+}
+
+TEST(LeaseMessages, AcquireWhereAnotherIsIdle) {
+  for (const std::uint32_t sites : {3U, 5U}) {
+    Stage stage(sites, kRules);
+    stage.want(0, 1);
+    stage.done(0, 1);
+    stage.forget_said();
+    stage.want(1, 1);
+    EXPECT_EQ(stage.granted(1, 1)->token, token(1, 3));  // the hand-over counts
+    EXPECT_EQ(stage.said(Kind::ask), 1U);
+    EXPECT_EQ(stage.said(Kind::pass), 1U);
+    EXPECT_EQ(stage.said(Kind::refuse), sites - 1);
+    EXPECT_EQ(stage.said_in_all(), sites + 1);
+  }
+}
+
+TEST(LeaseMessages, RenewEveryHalfLease) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.forget_said();
+  stage.pass(10 * kRules.lease);
+  EXPECT_FALSE(stage.lost(0, 1));
+  EXPECT_EQ(stage.said(Kind::ask), 20U);
+  EXPECT_EQ(stage.said(Kind::grant), 40U);
+  EXPECT_EQ(stage.said_in_all(), 60U);
+}
+
+TEST(LeaseMessages, ReleaseSaysNothingUntilTheIdleLeaseEnds) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.forget_said();
+  stage.done(0, 1);
+  EXPECT_EQ(stage.said_in_all(), 0U);
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.said(Kind::free), 1U);
+  EXPECT_EQ(stage.said_in_all(), 1U);
+}
+
+TEST(LeaseMessages, HandOverToWaiter) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.want(1, 1);
+  stage.want(0, 2);
+  stage.forget_said();
+  stage.done(0, 1);  // to another daemon
+  EXPECT_TRUE(stage.granted(1, 1));
+  EXPECT_EQ(stage.said(Kind::pass), 1U);
+  EXPECT_EQ(stage.said_in_all(), 1U);
+  stage.done(1, 1);  // the PASS had said that site 0 waits
+  EXPECT_TRUE(stage.granted(0, 2));
+  EXPECT_EQ(stage.said(Kind::pass), 2U);
+  EXPECT_EQ(stage.said_in_all(), 2U);
+  stage.want(0, 3);
+  stage.forget_said();
+  stage.done(0, 2);  // to the same daemon
+  EXPECT_TRUE(stage.granted(0, 3));
+  EXPECT_EQ(stage.said_in_all(), 0U);
+}
+
+TEST(LeaseMessages, LastReaderLeavesWriterEnters) {
+  for (const std::uint32_t sites : {3U, 5U}) {
+    Stage stage(sites, kRules);
+    stage.want(0, 1, Mode::exclusive);
+    stage.want(0, 2, Mode::shared);
+    stage.want(2, 1, Mode::shared);
+    stage.done(0, 1);  // the readers enter; the lease is shared from now on
+    ASSERT_TRUE(stage.granted(0, 2));
+    stage.pass(kRules.lease);
+    ASSERT_TRUE(stage.granted(2, 1));
+    stage.want(1, 1, Mode::exclusive);
+    stage.done(0, 2);
+    EXPECT_FALSE(stage.granted(1, 1));
+    stage.forget_said();
+    stage.done(2, 1);
+    EXPECT_TRUE(stage.granted(1, 1));
+    EXPECT_EQ(stage.said(Kind::free), 1U);
+    EXPECT_EQ(stage.said(Kind::grant), sites - 1);
+    EXPECT_EQ(stage.said_in_all(), sites);
+  }
+}
+
+// --- sections 5 and 6 ---
+
+TEST(Lease, ServesInTheOrderOfTickets) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.want(1, 1);
+  stage.want(2, 1);
+  stage.want(1, 2);
+  std::vector<NodeId> order;
+  for (const std::uint32_t site : {0U, 1U, 2U, 1U}) {
+    stage.done(site, order.size() == 3 ? 2 : 1);
+    order.push_back(NodeId{site});
+  }
+  std::vector<NodeId> granted;
+  for (const Stage::Event& event : stage.events())
+    if (event.notice.kind == Notice::Kind::granted) granted.push_back(event.site);
+  EXPECT_EQ(granted, (std::vector{NodeId{0}, NodeId{1}, NodeId{2}, NodeId{1}}));
+}
+
+TEST(Lease, ReadersAreInsideTogetherAndAWriterStopsLaterOnes) {
+  Stage stage(3, kRules);
+  stage.want(0, 1, Mode::shared);
+  stage.want(1, 1, Mode::shared);
+  ASSERT_TRUE(stage.granted(1, 1));
+  stage.want(2, 1, Mode::exclusive);
+  stage.want(1, 2, Mode::shared);
+  stage.want(0, 2, Mode::shared);
+  EXPECT_FALSE(stage.granted(1, 2));
+  EXPECT_FALSE(stage.granted(0, 2));
+  stage.done(0, 1);
+  stage.done(1, 1);
+  ASSERT_TRUE(stage.granted(2, 1));
+  stage.done(2, 1);
+  stage.pass(kRules.lease);
+  EXPECT_TRUE(stage.granted(0, 2));
+  EXPECT_TRUE(stage.granted(1, 2));
+  EXPECT_GT(stage.granted(0, 2)->token, stage.granted(2, 1)->token);
+  EXPECT_GT(stage.granted(1, 2)->token, stage.granted(2, 1)->token);
+}
+
+TEST(Lease, ClientIsToldThatItLostTheLock) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  const Instant deadline = stage.granted(0, 1)->deadline;
+  stage.set_carrier([](const Stage::Letter&) { return false; });
+  stage.pass(deadline - stage.now() - 1ns);
+  EXPECT_FALSE(stage.lost(0, 1));
+  stage.pass(2ns);
+  EXPECT_TRUE(stage.lost(0, 1));
+}
+
+TEST(Lease, AfterACrashTheNextWaitsForTheLeaseToEnd) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  const Instant asked = stage.now();
+  stage.crash(0);
+  stage.want(1, 1);
+  stage.pass(kRules.lease);
+  EXPECT_FALSE(stage.granted(1, 1));
+  stage.pass(kRules.lease);
+  ASSERT_TRUE(stage.granted(1, 1));
+  EXPECT_GT(stage.granted(1, 1)->token, stage.granted(0, 1)->token);
+  // L (1 + 2 rho) + retry, which has a random part
+  EXPECT_LE(stage.granted(1, 1)->deadline - kRules.hold() - asked,
+            kRules.keep(kRules.lease) + kRules.retry() * 5 / 4);
+}
+
+TEST(Lease, LostPassIsSaidAgain) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.want(1, 1);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::pass; });
+  stage.done(0, 1);
+  EXPECT_FALSE(stage.granted(1, 1));
+  stage.set_carrier(nullptr);
+  stage.pass(kRules.retry() * 5 / 4);
+  EXPECT_TRUE(stage.granted(1, 1));
+}
+
+TEST(Lease, EndsTheLeaseWhenItsTokensAreUsedUp) {
+  Rules rules = kRules;
+  rules.most_sub = 3;
+  Stage stage(3, rules);
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    stage.want(0, i);
+    ASSERT_TRUE(stage.granted(0, i)) << i;
+    EXPECT_EQ(stage.granted(0, i)->token, token(1 + i / 3, 1 + i % 3));
+    stage.done(0, i);
+  }
+}
+
+TEST(Lease, RefusesMoreClientsThanItServes) {
+  Stage stage(3, kRules);
+  for (std::uint32_t i = 0; i <= kMostClients; ++i) stage.want(0, i);
+  EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
+  EXPECT_EQ(stage.lock(0).clients().size(), kMostClients);
+}
+
+// --- section 8 ---
+
+TEST(LeaseRestart, AbstainsAndCountsOn) {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.done(0, 1);
+  for (const std::uint32_t site : {0U, 1U, 2U}) stage.crash(site);
+  for (const std::uint32_t site : {0U, 1U, 2U}) stage.restart(site);
+  const Instant restarted = stage.now();
+  stage.want(2, 7);
+  stage.pass(kRules.keep(kRules.longest) - 1ns);
+  EXPECT_FALSE(stage.granted(2, 7));
+  stage.pass(kRules.lease);
+  ASSERT_TRUE(stage.granted(2, 7));
+  EXPECT_EQ(stage.granted(2, 7)->token, token(kRules.block + 1, 1));
+  EXPECT_GE(stage.granted(2, 7)->deadline, restarted + kRules.keep(kRules.longest) + kRules.hold());
+}
+
+TEST(LeaseRestart, WritesOnceInABlockAndAheadOfNeed) {
+  Rules rules = kRules;
+  rules.block = 64;
+  Stage stage(3, rules);
+  EXPECT_EQ(stage.writes(), 3U);
+  for (std::uint32_t i = 0; i < 320; ++i) {
+    stage.want(0, i, i % 2 == 0 ? Mode::exclusive : Mode::shared);
+    ASSERT_TRUE(stage.granted(0, i));
+    stage.done(0, i);
+    stage.pass(rules.lease);
+  }
+  // 320 ballots: every half block before the end of the last one.
+  EXPECT_GE(stage.writes(), 3 + 3 * 320 / 64);
+  EXPECT_LE(stage.writes(), 3 + 3 * 320 / 32);
+}
+
+TEST(LeaseRestart, NothingIsSaidBeforeItIsWritten) {
+  Rules rules = kRules;
+  rules.block = 4;
+  Stage stage(3, rules);
+  stage.hold_writes(true);
+  std::uint32_t granted = 0;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    stage.want(0, i);
+    granted += stage.granted(0, i) ? 1U : 0U;
+    stage.done(0, i);
+    stage.pass(rules.lease);
+  }
+  EXPECT_EQ(granted, 4U);  // as far as the first block goes
+  stage.want(0, 10);
+  stage.hold_writes(false);
+  stage.finish_writes();
+  EXPECT_TRUE(stage.granted(0, 10));
+}
+
+TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
+  Stage stage(3, kRules);
+  stage.crash(1);
+  stage.lose_disk(1);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.from != NodeId{2}; });
+  stage.restart(1);
+  stage.pass(2 * kRules.lease);
+  EXPECT_TRUE(stage.member(1).blank());  // one of two is no majority
+  stage.set_carrier(nullptr);
+  stage.pass(kRules.lease);
+  EXPECT_FALSE(stage.member(1).blank());
+  EXPECT_EQ(stage.member(1).home().floor, kRules.block);
+  EXPECT_GT(stage.member(1).home().boot, Boot{1});
+  EXPECT_EQ(stage.disk(1)->reserve, 2 * kRules.block);
+}
+
+// A preferred member is a quorum by itself: nobody else knows what it accepted.
+TEST(LeaseRestart, PreferredMemberWithoutARecordStaysBlank) {
+  Stage stage(2, kRules, two_members(TwoNode::preferred));
+  stage.crash(0);
+  stage.lose_disk(0);
+  stage.restart(0);
+  stage.pass(10 * kRules.lease);
+  EXPECT_TRUE(stage.member(0).blank());
+}
+
+// --- many locks ---
+
+TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
+  Stage stage(3, kRules);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    stage.want(0, 1, Mode::exclusive, LockId{i});
+    EXPECT_EQ(stage.granted(0, 1)->token, token(1 + i, 1));
+    stage.done(0, 1, LockId{i});
+    stage.pass(2 * kRules.lease);
+  }
+  EXPECT_EQ(stage.member(1).home().floor, 5U);
+  EXPECT_EQ(stage.member(0).timers().first(), kNever);
+}
+
+// --- the contract ---
+
+TEST(LeaseMember, EveryFieldIsInThePackedForm) {
+  Stage stage(3, kRules);
+  stage.want(0, 1, Mode::shared);
+  stage.want(1, 1, Mode::exclusive);
+  stage.want(2, 1, Mode::shared);
+  for (const std::uint32_t site : {0U, 1U, 2U})
+    EXPECT_EQ(unnoticed_writes(stage.member(site), stage.now()), std::vector<std::string>{})
+        << site;
+}
+
+}  // namespace
+}  // namespace tempo::lock::lease

@@ -1,0 +1,207 @@
+// What members of a lease lock say to each other (section 3), are told, and tell their clients.
+//
+// ASK, FREE and PASS go to all and carry their sender's multicast number `k`, its waiting clients
+// and its ballots that are over. A sender with more waiters than a list holds announces its oldest.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+
+#include "base/fields.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "protocol/lock/lease_few.h"
+#include "protocol/lock/lease_rules.h"
+#include "protocol/lock/mode.h"
+
+namespace tempo::lock::lease {
+
+enum class LockId : std::uint32_t {};
+enum class ClientId : std::uint32_t {};
+enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
+
+inline constexpr std::size_t kMostAnnounced = 4;  // waiters of one member in a message
+inline constexpr std::size_t kMostEnds = 3;       // ballots that are over in a message
+
+// An attempt to get the lease, and the lease if it succeeds. Ordered by count alone; no two ballots
+// of one count are both held.
+struct Ballot {
+  std::uint64_t count = 0;  // 0: none
+  NodeId origin = kNobody;
+
+  bool operator==(const Ballot&) const = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    visit("origin", self.origin);
+  }
+};
+
+// A grant of a ballot; hand-overs count too.
+struct Held {
+  std::uint64_t count = 0;
+  std::uint32_t sub = 0;
+  auto operator<=>(const Held&) const = default;
+
+  Token token() const { return Token{count << 24 | sub}; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    visit("sub", self.sub);
+  }
+};
+
+struct Waiter {
+  std::uint64_t ticket = 0;
+  Mode mode = Mode::exclusive;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("ticket", self.ticket);
+    visit("mode", self.mode);
+  }
+};
+using Waiting = Few<Waiter, kMostAnnounced>;  // by ticket
+
+// The waiters of one member, as another knows them.
+struct Standing {
+  NodeId member = kNobody;
+  Boot boot{};
+  std::uint32_t k = 0;  // of the member's multicast that said so
+  Waiting waiting{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("member", self.member);
+    visit("boot", self.boot);
+    field::about(visit, self.member);
+    field::their_call(visit, "k", self.k);
+    visit("waiting", self.waiting);
+  }
+};
+using Standings = Few<Standing, kMostMembers - 2>;  // all but the giver and the taker
+
+enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record };
+std::string_view name_of(Kind kind);
+
+enum class Why : std::uint8_t { none, low, busy, queue, abstain, ended };
+std::string_view name_of(Why why);
+
+struct Message {
+  Kind kind = Kind::ask;
+  LockId lock{};
+  std::uint32_t view = 0;
+  Boot boot{};  // the sender's
+
+  // ASK, FREE, PASS
+  std::uint32_t k = 0;
+  Waiting waiting{};
+  Few<Ballot, kMostEnds> ends{};
+
+  Ballot ballot{};              // all but QUERY and RECORD
+  Mode mode = Mode::exclusive;  // ASK
+  bool held = false;            // ASK: extend the lease of this ballot
+  Nanos length{0};              // ASK: L
+  Members named = 0;            // ASK: who is to answer
+
+  Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
+  std::uint32_t to_k = 0;  // and which multicast of it
+  std::uint64_t top = 0;   // REFUSE
+  Why why = Why::none;     // REFUSE
+
+  NodeId target = kNobody;   // PASS
+  std::uint32_t sub = 0;     // PASS
+  Nanos left{0};             // PASS: d
+  std::uint64_t ticket = 0;  // PASS: the waiter that is served
+  Standings standings{};     // PASS
+
+  std::uint64_t nonce = 0;    // QUERY, RECORD
+  std::uint64_t reserve = 0;  // RECORD; 0: the sender is blank too
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("lock", self.lock);
+    visit("view", self.view);
+    visit("boot", self.boot);
+    field::call(visit, "k", self.k);
+    visit("waiting", self.waiting);
+    visit("ends", self.ends);
+    visit("ballot", self.ballot);
+    visit("mode", self.mode);
+    visit("held", self.held);
+    visit("length", self.length);
+    visit("named", self.named);
+    visit("to_boot", self.to_boot);
+    visit("target", self.target);
+    if (self.target != kNobody) field::about(visit, self.target);
+    field::their_call(visit, "to_k", self.to_k);
+    visit("top", self.top);
+    visit("why", self.why);
+    visit("sub", self.sub);
+    visit("left", self.left);
+    visit("ticket", self.ticket);
+    visit("standings", self.standings);
+    visit("nonce", self.nonce);
+    visit("reserve", self.reserve);
+  }
+};
+
+// What a member keeps on disk (section 4), for all its locks.
+struct Record {
+  Boot boot{};
+  std::uint64_t reserve = 0;  // counts above it were neither proposed nor accepted
+  View view{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("boot", self.boot);
+    visit("reserve", self.reserve);
+    visit("view", self.view);
+  }
+};
+
+struct Command {
+  enum class Kind : std::uint8_t {
+    want,     // a client asks
+    done,     // it is done, no longer wants the lock, or died
+    written,  // what a `write` notice asked for is on disk
+  };
+  Kind kind = Kind::want;
+  LockId lock{};
+  ClientId client{};
+  Mode mode = Mode::exclusive;
+  std::uint64_t network_us = 0;  // want: network time, as well as it is known
+  Record record{};               // written
+
+  static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us) {
+    return {
+        .kind = Kind::want, .lock = lock, .client = client, .mode = mode, .network_us = network_us};
+  }
+  static Command done(LockId lock, ClientId client) {
+    return {.kind = Kind::done, .lock = lock, .client = client};
+  }
+  static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
+};
+
+struct Notice {
+  enum class Kind : std::uint8_t {
+    granted,   // the client is inside until `deadline` by the local clock
+    extended,  // every client inside this lock has a later deadline
+    lost,      // the client is no longer inside
+    refused,   // more clients of one lock than a member serves
+    write,     // put the record on disk and say `written`
+  };
+  Kind kind = Kind::granted;
+  LockId lock{};
+  ClientId client{};
+  Mode mode = Mode::exclusive;
+  Token token = kNoToken;
+  Instant deadline{};
+  Record record{};
+};
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,42 @@
+// Mutations of the lease lock: single faults built in on purpose, to test the tests (decision 005).
+// The first nineteen are the variants that the lock's specification says must fail.
+#pragma once
+
+#include <cstdint>
+
+namespace tempo::lock::lease {
+
+enum class Mutation : std::uint8_t {
+  none,
+  no_abstention,              // a started daemon grants and asks at once
+  no_drift_margin,            // HOLD(L) = KEEP(L) = L, SHRINK(d) = d
+  half_is_enough,             // half of the votes are a quorum
+  no_low_test,                // a grantor accepts any count
+  sub_not_raised,             // neither by a grant nor by a hand-over
+  taker_counts_from_receipt,  // of the PASS, not from the ASK it echoes
+  pass_accepted_twice,        // a copy of a PASS counts again
+  gives_while_inside,         // a hand-over while a client is inside
+  free_after_pass,            // the giver says that the ballot is over
+  expired_lease_extended,     // a GRANT that comes after V counts
+  freed_ballot_reused,        // the next attempt uses the last ballot again
+  reserve_not_durable,        // counts start where they started last time
+  boot_not_raised,            // a restarted daemon calls itself by its last life's number
+  pass_to_newer_boot,         // a PASS is repeated to a target that restarted
+  client_without_clock_test,  // a client goes on until it is told, whatever its deadline
+  gives_after_v,              // the lease is not looked at before it is used
+  shared_raised,              // from S to X without a new ballot
+  exclusive_kept,             // the lease stays X after the step down to S
+  promise_before_receipt,     // promises count from a clock reading before the datagram came
+  promise_forgets_mode,       // an S promise becomes X again
+  tickets_forgotten,          // with the lock, so that one can come twice
+  count,
+};
+
+#ifdef TEMPO_MUTATIONS
+inline Mutation active_mutation = Mutation::none;
+inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
+#else
+consteval bool mutated(Mutation /*mutation*/) { return false; }
+#endif
+
+}  // namespace tempo::lock::lease

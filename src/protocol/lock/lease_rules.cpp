@@ -1,0 +1,70 @@
+#include "protocol/lock/lease_rules.h"
+
+#include <algorithm>
+
+#include "protocol/lock/lease_mutation.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+__extension__ using Wide = __int128;
+
+constexpr std::int64_t kBillion = 1'000'000'000;
+
+// span * by / of, rounded down or up; of times over a thousand million no product fits 64 bits.
+Nanos scaled(Nanos span, std::int64_t by, std::int64_t of, bool up) {
+  const Wide product = static_cast<Wide>(span.count()) * by + (up ? of - 1 : 0);
+  return Nanos{static_cast<Nanos::rep>(product / of)};
+}
+
+}  // namespace
+
+Nanos Rules::renew_gap() const { return std::max(lease / 16, unit); }
+
+Nanos Rules::hold() const {
+  if (mutated(Mutation::no_drift_margin)) return lease;
+  return scaled(lease, kBillion - drift.value, kBillion, false) - unit;
+}
+
+Nanos Rules::keep(Nanos length) const {
+  if (mutated(Mutation::no_drift_margin)) return length;
+  return scaled(length, kBillion + drift.value, kBillion, true) + unit;
+}
+
+Nanos Rules::shrink(Nanos left) const {
+  if (mutated(Mutation::no_drift_margin)) return left;
+  return scaled(left, kBillion - drift.value, kBillion + drift.value, false) - unit;
+}
+
+bool View::quorum(Members members) const {
+  unsigned all = 0;
+  unsigned in_favour = 0;
+  for (std::uint32_t i = 0; i < kMostMembers; ++i) {
+    all += votes[i];
+    if ((members >> i & 1) != 0) in_favour += votes[i];
+  }
+  if (available) return in_favour > 0;
+  return mutated(Mutation::half_is_enough) ? in_favour * 2 >= all : in_favour * 2 > all;
+}
+
+Members View::voters() const {
+  Members members = 0;
+  for (std::uint32_t i = 0; i < kMostMembers; ++i)
+    if (votes[i] > 0) members |= bit_of(NodeId{i});
+  return members;
+}
+
+View one_vote_each(std::uint32_t members) {
+  View view;
+  std::fill_n(view.votes.begin(), std::min(members, kMostMembers), std::uint8_t{1});
+  return view;
+}
+
+View two_members(TwoNode policy) {
+  View view = one_vote_each(policy == TwoNode::witness ? 3 : 2);
+  if (policy == TwoNode::preferred) view.votes[0] = 2;
+  view.available = policy == TwoNode::available;
+  return view;
+}
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,69 @@
+// The numbers of a lease lock (section 2), and who votes (section 9).
+//
+// A lease of length L is held for HOLD(L) by the holder's clock and kept for KEEP(L) by its
+// grantors': the first ends before the second as long as both clocks run within `drift` of true
+// time. SHRINK does the same for what is left of a lease when it is handed over.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr std::uint32_t kMostMembers = 8;  // voters and those who only ask
+
+// Members as bits.
+using Members = std::uint8_t;
+constexpr Members bit_of(NodeId member) { return static_cast<Members>(1U << index(member)); }
+
+struct Rules {
+  Nanos lease = 2s;                               // L
+  Nanos longest = 2s;                             // Lmax: no lease in use is longer
+  Ppb drift{200'000};                             // rho
+  Nanos unit{1};                                  // u, of the clock
+  std::uint64_t block = 65'536;                   // counts reserved by one durable write
+  std::uint32_t most_sub = (1U << 24) - 1;        // grants of one ballot
+  std::uint64_t nonces = std::uint64_t{1} << 32;  // a blank member calls itself by one of so many
+  bool thrifty = false;                           // only as many answer as are needed
+
+  Nanos retry() const { return lease / 4; }       // R
+  Nanos least_left() const { return lease / 4; }  // G
+  Nanos fresh() const { return lease * 5 / 8; }   // F
+  Nanos renew_gap() const;                        // G / 4
+  Nanos hold() const;                             // HOLD(L)
+  Nanos keep(Nanos length) const;                 // KEEP(length)
+  Nanos shrink(Nanos left) const;                 // SHRINK(left)
+};
+
+// The voting set. It never shrinks because somebody is silent.
+struct View {
+  std::uint32_t number = 1;
+  std::array<std::uint8_t, kMostMembers> votes{};
+  bool available = false;  // two members, each of them enough: exclusion is not promised
+
+  bool operator==(const View&) const = default;
+  bool votes_for(NodeId member) const {
+    return index(member) < kMostMembers && votes[index(member)] > 0;
+  }
+  bool quorum(Members members) const;
+  Members voters() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("number", self.number);
+    visit("votes", self.votes);
+    visit("available", self.available);
+  }
+};
+
+// `members` with one vote each.
+View one_vote_each(std::uint32_t members);
+
+// The policies of two members. `witness` needs a third that never asks; member 0 is preferred.
+enum class TwoNode : std::uint8_t { strict, witness, preferred, available };
+View two_members(TwoNode policy);
+
+}  // namespace tempo::lock::lease
