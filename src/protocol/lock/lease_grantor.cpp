@@ -27,7 +27,7 @@ Why Grantor::decide(const Plea& plea, Instant now, const Rules& rules) {
     return Why::none;
   }
   mine->until = std::max(mine->until, until);
-  if (plea.mode == Mode::shared || mutated(Mutation::promise_forgets_mode)) mine->mode = plea.mode;
+  if (plea.mode == Mode::shared) mine->mode = plea.mode;
   return Why::none;
 }
 

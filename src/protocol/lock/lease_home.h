@@ -67,6 +67,7 @@ struct Home {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self);
     visit("disk", self.disk);
     visit("asked", self.asked);
     visit("boot", self.boot);

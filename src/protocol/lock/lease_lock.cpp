@@ -137,7 +137,10 @@ void Lock::on_retry(Scope& scope) {
   }
   if (attempt_) {
     const bool beaten = !grantor_.promised(attempt_->ballot) && attempt_->ballot.count < top();
-    if (beaten || attempt_->mode != first_waiting()->mode) withdraw();
+    if (beaten || attempt_->mode != first_waiting()->mode)
+      withdraw();
+    else
+      attempt_->alone = scope.home.view().available && !attempt_->answered;
   }
   if (!own_waits() || lease_) return;
   ask_or_attempt(scope);
@@ -191,14 +194,16 @@ bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) co
          (message.held || first_of(from, message.waiting) < own_place(scope.self()));
 }
 
-// The PASS may have been lost: it is said again to who still waits for it.
+// The PASS may have been lost: it is said again to who still waits for it. Only its newest word
+// says whether it does: an old copy would have a lease revived that was used and freed since.
 void Lock::pass_again(Scope& scope, NodeId from, const Message& message) {
   if (!passed_ || passed_->target != from || message.held) return;
+  const Peer& peer = peers_.of(from);
+  if (peer.heard_until <= scope.now()) return;
+  const bool newest = message.k == peer.heard_k || mutated(Mutation::pass_on_old_word);
   const bool same_life =
       passed_->boot == message.boot && holds_ticket(message.waiting, passed_->ticket);
-  if (!same_life && !mutated(Mutation::pass_to_newer_boot)) return;
-  if (peers_.of(from).heard_until <= scope.now()) return;
-  send_pass(scope);
+  if (newest && (same_life || mutated(Mutation::pass_to_newer_boot))) send_pass(scope);
 }
 
 void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
@@ -209,6 +214,7 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   const Rules& rules = scope.rules();
   const Instant asked = sent->until - rules.lease;
   if (rules.thrifty) scope.home.answered |= bit_of(from);
+  if (of_attempt) attempt_->answered = scope.home.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode, rules);
   Instant& until = granted_until_[index(from)];
@@ -219,7 +225,9 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
 void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
   grantor_.raise(message.top);
   if (scope.rules().thrifty) scope.home.answered |= bit_of(from);
-  if (message.why != Why::low || !attempt_ || attempt_->ballot != message.ballot) return;
+  if (!attempt_ || attempt_->ballot != message.ballot) return;
+  attempt_->answered = scope.home.view().available;
+  if (message.why != Why::low) return;
   withdraw();
   attempt(scope);
 }
@@ -296,6 +304,7 @@ void Lock::decide_pending(Scope& scope) {
 // --- small ---
 
 void Lock::ask_or_attempt(Scope& scope) {
+  if (attempt_) attempt_->answered = false;
   if (attempt_)
     ask(scope, false);
   else

@@ -59,11 +59,15 @@ struct Client {
 struct Attempt {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
+  bool answered = false;  // since it was asked for the last time
+  bool alone = false;     // it was not: where one is enough, this one is
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("ballot", self.ballot);
     visit("mode", self.mode);
+    visit("answered", self.answered);
+    visit("alone", self.alone);
   }
 };
 
@@ -211,6 +215,7 @@ class Lock {
   // Having and not having the lease.
   void count_grants(Scope& scope);
   void own_vote(Scope& scope);
+  bool waits_for_other(const Scope& scope) const;
   void end_lease();
   void free_lease(Scope& scope);
   void forget_grants();

@@ -52,7 +52,7 @@ Instant Lock::valid(const Scope& scope) const {
 
 void Lock::count_grants(Scope& scope) {
   const Instant until = valid(scope);
-  if (until <= scope.now()) return;
+  if (until <= scope.now() || waits_for_other(scope)) return;
   if (attempt_) {
     lease_ = Lease{attempt_->ballot, attempt_->mode, 0, until};
     attempt_.reset();
@@ -68,6 +68,13 @@ void Lock::count_grants(Scope& scope) {
   }
 }
 
+// Where one of two members is enough, it is so only when the other does not answer.
+bool Lock::waits_for_other(const Scope& scope) const {
+  if (!scope.home.view().available || !attempt_ || attempt_->alone) return false;
+  return std::ranges::count_if(granted_until_, [&](Instant until) { return until > scope.now(); }) <
+         2;
+}
+
 void Lock::forget_grants() { granted_until_.fill(Instant{}); }
 
 // --- ATTEMPT, WITHDRAW, EXPIRE ---
@@ -79,8 +86,8 @@ void Lock::attempt(Scope& scope) {
   Ballot ballot{count, scope.self()};
   if (mutated(Mutation::freed_ballot_reused))
     for (const Ballot& ended : grantor_.ended())
-      if (ended.origin == scope.self()) ballot = ended;
-  grantor_.raise(count);
+      if (ended.origin == scope.self() && ended.count == top()) ballot = ended;
+  grantor_.raise(ballot.count);
   forget_grants();
   attempt_ = Attempt{ballot, first_waiting()->mode};
   repeated_ = false;
@@ -121,7 +128,8 @@ void Lock::end_lease() {
 void Lock::serve(Scope& scope) {
   if (!mutated(Mutation::gives_after_v)) expire(scope);
   if (!lease_ || !(own_waits() || peers_.anybody_waits())) return;
-  if (lease_->until - scope.now() <= scope.rules().least_left()) {
+  if (lease_->until - scope.now() <= scope.rules().least_left() &&
+      !mutated(Mutation::gives_after_v)) {
     if (renew_at_ <= scope.now()) ask(scope, true);
     if (lease_->until - scope.now() <= scope.rules().least_left()) return;
   }

@@ -27,8 +27,8 @@ enum class Mutation : std::uint8_t {
   shared_raised,              // from S to X without a new ballot
   exclusive_kept,             // the lease stays X after the step down to S
   promise_before_receipt,     // promises count from a clock reading before the datagram came
-  promise_forgets_mode,       // an S promise becomes X again
   tickets_forgotten,          // with the lock, so that one can come twice
+  pass_on_old_word,           // a PASS is repeated because of an old ASK
   count,
 };
 

@@ -70,6 +70,8 @@ class Stage {
     now_ = end;
   }
   void crash(std::uint32_t site) { up_[site] = false; }
+  // As if it had only stood still, and had missed what was said.
+  void resume(std::uint32_t site) { up_[site] = true; }
   void restart(std::uint32_t site) {
     members_[site] = made(site, false);
     start(site);

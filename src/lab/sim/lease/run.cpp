@@ -1,0 +1,24 @@
+#include "lab/sim/lease/run.h"
+
+#include <algorithm>
+
+#include "lab/sim/lease/play.h"
+
+namespace tempo::sim::lease {
+
+void Outcome::add(const Outcome& other) {
+  tally.add(other.tally);
+  revivals += other.revivals;
+  lost += other.lost;
+  deadlines += other.deadlines;
+  writes += other.writes;
+  blocked += other.blocked;
+  for (std::size_t i = 0; i < said.size(); ++i) said[i] += other.said[i];
+  if (broken == nullptr) broken = other.broken;
+  ended = std::max(ended, other.ended);
+  events += other.events;
+}
+
+Outcome run(const Setup& setup) { return Play(setup).run(); }
+
+}  // namespace tempo::sim::lease
