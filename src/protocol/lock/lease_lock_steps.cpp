@@ -86,7 +86,7 @@ void Lock::attempt(Scope& scope) {
   Ballot ballot{count, scope.self()};
   if (mutated(Mutation::freed_ballot_reused))
     for (const Ballot& ended : grantor_.ended())
-      if (ended.origin == scope.self() && ended.count == top()) ballot = ended;
+      if (ended.origin == scope.self()) ballot = ended;
   grantor_.raise(ballot.count);
   forget_grants();
   attempt_ = Attempt{ballot, first_waiting()->mode};

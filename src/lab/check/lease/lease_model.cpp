@@ -1,0 +1,124 @@
+#include "lab/check/lease/lease_model.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tempo::check {
+namespace {
+
+using lock::Mode;
+using lock::lease::Held;
+using View = LeaseView;
+using Guest = LeaseSite::Guest;
+
+// Tokens as remembered: seat 0 knows the highest of all grants, seat 1 of the exclusive ones.
+constexpr std::uint32_t kSubs = 8;
+constexpr std::uint64_t kBlock = 2;  // counts of one durable write
+Memory token_of(const Held& held) {
+  return static_cast<Memory>(std::min<std::uint64_t>(held.count * kSubs + held.sub, 255));
+}
+
+bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
+  const Scene<View>::Seat& was = before.seats[index(node)];
+  const Scene<View>::Seat& is = after.seats[index(node)];
+  if (is.view == nullptr || !is.view->guest.inside) return false;
+  return was.view == nullptr || !was.view->guest.inside;
+}
+
+}  // namespace
+
+LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
+  CHECK((asked.ballots + 2 * kBlock + 1) * kSubs <= 255 && asked.subs < kSubs);
+  rules.lease = {.lease = Nanos{asked.lease},
+                 .longest = Nanos{asked.lease},
+                 .drift = Ppb{0},
+                 .block = kBlock,
+                 .nonces = 1};
+  rules.view = lock::lease::one_vote_each(asked.sites);
+  rules.long_stay = Nanos{asked.lease};
+  rules.stalls = {Nanos{asked.lease / 2}, Nanos{asked.lease * 3 / 2}, Nanos{asked.lease * 2}};
+}
+
+View LeaseModel::view(const Machine& site, Instant now) const {
+  View view{.waits = site.waits(),
+            .crashes = site.crashes(),
+            .stalls = site.stalls(),
+            .down = !site.up()};
+  if (site.guest().acts(now)) view.guest = site.guest();
+  if (site.ghost().acts(now)) view.ghost = site.ghost();
+  if (const auto* lock = site.member().lock(lock::lease::LockId{0})) view.top = lock->top();
+  return view;
+}
+
+const char* LeaseModel::broken(const Scene<View>& scene) const {
+  std::array<const Guest*, 2 * kMostNodes> inside{};
+  std::size_t count = 0;
+  for (std::uint32_t i = 0; i < scene.nodes; ++i) {
+    if (!scene.up(i)) continue;
+    for (const Guest* guest : {&scene.seats[i].view->guest, &scene.seats[i].view->ghost})
+      if (guest->inside) inside[count++] = guest;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (conflict(inside[i]->mode, inside[j]->mode)) return "exclusion";
+  return nullptr;
+}
+
+const char* LeaseModel::broken_move(const Scene<View>& before, const Scene<View>& after,
+                                    NodeId node) const {
+  if (!entered(before, after, node)) return nullptr;
+  const Guest& guest = after.seats[index(node)].view->guest;
+  const Memory highest = before.seats[guest.mode == Mode::exclusive ? 0 : 1].memory;
+  return token_of(guest.held) > highest ? nullptr : "token-order";
+}
+
+bool LeaseModel::good(const Scene<View>& scene) const {
+  if (!world.comes_good) return true;
+  for (std::uint32_t i = 0; i < scene.nodes; ++i)
+    if (scene.up(i) && (scene.seats[i].view->waits || scene.seats[i].paused)) return false;
+  return true;
+}
+
+bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId node) const {
+  unsigned crashes = 0;
+  unsigned stalls = 0;
+  for (std::uint32_t i = 0; i < after.nodes; ++i) {
+    if (!after.up(i)) continue;
+    crashes += after.seats[i].view->crashes;
+    stalls += after.seats[i].view->stalls;
+  }
+  if (crashes > world.crashes || stalls > world.stalls) return false;
+  if (!after.up(index(node))) return true;
+  // Who starts again begins to count above what may have been used.
+  const std::uint64_t most = world.ballots + (crashes > 0 ? 2 * kBlock : 0);
+  if (after.seats[index(node)].view->top > most) return false;
+  if (!entered(before, after, node)) return true;
+  const Guest& guest = after.seats[index(node)].view->guest;
+  if (guest.held.sub > world.subs) return false;
+  const Memory token = token_of(guest.held);
+  after.seats[0].memory = std::max(before.seats[0].memory, token);
+  if (guest.mode == Mode::exclusive)
+    after.seats[1].memory = std::max(before.seats[1].memory, token);
+  return true;
+}
+
+Freedom freedom_of(const LeaseWorld& world) {
+  return {.nodes = world.sites, .delay_max = world.delay_max, .budget = world.budget};
+}
+
+std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world) {
+  using Command = LeaseSite::Command;
+  std::vector<std::pair<NodeId, Command>> commands;
+  for (const auto& [site, mode] : world.wishes)
+    commands.emplace_back(site, Command{Command::Kind::want, mode});
+  if (world.crashes > 0)
+    for (std::uint32_t i = 0; i < world.sites; ++i)
+      commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::crash});
+  if (world.stalls > 0)
+    for (std::uint32_t i = 0; i < world.sites; ++i)
+      commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::stall});
+  return commands;
+}
+
+}  // namespace tempo::check

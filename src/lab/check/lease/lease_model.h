@@ -1,0 +1,71 @@
+// Lease locks for the checker: a few sites, times in ticks, every order of events.
+//
+//   exclusion    no two clients whose clock test passes are inside in conflict
+//   token-order  an exclusive grant's token is above all before it, a shared one's above those of
+//                all exclusive ones before it
+//   revival      nobody is told of an extension after its deadline
+// and from every state nobody who lives need wait for ever.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "lab/check/lease/lease_site.h"
+#include "lab/check/model.h"
+#include "lab/check/space.h"
+
+namespace tempo::check {
+
+struct LeaseWorld {
+  std::uint32_t sites = 3;
+  std::vector<std::pair<NodeId, lock::Mode>> wishes{};  // each at any time
+  std::uint8_t lease = 5;                               // ticks
+  std::uint8_t delay_max = 1;
+  std::uint8_t crashes = 0;  // with restarts, one for each site at most
+  std::uint8_t stalls = 0;   // likewise; half a lease, a lease and a half, or two
+  Budget budget{};
+  std::uint64_t ballots = 2;  // counts beyond are not looked at; a crash uses up more
+  std::uint32_t subs = 6;     // nor more grants of one ballot
+  bool comes_good = true;     // ask that everybody can be served
+};
+
+struct LeaseView {
+  LeaseSite::Guest guest{};  // as its own clock test sees it
+  LeaseSite::Guest ghost{};
+  bool waits = false;
+  std::uint8_t crashes = 0;
+  std::uint8_t stalls = 0;
+  bool down = false;
+  std::uint64_t top = 0;
+};
+
+struct LeaseModel {
+  using Machine = LeaseSite;
+  using View = LeaseView;
+
+  LeaseWorld world;
+  LeaseSite::Rules rules;
+
+  explicit LeaseModel(const LeaseWorld& asked);
+
+  Machine make(NodeId node, Incarnation /*life*/) const { return {node, rules}; }
+  View view(const Machine& site, Instant now) const;
+  const char* broken(const Scene<View>& scene) const;
+  const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
+  bool good(const Scene<View>& scene) const;
+  bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
+};
+
+Freedom freedom_of(const LeaseWorld& world);
+std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world);
+
+// Calls `look(space)` with the space of all that can happen in this world.
+template <class Look>
+auto in_space(const LeaseWorld& world, Look look) {
+  const LeaseModel model(world);
+  Space<LeaseModel> space(model, freedom_of(world), commands_of(world));
+  return look(space);
+}
+
+}  // namespace tempo::check

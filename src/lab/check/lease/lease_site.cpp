@@ -1,0 +1,182 @@
+#include "lab/check/lease/lease_site.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "protocol/lock/lease_mutation.h"
+
+namespace tempo::check {
+
+using lock::lease::ClientId;
+using lock::lease::LockId;
+using lock::lease::mutated;
+using lock::lease::Mutation;
+
+namespace {
+
+constexpr LockId kLock{0};
+constexpr ClientId kClient{0};
+
+}  // namespace
+
+bool LeaseSite::Guest::acts(Instant now) const {
+  return inside && (now < deadline || mutated(Mutation::client_without_clock_test));
+}
+
+LeaseSite::LeaseSite(NodeId self, const Rules& rules)
+    : self_(self), rules_(rules), disk_{.view = rules.view}, member_(unborn()) {}
+
+LeaseSite::Member LeaseSite::unborn() const {
+  // The first life has nothing to forget, so it need not abstain.
+  return Member({.self = self_,
+                 .rules = rules_.lease,
+                 .view = rules_.view,
+                 .record = disk_,
+                 .rebooted = crashes_ == 0});
+}
+
+void LeaseSite::start(Turn<LeaseSite>& turn) {
+  act(turn, [](Member& member, Turn<Member>& inner) { member.start(inner); });
+}
+
+void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& message) {
+  if (!up_) return;
+  if (stalled_until_ != kNever) {
+    if (!mail_.full()) mail_.push_back({from, message});
+    return;
+  }
+  act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
+}
+
+void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
+  if (turn.now < timers().at(timer)) return;
+  if (timer == timer_id(2)) return resume(turn);
+  if (timer == timer_id(1)) {
+    next_at_ = kNever;
+    up_ ? leave(turn) : restart(turn);
+    return;
+  }
+  act(turn, [&](Member& member, Turn<Member>& inner) { member.wake(inner, timer_id(0)); });
+}
+
+void LeaseSite::leave(Turn<LeaseSite>& turn) {
+  if (!guest_.inside) return;
+  guest_ = {};
+  if (stalled_until_ != kNever) {
+    left_ = true;
+    return;
+  }
+  act(turn, [](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::done(kLock, kClient));
+  });
+}
+
+void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::want:
+      if (!up_ || waits_ || guest_.inside || stalled_until_ != kNever) return;
+      waits_ = true;
+      wish_ = command.mode;
+      act(turn, [&](Member& member, Turn<Member>& inner) {
+        member.command(inner, lock::lease::Command::want(kLock, kClient, command.mode, 0));
+      });
+      break;
+    case Command::Kind::crash:
+      if (!up_) return;
+      up_ = false;
+      ++crashes_;
+      if (guest_.acts(turn.now)) ghost_ = guest_;
+      guest_ = {};
+      waits_ = false;
+      next_at_ = turn.now + drawn_stay(turn);
+      stalled_until_ = kNever;
+      mail_.clear();
+      left_ = false;
+      member_ = unborn();
+      break;
+    case Command::Kind::stall:
+      if (!up_ || stalled_until_ != kNever) return;
+      ++stalls_;
+      stalled_until_ = turn.now + rules_.stalls[turn.draw.below(rules_.stalls.size())];
+      break;
+  }
+}
+
+// What came meanwhile is handled before any timer.
+void LeaseSite::resume(Turn<LeaseSite>& turn) {
+  stalled_until_ = kNever;
+  const auto mail = mail_;
+  mail_.clear();
+  for (const Letter& letter : mail) receive(turn, letter.from, letter.message);
+  if (!left_) return;
+  left_ = false;
+  act(turn, [](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::done(kLock, kClient));
+  });
+}
+
+void LeaseSite::restart(Turn<LeaseSite>& turn) {
+  up_ = true;
+  start(turn);
+}
+
+Nanos LeaseSite::drawn_stay(Turn<LeaseSite>& turn) const {
+  return turn.draw.below(2) == 0 ? rules_.short_stay : rules_.long_stay;
+}
+
+template <class Do>
+void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
+  Outbox<Member>& inner = turn.out.scratch.inner;
+  inner.clear();
+  Turn<Member> step{turn.now, turn.draw, inner};
+  todo(member_, step);
+  // A durable write is done at once; whatever the machine says then comes behind.
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    const Output<Member> output = inner.begin()[i];
+    switch (output.kind) {
+      case OutputKind::send:
+        turn.out.send(output.to, output.message);
+        break;
+      case OutputKind::broadcast:
+        turn.out.broadcast(output.message);
+        break;
+      case OutputKind::notice:
+        if (output.notice.kind == lock::lease::Notice::Kind::write) {
+          disk_ = output.notice.record;
+          member_.command(step, lock::lease::Command::written(disk_));
+        } else {
+          hear(turn, output.notice);
+        }
+        break;
+    }
+  }
+}
+
+void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
+  using Kind = lock::lease::Notice::Kind;
+  switch (notice.kind) {
+    case Kind::granted: {
+      const auto token = static_cast<std::uint64_t>(notice.token);
+      waits_ = false;
+      guest_ = {.inside = true,
+                .mode = notice.mode,
+                .held = {token >> 24, static_cast<std::uint32_t>(token & 0xffffff)},
+                .deadline = notice.deadline};
+      next_at_ = turn.now + drawn_stay(turn);
+      break;
+    }
+    case Kind::extended:
+      if (guest_.inside && turn.now >= guest_.deadline) revived_ = true;
+      guest_.deadline = std::max(guest_.deadline, notice.deadline);
+      break;
+    case Kind::lost:
+      guest_ = {};
+      next_at_ = kNever;
+      break;
+    case Kind::refused:
+    case Kind::write:
+      break;
+  }
+}
+
+}  // namespace tempo::check

@@ -1,0 +1,155 @@
+// A site of a lease lock for the checker: a daemon, its disk and one client, in ticks.
+//
+// The client asks when it is told to and leaves after one of two drawn times, unless it is told
+// that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays, a
+// client that was inside goes on until its deadline beside whoever comes next, and the daemon
+// starts again after one of two drawn times. A stall is a command too: for one of three drawn times
+// the daemon does nothing, and what arrives waits for it. (The checker's own pauses take any time;
+// these give smaller worlds.)
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+
+#include "base/machine.h"
+#include "protocol/lock/lease_member.h"
+
+namespace tempo::check {
+
+class LeaseSite {
+ public:
+  using Member = lock::lease::Member;
+  using Message = Member::Message;
+  using Notice = Nothing;
+  struct Command {
+    enum class Kind : std::uint8_t { want, crash, stall };
+    Kind kind = Kind::want;
+    lock::Mode mode = lock::Mode::exclusive;
+  };
+  struct Guest {
+    bool inside = false;
+    lock::Mode mode = lock::Mode::exclusive;
+    lock::lease::Held held{};
+    Instant deadline{};
+
+    bool acts(Instant now) const;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("inside", self.inside);
+      visit("mode", self.mode);
+      visit("held", self.held);
+      visit("deadline", self.deadline);
+    }
+  };
+
+  // Waits for a daemon that stands still.
+  struct Letter {
+    NodeId from{};
+    Message message{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("from", self.from);
+      visit("message", self.message);
+    }
+  };
+  static constexpr std::size_t kMostMail = 12;  // more is lost
+
+  struct Rules {
+    lock::lease::Rules lease{};
+    lock::lease::View view{};
+    Nanos short_stay{1};
+    Nanos long_stay{1};
+    std::array<Nanos, 3> stalls{};
+  };
+  LeaseSite(NodeId self, const Rules& rules);
+
+  void start(Turn<LeaseSite>& turn);
+  void receive(Turn<LeaseSite>& turn, NodeId from, const Message& message);
+  void wake(Turn<LeaseSite>& turn, TimerId timer);
+  void command(Turn<LeaseSite>& turn, const Command& command);
+
+  class Alarms {
+   public:
+    Alarms(Instant member, Instant client, Instant end) : at_{member, client, end} {}
+    Instant first() const { return *std::ranges::min_element(at_); }
+    TimerId first_name() const { return timer_id(std::ranges::min_element(at_) - at_.begin()); }
+    Instant at(TimerId timer) const { return at_[std::to_underlying(timer)]; }
+    static constexpr std::size_t size() { return 3; }
+
+   private:
+    std::array<Instant, 3> at_;
+  };
+  Alarms timers() const {
+    const bool acts = up_ && stalled_until_ == kNever;
+    return {acts ? member_.timers().first() : kNever, next_at_, stalled_until_};
+  }
+  const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
+
+  const Member& member() const { return member_; }
+  const Guest& guest() const { return guest_; }
+  const Guest& ghost() const { return ghost_; }
+  bool waits() const { return waits_; }
+  bool up() const { return up_; }
+  std::uint8_t crashes() const { return crashes_; }
+  std::uint8_t stalls() const { return stalls_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("member", self.member_);
+    visit("disk", self.disk_);
+    visit("up", self.up_);
+    visit("crashes", self.crashes_);
+    visit("stalls", self.stalls_);
+    visit("stalled_until", self.stalled_until_);
+    visit("mail", self.mail_);
+    visit("left", self.left_);
+    visit("waits", self.waits_);
+    visit("wish", self.wish_);
+    visit("guest", self.guest_);
+    visit("ghost", self.ghost_);
+    visit("next_at", self.next_at_);
+    visit("revived", self.revived_);
+  }
+
+ private:
+  template <class Do>
+  void act(Turn<LeaseSite>& turn, Do todo);
+  void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
+  Member unborn() const;
+  void leave(Turn<LeaseSite>& turn);
+  void restart(Turn<LeaseSite>& turn);
+  void resume(Turn<LeaseSite>& turn);
+  Nanos drawn_stay(Turn<LeaseSite>& turn) const;
+
+  NodeId self_;
+  Rules rules_;
+  lock::lease::Record disk_;
+  Member member_;
+  bool up_ = true;
+  std::uint8_t crashes_ = 0;
+  std::uint8_t stalls_ = 0;
+  Instant stalled_until_ = kNever;
+  lock::lease::Few<Letter, kMostMail> mail_;  // came during a stall
+  bool left_ = false;                         // the client did, during a stall
+  bool waits_ = false;
+  lock::Mode wish_ = lock::Mode::exclusive;
+  Guest guest_;
+  Guest ghost_;               // of a daemon that died
+  Instant next_at_ = kNever;  // the client leaves, or the daemon starts again
+  bool revived_ = false;
+};
+
+}  // namespace tempo::check
+
+namespace tempo {
+
+template <>
+struct OutboxScratch<check::LeaseSite> {
+  Outbox<lock::lease::Member> inner;
+};
+
+}  // namespace tempo
