@@ -1,0 +1,235 @@
+// Every mutation of the lease lock, and the simulation or story that must fail because of it.
+#include "protocol/lock/lease_mutation.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <ostream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "lab/sim/lease/run.h"
+#include "protocol/lock/lease_message.h"
+#include "protocol/lock/lease_test_stage.h"
+
+namespace tempo::sim::lease {
+namespace {
+
+using tempo::lock::lease::active_mutation;
+using tempo::lock::lease::Mutation;
+
+// --- simulations ---
+
+// The promise broken first, or "nothing".
+std::string broken_in(Setup setup, std::uint64_t seeds) {
+  for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
+    const Outcome outcome = run(setup);
+    if (outcome.tally.violations > 0) return "exclusion";
+    if (outcome.tally.token_disorder > 0) return "token-order";
+    if (outcome.revivals > 0) return "revival";
+    if (!outcome.kept()) return "progress";
+  }
+  return "nothing";
+}
+
+std::string in_peace() { return broken_in({.entries = 200}, 1); }
+std::string readers() { return broken_in({.readers = 0.6, .entries = 400}, 1); }
+std::string losses() { return broken_in({.entries = 400, .faults = {.loss = 0.3}}, 6); }
+std::string restarts() {
+  return broken_in({.entries = 400,
+                    .stay = 20ms,
+                    .faults = {.loss = 0.2, .crashes_per_s = 10, .blackouts_per_s = 2}},
+                   3);
+}
+std::string blackouts() { return broken_in({.entries = 200, .faults = {.blackouts_per_s = 3}}, 2); }
+std::string pauses() {
+  return broken_in({.entries = 400, .stay = 20ms, .faults = {.loss = 0.1, .pauses_per_s = 20}}, 4);
+}
+std::string partitions() {
+  return broken_in({.sites = 4, .entries = 300, .faults = {.partitions_per_s = 10}}, 2);
+}
+std::string bad_clocks() {
+  Setup setup{.entries = 300, .stay = 60ms, .faults = {.crashes_per_s = 5}};
+  setup.rules.drift = Ppb{50'000'000};
+  return broken_in(setup, 6);
+}
+Setup late_and_worse() {
+  return {.entries = 400,
+          .stay = 20ms,
+          .faults = {.loss = 0.1,
+                     .duplicate = 0.3,
+                     .late = 0.3,
+                     .crashes_per_s = 3,
+                     .pauses_per_s = 5,
+                     .partitions_per_s = 5}};
+}
+std::string late_messages() { return broken_in(late_and_worse(), 2); }
+std::string more_late_messages() { return broken_in(late_and_worse(), 8); }
+// A lock that is forgotten between two wishes, and old messages that turn up later.
+std::string seldom_used() {
+  return broken_in({.contending = 2,
+                    .clients = 1,
+                    .entries = 300,
+                    .stay = 1ms,
+                    .think = 80ms,
+                    .network_time = false,
+                    .faults = {.loss = 0.4, .duplicate = 0.9, .late = 0.3}},
+                   8);
+}
+std::string quick_restarts() {
+  return broken_in({.clients = 1,
+                    .entries = 300,
+                    .stay = 1ms,
+                    .long_stays = 0.3,
+                    .think = 60ms,
+                    .delay = 10ms,
+                    .faults = {.duplicate = 0.5, .late = 0.3, .crashes_per_s = 20}},
+                   4);
+}
+
+// --- stories ---
+
+using tempo::lock::lease::Kind;
+using tempo::lock::lease::Message;
+using tempo::lock::lease::Rules;
+using tempo::lock::lease::Stage;
+
+constexpr Rules kRules{};
+
+// One client asks and another leaves when the lease is over, before a timer has said so.
+std::string after_the_end() {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.set_carrier([](const Stage::Letter&) { return false; });
+  stage.pass(stage.granted(0, 1)->deadline - stage.now());
+  stage.want(0, 2);
+  stage.done(0, 1);
+  return stage.granted(0, 2) ? "a grant after the end" : "nothing";
+}
+
+// The last extension that a holder asked for is under way for most of a lease, while the holder
+// stands still and another member gets the lock and gives it back.
+std::string late_extension() {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.set_carrier([](const Stage::Letter&) { return false; });
+  stage.pass(stage.granted(0, 1)->deadline - stage.now() - 1ns);
+  const Message extension = stage.sent().back();
+  stage.crash(0);
+  stage.set_carrier(nullptr);
+  stage.pass(1ns + kRules.keep(kRules.lease) - kRules.hold());
+  stage.want(1, 1);
+  stage.done(1, 1);
+  stage.pass(kRules.lease * 5 / 6);
+  stage.resume(0);
+  stage.inject(NodeId{0}, 2, extension);
+  stage.done(0, 1);
+  stage.want(0, 2);
+  if (extension.kind != Kind::ask || !stage.granted(1, 1) || !stage.granted(0, 2)) return "nothing";
+  return stage.granted(0, 2)->token > stage.granted(1, 1)->token ? "nothing" : "token-order";
+}
+
+// Three grants of an attempt are late. Meanwhile their ballot is freed for somebody who waits
+// longer and gets the lock.
+std::string late_grants() {
+  Stage stage(5, kRules);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.from != NodeId{1}; });
+  stage.want(1, 1);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
+  stage.want(0, 1);
+  std::vector<Message> grants;
+  for (const Message& message : stage.sent())
+    if (message.kind == Kind::grant) grants.push_back(message);
+  stage.set_carrier(nullptr);
+  stage.want(1, 2);  // has site 1 ask again
+  stage.pass(kRules.retry() * 5 / 4);
+  if (grants.size() != 3 || !stage.granted(1, 1) || stage.granted(0, 1)) return "no such story";
+  for (std::uint32_t i = 0; i < 3; ++i) stage.inject(NodeId{2 + i}, 0, grants[i]);
+  return stage.granted(0, 1) ? "exclusion" : "nothing";
+}
+
+// Site 0 hands the lease to site 1, which uses it, frees it and forgets the lock; site 0 does not
+// hear of it. When site 2 has had the lock too an old ASK of site 1 comes to site 0 once more.
+std::string old_word() {
+  Stage stage(3, kRules);
+  stage.want(0, 1);
+  stage.want(1, 1);
+  const auto asked = std::ranges::find_if(stage.sent(), [](const Message& message) {
+    return message.kind == Kind::ask && message.ballot.origin == NodeId{1};
+  });
+  if (asked == stage.sent().end()) return "no such story";
+  const Message ask = *asked;
+  stage.done(0, 1);
+  stage.done(1, 1);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.to != NodeId{0}; });
+  stage.pass(kRules.lease * 5 / 6);
+  stage.set_carrier(nullptr);
+  stage.want(2, 1, tempo::lock::Mode::shared);
+  stage.want(1, 2);
+  stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
+  stage.done(2, 1);
+  stage.set_carrier(nullptr);
+  if (!stage.granted(1, 1) || !stage.granted(2, 1) || stage.granted(1, 2)) return "no such story";
+  stage.inject(NodeId{1}, 0, ask);
+  if (!stage.granted(1, 2)) return "nothing";
+  return stage.granted(1, 2)->token > stage.granted(2, 1)->token ? "nothing" : "token-order";
+}
+
+// --- the table ---
+
+struct Row {
+  Mutation mutation = Mutation::none;
+  std::string_view name;
+  std::string (*caught_by)() = nullptr;
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+constexpr Row kRows[] = {
+    {Mutation::no_abstention, "no_abstention", restarts},
+    {Mutation::no_drift_margin, "no_drift_margin", bad_clocks},
+    {Mutation::half_is_enough, "half_is_enough", partitions},
+    {Mutation::no_low_test, "no_low_test", losses},
+    {Mutation::sub_not_raised, "sub_not_raised", in_peace},
+    {Mutation::taker_counts_from_receipt, "taker_counts_from_receipt", late_messages},
+    {Mutation::pass_accepted_twice, "pass_accepted_twice", late_messages},
+    {Mutation::gives_while_inside, "gives_while_inside", in_peace},
+    {Mutation::free_after_pass, "free_after_pass", in_peace},
+    {Mutation::expired_lease_extended, "expired_lease_extended", late_extension},
+    {Mutation::freed_ballot_reused, "freed_ballot_reused", late_grants},
+    {Mutation::reserve_not_durable, "reserve_not_durable", blackouts},
+    {Mutation::boot_not_raised, "boot_not_raised", quick_restarts},
+    {Mutation::pass_to_newer_boot, "pass_to_newer_boot", more_late_messages},
+    {Mutation::client_without_clock_test, "client_without_clock_test", pauses},
+    {Mutation::gives_after_v, "gives_after_v", after_the_end},
+    {Mutation::shared_raised, "shared_raised", readers},
+    {Mutation::exclusive_kept, "exclusive_kept", readers},
+    {Mutation::promise_before_receipt, "promise_before_receipt", pauses},
+    {Mutation::tickets_forgotten, "tickets_forgotten", seldom_used},
+    {Mutation::pass_on_old_word, "pass_on_old_word", old_word},
+};
+
+class LeaseMutations : public testing::TestWithParam<Row> {
+ protected:
+  void TearDown() override { active_mutation = Mutation::none; }
+};
+
+TEST_P(LeaseMutations, AreCaught) {
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  active_mutation = GetParam().mutation;
+  const std::string broken = GetParam().caught_by();
+  EXPECT_NE(broken, "nothing");
+  RecordProperty("broken", broken);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LeaseMutations, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(LeaseMutationTable, HasEveryMutation) {
+  for (int i = 1; i < static_cast<int>(Mutation::count); ++i)
+    EXPECT_EQ(std::ranges::count(kRows, static_cast<Mutation>(i), &Row::mutation), 1) << i;
+}
+
+}  // namespace
+}  // namespace tempo::sim::lease
