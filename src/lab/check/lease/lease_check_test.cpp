@@ -29,26 +29,26 @@ constexpr std::pair<NodeId, Mode> kWriter0{NodeId{0}, Mode::exclusive};
 constexpr std::pair<NodeId, Mode> kWriter1{NodeId{1}, Mode::exclusive};
 constexpr std::pair<NodeId, Mode> kReader1{NodeId{1}, Mode::shared};
 
-TEST(CheckLease, OneWriter) { expect_sound({.wishes = {kWriter0}, .lease = 8}, 1'409); }
+TEST(CheckLease, OneWriter) { expect_sound({.wishes = {kWriter0}, .lease = 8}, 1'027); }
 TEST(CheckLease, OneWriterAndOneLoss) {
-  expect_sound({.wishes = {kWriter0}, .budget = {.losses = 1}}, 4'848);
+  expect_sound({.wishes = {kWriter0}, .budget = {.losses = 1}}, 2'512);
 }
 TEST(CheckLease, OneWriterAndOneCrash) {
-  expect_sound({.wishes = {kWriter0}, .crashes = 1}, 34'167);
+  expect_sound({.wishes = {kWriter0}, .crashes = 1}, 11'272);
 }
 
 TEST(CheckLease, OneWriterAndMore) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.wishes = {kWriter0}, .stalls = 1}, 61'948);
-  expect_sound({.wishes = {kWriter0}, .crashes = 1, .budget = {.losses = 1}}, 197'740);
-  expect_sound({.wishes = {kWriter0}, .budget = {.pauses = 1}}, 1'969'530);
+  expect_sound({.wishes = {kWriter0}, .crashes = 1, .budget = {.losses = 1}}, 83'399);
+  expect_sound({.wishes = {kWriter0}, .budget = {.pauses = 1}}, 76'650);
 }
 TEST(CheckLease, TwoClients) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
-  expect_sound({.wishes = {kWriter0, kWriter1}}, 142'588);
-  expect_sound({.wishes = {kWriter0, kReader1}, .comes_good = false}, 178'719);
+  expect_sound({.wishes = {kWriter0, kWriter1}}, 108'656);
+  expect_sound({.wishes = {kWriter0, kReader1}, .comes_good = false}, 148'948);
   expect_sound({.wishes = {kWriter0, kWriter1}, .budget = {.losses = 1}, .comes_good = false},
-               2'285'824);
+               1'718'073);
 }
 
 }  // namespace

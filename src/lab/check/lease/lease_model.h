@@ -36,7 +36,6 @@ struct LeaseView {
   bool waits = false;
   std::uint8_t crashes = 0;
   std::uint8_t stalls = 0;
-  bool down = false;
   std::uint64_t top = 0;
 };
 

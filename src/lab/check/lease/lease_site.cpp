@@ -76,7 +76,6 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
     case Command::Kind::want:
       if (!up_ || waits_ || guest_.inside || stalled_until_ != kNever) return;
       waits_ = true;
-      wish_ = command.mode;
       act(turn, [&](Member& member, Turn<Member>& inner) {
         member.command(inner, lock::lease::Command::want(kLock, kClient, command.mode, 0));
       });

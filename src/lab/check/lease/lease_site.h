@@ -93,7 +93,6 @@ class LeaseSite {
   const Guest& guest() const { return guest_; }
   const Guest& ghost() const { return ghost_; }
   bool waits() const { return waits_; }
-  bool up() const { return up_; }
   std::uint8_t crashes() const { return crashes_; }
   std::uint8_t stalls() const { return stalls_; }
 
@@ -108,7 +107,6 @@ class LeaseSite {
     visit("mail", self.mail_);
     visit("left", self.left_);
     visit("waits", self.waits_);
-    visit("wish", self.wish_);
     visit("guest", self.guest_);
     visit("ghost", self.ghost_);
     visit("next_at", self.next_at_);
@@ -128,15 +126,14 @@ class LeaseSite {
   NodeId self_;
   Rules rules_;
   lock::lease::Record disk_;
+  std::uint8_t crashes_ = 0;  // before the member: its first life is made from it
   Member member_;
   bool up_ = true;
-  std::uint8_t crashes_ = 0;
   std::uint8_t stalls_ = 0;
   Instant stalled_until_ = kNever;
   lock::lease::Few<Letter, kMostMail> mail_;  // came during a stall
   bool left_ = false;                         // the client did, during a stall
   bool waits_ = false;
-  lock::Mode wish_ = lock::Mode::exclusive;
   Guest guest_;
   Guest ghost_;               // of a daemon that died
   Instant next_at_ = kNever;  // the client leaves, or the daemon starts again
