@@ -287,12 +287,14 @@ void describe_sim_lock(CLI::App& sim, std::function<int()>& run) {
   command
       ->add_option("--kind", arguments->kind,
                    "mutex, rw: silence is consent; optimistic: readers try again; explicit: "
-                   "everybody replies (Ricart and Agrawala)")
+                   "everybody replies (Ricart and Agrawala); lease: a majority promises")
       ->capture_default_str();
   command->add_option("--sites", arguments->sites, "of the network")->capture_default_str();
   command->add_option("--contending", arguments->contending, "how many want the lock; 0: all")
       ->capture_default_str();
-  command->add_option("--readers", arguments->readers, "rw: how many of these read; 0: half")
+  command
+      ->add_option("--readers", arguments->readers,
+                   "rw, lease: how many of these read; 0: half of rw, none of lease")
       ->capture_default_str();
   command->add_option("--gamma", arguments->gamma, "the shortest step by the longest")
       ->capture_default_str();
@@ -330,7 +332,8 @@ void describe_sim_lock(CLI::App& sim, std::function<int()>& run) {
       "  tempo sim lock --kind explicit                             # twice the messages\n"
       "  tempo sim lock --variant as-printed --handlers parallel\n"
       "  tempo sim lock --loss 0.001                                # what silence is worth then\n"
-      "  tempo sim lock --kind optimistic --gamma 0.1");
+      "  tempo sim lock --kind optimistic --gamma 0.1\n"
+      "  tempo sim lock --kind lease --loss 0.1 --crashes 2         # rates are per second here");
   command->callback([&run, arguments] { run = [=] { return sim_lock(*arguments); }; });
 }
 

@@ -13,8 +13,10 @@
 #include "base/span_text.h"
 #include "cli/exit_codes.h"
 #include "cli/parallel_runs.h"
+#include "cli/sim_lock_lease.h"
 #include "lab/report/table.h"
 #include "lab/sim/lock/run.h"
+#include "protocol/lock/lease_rules.h"
 
 namespace tempo::cli {
 namespace {
@@ -29,10 +31,11 @@ struct KindRow {
   Kind kind;
   Outcome (*run)(const Setup&);
 };
-constexpr std::array<KindRow, 4> kKinds{{{"mutex", Kind::mutex, sim::lock::run},
+constexpr std::array<KindRow, 5> kKinds{{{"mutex", Kind::mutex, sim::lock::run},
                                          {"rw", Kind::rw, sim::lock::run},
                                          {"optimistic", Kind::optimistic, sim::lock::run},
-                                         {"explicit", Kind::replies, sim::lock::run}}};
+                                         {"explicit", Kind::replies, sim::lock::run},
+                                         {"lease", Kind::lease, run_lease}}};
 
 struct VariantRow {
   std::string_view name;
@@ -101,11 +104,28 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
   return {};
 }
 
+// A lease stands on other things than the other kinds.
+Result<void> sensible_lease(const SimLockArguments& arguments, const Setup& setup) {
+  const SimLockArguments usual;
+  if (setup.sites > lock::lease::kMostMembers)
+    return refuse(fmt::format("--kind lease has at most {} sites, not {}",
+                              lock::lease::kMostMembers, setup.sites));
+  if (arguments.gamma != usual.gamma || arguments.handlers != usual.handlers ||
+      arguments.sleep != usual.sleep || setup.hold_outlives || setup.doubts > 0 ||
+      setup.variant != Variant::corrected || !setup.waits)
+    return refuse(
+        "--gamma, --handlers, --sleep, --outlive, --doubts and --variant are not for --kind lease: "
+        "it needs no bounds but those of its clocks' rates");
+  return {};
+}
+
 // What cannot be asked of a kind.
 Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
+  if (setup.kind == Kind::lease) return sensible_lease(arguments, setup);
   const bool optimistic = setup.kind == Kind::optimistic;
-  if (arguments.readers > 0 && setup.kind != Kind::rw)
-    return refuse("--readers is for --kind rw; optimistic has one writer, the others have none");
+  if (arguments.readers > 0 && setup.kind != Kind::rw && setup.kind != Kind::lease)
+    return refuse(
+        "--readers is for --kind rw and lease; optimistic has one writer, the others have none");
   if (optimistic && setup.contending < 2)
     return refuse("--kind optimistic needs a writer and a reader: --contending 2 or more");
   if (optimistic && (setup.pauses > 0 || setup.crashes > 0 || setup.partitions > 0 ||

@@ -39,6 +39,17 @@ TEST(SimLock, CountsTheAttemptsOfOptimisticReaders) {
       answer("sim lock --kind optimistic --variant lamport --entries 500 --json")["deadlocks"], 1);
 }
 
+TEST(SimLock, LeasesBearWhatSilenceDoesNot) {
+  const std::string broken = " --sites 3 --loss 0.1 --late 0.1 --entries 2000 --json";
+  EXPECT_GT(answer("sim lock" + broken)["violations"], 0);
+  const json lease = answer("sim lock --kind lease --crashes 2 --pauses 2 --partitions 2" + broken);
+  EXPECT_GE(lease["entries"], 2000);
+  EXPECT_GT(lease["crashes"], 0);
+  EXPECT_EQ(lease["violations"], 0);
+  EXPECT_EQ(lease["token_disorder"], 0);
+  EXPECT_EQ(lease["deadlocks"], 0);
+}
+
 TEST(SimLock, DoesNotDependOnThreads) {
   const std::string order = "sim lock --kind rw --entries 25000 --crashes 0.1 --json";
   json one = answer(order + " --threads 1");
@@ -77,7 +88,9 @@ TEST(SimLock, RefusesWhatCannotBe) {
                             Case{"--kind optimistic --crashes 1", "with --loss and --late alone"},
                             Case{"--kind optimistic --contending 1", "needs a writer and a reader"},
                             Case{"--kind explicit --outlive", "for --kind mutex and rw"},
-                            Case{"--outlive --doubts 1", "exclude each other"}}) {
+                            Case{"--outlive --doubts 1", "exclude each other"},
+                            Case{"--kind lease --sites 9", "--kind lease has at most 8 sites"},
+                            Case{"--kind lease --gamma 1", "not for --kind lease"}}) {
     const Ended ended = tempo(std::string("sim lock ") + wrong.order);
     EXPECT_EQ(ended.status, 2) << wrong.order;
     EXPECT_EQ(ended.out, "") << wrong.order;

@@ -84,6 +84,7 @@ void Play::plan(What::Kind kind, double per_second) {
 void Play::crash(NodeId site) {
   if (!world_.up(site)) return;
   world_.crash(site);
+  ++outcome_.crashes;
   const std::uint32_t at = index(site);
   ++lives_[at];
   inbox_[at].clear();

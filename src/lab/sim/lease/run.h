@@ -57,6 +57,7 @@ struct Outcome {
   std::uint64_t lost = 0;               // clients told so
   std::uint64_t deadlines = 0;          // stays that ended by the client's own clock test
   std::uint64_t writes = 0;             // to disk
+  std::uint64_t crashes = 0;            // of one site, or of all
   std::uint64_t blocked = 0;            // locks that granted nothing once the faults had stopped
   std::array<std::uint64_t, 7> said{};  // by kind; a multicast counts once
   const char* broken = nullptr;         // an invariant of the machine

@@ -457,6 +457,7 @@ Rules rules_of(const Setup& setup) {
 }
 
 Outcome run(const Setup& setup) {
+  CHECK(setup.kind != Kind::lease);
   CHECK(setup.sites >= 2 && setup.contending >= 1 && setup.contending <= setup.sites);
   CHECK(setup.readers <= setup.contending && setup.gamma > 0 && setup.gamma <= 1);
   return setup.kind == Kind::optimistic ? run_optimistic(setup) : Run(setup).play();

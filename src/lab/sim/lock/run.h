@@ -15,6 +15,7 @@ enum class Kind : std::uint8_t {
   rw,          // silence is consent, readers and writers
   optimistic,  // one writer that never waits, readers that try again
   replies,     // Ricart and Agrawala: a reply from everybody
+  lease,       // a majority's promise: not of this room, see lab/sim/lease
 };
 
 struct Setup {
