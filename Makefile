@@ -1,7 +1,7 @@
 # A thin front: the work is in tools/ and in CMake (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-all build run test tsan soak bench lint format clean
+.PHONY: help deps deps-all build run test tsan coverage soak bench lint format clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -23,6 +23,10 @@ test: deps ## build and run every test; sanitizers first, then the release build
 
 tsan: deps ## every test again under the thread sanitizer
 	@tools/test tsan
+
+coverage:  ## which lines of the protocols the tests reach, as a table and as pages in build/coverage/pages
+	@tools/deps build coverage
+	@tools/coverage
 
 soak: deps ## the long simulations, in the release build
 	@tools/test soak
