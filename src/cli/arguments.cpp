@@ -262,18 +262,19 @@ void describe_lock_faults(CLI::App& command, SimLockArguments& arguments) {
       ->capture_default_str();
   command
       .add_option("--late", arguments.late,
-                  "probability that it takes up to four longest delays more")
+                  "probability that it takes up to four longest delays (lease: three leases) more")
       ->capture_default_str();
   command
-      .add_option("--pauses", arguments.pauses, "for each entry: a site stands still for a while")
+      .add_option("--pauses", arguments.pauses,
+                  "for each entry (lease: each second): a site stands still for a while")
       ->capture_default_str();
   command
       .add_option("--crashes", arguments.crashes,
-                  "for each entry: a site crashes, half of them just after a refusal, and restarts")
+                  "likewise: a site crashes, half of them just after a refusal, and restarts")
       ->capture_default_str();
   command
       .add_option("--partitions", arguments.partitions,
-                  "for each entry: the network is cut in two for a while")
+                  "likewise: the network is cut in two for a while")
       ->capture_default_str();
   command
       .add_option("--doubts", arguments.doubts,

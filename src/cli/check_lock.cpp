@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "cli/check_order.h"
 #include "cli/check_story.h"
+#include "cli/choice.h"
 #include "lab/check/lock/lock_model.h"
 
 namespace tempo::cli {
@@ -80,13 +81,9 @@ Result<LockWorld> understand(const CheckLockArguments& arguments) {
   if (arguments.kind != "mutex" && arguments.kind != "rw" && arguments.kind != "explicit")
     return std::unexpected(
         fmt::format("--kind must be one of mutex, rw, explicit, not '{}'", arguments.kind));
-  const auto* const variant =
-      std::ranges::find(kVariants, arguments.variant, [](const auto& row) { return row.first; });
-  if (variant == kVariants.end())
-    return std::unexpected(fmt::format(
-        "--variant must be one of corrected, as-printed, modulo, silent-second-timeout, not '{}'",
-        arguments.variant));
-  if (arguments.kind == "explicit" && variant->second != Variant::corrected)
+  TRY(variant,
+      chosen("--variant", kVariants, arguments.variant, &decltype(kVariants)::value_type::first));
+  if (arguments.kind == "explicit" && variant.second != Variant::corrected)
     return std::unexpected(
         fmt::format("--variant {} is for --kind mutex and rw", arguments.variant));
   const std::uint32_t readers = arguments.readers == 0 ? 1 : arguments.readers;
@@ -102,7 +99,7 @@ Result<LockWorld> understand(const CheckLockArguments& arguments) {
                                    .crashes = static_cast<std::uint8_t>(arguments.crashes),
                                    .restarts = static_cast<std::uint8_t>(arguments.restarts),
                                    .pauses = static_cast<std::uint8_t>(arguments.pauses)},
-                        .variant = variant->second};
+                        .variant = variant.second};
   if (auto good = within_bounds(arguments, world); !good) return std::unexpected(good.error());
   return world;
 }

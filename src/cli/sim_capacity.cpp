@@ -11,6 +11,7 @@
 #include "base/json/json.h"
 #include "base/result.h"
 #include "base/span_text.h"
+#include "cli/choice.h"
 #include "cli/exit_codes.h"
 #include "cli/parallel_runs.h"
 #include "lab/report/table.h"
@@ -43,15 +44,11 @@ constexpr std::uint32_t kMostNodes = 1000;
 constexpr std::uint32_t kMostUnordered = 16;
 constexpr std::uint64_t kMostRuns = 100'000'000;
 
-template <class Table>
-auto named(const char* option, const Table& table, const std::string& text)
-    -> Result<typename Table::value_type::second_type> {
-  std::string known;
-  for (const auto& [name, value] : table) {
-    if (name == text) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
-  }
-  return std::unexpected(fmt::format("{} must be one of {}, not '{}'", option, known, text));
+template <class Value, std::size_t Count>
+Result<Value> named(const char* option, const std::array<Names<Value>, Count>& table,
+                    const std::string& text) {
+  TRY(row, chosen(option, table, text, &Names<Value>::first));
+  return row.second;
 }
 
 // What cannot be asked of an algorithm.

@@ -11,6 +11,7 @@
 #include "base/json/json.h"
 #include "base/result.h"
 #include "base/span_text.h"
+#include "cli/choice.h"
 #include "cli/exit_codes.h"
 #include "cli/parallel_runs.h"
 #include "cli/sim_lock_lease.h"
@@ -57,17 +58,6 @@ constexpr double kMostSleep = 100;
 // A run has enough entries to matter and there are few enough of them to be remembered.
 constexpr std::uint64_t kEntriesOfRun = 10'000;
 constexpr std::uint64_t kMostRuns = 1'000;
-
-template <class Table>
-auto named(const char* option, const Table& table, const std::string& text)
-    -> Result<typename Table::value_type> {
-  std::string known;
-  for (const auto& row : table) {
-    if (row.name == text) return row;
-    known += (known.empty() ? "" : ", ") + std::string(row.name);
-  }
-  return std::unexpected(fmt::format("{} must be one of {}, not '{}'", option, known, text));
-}
 
 Result<void> refuse(std::string why) { return std::unexpected(std::move(why)); }
 
@@ -144,8 +134,8 @@ Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
 }
 
 Result<Setup> understand(const SimLockArguments& arguments) {
-  TRY(kind, named("--kind", kKinds, arguments.kind));
-  TRY(variant, named("--variant", kVariants, arguments.variant));
+  TRY(kind, chosen("--kind", kKinds, arguments.kind, &KindRow::name));
+  TRY(variant, chosen("--variant", kVariants, arguments.variant, &VariantRow::name));
   const std::uint32_t contending =
       arguments.contending == 0 ? arguments.sites : arguments.contending;
   const std::uint32_t half = kind.kind == Kind::rw ? contending / 2 : 0;
@@ -246,7 +236,7 @@ int sim_lock(const SimLockArguments& arguments) {
     fmt::print(stderr, "tempo: {}\n", setup.error());
     return kBadUsage;
   }
-  const auto kind = named("--kind", kKinds, arguments.kind);
+  const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
   const std::uint64_t of_run =
       std::max(kEntriesOfRun, (setup->entries + kMostRuns - 1) / kMostRuns);
   const std::uint64_t runs = (setup->entries + of_run - 1) / of_run;

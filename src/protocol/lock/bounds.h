@@ -26,11 +26,6 @@ struct Bounds {
     return Nanos{0} < step_min && step_min <= step_max && Nanos{0} <= delay_min &&
            delay_min <= delay_max;
   }
-  // gamma: 1 if all steps are of one length.
-  constexpr double gamma() const {
-    return static_cast<double>(step_min.count()) / static_cast<double>(step_max.count());
-  }
-
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("step_min", self.step_min);

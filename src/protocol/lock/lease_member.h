@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/machine.h"
+#include "base/one_timer.h"
 #include "protocol/lock/lease_home.h"
 #include "protocol/lock/lease_lock.h"
 #include "protocol/lock/lease_message.h"
@@ -47,19 +48,8 @@ class Member {
   void wake(Turn<Member>& turn, TimerId timer);
   void command(Turn<Member>& turn, const Command& command);
 
-  // One timer: the earliest of all locks'.
-  class Alarm {
-   public:
-    explicit Alarm(Instant when) : when_(when) {}
-    Instant first() const { return when_; }
-    static TimerId first_name() { return TimerId{0}; }
-    Instant at(TimerId /*timer*/) const { return when_; }
-    static constexpr std::size_t size() { return 1; }
-
-   private:
-    Instant when_;
-  };
-  Alarm timers() const { return Alarm{alarm_}; }
+  // The earliest of all locks'.
+  OneTimer timers() const { return OneTimer{alarm_}; }
   const char* check() const;
 
   const Home& home() const { return home_; }

@@ -17,7 +17,6 @@
 
 namespace tempo::lock::lease {
 
-enum class LockId : std::uint32_t {};
 enum class ClientId : std::uint32_t {};
 enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
 
@@ -45,7 +44,12 @@ struct Held {
   std::uint32_t sub = 0;
   auto operator<=>(const Held&) const = default;
 
-  Token token() const { return Token{count << 24 | sub}; }
+  static constexpr int kSubBits = 24;
+  Token token() const { return Token{count << kSubBits | sub}; }
+  static Held of(Token token) {
+    const auto all = static_cast<std::uint64_t>(token);
+    return {all >> kSubBits, static_cast<std::uint32_t>(all & ((1U << kSubBits) - 1))};
+  }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {

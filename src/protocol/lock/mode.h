@@ -5,6 +5,10 @@
 
 namespace tempo::lock {
 
+// A lock among those of a network; who maps names to numbers, the same everywhere, is the node's
+// affair.
+enum class LockId : std::uint32_t {};
+
 enum class Mode : std::uint8_t { shared, exclusive };
 
 // Whether two clients may not be inside together.

@@ -17,10 +17,10 @@
 
 #include "base/check.h"
 #include "base/machine.h"
+#include "base/one_timer.h"
+#include "protocol/lock/mode.h"
 
 namespace tempo::lock {
-
-enum class LockId : std::uint32_t {};
 
 // Something about one lock.
 template <class Body>
@@ -81,17 +81,6 @@ class Named {
           [](Lock& lock, Turn<Lock>& inner) { lock.wake(inner, lock.timers().first_name()); });
   }
 
-  class OneTimer {
-   public:
-    explicit OneTimer(Instant when) : when_(when) {}
-    Instant first() const { return when_; }
-    static TimerId first_name() { return TimerId{0}; }
-    Instant at(TimerId /*timer*/) const { return when_; }
-    static constexpr std::size_t size() { return 1; }
-
-   private:
-    Instant when_;
-  };
   OneTimer timers() const {
     Instant earliest = kNever;
     for (const Slot& slot : slots_) earliest = std::min(earliest, slot.lock.timers().first());

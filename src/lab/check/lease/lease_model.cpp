@@ -44,7 +44,7 @@ View LeaseModel::view(const Machine& site, Instant now) const {
   View view{.waits = site.waits(), .crashes = site.crashes(), .stalls = site.stalls()};
   if (site.guest().acts(now)) view.guest = site.guest();
   if (site.ghost().acts(now)) view.ghost = site.ghost();
-  if (const auto* lock = site.member().lock(lock::lease::LockId{0})) view.top = lock->top();
+  if (const auto* lock = site.member().lock(lock::LockId{0})) view.top = lock->top();
   return view;
 }
 

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/check.h"
 #include "protocol/lock/lease_mutation.h"
 
 namespace tempo::check {
 
+using lock::LockId;
 using lock::lease::ClientId;
-using lock::lease::LockId;
 using lock::lease::mutated;
 using lock::lease::Mutation;
 
@@ -50,13 +51,26 @@ void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& messa
 
 void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
   if (turn.now < timers().at(timer)) return;
-  if (timer == timer_id(2)) return resume(turn);
-  if (timer == timer_id(1)) {
-    next_at_ = kNever;
-    up_ ? leave(turn) : restart(turn);
-    return;
+  switch (static_cast<Timer>(timer)) {
+    case Timer::member:
+      return act(turn,
+                 [&](Member& member, Turn<Member>& inner) { member.wake(inner, TimerId{0}); });
+    case Timer::client:
+      next_at_ = kNever;
+      return up_ ? leave(turn) : restart(turn);
+    case Timer::stall:
+      return resume(turn);
+    case Timer::count:
+      CHECK(false);
   }
-  act(turn, [&](Member& member, Turn<Member>& inner) { member.wake(inner, timer_id(0)); });
+}
+
+Timers<LeaseSite::Timer> LeaseSite::timers() const {
+  Timers<Timer> all;
+  if (up_ && stalled_until_ == kNever) all.set(Timer::member, member_.timers().first());
+  all.set(Timer::client, next_at_);
+  all.set(Timer::stall, stalled_until_);
+  return all;
 }
 
 void LeaseSite::leave(Turn<LeaseSite>& turn) {
@@ -66,6 +80,10 @@ void LeaseSite::leave(Turn<LeaseSite>& turn) {
     left_ = true;
     return;
   }
+  tell_done(turn);
+}
+
+void LeaseSite::tell_done(Turn<LeaseSite>& turn) {
   act(turn, [](Member& member, Turn<Member>& inner) {
     member.command(inner, lock::lease::Command::done(kLock, kClient));
   });
@@ -109,9 +127,7 @@ void LeaseSite::resume(Turn<LeaseSite>& turn) {
   for (const Letter& letter : mail) receive(turn, letter.from, letter.message);
   if (!left_) return;
   left_ = false;
-  act(turn, [](Member& member, Turn<Member>& inner) {
-    member.command(inner, lock::lease::Command::done(kLock, kClient));
-  });
+  tell_done(turn);
 }
 
 void LeaseSite::restart(Turn<LeaseSite>& turn) {
@@ -154,16 +170,14 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
 void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
   using Kind = lock::lease::Notice::Kind;
   switch (notice.kind) {
-    case Kind::granted: {
-      const auto token = static_cast<std::uint64_t>(notice.token);
+    case Kind::granted:
       waits_ = false;
       guest_ = {.inside = true,
                 .mode = notice.mode,
-                .held = {token >> 24, static_cast<std::uint32_t>(token & 0xffffff)},
+                .held = lock::lease::Held::of(notice.token),
                 .deadline = notice.deadline};
       next_at_ = turn.now + drawn_stay(turn);
       break;
-    }
     case Kind::extended:
       if (guest_.inside && turn.now >= guest_.deadline) revived_ = true;
       guest_.deadline = std::max(guest_.deadline, notice.deadline);

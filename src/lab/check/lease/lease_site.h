@@ -72,21 +72,9 @@ class LeaseSite {
   void wake(Turn<LeaseSite>& turn, TimerId timer);
   void command(Turn<LeaseSite>& turn, const Command& command);
 
-  class Alarms {
-   public:
-    Alarms(Instant member, Instant client, Instant end) : at_{member, client, end} {}
-    Instant first() const { return *std::ranges::min_element(at_); }
-    TimerId first_name() const { return timer_id(std::ranges::min_element(at_) - at_.begin()); }
-    Instant at(TimerId timer) const { return at_[std::to_underlying(timer)]; }
-    static constexpr std::size_t size() { return 3; }
-
-   private:
-    std::array<Instant, 3> at_;
-  };
-  Alarms timers() const {
-    const bool acts = up_ && stalled_until_ == kNever;
-    return {acts ? member_.timers().first() : kNever, next_at_, stalled_until_};
-  }
+  // The daemon's; the client leaves or the daemon starts again; the stall ends.
+  enum class Timer : std::uint8_t { member, client, stall, count };
+  Timers<Timer> timers() const;
   const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
 
   const Member& member() const { return member_; }
@@ -119,6 +107,7 @@ class LeaseSite {
   void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member unborn() const;
   void leave(Turn<LeaseSite>& turn);
+  void tell_done(Turn<LeaseSite>& turn);
   void restart(Turn<LeaseSite>& turn);
   void resume(Turn<LeaseSite>& turn);
   Nanos drawn_stay(Turn<LeaseSite>& turn) const;

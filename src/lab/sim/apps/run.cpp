@@ -11,6 +11,7 @@
 #include "lab/sim/apps/promises/majority_joins.h"
 #include "lab/sim/apps/promises/one_answer.h"
 #include "lab/sim/apps/promises/one_value.h"
+#include "lab/sim/cuts.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
 #include "protocol/apps/crash_recovery.h"
@@ -106,14 +107,6 @@ class Weather {
   Stream stream_;
 };
 
-std::vector<bool> cuts_of(const std::vector<bool>& side) {
-  std::vector<bool> cuts(side.size() * side.size());
-  for (std::size_t from = 0; from < side.size(); ++from)
-    for (std::size_t to = 0; to < side.size(); ++to)
-      cuts[from * side.size() + to] = side[from] != side[to];
-  return cuts;
-}
-
 template <class World>
 void play(World& world, const Plan& plan) {
   using Order = typename World::Command;
@@ -127,7 +120,7 @@ void play(World& world, const Plan& plan) {
         world.crash(happening.node);
         break;
       case Happening::Kind::cut:
-        world.set_cuts(cuts_of(happening.side));
+        world.set_cuts(cuts_between(happening.side));
         break;
       case Happening::Kind::heal:
         world.set_cuts({});

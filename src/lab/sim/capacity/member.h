@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "base/machine.h"
+#include "base/one_timer.h"
 
 namespace tempo::sim::capacity {
 
@@ -37,17 +38,6 @@ class Member {
   }
 
   // Both kinds have one timer.
-  class OneTimer {
-   public:
-    explicit OneTimer(Instant when) : when_(when) {}
-    Instant first() const { return when_; }
-    static TimerId first_name() { return TimerId{0}; }
-    Instant at(TimerId /*timer*/) const { return when_; }
-    static constexpr std::size_t size() { return 1; }
-
-   private:
-    Instant when_;
-  };
   OneTimer timers() const {
     return OneTimer{std::visit([](const auto& soul) { return soul.timers().first(); }, soul_)};
   }

@@ -1,6 +1,7 @@
 // What goes wrong in a play, and how it ends.
 #include <algorithm>
 
+#include "lab/sim/cuts.h"
 #include "lab/sim/lease/play.h"
 
 namespace tempo::sim::lease {
@@ -115,13 +116,17 @@ void Play::wake_up(NodeId site) {
 // Two parts, or some ways closed in one direction.
 void Play::cut() {
   const std::uint32_t n = setup_.sites;
-  std::vector<bool> cuts(std::size_t{n} * n);
   const bool parts = mishap_.chance(0.6);
   const std::uint64_t side = mishap_.below(std::uint64_t{1} << n);
+  if (parts) {
+    std::vector<bool> here(n);
+    for (std::uint32_t i = 0; i < n; ++i) here[i] = (side >> i & 1) != 0;
+    return world_.set_cuts(cuts_between(here));
+  }
+  std::vector<bool> cuts(std::size_t{n} * n);
   for (std::uint32_t from = 0; from < n; ++from)
     for (std::uint32_t to = 0; to < n; ++to)
-      cuts[std::size_t{from} * n + to] =
-          from != to && (parts ? ((side >> from ^ side >> to) & 1) != 0 : mishap_.chance(0.3));
+      cuts[std::size_t{from} * n + to] = from != to && mishap_.chance(0.3);
   world_.set_cuts(std::move(cuts));
 }
 

@@ -7,10 +7,10 @@
 
 namespace tempo::sim::lease {
 
+using tempo::lock::LockId;
 using tempo::lock::Mode;
 using tempo::lock::lease::ClientId;
 using tempo::lock::lease::kMostMembers;
-using tempo::lock::lease::LockId;
 using tempo::lock::lease::mutated;
 using tempo::lock::lease::Mutation;
 using tempo::lock::lease::View;

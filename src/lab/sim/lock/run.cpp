@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "lab/sim/cuts.h"
 #include "lab/sim/lock/optimistic_run.h"
 #include "lab/sim/lock/setting.h"
 #include "lab/sim/lock/site.h"
@@ -382,11 +383,7 @@ class Run {
     const std::uint32_t sites = setup_.sites;
     std::vector<bool> here(sites);
     for (std::uint32_t i = 0; i < sites; ++i) here[i] = chance.below(2) == 0;
-    std::vector<bool> cuts(std::size_t{sites} * sites);
-    for (std::uint32_t i = 0; i < sites; ++i)
-      for (std::uint32_t j = 0; j < sites; ++j)
-        cuts[std::size_t{i} * sites + j] = here[i] != here[j];
-    world_.set_cuts(std::move(cuts));
+    world_.set_cuts(cuts_between(here));
   }
 
   void worsen(double late) {
