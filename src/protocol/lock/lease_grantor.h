@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/units.h"
-#include "protocol/lock/lease_few.h"
+#include "base/few.h"
 #include "protocol/lock/lease_message.h"
 #include "protocol/lock/lease_rules.h"
 

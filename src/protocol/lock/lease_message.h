@@ -11,7 +11,7 @@
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "protocol/lock/lease_few.h"
+#include "base/few.h"
 #include "protocol/lock/lease_rules.h"
 #include "protocol/lock/mode.h"
 

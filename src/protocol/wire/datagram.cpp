@@ -23,7 +23,11 @@ enum class Section : std::uint8_t {
   election = 3,
   time = 4,
   sync = 5,
-  word = 6
+  word = 6,
+  lock = 7,
+  pass = 8,
+  standing = 9,
+  roster = 10
 };
 
 constexpr std::size_t kSectionHeadBytes = 2;
@@ -36,6 +40,11 @@ static_assert(kElectionBytes <= kWordBytes + WordBody::kMostText &&
               kSyncBytes <= kWordBytes + WordBody::kMostText);
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
                   kWordBytes + WordBody::kMostText + kTagBytes <=
+              kMostBytes);
+static_assert(kMostLockBytes <= 255 && kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255);
+static_assert(kHeaderBytes + (4 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
+                  kMostLockBytes + kLockPassBytes + kMostLockStandings * kMostLockStandingBytes +
+                  kTagBytes <=
               kMostBytes);
 
 constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
@@ -282,8 +291,29 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 }
 
 int bodies_of(const Datagram& datagram) {
-  return static_cast<int>(datagram.election.has_value()) +
-         static_cast<int>(datagram.sync.has_value()) + static_cast<int>(datagram.word.has_value());
+  const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
+                          datagram.word.has_value(), datagram.lock.has_value(),
+                          datagram.roster.has_value()};
+  return static_cast<int>(std::ranges::count(bodies, true));
+}
+
+// A section, with the length that its body turns out to have.
+template <class Body>
+void put_measured(Writer& out, Section section, void (*put)(Writer&, const Body&),
+                  const Body& body) {
+  std::array<std::byte, 255> bytes;
+  Writer inner(bytes);
+  put(inner, body);
+  put_section(out, section, inner.written());
+  out.put_bytes(std::span(bytes).first(inner.written()));
+}
+
+void put_lock_sections(Writer& out, const LockBody& body) {
+  put_measured(out, Section::lock, put_lock, body);
+  if (body.pass.target == kNoHost) return;
+  put_measured(out, Section::pass, put_pass, body.pass);
+  for (const LockStanding& standing : body.pass.standings)
+    put_measured(out, Section::standing, put_standing, standing);
 }
 
 // Keeps a section of which there may be one.
@@ -292,6 +322,14 @@ std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) 
   if (!taken) return taken.error();
   if (place) return Error::two_bodies;
   place = *std::move(taken);
+  return std::nullopt;
+}
+
+std::optional<Error> keep_another(Few<LockStanding, kMostLockStandings>& all,
+                                  const Result<LockStanding, Error>& taken) {
+  if (!taken) return taken.error();
+  if (all.full()) return Error::two_bodies;
+  all.push_back(*taken);
   return std::nullopt;
 }
 
@@ -313,6 +351,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
 
   std::optional<Name> name;
   std::optional<std::uint64_t> view;
+  std::optional<LockPass> pass;
+  Few<LockStanding, kMostLockStandings> standings;
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
     if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);
@@ -340,6 +380,18 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
       case Section::word:
         wrong = keep_only(datagram.word, take_word(Reader(body)));
         break;
+      case Section::lock:
+        wrong = keep_only(datagram.lock, take_lock(Reader(body)));
+        break;
+      case Section::pass:
+        wrong = keep_only(pass, take_pass(Reader(body)));
+        break;
+      case Section::standing:
+        wrong = keep_another(standings, take_standing(Reader(body)));
+        break;
+      case Section::roster:
+        wrong = keep_only(datagram.roster, take_roster(Reader(body)));
+        break;
       default:
         break;  // of a later revision
     }
@@ -348,6 +400,12 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
   const int bodies = bodies_of(datagram);
   if (bodies > 1) return std::unexpected(Error::two_bodies);
   if (bodies == 0) return std::unexpected(Error::no_body);
+  if (!standings.empty() && !pass) return std::unexpected(Error::no_body);
+  if (pass) {
+    if (!datagram.lock) return std::unexpected(Error::no_body);
+    datagram.lock->pass = *pass;
+    datagram.lock->pass.standings = standings;
+  }
   datagram.name = name.value_or(Name{});
   datagram.view = view.value_or(0);
   return datagram;
@@ -366,6 +424,8 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.time) put_time(sections, *datagram.time);
   if (datagram.sync) put_sync(sections, *datagram.sync);
   if (datagram.word) put_word(sections, *datagram.word);
+  if (datagram.lock) put_lock_sections(sections, *datagram.lock);
+  if (datagram.roster) put_measured(sections, Section::roster, put_roster, *datagram.roster);
 
   const std::size_t size = kHeaderBytes + sections.written();
   Writer front(out);

@@ -19,6 +19,8 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "protocol/wire/error.h"
+#include "protocol/wire/lock_body.h"
 #include "protocol/wire/name.h"
 
 namespace tempo::wire {
@@ -27,30 +29,10 @@ inline constexpr std::uint8_t kMagic = 0x54;  // 'T', no type of TSP version 1
 inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
-inline constexpr std::size_t kMostBytes = 512;  // of a whole datagram
+inline constexpr std::size_t kTagBytes = 16;     // of the authenticator
+inline constexpr std::size_t kMostBytes = 1024;  // of a whole datagram
 
-// No stamp, span or bound on the wire is further than this from 0, so that the sum or difference of
-// two never overflows. What is written is cut to it, what is read outside it is refused.
-inline constexpr std::int64_t kMostNanos = std::int64_t{1} << 62;
 inline constexpr std::int64_t kMostRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
-
-enum class Error : std::uint8_t {
-  too_short,
-  too_long,
-  wrong_version,   // not tempo's version 2
-  wrong_revision,  // not a neighbour of ours
-  wrong_length,    // the length it states is not its own
-  no_sender,       // host 0
-  bad_section,     // cut off, or shorter than its tag allows
-  two_bodies,      // more than one section of a kind, or two of election, sync and word
-  no_body,         // none of these
-  bad_kind,        // a number that names no message
-  bad_name,        // too long, or not printable ASCII
-  bad_value,       // a field outside its range
-  count
-};
-std::string_view name_of(Error error);
 
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
@@ -152,12 +134,14 @@ struct Datagram {
   std::optional<TimeBody> time{};
   std::optional<SyncBody> sync{};
   std::optional<WordBody> word{};
+  std::optional<LockBody> lock{};
+  std::optional<RosterBody> roster{};
 
   bool operator==(const Datagram&) const = default;
 };
 
-// `bytes` is the datagram without its authenticator. Exactly one of election, sync and word is
-// there.
+// `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock and
+// roster is there.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes);
 
 // Only the header of a whole datagram, authenticator included: which key it names must be known

@@ -236,7 +236,7 @@ TEST(Datagram, IgnoresWhatIsReserved) {
 
 TEST(Datagram, TooLongIsRefused) {
   Bytes bytes = bytes_of(sample_sync());
-  bytes = with_section(std::move(bytes), 200, 255);
+  while (kMostBytes - bytes.size() > 2 + 255) bytes = with_section(std::move(bytes), 200, 200);
   bytes = with_section(std::move(bytes), 200, kMostBytes - bytes.size() - 2);
   ASSERT_EQ(bytes.size(), kMostBytes);
   EXPECT_EQ(error_of(bytes), Error::count);

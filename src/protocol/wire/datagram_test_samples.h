@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "protocol/wire/datagram.h"
@@ -61,6 +62,40 @@ inline Datagram sample_sync() {
                            .rate_ppt = -3,
                            .sigma_ns = 0x2122232425262728,
                            .bound_ns = 0x3132333435363738}};
+}
+
+// A PASS with every list as long as it can be.
+inline Datagram sample_lock() {
+  Datagram datagram{.header = sample_header()};
+  LockBody& body = datagram.lock.emplace();
+  body.kind = 4;
+  body.why = 5;
+  body.shared = true;
+  body.held = true;
+  body.name = LockName(std::string(kMostLockName, 'n'));
+  body.view = 0x01020304;
+  body.boot = 0x05060708;
+  body.k = 0x090a0b0c;
+  body.to_boot = 0x0d0e0f10;
+  body.to_k = 0x11121314;
+  body.named = 0x15161718;
+  body.ballot = {0x191a1b1c1d1e1f20, HostId{0x2122232425262728}};
+  body.top = 0x292a2b2c2d2e2f30;
+  body.length = Nanos{0x3132333435363738};
+  body.nonce = 0x393a3b3c3d3e3f40;
+  body.reserve = 0x4142434445464748;
+  while (!body.waiting.full()) body.waiting.push_back({0x100 + body.waiting.size(), true});
+  while (!body.ends.full()) body.ends.push_back({0x200 + body.ends.size(), HostId{7}});
+  body.pass = {.target = HostId{0x494a4b4c4d4e4f50},
+               .sub = 0x51525354,
+               .left = Nanos{0x15161718191a1b1c},
+               .ticket = 0x5d5e5f6061626364};
+  while (!body.pass.standings.full())
+    body.pass.standings.push_back({.member = HostId{0x300 + body.pass.standings.size()},
+                                   .boot = 0x61626364,
+                                   .k = 0x65666768,
+                                   .waiting = body.waiting});
+  return datagram;
 }
 
 inline std::vector<std::byte> bytes_of(const Datagram& datagram) {

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 
-namespace tempo::lock::lease {
+namespace tempo {
 
 template <class T, std::size_t Most>
 class Few {
@@ -26,6 +26,10 @@ class Few {
   const T& operator[](std::size_t i) const { return items_[i]; }
   T& front() { return items_[0]; }
   const T& front() const { return items_[0]; }
+
+  friend bool operator==(const Few& one, const Few& other) {
+    return std::equal(one.begin(), one.end(), other.begin(), other.end());
+  }
 
   void clear() { size_ = 0; }
   void push_back(const T& item) {
@@ -58,4 +62,4 @@ class Few {
   std::uint8_t size_ = 0;
 };
 
-}  // namespace tempo::lock::lease
+}  // namespace tempo

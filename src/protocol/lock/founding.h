@@ -1,0 +1,126 @@
+// How the first voters of a network's locks are found: as many as are expected, all of whom agree.
+//
+// Every member that has no voters yet says now and then whom it would choose: the first so many of
+// those it hears. When all of them say the same it is *ready* for that list, which goes on disk
+// before it is said. When all of them are ready for it, it is founded, for ever.
+//
+// Who is ready leaves its list only for a smaller one (in the order of the members), and only when
+// it hears a member of its own list say that it is ready for that one: then its own can never be
+// founded. For the first who left a list L had heard somebody of L who never was ready for it, or
+// had left before the first; so nobody has heard all of L ready. Two lists with a common member are
+// therefore never both founded. If more than half of all members are expected, any two have one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/few.h"
+#include "base/ids.h"
+#include "base/machine.h"
+#include "base/one_timer.h"
+#include "base/units.h"
+
+namespace tempo::lock {
+
+inline constexpr std::size_t kMostVoters = 8;
+using Voters = Few<NodeId, kMostVoters>;  // in their order, none twice
+
+bool among(const Voters& voters, NodeId member);
+
+class Founding {
+ public:
+  enum class Stage : std::uint8_t { claims, ready, founded };
+
+  // What is said, and what is kept on disk.
+  struct Word {
+    Stage stage = Stage::claims;
+    Voters voters{};
+
+    bool operator==(const Word&) const = default;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("stage", self.stage);
+      visit("voters", self.voters);
+    }
+  };
+  using Message = Word;
+
+  // `word` of the last `write` notice is on disk.
+  struct Command {
+    Word written{};
+  };
+
+  struct Notice {
+    enum class Kind : std::uint8_t {
+      write,    // put the word on disk and say so
+      founded,  // these are the voters; this member may not be one
+      split,    // somebody has other voters
+    };
+    Kind kind = Kind::write;
+    Word word{};
+  };
+
+  struct Start {
+    NodeId self = kNobody;
+    std::uint8_t expected = 0;    // at most kMostVoters
+    std::optional<Word> saved{};  // of an earlier life
+    Nanos interval = 1s;          // between words while there are no voters
+  };
+  explicit Founding(const Start& start);
+
+  void start(Turn<Founding>& turn);
+  void receive(Turn<Founding>& turn, NodeId from, const Message& message);
+  void wake(Turn<Founding>& turn, TimerId timer);
+  void command(Turn<Founding>& turn, const Command& command);
+
+  OneTimer timers() const { return OneTimer{next_}; }
+  const char* check() const;
+
+  const Word& word() const { return said_; }
+  bool founded() const { return said_.stage == Stage::founded; }
+  std::size_t heard() const { return others_.size(); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("said", self.said_);
+    visit("wanted", self.wanted_);
+    visit("others", self.others_);
+    visit("next", self.next_);
+  }
+
+ private:
+  static constexpr std::size_t kMostOthers = 64;
+
+  struct Other {
+    NodeId member = kNobody;
+    Word word{};
+    Instant at{};  // when it was heard last
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("member", self.member);
+      visit("word", self.word);
+      visit("at", self.at);
+    }
+  };
+
+  void want(Turn<Founding>& turn, const Word& word);
+  void choose();
+  void advance(Turn<Founding>& turn);
+  void remember(NodeId from, const Word& word, Instant now);
+  void hear_ready(Turn<Founding>& turn, NodeId from, const Word& word);
+  void hear_founded(Turn<Founding>& turn, const Word& word);
+  bool all_others(Stage least, Instant since) const;
+
+  NodeId self_;
+  std::uint8_t expected_;
+  Nanos interval_;
+  Word said_{};                 // on disk, unless it only claims
+  std::optional<Word> wanted_;  // being written
+  std::vector<Other> others_;   // the first kMostOthers, in their order
+  Instant next_ = kNever;
+};
+
+}  // namespace tempo::lock

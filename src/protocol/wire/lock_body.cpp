@@ -1,0 +1,166 @@
+#include "protocol/wire/lock_body.h"
+
+#include <utility>
+
+namespace tempo::wire {
+namespace {
+
+constexpr std::uint8_t kShared = 1;
+constexpr std::uint8_t kHeld = 2;
+
+void put_ballot(Writer& out, const LockBallot& ballot) {
+  out.put(ballot.count);
+  out.put(std::to_underlying(ballot.origin));
+}
+
+LockBallot take_ballot(Reader& in) {
+  LockBallot ballot;
+  ballot.count = in.take<std::uint64_t>();
+  ballot.origin = HostId{in.take<std::uint64_t>()};
+  return ballot;
+}
+
+void put_waiters(Writer& out, const LockWaiters& waiting) {
+  for (const LockWaiter& waiter : waiting) {
+    out.put(waiter.ticket);
+    out.put(static_cast<std::uint8_t>(waiter.shared ? kShared : 0));
+  }
+}
+
+bool take_waiters(Reader& in, std::uint8_t count, LockWaiters& waiting) {
+  if (count > kMostLockWaiters || in.left() < count * kLockWaiterBytes) return false;
+  for (std::uint8_t i = 0; i < count; ++i) {
+    const auto ticket = in.take<std::uint64_t>();
+    waiting.push_back({.ticket = ticket, .shared = (in.take<std::uint8_t>() & kShared) != 0});
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<LockBody, Error> take_lock(Reader in) {
+  if (in.left() < kLockFixedBytes) return std::unexpected(Error::bad_section);
+  LockBody body;
+  body.kind = in.take<std::uint8_t>();
+  body.why = in.take<std::uint8_t>();
+  const auto flags = in.take<std::uint8_t>();
+  body.shared = (flags & kShared) != 0;
+  body.held = (flags & kHeld) != 0;
+  const auto waiting = in.take<std::uint8_t>();
+  const auto ends = in.take<std::uint8_t>();
+  const auto name = in.take<std::uint8_t>();
+  body.view = in.take<std::uint32_t>();
+  body.boot = in.take<std::uint32_t>();
+  body.k = in.take<std::uint32_t>();
+  body.to_boot = in.take<std::uint32_t>();
+  body.to_k = in.take<std::uint32_t>();
+  body.named = in.take<std::uint32_t>();
+  body.ballot = take_ballot(in);
+  body.top = in.take<std::uint64_t>();
+  body.length = Nanos{in.take<std::int64_t>()};
+  body.nonce = in.take<std::uint64_t>();
+  body.reserve = in.take<std::uint64_t>();
+  if (body.kind >= LockBody::kKinds) return std::unexpected(Error::bad_kind);
+  if (body.why >= LockBody::kWhys || body.length < Nanos{0} || body.length.count() > kMostNanos)
+    return std::unexpected(Error::bad_value);
+  if (!take_waiters(in, waiting, body.waiting) || ends > kMostLockEnds ||
+      in.left() < ends * kLockBallotBytes + name)
+    return std::unexpected(Error::bad_section);
+  for (std::uint8_t i = 0; i < ends; ++i) body.ends.push_back(take_ballot(in));
+  const auto text = LockName::read(in.take_bytes(name));
+  if (!text) return std::unexpected(Error::bad_name);
+  body.name = *text;
+  return body;
+}
+
+void put_lock(Writer& out, const LockBody& body) {
+  CHECK(body.kind < LockBody::kKinds && body.why < LockBody::kWhys && body.length >= Nanos{0});
+  out.put(body.kind);
+  out.put(body.why);
+  out.put(static_cast<std::uint8_t>((body.shared ? kShared : 0) | (body.held ? kHeld : 0)));
+  out.put(static_cast<std::uint8_t>(body.waiting.size()));
+  out.put(static_cast<std::uint8_t>(body.ends.size()));
+  out.put(static_cast<std::uint8_t>(body.name.text().size()));
+  out.put(body.view);
+  out.put(body.boot);
+  out.put(body.k);
+  out.put(body.to_boot);
+  out.put(body.to_k);
+  out.put(body.named);
+  put_ballot(out, body.ballot);
+  out.put(body.top);
+  out.put(std::min(body.length.count(), kMostNanos));
+  out.put(body.nonce);
+  out.put(body.reserve);
+  put_waiters(out, body.waiting);
+  for (const LockBallot& ballot : body.ends) put_ballot(out, ballot);
+  out.put_bytes(std::as_bytes(std::span(body.name.text())));
+}
+
+Result<LockPass, Error> take_pass(Reader in) {
+  if (in.left() < kLockPassBytes) return std::unexpected(Error::bad_section);
+  LockPass pass;
+  pass.target = HostId{in.take<std::uint64_t>()};
+  pass.sub = in.take<std::uint32_t>();
+  pass.left = Nanos{in.take<std::int64_t>()};
+  pass.ticket = in.take<std::uint64_t>();
+  if (pass.target == kNoHost || pass.left < Nanos{0} || pass.left.count() > kMostNanos)
+    return std::unexpected(Error::bad_value);
+  return pass;
+}
+
+void put_pass(Writer& out, const LockPass& pass) {
+  CHECK(pass.left >= Nanos{0});
+  out.put(std::to_underlying(pass.target));
+  out.put(pass.sub);
+  out.put(std::min(pass.left.count(), kMostNanos));
+  out.put(pass.ticket);
+}
+
+Result<LockStanding, Error> take_standing(Reader in) {
+  if (in.left() < kLockStandingFixedBytes) return std::unexpected(Error::bad_section);
+  LockStanding standing;
+  standing.member = HostId{in.take<std::uint64_t>()};
+  standing.boot = in.take<std::uint32_t>();
+  standing.k = in.take<std::uint32_t>();
+  const auto count = in.take<std::uint8_t>();
+  if (standing.member == kNoHost) return std::unexpected(Error::bad_value);
+  if (!take_waiters(in, count, standing.waiting)) return std::unexpected(Error::bad_section);
+  return standing;
+}
+
+void put_standing(Writer& out, const LockStanding& standing) {
+  out.put(std::to_underlying(standing.member));
+  out.put(standing.boot);
+  out.put(standing.k);
+  out.put(static_cast<std::uint8_t>(standing.waiting.size()));
+  put_waiters(out, standing.waiting);
+}
+
+// Voters are told in the order of their ids, none twice.
+Result<RosterBody, Error> take_roster(Reader in) {
+  if (in.left() < 2) return std::unexpected(Error::bad_section);
+  RosterBody body;
+  const auto stage = in.take<std::uint8_t>();
+  const auto count = in.take<std::uint8_t>();
+  if (stage >= RosterBody::kStages) return std::unexpected(Error::bad_kind);
+  if (count > RosterBody::kMost || in.left() < count * sizeof(HostId))
+    return std::unexpected(Error::bad_section);
+  body.stage = static_cast<RosterBody::Stage>(stage);
+  HostId last = kNoHost;
+  for (std::uint8_t i = 0; i < count; ++i) {
+    const HostId voter{in.take<std::uint64_t>()};
+    if (voter <= last) return std::unexpected(Error::bad_value);
+    body.voters.push_back(voter);
+    last = voter;
+  }
+  return body;
+}
+
+void put_roster(Writer& out, const RosterBody& body) {
+  out.put(std::to_underlying(body.stage));
+  out.put(static_cast<std::uint8_t>(body.voters.size()));
+  for (const HostId voter : body.voters) out.put(std::to_underlying(voter));
+}
+
+}  // namespace tempo::wire

@@ -1,0 +1,125 @@
+// What members say to each other of locks (doc/lease.md), as datagrams carry it: hosts by their
+// ids, locks by their names.
+//
+// Kinds and reasons count as the lock's own enumerations do. A field that a kind does not use is 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/few.h"
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "protocol/wire/bytes.h"
+#include "protocol/wire/error.h"
+#include "protocol/wire/name.h"
+
+namespace tempo::wire {
+
+inline constexpr std::size_t kMostLockName = 64;
+using LockName = Text<kMostLockName>;
+
+struct LockBallot {
+  std::uint64_t count = 0;
+  HostId origin = kNoHost;
+
+  bool operator==(const LockBallot&) const = default;
+};
+
+struct LockWaiter {
+  std::uint64_t ticket = 0;
+  bool shared = false;
+
+  bool operator==(const LockWaiter&) const = default;
+};
+
+inline constexpr std::size_t kMostLockWaiters = 4;
+inline constexpr std::size_t kMostLockEnds = 3;
+inline constexpr std::size_t kMostLockStandings = 6;
+using LockWaiters = Few<LockWaiter, kMostLockWaiters>;
+
+// The waiters of a third member, as the sender of a PASS knows them.
+struct LockStanding {
+  HostId member = kNoHost;
+  std::uint32_t boot = 0;
+  std::uint32_t k = 0;
+  LockWaiters waiting{};
+
+  bool operator==(const LockStanding&) const = default;
+};
+
+// What only a PASS says.
+struct LockPass {
+  HostId target = kNoHost;
+  std::uint32_t sub = 0;
+  Nanos left{0};  // not negative
+  std::uint64_t ticket = 0;
+  Few<LockStanding, kMostLockStandings> standings{};  // each a section of its own
+
+  bool operator==(const LockPass&) const = default;
+};
+
+struct LockBody {
+  static constexpr std::uint8_t kKinds = 7;
+  static constexpr std::uint8_t kWhys = 6;
+
+  std::uint8_t kind = 0;
+  std::uint8_t why = 0;
+  bool shared = false;
+  bool held = false;
+  LockName name{};  // empty: of all locks
+  std::uint32_t view = 0;
+  std::uint32_t boot = 0;
+  std::uint32_t k = 0;
+  std::uint32_t to_boot = 0;
+  std::uint32_t to_k = 0;
+  std::uint32_t named = 0;  // members, as bits in the order of the roster
+  LockBallot ballot{};
+  std::uint64_t top = 0;
+  Nanos length{0};  // not negative
+  std::uint64_t nonce = 0;
+  std::uint64_t reserve = 0;
+  LockWaiters waiting{};
+  Few<LockBallot, kMostLockEnds> ends{};
+  LockPass pass{};  // a section of its own, of those that have a target
+
+  bool operator==(const LockBody&) const = default;
+};
+
+// Who the first voters are to be, while it is being agreed.
+struct RosterBody {
+  enum class Stage : std::uint8_t { claims, ready, founded };
+  static constexpr std::uint8_t kStages = 3;
+  static constexpr std::size_t kMost = 8;
+
+  Stage stage = Stage::claims;
+  Few<HostId, kMost> voters{};
+
+  bool operator==(const RosterBody&) const = default;
+};
+
+// Bodies of sections, without tag and length.
+inline constexpr std::size_t kLockFixedBytes = 78;  // of a lock section, before its lists and name
+inline constexpr std::size_t kLockPassBytes = 28;
+inline constexpr std::size_t kLockStandingFixedBytes = 17;
+inline constexpr std::size_t kLockWaiterBytes = 9;
+inline constexpr std::size_t kLockBallotBytes = 16;
+inline constexpr std::size_t kMostLockBytes = kLockFixedBytes +
+                                              kMostLockWaiters * kLockWaiterBytes +
+                                              kMostLockEnds * kLockBallotBytes + kMostLockName;
+inline constexpr std::size_t kMostLockStandingBytes =
+    kLockStandingFixedBytes + kMostLockWaiters * kLockWaiterBytes;
+inline constexpr std::size_t kMostRosterBytes = 2 + RosterBody::kMost * sizeof(HostId);
+
+Result<LockBody, Error> take_lock(Reader in);  // without its pass
+Result<LockPass, Error> take_pass(Reader in);  // without its standings
+Result<LockStanding, Error> take_standing(Reader in);
+Result<RosterBody, Error> take_roster(Reader in);
+
+void put_lock(Writer& out, const LockBody& body);
+void put_pass(Writer& out, const LockPass& pass);
+void put_standing(Writer& out, const LockStanding& standing);
+void put_roster(Writer& out, const RosterBody& body);
+
+}  // namespace tempo::wire

@@ -1,0 +1,157 @@
+#include "protocol/wire/lock_body.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protocol/wire/datagram.h"
+#include "protocol/wire/datagram_test_samples.h"
+
+namespace tempo::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the lock section's body
+
+std::string written(const Datagram& datagram) {
+  std::string text;
+  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
+  return text.substr(kHeaderBytes);
+}
+
+Error error_of(const Bytes& bytes) {
+  const auto parsed = parse(bytes);
+  return parsed ? Error::count : parsed.error();
+}
+
+Error with_byte(const Datagram& datagram, std::size_t at, std::uint8_t value) {
+  Bytes bytes = bytes_of(datagram);
+  bytes.at(at) = std::byte{value};
+  return error_of(bytes);
+}
+
+// By hand from the tables of doc/wire.md.
+TEST(LockBody, IsTheseBytes) {
+  Datagram datagram{.header = sample_header()};
+  LockBody& body = datagram.lock.emplace();
+  body.kind = 0;
+  body.held = true;
+  body.name = LockName("door");
+  body.view = 1;
+  body.boot = 2;
+  body.k = 3;
+  body.named = 6;
+  body.ballot = {9, HostId{0x1001}};
+  body.length = Nanos{2'000'000'000};
+  body.waiting.push_back({77, true});
+  body.ends.push_back({8, HostId{0x1002}});
+  using namespace std::string_literals;
+  EXPECT_EQ(written(datagram),
+            "\x07\x6b"                          // 78 + 9 + 16 + 4
+            "\0\0\2\1\1\4"                      // kind, why, flags, lengths
+            "\0\0\0\1\0\0\0\2\0\0\0\3"          // view, boot, k
+            "\0\0\0\0\0\0\0\0\0\0\0\6"          // to_boot, to_k, named
+            "\0\0\0\0\0\0\0\x09"                // count
+            "\0\0\0\0\0\0\x10\x01"              // origin
+            "\0\0\0\0\0\0\0\0"                  // top
+            "\0\0\0\0\x77\x35\x94\0"            // length
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // nonce, reserve
+            "\0\0\0\0\0\0\0\x4d\1"              // waits: 77, shared
+            "\0\0\0\0\0\0\0\x08\0\0\0\0\0\0\x10\x02"
+            "door"s);
+  EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
+}
+
+TEST(LockBody, RosterIsTheseBytes) {
+  Datagram datagram{.header = sample_header()};
+  datagram.roster = RosterBody{.stage = RosterBody::Stage::ready};
+  datagram.roster->voters.push_back(HostId{5});
+  datagram.roster->voters.push_back(HostId{0x0102030405060708});
+  using namespace std::string_literals;
+  EXPECT_EQ(written(datagram),
+            "\x0a\x12\1\2"
+            "\0\0\0\0\0\0\0\5"
+            "\1\2\3\4\5\6\7\x08"s);
+  EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
+}
+
+TEST(LockBody, TheLongestIsReadAsWritten) {
+  Datagram datagram = sample_lock();
+  datagram.name = Name(std::string(kMostName, 'x'));
+  datagram.view = 1;
+  const Bytes bytes = bytes_of(datagram);
+  // header, name, view, lock, pass, six standings
+  EXPECT_EQ(bytes.size(), 48 + (2 + 63) + (2 + 8) + (2 + 226) + (2 + 28) + 6 * (2 + 53));
+  EXPECT_LE(bytes.size() + kTagBytes, kMostBytes);
+  EXPECT_EQ(parse(bytes).value(), datagram);
+}
+
+TEST(LockBody, CutAnywhereIsRefused) {
+  const Bytes whole = bytes_of(sample_lock());
+  for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
+    Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    bytes[4] = static_cast<std::byte>(size >> 8U);
+    bytes[5] = static_cast<std::byte>(size & 255U);
+    // Between two sections it is a shorter datagram.
+    const bool between =
+        size == kHeaderBytes + 228 || (size >= kHeaderBytes + 258 && (size - 306) % 55 == 0);
+    EXPECT_EQ(error_of(bytes) == Error::count, between) << size;
+  }
+}
+
+TEST(LockBody, HasListsAsLongAsItSays) {
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 3, 5), Error::bad_section) << "waiters";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 4, 4), Error::bad_section) << "ends";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 5, 65), Error::bad_section) << "name";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 5, 63), Error::count)
+      << "bytes behind it are skipped";
+}
+
+TEST(LockBody, HasValuesInTheirRanges) {
+  EXPECT_EQ(with_byte(sample_lock(), kFirst, 7), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 1, 6), Error::bad_value) << "why";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x80), Error::bad_value) << "a negative length";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x41), Error::bad_value) << "a long one";
+  EXPECT_EQ(with_byte(sample_lock(), kFirst + 225, 0x07), Error::bad_name);
+  const std::size_t pass = kFirst + 226 + 2;
+  EXPECT_EQ(with_byte(sample_lock(), pass + 12, 0x80), Error::bad_value) << "a negative rest";
+}
+
+TEST(LockBody, NoPassStandsAlone) {
+  const Bytes whole = bytes_of(sample_lock());
+  const auto without = [&](std::size_t from, std::size_t count) {
+    Bytes bytes = whole;
+    bytes.erase(bytes.begin() + static_cast<std::ptrdiff_t>(from),
+                bytes.begin() + static_cast<std::ptrdiff_t>(from + count));
+    bytes[4] = static_cast<std::byte>(bytes.size() >> 8U);
+    bytes[5] = static_cast<std::byte>(bytes.size() & 255U);
+    return error_of(bytes);
+  };
+  EXPECT_EQ(without(kHeaderBytes, 2 + 226), Error::no_body) << "without its lock";
+  EXPECT_EQ(without(kFirst + 226, 2 + 28), Error::no_body) << "standings without a pass";
+}
+
+TEST(LockBody, HasNoSeventhStanding) {
+  Bytes bytes = bytes_of(sample_lock());
+  const Bytes last(bytes.end() - 55, bytes.end());
+  bytes.insert(bytes.end(), last.begin(), last.end());
+  bytes[4] = static_cast<std::byte>(bytes.size() >> 8U);
+  bytes[5] = static_cast<std::byte>(bytes.size() & 255U);
+  EXPECT_EQ(error_of(bytes), Error::two_bodies);
+}
+
+TEST(LockBody, VotersAreInOrder) {
+  Datagram datagram{.header = sample_header()};
+  datagram.roster.emplace();
+  datagram.roster->voters.push_back(HostId{5});
+  datagram.roster->voters.push_back(HostId{6});
+  EXPECT_EQ(with_byte(datagram, kFirst + 17, 5), Error::bad_value) << "twice the same";
+  EXPECT_EQ(with_byte(datagram, kFirst + 17, 4), Error::bad_value);
+  EXPECT_EQ(with_byte(datagram, kFirst, 3), Error::bad_kind) << "stage";
+  EXPECT_EQ(with_byte(datagram, kFirst + 1, 3), Error::bad_section) << "more than there are";
+}
+
+}  // namespace
+}  // namespace tempo::wire
