@@ -25,7 +25,7 @@ struct Home {
   // with the ticket that it served.
   std::uint64_t ticket = 0;
   std::uint64_t floor = 0;  // where a lock that nothing is known of begins to count
-  Members answered = 0;     // others that answered lately; kept only to be thrifty
+  Voters answered = 0;      // others that answered lately; kept only to be thrifty
   Instant abstain_until{};  // promises of an earlier life may last so long
   bool running = false;     // this life's boot is on disk
 

@@ -166,7 +166,7 @@ bool Lock::forgettable() const {
 // --- hearing things (section 6) ---
 
 void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
-  peers_.learn(from, message, scope.now(), scope.rules());
+  peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   if (yields_to(scope, from, message)) send_free(scope, give_up_attempt());
   const Plea plea{.ballot = message.ballot,
@@ -176,7 +176,8 @@ void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
   const std::optional<Why> why = decide(scope, from, plea, first_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & bit_of(scope.self())) != 0;
-  if (why && (named || why == Why::low)) answer(scope, from, message.ballot, message.k, *why);
+  if (why && (named || why == Why::low))
+    answer(scope, {from, message.boot, message.k}, message.ballot, *why);
   if (message.held && message.mode == Mode::shared) decide_pending(scope);  // perhaps X until now
   pass_again(scope, from, message);
   if (passed_ && message.held && message.ballot.count >= passed_->lease.ballot.count)
@@ -211,6 +212,7 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
   if (sent == sent_.end() || (!of_attempt && !of_lease)) return;
+  if (!scope.home.view().votes_for(from)) return;
   const Rules& rules = scope.rules();
   const Instant asked = sent->until - rules.lease;
   if (rules.thrifty) scope.home.answered |= bit_of(from);
@@ -233,7 +235,7 @@ void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
 }
 
 void Lock::hear_free(Scope& scope, NodeId from, const Message& message) {
-  peers_.learn(from, message, scope.now(), scope.rules());
+  peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   grantor_.end(message.ballot);
   peers_.ended(message.ballot);
@@ -241,11 +243,11 @@ void Lock::hear_free(Scope& scope, NodeId from, const Message& message) {
 }
 
 void Lock::hear_pass(Scope& scope, NodeId from, const Message& message) {
-  if (index(message.target) >= kMostMembers) return;
+  if (message.target == kNobody) return;
   const Instant now = scope.now();
-  peers_.learn(from, message, now, scope.rules());
+  peers_.learn(from, message, now, scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
-  peers_.merge(message.standings, scope.self(), now, scope.rules());
+  peers_.merge(message.standings, scope.self(), now, scope.rules(), pass_target());
   peers_.served(message.target, message.ticket);
   peers_.forget_attempt(message.target);
   const Held passed{message.ballot.count, message.sub};
@@ -275,15 +277,10 @@ void Lock::take_pass(Scope& scope, const Message& message) {
 
 // A promise is over: what waited for it is decided without being asked again, oldest first.
 void Lock::decide_pending(Scope& scope) {
-  Few<Turnstile, kMostMembers> pending;
+  Few<Turnstile, kMostPeers + 1> pending;
   if (attempt_ && !grantor_.promised(attempt_->ballot)) pending.push_back(own_place(scope.self()));
-  for (std::uint32_t i = 0; i < kMostMembers; ++i) {
-    const Peer& peer = peers_.of(NodeId{i});
-    if (peer.attempt.count != 0 && !pending.full())
-      pending.push_back(first_of(NodeId{i}, peer.waiting).member == kNobody
-                            ? Turnstile{kLast.ticket, NodeId{i}}
-                            : first_of(NodeId{i}, peer.waiting));
-  }
+  for (const Peer& peer : peers_.all())
+    if (peer.attempt.count != 0) pending.push_back(peer.first());
   std::ranges::sort(pending);
   for (const Turnstile& place : pending) {
     if (place.member == scope.self()) {
@@ -292,12 +289,12 @@ void Lock::decide_pending(Scope& scope) {
     }
     const Peer& peer = peers_.of(place.member);
     const Ballot ballot = peer.attempt;
-    const std::uint32_t k = peer.attempt_k;
+    const Address asker{place.member, peer.boot, peer.attempt_k};
     const Plea plea{.ballot = ballot, .mode = peer.attempt_mode, .length = peer.attempt_length};
     const std::optional<Why> why = decide(scope, place.member, plea, place);
     if (why != Why::none && why != Why::low) continue;
     peers_.forget_attempt(place.member);
-    answer(scope, place.member, ballot, k, *why);
+    answer(scope, asker, ballot, *why);
   }
 }
 
@@ -310,6 +307,8 @@ void Lock::ask_or_attempt(Scope& scope) {
   else
     attempt(scope);
 }
+
+NodeId Lock::pass_target() const { return passed_ ? passed_->target : kNobody; }
 
 const Client* Lock::first_waiting() const {
   const auto first = std::ranges::find(clients_, false, &Client::inside);

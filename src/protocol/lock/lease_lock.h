@@ -162,8 +162,12 @@ class Lock {
     Mode mode = Mode::exclusive;
     Client* own = nullptr;  // null: another member's
   };
-  static constexpr std::size_t kMostPlaces = kMostClients + kMostMembers * kMostAnnounced;
-  using Places = Few<Place, kMostPlaces>;
+  // Whom an answer is for: a life of a member, and which of its multicasts.
+  struct Address {
+    NodeId member{};
+    Boot boot{};
+    std::uint32_t k = 0;
+  };
   enum class Next : std::uint8_t { stop, go_on, again };
 
   // Around every input.
@@ -198,8 +202,8 @@ class Lock {
   void ask(Scope& scope, bool held);
   void send_free(Scope& scope, const Ballot& ballot);
   void send_pass(Scope& scope);
-  void answer(Scope& scope, NodeId to, const Ballot& ballot, std::uint32_t k, Why why);
-  Members helpers(const Scope& scope) const;
+  void answer(Scope& scope, const Address& to, const Ballot& ballot, Why why);
+  Voters helpers(const Scope& scope) const;
 
   // Hearing things (section 6).
   void hear_ask(Scope& scope, NodeId from, const Message& message);
@@ -226,15 +230,16 @@ class Lock {
   bool own_waits() const { return first_waiting() != nullptr; }
   bool inside() const;
   bool writer_inside() const;
-  Places in_order(NodeId self);
+  NodeId pass_target() const;  // nobody: no hand-over is remembered
+  std::optional<Place> place_after(Turnstile last, const Scope& scope);
 
   Grantor grantor_;
   Peers peers_;
   std::vector<Client> clients_;  // at most kMostClients, in the order of their tickets
   std::optional<Attempt> attempt_;
-  bool repeated_ = false;                              // it was asked for more than once
-  Few<Sent, kMostSent> sent_;                          // oldest first; none that has passed
-  std::array<Instant, kMostMembers> granted_until_{};  // of attempt or lease: g[j] + HOLD(L)
+  bool repeated_ = false;                             // it was asked for more than once
+  Few<Sent, kMostSent> sent_;                         // oldest first; none that has passed
+  std::array<Instant, kMostVoters> granted_until_{};  // of attempt or lease: g[j] + HOLD(L)
   Few<Ballot, kMostEnds> ends_;  // own ballots that are over and not yet said to be
   std::optional<Lease> lease_;   // never with an attempt
   Held seen_;                    // the largest ever held in this life

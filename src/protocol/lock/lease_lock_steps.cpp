@@ -42,8 +42,8 @@ Instant Lock::valid(const Scope& scope) const {
   Instant best = Instant::min();
   for (const Instant t : granted_until_) {
     if (t <= best) continue;
-    Members in_favour = 0;
-    for (std::uint32_t i = 0; i < kMostMembers; ++i)
+    Voters in_favour = 0;
+    for (std::uint32_t i = 0; i < kMostVoters; ++i)
       if (granted_until_[i] >= t) in_favour |= bit_of(NodeId{i});
     if (scope.home.view().quorum(in_favour)) best = t;
   }
@@ -139,22 +139,27 @@ void Lock::serve(Scope& scope) {
 
 // Whether to go through the waiters again.
 bool Lock::serve_in_order(Scope& scope) {
-  for (const Place& place : in_order(scope.self())) {
-    const Next next = place.own != nullptr ? serve_own(scope, place) : serve_other(scope, place);
+  std::optional<Place> place = place_after(Turnstile{.ticket = 0, .member = NodeId{0}}, scope);
+  while (place) {  // ends: each stands behind the one before
+    const Next next = place->own != nullptr ? serve_own(scope, *place) : serve_other(scope, *place);
     if (next != Next::go_on) return next == Next::again;
+    place = place_after(place->at, scope);
   }
   return false;
 }
 
-Lock::Places Lock::in_order(NodeId self) {
-  Places places;
+// Mostly one is enough, so they are not put in order all at once.
+std::optional<Lock::Place> Lock::place_after(Turnstile last, const Scope& scope) {
+  std::optional<Place> first;
+  const auto consider = [&](const Place& place) {
+    if (last < place.at && (!first || place.at < first->at)) first = place;
+  };
   for (Client& client : clients_)
-    if (!client.inside) places.push_back({{client.ticket, self}, client.mode, &client});
-  for (std::uint32_t i = 0; i < kMostMembers; ++i)
-    for (const Waiter& waiter : peers_.of(NodeId{i}).waiting)
-      places.push_back({{waiter.ticket, NodeId{i}}, waiter.mode, nullptr});
-  std::ranges::sort(places, {}, &Place::at);
-  return places;
+    if (!client.inside) consider({{client.ticket, scope.self()}, client.mode, &client});
+  for (const Peer& peer : peers_.all())
+    for (const Waiter& waiter : peer.waiting)
+      consider({{waiter.ticket, peer.member}, waiter.mode, nullptr});
+  return first;
 }
 
 Lock::Next Lock::serve_own(Scope& scope, const Place& place) {
@@ -236,7 +241,7 @@ void Lock::send_pass(Scope& scope) {
                     .sub = passed_->lease.sub,
                     .left = passed_->lease.until - heard,
                     .ticket = passed_->ticket,
-                    .standings = peers_.standings(scope.self(), passed_->target)});
+                    .standings = peers_.standings(passed_->target)});
 }
 
 // --- saying things ---
@@ -255,7 +260,7 @@ void Lock::multicast(Scope& scope, Message message) {
 }
 
 void Lock::ask(Scope& scope, bool held) {
-  const Members named = helpers(scope);
+  const Voters named = helpers(scope);
   if (repeated_) scope.home.answered = 0;
   repeated_ = true;
   if (held) renew_at_ = scope.now() + scope.rules().renew_gap();
@@ -269,12 +274,12 @@ void Lock::ask(Scope& scope, bool held) {
 }
 
 // Whom to ask for an answer: all, or, if few are needed, some that answered the last time.
-Members Lock::helpers(const Scope& scope) const {
-  constexpr Members kAll = 0xff;
+Voters Lock::helpers(const Scope& scope) const {
+  constexpr Voters kAll = 0xff;
   if (!scope.rules().thrifty || repeated_) return kAll;
   const View& view = scope.home.view();
-  Members named = bit_of(scope.self());
-  for (std::uint32_t i = 0; i < kMostMembers && !view.quorum(named); ++i)
+  Voters named = bit_of(scope.self());
+  for (std::uint32_t i = 0; i < kMostVoters && !view.quorum(named); ++i)
     if ((scope.home.answered >> i & 1) != 0) named |= bit_of(NodeId{i});
   return view.quorum(named) ? named : kAll;
 }
@@ -286,7 +291,7 @@ void Lock::own_vote(Scope& scope) {
                   .held = lease_.has_value(),
                   .length = scope.rules().lease};
   if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
-  granted_until_[index(scope.self())] = scope.now() + scope.rules().hold();
+  granted_until_[index(scope.self())] = scope.now() + scope.rules().hold();  // it voted: a voter
   count_grants(scope);
 }
 
@@ -305,19 +310,19 @@ void Lock::free_lease(Scope& scope) {
   decide_pending(scope);
 }
 
-void Lock::answer(Scope& scope, NodeId to, const Ballot& ballot, std::uint32_t k, Why why) {
+void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why) {
   Message message{.kind = why == Why::none ? Kind::grant : Kind::refuse,
                   .lock = scope.lock,
                   .view = scope.home.view().number,
                   .boot = scope.home.boot,
                   .ballot = ballot,
-                  .to_boot = peers_.of(to).boot,
-                  .to_k = k};
+                  .to_boot = to.boot,
+                  .to_k = to.k};
   if (why != Why::none) {
     message.top = top();
     message.why = why;
   }
-  scope.turn.out.send(to, message);
+  scope.turn.out.send(to.member, message);
 }
 
 }  // namespace tempo::lock::lease

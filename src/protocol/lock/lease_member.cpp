@@ -37,7 +37,7 @@ Member::Member(const Start& start)
     : home_{.self = start.self, .rules = start.rules},
       rebooted_(start.rebooted),
       blank_(!start.record.has_value()) {
-  CHECK(index(start.self) < kMostMembers && start.rules.lease <= start.rules.longest);
+  CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
   home_.disk = start.record.value_or(Record{.view = start.view});
 }
 
@@ -54,13 +54,14 @@ void Member::start(Turn<Member>& turn) {
 }
 
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
-  if (index(from) >= kMostMembers) return;
+  if (index(from) >= kMaxNodes) return;
   if (message.kind == Kind::query) return hear_query(turn, from, message);
   if (message.kind == Kind::record) return hear_record(turn, from, message);
   const bool an_answer = message.kind == Kind::grant || message.kind == Kind::refuse;
   if (!home_.running || message.view != home_.view().number) return;
-  if (message.boot < newest_[index(from)] || (an_answer && message.to_boot != home_.boot)) return;
-  newest_[index(from)] = message.boot;
+  Boot& newest = newest_[from];
+  if (message.boot < newest || (an_answer && message.to_boot != home_.boot)) return;
+  newest = message.boot;
   on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
 }
 
@@ -141,17 +142,19 @@ void Member::query(Turn<Member>& turn) {
 
 void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !home_.running) return;  // what is being written counts when it is
+  const Boot* const newest = newest_.find(from);
   turn.out.send(from, {.kind = Kind::record,
                        .view = home_.view().number,
-                       .to_boot = newest_[index(from)],
+                       .to_boot = newest == nullptr ? Boot{} : *newest,
                        .nonce = message.nonce,
                        .reserve = blank_ ? 0 : home_.disk.reserve});
 }
 
 void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
+  if (!home_.view().votes_for(from)) return;  // who only asks knows of no count but its own
   (message.reserve == 0 ? without_ : with_record_) |= bit_of(from);
-  if (message.reserve != 0) without_ &= static_cast<Members>(~bit_of(from));
+  if (message.reserve != 0) without_ &= static_cast<Voters>(~bit_of(from));
   home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
   largest_boot_ = std::max(largest_boot_, message.to_boot);
   if (!knows_enough()) return;
@@ -166,10 +169,10 @@ void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message
 // has no record has never voted.
 bool Member::knows_enough() const {
   const View& view = home_.view();
-  const auto others = static_cast<Members>(view.voters() & ~bit_of(home_.self));
+  const auto others = static_cast<Voters>(view.voters() & ~bit_of(home_.self));
   if ((others & ~without_) == 0) return true;
-  const auto unheard = static_cast<Members>(others & ~with_record_ & ~without_);
-  return !view.quorum(static_cast<Members>(unheard | bit_of(home_.self)));
+  const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
+  return !view.quorum(static_cast<Voters>(unheard | bit_of(home_.self)));
 }
 
 const char* Member::check() const {

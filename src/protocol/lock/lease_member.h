@@ -12,12 +12,12 @@
 // others how far counts may have gone (section 8).
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "base/machine.h"
+#include "base/node_map.h"
 #include "base/one_timer.h"
 #include "protocol/lock/lease_home.h"
 #include "protocol/lock/lease_lock.h"
@@ -89,14 +89,14 @@ class Member {
 
   Home home_;
   bool rebooted_;
-  std::array<Boot, kMostMembers> newest_{};  // life heard of each member
-  std::vector<Lock> locks_;                  // by number, at most kMostLocks
-  std::vector<Instant> dues_;                // of each lock
-  bool blank_;                               // no record, and not yet enough heard of others'
-  std::uint64_t nonce_ = 0;                  // while blank: names this life
-  Members with_record_ = 0;                  // others whose reserve was heard
-  Members without_ = 0;                      // others that are blank too
-  Boot largest_boot_{};                      // of this member's, as others remember
+  NodeMap<Boot> newest_;       // life heard of each member
+  std::vector<Lock> locks_;    // by number, at most kMostLocks
+  std::vector<Instant> dues_;  // of each lock
+  bool blank_;                 // no record, and not yet enough heard of others'
+  std::uint64_t nonce_ = 0;    // while blank: names this life
+  Voters with_record_ = 0;     // others whose reserve was heard
+  Voters without_ = 0;         // others that are blank too
+  Boot largest_boot_{};        // of this member's, as others remember
   Instant query_at_ = kNever;
   Instant alarm_ = kNever;
 };

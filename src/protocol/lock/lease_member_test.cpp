@@ -269,6 +269,53 @@ TEST(Lease, RefusesMoreClientsThanItServes) {
   EXPECT_EQ(stage.lock(0).clients().size(), kMostClients);
 }
 
+// --- section 9: who votes and who asks ---
+
+// Votes are three; whoever else is there is served like them.
+TEST(LeaseAskers, AskWaitHoldAndHandOver) {
+  Stage stage(24, kRules, one_vote_each(3));
+  stage.want(20, 1);
+  ASSERT_TRUE(stage.granted(20, 1));
+  EXPECT_EQ(stage.said(Kind::grant), 3U);  // its own vote is missing
+  for (std::uint32_t site = 0; site < 20; ++site) stage.want(site, 1);
+  stage.forget_said();
+  stage.done(20, 1);
+  for (std::uint32_t site = 0; site < 20; ++site) {
+    ASSERT_TRUE(stage.granted(site, 1)) << site;
+    stage.done(site, 1);
+  }
+  EXPECT_EQ(stage.said(Kind::pass), 20U);
+  EXPECT_EQ(stage.said_in_all(), 20U);
+  EXPECT_EQ(stage.granted(19, 1)->token, token(1, 1 + 2 * 20));
+}
+
+TEST(LeaseAskers, AreNoQuorum) {
+  Stage stage(24, kRules, one_vote_each(3));
+  stage.crash(0);
+  stage.crash(1);
+  stage.want(20, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(20, 1));
+}
+
+// More members than a lock has places for: whoever waits longest has one.
+TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
+  Peers peers;
+  const auto ask = [&](std::uint32_t member, std::uint64_t ticket) {
+    Message message{.kind = Kind::ask, .boot = Boot{1}, .k = 1};
+    message.waiting.push_back({ticket, Mode::exclusive});
+    peers.learn(NodeId{member}, message, Instant{}, kRules, kNobody);
+  };
+  for (std::uint32_t i = 0; i < kMostPeers; ++i) ask(i, 100 + i);
+  ask(200, 1000);
+  EXPECT_EQ(peers.of(NodeId{200}).member, kNobody);
+  ask(201, 50);
+  EXPECT_EQ(peers.of(NodeId{201}).first(), (Turnstile{50, NodeId{201}}));
+  EXPECT_EQ(peers.of(NodeId{kMostPeers - 1}).member, kNobody);  // it had waited least
+  EXPECT_EQ(peers.all().size(), kMostPeers);
+  EXPECT_EQ(peers.standings(kNobody)[0].member, NodeId{201});
+}
+
 // --- section 8 ---
 
 TEST(LeaseRestart, AbstainsAndCountsOn) {

@@ -21,6 +21,7 @@ enum class ClientId : std::uint32_t {};
 enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
 
 inline constexpr std::size_t kMostAnnounced = 4;  // waiters of one member in a message
+inline constexpr std::size_t kMostStandings = 6;  // members in a message, but its sender
 inline constexpr std::size_t kMostEnds = 3;       // ballots that are over in a message
 
 // An attempt to get the lease, and the lease if it succeeds. Ordered by count alone; no two ballots
@@ -86,7 +87,7 @@ struct Standing {
     visit("waiting", self.waiting);
   }
 };
-using Standings = Few<Standing, kMostMembers - 2>;  // all but the giver and the taker
+using Standings = Few<Standing, kMostStandings>;
 
 enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record };
 std::string_view name_of(Kind kind);
@@ -109,7 +110,7 @@ struct Message {
   Mode mode = Mode::exclusive;  // ASK
   bool held = false;            // ASK: extend the lease of this ballot
   Nanos length{0};              // ASK: L
-  Members named = 0;            // ASK: who is to answer
+  Voters named = 0;             // ASK: who is to answer
 
   Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
   std::uint32_t to_k = 0;  // and which multicast of it

@@ -1,10 +1,14 @@
 // What one lock of a member knows of the others: who waits there, what they ask for, and which of
 // their multicasts it heard when. It orders the queue and addresses hand-overs; exclusion does not
 // rest on it.
+//
+// Of so many members as have a place here all waiters stand in one queue. Where more contend for
+// one lock, those who have waited longest have the places; the others keep asking and come in
+// later.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <vector>
 
 #include "base/fields.h"
 #include "base/units.h"
@@ -12,6 +16,8 @@
 #include "protocol/lock/lease_rules.h"
 
 namespace tempo::lock::lease {
+
+inline constexpr std::size_t kMostPeers = 64;  // other members known of one lock
 
 // Who comes first: the older ticket, of equal ones the lower member.
 struct Turnstile {
@@ -21,6 +27,7 @@ struct Turnstile {
 };
 
 struct Peer {
+  NodeId member = kNobody;
   Boot boot{};
   Waiting waiting{};            // by ticket; empty once `fresh_until` has passed
   std::uint32_t waiting_k = 0;  // of the multicast that said so
@@ -32,9 +39,14 @@ struct Peer {
   std::uint32_t heard_k = 0;  // newest multicast heard from itself
   Instant heard_until{};      // r_j + L: later its hour is not known any more
 
+  // Where its first waiter stands: behind everybody if none waits.
+  Turnstile first() const;
+
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
+    visit("member", self.member);
     visit("boot", self.boot);
+    field::about(visit, self.member);
     visit("waiting", self.waiting);
     field::their_call(visit, "waiting_k", self.waiting_k);
     visit("fresh_until", self.fresh_until);
@@ -49,17 +61,21 @@ struct Peer {
 
 class Peers {
  public:
-  const Peer& of(NodeId member) const { return peers_[index(member)]; }
+  // Who has no place is a peer that was never heard of.
+  const Peer& of(NodeId member) const;
+  const std::vector<Peer>& all() const { return peers_; }
 
-  // A multicast of `from` itself.
-  void learn(NodeId from, const Message& message, Instant now, const Rules& rules);
+  // A multicast of `from` itself. What is known of `needed` is not forgotten for it.
+  void learn(NodeId from, const Message& message, Instant now, const Rules& rules, NodeId needed);
   // What the giver of a lease knew of others.
-  void merge(const Standings& standings, NodeId self, Instant now, const Rules& rules);
-  Standings standings(NodeId giver, NodeId taker) const;
+  void merge(const Standings& standings, NodeId self, Instant now, const Rules& rules,
+             NodeId needed);
+  // Those who wait longest.
+  Standings standings(NodeId taker) const;
 
   void served(NodeId member, std::uint64_t ticket);
   void ended(const Ballot& ballot);
-  void forget_attempt(NodeId member) { peers_[index(member)].attempt = {}; }
+  void forget_attempt(NodeId member);
   // `member` granted what was asked at `asked`: had one of its clients been first it would not
   // have.
   void forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode,
@@ -73,18 +89,18 @@ class Peers {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    for (std::uint32_t i = 0; i < kMostMembers; ++i) {
-      field::about(visit, NodeId{i});
-      visit("peer", self.peers_[i]);
-    }
+    visit("peers", self.peers_);
     visit("largest_ticket", self.largest_ticket_);
   }
 
  private:
-  Peer& in_boot(NodeId member, Boot boot);
+  Peer* find(NodeId member);
+  // Null: there is no place, and nobody to make room for one that stands at `first`.
+  Peer* in_boot(NodeId member, Boot boot, Turnstile first, Instant now, NodeId needed);
+  bool make_room(Turnstile first, Instant now, NodeId needed);
   void note_tickets(const Waiting& waiting);
 
-  std::array<Peer, kMostMembers> peers_;
+  std::vector<Peer> peers_;           // by member, at most kMostPeers
   std::uint64_t largest_ticket_ = 0;  // seen
 };
 

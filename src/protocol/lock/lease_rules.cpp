@@ -36,27 +36,27 @@ Nanos Rules::shrink(Nanos left) const {
   return scaled(left, kBillion - drift.value, kBillion + drift.value, false) - unit;
 }
 
-bool View::quorum(Members members) const {
+bool View::quorum(Voters in_favour) const {
   unsigned all = 0;
-  unsigned in_favour = 0;
-  for (std::uint32_t i = 0; i < kMostMembers; ++i) {
+  unsigned yes = 0;
+  for (std::uint32_t i = 0; i < kMostVoters; ++i) {
     all += votes[i];
-    if ((members >> i & 1) != 0) in_favour += votes[i];
+    if ((in_favour >> i & 1) != 0) yes += votes[i];
   }
-  if (available) return in_favour > 0;
-  return mutated(Mutation::half_is_enough) ? in_favour * 2 >= all : in_favour * 2 > all;
+  if (available) return yes > 0;
+  return mutated(Mutation::half_is_enough) ? yes * 2 >= all : yes * 2 > all;
 }
 
-Members View::voters() const {
-  Members members = 0;
-  for (std::uint32_t i = 0; i < kMostMembers; ++i)
-    if (votes[i] > 0) members |= bit_of(NodeId{i});
-  return members;
+Voters View::voters() const {
+  Voters all = 0;
+  for (std::uint32_t i = 0; i < kMostVoters; ++i)
+    if (votes[i] > 0) all |= bit_of(NodeId{i});
+  return all;
 }
 
-View one_vote_each(std::uint32_t members) {
+View one_vote_each(std::uint32_t voters) {
   View view;
-  std::fill_n(view.votes.begin(), std::min(members, kMostMembers), std::uint8_t{1});
+  std::fill_n(view.votes.begin(), std::min(voters, kMostVoters), std::uint8_t{1});
   return view;
 }
 

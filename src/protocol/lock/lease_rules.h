@@ -13,11 +13,14 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::uint32_t kMostMembers = 8;  // voters and those who only ask
+// Who votes is numbered below this. Any other member may ask, hold, queue and release all the same.
+inline constexpr std::uint32_t kMostVoters = 8;
 
-// Members as bits.
-using Members = std::uint8_t;
-constexpr Members bit_of(NodeId member) { return static_cast<Members>(1U << index(member)); }
+// Voters as bits; no bit for anybody else.
+using Voters = std::uint8_t;
+constexpr Voters bit_of(NodeId member) {
+  return index(member) < kMostVoters ? static_cast<Voters>(1U << index(member)) : Voters{0};
+}
 
 struct Rules {
   Nanos lease = 2s;                               // L
@@ -41,15 +44,15 @@ struct Rules {
 // The voting set. It never shrinks because somebody is silent.
 struct View {
   std::uint32_t number = 1;
-  std::array<std::uint8_t, kMostMembers> votes{};
+  std::array<std::uint8_t, kMostVoters> votes{};
   bool available = false;  // two members, each of them enough: exclusion is not promised
 
   bool operator==(const View&) const = default;
   bool votes_for(NodeId member) const {
-    return index(member) < kMostMembers && votes[index(member)] > 0;
+    return index(member) < kMostVoters && votes[index(member)] > 0;
   }
-  bool quorum(Members members) const;
-  Members voters() const;
+  bool quorum(Voters in_favour) const;
+  Voters voters() const;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -59,8 +62,8 @@ struct View {
   }
 };
 
-// `members` with one vote each.
-View one_vote_each(std::uint32_t members);
+// The first so many with one vote each.
+View one_vote_each(std::uint32_t voters);
 
 // The policies of two members. `witness` needs a third that never asks; member 0 is preferred.
 enum class TwoNode : std::uint8_t { strict, witness, preferred, available };

@@ -29,7 +29,7 @@ class Stage {
   };
 
   Stage(std::uint32_t sites, const Rules& rules, std::optional<View> view = {})
-      : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites) {
+      : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites), up_(sites) {
     for (std::uint32_t i = 0; i < sites; ++i) {
       disks_[i] = Record{.view = view_};
       members_.push_back(made(i, true));
@@ -187,7 +187,7 @@ class Stage {
   View view_;
   std::vector<std::optional<Record>> disks_;
   std::vector<Member> members_;
-  std::array<bool, kMostMembers> up_{};
+  std::vector<bool> up_;
   std::deque<Letter> letters_;
   std::function<bool(const Letter&)> carries_;
   std::vector<std::pair<std::uint32_t, Record>> held_writes_;

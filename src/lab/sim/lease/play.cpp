@@ -10,7 +10,7 @@ namespace tempo::sim::lease {
 using tempo::lock::LockId;
 using tempo::lock::Mode;
 using tempo::lock::lease::ClientId;
-using tempo::lock::lease::kMostMembers;
+using tempo::lock::lease::kMostVoters;
 using tempo::lock::lease::mutated;
 using tempo::lock::lease::Mutation;
 using tempo::lock::lease::View;
@@ -20,10 +20,12 @@ namespace {
 constexpr std::uint32_t kClients = 10;  // of Cause::plan: which stream is whose
 constexpr std::uint32_t kMishaps = 11;
 constexpr std::uint32_t kClocks = 12;
+constexpr std::uint32_t kMostSites = 63;  // a side of a partition is 64 bits
 constexpr std::int64_t kBillion = 1'000'000'000;
 
 View view_of(const Setup& setup) {
-  return setup.policy ? two_members(*setup.policy) : tempo::lock::lease::one_vote_each(setup.sites);
+  const std::uint32_t voters = setup.voters == 0 ? setup.sites : setup.voters;
+  return setup.policy ? two_members(*setup.policy) : tempo::lock::lease::one_vote_each(voters);
 }
 
 Link link_of(const Setup& setup) {
@@ -58,7 +60,8 @@ Play::Play(const Setup& setup)
                            .record = disks_[index(id)]});
           },
           *this) {
-  CHECK(setup.sites > 0 && setup.sites <= kMostMembers && setup.contending <= setup.sites);
+  CHECK(setup.sites > 0 && setup.sites <= kMostSites && setup.contending <= setup.sites);
+  CHECK(setup.voters <= kMostVoters && (setup.voters > 0 || setup.sites <= kMostVoters));
   std::vector<NodeId> site_of;
   for (std::uint32_t site = 0; site < setup.contending; ++site)
     for (std::uint32_t i = 0; i < setup.clients; ++i) site_of.push_back(NodeId{site});

@@ -31,6 +31,7 @@ struct Faults {
 
 struct Setup {
   std::uint32_t sites = 3;
+  std::uint32_t voters = 0;      // the first so many vote, the others ask; 0: all
   std::uint32_t contending = 3;  // the first so many have clients
   std::uint32_t locks = 1;
   std::uint32_t clients = 2;      // of each lock at each contending site
@@ -43,7 +44,7 @@ struct Setup {
   Nanos delay = 1ms;              // of a message at most
   Nanos write = 2ms;              // to disk, at most
   tempo::lock::lease::Rules rules{.lease = 40ms, .longest = 40ms, .block = 64};
-  std::optional<tempo::lock::lease::TwoNode> policy{};  // none: one vote for each site
+  std::optional<tempo::lock::lease::TwoNode> policy{};  // none: one vote for each voter
   bool network_time = true;                             // else tickets are counted from nothing
   bool drift = true;                                    // clocks run within the bound, else alike
   bool fresh_disks = false;                             // all begin without a record
@@ -71,7 +72,7 @@ struct Outcome {
   }
 };
 
-// At most kMostMembers sites (2, or 3 with a witness, under a policy).
+// At most kMostVoters vote and at most 63 sites are there (2, or 3 with a witness, under a policy).
 Outcome run(const Setup& setup);
 
 }  // namespace tempo::sim::lease

@@ -70,6 +70,17 @@ TEST(SimLease, BearsEverythingWithFiveSites) {
   runs({.sites = 5, .contending = 5, .readers = 0.5, .long_stays = 0.05, .faults = kEverything}, 5);
 }
 
+// Who has no vote asks, waits, holds and hands over like the others.
+TEST(SimLease, ThreeVoteAndTwentyAsk) {
+  lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 1'000};
+  const Outcome peace = runs(setup, 1);
+  EXPECT_LT(peace.tally.fairness(), 1.3);
+  setup.readers = 0.3;
+  setup.entries = 300;
+  setup.faults = kEverything;
+  runs(setup, 2);
+}
+
 TEST(SimLease, ManyLocksShareOneRecord) {
   runs({.locks = 6, .clients = 1, .readers = 0.3, .entries = 3'000, .faults = kEverything}, 3);
 }
