@@ -59,9 +59,8 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   if (message.kind == Kind::record) return hear_record(turn, from, message);
   const bool an_answer = message.kind == Kind::grant || message.kind == Kind::refuse;
   if (!home_.running || message.view != home_.view().number) return;
-  Boot& newest = newest_[from];
-  if (message.boot < newest || (an_answer && message.to_boot != home_.boot)) return;
-  newest = message.boot;
+  if (message.boot < newest_of(from) || (an_answer && message.to_boot != home_.boot)) return;
+  newest_[from] = message.boot;
   on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
 }
 
@@ -88,6 +87,11 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       resume_locks(turn);
       break;
   }
+}
+
+Boot Member::newest_of(NodeId member) const {
+  const Boot* const newest = newest_.find(member);
+  return newest == nullptr ? Boot{} : *newest;
 }
 
 template <class Do>
@@ -142,10 +146,9 @@ void Member::query(Turn<Member>& turn) {
 
 void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !home_.running) return;  // what is being written counts when it is
-  const Boot* const newest = newest_.find(from);
   turn.out.send(from, {.kind = Kind::record,
                        .view = home_.view().number,
-                       .to_boot = newest == nullptr ? Boot{} : *newest,
+                       .to_boot = newest_of(from),
                        .nonce = message.nonce,
                        .reserve = blank_ ? 0 : home_.disk.reserve});
 }

@@ -62,6 +62,7 @@ class Member {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("home", self.home_);
+    visit("rebooted", self.rebooted_);
     visit("newest", self.newest_);
     visit("locks", self.locks_);
     visit("dues", self.dues_);
@@ -78,6 +79,7 @@ class Member {
   template <class Do>
   void on_lock(Turn<Member>& turn, LockId id, Do todo);
   void resume_locks(Turn<Member>& turn);
+  Boot newest_of(NodeId member) const;
   void set_alarm();
 
   // Section 8, blank record.
