@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/explore.h"
+#include "lab/check/lease/lease_model.h"
 #include "lab/sim/lease/run.h"
 #include "protocol/lock/lease_message.h"
 #include "protocol/lock/lease_test_stage.h"
@@ -225,6 +227,25 @@ TEST_P(LeaseMutations, AreCaught) {
 
 INSTANTIATE_TEST_SUITE_P(All, LeaseMutations, testing::ValuesIn(kRows),
                          [](const auto& row) { return std::string(row.param.name); });
+
+// The checker finds it too: a grant is lost, its grantor crashes and forgets, and the writer of a
+// dead daemon is inside beside that of its next life.
+TEST(LeaseMutationsExplored, NoAbstention) {
+  using tempo::lock::Mode;
+  active_mutation = Mutation::no_abstention;
+  const check::Finding finding =
+      check::in_space({.wishes = {{NodeId{0}, Mode::exclusive}, {NodeId{0}, Mode::exclusive}},
+                       .lease = 8,
+                       .crashes = 1,
+                       .budget = {.losses = 1},
+                       .orderly = true},
+                      [](check::Space<check::LeaseModel>& space) {
+                        return check::Search<check::LeaseModel>(space, {}).run();
+                      });
+  active_mutation = Mutation::none;
+  ASSERT_TRUE(finding.violation);
+  EXPECT_EQ(finding.violation->promise, "exclusion");
+}
 
 TEST(LeaseMutationTable, HasEveryMutation) {
   for (int i = 1; i < static_cast<int>(Mutation::count); ++i)

@@ -71,6 +71,7 @@ struct Freedom {
   bool echo = false;        // a broadcast comes to its sender too
   bool mail_first = false;  // what must arrive in a tick arrives before timers fire in it
   bool symmetry = false;    // states that differ by the names of nodes are one
+  bool settles = false;     // time comes to nothing new at a paused node: pauses need no bound
 
   // Whether the cut runs between them.
   bool apart(NodeId one, NodeId other) const {

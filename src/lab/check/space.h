@@ -512,7 +512,7 @@ class Space {
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       if (state.wait[i] > 1) --state.wait[i];
       if (state.local[i] == kDown || state.pause[i] > kLongestPause) continue;
-      if (state.pause[i] != 0) ++state.pause[i];
+      if (state.pause[i] != 0 && !freedom_.settles) ++state.pause[i];
       state.local[i] = parts_->ticked(state.local[i], learning_);
     }
     std::uint32_t kept = 0;

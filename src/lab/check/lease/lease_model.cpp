@@ -37,11 +37,10 @@ LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
                  .nonces = 1};
   rules.view = lock::lease::one_vote_each(asked.sites);
   rules.long_stay = Nanos{asked.lease};
-  rules.stalls = {Nanos{asked.lease / 2}, Nanos{asked.lease * 3 / 2}, Nanos{asked.lease * 2}};
 }
 
 View LeaseModel::view(const Machine& site, Instant now) const {
-  View view{.waits = site.waits(), .crashes = site.crashes(), .stalls = site.stalls()};
+  View view{.waits = site.waits(), .crashes = site.crashes()};
   if (site.guest().acts(now)) view.guest = site.guest();
   if (site.ghost().acts(now)) view.ghost = site.ghost();
   if (const auto* lock = site.member().lock(lock::LockId{0})) view.top = lock->top();
@@ -79,13 +78,9 @@ bool LeaseModel::good(const Scene<View>& scene) const {
 
 bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId node) const {
   unsigned crashes = 0;
-  unsigned stalls = 0;
-  for (std::uint32_t i = 0; i < after.nodes; ++i) {
-    if (!after.up(i)) continue;
-    crashes += after.seats[i].view->crashes;
-    stalls += after.seats[i].view->stalls;
-  }
-  if (crashes > world.crashes || stalls > world.stalls) return false;
+  for (std::uint32_t i = 0; i < after.nodes; ++i)
+    if (after.up(i)) crashes += after.seats[i].view->crashes;
+  if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
   // Who starts again begins to count above what may have been used.
   const std::uint64_t most = world.ballots + (crashes > 0 ? 2 * kBlock : 0);
@@ -101,7 +96,12 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
 }
 
 Freedom freedom_of(const LeaseWorld& world) {
-  return {.nodes = world.sites, .delay_max = world.delay_max, .budget = world.budget};
+  return {.nodes = world.sites,
+          .network = world.orderly ? Network::fifo : Network::bag,
+          .delay_max = world.delay_max,
+          .budget = world.budget,
+          .mail_first = world.orderly,
+          .settles = true};
 }
 
 std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world) {
@@ -112,9 +112,6 @@ std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld&
   if (world.crashes > 0)
     for (std::uint32_t i = 0; i < world.sites; ++i)
       commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::crash});
-  if (world.stalls > 0)
-    for (std::uint32_t i = 0; i < world.sites; ++i)
-      commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::stall});
   return commands;
 }
 

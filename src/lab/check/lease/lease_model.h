@@ -4,7 +4,8 @@
 //   token-order  an exclusive grant's token is above all before it, a shared one's above those of
 //                all exclusive ones before it
 //   revival      nobody is told of an extension after its deadline
-// and from every state nobody who lives need wait for ever.
+// and from every state nobody who lives need wait for ever. The client of a paused daemon goes on
+// until its deadline.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,10 @@ struct LeaseWorld {
   std::uint8_t lease = 5;                               // ticks
   std::uint8_t delay_max = 1;
   std::uint8_t crashes = 0;  // with restarts, one for each site at most
-  std::uint8_t stalls = 0;   // likewise; half a lease, a lease and a half, or two
   Budget budget{};
+  // Links keep the order of messages, and what has arrived is handled before a timer fires, which
+  // all drivers promise (base/machine.h). A paused daemon's mail waits in its socket all the same.
+  bool orderly = false;
   std::uint64_t ballots = 2;  // counts beyond are not looked at; a crash uses up more
   std::uint32_t subs = 6;     // nor more grants of one ballot
   bool comes_good = true;     // ask that everybody can be served
@@ -35,7 +38,6 @@ struct LeaseView {
   LeaseSite::Guest ghost{};
   bool waits = false;
   std::uint8_t crashes = 0;
-  std::uint8_t stalls = 0;
   std::uint64_t top = 0;
 };
 

@@ -42,10 +42,6 @@ void LeaseSite::start(Turn<LeaseSite>& turn) {
 
 void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& message) {
   if (!up_) return;
-  if (stalled_until_ != kNever) {
-    if (!mail_.full()) mail_.push_back({from, message});
-    return;
-  }
   act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
 }
 
@@ -58,8 +54,6 @@ void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
     case Timer::client:
       next_at_ = kNever;
       return up_ ? leave(turn) : restart(turn);
-    case Timer::stall:
-      return resume(turn);
     case Timer::count:
       CHECK(false);
   }
@@ -67,23 +61,14 @@ void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
 
 Timers<LeaseSite::Timer> LeaseSite::timers() const {
   Timers<Timer> all;
-  if (up_ && stalled_until_ == kNever) all.set(Timer::member, member_.timers().first());
+  if (up_) all.set(Timer::member, member_.timers().first());
   all.set(Timer::client, next_at_);
-  all.set(Timer::stall, stalled_until_);
   return all;
 }
 
 void LeaseSite::leave(Turn<LeaseSite>& turn) {
   if (!guest_.inside) return;
   guest_ = {};
-  if (stalled_until_ != kNever) {
-    left_ = true;
-    return;
-  }
-  tell_done(turn);
-}
-
-void LeaseSite::tell_done(Turn<LeaseSite>& turn) {
   act(turn, [](Member& member, Turn<Member>& inner) {
     member.command(inner, lock::lease::Command::done(kLock, kClient));
   });
@@ -92,7 +77,7 @@ void LeaseSite::tell_done(Turn<LeaseSite>& turn) {
 void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
   switch (command.kind) {
     case Command::Kind::want:
-      if (!up_ || waits_ || guest_.inside || stalled_until_ != kNever) return;
+      if (!up_ || waits_ || guest_.inside) return;
       waits_ = true;
       act(turn, [&](Member& member, Turn<Member>& inner) {
         member.command(inner, lock::lease::Command::want(kLock, kClient, command.mode, 0));
@@ -106,28 +91,9 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       guest_ = {};
       waits_ = false;
       next_at_ = turn.now + drawn_stay(turn);
-      stalled_until_ = kNever;
-      mail_.clear();
-      left_ = false;
       member_ = unborn();
       break;
-    case Command::Kind::stall:
-      if (!up_ || stalled_until_ != kNever) return;
-      ++stalls_;
-      stalled_until_ = turn.now + rules_.stalls[turn.draw.below(rules_.stalls.size())];
-      break;
   }
-}
-
-// What came meanwhile is handled before any timer.
-void LeaseSite::resume(Turn<LeaseSite>& turn) {
-  stalled_until_ = kNever;
-  const auto mail = mail_;
-  mail_.clear();
-  for (const Letter& letter : mail) receive(turn, letter.from, letter.message);
-  if (!left_) return;
-  left_ = false;
-  tell_done(turn);
 }
 
 void LeaseSite::restart(Turn<LeaseSite>& turn) {

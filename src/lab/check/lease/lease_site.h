@@ -3,9 +3,7 @@
 // The client asks when it is told to and leaves after one of two drawn times, unless it is told
 // that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays, a
 // client that was inside goes on until its deadline beside whoever comes next, and the daemon
-// starts again after one of two drawn times. A stall is a command too: for one of three drawn times
-// the daemon does nothing, and what arrives waits for it. (The checker's own pauses take any time;
-// these give smaller worlds.)
+// starts again after one of two drawn times.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +22,7 @@ class LeaseSite {
   using Message = Member::Message;
   using Notice = Nothing;
   struct Command {
-    enum class Kind : std::uint8_t { want, crash, stall };
+    enum class Kind : std::uint8_t { want, crash };
     Kind kind = Kind::want;
     lock::Mode mode = lock::Mode::exclusive;
   };
@@ -45,25 +43,11 @@ class LeaseSite {
     }
   };
 
-  // Waits for a daemon that stands still.
-  struct Letter {
-    NodeId from{};
-    Message message{};
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("from", self.from);
-      visit("message", self.message);
-    }
-  };
-  static constexpr std::size_t kMostMail = 12;  // more is lost
-
   struct Rules {
     lock::lease::Rules lease{};
     lock::lease::View view{};
     Nanos short_stay{1};
     Nanos long_stay{1};
-    std::array<Nanos, 3> stalls{};
   };
   LeaseSite(NodeId self, const Rules& rules);
 
@@ -72,8 +56,8 @@ class LeaseSite {
   void wake(Turn<LeaseSite>& turn, TimerId timer);
   void command(Turn<LeaseSite>& turn, const Command& command);
 
-  // The daemon's; the client leaves or the daemon starts again; the stall ends.
-  enum class Timer : std::uint8_t { member, client, stall, count };
+  // The daemon's; the client leaves or the daemon starts again.
+  enum class Timer : std::uint8_t { member, client, count };
   Timers<Timer> timers() const;
   const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
 
@@ -82,7 +66,6 @@ class LeaseSite {
   const Guest& ghost() const { return ghost_; }
   bool waits() const { return waits_; }
   std::uint8_t crashes() const { return crashes_; }
-  std::uint8_t stalls() const { return stalls_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -90,10 +73,6 @@ class LeaseSite {
     visit("disk", self.disk_);
     visit("up", self.up_);
     visit("crashes", self.crashes_);
-    visit("stalls", self.stalls_);
-    visit("stalled_until", self.stalled_until_);
-    visit("mail", self.mail_);
-    visit("left", self.left_);
     visit("waits", self.waits_);
     visit("guest", self.guest_);
     visit("ghost", self.ghost_);
@@ -107,9 +86,7 @@ class LeaseSite {
   void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member unborn() const;
   void leave(Turn<LeaseSite>& turn);
-  void tell_done(Turn<LeaseSite>& turn);
   void restart(Turn<LeaseSite>& turn);
-  void resume(Turn<LeaseSite>& turn);
   Nanos drawn_stay(Turn<LeaseSite>& turn) const;
 
   NodeId self_;
@@ -118,10 +95,6 @@ class LeaseSite {
   std::uint8_t crashes_ = 0;  // before the member: its first life is made from it
   Member member_;
   bool up_ = true;
-  std::uint8_t stalls_ = 0;
-  Instant stalled_until_ = kNever;
-  lock::lease::Few<Letter, kMostMail> mail_;  // came during a stall
-  bool left_ = false;                         // the client did, during a stall
   bool waits_ = false;
   Guest guest_;
   Guest ghost_;               // of a daemon that died
