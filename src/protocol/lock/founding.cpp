@@ -9,19 +9,19 @@ namespace {
 
 constexpr int kSilences = 3;  // after so many intervals of silence a claim is forgotten
 
-bool before(const Voters& one, const Voters& other) {
+bool before(const Roster& one, const Roster& other) {
   return std::ranges::lexicographical_compare(one, other);
 }
 
 }  // namespace
 
-bool among(const Voters& voters, NodeId member) {
+bool among(const Roster& voters, NodeId member) {
   return std::ranges::find(voters, member) != voters.end();
 }
 
 Founding::Founding(const Start& start)
     : self_(start.self), expected_(start.expected), interval_(start.interval) {
-  CHECK(expected_ >= 1 && expected_ <= kMostVoters);
+  CHECK(expected_ >= 1 && expected_ <= kMostInRoster);
   if (start.saved) said_ = *start.saved;
 }
 

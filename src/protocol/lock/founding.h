@@ -23,10 +23,10 @@
 
 namespace tempo::lock {
 
-inline constexpr std::size_t kMostVoters = 8;
-using Voters = Few<NodeId, kMostVoters>;  // in their order, none twice
+inline constexpr std::size_t kMostInRoster = 8;
+using Roster = Few<NodeId, kMostInRoster>;  // in their order, none twice
 
-bool among(const Voters& voters, NodeId member);
+bool among(const Roster& voters, NodeId member);
 
 class Founding {
  public:
@@ -35,7 +35,7 @@ class Founding {
   // What is said, and what is kept on disk.
   struct Word {
     Stage stage = Stage::claims;
-    Voters voters{};
+    Roster voters{};
 
     bool operator==(const Word&) const = default;
 
@@ -64,7 +64,7 @@ class Founding {
 
   struct Start {
     NodeId self = kNobody;
-    std::uint8_t expected = 0;    // at most kMostVoters
+    std::uint8_t expected = 0;    // at most kMostInRoster
     std::optional<Word> saved{};  // of an earlier life
     Nanos interval = 1s;          // between words while there are no voters
   };

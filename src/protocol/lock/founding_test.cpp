@@ -16,8 +16,8 @@ namespace {
 
 NodeId node(std::uint32_t number) { return NodeId{number}; }
 
-Voters voters_of(std::initializer_list<std::uint32_t> numbers) {
-  Voters voters;
+Roster roster_of(std::initializer_list<std::uint32_t> numbers) {
+  Roster voters;
   for (const std::uint32_t number : numbers) voters.push_back(node(number));
   return voters;
 }
@@ -75,7 +75,7 @@ class Stage {
 
   const Founding& of(std::uint32_t member) const { return *sites_[member].machine; }
   int splits() const { return splits_; }
-  std::vector<Voters> founded() const { return founded_; }
+  std::vector<Roster> founded() const { return founded_; }
 
  private:
   struct Letter {
@@ -124,7 +124,7 @@ class Stage {
   Instant now_{};
   double loss_ = 0;
   int splits_ = 0;
-  std::vector<Voters> founded_;
+  std::vector<Roster> founded_;
 };
 
 TEST(Founding, AllFindTheSameVoters) {
@@ -132,7 +132,7 @@ TEST(Founding, AllFindTheSameVoters) {
   stage.pass(5s);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_TRUE(stage.of(i).founded());
-    EXPECT_EQ(stage.of(i).word().voters, voters_of({0, 1, 2}));
+    EXPECT_EQ(stage.of(i).word().voters, roster_of({0, 1, 2}));
   }
 }
 
@@ -156,13 +156,13 @@ TEST(Founding, OthersLearnWhoTheVotersAre) {
   Stage stage(5, 3, 7);
   stage.cut_off(0, true);
   stage.pass(5s);
-  EXPECT_EQ(stage.of(1).word().voters, voters_of({1, 2, 3}));
-  EXPECT_EQ(stage.of(4).word().voters, voters_of({1, 2, 3}));
+  EXPECT_EQ(stage.of(1).word().voters, roster_of({1, 2, 3}));
+  EXPECT_EQ(stage.of(4).word().voters, roster_of({1, 2, 3}));
   EXPECT_FALSE(stage.of(0).founded());
   stage.cut_off(0, false);  // the first of all comes too late
   stage.pass(5s);
   EXPECT_TRUE(stage.of(0).founded());
-  EXPECT_EQ(stage.of(0).word().voters, voters_of({1, 2, 3}));
+  EXPECT_EQ(stage.of(0).word().voters, roster_of({1, 2, 3}));
 }
 
 TEST(Founding, IsRememberedAndSaidAgain) {
@@ -177,11 +177,11 @@ TEST(Founding, OfTwoNetworksIsSeen) {
   stage.cut_off(0, true);
   stage.cut_off(1, true);
   stage.pass(5s);
-  EXPECT_EQ(stage.of(2).word().voters, voters_of({2, 3}));
+  EXPECT_EQ(stage.of(2).word().voters, roster_of({2, 3}));
   // Two that never heard of the others found another set.
   Founding other({.self = node(0),
                   .expected = 2,
-                  .saved = Founding::Word{Founding::Stage::founded, voters_of({0, 1})}});
+                  .saved = Founding::Word{Founding::Stage::founded, roster_of({0, 1})}});
   Outbox<Founding> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};
@@ -192,10 +192,10 @@ TEST(Founding, OfTwoNetworksIsSeen) {
 }
 
 // The word that member 3, ready for 2, 3, 5, wants on disk after hearing this; nothing: it stays.
-std::optional<Voters> moves_to(NodeId from, const Voters& voters) {
+std::optional<Roster> moves_to(NodeId from, const Roster& voters) {
   Founding machine({.self = node(3),
                     .expected = 3,
-                    .saved = Founding::Word{Founding::Stage::ready, voters_of({2, 3, 5})}});
+                    .saved = Founding::Word{Founding::Stage::ready, roster_of({2, 3, 5})}});
   Outbox<Founding> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};
@@ -206,11 +206,11 @@ std::optional<Voters> moves_to(NodeId from, const Voters& voters) {
 }
 
 TEST(Founding, WhoIsReadyLeavesOnlyForASmallerListThatAnotherOfItsOwnHasTaken) {
-  EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 3})), voters_of({1, 2, 3}));
-  EXPECT_EQ(moves_to(node(1), voters_of({1, 2, 3})), std::nullopt)
+  EXPECT_EQ(moves_to(node(2), roster_of({1, 2, 3})), roster_of({1, 2, 3}));
+  EXPECT_EQ(moves_to(node(1), roster_of({1, 2, 3})), std::nullopt)
       << "its own may still be founded";
-  EXPECT_EQ(moves_to(node(5), voters_of({3, 4, 5})), std::nullopt) << "a larger one";
-  EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 4})), std::nullopt) << "it is not in it";
+  EXPECT_EQ(moves_to(node(5), roster_of({3, 4, 5})), std::nullopt) << "a larger one";
+  EXPECT_EQ(moves_to(node(2), roster_of({1, 2, 4})), std::nullopt) << "it is not in it";
 }
 
 // Whatever is lost, repeated, disordered or crashes: nobody ever finds other voters than somebody
@@ -231,7 +231,7 @@ TEST(Founding, NeverFindsTwoSets) {
     for (std::uint32_t i = 0; i < members; ++i) stage.cut_off(i, false);
     stage.set_loss(0);
     stage.pass(10s);
-    for (const Voters& voters : stage.founded()) EXPECT_EQ(voters, stage.founded().front());
+    for (const Roster& voters : stage.founded()) EXPECT_EQ(voters, stage.founded().front());
     for (std::uint32_t i = 0; i < members; ++i)
       EXPECT_TRUE(stage.of(i).founded()) << "seed " << seed << ", member " << i;
     EXPECT_EQ(stage.splits(), 0);

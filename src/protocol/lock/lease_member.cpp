@@ -116,6 +116,14 @@ void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
 #endif
 }
 
+bool Member::forget(Turn<Member>& turn, LockId id) {
+  const Lock* known = lock(id);
+  if (known == nullptr || known->forgettable()) return true;
+  if (known->lease() || known->attempt() || !known->clients().empty()) return false;
+  on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.wake(scope); });
+  return lock(id)->forgettable();
+}
+
 void Member::resume_locks(Turn<Member>& turn) {
   for (std::size_t i = 0; i < locks_.size(); ++i)
     on_lock(turn, LockId{static_cast<std::uint32_t>(i)},

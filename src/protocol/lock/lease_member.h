@@ -48,6 +48,10 @@ class Member {
   void wake(Turn<Member>& turn, TimerId timer);
   void command(Turn<Member>& turn, const Command& command);
 
+  // Whether nothing is known of this lock any more, by now: promises and waiters that went unheard
+  // make no timer run. Its number is then free for another.
+  bool forget(Turn<Member>& turn, LockId id);
+
   // The earliest of all locks'.
   OneTimer timers() const { return OneTimer{alarm_}; }
   const char* check() const;

@@ -20,7 +20,6 @@ namespace {
 constexpr std::uint32_t kClients = 10;  // of Cause::plan: which stream is whose
 constexpr std::uint32_t kMishaps = 11;
 constexpr std::uint32_t kClocks = 12;
-constexpr std::uint32_t kMostSites = 63;  // a side of a partition is 64 bits
 constexpr std::int64_t kBillion = 1'000'000'000;
 
 View view_of(const Setup& setup) {

@@ -72,7 +72,10 @@ struct Outcome {
   }
 };
 
-// At most kMostVoters vote and at most 63 sites are there (2, or 3 with a witness, under a policy).
+inline constexpr std::uint32_t kMostSites = 63;  // a side of a partition is 64 bits
+
+// At most kMostVoters vote and at most kMostSites are there (2, or 3 with a witness, under a
+// policy).
 Outcome run(const Setup& setup);
 
 }  // namespace tempo::sim::lease
