@@ -1,0 +1,193 @@
+#include "protocol/locks/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "protocol/locks/lock_mail.h"
+
+namespace tempo::locks {
+
+using lock::LockId;
+using lock::lease::Command;
+using lock::lease::Member;
+using lock::lease::Message;
+using lock::lease::Notice;
+
+std::optional<std::string> wrong_with_name(std::string_view name) {
+  if (name.empty()) return "a lock has a name; give it one of 1 to 64 characters";
+  if (name.size() > wire::kMostLockName)
+    return "the lock's name is longer than 64 characters; give it a shorter one";
+  const auto plain = [](char c) { return c > ' ' && c <= '~'; };
+  if (!std::ranges::all_of(name, plain))
+    return "a lock's name has printable ASCII characters and no spaces";
+  return std::nullopt;
+}
+
+Service::Service(Start start, Draw& draw, Driver& driver)
+    : seats_(std::move(start.voters), std::move(start.others)),
+      rules_(start.rules),
+      draw_(&draw),
+      driver_(&driver),
+      member_(
+          {.self = seats_.seat_of(start.self).value(),
+           .rules = start.rules,
+           .view = lock::lease::one_vote_each(static_cast<std::uint32_t>(seats_.voters().size())),
+           .record = start.record,
+           .rebooted = start.rebooted}),
+      names_(lock::lease::kMostLocks) {}
+
+// --- inputs ---
+
+void Service::start(Instant now) {
+  step(now, [&](Turn<Member>& turn) { member_.start(turn); });
+}
+
+void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
+  // A longer lease than ours could outlast our silence after a restart.
+  if (body.length > rules_.longest) {
+    ++dropped_;
+    return;
+  }
+  const auto sender = seats_.seat_of(from);
+  std::optional<LockId> id = LockId{0};
+  if (!body.name.text().empty()) id = number(now, body.name.text());
+  const std::optional<Message> message = id ? message_of(body, seats_, *id) : std::nullopt;
+  if (!sender || !message) {
+    ++dropped_;
+    return;
+  }
+  step(now, [&](Turn<Member>& turn) { member_.receive(turn, *sender, *message); });
+}
+
+void Service::wake(Instant now) {
+  step(now, [&](Turn<Member>& turn) { member_.wake(turn, member_.timers().first_name()); });
+}
+
+void Service::written(Instant now, const Record& record) {
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::written(record)); });
+}
+
+Result<void> Service::want(Instant now, const Wish& wish) {
+  if (const auto wrong = wrong_with_name(wish.name)) return std::unexpected(*wrong);
+  CHECK(!clients_.contains(wish.client));
+  if (clients_.size() >= kMostClientsHere)
+    return std::unexpected("too many clients hold or wait for locks on this host; try again later");
+  const std::optional<LockId> id = number(now, wish.name);
+  if (!id)
+    return std::unexpected("too many locks are in use; try again when some have been released");
+  clients_[wish.client] = {.lock = *id, .mode = wish.mode, .since = now};
+  step(now, [&](Turn<Member>& turn) {
+    member_.command(turn, Command::want(*id, wish.client, wish.mode, wish.network_us));
+  });
+  return {};
+}
+
+void Service::done(Instant now, ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  const LockId id = found->second.lock;
+  clients_.erase(found);
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::done(id, client)); });
+}
+
+// --- outputs ---
+
+template <class Do>
+void Service::step(Instant now, Do todo) {
+  outbox_.clear();
+  Turn<Member> turn{now, *draw_, outbox_};
+  todo(turn);
+  carry_out(now);
+}
+
+void Service::carry_out(Instant now) {
+  // What is told may make a client ask for more, which is a step of its own.
+  const std::vector<Output<Member>> outputs(outbox_.begin(), outbox_.end());
+  for (const auto& output : outputs) {
+    if (output.kind == OutputKind::notice) {
+      heed(now, output.notice);
+      continue;
+    }
+    const Message& message = output.message;
+    const bool of_all =
+        message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
+    const wire::LockBody body =
+        body_of(message, seats_, of_all ? std::string_view{} : names_.name_of(message.lock));
+    if (output.kind == OutputKind::broadcast)
+      driver_->broadcast(body);
+    else
+      driver_->send(seats_.host_of(output.to), body);
+  }
+}
+
+void Service::heed(Instant now, const Notice& notice) {
+  using Kind = Notice::Kind;
+  if (notice.kind == Kind::write) return driver_->write(notice.record);
+  if (notice.kind == Kind::extended) {
+    for (const auto& [id, client] : clients_)
+      if (client.lock == notice.lock && client.inside)
+        driver_->tell(id, {.kind = News::Kind::extended, .deadline = notice.deadline});
+    return;
+  }
+  const auto found = clients_.find(notice.client);
+  if (found == clients_.end()) return;
+  switch (notice.kind) {
+    case Kind::granted:
+      found->second.inside = true;
+      found->second.since = now;
+      found->second.token = notice.token;
+      return driver_->tell(
+          notice.client,
+          {.kind = News::Kind::granted, .token = notice.token, .deadline = notice.deadline});
+    case Kind::lost:
+      clients_.erase(found);
+      return driver_->tell(notice.client, {.kind = News::Kind::lost});
+    case Kind::refused:
+      clients_.erase(found);
+      return driver_->tell(notice.client, {.kind = News::Kind::refused});
+    case Kind::extended:
+    case Kind::write:
+      break;
+  }
+}
+
+std::optional<LockId> Service::number(Instant now, std::string_view name) {
+  return names_.number(name, [&](LockId id) {
+    bool forgotten = false;
+    step(now, [&](Turn<Member>& turn) { forgotten = member_.forget(turn, id); });
+    return forgotten;
+  });
+}
+
+// --- for people ---
+
+std::vector<Known> Service::known(Instant now) const {
+  std::vector<Known> all;
+  names_.for_each([&](const std::string& name, LockId id) {
+    const lock::lease::Lock* lock = member_.lock(id);
+    if (lock == nullptr || lock->forgettable()) return;
+    Known known;
+    known.name = name;
+    if (const auto& lease = lock->lease(); lease && lease->until > now) {
+      known.mode = lease->mode;
+      known.holder = seats_.host_of(member_.home().self);
+      known.held_here = true;
+      known.until = lease->until;
+      known.token = lease->held().token();
+    } else {
+      for (const auto& promise : lock->grantor().promises()) {
+        if (promise.until <= now) continue;
+        known.mode = promise.mode;
+        known.holder = seats_.host_of(promise.ballot.origin);
+        known.until = promise.until;
+      }
+    }
+    for (const auto& [number, client] : clients_)
+      if (client.lock == id)
+        known.clients.push_back({number, client.mode, client.inside, client.since, client.token});
+    all.push_back(std::move(known));
+  });
+  return all;
+}
+
+}  // namespace tempo::locks

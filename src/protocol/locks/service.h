@@ -1,0 +1,139 @@
+// The locks of one host: names, clients and hosts on one side, the lease machine on the other.
+//
+// It is pure, as machines are: whoever drives it brings what was heard, what clients want and what
+// time it is, and carries out what it wants done. Times are of a clock that goes on while the host
+// sleeps (CLOCK_BOOTTIME).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/machine.h"
+#include "base/result.h"
+#include "protocol/lock/lease_member.h"
+#include "protocol/locks/names.h"
+#include "protocol/locks/seats.h"
+#include "protocol/wire/lock_body.h"
+
+namespace tempo::locks {
+
+using lock::Mode;
+using lock::Token;
+using lock::lease::ClientId;
+using lock::lease::Record;
+
+// Sentences say what is wrong with a name; nothing is.
+std::optional<std::string> wrong_with_name(std::string_view name);
+
+// What a client is told.
+struct News {
+  enum class Kind : std::uint8_t {
+    granted,   // it is inside until `deadline`
+    extended,  // until a later one
+    lost,      // it is inside no more, and has to ask again
+    refused,   // too many clients wait for this lock here
+  };
+  Kind kind = Kind::granted;
+  Token token = lock::kNoToken;  // granted
+  Instant deadline{};            // granted, extended
+};
+
+// What the service wants done.
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  virtual void broadcast(const wire::LockBody& body) = 0;
+  virtual void send(HostId to, const wire::LockBody& body) = 0;
+  virtual void write(const Record& record) = 0;  // on disk; then Service::written
+  virtual void tell(ClientId client, const News& news) = 0;
+};
+
+// A lock that something is known of here.
+struct Known {
+  std::string name;
+  Mode mode = Mode::exclusive;   // of the lease that is held or promised
+  HostId holder = kNoHost;       // who has the lease, as far as is known
+  bool held_here = false;        // then clients of this host are or were inside
+  Token token = lock::kNoToken;  // of the newest grant, if it is held here
+  Instant until{};               // when the lease or the promise ends
+  struct Client {
+    ClientId id{};
+    Mode mode = Mode::exclusive;
+    bool inside = false;
+    Instant since{};  // inside, or waiting
+    Token token = lock::kNoToken;
+  };
+  std::vector<Client> clients;  // of this host
+};
+
+class Service {
+ public:
+  struct Start {
+    HostId self = kNoHost;
+    std::vector<HostId> voters;  // in their order
+    Numbering others{};
+    lock::lease::Rules rules{};
+    std::optional<Record> record{};
+    bool rebooted = false;
+  };
+  Service(Start start, Draw& draw, Driver& driver);
+
+  void start(Instant now);
+  void hear(Instant now, HostId from, const wire::LockBody& body);
+  void wake(Instant now);
+  void written(Instant now, const Record& record);
+  Instant due() const { return member_.timers().first(); }
+
+  // A client waits for a lock from now on; `network_us` orders those who wait at different hosts.
+  struct Wish {
+    ClientId client{};  // not there already
+    std::string_view name;
+    Mode mode = Mode::exclusive;
+    std::uint64_t network_us = 0;
+  };
+  // What becomes of it is told, perhaps before this returns. A sentence says why it cannot wait.
+  Result<void> want(Instant now, const Wish& wish);
+  // It is done, waits no longer, or died. A client that is not there is no mistake.
+  void done(Instant now, ClientId client);
+
+  std::vector<Known> known(Instant now) const;
+  bool running() const { return member_.home().running; }
+  bool speaks(Instant now) const { return member_.home().speaks(now); }
+  const Seats& seats() const { return seats_; }
+  // Messages of hosts or locks that there is no number for, or of leases that are too long.
+  std::uint64_t dropped() const { return dropped_; }
+
+ private:
+  static constexpr std::size_t kMostClientsHere = 4096;
+
+  struct Client {
+    lock::LockId lock{};
+    Mode mode = Mode::exclusive;
+    bool inside = false;
+    Instant since{};
+    Token token = lock::kNoToken;
+  };
+
+  template <class Do>
+  void step(Instant now, Do todo);
+  void carry_out(Instant now);
+  void heed(Instant now, const lock::lease::Notice& notice);
+  std::optional<lock::LockId> number(Instant now, std::string_view name);
+
+  Seats seats_;
+  lock::lease::Rules rules_;
+  Draw* draw_;
+  Driver* driver_;
+  lock::lease::Member member_;
+  Outbox<lock::lease::Member> outbox_;
+  Names names_;
+  std::map<ClientId, Client> clients_;  // at most kMostClientsHere
+  std::uint64_t dropped_ = 0;
+};
+
+}  // namespace tempo::locks

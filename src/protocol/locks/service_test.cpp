@@ -1,0 +1,283 @@
+// Hosts with services, a network that carries at once, and clients.
+#include "protocol/locks/service.h"
+
+#include <deque>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::locks {
+namespace {
+
+using ::testing::HasSubstr;
+
+HostId host(std::uint32_t number) { return HostId{100 + number}; }
+
+class Office {
+ public:
+  // The first `voters` hosts vote.
+  explicit Office(std::uint32_t hosts, std::uint32_t voters = 3, lock::lease::Rules rules = {}) {
+    std::vector<HostId> all;
+    for (std::uint32_t i = 0; i < voters; ++i) all.push_back(host(i));
+    for (std::uint32_t i = 0; i < hosts; ++i) {
+      desks_.push_back(std::make_unique<Desk>(*this, i));
+      desks_[i]->service.emplace(
+          Service::Start{.self = host(i),
+                         .voters = all,
+                         .others = {[](HostId id) {
+                                      return NodeId{
+                                          static_cast<std::uint32_t>(std::to_underlying(id)) - 100};
+                                    },
+                                    [](NodeId id) { return host(index(id)); }},
+                         .rules = rules},
+          draw_, *desks_[i]);
+    }
+    for (const auto& desk : desks_) desk->service->start(now_);
+    settle();
+    pass(5s);  // abstention is over
+    datagrams_ = 0;
+  }
+
+  void want(std::uint32_t at, std::uint32_t client, std::string_view name,
+            Mode mode = Mode::exclusive) {
+    ASSERT_TRUE(desks_[at]->service->want(
+        now_, {.client = ClientId{client}, .name = name, .mode = mode, .network_us = ++ticket_}));
+    settle();
+  }
+  void done(std::uint32_t at, std::uint32_t client) {
+    desks_[at]->service->done(now_, ClientId{client});
+    settle();
+  }
+  void pass(Nanos time) {
+    const Instant end = now_ + time;
+    for (;;) {
+      Instant next = end;
+      for (const auto& desk : desks_)
+        if (!desk->dead) next = std::min(next, std::max(desk->service->due(), now_));
+      now_ = next;
+      if (now_ >= end) return;
+      for (const auto& desk : desks_)
+        if (!desk->dead && desk->service->due() <= now_) desk->service->wake(now_);
+      settle();
+    }
+  }
+  void kill(std::uint32_t at) { desks_[at]->dead = true; }
+
+  // The last thing this client was told.
+  std::optional<News> told(std::uint32_t at, std::uint32_t client) const {
+    const auto found = desks_[at]->told.find(ClientId{client});
+    return found == desks_[at]->told.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool inside(std::uint32_t at, std::uint32_t client) const {
+    const auto news = told(at, client);
+    return news && (news->kind == News::Kind::granted || news->kind == News::Kind::extended);
+  }
+  Token token(std::uint32_t at, std::uint32_t client) const {
+    return desks_[at]->tokens.at(ClientId{client});
+  }
+  Service& service(std::uint32_t at) { return *desks_[at]->service; }
+  int datagrams() const { return datagrams_; }
+  Instant now() const { return now_; }
+
+ private:
+  struct Letter {
+    HostId from, to;  // to nobody: to all
+    wire::LockBody body;
+  };
+  struct Desk final : Driver {
+    Desk(Office& whose, std::uint32_t what) : office(&whose), number(what) {}
+    void broadcast(const wire::LockBody& body) override {
+      ++office->datagrams_;
+      office->letters_.push_back({host(number), kNoHost, body});
+    }
+    void send(HostId to, const wire::LockBody& body) override {
+      ++office->datagrams_;
+      office->letters_.push_back({host(number), to, body});
+    }
+    void write(const Record& record) override { writing.push_back(record); }
+    void tell(ClientId client, const News& news) override {
+      told[client] = news;
+      if (news.kind == News::Kind::granted) tokens[client] = news.token;
+    }
+
+    Office* office;
+    std::uint32_t number;
+    std::optional<Service> service;
+    std::vector<Record> writing;
+    std::map<ClientId, News> told;
+    std::map<ClientId, Token> tokens;
+    bool dead = false;
+  };
+
+  void settle() {
+    for (int i = 0; i < 10'000; ++i) {
+      bool wrote = false;
+      for (const auto& desk : desks_)
+        for (const Record& record : std::exchange(desk->writing, {})) {
+          desk->service->written(now_, record);
+          wrote = true;
+        }
+      if (letters_.empty()) {
+        if (!wrote) return;
+        continue;
+      }
+      const Letter letter = letters_.front();
+      letters_.pop_front();
+      for (const auto& desk : desks_) {
+        const HostId to = host(desk->number);
+        if (!desk->dead && to != letter.from && (letter.to == kNoHost || letter.to == to))
+          desk->service->hear(now_, letter.from, letter.body);
+      }
+    }
+    FAIL() << "they do not stop talking";
+  }
+
+  Stream chance_{1, 0, 0};
+  StreamDraw draw_{chance_};
+  std::vector<std::unique_ptr<Desk>> desks_;
+  std::deque<Letter> letters_;
+  Instant now_{Nanos{1'000'000'000'000}};
+  std::uint64_t ticket_ = 0;
+  int datagrams_ = 0;
+};
+
+TEST(LockService, GrantsToOneAtATimeInTheirOrder) {
+  Office office(3);
+  office.want(0, 1, "door");
+  EXPECT_TRUE(office.inside(0, 1));
+  office.want(1, 2, "door");
+  office.want(2, 3, "door");
+  EXPECT_FALSE(office.inside(1, 2) || office.inside(2, 3));
+  office.done(0, 1);
+  EXPECT_TRUE(office.inside(1, 2));
+  EXPECT_FALSE(office.inside(2, 3));
+  office.done(1, 2);
+  EXPECT_TRUE(office.inside(2, 3));
+  EXPECT_LT(office.token(0, 1), office.token(1, 2));
+  EXPECT_LT(office.token(1, 2), office.token(2, 3));
+}
+
+TEST(LockService, LocksOfOtherNamesHaveNothingToDoWithIt) {
+  Office office(3);
+  office.want(0, 1, "door");
+  office.want(1, 2, "window");
+  EXPECT_TRUE(office.inside(0, 1) && office.inside(1, 2));
+}
+
+TEST(LockService, ReadersShareAWriterDoesNot) {
+  Office office(3);
+  office.want(0, 1, "plan", Mode::shared);
+  office.want(1, 2, "plan", Mode::shared);
+  EXPECT_TRUE(office.inside(0, 1) && office.inside(1, 2));
+  office.want(2, 3, "plan");
+  EXPECT_FALSE(office.inside(2, 3));
+  office.done(0, 1);
+  office.done(1, 2);
+  office.pass(5s);
+  EXPECT_TRUE(office.inside(2, 3));
+}
+
+// The bars of the live lock: a lock that was never locked costs three datagrams at most, one that
+// was locked here before costs none.
+TEST(LockService, CostsAlmostNoDatagrams) {
+  Office office(3);
+  office.want(0, 1, "fresh");
+  EXPECT_LE(office.datagrams(), 3);
+  office.done(0, 1);
+  const int before = office.datagrams();
+  office.want(0, 2, "fresh");
+  EXPECT_TRUE(office.inside(0, 2));
+  EXPECT_EQ(office.datagrams(), before);
+}
+
+TEST(LockService, AHostThatDoesNotVoteLocksAllTheSame) {
+  Office office(5);
+  office.want(4, 1, "door");
+  EXPECT_TRUE(office.inside(4, 1));
+  office.want(3, 2, "door");
+  office.want(0, 3, "door");
+  office.done(4, 1);
+  EXPECT_TRUE(office.inside(3, 2));
+  office.done(3, 2);
+  EXPECT_TRUE(office.inside(0, 3));
+}
+
+TEST(LockService, TheLeaseOfADeadHostEnds) {
+  Office office(3);
+  office.want(0, 1, "door");
+  office.kill(0);
+  office.want(1, 2, "door");
+  EXPECT_FALSE(office.inside(1, 2));
+  office.pass(4s);
+  EXPECT_TRUE(office.inside(1, 2));
+  EXPECT_LT(office.token(0, 1), office.token(1, 2));
+}
+
+TEST(LockService, WithoutAMajorityNothingIsGrantedAndWhatWasIsLost) {
+  Office office(3);
+  office.want(0, 1, "door");
+  office.kill(1);
+  office.kill(2);
+  office.pass(5s);
+  EXPECT_EQ(office.told(0, 1)->kind, News::Kind::lost);
+  office.want(0, 2, "door");
+  office.pass(5s);
+  EXPECT_FALSE(office.inside(0, 2));
+}
+
+TEST(LockService, ALeaseLongerThanOursIsNotPromised) {
+  Office office(3);
+  wire::LockBody body{.kind = 0, .name = wire::LockName("door"), .view = 1, .boot = 9};
+  body.ballot = {1'000'000, host(1)};
+  body.length = 3s;
+  const std::uint64_t before = office.service(0).dropped();
+  office.service(0).hear(office.now(), host(1), body);
+  EXPECT_EQ(office.service(0).dropped(), before + 1);
+  EXPECT_TRUE(office.service(0).known(office.now()).empty());
+}
+
+TEST(LockService, BadNamesAreRefusedWithASentence) {
+  Office office(1, 1);
+  const auto why = [&](std::string_view name) {
+    const auto wanted = office.service(0).want(office.now(), {.client = ClientId{1}, .name = name});
+    return wanted ? std::string("nothing") : wanted.error();
+  };
+  EXPECT_THAT(why(""), HasSubstr("1 to 64"));
+  EXPECT_THAT(why(std::string(65, 'x')), HasSubstr("longer than 64"));
+  EXPECT_THAT(why("two words"), HasSubstr("no spaces"));
+  EXPECT_THAT(why("caf\xc3\xa9"), HasSubstr("ASCII"));
+  EXPECT_EQ(why(std::string(64, 'x')), "nothing");
+}
+
+TEST(LockService, ManyNamesComeAndGo) {
+  Office office(3);
+  for (std::uint32_t i = 0; i < 3 * lock::lease::kMostLocks; ++i) {
+    const auto wanted = office.service(0).want(
+        office.now(), {.client = ClientId{i}, .name = "name" + std::to_string(i)});
+    ASSERT_TRUE(wanted) << i << ": " << wanted.error();
+    office.done(0, i);
+    office.pass(1ms);
+  }
+}
+
+TEST(LockService, SaysWhatItKnows) {
+  Office office(3);
+  office.want(0, 1, "door");
+  office.want(0, 2, "door");
+  const auto here = office.service(0).known(office.now());
+  ASSERT_EQ(here.size(), 1);
+  EXPECT_EQ(here[0].name, "door");
+  EXPECT_TRUE(here[0].held_here);
+  ASSERT_EQ(here[0].clients.size(), 2);
+  EXPECT_TRUE(here[0].clients[0].inside);
+  EXPECT_FALSE(here[0].clients[1].inside);
+  EXPECT_EQ(here[0].clients[0].token, office.token(0, 1));
+  const auto there = office.service(1).known(office.now());
+  ASSERT_EQ(there.size(), 1);
+  EXPECT_FALSE(there[0].held_here);
+  EXPECT_EQ(there[0].holder, host(0));
+}
+
+}  // namespace
+}  // namespace tempo::locks
