@@ -2,8 +2,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +9,7 @@
 #include <time.h>
 
 #include "live/sys/host.h"
+#include "live/sys/whole_file.h"
 
 namespace tempo::daemon {
 
@@ -27,12 +26,8 @@ Result<std::string> read_key_file(const config::Settings& settings) {
     return std::unexpected(
         fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it",
                     settings.key_file, settings.key_file));
-  std::ifstream file(settings.key_file, std::ios::binary);
   constexpr std::size_t kMostBytes = 4096;
-  std::string text(kMostBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return text;
+  return sys::read_file(settings.key_file, kMostBytes);
 }
 
 Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text) {

@@ -1,19 +1,12 @@
 #include "live/daemon/state.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
-#include <iterator>
 
-#include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/number_text.h"
+#include "live/sys/whole_file.h"
 
 namespace tempo::daemon {
 namespace {
@@ -53,27 +46,11 @@ State parse_state(std::string_view text) {
 }
 
 State read_state(const std::string& directory) {
-  std::ifstream file(path_in(directory), std::ios::binary);
-  std::string text(kMostBytes, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  return parse_state(text);
+  return parse_state(sys::read_file(path_in(directory), kMostBytes));
 }
 
 Result<void> write_state(const std::string& directory, const State& state) {
-  const std::string path = path_in(directory);
-  const std::string fresh = path + ".new";
-  const auto failed = [&](const char* what) {
-    return std::unexpected(fmt::format("cannot {} {}: {}", what, fresh, std::strerror(errno)));
-  };
-  const int file = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (file < 0) return failed("write");
-  const std::string text = state_text(state);
-  const ssize_t written = ::write(file, text.data(), text.size());
-  const bool whole = written == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
-  if (::close(file) != 0 || !whole) return failed("write");
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return failed("rename");
-  return {};
+  return sys::replace_file(path_in(directory), state_text(state));
 }
 
 Incarnation next_life(const State& last, std::int64_t seconds_since_1970) {

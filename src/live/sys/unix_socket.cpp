@@ -1,7 +1,9 @@
 #include "live/sys/unix_socket.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <span>
 #include <utility>
 
 #include <fmt/core.h>
@@ -102,6 +104,15 @@ std::optional<Credentials> LineConnection::peer() const {
   if (getsockopt(socket_.number(), SOL_SOCKET, SO_PEERCRED, &known, &size) != 0)
     return std::nullopt;
   return Credentials{.process = known.pid, .user = known.uid, .group = known.gid};
+}
+
+bool LineConnection::peer_in_group(gid_t group) const {
+  if (const auto known = peer(); known && known->group == group) return true;
+  std::array<gid_t, 256> groups{};
+  socklen_t size = sizeof groups;
+  if (getsockopt(socket_.number(), SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0)
+    return false;
+  return std::ranges::count(std::span(groups).first(size / sizeof(gid_t)), group) > 0;
 }
 
 std::optional<std::string> LineConnection::line() {

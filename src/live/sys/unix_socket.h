@@ -59,6 +59,7 @@ class LineConnection {
   int descriptor() const { return socket_.number(); }
   short events() const;  // to poll for: POLLIN while lines may come, POLLOUT while some wait
   std::optional<Credentials> peer() const;
+  bool peer_in_group(gid_t group) const;  // its first group, or another of them
 
   // The next whole line, without its newline, reading what there is; or nothing. A last line needs
   // no newline.
