@@ -16,6 +16,7 @@
 #include "cli/parallel_runs.h"
 #include "cli/sim_lock_lease.h"
 #include "lab/report/table.h"
+#include "lab/sim/lease/run.h"
 #include "lab/sim/lock/run.h"
 #include "protocol/lock/lease_rules.h"
 
@@ -97,9 +98,9 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
 // A lease stands on other things than the other kinds.
 Result<void> sensible_lease(const SimLockArguments& arguments, const Setup& setup) {
   const SimLockArguments usual;
-  if (setup.sites > lock::lease::kMostMembers)
-    return refuse(fmt::format("--kind lease has at most {} sites, not {}",
-                              lock::lease::kMostMembers, setup.sites));
+  if (setup.sites > sim::lease::kMostSites)
+    return refuse(fmt::format("--kind lease has at most {} sites, not {}", sim::lease::kMostSites,
+                              setup.sites));
   if (arguments.gamma != usual.gamma || arguments.handlers != usual.handlers ||
       arguments.sleep != usual.sleep || setup.hold_outlives || setup.doubts > 0 ||
       setup.variant != Variant::corrected || !setup.waits)

@@ -1,5 +1,7 @@
 #include "cli/sim_lock_lease.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "lab/sim/lease/run.h"
 
@@ -7,6 +9,7 @@ namespace tempo::cli {
 
 sim::lock::Outcome run_lease(const sim::lock::Setup& setup) {
   const sim::lease::Setup lease{.sites = setup.sites,
+                                .voters = std::min(setup.sites, lock::lease::kMostVoters),
                                 .contending = setup.contending,
                                 .clients = 1,
                                 .readers = static_cast<double>(setup.readers) / setup.contending,

@@ -89,7 +89,7 @@ TEST(SimLock, RefusesWhatCannotBe) {
                             Case{"--kind optimistic --contending 1", "needs a writer and a reader"},
                             Case{"--kind explicit --outlive", "for --kind mutex and rw"},
                             Case{"--outlive --doubts 1", "exclude each other"},
-                            Case{"--kind lease --sites 9", "--kind lease has at most 8 sites"},
+                            Case{"--kind lease --sites 64", "--kind lease has at most 63 sites"},
                             Case{"--kind lease --gamma 1", "not for --kind lease"}}) {
     const Ended ended = tempo(std::string("sim lock ") + wrong.order);
     EXPECT_EQ(ended.status, 2) << wrong.order;
