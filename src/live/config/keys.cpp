@@ -317,6 +317,25 @@ const std::vector<Key>& keys() {
        put_count<&Timing::loops_per_startup>,
        nullptr},
 
+      {{"locks.expect", "a whole number from 0 to 8", "0",
+        "how many machines vote on locks, the same on each of them; 0: there are no locks"},
+       Kind::whole,
+       0,
+       8,
+       [](Settings& settings, const Value& value) {
+         settings.lock_expect = static_cast<std::uint8_t>(std::get<std::int64_t>(value));
+       },
+       nullptr},
+      {{"locks.lease-ms", "a number from 40 to 60000", "2000",
+        "how long a lock stays with a machine that is not heard any more; the same everywhere"},
+       Kind::number,
+       40,
+       60'000,
+       [](Settings& settings, const Value& value) {
+         settings.lock_lease = from_ms(std::get<double>(value));
+       },
+       nullptr},
+
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "how far off it starts"},
        Kind::number,
@@ -394,7 +413,7 @@ const Key* find_key(std::string_view name) {
   return found == keys().end() ? nullptr : &*found;
 }
 
-std::vector<std::string_view> table_names() { return {"timers", "software-clock"}; }
+std::vector<std::string_view> table_names() { return {"timers", "locks", "software-clock"}; }
 
 std::string nearest_key(std::string_view name) {
   // A key in the wrong table, or in none, is nearest to its namesake.

@@ -47,6 +47,8 @@ struct Settings {
   SoftwareClock software{};                 // [software-clock]
   Nanos step_limit = 500ms;                 // step-limit-ms
   std::optional<Nanos> bound_alarm;  // bound-alarm-us: the hook is called when the bound exceeds it
+  std::uint8_t lock_expect = 0;      // locks.expect: voters; 0: no locks
+  Nanos lock_lease = 2s;             // locks.lease-ms
   std::string log_level = "info";    // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket

@@ -108,6 +108,8 @@ const std::map<std::string, std::string>& samples() {
       {"timers.delay-ms", "49"},
       {"timers.loops-per-election", "4"},
       {"timers.loops-per-startup", "2"},
+      {"locks.expect", "3"},
+      {"locks.lease-ms", "500"},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},

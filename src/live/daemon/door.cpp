@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <utility>
 
 #include <fmt/core.h>
@@ -12,14 +13,16 @@
 #include "live/daemon/log.h"
 #include "live/daemon/worker.h"
 #include "live/ipc/protocol.h"
+#include "live/sys/boot_clock.h"
 #include "live/sys/unix_socket.h"
 
 namespace tempo::daemon {
 namespace {
 
-constexpr std::size_t kMostCallers = 64;
-constexpr int kMostLinesAtOnce = 16;  // of one caller, in one round
-constexpr mode_t kEverybody = 0666;   // may look; who may change something is asked for each time
+constexpr std::size_t kMostCallers = 512;
+constexpr std::size_t kMostLocks = 1024;  // of one caller
+constexpr int kMostLinesAtOnce = 16;      // of one caller, in one round
+constexpr mode_t kEverybody = 0666;  // may look; who may change something is asked for each time
 
 class RealDoor final : public Door {
  public:
@@ -27,9 +30,12 @@ class RealDoor final : public Door {
       : worker_(&worker), listener_(std::move(listener)) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { let_in(); });
     worker_->each_round([this] { serve_streams(); });
+    worker_->locks().on_news(
+        [this](locks::ClientId client, const locks::News& news) { tell_lock(client, news); });
   }
   ~RealDoor() override {
     worker_->each_round({});
+    worker_->locks().on_news({});
     for (const Caller& caller : callers_) worker_->loop().forget(caller.connection.descriptor());
     worker_->loop().forget(listener_.descriptor());
   }
@@ -44,10 +50,16 @@ class RealDoor final : public Door {
     Instant next{};          // watch: when the next snapshot may go
     std::uint64_t told = 0;  // events: how many have been told
     bool waits_for_members = false;
-    bool headed = false;       // trace: it has been told who is who
-    std::uint64_t traced = 0;  // trace: how many lines have been told
+    bool headed = false;                              // trace: it has been told who is who
+    std::uint64_t traced = 0;                         // trace: how many lines have been told
+    std::map<std::int64_t, locks::ClientId> locks{};  // by its own numbers
+    bool was_told = false;                            // of locks, in this round
   };
   using Place = std::list<Caller>::iterator;
+  struct Claim {
+    Caller* caller = nullptr;
+    std::int64_t id = 0;
+  };
 
   void let_in() {
     while (std::optional<sys::Descriptor> socket = listener_.accept()) {
@@ -59,8 +71,12 @@ class RealDoor final : public Door {
     }
   }
 
+  // With its connection a caller loses its locks.
   void show_out(Place caller) {
     end_stream(*caller);
+    const auto all = std::exchange(caller->locks, {});
+    for (const auto& [id, client] : all) claims_.erase(client);
+    for (const auto& [id, client] : all) worker_->locks().done(client);
     worker_->loop().forget(caller->connection.descriptor());
     callers_.erase(caller);
   }
@@ -92,6 +108,12 @@ class RealDoor final : public Door {
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
                                 .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
                                                         ipc::name_of(request.verb))});
+    if (ipc::locks(request.verb) && !may_lock(caller))
+      return ipc::refusal_line(
+          {.code = ipc::Code::not_allowed,
+           .sentence = "locks are for root and for tempod's own group; 'usermod -aG tempo USER' "
+                       "makes one a member of it",
+           .id = request.id});
     switch (request.verb) {
       case ipc::Verb::status:
         return ipc::status_line(obs::to_json(worker_->snapshot()));
@@ -121,10 +143,110 @@ class RealDoor final : public Door {
         worker_->ask_members();
         caller.waits_for_members = true;
         return "";
+      case ipc::Verb::lock:
+        return lock(caller, request);
+      case ipc::Verb::unlock:
+        return unlock(caller, request);
+      case ipc::Verb::locks:
+        return ipc::locks_line(worker_->locks().promise(), lock_views());
       case ipc::Verb::count:
         break;
     }
     return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+  }
+
+  // --- locks ---
+
+  std::string lock(Caller& caller, const ipc::Request& request) {
+    const auto refuse = [&](ipc::Code code, std::string sentence) {
+      return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
+    };
+    if (caller.locks.contains(request.id))
+      return refuse(ipc::Code::bad_request, "this connection has a lock of that id; take another");
+    if (caller.locks.size() >= kMostLocks)
+      return refuse(ipc::Code::unavailable,
+                    "this connection has too many locks; release some, or open another");
+    if (request.name.starts_with('@'))
+      return refuse(ipc::Code::bad_request,
+                    "names that begin with '@' are tempo's own; take another");
+    const locks::ClientId client{++last_client_};
+    caller.locks[request.id] = client;
+    claims_[client] = {.caller = &caller, .id = request.id};
+    const auto wanted = worker_->locks().want(
+        {.client = client,
+         .name = request.name,
+         .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
+         .network_us = static_cast<std::uint64_t>(std::max<std::int64_t>(
+             worker_->reading().time.time_since_epoch().count() / 1000, 0))});
+    if (wanted) return "";
+    claims_.erase(client);
+    caller.locks.erase(request.id);
+    return refuse(ipc::Code::unavailable, wanted.error());
+  }
+
+  std::string unlock(Caller& caller, const ipc::Request& request) {
+    const auto found = caller.locks.find(request.id);
+    if (found == caller.locks.end())
+      return ipc::refusal_line({.code = ipc::Code::bad_request,
+                                .sentence = "this connection has no lock of that id",
+                                .id = request.id});
+    const locks::ClientId client = found->second;
+    caller.locks.erase(found);
+    claims_.erase(client);
+    worker_->locks().done(client);
+    return ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released});
+  }
+
+  // It may come while another caller is served: who is to be shown out is at the round's end.
+  void tell_lock(locks::ClientId client, const locks::News& news) {
+    const auto found = claims_.find(client);
+    if (found == claims_.end()) return;
+    const Claim claim = found->second;
+    ipc::LockNews told{.id = claim.id};
+    switch (news.kind) {
+      case locks::News::Kind::granted:
+        told.token = std::to_underlying(news.token);
+        [[fallthrough]];
+      case locks::News::Kind::extended:
+        told.state = news.kind == locks::News::Kind::granted ? ipc::LockNews::State::granted
+                                                             : ipc::LockNews::State::extended;
+        told.until_ns = news.deadline.time_since_epoch().count();
+        break;
+      case locks::News::Kind::lost:
+      case locks::News::Kind::refused:
+        told.state = news.kind == locks::News::Kind::lost ? ipc::LockNews::State::lost
+                                                          : ipc::LockNews::State::refused;
+        claims_.erase(found);
+        claim.caller->locks.erase(claim.id);
+        break;
+    }
+    claim.caller->connection.write(ipc::lock_line(told));
+    claim.caller->was_told = true;
+  }
+
+  std::vector<ipc::LockView> lock_views() {
+    std::vector<ipc::LockView> views;
+    const Instant now = sys::boot_clock();
+    const auto seconds = [](Nanos span) { return std::chrono::duration<double>(span).count(); };
+    for (const locks::Known& known : worker_->locks().known()) {
+      ipc::LockView& view = views.emplace_back();
+      view.name = known.name;
+      view.shared = known.mode == locks::Mode::shared;
+      view.holder = worker_->name_of(known.holder);
+      view.here = known.held_here;
+      view.left_s = known.holder == kNoHost ? 0 : seconds(known.until - now);
+      for (const locks::Known::Client& client : known.clients) {
+        const auto claim = claims_.find(client.id);
+        const auto who =
+            claim == claims_.end() ? std::nullopt : claim->second.caller->connection.peer();
+        view.clients.push_back({.pid = who ? static_cast<std::uint32_t>(who->process) : 0,
+                                .shared = client.mode == locks::Mode::shared,
+                                .inside = client.inside,
+                                .since_s = seconds(now - client.since),
+                                .token = std::to_underlying(client.token)});
+      }
+    }
+    return views;
   }
 
   // One stream on a connection: another takes the place of the first.
@@ -152,6 +274,10 @@ class RealDoor final : public Door {
     return who && (who->user == 0 || who->user == ::geteuid() || who->user == owner_);
   }
 
+  bool may_lock(const Caller& caller) const {
+    return may_change(caller) || caller.connection.peer_in_group(::getegid());
+  }
+
   std::string now_answer() {
     const node::Reading reading = worker_->reading();
     return ipc::now_line({.time_ns = reading.time.time_since_epoch().count(),
@@ -165,6 +291,7 @@ class RealDoor final : public Door {
     for (Place caller = callers_.begin(); caller != callers_.end();) {
       const Place current = caller++;
       bool wrote = answer_for_members(*current);
+      wrote |= std::exchange(current->was_told, false);
       if (!current->stream) {
         if (wrote) settle(current);
         continue;
@@ -222,6 +349,8 @@ class RealDoor final : public Door {
   Worker* worker_;
   sys::UnixListener listener_;
   std::list<Caller> callers_;
+  std::map<locks::ClientId, Claim> claims_;  // of all callers
+  std::uint32_t last_client_ = 0;
   uid_t owner_ = ::getuid();  // who started the daemon, before it became another
 };
 

@@ -130,6 +130,12 @@ bool Links::send(std::uint8_t number, NodeId host, std::span<const std::byte> by
   return true;
 }
 
+bool Links::send_anywhere(NodeId host, std::span<const std::byte> bytes) {
+  for (std::uint8_t number = 0; number < count_; ++number)
+    if (here(number) && send(number, host, bytes, std::nullopt)) return true;
+  return false;
+}
+
 std::optional<Links::Departed> Links::departed(std::uint8_t number) {
   if (!here(number)) return std::nullopt;
   Link& link = links_[number];

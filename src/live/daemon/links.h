@@ -70,6 +70,9 @@ class Links {
   bool send(std::uint8_t number, NodeId host, std::span<const std::byte> bytes,
             std::optional<std::uint32_t> exchange);
 
+  // Over the first network on which it was heard.
+  bool send_anywhere(NodeId host, std::span<const std::byte> bytes);
+
   struct Departed {
     NodeId host = kNobody;
     std::uint32_t exchange = 0;

@@ -18,6 +18,7 @@
 
 #include "live/daemon/crash_hint.h"
 #include "live/daemon/door.h"
+#include "live/daemon/lock_room.h"
 #include "live/daemon/log.h"
 #include "live/daemon/parent_line.h"
 #include "live/daemon/publisher.h"
@@ -25,6 +26,7 @@
 #include "live/daemon/worker.h"
 #include "live/sys/confinement.h"
 #include "live/sys/oscillator.h"
+#include "live/sys/whole_file.h"
 
 namespace tempo::daemon {
 namespace {
@@ -197,9 +199,23 @@ class Parent {
       const std::size_t tab = event.find('\t');
       if (tab == std::string::npos) return;
       const std::string what = event.substr(0, tab);
+      if (what == LockRoom::kWrite) {
+        write_locks(line, event.substr(tab + 1));
+        continue;
+      }
       if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";
       run_hook(what, event.substr(tab + 1));
     }
+  }
+
+  // "number\ttext": what the worker wants to remember of locks.
+  void write_locks(const ParentLine& line, const std::string& order) const {
+    const std::size_t tab = order.find('\t');
+    if (tab == std::string::npos) return;
+    const auto done =
+        sys::replace_file(lock_record_path(life_.settings.state_dir), order.substr(tab + 1));
+    if (!done) return log_error(fmt::format("no locks: {}", done.error()));
+    line.send(fmt::format("{}\t{}", LockRoom::kWritten, order.substr(0, tab)));
   }
 
   // The program with the event's name and its sentence as arguments.

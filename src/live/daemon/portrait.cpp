@@ -32,6 +32,7 @@ void draw_host(const Subject& subject, obs::Snapshot& shot) {
   shot.authenticated = subject.mailroom->sealed();
   shot.keys = static_cast<std::uint32_t>(life.keys.size());
   shot.may_lead = life.settings.may_lead && !subject.stays_out;
+  shot.locks = subject.locks;
   if (!subject.mailroom->sealed()) shot.warnings.emplace_back(kNoKey);
   if (subject.stays_out)
     shot.warnings.push_back(

@@ -29,6 +29,7 @@ struct Subject {
   std::string clock_trouble{};  // the last failure of the kernel's clock
   std::uint64_t unsent = 0;     // messages for hosts whose address is not known
   std::uint64_t stalls = 0;
+  std::string locks{};  // what is promised of them
 };
 obs::Snapshot portrait(const Subject& subject);
 

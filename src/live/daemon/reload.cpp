@@ -107,6 +107,8 @@ constexpr std::array kRows{
     Row{"timers.delay-ms", same_timer<&Timing::delay>},
     Row{"timers.loops-per-election", same_timer<&Timing::loops_per_election>},
     Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>},
+    Row{"locks.expect", same<&Settings::lock_expect>},
+    Row{"locks.lease-ms", same<&Settings::lock_lease>},
     Row{"software-clock.offset-ms", same_software<&config::SoftwareClock::offset>},
     Row{"software-clock.drift-ppm", same_software<&config::SoftwareClock::drift>},
     Row{"software-clock.wander-ppb-per-sqrt-s", same_software<&config::SoftwareClock::wander>},

@@ -85,6 +85,11 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
       links_(loop_, *oscillator_),
       started_(oscillator_->now()),
       trace_(started_, {.node = mailroom_.self(), .name = life.name}),
+      locks_({.life = &life_,
+              .mailroom = &mailroom_,
+              .links = &links_,
+              .draw = &draw_,
+              .parent = parent}),
       next_chore_(started_ + kChores) {
   if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
@@ -132,8 +137,8 @@ void Worker::ready(std::uint8_t number) {
                                                                : node::Mailroom::Source::anywhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
-    if (letter->word) {
-      hear_word(number, letter->from, *letter->word);
+    if (letter->word || letter->lock || letter->roster) {
+      hear_other(number, *letter);
       continue;
     }
     if (trace_.on())
@@ -143,6 +148,12 @@ void Worker::ready(std::uint8_t number) {
     if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
   }
+}
+
+void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& letter) {
+  if (letter.word) hear_word(number, letter.from, *letter.word);
+  if (letter.lock) locks_.hear(letter.from, *letter.lock);
+  if (letter.roster) locks_.hear(letter.from, *letter.roster);
 }
 
 void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
@@ -303,16 +314,20 @@ int Worker::run() {
   links_.watch_interfaces([this] { look_for_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!mailroom_.sealed()) log_warning(kNoKey);
+  locks_.start(
+      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    const Instant deadline = std::min(node_.timers().first(), next_chore_);
+    Instant deadline = std::min(node_.timers().first(), next_chore_);
+    if (const auto due = locks_.due_in()) deadline = std::min(deadline, oscillator_->now() + *due);
     const sys::Loop::Round round = loop_.wait(deadline);
     if (round.stalled > Nanos{0}) ++stalls_;
     // What has arrived comes before timers, also after a pause.
     if (round.due || round.stalled > Nanos{0})
       for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
     wake_timers();
+    locks_.wake();
     if (oscillator_->now() >= next_chore_) do_chores();
     if (each_round_) each_round_();
   }
@@ -360,6 +375,7 @@ void Worker::do_chores() {
   follow_clock(false);
   publish();
   watch_bound();
+  locks_.each_second();
   notifier_.alive();
 }
 
@@ -400,6 +416,8 @@ void Worker::check_id() {
 void Worker::take_order() {
   const std::string text = parent_->receive();
   if (text.empty()) return;
+  if (text.starts_with(LockRoom::kWritten))
+    return locks_.hear_written(std::string_view(text).substr(LockRoom::kWritten.size() + 1));
   const auto order = parse_order(text);
   if (!order) {
     log_error(fmt::format("reload: {}", order.error()));
@@ -507,6 +525,12 @@ std::vector<ipc::MemberFindings> Worker::what_members_find() const {
 
 std::string Worker::name_of(NodeId node) const { return name_of_node(mailroom_, node); }
 
+std::string Worker::name_of(HostId host) const {
+  const node::Directory::Host* known = mailroom_.directory().find(host);
+  if (host == kNoHost || known == nullptr) return "";
+  return name_of(known->node);
+}
+
 obs::Snapshot Worker::snapshot() {
   return portrait({.life = &life_,
                    .mailroom = &mailroom_,
@@ -517,7 +541,8 @@ obs::Snapshot Worker::snapshot() {
                    .stays_out = stays_out_,
                    .clock_trouble = clock_trouble_,
                    .unsent = unsent_,
-                   .stalls = stalls_});
+                   .stalls = stalls_,
+                   .locks = life_.settings.lock_expect > 0 ? locks_.promise() : ""});
 }
 
 }  // namespace tempo::daemon

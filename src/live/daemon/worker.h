@@ -20,6 +20,7 @@
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
+#include "live/daemon/lock_room.h"
 #include "live/daemon/parent_line.h"
 #include "live/daemon/publisher.h"
 #include "live/ipc/protocol.h"
@@ -66,6 +67,8 @@ class Worker {
   node::Reading reading();
   Instant now() { return oscillator_->now(); }
   LiveTrace& trace() { return trace_; }
+  LockRoom& locks() { return locks_; }
+  std::string name_of(HostId host) const;  // as people are told; empty: nobody
   // Sentences say why not.
   Result<void> reelect();
   Result<void> resign();
@@ -89,6 +92,7 @@ class Worker {
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
+  void hear_other(std::uint8_t number, const node::Mailroom::Letter& letter);
   void hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word);
   void read_departures(std::uint8_t number);
   template <class Do>
@@ -129,6 +133,7 @@ class Worker {
   std::function<void()> each_round_;
   Instant started_;
   LiveTrace trace_;
+  LockRoom locks_;
   Consultation consultation_;
   Instant next_chore_;
   std::uint64_t stalls_ = 0;

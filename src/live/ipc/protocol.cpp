@@ -7,13 +7,14 @@
 #include <fmt/core.h>
 
 #include "base/check.h"
+#include "base/number_text.h"
 
 namespace tempo::ipc {
 namespace {
 
-constexpr auto kVerbNames =
-    std::to_array<std::string_view>({"status", "members", "now", "watch", "events", "reelect",
-                                     "resign", "set-time", "trace", "trace-follow", "doctor"});
+constexpr auto kVerbNames = std::to_array<std::string_view>(
+    {"status", "members", "now", "watch", "events", "reelect", "resign", "set-time", "trace",
+     "trace-follow", "doctor", "lock", "unlock", "locks"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -21,8 +22,12 @@ constexpr auto kCodeNames =
                                      "not-master", "no-master", "unavailable"});
 static_assert(kCodeNames.size() == std::to_underlying(Code::count));
 
+constexpr auto kLockStates =
+    std::to_array<std::string_view>({"granted", "extended", "released", "lost", "refused"});
+static_assert(kLockStates.size() == std::to_underlying(LockNews::State::count));
+
 std::unexpected<Refusal> refuse(Code code, std::string sentence) {
-  return std::unexpected(Refusal{code, std::move(sentence)});
+  return std::unexpected(Refusal{.code = code, .sentence = std::move(sentence)});
 }
 
 std::string verb_list() {
@@ -46,6 +51,8 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
   if (verb == Verb::trace) return {"v", "do", "on"};
   if (verb == Verb::doctor) return {"v", "do", "all"};
+  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id"};
+  if (verb == Verb::unlock) return {"v", "do", "id"};
   return {"v", "do"};
 }
 
@@ -72,7 +79,31 @@ bool changes(Verb verb) {
          verb == Verb::trace;
 }
 
+bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
+
 // --- the daemon's side ---
+
+namespace {
+
+Result<void, Refusal> read_lock(const Json& json, Request& request) {
+  const auto id = json.whole_at("id");
+  if (!id)
+    return refuse(Code::bad_request,
+                  fmt::format(R"({} takes "id", a whole number of the client's choice)",
+                              name_of(request.verb)));
+  request.id = *id;
+  if (request.verb == Verb::unlock) return {};
+  const auto name = json.text_at("name");
+  if (!name) return refuse(Code::bad_request, R"(lock takes "name", the lock's)");
+  request.name = *name;
+  if (!json.has("shared")) return {};
+  const auto shared = json.flag_at("shared");
+  if (!shared) return refuse(Code::bad_request, R"(lock takes "shared":true or "shared":false)");
+  request.shared = *shared;
+  return {};
+}
+
+}  // namespace
 
 Result<Request, Refusal> parse_request(std::string_view line) {
   if (line.size() > kMostRequest)
@@ -125,18 +156,18 @@ Result<Request, Refusal> parse_request(std::string_view line) {
     if (!all) return refuse(Code::bad_request, R"(doctor takes "all":true or "all":false)");
     request.all = *all;
   }
+  if (locks(request.verb))
+    if (auto read = read_lock(*json, request); !read) return std::unexpected(read.error());
   return request;
 }
 
 std::string done_line() { return head(true) + '}'; }
 
 std::string refusal_line(const Refusal& refusal) {
-  return Json::object()
-      .add("v", kVersion)
-      .add("ok", false)
-      .add("error", refusal.sentence)
-      .add("code", name_of(refusal.code))
-      .line();
+  Json json = Json::object().add("v", kVersion).add("ok", false);
+  json.add("error", refusal.sentence).add("code", name_of(refusal.code));
+  if (refusal.id) json.add("id", *refusal.id);
+  return json.line();
 }
 
 std::string status_line(std::string_view snapshot_json) {
@@ -221,6 +252,48 @@ std::string findings_line(const std::vector<Finding>& findings,
       .line();
 }
 
+std::string_view name_of(LockNews::State state) {
+  CHECK(state < LockNews::State::count);
+  return kLockStates[std::to_underlying(state)];
+}
+
+// Written by hand: it is said at every lock, and has nothing in it to be escaped.
+std::string lock_line(const LockNews& news) {
+  std::string line =
+      fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), news.id, name_of(news.state));
+  if (news.state == LockNews::State::granted) line += fmt::format(R"(,"token":"{}")", news.token);
+  if (news.state == LockNews::State::granted || news.state == LockNews::State::extended)
+    line += fmt::format(R"(,"until_ns":{})", news.until_ns);
+  return line + "}}";
+}
+
+std::string locks_line(const std::string& promise, const std::vector<LockView>& locks) {
+  Json list = Json::array();
+  for (const LockView& lock : locks) {
+    Json clients = Json::array();
+    for (const LockView::Client& client : lock.clients)
+      clients.push(Json::object()
+                       .add("pid", std::uint64_t{client.pid})
+                       .add("shared", client.shared)
+                       .add("inside", client.inside)
+                       .add("since_s", client.since_s)
+                       .add("token", fmt::format("{}", client.token)));
+    list.push(Json::object()
+                  .add("name", lock.name)
+                  .add("shared", lock.shared)
+                  .add("holder", lock.holder)
+                  .add("here", lock.here)
+                  .add("left_s", lock.left_s)
+                  .add("clients", clients));
+  }
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("promise", promise)
+      .add("locks", list)
+      .line();
+}
+
 // --- the client's side ---
 
 std::string request_line(const Request& request) {
@@ -229,6 +302,8 @@ std::string request_line(const Request& request) {
   if (request.to_ns) json.add("to_ns", *request.to_ns);
   if (request.verb == Verb::trace) json.add("on", request.on);
   if (request.all) json.add("all", true);
+  if (locks(request.verb)) json.add("id", request.id);
+  if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   return json.line();
 }
 
@@ -241,7 +316,8 @@ Result<Reply> parse_reply(std::string_view line) {
   if (!ok) return std::unexpected(std::string("it does not say whether all is well"));
   Reply reply;
   if (!*ok) {
-    Refusal refusal{Code::unavailable, json.text_at("error").value_or("tempod gave no reason")};
+    Refusal refusal{Code::unavailable, json.text_at("error").value_or("tempod gave no reason"),
+                    json.whole_at("id")};
     const std::string code = json.text_at("code").value_or("");
     const auto found = std::ranges::find(kCodeNames, code);
     if (found != kCodeNames.end())
@@ -305,6 +381,50 @@ Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
       member.findings = findings_in(*findings);
   }
   return members;
+}
+
+namespace {
+
+// A token is a text: not every language has whole numbers of 64 bits.
+std::uint64_t token_at(const Json& json) {
+  return parse_number<std::uint64_t>(json.text_at("token").value_or("")).value_or(0);
+}
+
+}  // namespace
+
+Result<LockNews> lock_of(const Reply& reply) {
+  const auto json = reply.body.at("lock");
+  if (!json) return not_in_it("lock");
+  const auto id = json->whole_at("id");
+  const auto* const state = std::ranges::find(kLockStates, json->text_at("state").value_or(""));
+  if (!id || state == kLockStates.end()) return not_in_it("lock that can be understood");
+  return LockNews{.id = *id,
+                  .state = static_cast<LockNews::State>(state - kLockStates.begin()),
+                  .token = token_at(*json),
+                  .until_ns = json->whole_at("until_ns").value_or(0)};
+}
+
+Result<std::vector<LockView>> locks_of(const Reply& reply) {
+  const auto list = reply.body.at("locks");
+  if (!list || !list->is_array()) return not_in_it("list of locks");
+  std::vector<LockView> locks;
+  for (const Json& element : list->elements()) {
+    LockView& lock = locks.emplace_back();
+    lock.name = element.text_at("name").value_or("");
+    lock.shared = element.flag_at("shared").value_or(false);
+    lock.holder = element.text_at("holder").value_or("");
+    lock.here = element.flag_at("here").value_or(false);
+    lock.left_s = element.number_at("left_s").value_or(0);
+    const auto clients = element.at("clients");
+    if (!clients) continue;
+    for (const Json& client : clients->elements())
+      lock.clients.push_back({.pid = static_cast<std::uint32_t>(client.count_at("pid").value_or(0)),
+                              .shared = client.flag_at("shared").value_or(false),
+                              .inside = client.flag_at("inside").value_or(false),
+                              .since_s = client.number_at("since_s").value_or(0),
+                              .token = token_at(client)});
+  }
+  return locks;
 }
 
 }  // namespace tempo::ipc

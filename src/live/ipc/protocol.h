@@ -35,18 +35,25 @@ enum class Verb : std::uint8_t {
   trace,         // on
   trace_follow,  // a stream of lines of the trace
   doctor,        // what the daemon itself finds wrong
+  lock,          // name, id, shared: the connection waits for a lock
+  unlock,        // id: it waits no longer, or is done
+  locks,         // what is known of locks here
   count
 };
 std::string_view name_of(Verb verb);  // as in a request: "set-time"
 bool streams(Verb verb);              // whether more than one line answers it
 bool changes(Verb verb);              // whether it changes anything: for those who may only
+bool locks(Verb verb);                // whether it takes locks: for those who may only
 
 struct Request {
   Verb verb = Verb::status;
   std::optional<std::int64_t> by_ns;  // of set_time: exactly one of the two
   std::optional<std::int64_t> to_ns;
-  bool on = false;   // of trace
-  bool all = false;  // of doctor: what every member finds, too
+  bool on = false;      // of trace
+  bool all = false;     // of doctor: what every member finds, too
+  std::string name{};   // of lock
+  bool shared = false;  // of lock
+  std::int64_t id = 0;  // of lock, unlock: the client's own number for it, on this connection
 
   bool operator==(const Request&) const = default;
 };
@@ -65,7 +72,8 @@ std::string_view name_of(Code code);
 
 struct Refusal {
   Code code = Code::bad_request;
-  std::string sentence;  // with the cure
+  std::string sentence;              // with the cure
+  std::optional<std::int64_t> id{};  // of lock, unlock: which
 
   bool operator==(const Refusal&) const = default;
 };
@@ -120,6 +128,42 @@ std::string findings_line(const std::vector<Finding>& findings);
 std::string findings_line(const std::vector<Finding>& findings,
                           const std::vector<MemberFindings>& members);
 
+// What becomes of a lock that a connection waits for or has.
+struct LockNews {
+  enum class State : std::uint8_t { granted, extended, released, lost, refused, count };
+
+  std::int64_t id = 0;
+  State state = State::granted;
+  std::uint64_t token = 0;    // granted
+  std::int64_t until_ns = 0;  // granted, extended: on CLOCK_BOOTTIME; not inside from then on
+
+  bool operator==(const LockNews&) const = default;
+};
+std::string_view name_of(LockNews::State state);
+std::string lock_line(const LockNews& news);
+
+// A lock that something is known of on this host.
+struct LockView {
+  struct Client {
+    std::uint32_t pid = 0;
+    bool shared = false;
+    bool inside = false;
+    double since_s = 0;  // inside, or waiting
+    std::uint64_t token = 0;
+
+    bool operator==(const Client&) const = default;
+  };
+  std::string name;
+  bool shared = false;  // the lease
+  std::string holder;   // the host that has the lease; empty: none is known
+  bool here = false;    // this host has it
+  double left_s = 0;    // of the lease, if it is not extended
+  std::vector<Client> clients;
+
+  bool operator==(const LockView&) const = default;
+};
+std::string locks_line(const std::string& promise, const std::vector<LockView>& locks);
+
 // --- the client's side ---
 
 std::string request_line(const Request& request);
@@ -138,5 +182,7 @@ Result<Event> event_of(const Reply& reply);
 Result<std::string> trace_of(const Reply& reply);
 Result<std::vector<Finding>> findings_of(const Reply& reply);
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);
+Result<LockNews> lock_of(const Reply& reply);
+Result<std::vector<LockView>> locks_of(const Reply& reply);
 
 }  // namespace tempo::ipc

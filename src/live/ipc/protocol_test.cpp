@@ -37,6 +37,68 @@ TEST(Requests, AreUnderstood) {
   EXPECT_FALSE(good(R"({"v":1,"do":"trace","on":false})").on);
 }
 
+TEST(Requests, ForLocksAreUnderstood) {
+  const Request lock = good(R"({"v":1,"do":"lock","name":"door","shared":true,"id":-7})");
+  EXPECT_EQ(lock.name, "door");
+  EXPECT_TRUE(lock.shared);
+  EXPECT_EQ(lock.id, -7);
+  EXPECT_FALSE(good(R"({"v":1,"do":"lock","name":"door","id":1})").shared);
+  EXPECT_EQ(good(R"({"v":1,"do":"unlock","id":3})").id, 3);
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"door"})"),
+            R"(bad-request: lock takes "id", a whole number of the client's choice)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"unlock"})"),
+            R"(bad-request: unlock takes "id", a whole number of the client's choice)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1})"),
+            R"(bad-request: lock takes "name", the lock's)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":7})"),
+            R"(bad-request: lock takes "name", the lock's)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":"x","shared":1})"),
+            R"(bad-request: lock takes "shared":true or "shared":false)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"unlock","id":1,"name":"x"})"),
+            "bad-request: unlock takes no 'name'; leave it out");
+}
+
+TEST(Replies, AboutLocksAreWrittenLikeThis) {
+  using State = LockNews::State;
+  EXPECT_EQ(
+      lock_line(
+          {.id = 7, .state = State::granted, .token = 18446744073709551615U, .until_ns = 123}),
+      R"({"v":1,"ok":true,"lock":{"id":7,"state":"granted",)"
+      R"("token":"18446744073709551615","until_ns":123}})");
+  EXPECT_EQ(lock_line({.id = 7, .state = State::extended, .until_ns = 124}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"extended","until_ns":124}})");
+  EXPECT_EQ(lock_line({.id = 7, .state = State::lost}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"lost"}})");
+  EXPECT_EQ(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}),
+            R"({"v":1,"ok":false,"error":"no","code":"unavailable","id":7})");
+}
+
+TEST(Replies, AboutLocksComeBack) {
+  using State = LockNews::State;
+  for (const State state :
+       {State::granted, State::extended, State::released, State::lost, State::refused}) {
+    LockNews news{.id = 3, .state = state};
+    if (state == State::granted) news.token = 1U << 31U;
+    if (state == State::granted || state == State::extended) news.until_ns = 5;
+    EXPECT_EQ(lock_of(parse_reply(lock_line(news)).value()).value(), news);
+  }
+  EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true})").value()));
+  EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true,"lock":{"id":1,"state":"?"}})").value()));
+  const std::vector<LockView> locks{
+      {.name = "door",
+       .shared = true,
+       .holder = "bow",
+       .here = true,
+       .left_s = 1.5,
+       .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}}}};
+  const auto reply = parse_reply(locks_line("all is well", locks)).value();
+  EXPECT_EQ(locks_of(reply).value(), locks);
+  EXPECT_EQ(reply.body.text_at("promise"), "all is well");
+  EXPECT_EQ(parse_reply(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}))
+                ->refusal->id,
+            7);
+}
+
 TEST(Requests, AreWrittenLikeThis) {
   EXPECT_EQ(request_line({.verb = Verb::trace_follow, .by_ns = {}, .to_ns = {}}),
             R"({"v":1,"do":"trace-follow"})");

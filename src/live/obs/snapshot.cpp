@@ -65,6 +65,7 @@ void fields(View& view, const Visit& visit) {
   visit("exchanges", view.exchanges);
   visit("reference", view.reference);
   visit("may_lead", view.may_lead);
+  visit("locks", view.locks);
   visit("warnings", view.warnings);
   visit("networks", view.networks);
   visit("members", view.members);

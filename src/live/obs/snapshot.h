@@ -70,6 +70,7 @@ struct Snapshot {
   std::uint64_t exchanges = 0;
   std::string reference;  // whom the clock follows; empty: nobody
   bool may_lead = true;
+  std::string locks;  // what is promised of them, in a sentence; empty: none are set up
   std::vector<std::string> warnings;  // sentences: no key, two machines with one id, ...
   std::vector<NetworkView> networks;
   std::vector<MemberView> members;

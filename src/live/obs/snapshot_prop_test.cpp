@@ -73,7 +73,7 @@ rc::Gen<Snapshot> some_snapshot() {
       rc::gen::set(&Snapshot::offset_us, some_number()),
       rc::gen::set(&Snapshot::rate_ppm, some_number()), rc::gen::set(&Snapshot::scale),
       rc::gen::set(&Snapshot::exchanges), rc::gen::set(&Snapshot::reference, some_text()),
-      rc::gen::set(&Snapshot::may_lead),
+      rc::gen::set(&Snapshot::may_lead), rc::gen::set(&Snapshot::locks, some_text()),
       rc::gen::set(&Snapshot::warnings, rc::gen::container<std::vector<std::string>>(some_text())),
       rc::gen::set(&Snapshot::networks,
                    rc::gen::container<std::vector<NetworkView>>(some_network())),

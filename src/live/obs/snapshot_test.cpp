@@ -36,6 +36,7 @@ Snapshot sample() {
                     .exchanges = 99,
                     .reference = "stern",
                     .may_lead = true,
+                    .locks = "locks are safe while 2 of 3 members answer",
                     .warnings = {},
                     .networks = {},
                     .members = {},
@@ -93,13 +94,14 @@ TEST(SnapshotJson, IsThis) {
   snapshot.version = "1";
   snapshot.name = "a\nb";
   snapshot.members.emplace_back().name = "c";
-  EXPECT_EQ(to_json(snapshot),
-            R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
-            R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":0,)"
-            R"("earliest_ns":0,"latest_ns":0,"offset_us":0.0,"rate_ppm":0.0,"scale":0,)"
-            R"("exchanges":0,"reference":"","may_lead":true,"warnings":[],"networks":[],)"
-            R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
-            R"("faulty":false,"heard_ago_s":0.0}],"counters":{}})");
+  EXPECT_EQ(
+      to_json(snapshot),
+      R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
+      R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":0,)"
+      R"("earliest_ns":0,"latest_ns":0,"offset_us":0.0,"rate_ppm":0.0,"scale":0,)"
+      R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
+      R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
+      R"("faulty":false,"heard_ago_s":0.0}],"counters":{}})");
 }
 
 TEST(SnapshotJson, ComesBack) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
@@ -177,6 +179,7 @@ TEST(StatusText, OfASlave) {
             "  network   eth0: slave of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
             "stamps\n"
             "  cluster   ship, 3 members, profile lan, sealed with a key\n"
+            "  locks     locks are safe while 2 of 3 members answer\n"
             "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
 }
 

@@ -117,6 +117,7 @@ std::string status_text(const Snapshot& snapshot) {
                   : snapshot.keys == 1    ? std::string("sealed with a key")
                                           : fmt::format("sealed, {} keys valid", snapshot.keys),
                   snapshot.may_lead ? "" : ", may not lead"));
+  if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);
   text += line("tempod", fmt::format("{}, id {}, process {}, up {}", snapshot.version, snapshot.id,
                                      snapshot.pid, uptime_text(snapshot.uptime_s)));
   for (const std::string& warning : snapshot.warnings) text += line("warning", warning);

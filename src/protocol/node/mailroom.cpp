@@ -124,7 +124,7 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   Directory::Host* host = directory_.admit(header->sender);
   if (host == nullptr) return std::unexpected(Refusal::too_many_hosts);
   Node::Message message{.network = network};
-  if (!datagram->word) {
+  if (datagram->election || datagram->sync) {
     TRY(translated, translate(*datagram, network, arrived));
     message = translated;
   }
@@ -136,7 +136,9 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   return Letter{.from = host->node,
                 .message = message,
                 .sent_by_parent = hint && header->number >= kParentsNumbers,
-                .word = datagram->word};
+                .word = datagram->word,
+                .lock = datagram->lock,
+                .roster = datagram->roster};
 }
 
 Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
@@ -238,7 +240,7 @@ wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
   return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
 
-std::size_t Mailroom::write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out) {
   datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
@@ -305,6 +307,27 @@ std::size_t Mailroom::close(const wire::WordBody& word,
   datagram.header.number = ++number_;
   datagram.word = word;
   return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::LockBody& lock,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.lock = lock;
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::RosterBody& roster,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.roster = roster;
+  return write(datagram, out);
+}
+
+NodeId Mailroom::number_of(HostId host) {
+  const Directory::Host* entry = directory_.admit(host);
+  return entry == nullptr ? kNobody : entry->node;
 }
 
 std::size_t Mailroom::crash_hint(std::span<std::byte, wire::kMostBytes> out) {

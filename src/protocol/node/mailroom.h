@@ -58,7 +58,10 @@ class Mailroom {
     NodeId from = kNobody;
     Node::Message message;
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
-    std::optional<wire::WordBody> word{};  // then there is no message: it is not for the node
+    // With one of these there is no message: it is not for the node.
+    std::optional<wire::WordBody> word{};
+    std::optional<wire::LockBody> lock{};
+    std::optional<wire::RosterBody> roster{};
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -73,6 +76,8 @@ class Mailroom {
   std::size_t close(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
 
   std::size_t close(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t close(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t close(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.
@@ -86,6 +91,8 @@ class Mailroom {
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
   const Directory& directory() const { return directory_; }
+  // Of a host that is spoken of; kNobody if there are too many.
+  NodeId number_of(HostId host);
   NodeId self() const { return self_; }
   bool sealed() const { return !options_.keys.empty(); }
   // Another machine has been heard with our id, not only once.
@@ -109,7 +116,7 @@ class Mailroom {
                                   std::span<const std::byte> bytes, Source source);
   Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
-  std::size_t write(wire::Datagram datagram, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<Refusal> refuse_malformed(wire::Error error);

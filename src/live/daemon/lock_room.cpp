@@ -1,0 +1,262 @@
+#include "live/daemon/lock_room.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "live/daemon/log.h"
+#include "live/daemon/portrait.h"
+#include "live/sys/boot_clock.h"
+#include "live/sys/whole_file.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr const char* kOff =
+    "there are no locks: write 'expect = N' under [locks] in tempo.toml, with the number of "
+    "machines that vote, on each of them";
+
+lock::lease::Rules rules_of(const config::Settings& settings) {
+  return {.lease = settings.lock_lease,
+          .longest = settings.lock_lease,
+          .drift = Ppb{1'000'000},  // the kernel's clock may be slewed by half of it
+          .thrifty = true};
+}
+
+}  // namespace
+
+void LockRoom::start(Tell tell) {
+  tell_ = std::move(tell);
+  const config::Settings& settings = parts_.life->settings;
+  if (settings.lock_expect == 0) return;
+  const auto record = read_lock_record(settings.state_dir, parts_.life->host);
+  const std::string kernel = sys::kernel_boot_id();
+  rebooted_ = record && record->kernel != kernel;
+  record_ = record.value_or(LockRecord{.host = parts_.life->host});
+  record_.kernel = kernel;
+  founding_.emplace(lock::Founding::Start{
+      .self = parts_.mailroom->self(),
+      .expected = settings.lock_expect,
+      .saved = record ? word_of(record->stage, record->voters) : std::nullopt});
+  step_founding([](lock::Founding& founding, auto& turn) { founding.start(turn); });
+}
+
+// --- finding the voters ---
+
+template <class Do>
+void LockRoom::step_founding(Do todo) {
+  if (!founding_) return;
+  Outbox<lock::Founding> out;
+  Turn<lock::Founding> turn{sys::boot_clock(), *parts_.draw, out};
+  todo(*founding_, turn);
+  for (const auto& output : out) {
+    if (output.kind != OutputKind::notice) {
+      std::array<std::byte, wire::kMostBytes> buffer;
+      const std::size_t size = parts_.mailroom->close(body_of(output.message), buffer);
+      if (output.kind == OutputKind::broadcast)
+        broadcast_bytes({buffer.data(), size});
+      else
+        parts_.links->send_anywhere(output.to, {buffer.data(), size});
+      continue;
+    }
+    switch (output.notice.kind) {
+      case lock::Founding::Notice::Kind::write: {
+        const wire::RosterBody body = body_of(output.notice.word);
+        new_word_ = output.notice.word;
+        record_.stage = output.notice.word.stage;
+        record_.voters.assign(body.voters.begin(), body.voters.end());
+        save();
+        break;
+      }
+      case lock::Founding::Notice::Kind::founded:
+        found(output.notice.word);
+        break;
+      case lock::Founding::Notice::Kind::split:
+        if (!std::exchange(split_, true))
+          tell_("locks-split",
+                "another part of this network has other voters for its locks; set the same "
+                "'expect' everywhere, more than half of all machines, and remove the file 'locks' "
+                "from the state directories of one part");
+        break;
+    }
+  }
+}
+
+void LockRoom::found(const lock::Founding::Word& word) {
+  std::vector<HostId> voters;
+  for (const NodeId voter : word.voters)
+    voters.push_back(parts_.mailroom->directory().host_of(voter));
+  if (record_.stage != LockRecord::Stage::founded) {  // heard from others: this one does not vote
+    record_.stage = LockRecord::Stage::founded;
+    record_.voters = voters;
+  }
+  tell_("locks-founded", fmt::format("{} machines vote on locks", voters.size()));
+  service_.emplace(
+      locks::Service::Start{
+          .self = parts_.life->host,
+          .voters = std::move(voters),
+          .others = {
+              [this](HostId host) { return parts_.mailroom->number_of(host); },
+              [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }},
+          .rules = rules_of(parts_.life->settings),
+          .record = record_.lease,
+          .rebooted = rebooted_},
+      *parts_.draw, static_cast<locks::Driver&>(*this));
+  service_->start(sys::boot_clock());
+}
+
+wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
+  wire::RosterBody body{.stage = static_cast<wire::RosterBody::Stage>(word.stage)};
+  for (const NodeId voter : word.voters)
+    body.voters.push_back(parts_.mailroom->directory().host_of(voter));
+  return body;
+}
+
+// Nothing: more hosts than can be known.
+std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
+                                                      std::span<const HostId> voters) {
+  lock::Founding::Word word{.stage = stage};
+  for (const HostId voter : voters) {
+    const NodeId node = parts_.mailroom->number_of(voter);
+    if (node == kNobody) return std::nullopt;
+    word.voters.push_back(node);
+  }
+  return word;
+}
+
+// --- what is heard ---
+
+void LockRoom::hear(NodeId from, const wire::LockBody& body) {
+  if (service_) service_->hear(sys::boot_clock(), parts_.mailroom->directory().host_of(from), body);
+}
+
+void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
+  const auto word =
+      word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
+  if (!word) return;
+  step_founding([&](lock::Founding& founding, auto& turn) { founding.receive(turn, from, *word); });
+}
+
+// --- time ---
+
+std::optional<Nanos> LockRoom::due_in() const {
+  Instant due = kNever;
+  if (founding_) due = std::min(due, founding_->timers().first());
+  if (service_) due = std::min(due, service_->due());
+  if (due == kNever) return std::nullopt;
+  return std::max(due - sys::boot_clock(), Nanos{0});
+}
+
+void LockRoom::wake() {
+  const Instant now = sys::boot_clock();
+  if (founding_ && founding_->timers().first() <= now)
+    step_founding([](lock::Founding& founding, auto& turn) {
+      founding.wake(turn, founding.timers().first_name());
+    });
+  if (service_ && service_->due() <= now) service_->wake(now);
+}
+
+void LockRoom::each_second() {
+  if (writing_) ask_parent();  // what was lost on the way is said again
+}
+
+// --- the disk ---
+
+void LockRoom::write(const locks::Record& record) {
+  new_record_ = record;
+  record_.lease = record;
+  save();
+}
+
+void LockRoom::save() {
+  writing_ = {.number = ++writes_, .text = record_.text()};
+  if (parts_.parent != nullptr) return ask_parent();
+  const auto done =
+      sys::replace_file(lock_record_path(parts_.life->settings.state_dir), writing_->text);
+  if (!done) return log_error(fmt::format("no locks: {}", done.error()));
+  saved();
+}
+
+void LockRoom::ask_parent() {
+  parts_.parent->send(fmt::format("{}\t{}\t{}", kWrite, writing_->number, writing_->text));
+}
+
+void LockRoom::hear_written(std::string_view number) {
+  if (writing_ && parse_number<std::uint64_t>(number) == writing_->number) saved();
+}
+
+void LockRoom::saved() {
+  writing_.reset();
+  if (const auto word = std::exchange(new_word_, std::nullopt))
+    step_founding(
+        [&](lock::Founding& founding, auto& turn) { founding.command(turn, {.written = *word}); });
+  if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
+    service_->written(sys::boot_clock(), *record);
+}
+
+// --- what the service wants done ---
+
+void LockRoom::broadcast(const wire::LockBody& body) {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  broadcast_bytes({buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
+// One datagram on all networks: who is on several takes it once.
+void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
+  for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
+    if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
+}
+
+void LockRoom::send(HostId to, const wire::LockBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  if (host == nullptr) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
+void LockRoom::tell(locks::ClientId client, const locks::News& news) {
+  if (on_news_) on_news_(client, news);
+}
+
+// --- for the door ---
+
+Result<void> LockRoom::want(const locks::Service::Wish& wish) {
+  if (!service_) return std::unexpected(promise());
+  return service_->want(sys::boot_clock(), wish);
+}
+
+void LockRoom::done(locks::ClientId client) {
+  if (service_) service_->done(sys::boot_clock(), client);
+}
+
+std::vector<locks::Known> LockRoom::known() const {
+  return service_ ? service_->known(sys::boot_clock()) : std::vector<locks::Known>{};
+}
+
+bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
+
+std::size_t LockRoom::voters_heard() const {
+  return static_cast<std::size_t>(std::ranges::count_if(record_.voters, [&](HostId voter) {
+    const node::Directory::Host* host = parts_.mailroom->directory().find(voter);
+    return voter == parts_.life->host || (host != nullptr && host->heard);
+  }));
+}
+
+std::string LockRoom::promise() const {
+  if (!founding_) return kOff;
+  if (split_) return "locks are not safe: another part of this network has other voters";
+  if (!founding_->founded())
+    return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
+                       parts_.life->settings.lock_expect, founding_->heard() + 1);
+  const std::size_t voters = service_->seats().voters().size();
+  if (!service_->running())
+    return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),
+                       voters);
+  if (!serves()) return "locks are not served yet: promises of an earlier life may last";
+  return fmt::format("locks are safe while {} of {} members answer", voters / 2 + 1, voters);
+}
+
+}  // namespace tempo::daemon
