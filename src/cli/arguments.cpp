@@ -18,6 +18,8 @@
 #include "cli/doctor.h"
 #include "cli/exit_codes.h"
 #include "cli/keygen.h"
+#include "cli/lock.h"
+#include "cli/arguments_locks.h"
 #include "cli/master.h"
 #include "cli/members.h"
 #include "cli/now.h"
@@ -532,6 +534,9 @@ void describe_daemon_commands(CLI::App& app, std::function<int()>& run) {
   simple("master", "who leads, on each network; status 1 while nobody does", master,
          "  tempo master\n"
          "  tempo master --json | jq -r '.[0].master'");
+  simple("locks", "who holds and who waits for which lock, and what is promised", locks,
+         "  tempo locks\n"
+         "  tempo locks --json | jq -r '.locks[] | select(.here) | .name'");
   simple("now", "the network's time with its earliest and latest; status 1 without one", now,
          "  tempo now\n"
          "  tempo now --json | jq .latest_ns");
@@ -995,6 +1000,7 @@ int run_command_line(int count, char** words) {
   std::function<int()> run;
   describe_daemon_commands(app, run);
   describe_keygen(app, run);
+  describe_lock_commands(app, run);
   describe_sim_app(*sim_command, run);
   describe_sim_lock(*sim_command, run);
   describe_rings(*sim_command, *check_command, run);

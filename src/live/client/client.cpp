@@ -163,6 +163,15 @@ Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
 }
 
 Result<std::optional<ipc::Reply>, Failure> Client::next(Nanos wait) {
+  TRY(reply, next_of_any_kind(wait));
+  if (reply && reply->refusal)
+    return fail(
+        reply->refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
+        reply->refusal->sentence);
+  return reply;
+}
+
+Result<std::optional<ipc::Reply>, Failure> Client::next_of_any_kind(Nanos wait) {
   TRY(line, next_line(wait));
   if (!line) return std::nullopt;
   auto reply = ipc::parse_reply(*line);
@@ -171,10 +180,6 @@ Result<std::optional<ipc::Reply>, Failure> Client::next(Nanos wait) {
                 fmt::format("tempod's answer cannot be understood: {}; use the tempo that came "
                             "with it",
                             reply.error()));
-  if (reply->refusal)
-    return fail(
-        reply->refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
-        reply->refusal->sentence);
   return *std::move(reply);
 }
 

@@ -47,6 +47,8 @@ class Client {
   // signal arrived.
   Result<bool, Failure> send(const ipc::Request& request);
   Result<std::optional<ipc::Reply>, Failure> next(Nanos wait);
+  // The same, with refusals among the replies: of several requests each has its own.
+  Result<std::optional<ipc::Reply>, Failure> next_of_any_kind(Nanos wait);
 
   int descriptor() const { return socket_; }  // to poll for POLLIN
 

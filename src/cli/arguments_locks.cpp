@@ -1,0 +1,61 @@
+// The commands about locks, described for CLI11.
+#include "cli/arguments_locks.h"
+
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "cli/lock.h"
+
+namespace tempo::cli {
+namespace {
+
+constexpr const char* kLockExits =
+    "Exit status: the command's own, 128 and the number of the signal that ended it; 100 the lock\n"
+    "was not to be had in time, 101 it could not be kept and the command was stopped, 102 no\n"
+    "tempod, 103 tempod said no, 126 and 127 the command cannot be run or found, 2 bad usage.\n\n";
+
+void describe_lock(CLI::App& app, std::function<int()>& run) {
+  auto arguments = std::make_shared<LockArguments>();
+  CLI::App* command =
+      app.add_subcommand("lock", "run a command while nobody else on the network holds the lock");
+  command->add_option("name", arguments->name, "the lock's, 1 to 64 characters")->required();
+  command->add_flag("--shared", arguments->shared, "together with others that take it shared");
+  command->add_option("--wait", arguments->wait, "how long to wait for it, for example 5s");
+  command->add_flag("--no-wait", arguments->no_wait, "only if it can be had at once");
+  command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
+  command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
+  command->add_option("command", arguments->command, "after --, with its words")->required();
+  command->footer(std::string(kLockExits) +
+                  "The command finds TEMPO_LOCK_TOKEN and TEMPO_LOCK_NAME in its environment. If "
+                  "the lock cannot\nbe kept, its whole process group is stopped before anybody "
+                  "else can have the lock.\n\n"
+                  "Examples:\n"
+                  "  tempo lock backup -- pg_dump -f /srv/dump db\n"
+                  "  tempo lock --shared plan -- cat /srv/plan\n"
+                  "  tempo lock --wait 5s printer -- lp report.pdf || echo busy");
+  command->callback([&run, arguments] { run = [=] { return lock(*arguments); }; });
+}
+
+void describe_fence_check(CLI::App& app, std::function<int()>& run) {
+  auto arguments = std::make_shared<FenceCheckArguments>();
+  CLI::App* command = app.add_subcommand(
+      "fence-check", "refuse a token that is older than the newest seen, for scripts");
+  command->add_option("file", arguments->file, "where the newest token is kept")->required();
+  command->add_option("token", arguments->token, "of the lock: $TEMPO_LOCK_TOKEN")->required();
+  command->footer(
+      "Exit status: 0 it is the newest, and kept; 1 it is older; 2 the file cannot be used.\n\n"
+      "Examples:\n"
+      "  tempo fence-check /srv/data/token \"$TEMPO_LOCK_TOKEN\" && mv new /srv/data/current");
+  command->callback([&run, arguments] { run = [=] { return fence_check(*arguments); }; });
+}
+
+}  // namespace
+
+void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
+  describe_lock(app, run);
+  describe_fence_check(app, run);
+}
+
+}  // namespace tempo::cli

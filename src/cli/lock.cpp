@@ -1,0 +1,110 @@
+#include "cli/lock.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/wait.h>
+
+#include "base/span_text.h"
+#include "cli/exit_codes.h"
+#include "cli/guard.h"
+#include "live/client/lock.h"
+
+namespace tempo::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
+
+volatile std::sig_atomic_t g_signal = 0;
+void remember(int number) { g_signal = number; }
+
+// Signals end the wait, or go to the command.
+void catch_signals() {
+  struct sigaction action{};
+  action.sa_handler = remember;
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
+}
+
+int exit_of(const LockFailure& failure) {
+  switch (failure.trouble) {
+    case LockTrouble::too_late:
+      return kNotObtained;
+    case LockTrouble::no_daemon:
+      return kLockNoDaemon;
+    case LockTrouble::cancelled:
+      return kInterrupted;
+    case LockTrouble::not_allowed:
+    case LockTrouble::refused:
+      break;
+  }
+  return kLockRefused;
+}
+
+int exit_of_command(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+Result<TakeOptions, int> options_of(const LockArguments& arguments) {
+  TakeOptions options{.shared = arguments.shared};
+  if (arguments.no_wait && !arguments.wait.empty())
+    return std::unexpected(complain(kBadUsage, "give --wait or --no-wait, not both"));
+  if (arguments.no_wait) options.wait = nanoseconds{0};
+  if (!arguments.wait.empty()) {
+    TRY(wait, span_of(arguments.wait, "--wait"));
+    options.wait = wait;
+  }
+  return options;
+}
+
+// Until the command has ended: news of the lock goes to the guard, signals to the command.
+Guard::End watch(const Guard& guard, Lock& lock, int connection) {
+  nanoseconds deadline = lock.deadline();
+  for (;;) {
+    std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
+    poll(ends.data(), ends.size(), -1);
+    if (const int number = std::exchange(g_signal, 0)) guard.signal(number);
+    if (const auto end = guard.ended()) return *end;
+    if (ends[1].revents == 0) continue;
+    const nanoseconds now = lock.deadline();
+    if (now != deadline) guard.extend(now);
+    deadline = now;
+    if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;  // what it had it keeps
+  }
+}
+
+}  // namespace
+
+int lock(const LockArguments& arguments) {
+  const auto options = options_of(arguments);
+  if (!options) return options.error();
+  const auto patience = span_of(arguments.patience, "--patience");
+  if (!patience) return patience.error();
+  auto locks = Locks::connect(arguments.socket, *patience);
+  if (!locks) return complain(exit_of(locks.error()), locks.error().sentence);
+  auto taken = locks->take(arguments.name, *options);
+  if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
+  catch_signals();
+  const auto guard =
+      Guard::start({.command = arguments.command,
+                    .environment = {{"TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token())},
+                                    {"TEMPO_LOCK_NAME", arguments.name}},
+                    .connection = locks->descriptor(),
+                    .deadline = taken->deadline(),
+                    .margin = std::min(kMostMargin, taken->remaining() / 8)});
+  if (!guard) return complain(kLockRefused, guard.error());
+  const Guard::End end = watch(*guard, *taken, locks->descriptor());
+  if (end.stopped)
+    return complain(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
+                                           "stopped before another could have it",
+                                           arguments.name));
+  return exit_of_command(end.status);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,30 @@
+// tempo lock, tempo locks, tempo fence-check.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/daemon.h"
+
+namespace tempo::cli {
+
+struct LockArguments {
+  std::string socket = client::kDefaultSocket;
+  std::string patience = "5s";
+  std::string name;
+  bool shared = false;
+  std::string wait;  // empty: for ever
+  bool no_wait = false;
+  std::vector<std::string> command;
+};
+int lock(const LockArguments& arguments);
+
+int locks(const DaemonArguments& arguments);
+
+struct FenceCheckArguments {
+  std::string file;
+  std::string token;
+};
+int fence_check(const FenceCheckArguments& arguments);
+
+}  // namespace tempo::cli

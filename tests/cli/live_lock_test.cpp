@@ -1,0 +1,392 @@
+// Locks between real daemons: three of them on addresses of the loopback interface, and `tempo
+// lock` as users run it.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "base/number_text.h"
+#include "live/client/client.h"
+#include "live/client/lock.h"
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+bool wait_for(steady_clock::duration limit, const std::function<bool()>& done) {
+  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
+    if (done()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return done();
+}
+
+class Daemons {
+ public:
+  static constexpr std::size_t kCount = 3;
+
+  Daemons() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-locks-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    for (std::size_t i = 0; i < kCount; ++i) {
+      std::filesystem::create_directory(directory_ + '/' + std::to_string(i));
+      start(i);
+    }
+  }
+  ~Daemons() {
+    for (std::size_t i = 0; i < kCount; ++i) stop(i);
+    std::filesystem::remove_all(directory_);
+  }
+  Daemons(const Daemons&) = delete;
+  Daemons& operator=(const Daemons&) = delete;
+
+  void start(std::size_t i) {
+    const std::string own = directory_ + '/' + std::to_string(i);
+    const int net = 64 + getpid() % 128;
+    daemons_[i] = std::make_unique<Child>(
+        words_of(fmt::format(
+            "--config /dev/null --cluster locks-{0} --name host{1} --profile fast --port {2} "
+            "--clock none --state-dir {3} --socket {3}/sock --set user=\"\" --set key-file=\"\" "
+            "--set bind=[\"127.{4}.7.{5}\"] --set broadcast=\"127.255.255.255\" "
+            "--set machine-id=\"m{1}\" --set locks.expect=3 --set locks.lease-ms=1000 "
+            "--set realtime=false",
+            getpid(), i, 20'000 + getpid() % 10'000, own, net, i + 1)),
+        TEMPO_TEMPOD);
+  }
+  void stop(std::size_t i) {
+    if (daemons_[i] == nullptr) return;
+    kill(daemons_[i]->id(), SIGTERM);
+    daemons_[i]->wait();
+    daemons_[i].reset();
+  }
+  // Parent and worker, without a word.
+  void kill_all(std::size_t i) {
+    const pid_t worker = worker_of(i);
+    kill(daemons_[i]->id(), SIGKILL);
+    kill(worker, SIGKILL);
+    daemons_[i]->wait();
+    daemons_[i].reset();
+  }
+  void pause(std::size_t i, bool on) const { kill(worker_of(i), on ? SIGSTOP : SIGCONT); }
+
+  std::string socket(std::size_t i) const { return fmt::format("{}/{}/sock", directory_, i); }
+  std::string file(const std::string& name) const { return directory_ + '/' + name; }
+  Words lock(std::size_t i, const std::string& line) const {
+    Words words = words_of("lock --socket " + socket(i));
+    for (const std::string& word : words_of(line)) words.push_back(word);
+    return words;
+  }
+  Words lock(std::size_t i, const std::string& line, const std::string& script) const {
+    Words words = lock(i, line);
+    words.insert(words.end(), {"--", "sh", "-c", script});
+    return words;
+  }
+  bool ready() const {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const Ended said = Child(words_of("locks --socket " + socket(i))).wait();
+      if (!said.out.starts_with("locks are safe while 2 of 3 members answer\n")) return false;
+    }
+    return true;
+  }
+
+ private:
+  pid_t worker_of(std::size_t i) const {
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", daemons_[i]->id()));
+    pid_t worker = 0;
+    children >> worker;
+    return worker;
+  }
+
+  std::string directory_;
+  std::array<std::unique_ptr<Child>, kCount> daemons_;
+};
+
+class LiveLock : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    daemons = std::make_unique<Daemons>();
+    ASSERT_TRUE(wait_for(60s, [] { return daemons->ready(); }));
+  }
+  static void TearDownTestSuite() { daemons.reset(); }
+  void SetUp() override {
+    ASSERT_TRUE(wait_for(30s, [] { return daemons->ready(); }));
+  }
+
+  // A command that says when it runs, again and again.
+  static std::string stamping(const std::string& file) {
+    return fmt::format("while :; do date +%s%N >> {}; sleep 0.01; done", daemons->file(file));
+  }
+  static std::vector<std::int64_t> stamps(const std::string& file) {
+    std::vector<std::int64_t> all;
+    std::ifstream in(daemons->file(file));
+    for (std::int64_t stamp = 0; in >> stamp;) all.push_back(stamp);
+    return all;
+  }
+  static bool runs(const std::string& file) {
+    return wait_for(20s, [&] { return !stamps(file).empty(); });
+  }
+
+  // The holder at host 0 comes to harm while one at host 1 waits: it does not run beside it.
+  static int holder_exits_after(const std::string& name, const std::function<void(Child&)>& harm,
+                                const std::function<void(Child&)>& heal,
+                                const std::string& first = "") {
+    Child holder(daemons->lock(0, name, first + stamping(name + "-a")));
+    EXPECT_TRUE(runs(name + "-a"));
+    Child waiting(daemons->lock(1, name, "date +%s%N >> " + daemons->file(name + "-b")));
+    std::this_thread::sleep_for(200ms);
+    EXPECT_TRUE(stamps(name + "-b").empty()) << "both inside";
+    harm(holder);
+    EXPECT_EQ(waiting.wait().status, 0);
+    heal(holder);
+    const Ended ended = holder.wait();
+    std::this_thread::sleep_for(50ms);
+    const auto before = stamps(name + "-a");
+    const auto after = stamps(name + "-b");
+    EXPECT_EQ(after.size(), 1);
+    if (!before.empty() && !after.empty()) {
+      EXPECT_LT(before.back(), after.front());
+    }
+    return ended.status;
+  }
+
+  static std::unique_ptr<Daemons> daemons;
+};
+std::unique_ptr<Daemons> LiveLock::daemons;
+
+TEST_F(LiveLock, IsOneForAllHosts) {
+  std::uint64_t last = 0;
+  for (const std::size_t host : {0UL, 1UL, 2UL, 0UL}) {
+    const Ended ended =
+        Child(daemons->lock(host, "one", "echo $TEMPO_LOCK_TOKEN $TEMPO_LOCK_NAME")).wait();
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    const Words words = words_of(ended.out);
+    ASSERT_EQ(words.size(), 2) << ended.out;
+    EXPECT_EQ(words[1], "one");
+    const auto token = parse_number<std::uint64_t>(words[0]);
+    ASSERT_TRUE(token);
+    EXPECT_GT(*token, last);
+    last = *token;
+  }
+}
+
+TEST_F(LiveLock, PassesOnHowTheCommandEnds) {
+  EXPECT_EQ(Child(daemons->lock(0, "end", "exit 7")).wait().status, 7);
+  EXPECT_EQ(Child(daemons->lock(0, "end", "kill -9 $$")).wait().status, 128 + 9);
+  const Ended missing = Child(daemons->lock(0, "end -- /nonexistent/program")).wait();
+  EXPECT_EQ(missing.status, 127);
+  EXPECT_THAT(missing.err, HasSubstr("cannot run '/nonexistent/program'"));
+  EXPECT_EQ(Child(daemons->lock(0, "end -- /etc")).wait().status, 126);
+}
+
+TEST_F(LiveLock, GivesUpWhenItIsTold) {
+  Child holder(daemons->lock(0, "busy", stamping("busy")));
+  ASSERT_TRUE(runs("busy"));
+  const Ended at_once = Child(daemons->lock(1, "--no-wait busy -- true")).wait();
+  EXPECT_EQ(at_once.status, 100);
+  EXPECT_THAT(at_once.err, HasSubstr("'tempo locks' says who has it"));
+  EXPECT_EQ(Child(daemons->lock(2, "--wait 300ms busy -- true")).wait().status, 100);
+  EXPECT_EQ(Child(daemons->lock(0, "--no-wait busy -- true")).wait().status, 100) << "same host";
+  const Ended list = Child(words_of("locks --socket " + daemons->socket(0))).wait();
+  EXPECT_THAT(list.out, HasSubstr(fmt::format("host0 pid {}", holder.id())));
+  kill(holder.id(), SIGTERM);
+  EXPECT_EQ(holder.wait().status, 128 + SIGTERM) << "the signal is for the command";
+  EXPECT_EQ(Child(daemons->lock(1, "--wait 20s busy -- true")).wait().status, 0);
+}
+
+TEST_F(LiveLock, ReadersAreInsideTogether) {
+  Child first(daemons->lock(0, "--shared plan", stamping("plan-a")));
+  Child second(daemons->lock(1, "--shared plan", stamping("plan-b")));
+  EXPECT_TRUE(runs("plan-a") && runs("plan-b"));
+  EXPECT_EQ(Child(daemons->lock(2, "--no-wait plan -- true")).wait().status, 100);
+  for (Child* child : {&first, &second}) {
+    kill(child->id(), SIGTERM);
+    child->wait();
+  }
+  EXPECT_EQ(Child(daemons->lock(2, "--wait 20s plan -- true")).wait().status, 0);
+}
+
+const auto kNothing = [](Child&) {};
+
+TEST_F(LiveLock, OfAKilledWrapperIsFreeWhenItsCommandIsGone) {
+  const auto start = steady_clock::now();
+  holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing);
+  EXPECT_LT(steady_clock::now() - start, 20s);
+}
+
+TEST_F(LiveLock, OfAPausedWrapperIsLost) {
+  EXPECT_EQ(holder_exits_after(
+                "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
+                [](Child& holder) { kill(holder.id(), SIGCONT); }),
+            101);
+}
+
+TEST_F(LiveLock, OfAPausedDaemonIsLost) {
+  EXPECT_EQ(holder_exits_after(
+                "frozen", [](Child&) { daemons->pause(0, true); },
+                [](Child&) { daemons->pause(0, false); }),
+            101);
+}
+
+TEST_F(LiveLock, OfBothPausedIsLostThoughTheCommandIgnoresTerm) {
+  EXPECT_EQ(holder_exits_after(
+                "both",
+                [](Child& holder) {
+                  kill(holder.id(), SIGSTOP);
+                  daemons->pause(0, true);
+                },
+                [](Child& holder) {
+                  daemons->pause(0, false);
+                  kill(holder.id(), SIGCONT);
+                },
+                "trap '' TERM; "),
+            101);
+}
+
+TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedToo) {
+  holder_exits_after(
+      "family", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing,
+      "trap '' TERM; (trap '' TERM; " + stamping("family-a") + ") & ");
+}
+
+TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
+  EXPECT_EQ(holder_exits_after(
+                "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
+            101);
+  ASSERT_TRUE(wait_for(30s, [] { return daemons->ready(); }));
+  EXPECT_EQ(Child(daemons->lock(0, "--wait 20s dead -- true")).wait().status, 0);
+}
+
+TEST_F(LiveLock, IsForProgramsToo) {
+  auto locks = Locks::connect(daemons->socket(0));
+  ASSERT_TRUE(locks) << locks.error().sentence;
+  auto lock = locks->take("program");
+  ASSERT_TRUE(lock) << lock.error().sentence;
+  EXPECT_GT(lock->remaining(), 0s);
+  EXPECT_LE(lock->remaining(), 1s);
+  // The lease is extended while it is held.
+  const auto deadline = lock->deadline();
+  EXPECT_TRUE(wait_for(20s, [&] { return lock->deadline() > deadline; }));
+
+  auto others = Locks::connect(daemons->socket(1));
+  ASSERT_TRUE(others);
+  const auto refused = others->take("program", {.wait = 0s});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().trouble, LockTrouble::too_late);
+  const std::uint64_t first = lock->token();
+  lock->release();
+  EXPECT_EQ(lock->remaining(), 0s);
+  const auto later = others->take("program", {.wait = 20s});
+  ASSERT_TRUE(later) << later.error().sentence;
+  EXPECT_GT(later->token(), first);
+}
+
+TEST_F(LiveLock, TheWaitingCanBeCancelled) {
+  auto locks = Locks::connect(daemons->socket(0));
+  ASSERT_TRUE(locks);
+  const auto held = locks->take("cancel");
+  ASSERT_TRUE(held);
+  auto others = Locks::connect(daemons->socket(1));
+  ASSERT_TRUE(others);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
+  ASSERT_EQ(write(ends[1], "x", 1), 1);
+  const auto refused = others->take("cancel", {.cancel = ends[0]});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().trouble, LockTrouble::cancelled);
+  close(ends[0]);
+  close(ends[1]);
+}
+
+TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
+  auto locks = std::optional(Locks::connect(daemons->socket(0)));
+  ASSERT_TRUE(*locks);
+  std::optional<Lock> lock = *(*locks)->take("closed");
+  const auto name = daemons->socket(0);
+  const pid_t child = fork();
+  if (child == 0) {
+    auto mine = Locks::connect(name);
+    auto taken = mine ? mine->take("closed-2") : std::unexpected(LockFailure{});
+    kill(getpid(), SIGKILL);
+  }
+  waitpid(child, nullptr, 0);
+  auto others = Locks::connect(daemons->socket(1));
+  EXPECT_TRUE(others->take("closed-2", {.wait = 20s})) << "of a program that was killed";
+}
+
+TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
+  auto client = client::Client::connect(daemons->socket(0), 5s);
+  ASSERT_TRUE(client);
+  const auto ask = [&](const std::string& name, std::int64_t id) {
+    ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
+    request.name = name;
+    request.id = id;
+    return client->ask(request);
+  };
+  EXPECT_THAT(ask("@view", 1).error().sentence, HasSubstr("tempo's own"));
+  EXPECT_THAT(ask("two words", 1).error().sentence, HasSubstr("no spaces"));
+  EXPECT_TRUE(ask("nonsense", 1));
+  EXPECT_THAT(ask("nonsense", 1).error().sentence, HasSubstr("take another"));
+  ipc::Request unlock{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
+  unlock.id = 77;
+  EXPECT_THAT(client->ask(unlock).error().sentence, HasSubstr("no lock of that id"));
+  const std::string endless(100'000, 'x');
+  (void)!send(client->descriptor(), endless.data(), endless.size(), MSG_NOSIGNAL);
+  EXPECT_TRUE(wait_for(10s, [&] { return !client->next(100ms); })) << "it is shown out";
+  EXPECT_EQ(Child(daemons->lock(1, "--wait 20s nonsense -- true")).wait().status, 0);
+}
+
+TEST(LockCommand, WithoutADaemonSaysSo) {
+  const Ended ended = Child(words_of("lock --socket /nonexistent/sock x -- true")).wait();
+  EXPECT_EQ(ended.status, 102);
+  EXPECT_THAT(ended.err, HasSubstr("tempod is not running here"));
+}
+
+TEST(LockCommand, BadUsageRunsNothing) {
+  EXPECT_EQ(Child(words_of("lock x")).wait().status, 2);
+  EXPECT_EQ(Child(words_of("lock")).wait().status, 2);
+  const Ended both = Child(words_of("lock --wait 1s --no-wait x -- echo ran")).wait();
+  EXPECT_EQ(both.status, 2);
+  EXPECT_EQ(both.out, "");
+  EXPECT_EQ(Child(words_of("lock --wait soon x -- true")).wait().status, 2);
+}
+
+TEST(FenceCheck, RefusesWhatIsOlderThanTheNewestSeen) {
+  const std::string file =
+      (std::filesystem::temp_directory_path() / fmt::format("tempo-fence-{}", getpid())).string();
+  const auto check = [&](const std::string& token) {
+    return Child({"fence-check", file, token}).wait();
+  };
+  std::filesystem::remove(file);
+  EXPECT_EQ(check("100").status, 0);
+  EXPECT_EQ(check("100").status, 0);
+  EXPECT_EQ(check("1099528404993").status, 0);
+  const Ended old = check("101");
+  EXPECT_EQ(old.status, 1);
+  EXPECT_THAT(old.err, HasSubstr("token 101 is old: 1099528404993 has been seen"));
+  EXPECT_EQ(check("-1").status, 2);
+  EXPECT_EQ(check("x").status, 2);
+  std::ofstream(file) << "not a token\n";
+  EXPECT_EQ(check("5").status, 2);
+  std::filesystem::remove(file);
+  EXPECT_EQ(Child({"fence-check", "/nonexistent/dir/file", "5"}).wait().status, 2);
+}
+
+}  // namespace
+}  // namespace tempo
