@@ -230,6 +230,8 @@ void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
   if (!attempt_ || attempt_->ballot != message.ballot) return;
   attempt_->answered = scope.home.view().available;
   if (message.why != Why::low) return;
+  // So it would be for the next lock that nothing is known of.
+  scope.home.floor = std::max(scope.home.floor, message.top);
   withdraw();
   attempt(scope);
 }

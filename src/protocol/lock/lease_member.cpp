@@ -120,6 +120,9 @@ bool Member::forget(Turn<Member>& turn, LockId id) {
   const Lock* known = lock(id);
   if (known == nullptr || known->forgettable()) return true;
   if (known->lease() || known->attempt() || !known->clients().empty()) return false;
+  if (std::ranges::any_of(known->grantor().promises(),
+                          [&](const Promise& promise) { return promise.until > turn.now; }))
+    return false;
   on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.wake(scope); });
   return lock(id)->forgettable();
 }

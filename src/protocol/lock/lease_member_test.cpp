@@ -81,6 +81,25 @@ TEST(LeaseMessages, AcquireFreeLockThrifty) {
   }
 }
 
+// One that missed how far counts have gone learns it once, not with every lock.
+TEST(LeaseMessages, WhoWasRefusedAsLowIsNotSoAgain) {
+  Stage stage(3, kRules);
+  stage.crash(0);
+  stage.want(1, 1);
+  stage.done(1, 1);
+  stage.pass(2 * kRules.lease);  // it is forgotten: the count is the floor
+  stage.resume(0);
+  stage.forget_said();
+  stage.want(0, 1, Mode::exclusive, LockId{5});
+  EXPECT_EQ(stage.said(Kind::refuse), 2U);
+  EXPECT_EQ(stage.said(Kind::ask), 2U);
+  stage.forget_said();
+  stage.want(0, 2, Mode::exclusive, LockId{6});
+  EXPECT_TRUE(stage.granted(0, 2));
+  EXPECT_EQ(stage.said(Kind::refuse), 0U);
+  EXPECT_EQ(stage.said(Kind::ask), 1U);
+}
+
 TEST(LeaseMessages, AcquireAgainSaysNothing) {
   Stage stage(3, kRules);
   stage.want(0, 1);
