@@ -1,4 +1,4 @@
-# libtempo: the network's time and locks for programs of others, as one archive with three headers.
+# libtempo: the network's time and locks for programs of others, as one archive with four headers.
 # cmake --install BUILD --component libtempo --prefix DIR; then find_package(tempo), or pkg-config tempo.
 add_library(libtempo STATIC $<TARGET_OBJECTS:tempo_client> $<TARGET_OBJECTS:tempo_page>
             $<TARGET_OBJECTS:tempo_ipc> $<TARGET_OBJECTS:tempo_json> $<TARGET_OBJECTS:tempo_base>)
@@ -7,7 +7,8 @@ target_compile_features(libtempo PUBLIC cxx_std_23)
 target_include_directories(libtempo PUBLIC "$<INSTALL_INTERFACE:include>")
 target_link_libraries(libtempo PUBLIC fmt::fmt)
 install(TARGETS libtempo EXPORT tempo COMPONENT libtempo ARCHIVE DESTINATION lib COMPONENT libtempo)
-install(FILES src/live/client/time.h src/live/client/time_c.h src/live/client/lock.h DESTINATION include/tempo
+install(FILES src/live/client/time.h src/live/client/time_c.h src/live/client/lock.h
+        src/live/client/lock_c.h DESTINATION include/tempo
         COMPONENT libtempo)
 install(EXPORT tempo NAMESPACE tempo:: FILE tempo-targets.cmake DESTINATION lib/cmake/tempo
         COMPONENT libtempo)

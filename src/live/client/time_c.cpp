@@ -2,8 +2,7 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-
+#include "live/client/sentence_c.h"
 #include "live/client/time.h"
 
 struct tempo_page {
@@ -23,8 +22,7 @@ extern "C" {
 tempo_page* tempo_open(const char* path, char* trouble, unsigned size) {
   auto page = tempo::TimePage::open(path == nullptr ? tempo::kDefaultTimePage : path);
   if (page) return new tempo_page(*std::move(page));
-  if (trouble != nullptr && size > 0)
-    *fmt::format_to_n(trouble, size - 1, "{}", page.error()).out = 0;
+  tempo::copy_sentence(page.error(), trouble, size);
   return nullptr;
 }
 

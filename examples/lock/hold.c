@@ -1,0 +1,26 @@
+/* A lock from C. cc hold.c $(pkg-config --cflags --libs tempo) */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <tempo/lock_c.h>
+
+int main(int argc, char** argv) {
+  char trouble[200];
+  struct tempo_locks* locks =
+      tempo_locks_connect(argc > 1 ? argv[1] : NULL, trouble, sizeof trouble);
+  if (locks == NULL) {
+    fprintf(stderr, "hold: %s\n", trouble);
+    return 1;
+  }
+  struct tempo_lock* lock =
+      tempo_lock_take(locks, "held", 0, 10000000000, NULL, trouble, sizeof trouble);
+  if (lock == NULL) {
+    fprintf(stderr, "hold: %s\n", trouble);
+    return 1;
+  }
+  printf("token %" PRIu64 ", ours for %" PRId64 " ms\n", tempo_lock_token(lock),
+         tempo_lock_remaining_ns(lock) / 1000000);
+  tempo_lock_release(lock);
+  tempo_locks_close(locks);
+  return 0;
+}

@@ -1,0 +1,114 @@
+"""python/tempo.py against a real tempod: one voter, on an address of the loopback interface."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+TEMPOD = os.environ["TEMPO_TEMPOD"]
+sys.path.insert(0, os.environ["TEMPO_PYTHON"])
+import tempo  # noqa: E402
+
+
+def wait_for(seconds, done):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if done():
+            return True
+        time.sleep(0.02)
+    return done()
+
+
+class Live(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory(prefix="tempo-python-")
+        cls.path = str(pathlib.Path(cls.directory.name) / "sock")
+        number = os.getpid()
+        settings = {
+            "cluster": f'"python-{number}"', "name": '"alone"', "profile": '"fast"', "clock": '"none"',
+            "port": 30000 + number % 10000, "state-dir": f'"{cls.directory.name}"',
+            "socket": f'"{cls.path}"', "user": '""', "key-file": '""', "realtime": "false",
+            "bind": f'["127.{64 + number % 128}.9.1"]', "broadcast": '"127.255.255.255"',
+            "machine-id": '"alone"', "locks.expect": 1, "locks.lease-ms": 1000,
+        }
+        words = [TEMPOD, "--config", "/dev/null"]
+        for key, value in settings.items():
+            words += ["--set", f"{key}={value}"]
+        cls.process = subprocess.Popen(words, stderr=subprocess.DEVNULL)
+        assert wait_for(60, cls.ready)
+
+    @classmethod
+    def ready(cls):
+        try:
+            with tempo.connect(cls.path) as daemon:
+                return daemon.locks()["promise"].startswith("locks are safe") and daemon.now().status == "leads"
+        except tempo.Error:
+            return False
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.process.terminate()
+        cls.process.wait()
+        cls.directory.cleanup()
+
+    def test_time_has_bounds(self):
+        with tempo.connect(self.path) as daemon:
+            now = daemon.now()
+            self.assertLessEqual(now.earliest_ns, now.time_ns)
+            self.assertLessEqual(now.time_ns, now.latest_ns)
+            self.assertEqual(daemon.status()["name"], "alone")
+            self.assertEqual([member["name"] for member in daemon.members()], ["alone"])
+
+    def test_a_lock_is_ours_alone(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.lock("door") as lock:
+                self.assertGreater(lock.remaining(), 0)
+                self.assertLessEqual(lock.remaining(), 1)
+                with self.assertRaises(tempo.TooLate):
+                    other.lock("door", wait=0)
+                self.assertEqual(daemon.locks()["locks"][0]["name"], "door")
+                first = lock.token
+            self.assertEqual(lock.remaining(), 0)
+            with other.lock("door", wait=10) as lock:
+                self.assertGreater(lock.token, first)
+
+    def test_readers_share(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.lock("plan", shared=True), other.lock("plan", shared=True, wait=10) as lock:
+                self.assertGreater(lock.remaining(), 0)
+
+    def test_a_lease_is_extended(self):
+        with tempo.connect(self.path) as daemon, daemon.lock("long") as lock:
+            end = time.monotonic() + 2.5  # more than two leases
+            while time.monotonic() < end:
+                self.assertGreater(lock.remaining(), 0)
+                time.sleep(0.1)
+
+    def test_a_closed_connection_lets_go(self):
+        daemon = tempo.connect(self.path)
+        lock = daemon.lock("closed")
+        daemon.close()
+        self.assertEqual(lock.remaining(), 0)
+        with tempo.connect(self.path) as other, other.lock("closed", wait=10):
+            pass
+
+    def test_bad_names_are_refused_with_a_sentence(self):
+        with tempo.connect(self.path) as daemon:
+            with self.assertRaisesRegex(tempo.Error, "no spaces"):
+                daemon.lock("two words")
+            with self.assertRaisesRegex(tempo.Error, "tempo's own") as caught:
+                daemon.lock("@view")
+            self.assertEqual(caught.exception.code, "bad-request")
+            self.assertEqual(daemon.status()["name"], "alone")  # and goes on
+
+    def test_no_daemon_is_a_sentence(self):
+        with self.assertRaisesRegex(tempo.Error, "is it running"):
+            tempo.connect("/nonexistent/sock")
+
+
+if __name__ == "__main__":
+    unittest.main()
