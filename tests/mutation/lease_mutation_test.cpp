@@ -93,10 +93,14 @@ std::string quick_restarts() {
 
 // --- stories ---
 
+using tempo::lock::lease::Command;
 using tempo::lock::lease::Kind;
+using tempo::lock::LockId;
 using tempo::lock::lease::Message;
+using tempo::lock::lease::one_vote_each;
 using tempo::lock::lease::Rules;
 using tempo::lock::lease::Stage;
+using tempo::lock::lease::View;
 
 constexpr Rules kRules{};
 
@@ -179,6 +183,90 @@ std::string old_word() {
   return stage.granted(1, 2)->token > stage.granted(2, 1)->token ? "nothing" : "token-order";
 }
 
+// Site 0 has the lock by its own vote and that of site 1. A vote for site 3 and none for site 1,
+// and sites 2 and 3 are a quorum.
+std::string two_changes() {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
+  });
+  stage.want(0, 1);
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.message.lock != LockId{0} || letter.from != NodeId{0};
+  });
+  stage.command(2, Command::change(NodeId{3}, 1));
+  stage.command(2, Command::change(NodeId{1}, 0));
+  if (!stage.granted(0, 1) || stage.member(2).home().view().number < 2) return "no such story";
+  stage.want(2, 1);
+  return stage.granted(2, 1) ? "exclusion" : "nothing";
+}
+
+// The same, and site 0 is dead: nobody who is left has heard how far it had counted, but one that
+// has no vote any more.
+std::string counting_on() {
+  Rules rules = kRules;
+  rules.most_sub = 1;  // a ballot for each grant
+  Stage stage(4, rules, one_vote_each(3));
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
+  });
+  for (std::uint32_t i = 1; i <= 5; ++i) {
+    stage.want(0, i);
+    stage.done(0, i);
+  }
+  stage.crash(0);
+  stage.command(2, Command::change(NodeId{3}, 1));
+  stage.pass(2 * rules.lease);
+  stage.command(2, Command::change(NodeId{1}, 0));
+  stage.pass(2 * rules.lease);
+  stage.set_carrier(nullptr);
+  stage.want(2, 1);
+  if (!stage.granted(0, 5) || stage.member(2).home().view().number != 3) return "no such story";
+  if (!stage.granted(2, 1)) return "no such story";
+  return stage.granted(2, 1)->token > stage.granted(0, 5)->token ? "nothing" : "token-order";
+}
+
+// Site 0 has a vote given to site 3, with sites 1 and 3, and dies before anybody else knows of it.
+// Site 1 restarts, and site 2 wants a vote for site 4.
+std::string two_next_views() {
+  Stage stage(5, kRules, one_vote_each(3));
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.to != NodeId{2} && letter.message.kind != Kind::record;
+  });
+  stage.command(0, Command::change(NodeId{3}, 1));
+  const View first = stage.member(0).home().view();
+  for (const std::uint32_t site : {0U, 1U, 3U}) stage.crash(site);
+  stage.set_carrier(nullptr);
+  stage.restart(1);
+  stage.pass(2 * kRules.lease);
+  stage.command(2, Command::change(NodeId{4}, 1));
+  stage.pass(kRules.lease / 2);
+  stage.restart(3);
+  stage.pass(4 * kRules.lease);
+  if (first.number != 2 || stage.views(2).size() < 2) return "no such story";
+  return stage.views(2)[0] == stage.views(2)[1] ? "nothing" : "two views of one number";
+}
+
+// Site 0 has a vote given to site 5 and dies. Sites 3 and 4, which have no votes, want one each;
+// site 3 gets @view, and site 4, of which only site 3 has heard, has waited longer.
+std::string handed_over() {
+  Stage stage(6, kRules, one_vote_each(3));
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.to != NodeId{2} && letter.message.kind != Kind::record;
+  });
+  stage.command(0, Command::change(NodeId{5}, 1));
+  stage.crash(0);
+  stage.set_carrier([](const Stage::Letter& letter) {
+    return letter.from != NodeId{4} || letter.to == NodeId{3};
+  });
+  stage.command(4, Command::change(NodeId{4}, 1));
+  stage.set_carrier(nullptr);
+  stage.command(3, Command::change(NodeId{3}, 1));
+  stage.pass(kRules.lease);
+  if (stage.views(2).size() < 2) return "no such story";
+  return stage.views(2)[0] == stage.views(2)[1] ? "nothing" : "two views of one number";
+}
+
 // --- the table ---
 
 struct Row {
@@ -210,6 +298,11 @@ constexpr Row kRows[] = {
     {Mutation::promise_before_receipt, "promise_before_receipt", pauses},
     {Mutation::tickets_forgotten, "tickets_forgotten", seldom_used},
     {Mutation::pass_on_old_word, "pass_on_old_word", old_word},
+    {Mutation::view_unsettled, "view_unsettled", two_changes},
+    {Mutation::view_without_floor, "view_without_floor", counting_on},
+    {Mutation::view_passed, "view_passed", handed_over},
+    {Mutation::proposal_forgotten, "proposal_forgotten", two_next_views},
+    {Mutation::acceptance_not_durable, "acceptance_not_durable", two_next_views},
 };
 
 class LeaseMutations : public testing::TestWithParam<Row> {

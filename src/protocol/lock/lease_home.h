@@ -19,6 +19,7 @@ struct Home {
 
   Record disk{};            // as it is known to be on disk
   std::uint64_t asked = 0;  // the reserve of the last write asked for
+  View following{};         // and its view: this one, or the one to come when it is written
   Boot boot{};              // of this life
   std::uint32_t k = 0;      // the last multicast's number, over all locks
   // The last one given, over all locks, never forgotten: a hand-over is repeated to who still waits
@@ -28,6 +29,13 @@ struct Home {
   Voters answered = 0;      // others that answered lately; kept only to be thrifty
   Instant abstain_until{};  // promises of an earlier life may last so long
   bool running = false;     // this life's boot is on disk
+
+  // Section 9: what this member has accepted for the next view, perhaps not yet on disk; the same
+  // or what it has heard that another has under a larger ballot; and until when leases of the view
+  // before this one may be held, during which no next one is accepted.
+  Proposal accepted{};
+  Proposal known{};
+  Instant settled_at{};
 
   const View& view() const { return disk.view; }
   // May it grant? Not before promises that it does not remember are over.
@@ -55,6 +63,10 @@ struct Home {
   }
   Notice ask_write(std::uint64_t reserve);
   void written(const Record& record);
+  // Somebody has accepted this.
+  void heard(const Proposal& proposal);
+  // The next view is on disk.
+  void enter(const View& view, Instant now);
 
 #ifdef TEMPO_MUTATIONS
   Instant last_reading{};  // of the clock, in the step before
@@ -70,6 +82,7 @@ struct Home {
     visit("self", self.self);
     visit("disk", self.disk);
     visit("asked", self.asked);
+    visit("following", self.following);
     visit("boot", self.boot);
     field::last(visit, "k", self.k);
     visit("ticket", self.ticket);
@@ -77,6 +90,9 @@ struct Home {
     visit("answered", self.answered);
     visit("abstain_until", self.abstain_until);
     visit("running", self.running);
+    visit("accepted", self.accepted);
+    visit("known", self.known);
+    visit("settled_at", self.settled_at);
   }
 };
 

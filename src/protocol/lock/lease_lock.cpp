@@ -31,10 +31,9 @@ void Lock::want(Scope& scope, const Command& command) {
 }
 
 void Lock::admit(Scope& scope, const Command& command) {
-  if (std::ranges::find(clients_, command.client, &Client::id) != clients_.end()) return;
+  if (known(command.client)) return;
   if (clients_.size() == kMostClients) {
-    scope.turn.out.note(
-        {.kind = Notice::Kind::refused, .lock = scope.lock, .client = command.client});
+    tell(scope, {.kind = Notice::Kind::refused, .client = command.client});
     return;
   }
   clients_.push_back(
@@ -71,6 +70,8 @@ void Lock::hear(Scope& scope, NodeId from, const Message& message) {
       break;
     case Kind::query:
     case Kind::record:
+    case Kind::propose:
+    case Kind::accept:
       break;  // of the member, not of a lock
   }
   finish(scope);
@@ -114,7 +115,6 @@ void Lock::finish(Scope& scope) {
     const Nanos span = scope.rules().retry();
     retry_ = scope.now() + span + scope.turn.draw.between(Nanos{0}, span / 4);
   }
-  set_due(scope);
 }
 
 // A lease in use is extended in time, one that nobody uses is given back before it ends.
@@ -123,8 +123,9 @@ void Lock::keep_lease(Scope& scope) {
   const Nanos left = lease_->until - scope.now();
   if (inside() || own_waits()) {
     if (left <= scope.rules().lease / 2 && renew_at_ <= scope.now()) ask(scope, true);
-  } else if (!peers_.anybody_waits() && left <= scope.rules().lease / 6) {
-    free_lease(scope);
+  } else if (scope.lock == kViewLock ||
+             (!peers_.anybody_waits() && left <= scope.rules().lease / 6)) {
+    free_lease(scope);  // @view is asked for anew each time: the asking tells what was accepted
   }
 }
 
@@ -146,17 +147,33 @@ void Lock::on_retry(Scope& scope) {
   ask_or_attempt(scope);
 }
 
-void Lock::set_due(const Scope& scope) {
-  due_ = retry_;
-  if (!lease_) return;
-  const Rules& rules = scope.rules();
-  due_ = std::min(due_, lease_->until);
+Instant Lock::due(const Rules& rules) const {
+  if (!lease_) return retry_;
+  const Instant end = std::min(retry_, lease_->until);
   if (inside() || own_waits())
-    due_ = std::min(due_, std::max(renew_at_, lease_->until - rules.lease / 2));
-  else if (peers_.anybody_waits())
-    due_ = std::min(due_, std::max(renew_at_, lease_->until - rules.least_left()));
-  else
-    due_ = std::min(due_, lease_->until - rules.lease / 6);
+    return std::min(end, std::max(renew_at_, lease_->until - rules.lease / 2));
+  if (peers_.anybody_waits())
+    return std::min(end, std::max(renew_at_, lease_->until - rules.least_left()));
+  return std::min(end, lease_->until - rules.lease / 6);
+}
+
+void Lock::abandon(Scope& scope) {
+  begin(scope);
+  clients_.clear();
+  if (attempt_) send_free(scope, give_up_attempt());
+  if (lease_) free_lease(scope);
+  finish(scope);
+}
+
+bool Lock::accepts(const Ballot& ballot, std::uint64_t floor) {
+  grantor_.raise(floor);
+  if (ballot.count < top()) return false;
+  grantor_.raise(ballot.count);
+  return true;
+}
+
+bool Lock::known(ClientId client) const {
+  return std::ranges::find(clients_, client, &Client::id) != clients_.end();
 }
 
 bool Lock::forgettable() const {
@@ -219,6 +236,7 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   if (of_attempt) attempt_->answered = scope.home.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode, rules);
+  scope.home.heard(message.next);
   Instant& until = granted_until_[index(from)];
   until = std::max(until, asked + rules.hold());
   count_grants(scope);

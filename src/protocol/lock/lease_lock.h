@@ -125,10 +125,16 @@ class Lock {
   // More counts are reserved, or abstention is over: what was held back is done.
   void resume(Scope& scope);
 
+  // The view changes: what was asked of the old one, for @view, counts no more.
+  void abandon(Scope& scope);
+  // A proposal under this ballot was heard. False: a larger one may have been promised since.
+  bool accepts(const Ballot& ballot, std::uint64_t floor);
+
   // When `wake` is due.
-  Instant due() const { return due_; }
+  Instant due(const Rules& rules) const;
   // Nothing is promised, held, wanted or known to be wanted.
   bool forgettable() const;
+  bool known(ClientId client) const;
   std::uint64_t top() const { return grantor_.top(); }
 
   const std::vector<Client>& clients() const { return clients_; }
@@ -153,7 +159,6 @@ class Lock {
     visit("hushed", self.hushed_);
     visit("retry", self.retry_);
     visit("renew_at", self.renew_at_);
-    visit("due", self.due_);
   }
 
  private:
@@ -175,7 +180,6 @@ class Lock {
   void finish(Scope& scope);
   void keep_lease(Scope& scope);
   void on_retry(Scope& scope);
-  void set_due(const Scope& scope);
 
   void admit(Scope& scope, const Command& command);
   void ask_or_attempt(Scope& scope);
@@ -198,6 +202,7 @@ class Lock {
   Next start_anew(Scope& scope);
 
   // Saying things.
+  static void tell(Scope& scope, Notice notice);
   void multicast(Scope& scope, Message message);
   void ask(Scope& scope, bool held);
   void send_free(Scope& scope, const Ballot& ballot);
@@ -247,7 +252,6 @@ class Lock {
   bool hushed_ = false;     // after a FREE: asks again when the retry timer says so
   Instant retry_ = kNever;  // runs while clients wait without a lease, or an attempt goes on
   Instant renew_at_{};      // not before: the next extension
-  Instant due_ = kNever;
 };
 
 }  // namespace tempo::lock::lease

@@ -62,9 +62,7 @@ void Lock::count_grants(Scope& scope) {
   } else if (lease_ && until > lease_->until) {
     lease_->until = until;
     repeated_ = false;
-    if (inside())
-      scope.turn.out.note(
-          {.kind = Notice::Kind::extended, .lock = scope.lock, .deadline = lease_->until});
+    if (inside()) tell(scope, {.kind = Notice::Kind::extended, .deadline = lease_->until});
   }
 }
 
@@ -108,10 +106,7 @@ void Lock::expire(Scope& scope) {
   if (!lease_ || scope.now() < lease_->until) return;
   for (const Client& client : clients_)
     if (client.inside)
-      scope.turn.out.note({.kind = Notice::Kind::lost,
-                           .lock = scope.lock,
-                           .client = client.id,
-                           .mode = client.mode});
+      tell(scope, {.kind = Notice::Kind::lost, .client = client.id, .mode = client.mode});
   std::erase_if(clients_, &Client::inside);
   end_lease();
 }
@@ -203,19 +198,19 @@ void Lock::give(Scope& scope, Client& client) {
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   seen_ = std::max(seen_, lease_->held());
   client.inside = true;
-  scope.turn.out.note({.kind = Notice::Kind::granted,
-                       .lock = scope.lock,
-                       .client = client.id,
-                       .mode = client.mode,
-                       .token = lease_->held().token(),
-                       .deadline = lease_->until});
+  tell(scope, {.kind = Notice::Kind::granted,
+               .client = client.id,
+               .mode = client.mode,
+               .token = lease_->held().token(),
+               .deadline = lease_->until});
 }
 
 // --- PASS ---
 
 Lock::Next Lock::pass(Scope& scope, const Place& place) {
   const Peer& peer = peers_.of(place.at.member);
-  if (peer.heard_until <= scope.now() || lease_->sub >= scope.rules().most_sub) {
+  const bool anew = scope.lock == kViewLock && !mutated(Mutation::view_passed);
+  if (anew || peer.heard_until <= scope.now() || lease_->sub >= scope.rules().most_sub) {
     free_lease(scope);
     return Next::stop;
   }
@@ -245,6 +240,13 @@ void Lock::send_pass(Scope& scope) {
 }
 
 // --- saying things ---
+
+// The client of @view is the member itself, which looks for itself.
+void Lock::tell(Scope& scope, Notice notice) {
+  if (scope.lock == kViewLock) return;
+  notice.lock = scope.lock;
+  scope.turn.out.note(notice);
+}
 
 void Lock::multicast(Scope& scope, Message message) {
   Home& home = scope.home;
@@ -318,6 +320,8 @@ void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why
                   .ballot = ballot,
                   .to_boot = to.boot,
                   .to_k = to.k};
+  if (scope.lock == kViewLock && !mutated(Mutation::proposal_forgotten))
+    message.next = scope.home.accepted;
   if (why != Why::none) {
     message.top = top();
     message.why = why;

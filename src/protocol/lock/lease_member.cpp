@@ -17,8 +17,9 @@ Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) +
 // --- what is on disk ---
 
 Notice Home::ask_write(std::uint64_t reserve) {
-  asked = reserve;
-  Record record{boot, reserve, disk.view};
+  asked = std::max(asked, reserve);
+  Record record{boot, asked, following, accepted};
+  if (mutated(Mutation::acceptance_not_durable)) record.next = {};
   if (mutated(Mutation::reserve_not_durable)) record.reserve = 0;
   return {.kind = Notice::Kind::write, .record = record};
 }
@@ -28,7 +29,19 @@ void Home::written(const Record& record) {
   disk.boot = boot;
   disk.reserve =
       std::max(disk.reserve, mutated(Mutation::reserve_not_durable) ? asked : record.reserve);
+  disk.next = record.next;
   running = true;
+}
+
+void Home::heard(const Proposal& proposal) {
+  if (proposal.count > known.count && proposal.view.number == view().number + 1) known = proposal;
+}
+
+// What was accepted or heard was for this view, or is void.
+void Home::enter(const View& view, Instant now) {
+  disk.view = view;
+  disk.next = accepted = known = {};
+  settled_at = now + (mutated(Mutation::view_unsettled) ? Nanos{0} : rules.keep(rules.longest));
 }
 
 // --- doors ---
@@ -39,6 +52,9 @@ Member::Member(const Start& start)
       blank_(!start.record.has_value()) {
   CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
   home_.disk = start.record.value_or(Record{.view = start.view});
+  home_.following = home_.view();
+  home_.heard(home_.disk.next);
+  home_.accepted = home_.known;
 }
 
 void Member::start(Turn<Member>& turn) {
@@ -57,20 +73,30 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   if (index(from) >= kMaxNodes) return;
   if (message.kind == Kind::query) return hear_query(turn, from, message);
   if (message.kind == Kind::record) return hear_record(turn, from, message);
-  const bool an_answer = message.kind == Kind::grant || message.kind == Kind::refuse;
-  if (!home_.running || message.view != home_.view().number) return;
+  const bool an_answer =
+      message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
+  if (!home_.running) return;
+  if (message.view != home_.view().number) return hear_other_view(turn, from, message);
   if (message.boot < newest_of(from) || (an_answer && message.to_boot != home_.boot)) return;
   newest_[from] = message.boot;
+  if (message.kind == Kind::propose) return hear_propose(turn, from, message);
+  if (message.kind == Kind::accept) return hear_accept(turn, from, message);
   on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
 }
 
 void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
   if (blank_ && query_at_ <= turn.now) query(turn);
-  for (std::size_t i = 0; i < locks_.size(); ++i)
-    if (dues_[i] <= turn.now)
-      on_lock(turn, LockId{static_cast<std::uint32_t>(i)},
-              [](Lock& lock, Scope& scope) { lock.wake(scope); });
+  wake_locks(turn);
+  if (change_.again_at <= turn.now) propose_again(turn);
   set_alarm();
+}
+
+void Member::wake_locks(Turn<Member>& turn) {
+  std::vector<std::size_t> due;
+  dues_.find(turn.now, due);
+  const auto wake = [](Lock& lock, Scope& scope) { lock.wake(scope); };
+  for (const std::size_t lock : due) on_lock(turn, LockId{static_cast<std::uint32_t>(lock)}, wake);
+  if (view_lock_.due(home_.rules) <= turn.now) on_lock(turn, kViewLock, wake);
 }
 
 void Member::command(Turn<Member>& turn, const Command& command) {
@@ -84,7 +110,13 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       break;
     case Command::Kind::written:
       home_.written(command.record);
+      if (home_.running && command.record.view.number > home_.view().number)
+        enter_view(turn, command.record.view);
+      answer_proposal(turn);
       resume_locks(turn);
+      break;
+    case Command::Kind::change:
+      want_change(turn, command);
       break;
   }
 }
@@ -92,28 +124,6 @@ void Member::command(Turn<Member>& turn, const Command& command) {
 Boot Member::newest_of(NodeId member) const {
   const Boot* const newest = newest_.find(member);
   return newest == nullptr ? Boot{} : *newest;
-}
-
-template <class Do>
-void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
-  const std::size_t at = std::to_underlying(id);
-  if (at >= kMostLocks) return;
-  if (at >= locks_.size()) {
-    locks_.resize(at + 1);
-    dues_.resize(at + 1, kNever);
-  }
-  Lock& lock = locks_[at];
-  Scope scope{turn, home_, id};
-  todo(lock, scope);
-  if (lock.forgettable()) {
-    home_.floor = std::max(home_.floor, lock.top());
-    lock = Lock{};
-  }
-  dues_[at] = lock.due();
-  set_alarm();
-#ifdef TEMPO_MUTATIONS
-  home_.last_reading = turn.now;
-#endif
 }
 
 bool Member::forget(Turn<Member>& turn, LockId id) {
@@ -128,14 +138,14 @@ bool Member::forget(Turn<Member>& turn, LockId id) {
 }
 
 void Member::resume_locks(Turn<Member>& turn) {
+  const auto resume = [](Lock& lock, Scope& scope) { lock.resume(scope); };
   for (std::size_t i = 0; i < locks_.size(); ++i)
-    on_lock(turn, LockId{static_cast<std::uint32_t>(i)},
-            [](Lock& lock, Scope& scope) { lock.resume(scope); });
+    if (!locks_[i].forgettable()) on_lock(turn, LockId{static_cast<std::uint32_t>(i)}, resume);
+  on_lock(turn, kViewLock, resume);
 }
 
 void Member::set_alarm() {
-  alarm_ = query_at_;
-  for (const Instant due : dues_) alarm_ = std::min(alarm_, due);
+  alarm_ = std::min({query_at_, dues_.first(), view_lock_.due(home_.rules), change_.again_at});
 }
 
 // --- section 8: lives ---
@@ -148,7 +158,8 @@ void Member::begin_life(Turn<Member>& turn, Boot boot) {
 
 void Member::query(Turn<Member>& turn) {
   query_at_ = turn.now + home_.rules.retry();
-  turn.out.broadcast({.kind = Kind::query, .view = home_.view().number, .nonce = nonce_});
+  turn.out.broadcast(
+      {.kind = Kind::query, .lock = kViewLock, .view = home_.view().number, .nonce = nonce_});
   if (!knows_enough()) return;  // a voting set of one has nobody to ask
   blank_ = false;
   query_at_ = kNever;
@@ -157,19 +168,35 @@ void Member::query(Turn<Member>& turn) {
 
 void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !home_.running) return;  // what is being written counts when it is
-  turn.out.send(from, {.kind = Kind::record,
-                       .view = home_.view().number,
-                       .to_boot = newest_of(from),
-                       .nonce = message.nonce,
-                       .reserve = blank_ ? 0 : home_.disk.reserve});
+  turn.out.send(from, record_message(message.nonce, from));
+}
+
+Message Member::record_message(std::uint64_t nonce, NodeId to) const {
+  return {.kind = Kind::record,
+          .lock = kViewLock,
+          .view = home_.view().number,
+          .to_boot = newest_of(to),
+          .top = home_.floor,
+          .nonce = nonce,
+          .reserve = blank_ ? 0 : home_.disk.reserve,
+          .set = home_.view(),
+          .next = home_.accepted};
 }
 
 void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (message.reserve != 0 && message.set.number > home_.following.number) {
+    if (!blank_) return adopt(turn, message.set, message.top);
+    home_.disk.view = home_.following = message.set;
+    home_.accepted = home_.known = {};
+    with_record_ = without_ = 0;
+  }
   if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
   if (!home_.view().votes_for(from)) return;  // who only asks knows of no count but its own
   (message.reserve == 0 ? without_ : with_record_) |= bit_of(from);
   if (message.reserve != 0) without_ &= static_cast<Voters>(~bit_of(from));
   home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
+  home_.heard(message.next);
+  home_.accepted = home_.known;  // perhaps it had accepted that too
   largest_boot_ = std::max(largest_boot_, message.to_boot);
   if (!knows_enough()) return;
   blank_ = false;
@@ -192,7 +219,7 @@ bool Member::knows_enough() const {
 const char* Member::check() const {
   for (const Lock& lock : locks_)
     if (const char* broken = lock.check()) return broken;
-  return nullptr;
+  return view_lock_.check();
 }
 
 static_assert(Machine<Member>);

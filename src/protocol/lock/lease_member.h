@@ -19,6 +19,7 @@
 #include "base/machine.h"
 #include "base/node_map.h"
 #include "base/one_timer.h"
+#include "protocol/lock/lease_dues.h"
 #include "protocol/lock/lease_home.h"
 #include "protocol/lock/lease_lock.h"
 #include "protocol/lock/lease_message.h"
@@ -60,6 +61,7 @@ class Member {
   bool blank() const { return blank_; }
   // Null: nothing is known of this lock.
   const Lock* lock(LockId id) const {
+    if (id == kViewLock) return &view_lock_;
     return std::to_underlying(id) < locks_.size() ? &locks_[std::to_underlying(id)] : nullptr;
   }
 
@@ -70,6 +72,9 @@ class Member {
     visit("newest", self.newest_);
     visit("locks", self.locks_);
     visit("dues", self.dues_);
+    visit("view_lock", self.view_lock_);
+    visit("change", self.change_);
+    visit("debt", self.debt_);
     visit("blank", self.blank_);
     visit("nonce", self.nonce_);
     visit("with_record", self.with_record_);
@@ -82,6 +87,7 @@ class Member {
  private:
   template <class Do>
   void on_lock(Turn<Member>& turn, LockId id, Do todo);
+  void wake_locks(Turn<Member>& turn);
   void resume_locks(Turn<Member>& turn);
   Boot newest_of(NodeId member) const;
   void set_alarm();
@@ -93,18 +99,94 @@ class Member {
   bool knows_enough() const;
   void begin_life(Turn<Member>& turn, Boot boot);
 
+  // Section 9, views (lease_views.cpp).
+  void want_change(Turn<Member>& turn, const Command& command);
+  void advance_change(Turn<Member>& turn);
+  void propose(Turn<Member>& turn);
+  void propose_again(Turn<Member>& turn);
+  void hear_propose(Turn<Member>& turn, NodeId from, const Message& message);
+  void answer_proposal(Turn<Member>& turn);
+  void hear_accept(Turn<Member>& turn, NodeId from, const Message& message);
+  void hear_other_view(Turn<Member>& turn, NodeId from, const Message& message);
+  void adopt(Turn<Member>& turn, const View& view, std::uint64_t floor);
+  void enter_view(Turn<Member>& turn, const View& view);
+  void abandon_view_lock(Turn<Member>& turn);
+  Message record_message(std::uint64_t nonce, NodeId to) const;
+
+  // A change of the voting set that is wanted here.
+  struct Change {
+    bool wanted = false;
+    NodeId member = kNobody;
+    std::uint8_t votes = 0;
+    Ballot ballot{};      // of @view; count 0: nothing was said under the present one
+    Proposal proposal{};  // as it was said
+    Voters accepted_by = 0;
+    std::uint64_t reserve = 0;  // the largest of theirs
+    Instant again_at = kNever;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("wanted", self.wanted);
+      visit("member", self.member);
+      visit("votes", self.votes);
+      visit("ballot", self.ballot);
+      visit("proposal", self.proposal);
+      visit("accepted_by", self.accepted_by);
+      visit("reserve", self.reserve);
+      visit("again_at", self.again_at);
+    }
+  };
+  // An ACCEPT to be sent when what was accepted is on disk.
+  struct Debt {
+    NodeId to = kNobody;
+    Boot boot{};
+    Ballot ballot{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("to", self.to);
+      visit("boot", self.boot);
+      visit("ballot", self.ballot);
+    }
+  };
+
   Home home_;
   bool rebooted_;
-  NodeMap<Boot> newest_;       // life heard of each member
-  std::vector<Lock> locks_;    // by number, at most kMostLocks
-  std::vector<Instant> dues_;  // of each lock
-  bool blank_;                 // no record, and not yet enough heard of others'
-  std::uint64_t nonce_ = 0;    // while blank: names this life
-  Voters with_record_ = 0;     // others whose reserve was heard
-  Voters without_ = 0;         // others that are blank too
-  Boot largest_boot_{};        // of this member's, as others remember
+  NodeMap<Boot> newest_;     // life heard of each member
+  std::vector<Lock> locks_;  // by number, at most kMostLocks
+  Dues dues_;                // of each lock
+  Lock view_lock_;
+  Change change_;
+  Debt debt_;
+  bool blank_;               // no record, and not yet enough heard of others'
+  std::uint64_t nonce_ = 0;  // while blank: names this life
+  Voters with_record_ = 0;   // others whose reserve was heard
+  Voters without_ = 0;       // others that are blank too
+  Boot largest_boot_{};      // of this member's, as others remember
   Instant query_at_ = kNever;
   Instant alarm_ = kNever;
 };
+
+template <class Do>
+void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
+  const std::size_t at = std::to_underlying(id);
+  if (at >= kMostLocks && id != kViewLock) return;
+  if (at >= locks_.size() && id != kViewLock) locks_.resize(at + 1);
+  Lock& lock = id == kViewLock ? view_lock_ : locks_[at];
+  Scope scope{turn, home_, id};
+  todo(lock, scope);
+  if (lock.forgettable()) {
+    home_.floor = std::max(home_.floor, lock.top());
+    lock = Lock{};
+  }
+  if (id == kViewLock)
+    advance_change(turn);
+  else
+    dues_.set(at, lock.due(home_.rules));
+  set_alarm();
+#ifdef TEMPO_MUTATIONS
+  home_.last_reading = turn.now;
+#endif
+}
 
 }  // namespace tempo::lock::lease

@@ -335,6 +335,88 @@ TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
   EXPECT_EQ(peers.standings(kNobody)[0].member, NodeId{201});
 }
 
+// --- section 9: views ---
+
+TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
+  const View three = one_vote_each(3);
+  ASSERT_TRUE(changed(three, NodeId{3}, 1));
+  EXPECT_EQ(changed(three, NodeId{3}, 1)->number, 2U);
+  EXPECT_EQ(changed(three, NodeId{3}, 1)->voters(), 0b1111);
+  EXPECT_EQ(changed(three, NodeId{0}, 0)->voters(), 0b110);
+  EXPECT_TRUE(changed(three, NodeId{0}, 2));
+  EXPECT_FALSE(changed(three, NodeId{0}, 1));
+  EXPECT_FALSE(changed(three, NodeId{0}, 3));
+  EXPECT_FALSE(changed(three, NodeId{kMostVoters}, 1));
+  EXPECT_FALSE(changed(one_vote_each(1), NodeId{0}, 0));
+  EXPECT_FALSE(changed(two_members(TwoNode::available), NodeId{2}, 1));
+}
+
+TEST(LeaseViews, JoiningAndForgettingAMember) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.command(0, Command::change(NodeId{3}, 1));
+  EXPECT_EQ(stage.views(2).size(), 4U);
+  EXPECT_EQ(stage.member(1).home().view().voters(), 0b1111);
+  // Not before leases of the first view are over.
+  stage.command(1, Command::change(NodeId{0}, 0));
+  stage.pass(kRules.keep(kRules.longest) - 1ns);
+  EXPECT_EQ(stage.views(3).size(), 0U);
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.views(3).size(), 4U);
+  EXPECT_EQ(stage.disk(2)->view.voters(), 0b1110);
+  stage.crash(1);
+  stage.crash(2);
+  stage.want(0, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
+}
+
+TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.crash(3);
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{3}, 1));
+  stage.pass(5 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 1U);  // two of three, but not three of four
+  stage.resume(3);
+  stage.pass(2 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 2U);
+}
+
+TEST(LeaseViews, LocksGoOn) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.want(0, 1);
+  stage.command(1, Command::change(NodeId{3}, 1));
+  stage.pass(3 * kRules.lease);
+  stage.command(1, Command::change(NodeId{0}, 0));
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 3U);
+  EXPECT_FALSE(stage.lost(0, 1));
+  stage.want(2, 1);
+  EXPECT_FALSE(stage.granted(2, 1));
+  stage.done(0, 1);
+  EXPECT_TRUE(stage.granted(2, 1));
+}
+
+TEST(LeaseViews, WhoWasAwayIsTold) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{3}, 1));
+  stage.resume(2);
+  EXPECT_EQ(stage.member(2).home().view().number, 1U);
+  stage.want(2, 1);
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.member(2).home().view().number, 2U);
+  EXPECT_TRUE(stage.granted(2, 1));
+}
+
+TEST(LeaseViews, ARefusedChangeIsSaid) {
+  Stage stage(3, kRules);
+  stage.command(0, Command::change(NodeId{0}, 1));
+  ASSERT_FALSE(stage.events().empty());
+  EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
+  EXPECT_EQ(stage.events().back().notice.lock, kViewLock);
+}
+
 // --- section 8 ---
 
 TEST(LeaseRestart, AbstainsAndCountsOn) {

@@ -6,8 +6,8 @@
 namespace tempo::lock::lease {
 
 std::string_view name_of(Kind kind) {
-  static constexpr std::array<std::string_view, 7> kNames{"ask",  "grant", "refuse", "free",
-                                                          "pass", "query", "record"};
+  static constexpr std::array<std::string_view, kKinds> kNames{
+      "ask", "grant", "refuse", "free", "pass", "query", "record", "propose", "accept"};
   return kNames[std::to_underlying(kind)];
 }
 

@@ -17,6 +17,7 @@
 
 namespace tempo::lock::lease {
 
+inline constexpr LockId kViewLock{0xffffffff};  // "@view": whoever holds it may change the view
 enum class ClientId : std::uint32_t {};
 enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
 
@@ -89,11 +90,26 @@ struct Standing {
 };
 using Standings = Few<Standing, kMostStandings>;
 
-enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record };
+enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record, propose, accept };
+inline constexpr std::size_t kKinds = 9;
 std::string_view name_of(Kind kind);
 
 enum class Why : std::uint8_t { none, low, busy, queue, abstain, ended };
 std::string_view name_of(Why why);
+
+// A view that is to follow the present one, and the count of the ballot under which that was said.
+struct Proposal {
+  std::uint64_t count = 0;  // 0: none
+  View view{};
+
+  bool operator==(const Proposal&) const = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    if (self.count != 0) visit("view", self.view);
+  }
+};
 
 struct Message {
   Kind kind = Kind::ask;
@@ -114,7 +130,7 @@ struct Message {
 
   Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
   std::uint32_t to_k = 0;  // and which multicast of it
-  std::uint64_t top = 0;   // REFUSE
+  std::uint64_t top = 0;   // REFUSE; RECORD: where the sender's locks begin to count
   Why why = Why::none;     // REFUSE
 
   NodeId target = kNobody;   // PASS
@@ -124,7 +140,9 @@ struct Message {
   Standings standings{};     // PASS
 
   std::uint64_t nonce = 0;    // QUERY, RECORD
-  std::uint64_t reserve = 0;  // RECORD; 0: the sender is blank too
+  std::uint64_t reserve = 0;  // RECORD, ACCEPT: the sender's; 0: it is blank
+  View set{};                 // RECORD: the view whose number is `view`
+  Proposal next{};            // PROPOSE; RECORD and GRANT of @view: what the sender has accepted
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -152,6 +170,8 @@ struct Message {
     visit("standings", self.standings);
     visit("nonce", self.nonce);
     visit("reserve", self.reserve);
+    if (self.kind == Kind::record) visit("set", self.set);
+    visit("next", self.next);
   }
 };
 
@@ -160,12 +180,14 @@ struct Record {
   Boot boot{};
   std::uint64_t reserve = 0;  // counts above it were neither proposed nor accepted
   View view{};
+  Proposal next{};  // accepted for the view after this one
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("boot", self.boot);
     visit("reserve", self.reserve);
     visit("view", self.view);
+    visit("next", self.next);
   }
 };
 
@@ -174,6 +196,7 @@ struct Command {
     want,     // a client asks
     done,     // it is done, no longer wants the lock, or died
     written,  // what a `write` notice asked for is on disk
+    change,   // `member` is to have `votes`, one more or one less than now
   };
   Kind kind = Kind::want;
   LockId lock{};
@@ -181,6 +204,8 @@ struct Command {
   Mode mode = Mode::exclusive;
   std::uint64_t network_us = 0;  // want: network time, as well as it is known
   Record record{};               // written
+  NodeId member = kNobody;       // change
+  std::uint8_t votes = 0;        // change
 
   static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us) {
     return {
@@ -190,6 +215,9 @@ struct Command {
     return {.kind = Kind::done, .lock = lock, .client = client};
   }
   static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
+  static Command change(NodeId member, std::uint8_t votes) {
+    return {.kind = Kind::change, .member = member, .votes = votes};
+  }
 };
 
 struct Notice {
@@ -197,8 +225,9 @@ struct Notice {
     granted,   // the client is inside until `deadline` by the local clock
     extended,  // every client inside this lock has a later deadline
     lost,      // the client is no longer inside
-    refused,   // more clients of one lock than a member serves
-    write,     // put the record on disk and say `written`
+    refused,  // more clients of one lock than a member serves; of @view: no such change can be made
+    write,    // put the record on disk and say `written`
+    view,     // the record's view is in force here
   };
   Kind kind = Kind::granted;
   LockId lock{};

@@ -29,6 +29,11 @@ enum class Mutation : std::uint8_t {
   promise_before_receipt,     // promises count from a clock reading before the datagram came
   tickets_forgotten,          // with the lock, so that one can come twice
   pass_on_old_word,           // a PASS is repeated because of an old ASK
+  view_unsettled,             // the next view while leases of the one before the last are held
+  view_without_floor,         // a new view does not say how far counts have gone
+  view_passed,                // @view is handed over, and nobody asks what was accepted
+  proposal_forgotten,         // nor says it
+  acceptance_not_durable,     // a restart forgets what was accepted
   count,
 };
 

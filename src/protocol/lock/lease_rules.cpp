@@ -60,6 +60,17 @@ View one_vote_each(std::uint32_t voters) {
   return view;
 }
 
+std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes) {
+  if (index(member) >= kMostVoters || view.available) return std::nullopt;
+  View next = view;
+  ++next.number;
+  std::uint8_t& now = next.votes[index(member)];
+  const bool by_one = votes == now + 1 || votes + 1 == now;
+  now = votes;
+  if (!by_one || next.voters() == 0) return std::nullopt;
+  return next;
+}
+
 View two_members(TwoNode policy) {
   View view = one_vote_each(policy == TwoNode::witness ? 3 : 2);
   if (policy == TwoNode::preferred) view.votes[0] = 2;

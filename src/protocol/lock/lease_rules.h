@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "base/ids.h"
 #include "base/units.h"
@@ -64,6 +65,10 @@ struct View {
 
 // The first so many with one vote each.
 View one_vote_each(std::uint32_t voters);
+
+// The view that follows `view` when this member has so many votes; nothing if majorities of the two
+// might not meet: only one vote may come or go at a time.
+std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes);
 
 // The policies of two members. `witness` needs a third that never asks; member 0 is preferred.
 enum class TwoNode : std::uint8_t { strict, witness, preferred, available };

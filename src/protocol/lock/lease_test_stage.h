@@ -115,6 +115,14 @@ class Stage {
   std::optional<Notice> lost(std::uint32_t site, std::uint32_t client) const {
     return last(site, client, Notice::Kind::lost);
   }
+  // The views of this number that members have entered, one for each that did.
+  std::vector<View> views(std::uint32_t number) const {
+    std::vector<View> entered;
+    for (const Event& event : events_)
+      if (event.notice.kind == Notice::Kind::view && event.notice.record.view.number == number)
+        entered.push_back(event.notice.record.view);
+    return entered;
+  }
   const Member& member(std::uint32_t site) const { return members_[site]; }
   const Lock& lock(std::uint32_t site, LockId id = LockId{0}) const {
     return *members_[site].lock(id);
@@ -193,7 +201,7 @@ class Stage {
   std::vector<std::pair<std::uint32_t, Record>> held_writes_;
   bool hold_writes_ = false;
   bool running_ = false;
-  std::array<std::uint32_t, 7> said_{};
+  std::array<std::uint32_t, kKinds> said_{};
   std::vector<Message> sent_;
   std::vector<Event> events_;
   std::uint32_t writes_ = 0;

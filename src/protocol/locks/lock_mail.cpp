@@ -123,6 +123,8 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                                  .boot = Boot{standing.boot},
                                  .k = standing.k,
                                  .waiting = waiting_of(standing.waiting)});
+  // On a live network the voters are those that were found first.
+  if (message.kind == lock::lease::Kind::record) message.set = view_of(seats);
   if (!reading.good()) return std::nullopt;
   return message;
 }

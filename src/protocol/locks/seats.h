@@ -47,4 +47,9 @@ class Seats {
   Numbering others_;
 };
 
+// Each voter has one vote.
+inline lock::lease::View view_of(const Seats& seats) {
+  return lock::lease::one_vote_each(static_cast<std::uint32_t>(seats.voters().size()));
+}
+
 }  // namespace tempo::locks

@@ -28,12 +28,11 @@ Service::Service(Start start, Draw& draw, Driver& driver)
       rules_(start.rules),
       draw_(&draw),
       driver_(&driver),
-      member_(
-          {.self = seats_.seat_of(start.self).value(),
-           .rules = start.rules,
-           .view = lock::lease::one_vote_each(static_cast<std::uint32_t>(seats_.voters().size())),
-           .record = start.record,
-           .rebooted = start.rebooted}),
+      member_({.self = seats_.seat_of(start.self).value(),
+               .rules = start.rules,
+               .view = view_of(seats_),
+               .record = start.record,
+               .rebooted = start.rebooted}),
       names_(lock::lease::kMostLocks) {}
 
 // --- inputs ---
@@ -109,6 +108,7 @@ void Service::carry_out(Instant now) {
       continue;
     }
     const Message& message = output.message;
+    CHECK(message.kind <= lock::lease::Kind::record);  // nobody changes the voters
     const bool of_all =
         message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
     const wire::LockBody body =
@@ -147,6 +147,7 @@ void Service::heed(Instant now, const Notice& notice) {
       return driver_->tell(notice.client, {.kind = News::Kind::refused});
     case Kind::extended:
     case Kind::write:
+    case Kind::view:
       break;
   }
 }

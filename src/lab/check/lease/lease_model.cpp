@@ -1,6 +1,7 @@
 #include "lab/check/lease/lease_model.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "base/check.h"
 
@@ -29,13 +30,14 @@ bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
 }  // namespace
 
 LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
-  CHECK((asked.ballots + 2 * kBlock + 1) * kSubs <= 255 && asked.subs < kSubs);
+  CHECK((asked.ballots + 2 * kBlock * (1 + asked.changes.size()) + 1) * kSubs <= 255 &&
+        asked.subs < kSubs);
   rules.lease = {.lease = Nanos{asked.lease},
                  .longest = Nanos{asked.lease},
                  .drift = Ppb{0},
                  .block = kBlock,
                  .nonces = 1};
-  rules.view = lock::lease::one_vote_each(asked.sites);
+  rules.view = lock::lease::one_vote_each(asked.voters == 0 ? asked.sites : asked.voters);
   rules.long_stay = Nanos{asked.lease};
 }
 
@@ -43,7 +45,9 @@ View LeaseModel::view(const Machine& site, Instant now) const {
   View view{.waits = site.waits(), .crashes = site.crashes()};
   if (site.guest().acts(now)) view.guest = site.guest();
   if (site.ghost().acts(now)) view.ghost = site.ghost();
-  if (const auto* lock = site.member().lock(lock::LockId{0})) view.top = lock->top();
+  for (const lock::LockId id : {lock::LockId{0}, lock::lease::kViewLock})
+    if (const auto* lock = site.member().lock(id)) view.top = std::max(view.top, lock->top());
+  view.voters = site.member().home().view();
   return view;
 }
 
@@ -55,6 +59,12 @@ const char* LeaseModel::broken(const Scene<View>& scene) const {
     for (const Guest* guest : {&scene.seats[i].view->guest, &scene.seats[i].view->ghost})
       if (guest->inside) inside[count++] = guest;
   }
+  for (std::uint32_t i = 0; i < scene.nodes; ++i)
+    for (std::uint32_t j = 0; j < i; ++j) {
+      if (!scene.up(i) || !scene.up(j)) continue;
+      const auto& [one, other] = std::tie(scene.seats[i].view->voters, scene.seats[j].view->voters);
+      if (one.number == other.number && one != other) return "one-view";
+    }
   for (std::size_t i = 0; i < count; ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (conflict(inside[i]->mode, inside[j]->mode)) return "exclusion";
@@ -83,7 +93,8 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
   if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
   // Who starts again begins to count above what may have been used.
-  const std::uint64_t most = world.ballots + (crashes > 0 ? 2 * kBlock : 0);
+  const std::uint64_t most =
+      world.ballots + (crashes > 0 ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
   if (after.seats[index(node)].view->top > most) return false;
   if (!entered(before, after, node)) return true;
   const Guest& guest = after.seats[index(node)].view->guest;
@@ -109,6 +120,8 @@ std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld&
   std::vector<std::pair<NodeId, Command>> commands;
   for (const auto& [site, mode] : world.wishes)
     commands.emplace_back(site, Command{Command::Kind::want, mode});
+  for (const auto& [site, member] : world.changes)
+    commands.emplace_back(site, Command{.kind = Command::Kind::change, .member = member});
   if (world.crashes > 0)
     for (std::uint32_t i = 0; i < world.sites; ++i)
       commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::crash});

@@ -3,6 +3,7 @@
 //   exclusion    no two clients whose clock test passes are inside in conflict
 //   token-order  an exclusive grant's token is above all before it, a shared one's above those of
 //                all exclusive ones before it
+//   one-view     all members see the same views
 //   revival      nobody is told of an extension after its deadline
 // and from every state nobody who lives need wait for ever. The client of a paused daemon goes on
 // until its deadline.
@@ -20,8 +21,11 @@ namespace tempo::check {
 
 struct LeaseWorld {
   std::uint32_t sites = 3;
+  std::uint32_t voters = 0;                             // the first so many; 0: all
   std::vector<std::pair<NodeId, lock::Mode>> wishes{};  // each at any time
-  std::uint8_t lease = 5;                               // ticks
+  // At any time a site wants that a member which has no vote gets one, or the other way round.
+  std::vector<std::pair<NodeId, NodeId>> changes{};
+  std::uint8_t lease = 5;  // ticks
   std::uint8_t delay_max = 1;
   std::uint8_t crashes = 0;  // with restarts, one for each site at most
   Budget budget{};
@@ -39,6 +43,7 @@ struct LeaseView {
   bool waits = false;
   std::uint8_t crashes = 0;
   std::uint64_t top = 0;
+  lock::lease::View voters{};
 };
 
 struct LeaseModel {

@@ -93,6 +93,13 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       next_at_ = turn.now + drawn_stay(turn);
       member_ = unborn();
       break;
+    case Command::Kind::change:
+      if (!up_) return;
+      act(turn, [&](Member& member, Turn<Member>& inner) {
+        const bool votes = member.home().view().votes_for(command.member);
+        member.command(inner, lock::lease::Command::change(command.member, votes ? 0 : 1));
+      });
+      break;
   }
 }
 
@@ -154,6 +161,7 @@ void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
       break;
     case Kind::refused:
     case Kind::write:
+    case Kind::view:
       break;
   }
 }

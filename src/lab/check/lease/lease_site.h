@@ -22,9 +22,10 @@ class LeaseSite {
   using Message = Member::Message;
   using Notice = Nothing;
   struct Command {
-    enum class Kind : std::uint8_t { want, crash };
+    enum class Kind : std::uint8_t { want, crash, change };
     Kind kind = Kind::want;
     lock::Mode mode = lock::Mode::exclusive;
+    NodeId member{};  // change: gets a vote, or loses it
   };
   struct Guest {
     bool inside = false;

@@ -1,5 +1,6 @@
 // What goes wrong in a play, and how it ends.
 #include <algorithm>
+#include <bit>
 
 #include "lab/sim/cuts.h"
 #include "lab/sim/lease/play.h"
@@ -56,6 +57,9 @@ void Play::happen(const What& what) {
       return plan(partition, faults.partitions_per_s);
     case heal:
       return world_.set_cuts({});
+    case change:
+      change_view(victim);
+      return plan(change, faults.changes_per_s);
     case step:
       world_.clock(victim).jump(mishap_.unit() * 2 * static_cast<double>(lease.count()) * 1e-9);
       for (std::uint32_t i = 0; i < customers_.size(); ++i)
@@ -128,6 +132,18 @@ void Play::cut() {
     for (std::uint32_t to = 0; to < n; ++to)
       cuts[std::size_t{from} * n + to] = from != to && mishap_.chance(0.3);
   world_.set_cuts(std::move(cuts));
+}
+
+// At least two keep their votes.
+void Play::change_view(NodeId site) {
+  if (!world_.up(site)) return;
+  const tempo::lock::lease::View& view = world_.machine(site).home().view();
+  const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMostVoters);
+  const NodeId member{static_cast<std::uint32_t>(mishap_.below(most))};
+  if (!view.votes_for(member))
+    tell(site, Command::change(member, 1));
+  else if (std::popcount(view.voters()) > 2)
+    tell(site, Command::change(member, 0));
 }
 
 void Play::stop_faults() {

@@ -95,6 +95,7 @@ Outcome Play::run() {
   plan(What::Kind::blackout, faults.blackouts_per_s);
   plan(What::Kind::pause, faults.pauses_per_s);
   plan(What::Kind::partition, faults.partitions_per_s);
+  plan(What::Kind::change, faults.changes_per_s);
   plan(What::Kind::step, faults.steps_per_s);
 
   const Nanos lease = setup_.rules.lease;
@@ -238,6 +239,9 @@ void Play::hear(NodeId site, const Notice& notice) {
       agenda_.add(world_.now() + chance_.uniform(setup_.write / 10, setup_.write),
                   {What::Kind::written, index(site), lives_[index(site)], notice.record});
       break;
+    case Notice::Kind::view:
+      enter_view(notice.record.view);
+      break;
   }
 }
 
@@ -252,6 +256,16 @@ void Play::enter(std::uint32_t who, const Notice& notice) {
       world_.now() + exponential(chance_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
       {What::Kind::leave, who, customer.wish});
   plan_clock_test(who);
+}
+
+// All members see the same views.
+void Play::enter_view(const View& view) {
+  views_.resize(std::max<std::size_t>(views_.size(), view.number + 1));
+  std::optional<View>& known = views_[view.number];
+  if (!known) ++outcome_.views;
+  if (known && *known != view && outcome_.broken == nullptr)
+    outcome_.broken = "two views of one number";
+  known = view;
 }
 
 void Play::extend(NodeId site, const Notice& notice) {

@@ -66,6 +66,7 @@ class Play : public NoWatch {
       resume,
       partition,
       heal,
+      change,
       step,
     };
     Kind kind = Kind::ask;
@@ -91,6 +92,7 @@ class Play : public NoWatch {
   void hear(NodeId site, const Notice& notice);
   void enter(std::uint32_t who, const Notice& notice);
   void extend(NodeId site, const Notice& notice);
+  void enter_view(const tempo::lock::lease::View& view);
 
   // Faults.
   void happen(const What& what);
@@ -98,6 +100,7 @@ class Play : public NoWatch {
   void restart(NodeId site);
   void wake_up(NodeId site);
   void cut();
+  void change_view(NodeId site);
   void plan(What::Kind kind, double per_second);
   Nanos span_up_to(Nanos most);
   void stop_faults();
@@ -112,9 +115,10 @@ class Play : public NoWatch {
   std::vector<std::vector<Record>> being_written_;
   std::vector<std::vector<Command>> inbox_;  // for paused daemons
   std::vector<std::uint32_t> lives_;
-  std::vector<std::int64_t> rates_;  // ppb
-  Stream chance_;                    // of clients
-  Stream mishap_;                    // of faults
+  std::vector<std::int64_t> rates_;                             // ppb
+  std::vector<std::optional<tempo::lock::lease::View>> views_;  // by number
+  Stream chance_;                                               // of clients
+  Stream mishap_;                                               // of faults
   bool faulty_ = true;
   bool wishes_ = true;
   std::uint64_t messages_ = 0;

@@ -13,6 +13,7 @@ void Outcome::add(const Outcome& other) {
   deadlines += other.deadlines;
   writes += other.writes;
   crashes += other.crashes;
+  views += other.views;
   blocked += other.blocked;
   for (std::size_t i = 0; i < said.size(); ++i) said[i] += other.said[i];
   if (broken == nullptr) broken = other.broken;

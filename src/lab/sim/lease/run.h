@@ -26,6 +26,7 @@ struct Faults {
   double pauses_per_s = 0;      // a daemon stands still for up to three leases
   double partitions_per_s = 0;  // some links carry nothing for a while, perhaps one way only
   double lost_disks = 0;        // of crashes: the record is gone
+  double changes_per_s = 0;     // some site is told to give a vote to a member or to take it away
   double steps_per_s = 0;       // beyond what is borne: a clock jumps by up to two leases
 };
 
@@ -54,14 +55,15 @@ struct Setup {
 
 struct Outcome {
   sim::lock::Tally tally;
-  std::uint64_t revivals = 0;           // extensions told to a client whose deadline had passed
-  std::uint64_t lost = 0;               // clients told so
-  std::uint64_t deadlines = 0;          // stays that ended by the client's own clock test
-  std::uint64_t writes = 0;             // to disk
-  std::uint64_t crashes = 0;            // of one site, or of all
-  std::uint64_t blocked = 0;            // locks that granted nothing once the faults had stopped
-  std::array<std::uint64_t, 7> said{};  // by kind; a multicast counts once
-  const char* broken = nullptr;         // an invariant of the machine
+  std::uint64_t revivals = 0;   // extensions told to a client whose deadline had passed
+  std::uint64_t lost = 0;       // clients told so
+  std::uint64_t deadlines = 0;  // stays that ended by the client's own clock test
+  std::uint64_t writes = 0;     // to disk
+  std::uint64_t crashes = 0;    // of one site, or of all
+  std::uint64_t views = 0;      // that followed the first
+  std::uint64_t blocked = 0;    // locks that granted nothing once the faults had stopped
+  std::array<std::uint64_t, tempo::lock::lease::kKinds> said{};  // by kind; a multicast counts once
+  const char* broken = nullptr;                                  // an invariant of the machine
   Instant ended{};
   std::uint64_t events = 0;
 

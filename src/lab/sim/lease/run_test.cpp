@@ -81,6 +81,16 @@ TEST(SimLease, ThreeVoteAndTwentyAsk) {
   runs(setup, 2);
 }
 
+// Votes come and go while everything else goes wrong.
+TEST(SimLease, ViewsChange) {
+  lease::Setup setup{.sites = 5, .voters = 3, .contending = 5, .readers = 0.3};
+  setup.faults.changes_per_s = 5;
+  EXPECT_GT(runs(setup, 3).views, 10U);
+  setup.faults = kEverything;
+  setup.faults.changes_per_s = 5;
+  EXPECT_GT(runs(setup, 10).views, 40U);
+}
+
 TEST(SimLease, ManyLocksShareOneRecord) {
   runs({.locks = 6, .clients = 1, .readers = 0.3, .entries = 3'000, .faults = kEverything}, 3);
 }

@@ -1,0 +1,60 @@
+// When each of many locks wants to be woken: a tournament, so that a change costs the logarithm of
+// their number and the first is always at hand.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+
+namespace tempo::lock::lease {
+
+class Dues {
+ public:
+  Instant first() const { return tree_.empty() ? kNever : tree_[1]; }
+
+  void set(std::size_t lock, Instant due) {
+    if (lock >= leaves()) grow(lock + 1);
+    std::size_t at = leaves() + lock;
+    tree_[at] = due;
+    for (at /= 2; at >= 1; at /= 2) tree_[at] = std::min(tree_[2 * at], tree_[2 * at + 1]);
+  }
+
+  // Adds the locks that are due to `found`, in their order.
+  void find(Instant now, std::vector<std::size_t>& found) const {
+    if (first() <= now) find(1, now, found);
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("tree", self.tree_);
+  }
+
+ private:
+  std::size_t leaves() const { return tree_.size() / 2; }
+
+  void grow(std::size_t locks) {
+    std::size_t wanted = 1;
+    while (wanted < locks) wanted *= 2;
+    const std::vector<Instant> old = std::exchange(tree_, std::vector(2 * wanted, kNever));
+    for (std::size_t i = 0; i < old.size() / 2; ++i) set(i, old[old.size() / 2 + i]);
+  }
+
+  void find(std::size_t at, Instant now, std::vector<std::size_t>& found) const {
+    if (tree_[at] > now) return;
+    if (at >= leaves()) {
+      found.push_back(at - leaves());
+      return;
+    }
+    find(2 * at, now, found);
+    find(2 * at + 1, now, found);
+  }
+
+  // The root is 1, the children of i are 2i and 2i + 1, the leaves the second half: locks by
+  // number.
+  std::vector<Instant> tree_;
+};
+
+}  // namespace tempo::lock::lease
