@@ -757,17 +757,20 @@ void describe_check_capacity(CLI::App& command, CheckCapacityArguments& argument
 void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
   command
       .add_option("--kind", arguments.kind,
-                  "mutex, rw: silence is consent; explicit: everybody replies")
+                  "mutex, rw: silence is consent; explicit: everybody replies; lease")
       ->capture_default_str();
   command.add_option("--sites", arguments.sites, "2 to 5")->capture_default_str();
   command.add_option("--contending", arguments.contending, "the first so many want the lock [2]");
-  command.add_option("--readers", arguments.readers, "rw: the first so many of these read [1]");
+  command.add_option("--readers", arguments.readers,
+                     "rw, lease: the first so many of these read [rw: 1]");
   command.add_option("--entries", arguments.entries, "of each at most")->capture_default_str();
   command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
       ->capture_default_str();
   command.add_option("--hold", arguments.hold, "at most so many ticks")->capture_default_str();
   command.add_option("--crashes", arguments.crashes, "sites that may crash")->capture_default_str();
-  command.add_option("--restarts", arguments.restarts, "of these, with everything forgotten")
+  command
+      .add_option("--restarts", arguments.restarts,
+                  "of these, with everything forgotten; lease: but the record")
       ->capture_default_str();
   command.add_option("--losses", arguments.losses, "messages that may be lost")
       ->capture_default_str();
@@ -775,6 +778,12 @@ void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
       ->capture_default_str();
   command.add_option("--pauses", arguments.pauses, "sites that may stand still for a while")
       ->capture_default_str();
+  command.add_option("--lease", arguments.lease, "lease: of so many ticks, 5 to 16")
+      ->capture_default_str();
+  command.add_option("--changes", arguments.changes, "lease: of who votes, wanted at any time")
+      ->capture_default_str();
+  command.add_flag("--any-order", arguments.any_order,
+                   "lease: messages may overtake each other, and timers mail");
   command
       .add_option("--variant", arguments.variant,
                   "corrected, as-printed, modulo, silent-second-timeout")
@@ -786,6 +795,7 @@ void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
       "  tempo check lock --variant as-printed\n"
       "  tempo check lock --sites 2 --crashes 1 --restarts 1\n"
       "  tempo check lock --sites 2 --losses 1                      # what one lost message does\n"
+      "  tempo check lock --kind lease --lease 8 --crashes 1 --restarts 1 --contending 1\n"
       "Ends with 0 if nothing is broken, 1 if something is.");
 }
 
@@ -914,7 +924,7 @@ void describe_other_checks(CLI::App& check, std::function<int()>& run) {
       [&run, broadcast] { run = [=] { return check_broadcast(*broadcast); }; });
 
   auto lock = std::make_shared<CheckLockArguments>();
-  CLI::App* lock_command = check.add_subcommand("lock", "locks of known time");
+  CLI::App* lock_command = check.add_subcommand("lock", "locks of known time, and leases");
   describe_check_lock(*lock_command, *lock);
   lock_command->callback([&run, lock] { run = [=] { return check_lock(*lock); }; });
 }

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
+#include "cli/check_lock_lease.h"
 #include "cli/check_order.h"
 #include "cli/check_story.h"
 #include "cli/choice.h"
@@ -57,7 +58,8 @@ Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld&
   if (world.contending > world.sites)
     return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", world.sites,
                               world.contending));
-  if (arguments.kind != "rw" && arguments.readers > 0) return refuse("--readers is for --kind rw");
+  if (arguments.kind != "rw" && arguments.readers > 0)
+    return refuse("--readers is for --kind rw and lease");
   if (world.readers > world.contending)
     return refuse(fmt::format("--readers must be at most --contending {}, not {}", world.contending,
                               world.readers));
@@ -74,13 +76,15 @@ Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld&
   if (arguments.restarts > arguments.crashes)
     return refuse("--restarts must be at most --crashes: only who crashed restarts");
   if (arguments.threads > 2) return refuse("--threads is 1 or 2");
+  if (arguments.lease != CheckLockArguments{}.lease || arguments.changes > 0 || arguments.any_order)
+    return refuse("--lease, --changes and --any-order are for --kind lease");
   return {};
 }
 
 Result<LockWorld> understand(const CheckLockArguments& arguments) {
   if (arguments.kind != "mutex" && arguments.kind != "rw" && arguments.kind != "explicit")
     return std::unexpected(
-        fmt::format("--kind must be one of mutex, rw, explicit, not '{}'", arguments.kind));
+        fmt::format("--kind must be one of mutex, rw, explicit, lease, not '{}'", arguments.kind));
   TRY(variant,
       chosen("--variant", kVariants, arguments.variant, &decltype(kVariants)::value_type::first));
   if (arguments.kind == "explicit" && variant.second != Variant::corrected)
@@ -131,6 +135,7 @@ std::vector<std::string> assumptions(const LockWorld& world) {
 }  // namespace
 
 int check_lock(const CheckLockArguments& arguments) {
+  if (arguments.kind == "lease") return check_lease(arguments);
   const Result<LockWorld> world = understand(arguments);
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);

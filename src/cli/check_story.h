@@ -2,7 +2,8 @@
 //
 // What machines' steps are called is the command's to say, by a type with
 //   std::string timer(const Machine&, std::uint32_t timer)     "its link timer"
-//   std::string command()                                      "wakes up"
+//   std::string command()                                      "wakes up"; or, where there are
+//   std::string command(std::uint32_t number)                  several, of this one
 //   std::string drawn(std::uint32_t value)                     "draws 2"
 //   std::string state(const Machine&)                          what it is after the step
 #pragma once
@@ -55,7 +56,10 @@ std::string move_text(const check::Space<Model>& space, const check::Move& move,
                       words.timer(parts.machine(parts.outcome(move.outcome).local), move.detail));
       break;
     case Happening::command:
-      text = fmt::format("{} {}", who, words.command());
+      if constexpr (requires { words.command(move.detail); })
+        text = fmt::format("{} {}", who, words.command(move.detail));
+      else
+        text = fmt::format("{} {}", who, words.command());
       break;
     case Happening::miss:
       return message() + " comes too early";

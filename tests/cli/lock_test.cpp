@@ -121,11 +121,46 @@ TEST(CheckLock, TellsTheStepsInWords) {
   EXPECT_THAT(lost.out, HasSubstr("= inside with 1"));
 }
 
+TEST(CheckLock, LeasesAreSound) {
+  json two = answer("check lock --kind lease --json");
+  EXPECT_EQ(two["complete"], true);
+  EXPECT_EQ(two["violations"], json::array());
+  EXPECT_EQ(two["states"], 4092);  // as lease_check_test.cpp has it
+  json changed = answer("check lock --kind lease --contending 1 --changes 1 --losses 1 --json");
+  EXPECT_EQ(changed["complete"], true);
+  EXPECT_EQ(changed["violations"], json::array());
+  const Ended readers = tempo("check lock --kind lease --readers 1");
+  EXPECT_EQ(readers.status, 0);
+  EXPECT_THAT(readers.out, HasSubstr("tokens rise"));
+}
+
 TEST(CheckLock, RefusesWhatCannotBe) {
-  for (const char* line : {"--kind wish", "--sites 1", "--sites 6", "--contending 4", "--readers 1",
-                           "--kind rw --readers 3", "--entries 0", "--entries 5", "--delay 0",
-                           "--hold 5", "--crashes 9", "--restarts 1", "--variant printed",
-                           "--kind explicit --variant modulo", "--memory x", "--threads 3"}) {
+  for (const char* line : {"--kind wish",
+                           "--sites 1",
+                           "--sites 6",
+                           "--contending 4",
+                           "--readers 1",
+                           "--kind rw --readers 3",
+                           "--entries 0",
+                           "--entries 5",
+                           "--delay 0",
+                           "--hold 5",
+                           "--crashes 9",
+                           "--restarts 1",
+                           "--variant printed",
+                           "--kind explicit --variant modulo",
+                           "--memory x",
+                           "--threads 3",
+                           "--lease 6",
+                           "--changes 1",
+                           "--any-order",
+                           "--kind lease --lease 4",
+                           "--kind lease --hold 2",
+                           "--kind lease --crashes 1",
+                           "--kind lease --variant modulo",
+                           "--kind lease --entries 9",
+                           "--kind lease --readers 3",
+                           "--kind lease --changes 3"}) {
     const Ended ended = tempo(std::string("check lock ") + line);
     EXPECT_EQ(ended.status, 2) << line;
     EXPECT_EQ(ended.out, "") << line;

@@ -11,6 +11,8 @@ std::string_view name_of(Kind kind) {
   return kNames[std::to_underlying(kind)];
 }
 
+std::string_view name_of(const Message& message) { return name_of(message.kind); }
+
 std::string_view name_of(Why why) {
   static constexpr std::array<std::string_view, 6> kNames{"none",  "low",     "busy",
                                                           "queue", "abstain", "ended"};

@@ -175,6 +175,8 @@ struct Message {
   }
 };
 
+std::string_view name_of(const Message& message);
+
 // What a member keeps on disk (section 4), for all its locks.
 struct Record {
   Boot boot{};
