@@ -1,11 +1,10 @@
 // The commands about locks, described for CLI11.
-#include "cli/arguments_locks.h"
-
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_topics.h"
 #include "cli/lock.h"
 
 namespace tempo::cli {

@@ -1,0 +1,22 @@
+// How a command is described for CLI11. Only the files arguments*.cpp see it.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+namespace tempo::cli {
+
+// A command below `parent`. `describe` gives it its options; if it is the one that was typed, `run`
+// becomes `command` with what they were set to.
+template <class Arguments>
+void add_command(CLI::App& parent, std::function<int()>& run, const char* name, const char* help,
+                 void (*describe)(CLI::App&, Arguments&), int (*command)(const Arguments&)) {
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* described = parent.add_subcommand(name, help);
+  describe(*described, *arguments);
+  described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
+}
+
+}  // namespace tempo::cli
