@@ -39,6 +39,7 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           true,
                                           std::int64_t{7},
                                           0.5,
+                                          50.0,
                                           std::string("/x"),
                                           std::string("10.0.0.1"),
                                           std::string("fast"),
