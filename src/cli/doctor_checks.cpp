@@ -242,7 +242,7 @@ Findings stamp_findings(const std::string& interface) {
                  "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
   const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
   const bool hardware = (info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) != 0;
-  if (hardware) return {ok(fmt::format("interface {} stamps datagrams in hardware", interface))};
+  if (hardware) return {ok(fmt::format("interface {} can stamp datagrams in hardware", interface))};
   if (software) return {ok(fmt::format("the kernel stamps datagrams on interface {}", interface))};
   return {note(fmt::format("the driver of interface {} does not stamp what is sent", interface),
                "expect some microseconds more of error; another card or driver would help")};

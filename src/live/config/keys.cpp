@@ -205,6 +205,8 @@ const std::vector<Key>& keys() {
                put_text<&Settings::broadcast>, bad_broadcast, "an address"),
       flag_key("ipv6", "false", "link-local multicast instead of IPv4 broadcast",
                put_flag<&Settings::ipv6>),
+      flag_key("hardware-stamps", "true", "use stamps of network cards that have clocks",
+               put_flag<&Settings::hardware_stamps>),
       text_key(
           "key-file", "\"/etc/tempo/key\"",
           "the cluster's key, written by `tempo keygen`; \"\", or nothing at the default place, "

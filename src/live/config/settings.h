@@ -36,8 +36,9 @@ struct Settings {
   std::vector<std::string> peers;       // peers: addresses, for networks without broadcast
   std::vector<std::string> bind;        // bind: addresses to use instead of the interfaces' (with
                                         // broadcast), for tests and demonstrations
-  std::string broadcast;  // broadcast: the address that reaches everybody, with `bind`
-  bool ipv6 = false;      // ipv6: link-local multicast instead of IPv4 broadcast
+  std::string broadcast;        // broadcast: the address that reaches everybody, with `bind`
+  bool ipv6 = false;            // ipv6: link-local multicast instead of IPv4 broadcast
+  bool hardware_stamps = true;  // hardware-stamps: the cards', where they have clocks
   std::string key_file = "/etc/tempo/key";  // key-file: missing at the default place means no key
   bool key_file_given = false;              // then it must be there
   bool trusted = false;                     // trusted: the kernel's clock carries UTC

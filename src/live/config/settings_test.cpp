@@ -79,6 +79,7 @@ const std::map<std::string, std::string>& samples() {
       {"bind", "[\"127.0.0.3\"]"},
       {"broadcast", "\"127.255.255.255\""},
       {"ipv6", "true"},
+      {"hardware-stamps", "false"},
       {"key-file", "\"/tmp/key\""},
       {"trusted", "false"},
       {"may-lead", "false"},
@@ -139,6 +140,7 @@ TEST(Settings, TakeEveryKeyOfAFile) {
     bind = ["127.0.0.3"]
     broadcast = "127.255.255.255"
     ipv6 = true
+    hardware-stamps = false
     key-file = "/tmp/key"
     may-lead = false
     lead-priority = 3
@@ -180,6 +182,7 @@ TEST(Settings, TakeEveryKeyOfAFile) {
   EXPECT_THAT(settings.bind, ElementsAre("127.0.0.3"));
   EXPECT_EQ(settings.broadcast, "127.255.255.255");
   EXPECT_TRUE(settings.ipv6);
+  EXPECT_FALSE(settings.hardware_stamps);
   EXPECT_EQ(settings.key_file, "/tmp/key");
   EXPECT_TRUE(settings.key_file_given);
   EXPECT_FALSE(settings.may_lead);

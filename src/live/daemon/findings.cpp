@@ -19,7 +19,7 @@ std::vector<ipc::Finding> findings_in(const obs::Snapshot& shot) {
                         .what = "tempod has no network time yet",
                         .cure = "wait, or see 'tempo watch'"});
   for (const obs::NetworkView& network : shot.networks)
-    if (!network.kernel_stamps)
+    if (!network.kernel_stamps && !network.hardware_stamps)
       findings.push_back({.level = "note",
                           .what = fmt::format("{}: no kernel timestamps were seen", network.name),
                           .cure = "time is kept less closely; nothing needs to be done"});

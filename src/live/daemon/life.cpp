@@ -128,6 +128,7 @@ Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& set
   }
   networks = sys::find_networks(settings.interfaces, settings.port, settings.ipv6);
   if (networks.size() > node::kMostNetworks) networks.resize(node::kMostNetworks);
+  for (sys::NetworkOptions& network : networks) network.card_stamps = settings.hardware_stamps;
   return networks;
 }
 

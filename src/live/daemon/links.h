@@ -58,6 +58,9 @@ class Links {
   bool kernel_stamps(std::uint8_t number) const {
     return here(number) && links_[number].network->kernel_stamps();
   }
+  bool card_stamps(std::uint8_t number) const {
+    return here(number) && links_[number].network->card_stamps();
+  }
 
   // The next datagram from there. One that cannot be from this host itself is `elsewhere`.
   std::optional<sys::Arrival> receive(std::uint8_t number);

@@ -246,6 +246,8 @@ int run_with_parent(Life life, ReadSettings read_settings) {
 }
 
 int run_bare(Life life) {
+  // A simulator's cards know true time, which would be no measure of anything.
+  life.settings.hardware_stamps = false;
   be_one_of_many(life);
   be_born(life);
   if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)

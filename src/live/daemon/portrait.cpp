@@ -71,6 +71,7 @@ void draw_networks(const Subject& subject, obs::Snapshot& shot) {
     view.root = name_of_node(mailroom, subject.node->path().root);
     view.hops = subject.node->path().hops;
     view.kernel_stamps = subject.links->kernel_stamps(i);
+    view.hardware_stamps = subject.links->card_stamps(i);
     shot.networks.push_back(std::move(view));
   }
 }

@@ -63,6 +63,7 @@ constexpr std::array kRows{
     Row{"bind", same<&Settings::bind>},
     Row{"broadcast", same<&Settings::broadcast>},
     Row{"ipv6", same<&Settings::ipv6>},
+    Row{"hardware-stamps", same<&Settings::hardware_stamps>},
     Row{"key-file", same<&Settings::key_file>,
         [](Settings& into, const Settings& from) {
           into.key_file = from.key_file;

@@ -12,7 +12,7 @@
 namespace tempo::obs {
 namespace {
 
-constexpr std::array<MetricHelp, 28> kMetrics{{
+constexpr std::array<MetricHelp, 29> kMetrics{{
     {"tempo_info", "gauge", "1; version, name, id, cluster, profile and clock as labels"},
     {"tempo_uptime_seconds", "gauge", "since tempod started"},
     {"tempo_status", "gauge", "1 for the status that holds, 0 for the others"},
@@ -33,6 +33,7 @@ constexpr std::array<MetricHelp, 28> kMetrics{{
     {"tempo_network_listed", "gauge", "slaves on this master's list"},
     {"tempo_network_hops", "gauge", "networks between here and the source of time"},
     {"tempo_network_kernel_stamps", "gauge", "1 if the kernel stamps datagrams there"},
+    {"tempo_network_hardware_stamps", "gauge", "1 if the card there stamps them itself"},
     {"tempo_member_heard_seconds", "gauge", "since a member was last heard"},
     {"tempo_member_faulty", "gauge", "1 if its clock is not averaged"},
     {"tempo_member_offset_seconds", "gauge", "its clock minus network time"},
@@ -147,6 +148,8 @@ void network_metrics(std::string& out, const std::vector<NetworkView>& networks)
   gauge("tempo_network_hops", [](const NetworkView& n) { return n.hops; });
   gauge("tempo_network_kernel_stamps",
         [](const NetworkView& n) { return n.kernel_stamps ? 1 : 0; });
+  gauge("tempo_network_hardware_stamps",
+        [](const NetworkView& n) { return n.hardware_stamps ? 1 : 0; });
 }
 
 void member_metrics(std::string& out, const std::vector<MemberView>& members) {

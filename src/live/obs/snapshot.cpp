@@ -24,6 +24,7 @@ void fields(View& view, const Visit& visit) {
   visit("root", view.root);
   visit("hops", view.hops);
   visit("kernel_stamps", view.kernel_stamps);
+  visit("hardware_stamps", view.hardware_stamps);
 }
 
 template <class View, class Visit>

@@ -28,6 +28,7 @@ struct NetworkView {
   std::string root;          // name of the host whose time it is
   std::uint32_t hops = 0;
   bool kernel_stamps = false;
+  bool hardware_stamps = false;  // the card's
 
   bool operator==(const NetworkView&) const = default;
 };

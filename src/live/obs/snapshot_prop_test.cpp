@@ -46,7 +46,7 @@ rc::Gen<NetworkView> some_network() {
       rc::gen::set(&NetworkView::master_id, some_text()), rc::gen::set(&NetworkView::epoch_round),
       rc::gen::set(&NetworkView::listed), rc::gen::set(&NetworkView::heir, some_text()),
       rc::gen::set(&NetworkView::root, some_text()), rc::gen::set(&NetworkView::hops),
-      rc::gen::set(&NetworkView::kernel_stamps));
+      rc::gen::set(&NetworkView::kernel_stamps), rc::gen::set(&NetworkView::hardware_stamps));
 }
 
 rc::Gen<MemberView> some_member() {

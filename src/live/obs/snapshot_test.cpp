@@ -50,7 +50,8 @@ Snapshot sample() {
                                .heir = "bow",
                                .root = "stern",
                                .hops = 1,
-                               .kernel_stamps = true});
+                               .kernel_stamps = true,
+                               .hardware_stamps = false});
   snapshot.members.push_back({.name = "stern",
                               .id = "00000000000000a0",
                               .address = "192.0.2.1",
@@ -181,6 +182,12 @@ TEST(StatusText, OfASlave) {
             "  cluster   ship, 3 members, profile lan, sealed with a key\n"
             "  locks     locks are safe while 2 of 3 members answer\n"
             "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
+}
+
+TEST(StatusText, SaysWhoStamps) {
+  Snapshot snapshot = sample();
+  snapshot.networks[0].hardware_stamps = true;
+  EXPECT_THAT(status_text(snapshot), HasSubstr("time of stern, 1 hop, hardware stamps\n"));
 }
 
 TEST(StatusText, OfAMasterWithTroubles) {

@@ -48,7 +48,9 @@ std::string network_text(const NetworkView& network) {
                    network.root.empty() ? ""
                                         : fmt::format("time of {}, {} hop{}", network.root,
                                                       network.hops, network.hops == 1 ? "" : "s"),
-                   network.kernel_stamps ? "kernel stamps" : "no kernel stamps"}));
+                   network.hardware_stamps ? "hardware stamps"
+                   : network.kernel_stamps ? "kernel stamps"
+                                           : "no kernel stamps"}));
 }
 
 std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }

@@ -7,6 +7,7 @@
 #include <cap-ng.h>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/ptp_clock.h>
 #include <net/if.h>
 #include <pwd.h>
 #include <sched.h>
@@ -123,8 +124,11 @@ constexpr std::array kAllowedToWriters{
 
 constexpr std::array kFamilies{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
-// Names of interfaces, and whether the log goes to a terminal.
-constexpr std::array kIoctls{SIOCGIFINDEX, SIOCGIFNAME, SIOCGIFFLAGS, TCGETS, TIOCGWINSZ};
+// Names of interfaces, whether the log goes to a terminal, and the clock of a network card.
+constexpr std::array kIoctls{
+    static_cast<unsigned long>(SIOCGIFINDEX), static_cast<unsigned long>(SIOCGIFNAME),
+    static_cast<unsigned long>(SIOCGIFFLAGS), static_cast<unsigned long>(TCGETS),
+    static_cast<unsigned long>(TIOCGWINSZ),   static_cast<unsigned long>(PTP_SYS_OFFSET_EXTENDED)};
 
 constexpr unsigned long kWriting = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
 
@@ -154,8 +158,8 @@ Result<void> filter_system_calls(const FilterOptions& options) {
   for (const int call : kAllowed) complete &= allow(filter, call);
   for (const int family : kFamilies)
     complete &= allow(filter, SCMP_SYS(socket), equals(0, static_cast<unsigned long>(family)));
-  for (const int request : kIoctls)
-    complete &= allow(filter, SCMP_SYS(ioctl), equals(1, static_cast<unsigned long>(request)));
+  for (const unsigned long request : kIoctls)
+    complete &= allow(filter, SCMP_SYS(ioctl), equals(1, request));
   for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)})
     complete &= allow(filter, call, none_of(2, PROT_EXEC));
   if (options.writes_files) {

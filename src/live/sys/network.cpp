@@ -14,6 +14,7 @@
 #include <netinet/in.h>
 #include <sys/uio.h>
 
+#include "live/sys/card_clock.h"
 #include "live/sys/descriptor.h"
 
 namespace tempo::sys {
@@ -22,7 +23,10 @@ namespace {
 constexpr std::uint32_t kStampFlags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTAMPING_SOFTWARE |
                                       SOF_TIMESTAMPING_OPT_CMSG | SOF_TIMESTAMPING_OPT_TSONLY;
 constexpr std::uint32_t kNumbered = SOF_TIMESTAMPING_OPT_ID;
+constexpr std::uint32_t kByCard = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
 constexpr std::uint32_t kStampThis = SOF_TIMESTAMPING_TX_SOFTWARE;
+// Where the card stamps, the kernel leaves it to the card.
+constexpr std::uint32_t kCardStampThis = kStampThis | SOF_TIMESTAMPING_TX_HARDWARE;
 
 // Room for a stamp, an extended error with the address it is about, and what we did not ask for.
 using Control = std::array<std::byte, 512>;
@@ -37,7 +41,8 @@ struct Received {
   std::size_t bytes = 0;
   int flags = 0;
   Address from;
-  std::optional<timespec> stamp;
+  std::optional<timespec> stamp;           // the kernel's
+  std::optional<timespec> card_stamp;      // the card's, by its own clock
   std::optional<sock_extended_err> about;  // set in the error queue
 };
 
@@ -52,7 +57,11 @@ Received read_control(const msghdr& header, std::size_t bytes) {
       scm_timestamping stamps{};
       if (part->cmsg_len < CMSG_LEN(sizeof stamps)) continue;
       std::memcpy(&stamps, CMSG_DATA(part), sizeof stamps);
-      if (stamps.ts[0].tv_sec != 0 || stamps.ts[0].tv_nsec != 0) received.stamp = stamps.ts[0];
+      const auto given = [](const timespec& stamp) {
+        return stamp.tv_sec != 0 || stamp.tv_nsec != 0 ? std::optional{stamp} : std::nullopt;
+      };
+      received.stamp = given(stamps.ts[0]);
+      received.card_stamp = given(stamps.ts[2]);
     } else if ((part->cmsg_level == SOL_IP && part->cmsg_type == IP_RECVERR) ||
                (part->cmsg_level == SOL_IPV6 && part->cmsg_type == IPV6_RECVERR)) {
       sock_extended_err about{};
@@ -67,7 +76,10 @@ Received read_control(const msghdr& header, std::size_t bytes) {
 class UdpNetwork final : public Network {
  public:
   UdpNetwork(const NetworkOptions& options, Oscillator& oscillator)
-      : label_(options.label), everyone_(options.everyone), oscillator_(&oscillator) {}
+      : label_(options.label),
+        everyone_(options.everyone),
+        oscillator_(&oscillator),
+        card_(options.card_stamps ? open_card_clock(options.interface) : nullptr) {}
 
   Result<void> bind_all(const NetworkOptions& options);
 
@@ -80,6 +92,7 @@ class UdpNetwork final : public Network {
   void broadcast(std::span<const std::byte> bytes) override;
   std::uint64_t failed_sends() const override;
   bool kernel_stamps() const override { return kernel_stamps_; }
+  bool card_stamps() const override { return card_stamps_; }
   std::vector<Address> bound() const override;
   std::map<int, std::uint64_t> failed_sends_by_errno() const override { return failed_; }
   std::uint64_t truncated() const override { return truncated_; }
@@ -103,6 +116,9 @@ class UdpNetwork final : public Network {
 
   Result<Socket> bind_one(const NetworkOptions& options, const Address& address) const;
   std::optional<Received> take(Socket& socket, int flags);
+  std::uint32_t stamp_flags() const { return card_ ? kStampFlags | kByCard : kStampFlags; }
+  // When what it came with says; nothing: no stamp can be used.
+  std::optional<Instant> stamped(const Received& received);
   Arrival arrival_of(const Received& received, std::span<const std::byte> bytes);
   std::optional<Departure> departure_of(std::size_t socket, const Received& received);
   void keep(const Received& received);
@@ -114,12 +130,15 @@ class UdpNetwork final : public Network {
   std::string label_;
   std::vector<Address> everyone_;
   Oscillator* oscillator_;
+  std::unique_ptr<CardClock> card_;  // null: stamps are the kernel's
+  StampConverter card_converter_;
   std::vector<Socket> sockets_;
   std::size_t turn_ = 0;                  // the socket that is read first
   std::deque<Waiting> waiting_;           // at most kMostWaiting
   std::deque<Departure> without_kernel_;  // at most kMostWaiting
   std::uint32_t transmissions_ = 0;
   bool kernel_stamps_ = false;
+  bool card_stamps_ = false;
   std::uint64_t truncated_ = 0;
   std::map<int, std::uint64_t> failed_;
 
@@ -197,7 +216,7 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
   }
 
   Socket socket;
-  socket.stamps = set_option(number, SOL_SOCKET, SO_TIMESTAMPING, kStampFlags | kNumbered);
+  socket.stamps = set_option(number, SOL_SOCKET, SO_TIMESTAMPING, stamp_flags() | kNumbered);
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   if (getsockname(number, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
@@ -237,18 +256,26 @@ std::optional<Received> UdpNetwork::take(Socket& socket, int flags) {
   return read_control(header, static_cast<std::size_t>(bytes));
 }
 
-Arrival UdpNetwork::arrival_of(const Received& received, std::span<const std::byte> bytes) {
-  Arrival arrival{.bytes = bytes, .from = received.from};
-  if (received.stamp) {
-    kernel_stamps_ = true;
-    if (const auto at = oscillator_->from_realtime(*received.stamp)) {
-      arrival.at = *at;
-      arrival.kernel_stamp = true;
-      return arrival;
+std::optional<Instant> UdpNetwork::stamped(const Received& received) {
+  if (received.card_stamp && card_ != nullptr) {
+    if (const auto bracket = card_->read()) {
+      if (const auto raw = card_converter_.convert(*bracket, nanos_of(*received.card_stamp))) {
+        card_stamps_ = true;
+        return oscillator_->at(*raw);
+      }
     }
   }
-  arrival.at = oscillator_->now();
-  return arrival;
+  if (!received.stamp) return std::nullopt;
+  return oscillator_->from_realtime(*received.stamp);
+}
+
+Arrival UdpNetwork::arrival_of(const Received& received, std::span<const std::byte> bytes) {
+  kernel_stamps_ |= received.stamp.has_value();
+  const std::optional<Instant> at = stamped(received);
+  return {.bytes = bytes,
+          .from = received.from,
+          .at = at ? *at : oscillator_->now(),
+          .kernel_stamp = at.has_value()};
 }
 
 std::optional<Arrival> UdpNetwork::receive() {
@@ -299,7 +326,7 @@ std::optional<Departure> UdpNetwork::departure() {
 }
 
 std::optional<Departure> UdpNetwork::departure_of(std::size_t socket, const Received& received) {
-  if (!received.stamp || !received.about ||
+  if ((!received.stamp && !received.card_stamp) || !received.about ||
       received.about->ee_origin != SO_EE_ORIGIN_TIMESTAMPING) {
     return std::nullopt;
   }
@@ -315,9 +342,11 @@ std::optional<Departure> UdpNetwork::departure_of(std::size_t socket, const Rece
   }
   if (found == waiting_.end()) return std::nullopt;
   const Waiting waiting = *found;
-  const auto at = oscillator_->from_realtime(*received.stamp);
-  // From before it was sent: another's, left over from before the numbering began again.
-  if (at && *at < waiting.called - 1us) return std::nullopt;
+  const auto at = stamped(received);
+  // From before it was sent: another's, left over from before the numbering began again. A card's
+  // clock is read from further away than the kernel's.
+  const Nanos doubt = received.card_stamp ? 20us : 1us;
+  if (at && *at < waiting.called - doubt) return std::nullopt;
   waiting_.erase(found);
   if (!at) return given_up(waiting);
   return Departure{.transmission = waiting.transmission, .at = *at, .kernel_stamp = true};
@@ -357,7 +386,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
     wish->cmsg_level = SOL_SOCKET;
     wish->cmsg_type = SO_TIMESTAMPING;
     wish->cmsg_len = CMSG_LEN(sizeof kStampThis);
-    std::memcpy(CMSG_DATA(wish), &kStampThis, sizeof kStampThis);
+    std::memcpy(CMSG_DATA(wish), card_ ? &kCardStampThis : &kStampThis, sizeof kStampThis);
   }
   const Instant called = stamp ? oscillator_->now() : Instant{};
   if (sendmsg(sender->descriptor.number(), &header, 0) < 0) {
@@ -385,8 +414,8 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
 void UdpNetwork::start_numbering_again(std::size_t index) {
   Socket& socket = sockets_[index];
   const int number = socket.descriptor.number();
-  socket.stamps = set_option(number, SOL_SOCKET, SO_TIMESTAMPING, kStampFlags) &&
-                  set_option(number, SOL_SOCKET, SO_TIMESTAMPING, kStampFlags | kNumbered);
+  socket.stamps = set_option(number, SOL_SOCKET, SO_TIMESTAMPING, stamp_flags()) &&
+                  set_option(number, SOL_SOCKET, SO_TIMESTAMPING, stamp_flags() | kNumbered);
   socket.next = 0;
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     if (waiting.socket != index) return false;

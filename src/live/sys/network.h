@@ -3,8 +3,9 @@
 // A Network is one broadcast domain as this host sees it: an interface with its IPv4 subnet
 // (directed broadcast), or with its IPv6 link-local address (multicast), or a list of peers reached
 // one by one. Arrivals carry the kernel's receive stamp; sent datagrams whose stamp was asked for
-// are reported with the kernel's transmit stamp. Stamps are given as raw instants (oscillator.h);
-// where the kernel gives none, the instant of the call is.
+// are reported with the kernel's transmit stamp, or both with the card's where it has a clock
+// (card_clock.h). Stamps are given as raw instants (oscillator.h); where the kernel gives none, the
+// instant of the call is.
 //
 // No call blocks. Own broadcasts that come back are the caller's to recognise.
 #pragma once
@@ -29,7 +30,7 @@ struct Arrival {
   std::span<const std::byte> bytes;  // valid until the next call
   Address from;
   Instant at{};
-  bool kernel_stamp = false;
+  bool kernel_stamp = false;  // or the card's
 };
 
 // A transmit stamp: of the datagram that `send` numbered so.
@@ -47,8 +48,9 @@ struct NetworkOptions {
   std::vector<Address> bind{};
   std::vector<Address> everyone{};  // where a broadcast goes: a broadcast address, a group, peers
   std::uint16_t port = 0;
-  bool multicast = false;   // `everyone` is a group to join on `interface`
-  std::string interface{};  // empty: any
+  bool multicast = false;    // `everyone` is a group to join on `interface`
+  std::string interface{};   // empty: any
+  bool card_stamps = false;  // use the clock of the interface's card, if it has one
 };
 
 class Network {
@@ -77,7 +79,8 @@ class Network {
                                             bool stamp) = 0;
   virtual void broadcast(std::span<const std::byte> bytes) = 0;
   virtual std::uint64_t failed_sends() const = 0;
-  virtual bool kernel_stamps() const = 0;  // receive stamps have been seen
+  virtual bool kernel_stamps() const = 0;             // receive stamps have been seen
+  virtual bool card_stamps() const { return false; }  // stamps of the card have been used
 
   // Where it is bound, with the ports that the kernel chose; in the order of NetworkOptions::bind.
   virtual std::vector<Address> bound() const { return {}; }
