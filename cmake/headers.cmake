@@ -27,6 +27,16 @@ if(TEMPO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   endif()
 endif()
 
+# Files that describe a command line: no checks, and so none of those headers.
+#
+#   tempo_plain_sources(arguments.cpp ...)
+function(tempo_plain_sources)
+  if(TEMPO_NO_CHECKS)
+    set_source_files_properties(${ARGN} PROPERTIES
+      COMPILE_OPTIONS "${TEMPO_NO_CHECKS}" SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # tempo_take_headers(target tempo_headers)
 function(tempo_take_headers name from)
   if(TARGET ${from})
