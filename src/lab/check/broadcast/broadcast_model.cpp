@@ -124,4 +124,7 @@ const char* BroadcastModel::broken(const BroadcastScene& scene) const {
   return seen_whole ? nullptr : "the-world-is-long-enough";
 }
 
+template class Space<BroadcastModel>;
+template class Search<BroadcastModel>;
+
 }  // namespace tempo::check

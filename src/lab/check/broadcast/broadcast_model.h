@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lab/check/broadcast/speaker.h"
+#include "lab/check/explore.h"
 #include "lab/check/model.h"
 
 namespace tempo::check {
@@ -66,5 +67,9 @@ struct BroadcastModel {
   View view(const Machine& machine, Instant now) const;
   const char* broken(const BroadcastScene& scene) const;
 };
+
+// Searches are made once, in broadcast_model.cpp.
+extern template class Space<BroadcastModel>;
+extern template class Search<BroadcastModel>;
 
 }  // namespace tempo::check

@@ -137,4 +137,13 @@ B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation /*life*/) const 
   return B2Member(B2Liar(patience, static_cast<std::uint8_t>(world.candidates + rules.malicious)));
 }
 
+template class Space<CapacityModel<election::CapacityA>>;
+template class Search<CapacityModel<election::CapacityA>>;
+template class Space<CapacityModel<election::CapacityB1>>;
+template class Search<CapacityModel<election::CapacityB1>>;
+template class Space<CapacityModel<B2Member>>;
+template class Search<CapacityModel<B2Member>>;
+template class Space<CapacityModel<election::CapacityC>>;
+template class Search<CapacityModel<election::CapacityC>>;
+
 }  // namespace tempo::check

@@ -20,8 +20,8 @@
 
 #include "base/check.h"
 #include "lab/check/capacity/b2_liar.h"
+#include "lab/check/explore.h"
 #include "lab/check/model.h"
-#include "lab/check/space.h"
 #include "lab/sim/capacity/member.h"
 #include "protocol/election/capacity_a.h"
 #include "protocol/election/capacity_b1.h"
@@ -135,6 +135,16 @@ struct CapacityModel {
 using B2Member = sim::capacity::Member<election::CapacityB2, B2Liar>;
 template <>
 B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation life) const;
+
+// Searches are made once, in capacity_model.cpp.
+extern template class Space<CapacityModel<election::CapacityA>>;
+extern template class Search<CapacityModel<election::CapacityA>>;
+extern template class Space<CapacityModel<election::CapacityB1>>;
+extern template class Search<CapacityModel<election::CapacityB1>>;
+extern template class Space<CapacityModel<B2Member>>;
+extern template class Search<CapacityModel<B2Member>>;
+extern template class Space<CapacityModel<election::CapacityC>>;
+extern template class Search<CapacityModel<election::CapacityC>>;
 
 // Calls `look(space)` with the space of all that can happen in this world.
 template <class Look>

@@ -144,4 +144,7 @@ bool ElectionModel::good(const Scene<View>& scene) const {
   return true;
 }
 
+template class Space<ElectionModel>;
+template class Search<ElectionModel>;
+
 }  // namespace tempo::check

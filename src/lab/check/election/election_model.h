@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 
+#include "lab/check/explore.h"
 #include "lab/check/model.h"
 #include "protocol/election/master.h"
 #include "protocol/election/master_rules.h"
@@ -48,5 +49,9 @@ struct ElectionModel {
   // One master, followed by all the others and with exactly these on its list.
   bool good(const Scene<View>& scene) const;
 };
+
+// Searches are made once, in election_model.cpp.
+extern template class Space<ElectionModel>;
+extern template class Search<ElectionModel>;
 
 }  // namespace tempo::check

@@ -128,4 +128,7 @@ std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld&
   return commands;
 }
 
+template class Space<LeaseModel>;
+template class Search<LeaseModel>;
+
 }  // namespace tempo::check

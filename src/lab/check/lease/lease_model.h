@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "lab/check/explore.h"
 #include "lab/check/lease/lease_site.h"
 #include "lab/check/model.h"
-#include "lab/check/space.h"
 
 namespace tempo::check {
 
@@ -65,6 +65,10 @@ struct LeaseModel {
 
 Freedom freedom_of(const LeaseWorld& world);
 std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world);
+
+// Searches are made once, in lease_model.cpp.
+extern template class Space<LeaseModel>;
+extern template class Search<LeaseModel>;
 
 // Calls `look(space)` with the space of all that can happen in this world.
 template <class Look>

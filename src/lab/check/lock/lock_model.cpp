@@ -59,4 +59,7 @@ LockView LockModel::view(const Machine& site) const {
           .mode = site.mode()};
 }
 
+template class Space<LockModel>;
+template class Search<LockModel>;
+
 }  // namespace tempo::check

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "lab/check/explore.h"
 #include "lab/check/model.h"
-#include "lab/check/space.h"
 #include "lab/sim/lock/site.h"
 
 namespace tempo::check {
@@ -60,5 +60,9 @@ struct LockModel {
   }
   bool good(const LockScene& scene) const { return all_at_rest(scene); }
 };
+
+// Searches are made once, in lock_model.cpp.
+extern template class Space<LockModel>;
+extern template class Search<LockModel>;
 
 }  // namespace tempo::check

@@ -122,4 +122,9 @@ bool AnonymousModel::good(const Scene<View>& scene) const {
   return elected;
 }
 
+template class Space<EquitableModel>;
+template class Search<EquitableModel>;
+template class Space<AnonymousModel>;
+template class Search<AnonymousModel>;
+
 }  // namespace tempo::check

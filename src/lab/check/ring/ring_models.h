@@ -9,6 +9,7 @@
 
 #include <cstdint>
 
+#include "lab/check/explore.h"
 #include "lab/check/model.h"
 #include "protocol/election/ring_anonymous.h"
 #include "protocol/election/ring_equitable.h"
@@ -65,5 +66,11 @@ struct AnonymousModel {
   bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
   bool good(const Scene<View>& scene) const;
 };
+
+// Searches are made once, in ring_models.cpp.
+extern template class Space<EquitableModel>;
+extern template class Search<EquitableModel>;
+extern template class Space<AnonymousModel>;
+extern template class Search<AnonymousModel>;
 
 }  // namespace tempo::check
