@@ -72,6 +72,8 @@ TEST(MutexRun, BearsCrashesAndRestarts) {
                   [](const Outcome& sum, const LockSetup& /*setup*/) {
                     EXPECT_GT(sum.crashes, sum.tally.entries / 5);
                     EXPECT_GT(sum.asked_again, 0U);
+                    EXPECT_EQ(sum.beyond_bound, 0U);
+                    EXPECT_GT(sum.longest_by_bound, 0.1);
                   });
 }
 
@@ -164,7 +166,7 @@ TEST(ReadersWritersRun, ExcludeAndNobodyStarves) {
 
 TEST(ReadersWritersRun, BearCrashesAndRestarts) {
   in_all_settings({.kind = Kind::rw, .readers = 3, .entries = 1'000, .crashes = 0.3}, times(2, 900),
-                  [](const Outcome&, const LockSetup&) {});
+                  [](const Outcome& sum, const LockSetup&) { EXPECT_EQ(sum.beyond_bound, 0U); });
 }
 
 TEST(ReadersWritersRun, VariantsLetTwoIn) {
