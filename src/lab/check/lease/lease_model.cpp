@@ -13,11 +13,20 @@ using lock::lease::Held;
 using View = LeaseView;
 using Guest = LeaseSite::Guest;
 
-// Tokens as remembered: seat 0 knows the highest of all grants, seat 1 of the exclusive ones.
+constexpr lock::LockId kFirst{0};
+constexpr lock::LockId kSecond{1};
+
+// Tokens as remembered: seat 0 knows the highest of all grants, seat 1 of the exclusive ones, and
+// seat 2 the highest of the second lock, which has no others.
 constexpr std::uint32_t kSubs = 8;
 constexpr std::uint64_t kBlock = 2;  // counts of one durable write
 Memory token_of(const Held& held) {
   return static_cast<Memory>(std::min<std::uint64_t>(held.count * kSubs + held.sub, 255));
+}
+
+std::size_t judged_by(const Guest& guest) {
+  if (guest.lock == kSecond) return 2;
+  return guest.mode == Mode::exclusive ? 0 : 1;
 }
 
 bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
@@ -31,13 +40,17 @@ bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
 
 LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
   CHECK((asked.ballots + 2 * kBlock * (1 + asked.changes.size()) + 1) * kSubs <= 255 &&
-        asked.subs < kSubs);
+        asked.subs < kSubs && (asked.second.empty() || asked.sites > 2));
   rules.lease = {.lease = Nanos{asked.lease},
                  .longest = Nanos{asked.lease},
                  .drift = Ppb{0},
                  .block = kBlock,
-                 .nonces = 1};
+                 .nonces = 1,
+                 .thrifty = asked.thrifty};
   rules.view = lock::lease::one_vote_each(asked.voters == 0 ? asked.sites : asked.voters);
+  if (asked.policy) rules.view = two_members(*asked.policy);
+  rules.fresh_disk = asked.fresh_disks;
+  rules.write = Nanos{asked.slow_disks ? 1 : 0};
   rules.long_stay = Nanos{asked.lease};
 }
 
@@ -45,7 +58,7 @@ View LeaseModel::view(const Machine& site, Instant now) const {
   View view{.waits = site.waits(), .crashes = site.crashes()};
   if (site.guest().acts(now)) view.guest = site.guest();
   if (site.ghost().acts(now)) view.ghost = site.ghost();
-  for (const lock::LockId id : {lock::LockId{0}, lock::lease::kViewLock})
+  for (const lock::LockId id : {kFirst, kSecond, lock::lease::kViewLock})
     if (const auto* lock = site.member().lock(id)) view.top = std::max(view.top, lock->top());
   view.voters = site.member().home().view();
   return view;
@@ -66,16 +79,19 @@ const char* LeaseModel::broken(const Scene<View>& scene) const {
       if (one.number == other.number && one != other) return "one-view";
     }
   for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t j = 0; j < i; ++j)
-      if (conflict(inside[i]->mode, inside[j]->mode)) return "exclusion";
+    for (std::size_t j = 0; j < i; ++j) {
+      if (inside[i]->lock != inside[j]->lock) continue;
+      if (inside[i]->held == inside[j]->held) return "same-token";
+      if (world.exclusion && conflict(inside[i]->mode, inside[j]->mode)) return "exclusion";
+    }
   return nullptr;
 }
 
 const char* LeaseModel::broken_move(const Scene<View>& before, const Scene<View>& after,
                                     NodeId node) const {
-  if (!entered(before, after, node)) return nullptr;
+  if (!world.exclusion || !entered(before, after, node)) return nullptr;
   const Guest& guest = after.seats[index(node)].view->guest;
-  const Memory highest = before.seats[guest.mode == Mode::exclusive ? 0 : 1].memory;
+  const Memory highest = before.seats[judged_by(guest)].memory;
   return token_of(guest.held) > highest ? nullptr : "token-order";
 }
 
@@ -99,10 +115,11 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
   if (!entered(before, after, node)) return true;
   const Guest& guest = after.seats[index(node)].view->guest;
   if (guest.held.sub > world.subs) return false;
-  const Memory token = token_of(guest.held);
-  after.seats[0].memory = std::max(before.seats[0].memory, token);
-  if (guest.mode == Mode::exclusive)
-    after.seats[1].memory = std::max(before.seats[1].memory, token);
+  const auto raise = [&](std::size_t seat) {
+    after.seats[seat].memory = std::max(before.seats[seat].memory, token_of(guest.held));
+  };
+  raise(guest.lock == kSecond ? 2 : 0);
+  if (guest.lock == kFirst && guest.mode == Mode::exclusive) raise(1);
   return true;
 }
 
@@ -120,11 +137,16 @@ std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld&
   std::vector<std::pair<NodeId, Command>> commands;
   for (const auto& [site, mode] : world.wishes)
     commands.emplace_back(site, Command{Command::Kind::want, mode});
+  for (const NodeId site : world.second)
+    commands.emplace_back(site, Command{.kind = Command::Kind::want, .lock = kSecond});
   for (const auto& [site, member] : world.changes)
     commands.emplace_back(site, Command{.kind = Command::Kind::change, .member = member});
   if (world.crashes > 0)
-    for (std::uint32_t i = 0; i < world.sites; ++i)
+    for (std::uint32_t i = 0; i < world.sites; ++i) {
       commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::crash});
+      if (world.lost_disks)
+        commands.emplace_back(NodeId{i}, Command{.kind = Command::Kind::crash, .loses_disk = true});
+    }
   return commands;
 }
 

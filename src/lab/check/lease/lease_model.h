@@ -1,8 +1,9 @@
 // Lease locks for the checker: a few sites, times in ticks, every order of events.
 //
-//   exclusion    no two clients whose clock test passes are inside in conflict
+//   exclusion    no two clients whose clock test passes are inside in conflict; where that is not
+//                promised (`available`), that no two of them have the same token
 //   token-order  an exclusive grant's token is above all before it, a shared one's above those of
-//                all exclusive ones before it
+//                all exclusive ones before it, for each lock
 //   one-view     all members see the same views
 //   revival      nobody is told of an extension after its deadline
 // and from every state nobody who lives need wait for ever. The client of a paused daemon goes on
@@ -10,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,11 +25,17 @@ struct LeaseWorld {
   std::uint32_t sites = 3;
   std::uint32_t voters = 0;                             // the first so many; 0: all
   std::vector<std::pair<NodeId, lock::Mode>> wishes{};  // each at any time
+  std::vector<NodeId> second{};                         // likewise, of a second lock, exclusive
   // At any time a site wants that a member which has no vote gets one, or the other way round.
   std::vector<std::pair<NodeId, NodeId>> changes{};
   std::uint8_t lease = 5;  // ticks
   std::uint8_t delay_max = 1;
   std::uint8_t crashes = 0;  // with restarts, one for each site at most
+  bool lost_disks = false;   // a crash may take the record along
+  bool fresh_disks = false;  // nobody has a record
+  bool slow_disks = false;   // a write takes a tick
+  bool thrifty = false;
+  std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   Budget budget{};
   // Links keep the order of messages, and what has arrived is handled before a timer fires, which
   // all drivers promise (base/machine.h). A paused daemon's mail waits in its socket all the same.
@@ -35,6 +43,7 @@ struct LeaseWorld {
   std::uint64_t ballots = 2;  // counts beyond are not looked at; a crash uses up more
   std::uint32_t subs = 6;     // nor more grants of one ballot
   bool comes_good = true;     // ask that everybody can be served
+  bool exclusion = true;      // and that exclusion is kept, not only that tokens differ
 };
 
 struct LeaseView {

@@ -15,7 +15,6 @@ using lock::lease::Mutation;
 
 namespace {
 
-constexpr LockId kLock{0};
 constexpr ClientId kClient{0};
 
 }  // namespace
@@ -25,7 +24,11 @@ bool LeaseSite::Guest::acts(Instant now) const {
 }
 
 LeaseSite::LeaseSite(NodeId self, const Rules& rules)
-    : self_(self), rules_(rules), disk_{.view = rules.view}, member_(unborn()) {}
+    : self_(self),
+      rules_(rules),
+      disk_(rules.fresh_disk ? std::nullopt
+                             : std::optional(lock::lease::Record{.view = rules.view})),
+      member_(unborn()) {}
 
 LeaseSite::Member LeaseSite::unborn() const {
   // The first life has nothing to forget, so it need not abstain.
@@ -54,6 +57,8 @@ void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
     case Timer::client:
       next_at_ = kNever;
       return up_ ? leave(turn) : restart(turn);
+    case Timer::disk:
+      return finish_write(turn);
     case Timer::count:
       CHECK(false);
   }
@@ -63,14 +68,15 @@ Timers<LeaseSite::Timer> LeaseSite::timers() const {
   Timers<Timer> all;
   if (up_) all.set(Timer::member, member_.timers().first());
   all.set(Timer::client, next_at_);
+  all.set(Timer::disk, written_at_);
   return all;
 }
 
 void LeaseSite::leave(Turn<LeaseSite>& turn) {
   if (!guest_.inside) return;
-  guest_ = {};
-  act(turn, [](Member& member, Turn<Member>& inner) {
-    member.command(inner, lock::lease::Command::done(kLock, kClient));
+  const LockId lock = std::exchange(guest_, {}).lock;
+  act(turn, [&](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::done(lock, kClient));
   });
 }
 
@@ -80,18 +86,11 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       if (!up_ || waits_ || guest_.inside) return;
       waits_ = true;
       act(turn, [&](Member& member, Turn<Member>& inner) {
-        member.command(inner, lock::lease::Command::want(kLock, kClient, command.mode, 0));
+        member.command(inner, lock::lease::Command::want(command.lock, kClient, command.mode, 0));
       });
       break;
     case Command::Kind::crash:
-      if (!up_) return;
-      up_ = false;
-      ++crashes_;
-      if (guest_.acts(turn.now)) ghost_ = guest_;
-      guest_ = {};
-      waits_ = false;
-      next_at_ = turn.now + drawn_stay(turn);
-      member_ = unborn();
+      if (up_) crash(turn, command.loses_disk);
       break;
     case Command::Kind::change:
       if (!up_) return;
@@ -101,6 +100,32 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       });
       break;
   }
+}
+
+void LeaseSite::crash(Turn<LeaseSite>& turn, bool loses_disk) {
+  up_ = false;
+  ++crashes_;
+  if (guest_.acts(turn.now)) ghost_ = guest_;
+  guest_ = {};
+  waits_ = false;
+  next_at_ = turn.now + drawn_stay(turn);
+  if (const std::uint64_t done = writes_.empty() ? 0 : turn.draw.below(writes_.size() + 1);
+      done > 0)
+    disk_ = writes_[done - 1];
+  writes_.clear();
+  written_at_ = kNever;
+  if (loses_disk) disk_.reset();
+  member_ = unborn();
+}
+
+void LeaseSite::finish_write(Turn<LeaseSite>& turn) {
+  const lock::lease::Record record = writes_.front();
+  writes_.erase(writes_.begin());
+  written_at_ = writes_.empty() ? kNever : turn.now + rules_.write;
+  disk_ = record;
+  act(turn, [&](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::written(record));
+  });
 }
 
 void LeaseSite::restart(Turn<LeaseSite>& turn) {
@@ -118,7 +143,7 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
   inner.clear();
   Turn<Member> step{turn.now, turn.draw, inner};
   todo(member_, step);
-  // A durable write is done at once; whatever the machine says then comes behind.
+  // Where a write is done at once, whatever the machine says then comes behind.
   for (std::size_t i = 0; i < inner.size(); ++i) {
     const Output<Member> output = inner.begin()[i];
     switch (output.kind) {
@@ -129,9 +154,12 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
         turn.out.broadcast(output.message);
         break;
       case OutputKind::notice:
-        if (output.notice.kind == lock::lease::Notice::Kind::write) {
+        if (output.notice.kind == lock::lease::Notice::Kind::write && rules_.write > Nanos{0}) {
+          writes_.push_back(output.notice.record);
+          if (written_at_ == kNever) written_at_ = turn.now + rules_.write;
+        } else if (output.notice.kind == lock::lease::Notice::Kind::write) {
           disk_ = output.notice.record;
-          member_.command(step, lock::lease::Command::written(disk_));
+          member_.command(step, lock::lease::Command::written(*disk_));
         } else {
           hear(turn, output.notice);
         }
@@ -146,6 +174,7 @@ void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
     case Kind::granted:
       waits_ = false;
       guest_ = {.inside = true,
+                .lock = notice.lock,
                 .mode = notice.mode,
                 .held = lock::lease::Held::of(notice.token),
                 .deadline = notice.deadline};

@@ -1,15 +1,18 @@
 // A site of a lease lock for the checker: a daemon, its disk and one client, in ticks.
 //
 // The client asks when it is told to and leaves after one of two drawn times, unless it is told
-// that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays, a
-// client that was inside goes on until its deadline beside whoever comes next, and the daemon
-// starts again after one of two drawn times.
+// that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays,
+// unless the disk is lost too, of what is being written any part may have got there, a client that
+// was inside goes on until its deadline beside whoever comes next, and the daemon starts again
+// after one of two drawn times.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/machine.h"
 #include "protocol/lock/lease_member.h"
@@ -25,10 +28,13 @@ class LeaseSite {
     enum class Kind : std::uint8_t { want, crash, change };
     Kind kind = Kind::want;
     lock::Mode mode = lock::Mode::exclusive;
-    NodeId member{};  // change: gets a vote, or loses it
+    NodeId member{};          // change: gets a vote, or loses it
+    lock::LockId lock{};      // want
+    bool loses_disk = false;  // crash
   };
   struct Guest {
     bool inside = false;
+    lock::LockId lock{};
     lock::Mode mode = lock::Mode::exclusive;
     lock::lease::Held held{};
     Instant deadline{};
@@ -38,6 +44,7 @@ class LeaseSite {
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("inside", self.inside);
+      visit("lock", self.lock);
       visit("mode", self.mode);
       visit("held", self.held);
       visit("deadline", self.deadline);
@@ -49,6 +56,8 @@ class LeaseSite {
     lock::lease::View view{};
     Nanos short_stay{1};
     Nanos long_stay{1};
+    bool fresh_disk = false;  // begins without a record
+    Nanos write{0};           // to disk; 0: done at once
   };
   LeaseSite(NodeId self, const Rules& rules);
 
@@ -57,8 +66,8 @@ class LeaseSite {
   void wake(Turn<LeaseSite>& turn, TimerId timer);
   void command(Turn<LeaseSite>& turn, const Command& command);
 
-  // The daemon's; the client leaves or the daemon starts again.
-  enum class Timer : std::uint8_t { member, client, count };
+  // The daemon's; the client leaves or the daemon starts again; the disk has written.
+  enum class Timer : std::uint8_t { member, client, disk, count };
   Timers<Timer> timers() const;
   const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
 
@@ -78,6 +87,8 @@ class LeaseSite {
     visit("guest", self.guest_);
     visit("ghost", self.ghost_);
     visit("next_at", self.next_at_);
+    visit("writes", self.writes_);
+    visit("written_at", self.written_at_);
     visit("revived", self.revived_);
   }
 
@@ -87,12 +98,14 @@ class LeaseSite {
   void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member unborn() const;
   void leave(Turn<LeaseSite>& turn);
+  void crash(Turn<LeaseSite>& turn, bool loses_disk);
+  void finish_write(Turn<LeaseSite>& turn);
   void restart(Turn<LeaseSite>& turn);
   Nanos drawn_stay(Turn<LeaseSite>& turn) const;
 
   NodeId self_;
   Rules rules_;
-  lock::lease::Record disk_;
+  std::optional<lock::lease::Record> disk_;
   std::uint8_t crashes_ = 0;  // before the member: its first life is made from it
   Member member_;
   bool up_ = true;
@@ -100,6 +113,9 @@ class LeaseSite {
   Guest guest_;
   Guest ghost_;               // of a daemon that died
   Instant next_at_ = kNever;  // the client leaves, or the daemon starts again
+  // Under way to the disk, oldest first: at most one for each half block and view of a small world.
+  std::vector<lock::lease::Record> writes_;
+  Instant written_at_ = kNever;  // the first of them is there
   bool revived_ = false;
 };
 
