@@ -21,13 +21,13 @@ Why Grantor::decide(const Plea& plea, Instant now, const Rules& rules) {
   }
   if (!promised && promises_.full()) return Why::busy;
   raise(plea.ballot.count);  // 6
-  const Instant until = now + rules.keep(plea.length);
+  const Instant until = now + std::min(rules.keep(plea.length), plea.over_in);
   if (!promised) {
     promises_.push_back({plea.ballot, plea.mode, until});
     return Why::none;
   }
   mine->until = std::max(mine->until, until);
-  if (plea.mode == Mode::shared) mine->mode = plea.mode;
+  if (plea.mode == Mode::shared || mutated(Mutation::shared_promise_raised)) mine->mode = plea.mode;
   return Why::none;
 }
 

@@ -6,8 +6,8 @@
 
 #include <cstdint>
 
-#include "base/units.h"
 #include "base/few.h"
+#include "base/units.h"
 #include "protocol/lock/lease_message.h"
 #include "protocol/lock/lease_rules.h"
 
@@ -35,8 +35,9 @@ struct Plea {
   Mode mode = Mode::exclusive;
   bool held = false;
   Nanos length{0};
-  bool own = false;     // by this member itself
-  bool behind = false;  // somebody in conflict waits longer (DECIDE 5)
+  Nanos over_in = Nanos::max();  // then it is over by network time (section 11)
+  bool own = false;              // by this member itself
+  bool behind = false;           // somebody in conflict waits longer (DECIDE 5)
 };
 
 class Grantor {

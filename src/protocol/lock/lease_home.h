@@ -13,6 +13,21 @@
 
 namespace tempo::lock::lease {
 
+// What is known of network time (section 11): what it was told to be, and by what it has gone on
+// since on a clock of which only the bound of its rate is known.
+struct NetworkTime {
+  Nanos earliest{0};
+  Nanos latest{0};
+  Instant until{};  // a lease after it was told: what is older is not trusted
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("earliest", self.earliest);
+    visit("latest", self.latest);
+    visit("until", self.until);
+  }
+};
+
 struct Home {
   NodeId self = kNobody;
   Rules rules{};
@@ -37,6 +52,8 @@ struct Home {
   Proposal known{};
   Instant settled_at{};
 
+  NetworkTime time{};  // kept only where it is trusted
+
   const View& view() const { return disk.view; }
   // May it grant? Not before promises that it does not remember are over.
   bool speaks(Instant now) const {
@@ -49,7 +66,8 @@ struct Home {
 
   // The next ballot's count. Where each of two members is enough, one counts odd, the other even.
   std::uint64_t next_count(std::uint64_t top) const {
-    const bool theirs = view().available && (top + 1) % 2 != index(self) % 2;
+    const bool theirs =
+        view().available && (top + 1) % 2 != index(self) % 2 && !mutated(Mutation::counts_alike);
     return top + (theirs ? 2 : 1);
   }
   std::uint64_t next_ticket(std::uint64_t network_us, std::uint64_t seen) {
@@ -65,6 +83,11 @@ struct Home {
   void written(const Record& record);
   // Somebody has accepted this.
   void heard(const Proposal& proposal);
+  // Section 11. By network time a lease asked for now is over at A; 0: that is not known.
+  Nanos over_at(Instant now) const;
+  // What is over at A is over when so much has passed by the local clock, whoever counts.
+  Nanos over_in(Nanos over_at, Instant now) const;
+  void told(Nanos earliest, Nanos latest, Instant now);
   // The next view is on disk.
   void enter(const View& view, Instant now);
 
@@ -93,6 +116,7 @@ struct Home {
     visit("accepted", self.accepted);
     visit("known", self.known);
     visit("settled_at", self.settled_at);
+    visit("time", self.time);
   }
 };
 

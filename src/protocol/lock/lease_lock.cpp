@@ -189,7 +189,8 @@ void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
   const Plea plea{.ballot = message.ballot,
                   .mode = message.mode,
                   .held = message.held,
-                  .length = message.length};
+                  .length = message.length,
+                  .over_in = scope.home.over_in(message.over_at, scope.now())};
   const std::optional<Why> why = decide(scope, from, plea, first_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & bit_of(scope.self())) != 0;

@@ -271,7 +271,8 @@ void Lock::ask(Scope& scope, bool held) {
                     .mode = held ? lease_->mode : attempt_->mode,
                     .held = held,
                     .length = scope.rules().lease,
-                    .named = named});
+                    .named = named,
+                    .over_at = scope.home.over_at(scope.now())});
   own_vote(scope);
 }
 

@@ -37,6 +37,28 @@ void Home::heard(const Proposal& proposal) {
   if (proposal.count > known.count && proposal.view.number == view().number + 1) known = proposal;
 }
 
+// --- section 11 ---
+
+void Home::told(Nanos earliest, Nanos latest, Instant now) {
+  if (!rules.trust_time || latest < earliest) return;
+  if (mutated(Mutation::time_without_bound)) earliest = latest = earliest + (latest - earliest) / 2;
+  time = {earliest, latest, now + rules.lease};
+}
+
+// A holder goes on for at most L of true time, in which network time goes on by at most KEEP(L).
+Nanos Home::over_at(Instant now) const {
+  if (!rules.trust_time || time.until <= now) return Nanos{0};
+  const Nanos age = now - (time.until - rules.lease);
+  return time.latest + rules.stretch(age) + rules.keep(rules.lease);
+}
+
+Nanos Home::over_in(Nanos over_at, Instant now) const {
+  if (!rules.trust_time || time.until <= now || over_at == Nanos{0}) return Nanos::max();
+  const Nanos age = now - (time.until - rules.lease);
+  const Nanos left = over_at - (time.earliest + rules.shrink(age));
+  return left <= Nanos{0} ? Nanos{0} : rules.stretch(std::min(left, 2 * rules.longest));
+}
+
 // What was accepted or heard was for this view, or is void.
 void Home::enter(const View& view, Instant now) {
   disk.view = view;
@@ -117,6 +139,9 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       break;
     case Command::Kind::change:
       want_change(turn, command);
+      break;
+    case Command::Kind::time:
+      home_.told(command.earliest, command.latest, turn.now);
       break;
   }
 }
@@ -211,7 +236,7 @@ void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message
 bool Member::knows_enough() const {
   const View& view = home_.view();
   const auto others = static_cast<Voters>(view.voters() & ~bit_of(home_.self));
-  if ((others & ~without_) == 0) return true;
+  if ((others & ~without_) == 0 || mutated(Mutation::blank_at_once)) return true;
   const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
   return !view.quorum(static_cast<Voters>(unheard | bit_of(home_.self)));
 }

@@ -23,6 +23,7 @@
 #include "protocol/lock/lease_home.h"
 #include "protocol/lock/lease_lock.h"
 #include "protocol/lock/lease_message.h"
+#include "protocol/lock/lease_mutation.h"
 #include "protocol/lock/lease_rules.h"
 
 namespace tempo::lock::lease {
@@ -176,7 +177,7 @@ void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
   Scope scope{turn, home_, id};
   todo(lock, scope);
   if (lock.forgettable()) {
-    home_.floor = std::max(home_.floor, lock.top());
+    if (!mutated(Mutation::floor_forgotten)) home_.floor = std::max(home_.floor, lock.top());
     lock = Lock{};
   }
   if (id == kViewLock)

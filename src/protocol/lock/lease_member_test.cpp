@@ -168,6 +168,28 @@ TEST(LeaseMessages, HandOverToWaiter) {
   EXPECT_EQ(stage.said_in_all(), 0U);
 }
 
+// Everybody wants the lock all the time: a grant is one ASK, refused by all that promised it to
+// another, and one PASS.
+TEST(LeaseMessages, ContendedPerGrant) {
+  for (const std::uint32_t sites : {3U, 5U}) {
+    Stage stage(sites, kRules);
+    for (std::uint32_t site = 0; site < sites; ++site) stage.want(site, 1);
+    stage.forget_said();
+    constexpr std::uint32_t kGrants = 60;
+    for (std::uint32_t i = 0; i < kGrants; ++i) {
+      const std::uint32_t site = i % sites;
+      const std::uint32_t client = i / sites + 1;
+      stage.done(site, client);
+      ASSERT_TRUE(stage.granted((site + 1) % sites, (i + 1) / sites + 1)) << i;
+      stage.want(site, client + 1);
+    }
+    EXPECT_EQ(stage.said(Kind::ask), kGrants);
+    EXPECT_EQ(stage.said(Kind::pass), kGrants);
+    EXPECT_EQ(stage.said(Kind::refuse), kGrants * (sites - 1));
+    EXPECT_EQ(stage.said_in_all(), kGrants * (sites + 1));
+  }
+}
+
 TEST(LeaseMessages, LastReaderLeavesWriterEnters) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, kRules);
@@ -415,6 +437,54 @@ TEST(LeaseViews, ARefusedChangeIsSaid) {
   ASSERT_FALSE(stage.events().empty());
   EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
   EXPECT_EQ(stage.events().back().notice.lock, kViewLock);
+}
+
+// --- section 11 ---
+
+// An ASK that was under way for half a lease binds its grantor for half a lease: network time tells
+// how old it is.
+TEST(LeaseTime, EndsThePromiseOfALateAsk) {
+  Rules rules = kRules;
+  for (const bool trusts : {true, false}) {
+    rules.trust_time = trusts;
+    Stage stage(3, rules);
+    constexpr Nanos kShown = 1'000s;
+    for (const std::uint32_t site : {0U, 1U, 2U})
+      stage.command(site, Command::time(kShown - 1ms, kShown + 1ms));
+    stage.set_carrier([](const Stage::Letter&) { return false; });
+    stage.want(0, 1);
+    const Message ask = stage.sent().back();
+    // The latest that it can be, and KEEP(L); the reading was new.
+    EXPECT_EQ(ask.over_at, trusts ? kShown + 1ms + 1ns + rules.keep(rules.lease) : 0ns);
+    stage.crash(0);
+    stage.pass(rules.lease / 2);
+    stage.command(1, Command::time(kShown + rules.lease / 2 - 1ms, kShown + rules.lease / 2 + 1ms));
+    stage.set_carrier(nullptr);
+    stage.inject(NodeId{0}, 1, ask);
+    ASSERT_EQ(stage.lock(1).grantor().promises().size(), 1U);
+    const Nanos kept = stage.lock(1).grantor().promises()[0].until - stage.now();
+    if (!trusts) {
+      EXPECT_EQ(kept, rules.keep(rules.lease));
+      continue;
+    }
+    // By network time it is over L (1 + rho) + 1 ms after the sending, and the grantor's earliest
+    // is 1 ms behind; drift on the way to there costs at most 2 rho and a few units.
+    EXPECT_GE(kept, rules.lease / 2 + 2ms + 400us);
+    EXPECT_LE(kept, rules.lease / 2 + 2ms + 400us + rules.lease * 4 / 10'000);
+  }
+}
+
+TEST(LeaseTime, IsNotTrustedForLongerThanALease) {
+  Rules rules = kRules;
+  rules.trust_time = true;
+  Stage stage(3, rules);
+  stage.command(0, Command::time(1'000s, 1'000s));
+  stage.pass(rules.lease);
+  stage.want(0, 1);
+  EXPECT_EQ(stage.sent()[0].over_at, 0ns);
+  stage.command(0, Command::time(1'001s, 1'000s));  // there is no such time
+  stage.want(0, 2, Mode::exclusive, LockId{1});
+  EXPECT_EQ(stage.sent().back().over_at, 0ns);
 }
 
 // --- section 8 ---

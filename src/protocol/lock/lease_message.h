@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/few.h"
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "base/few.h"
 #include "protocol/lock/lease_rules.h"
 #include "protocol/lock/mode.h"
 
@@ -127,6 +127,7 @@ struct Message {
   bool held = false;            // ASK: extend the lease of this ballot
   Nanos length{0};              // ASK: L
   Voters named = 0;             // ASK: who is to answer
+  Nanos over_at{0};             // ASK: A, when by network time it is over; 0: not known
 
   Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
   std::uint32_t to_k = 0;  // and which multicast of it
@@ -158,6 +159,7 @@ struct Message {
     visit("held", self.held);
     visit("length", self.length);
     visit("named", self.named);
+    visit("over_at", self.over_at);
     visit("to_boot", self.to_boot);
     visit("target", self.target);
     if (self.target != kNobody) field::about(visit, self.target);
@@ -199,6 +201,7 @@ struct Command {
     done,     // it is done, no longer wants the lock, or died
     written,  // what a `write` notice asked for is on disk
     change,   // `member` is to have `votes`, one more or one less than now
+    time,     // network time is between `earliest` and `latest` now
   };
   Kind kind = Kind::want;
   LockId lock{};
@@ -208,6 +211,8 @@ struct Command {
   Record record{};               // written
   NodeId member = kNobody;       // change
   std::uint8_t votes = 0;        // change
+  Nanos earliest{0};             // time
+  Nanos latest{0};               // time
 
   static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us) {
     return {
@@ -219,6 +224,9 @@ struct Command {
   static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
   static Command change(NodeId member, std::uint8_t votes) {
     return {.kind = Kind::change, .member = member, .votes = votes};
+  }
+  static Command time(Nanos earliest, Nanos latest) {
+    return {.kind = Kind::time, .earliest = earliest, .latest = latest};
   }
 };
 

@@ -34,6 +34,11 @@ enum class Mutation : std::uint8_t {
   view_passed,                // @view is handed over, and nobody asks what was accepted
   proposal_forgotten,         // nor says it
   acceptance_not_durable,     // a restart forgets what was accepted
+  time_without_bound,         // network time is taken for exact
+  shared_promise_raised,      // a grantor's S promise becomes X by a late word
+  blank_at_once,              // who has no record does not ask how far counts have gone
+  floor_forgotten,            // nor does a lock that was forgotten say so
+  counts_alike,               // where each of two is enough they use the same counts
   count,
 };
 

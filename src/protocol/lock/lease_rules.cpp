@@ -36,6 +36,10 @@ Nanos Rules::shrink(Nanos left) const {
   return scaled(left, kBillion - drift.value, kBillion + drift.value, false) - unit;
 }
 
+Nanos Rules::stretch(Nanos span) const {
+  return scaled(span, kBillion + drift.value, kBillion - drift.value, true) + unit;
+}
+
 bool View::quorum(Voters in_favour) const {
   unsigned all = 0;
   unsigned yes = 0;

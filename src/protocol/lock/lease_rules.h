@@ -2,7 +2,8 @@
 //
 // A lease of length L is held for HOLD(L) by the holder's clock and kept for KEEP(L) by its
 // grantors': the first ends before the second as long as both clocks run within `drift` of true
-// time. SHRINK does the same for what is left of a lease when it is handed over.
+// time. SHRINK does the same for what is left of a lease when it is handed over. STRETCH is its
+// counterpart: when one clock has shown so much, every other has shown at least the span.
 #pragma once
 
 #include <array>
@@ -32,6 +33,7 @@ struct Rules {
   std::uint32_t most_sub = (1U << 24) - 1;        // grants of one ballot
   std::uint64_t nonces = std::uint64_t{1} << 32;  // a blank member calls itself by one of so many
   bool thrifty = false;                           // only as many answer as are needed
+  bool trust_time = false;                        // promises may end by network time (section 11)
 
   Nanos retry() const { return lease / 4; }       // R
   Nanos least_left() const { return lease / 4; }  // G
@@ -40,6 +42,7 @@ struct Rules {
   Nanos hold() const;                             // HOLD(L)
   Nanos keep(Nanos length) const;                 // KEEP(length)
   Nanos shrink(Nanos left) const;                 // SHRINK(left)
+  Nanos stretch(Nanos span) const;                // STRETCH(span), its counterpart
 };
 
 // The voting set. It never shrinks because somebody is silent.

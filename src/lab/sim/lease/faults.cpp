@@ -33,6 +33,8 @@ void Play::happen(const What& what) {
       return this->restart(site);
     case resume:
       return wake_up(site);
+    case time:
+      return tell_time(site);
     default:
       break;
   }
@@ -115,6 +117,19 @@ void Play::wake_up(NodeId site) {
   std::vector<Command> waiting;
   std::swap(waiting, inbox_[index(site)]);
   for (const Command& command : waiting) tell(site, command);
+}
+
+// Network time is that of the world, and known with an error as often at one end of its bound or at
+// the other as in between. A daemon that stands still reads no clock.
+void Play::tell_time(NodeId site) {
+  agenda_.add(world_.now() + setup_.rules.lease / 8, {What::Kind::time, index(site)});
+  const double part = static_cast<double>(reading_.below(3)) - 1;
+  const double error = setup_.time_error * (part == 0 ? 2 * reading_.unit() - 1 : part);
+  if (!world_.up(site) || world_.paused(site)) return;
+  const auto bound = static_cast<double>(setup_.time_bound.count());
+  const Nanos read =
+      world_.now().time_since_epoch() + Nanos{static_cast<Nanos::rep>(error * bound)};
+  tell(site, Command::time(read - setup_.time_bound, read + setup_.time_bound));
 }
 
 // Two parts, or some ways closed in one direction.

@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint32_t kClients = 10;  // of Cause::plan: which stream is whose
 constexpr std::uint32_t kMishaps = 11;
 constexpr std::uint32_t kClocks = 12;
+constexpr std::uint32_t kReadings = 13;
 constexpr std::int64_t kBillion = 1'000'000'000;
 
 View view_of(const Setup& setup) {
@@ -50,6 +51,7 @@ Play::Play(const Setup& setup)
       rates_(setup.sites),
       chance_(setup.seed, std::to_underlying(Cause::plan), kClients),
       mishap_(setup.seed, std::to_underlying(Cause::plan), kMishaps),
+      reading_(setup.seed, std::to_underlying(Cause::plan), kReadings),
       world_(
           {.nodes = setup.sites, .seed = setup.seed, .link = link_of(setup)},
           [this](NodeId id, Incarnation) {
@@ -90,6 +92,9 @@ Outcome Play::run() {
   for (std::uint32_t i = 0; i < setup_.sites; ++i) world_.start(NodeId{i});
   for (std::uint32_t i = 0; i < customers_.size(); ++i)
     agenda_.add(Instant{} + exponential(chance_, setup_.think), {What::Kind::ask, i});
+  if (setup_.time_bound > Nanos{0})
+    for (std::uint32_t i = 0; i < setup_.sites; ++i)
+      agenda_.add(Instant{} + Nanos{1}, {What::Kind::time, i});
   const Faults& faults = setup_.faults;
   plan(What::Kind::crash, faults.crashes_per_s);
   plan(What::Kind::blackout, faults.blackouts_per_s);

@@ -68,6 +68,7 @@ class Play : public NoWatch {
       heal,
       change,
       step,
+      time,
     };
     Kind kind = Kind::ask;
     std::uint32_t who = 0;   // customer or site
@@ -101,6 +102,7 @@ class Play : public NoWatch {
   void wake_up(NodeId site);
   void cut();
   void change_view(NodeId site);
+  void tell_time(NodeId site);
   void plan(What::Kind kind, double per_second);
   Nanos span_up_to(Nanos most);
   void stop_faults();
@@ -119,6 +121,7 @@ class Play : public NoWatch {
   std::vector<std::optional<tempo::lock::lease::View>> views_;  // by number
   Stream chance_;                                               // of clients
   Stream mishap_;                                               // of faults
+  Stream reading_;                                              // of network time
   bool faulty_ = true;
   bool wishes_ = true;
   std::uint64_t messages_ = 0;

@@ -47,6 +47,8 @@ struct Setup {
   tempo::lock::lease::Rules rules{.lease = 40ms, .longest = 40ms, .block = 64};
   std::optional<tempo::lock::lease::TwoNode> policy{};  // none: one vote for each voter
   bool network_time = true;                             // else tickets are counted from nothing
+  Nanos time_bound{0};                                  // daemons are told it so well; 0: not
+  double time_error = 1;                                // it is wrong by so many bounds at most
   bool drift = true;                                    // clocks run within the bound, else alike
   bool fresh_disks = false;                             // all begin without a record
   Faults faults{};

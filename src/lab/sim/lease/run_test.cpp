@@ -101,6 +101,20 @@ TEST(SimLease, ThriftyAnswersAreEnough) {
   runs(setup, 5);
 }
 
+// Section 11: safe as long as the bound of network time is true, and no longer.
+TEST(SimLease, NetworkTimeIsTrustedAsFarAsItsBoundGoes) {
+  lease::Setup setup{.entries = 500,
+                     .stay = 20ms,
+                     .time_bound = 200us,
+                     .faults = {.loss = 0.1, .late = 0.3, .crashes_per_s = 3, .pauses_per_s = 5}};
+  setup.rules.trust_time = true;
+  runs(setup, soak() ? 500 : 10);
+  setup.time_error = 30;
+  std::uint64_t violations = 0;
+  for (setup.seed = 1; setup.seed <= 10; ++setup.seed) violations += run(setup).tally.violations;
+  EXPECT_GT(violations, 0U);
+}
+
 TEST(SimLease, DisksAreLost) {
   Faults faults = kEverything;
   faults.blackouts_per_s = 0;  // two lost at once are more than is borne
