@@ -115,6 +115,11 @@ Failure Client::gone() const {
                       path_)};
 }
 
+Failure Client::last_words() {
+  const auto said = next(Nanos{0});
+  return !said && said.error().trouble != Trouble::nonsense ? said.error() : gone();
+}
+
 Result<bool, Failure> Client::send(const ipc::Request& request) {
   const std::string line = ipc::request_line(request) + '\n';
   const auto deadline = Clock::now() + patience_;
@@ -125,7 +130,7 @@ Result<bool, Failure> Client::send(const ipc::Request& request) {
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) return std::unexpected(gone());
+    if (errno != EAGAIN) return std::unexpected(last_words());
     const auto left = deadline - Clock::now();
     if (left <= left.zero()) return std::unexpected(silent(patience_));
     pollfd end{socket_, POLLOUT, 0};

@@ -56,6 +56,7 @@ class Client {
   Client(int socket, std::string path, Nanos patience);
   Result<std::optional<std::string>, Failure> next_line(Nanos wait);
   Failure gone() const;
+  Failure last_words();  // why it was closed, if that was said; else `gone`
 
   int socket_ = -1;
   std::string path_;

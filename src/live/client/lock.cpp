@@ -71,6 +71,7 @@ class LockConnection {
   client::Client client_;
   std::map<std::int64_t, Held> held_;
   std::int64_t last_id_ = 0;
+  std::optional<LockFailure> farewell_;  // the last that was said of the connection
   std::optional<LockFailure> gone_;
 };
 
@@ -78,7 +79,7 @@ bool LockConnection::listen(nanoseconds wait) {
   while (!gone_) {
     const auto reply = client_.next_of_any_kind(wait);
     if (!reply) {
-      gone_ = failure_of(reply.error());
+      gone_ = farewell_.value_or(failure_of(reply.error()));
       break;
     }
     if (!*reply) return true;
@@ -90,13 +91,15 @@ bool LockConnection::listen(nanoseconds wait) {
 
 void LockConnection::hear(const ipc::Reply& reply) {
   if (reply.refusal) {
-    if (!reply.refusal->id) return;
-    const auto found = held_.find(*reply.refusal->id);
-    if (found == held_.end()) return;
-    found->second.failure =
-        LockFailure{reply.refusal->code == ipc::Code::not_allowed ? LockTrouble::not_allowed
-                                                                  : LockTrouble::refused,
-                    reply.refusal->sentence};
+    const LockFailure failure{reply.refusal->code == ipc::Code::not_allowed
+                                  ? LockTrouble::not_allowed
+                                  : LockTrouble::refused,
+                              reply.refusal->sentence};
+    // One that names none is for what is waited for, a request so wrong that its id was not read;
+    // or for the whole connection, which ends then.
+    if (!reply.refusal->id) farewell_ = failure;
+    for (auto& [id, held] : held_)
+      if (reply.refusal->id ? id == *reply.refusal->id : !held.token) held.failure = failure;
     return;
   }
   const auto news = ipc::lock_of(reply);

@@ -19,17 +19,26 @@
 namespace tempo::daemon {
 namespace {
 
+// Everybody on the host may connect; nobody may keep others from it.
 constexpr std::size_t kMostCallers = 512;
-constexpr std::size_t kMostLocks = 1024;  // of one caller
-constexpr int kMostLinesAtOnce = 16;      // of one caller, in one round
-constexpr mode_t kEverybody = 0666;  // may look; who may change something is asked for each time
+constexpr std::size_t kMostOfOneProcess = 128;
+constexpr std::size_t kMostStrangers = 128;  // who may only look, all together
+constexpr std::size_t kMostLocks = 1024;     // of one caller
+constexpr int kMostLetInAtOnce = 16;
+constexpr int kMostLinesAtOnce = 16;  // of one caller, in one turn...
+constexpr Nanos kTurn{100us};         // ...which ends after the line that makes it longer
+constexpr Nanos kTurns{1ms};          // of all callers, before the network has its own
+constexpr mode_t kEverybody = 0666;   // may look; what more one may do is by who one is
 
 class RealDoor final : public Door {
  public:
   RealDoor(Worker& worker, sys::UnixListener listener)
       : worker_(&worker), listener_(std::move(listener)) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { let_in(); });
-    worker_->each_round([this] { serve_streams(); });
+    worker_->each_round([this] {
+      serve_callers();
+      serve_streams();
+    });
     worker_->locks().on_news(
         [this](locks::ClientId client, const locks::News& news) { tell_lock(client, news); });
   }
@@ -44,8 +53,13 @@ class RealDoor final : public Door {
 
  private:
   struct Caller {
-    explicit Caller(sys::Descriptor socket) : connection(std::move(socket)) {}
+    explicit Caller(sys::LineConnection socket) : connection(std::move(socket)) {}
     sys::LineConnection connection;
+    pid_t process = 0;
+    bool may_change = false;
+    bool may_lock = false;
+    bool calls = false;  // it is to be served in this round
+    bool gone = false;   // nobody reads at the other end any more
     std::optional<ipc::Verb> stream;
     Instant next{};          // watch: when the next snapshot may go
     std::uint64_t told = 0;  // events: how many have been told
@@ -62,13 +76,46 @@ class RealDoor final : public Door {
   };
 
   void let_in() {
-    while (std::optional<sys::Descriptor> socket = listener_.accept()) {
-      if (callers_.size() >= kMostCallers) continue;  // closed at once
-      callers_.emplace_back(std::move(*socket));
+    for (int i = 0; i < kMostLetInAtOnce; ++i) {
+      std::optional<sys::Descriptor> socket = listener_.accept();
+      if (!socket) return;
+      Caller newcomer{sys::LineConnection(*std::move(socket))};
+      identify(newcomer);
+      if (const std::string_view why = why_not(newcomer); !why.empty()) {
+        newcomer.connection.write(
+            ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = std::string(why)}));
+        continue;
+      }
+      callers_.push_back(std::move(newcomer));
       const Place caller = std::prev(callers_.end());
-      worker_->loop().watch(caller->connection.descriptor(), POLLIN,
-                            [this, caller](short) { hear(caller); });
+      worker_->loop().watch(caller->connection.descriptor(), POLLIN, [caller](short events) {
+        caller->calls = true;
+        caller->gone = (events & (POLLHUP | POLLERR)) != 0;
+      });
     }
+  }
+
+  void identify(Caller& caller) const {
+    const std::optional<sys::Credentials> who = caller.connection.peer();
+    if (!who) return;
+    caller.process = who->process;
+    caller.may_change = who->user == 0 || who->user == ::geteuid() || who->user == owner_;
+    caller.may_lock = caller.may_change || caller.connection.peer_in_group(::getegid());
+  }
+
+  // Empty: it may come in.
+  std::string_view why_not(const Caller& newcomer) const {
+    if (callers_.size() >= kMostCallers)
+      return "too many programs talk to tempod; close some and try again";
+    const auto of_process = std::ranges::count(callers_, newcomer.process, &Caller::process);
+    if (std::cmp_greater_equal(of_process, kMostOfOneProcess))
+      return "this program has too many connections to tempod; close some and try again";
+    if (newcomer.may_lock) return "";
+    if (std::cmp_greater_equal(std::ranges::count(callers_, false, &Caller::may_lock),
+                               kMostStrangers))
+      return "too many programs of users outside tempod's group talk to it; close some and try "
+             "again";
+    return "";
   }
 
   // With its connection a caller loses its locks.
@@ -81,34 +128,61 @@ class RealDoor final : public Door {
     callers_.erase(caller);
   }
 
+  // Those who may lock before those who may only look, and each in its turn: who was served goes to
+  // the end of the row. Who has no turn now calls again in the next round.
+  void serve_callers() {
+    const Instant until = worker_->now() + kTurns;
+    for (const bool may_lock : {true, false}) {
+      Place caller = callers_.begin();
+      for (std::size_t left = callers_.size(); left > 0; --left) {
+        const Place current = caller++;
+        if (!current->calls || current->may_lock != may_lock) continue;
+        if (worker_->now() >= until) return;
+        current->calls = false;
+        callers_.splice(callers_.end(), callers_, current);
+        hear(current);
+      }
+    }
+  }
+
   void hear(Place caller) {
     caller->connection.flush();
-    for (int i = 0; i < kMostLinesAtOnce; ++i) {
+    const Instant until = worker_->now() + kTurn;
+    for (int i = 0; i < kMostLinesAtOnce && caller->connection.queued() == 0; ++i) {
       const std::optional<std::string> line = caller->connection.line();
       if (!line) break;
       const auto request = ipc::parse_request(*line);
       const std::string reply =
           request ? answer(*caller, *request) : ipc::refusal_line(request.error());
       if (!reply.empty()) caller->connection.write(reply);
+      if (worker_->now() >= until) break;
     }
     settle(caller);
   }
 
   // Shows out who is gone or does not read; else waits for what is to be waited for.
   void settle(Place caller) {
-    if (caller->connection.broken() || caller->connection.finished())
+    sys::LineConnection& connection = caller->connection;
+    if (connection.too_long())
+      connection.last_words(ipc::refusal_line(
+          {.code = ipc::Code::bad_request,
+           .sentence = fmt::format("a request has at most {} bytes and this one does not end; the "
+                                   "connection is closed",
+                                   ipc::kMostRequest)}));
+    const bool awaited = !caller->gone && (connection.queued() > 0 || caller->waits_for_members);
+    if (connection.broken() || (connection.finished() && !awaited))
       show_out(caller);
     else
-      worker_->loop().expect(caller->connection.descriptor(), caller->connection.events());
+      worker_->loop().expect(connection.descriptor(), connection.events());
   }
 
   // Empty: it comes later.
   std::string answer(Caller& caller, const ipc::Request& request) {
-    if (ipc::changes(request.verb) && !may_change(caller))
+    if (ipc::changes(request.verb) && !caller.may_change)
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
                                 .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
                                                         ipc::name_of(request.verb))});
-    if (ipc::locks(request.verb) && !may_lock(caller))
+    if (ipc::locks(request.verb) && !caller.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
            .sentence = "locks are for root and for tempod's own group; 'usermod -aG tempo USER' "
@@ -267,15 +341,6 @@ class RealDoor final : public Door {
   static std::string done(const Result<void>& result, ipc::Code code) {
     return result ? ipc::done_line()
                   : ipc::refusal_line({.code = code, .sentence = result.error()});
-  }
-
-  bool may_change(const Caller& caller) const {
-    const std::optional<sys::Credentials> who = caller.connection.peer();
-    return who && (who->user == 0 || who->user == ::geteuid() || who->user == owner_);
-  }
-
-  bool may_lock(const Caller& caller) const {
-    return may_change(caller) || caller.connection.peer_in_group(::getegid());
   }
 
   std::string now_answer() {

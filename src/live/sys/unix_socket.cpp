@@ -18,7 +18,7 @@
 namespace tempo::sys {
 namespace {
 
-constexpr int kWaiting = 64;  // connections that wait to be accepted
+constexpr int kWaiting = 512;  // connections that wait to be accepted
 
 // Bound with no rights for others; `chmod` gives what is meant.
 bool bind_privately(const Descriptor& socket, const UnixAddress& address) {
@@ -94,8 +94,12 @@ Result<Descriptor> connect_unix(const std::string& path) {
 LineConnection::LineConnection(Descriptor socket) : socket_(std::move(socket)) {}
 
 short LineConnection::events() const {
-  const int wanted = (ended_ ? 0 : POLLIN) | (queued() > 0 ? POLLOUT : 0);
-  return static_cast<short>(wanted);
+  if (queued() > 0 || line_is_here()) return POLLOUT;
+  return ended_ ? 0 : POLLIN;
+}
+
+bool LineConnection::line_is_here() const {
+  return input_.find('\n', searched_) != std::string::npos || (ended_ && !input_.empty());
 }
 
 std::optional<Credentials> LineConnection::peer() const {
@@ -128,6 +132,7 @@ std::optional<std::string> LineConnection::line() {
   searched_ = end == std::string::npos ? input_.size() : 0;
   if (broken()) return std::nullopt;
   if (end > kMostLine && input_.size() > kMostLine) {
+    too_long_ = true;
     break_off("a line is too long");
     return std::nullopt;
   }
@@ -156,7 +161,8 @@ void LineConnection::read_some() {
 bool LineConnection::write(std::string_view line) {
   CHECK(!line.contains('\n'));
   if (broken()) return false;
-  if (queued() + line.size() + 1 > kMostQueued) return break_off("it reads too slowly");
+  if (queued() > 0 && queued() + line.size() + 1 > kMostQueued)
+    return break_off("it reads too slowly");
   output_.append(line);
   output_.push_back('\n');
   return flush();
@@ -174,6 +180,7 @@ bool LineConnection::flush() {
     }
   }
   if (queued() == 0) {
+    if (output_.capacity() > 2 * kMostQueued) output_ = {};  // a long one comes seldom
     output_.clear();
     sent_ = 0;
   } else if (sent_ >= kMostQueued) {
@@ -182,8 +189,16 @@ bool LineConnection::flush() {
   return !broken();
 }
 
+void LineConnection::last_words(std::string_view line) const {
+  CHECK(broken() && !line.contains('\n'));
+  if (cut_) return;
+  const std::string words = std::string(line) + '\n';
+  (void)!send(socket_.number(), words.data(), words.size(), MSG_NOSIGNAL);
+}
+
 bool LineConnection::break_off(const char* why) {
   broken_ = why;
+  cut_ = queued() > 0;
   ended_ = true;
   input_.clear();
   output_.clear();

@@ -3,7 +3,8 @@
 // A listener owns its file: it takes the place of one that nobody listens at any more, never of one
 // that somebody does, nor of anything that is not a socket. A connection gives and takes lines with
 // bounds on both sides: a line that is too long, or a reader so slow that too much waits for it,
-// breaks the connection. Nothing blocks, and no signal is raised.
+// breaks the connection; while anything waits for a reader, nothing more is taken from it. Nothing
+// blocks, and no signal is raised.
 #pragma once
 
 #include <cstddef>
@@ -51,13 +52,16 @@ struct Credentials {
 
 class LineConnection {
  public:
-  static constexpr std::size_t kMostLine = 64 * 1024;     // without the newline
-  static constexpr std::size_t kMostQueued = 256 * 1024;  // bytes that wait for the reader
+  static constexpr std::size_t kMostLine = 16 * 1024;  // without the newline
+  // Bytes that wait for the reader. A single line may be longer: it is what the reader asked for.
+  static constexpr std::size_t kMostQueued = 256 * 1024;
 
   explicit LineConnection(Descriptor socket);
 
   int descriptor() const { return socket_.number(); }
-  short events() const;  // to poll for: POLLIN while lines may come, POLLOUT while some wait
+  // To poll for: POLLOUT while something waits for the reader, else POLLIN while lines may come. A
+  // line that is here already can be taken once its answer could be sent: that is POLLOUT, too.
+  short events() const;
   std::optional<Credentials> peer() const;
   bool peer_in_group(gid_t group) const;  // its first group, or another of them
 
@@ -69,22 +73,28 @@ class LineConnection {
   // connection is broken.
   bool write(std::string_view line);
   bool flush();
+  // To one whose connection is broken, if nothing was cut off in the middle and it goes now.
+  void last_words(std::string_view line) const;
 
   bool finished() const { return ended_ && input_.empty(); }  // the other end says no more
   bool broken() const { return broken_ != nullptr; }
   const char* why() const { return broken_; }  // it is broken; null if it is not
+  bool too_long() const { return too_long_; }  // a line was: that is why
   std::size_t queued() const { return output_.size() - sent_; }
 
  private:
   bool break_off(const char* why);
   void read_some();
+  bool line_is_here() const;
 
   Descriptor socket_;
   std::string input_;         // at most kMostLine and what one reading brings
   std::size_t searched_ = 0;  // of `input_`, without a newline
-  std::string output_;        // at most kMostQueued beyond `sent_`
+  std::string output_;        // at most kMostQueued, or a line, beyond `sent_`
   std::size_t sent_ = 0;
   bool ended_ = false;
+  bool too_long_ = false;
+  bool cut_ = false;  // something that waited was lost when it broke
   const char* broken_ = nullptr;
 };
 

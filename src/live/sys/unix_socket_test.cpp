@@ -182,8 +182,8 @@ TEST_F(Lines, MayBeLongButNotTooLong) {
     std::string rest = longest + end;
     std::optional<std::string> line;
     while (!rest.empty() && !line && !connection_.broken()) {
-      put(rest.substr(0, 10'000));
-      rest.erase(0, std::min<std::size_t>(rest.size(), 10'000));
+      put(rest.substr(0, 5'000));
+      rest.erase(0, std::min<std::size_t>(rest.size(), 5'000));
       line = connection_.line();
     }
     if (std::string_view{end} == "\n") {
@@ -196,12 +196,62 @@ TEST_F(Lines, MayBeLongButNotTooLong) {
 }
 
 TEST_F(Lines, AfterALongOneAreFoundToo) {
-  put(std::string(60'000, 'x'));
+  put(std::string(14'000, 'x'));
   EXPECT_FALSE(connection_.line());
-  put(std::string(5'000, 'x') + "\nshort\n" + std::string(10'000, 'y') + "\n");
-  EXPECT_EQ(connection_.line()->size(), 65'000U);
+  put(std::string(2'000, 'x') + "\nshort\n" + std::string(10'000, 'y') + "\n");
+  EXPECT_EQ(connection_.line()->size(), 16'000U);
   EXPECT_EQ(connection_.line(), "short");
   EXPECT_EQ(connection_.line()->size(), 10'000U);
+}
+
+// Who takes only some of the lines that have come is called again, though no more come.
+TEST_F(Lines, ThatAreHereAlreadyAreNotForgotten) {
+  EXPECT_EQ(connection_.events(), POLLIN);
+  put("one\ntwo\nthr");
+  EXPECT_EQ(connection_.line(), "one");
+  EXPECT_EQ(connection_.events(), POLLOUT) << "the second is here";
+  EXPECT_EQ(connection_.line(), "two");
+  EXPECT_EQ(connection_.events(), POLLIN) << "half a line is none";
+  EXPECT_FALSE(connection_.line());
+  EXPECT_EQ(connection_.events(), POLLIN);
+  put("ee\nfour");
+  shutdown(other_.number(), SHUT_WR);
+  EXPECT_EQ(connection_.line(), "three");
+  EXPECT_EQ(connection_.line(), "four");
+  EXPECT_EQ(connection_.events(), 0);
+}
+
+TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
+  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  EXPECT_FALSE(connection_.line());
+  ASSERT_TRUE(connection_.broken());
+  EXPECT_TRUE(connection_.too_long());
+  connection_.last_words("too long");
+  EXPECT_EQ(taken(), "too long\n");
+}
+
+TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
+  while (connection_.queued() == 0) ASSERT_TRUE(connection_.write(std::string(1000, 'x')));
+  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  EXPECT_FALSE(connection_.line());
+  ASSERT_TRUE(connection_.broken());
+  taken();
+  connection_.last_words("too long");
+  EXPECT_EQ(taken(), "");
+}
+
+// A status of thousands of members is longer than what may wait of several answers.
+TEST_F(Lines, OneMayBeLongerThanWhatMayWait) {
+  const std::string answer(2 * LineConnection::kMostQueued, 'x');
+  ASSERT_TRUE(connection_.write(answer));
+  std::string all = taken();
+  while (connection_.queued() > 0) {
+    ASSERT_TRUE(connection_.flush());
+    all += taken();
+  }
+  EXPECT_EQ(all, answer + '\n');
+  while (connection_.queued() == 0) ASSERT_TRUE(connection_.write("short"));
+  EXPECT_FALSE(connection_.write(answer)) << "but not behind others";
 }
 
 TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
@@ -211,7 +261,7 @@ TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
     ASSERT_TRUE(connection_.write(text));
     ++written;
   }
-  EXPECT_EQ(connection_.events(), POLLIN | POLLOUT);
+  EXPECT_EQ(connection_.events(), POLLOUT) << "who does not read is not heard";
   for (; connection_.queued() + 1001 <= LineConnection::kMostQueued; ++written)
     ASSERT_TRUE(connection_.write(text));
   // A reader that wakes up in time gets everything.
