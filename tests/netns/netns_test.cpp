@@ -148,7 +148,7 @@ TEST_F(Netns, DatagramsHeldBackForLongChangeNothing) {
 TEST_F(Netns, ThirtyPercentLossStillHasOneMaster) {
   Site site(options());
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
-  site.filter("numgen random mod 100 < 30 drop");
+  site.filter({"numgen random mod 100 < 30 drop"});
   populate(site, 5);
   ASSERT_TRUE(site.wait(30s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
@@ -165,7 +165,7 @@ TEST_F(Netns, ADeafMasterIsReplaced) {
   populate(site, 4);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
   const auto first = static_cast<std::size_t>(site.master());
-  site.filter("oifname h" + std::to_string(first + 1) + "e0 drop");
+  site.filter({"oifname h" + std::to_string(first + 1) + "e0 drop"});
   ASSERT_TRUE(site.wait(40s, [&] {
     for (std::size_t i = 0; i < site.size(); ++i) {
       if (i == first) continue;

@@ -108,8 +108,9 @@ class Site {
   void set_trunk(bool up, int lan = 0) const;
   // From now on a bad wire takes the place of that trunk.
   Relay& set_weather(const Weather& weather, int lan = 0);
-  // A rule for nft, in the bridge's forward chain of the hub; "" removes all.
-  void filter(const std::string& rule) const;
+  // Rules for nft, in the bridge's forward chain of the hub, in the place of those before; none
+  // removes all.
+  void filter(const std::vector<std::string>& rules) const;
 
   // The one that all running daemons follow and that leads; -1 while there is none.
   int master() const { return master_of_first(hosts_.size()); }

@@ -1,0 +1,107 @@
+// Locks under random faults: five real daemons, eight programs that take locks through libtempo,
+// and a schedule of faults for each seed.
+//
+// One seed is one test: --gtest_filter='*/LockFaults.*/SEED' plays one again (those above 20 with
+// TEMPO_SOAK in the environment). What is the same then is what is done to the daemons and what the
+// clients want; when the kernel lets whom run is not.
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include "crew.h"
+#include "history.h"
+#include "live/sys/boot_clock.h"
+#include "live/testbed/site.h"
+#include "schedule.h"
+#include "stage.h"
+
+namespace tempo::faults {
+namespace {
+
+constexpr Shape kShape{.lease = 300ms};
+constexpr int kShort = 20;
+constexpr int kLong = 200;
+
+int schedules() { return std::getenv("TEMPO_SOAK") != nullptr ? kLong : kShort; }
+
+std::string obstacle() {
+  const std::string obstacle = testbed::Site::obstacle();
+  if (obstacle.empty() && testbed::run({"nft", "--version"}) != 0) return "needs nft";
+  return obstacle;
+}
+
+class LockFaults : public testing::TestWithParam<int> {
+ protected:
+  static void SetUpTestSuite() {
+    why_not = obstacle();
+    if (!why_not.empty()) return;
+    site = std::make_unique<testbed::Site>(testbed::Site::Options{
+        .tempod = TEMPO_TEMPOD,
+        .profile = "fast",
+        .arguments = {"--set", fmt::format("locks.expect={}", kShape.hosts), "--set",
+                      fmt::format("locks.lease-ms={}", kShape.lease / 1ms)}});
+    for (std::uint32_t i = 0; i < kShape.hosts; ++i) site->add();
+    site->start_all();
+  }
+  static void TearDownTestSuite() { site.reset(); }
+  void SetUp() override {
+    if (!why_not.empty()) GTEST_SKIP() << why_not;
+    ASSERT_TRUE(site->wait(20s, all_ready)) << logs();
+  }
+
+  static bool all_ready() {
+    for (std::uint32_t i = 0; i < kShape.hosts; ++i) {
+      const auto status = site->host(i).status();
+      if (!status || !status->locks.starts_with("locks are safe")) return false;
+    }
+    return true;
+  }
+  static std::string logs() {
+    std::string all = site->describe();
+    for (std::uint32_t i = 0; i < kShape.hosts; ++i)
+      all += site->host(i).name() + ":\n" + site->host(i).log();
+    return all;
+  }
+
+  static std::unique_ptr<testbed::Site> site;
+  static std::string why_not;
+};
+std::unique_ptr<testbed::Site> LockFaults::site;
+std::string LockFaults::why_not;
+
+TEST_P(LockFaults, BreakNoPromise) {
+  const auto seed = static_cast<std::uint64_t>(GetParam());
+  const Schedule schedule = schedule_of(seed, kShape);
+  SCOPED_TRACE(fmt::format("seed {}:\n{}", seed, text_of(schedule)));
+  Crew::Order order{.seed = seed, .sockets = {}, .clients = kShape.clients, .lease = kShape.lease};
+  for (std::uint32_t i = 0; i < kShape.hosts; ++i) order.sockets.push_back(site->host(i).socket());
+  Crew crew(order);
+  // Faults are to strike somebody.
+  ASSERT_TRUE(site->wait(10s, [&] { return crew.without_lock_since(Instant{}).empty(); }))
+      << logs();
+
+  Stage(*site, crew).play(schedule);
+  const Instant healed = sys::boot_clock();
+  EXPECT_TRUE(site->wait(10s, [&] { return crew.without_lock_since(healed).empty(); }))
+      << "without a lock: " << testing::PrintToString(crew.without_lock_since(healed)) << '\n'
+      << logs();
+  const Nanos again = sys::boot_clock() - healed;
+  crew.end();
+
+  const std::vector<Hold> history = crew.history();
+  for (const Breach& breach : judge(history)) ADD_FAILURE() << text_of(breach);
+  RecordProperty("holds", static_cast<int>(history.size()));
+  RecordProperty("lost", static_cast<int>(crew.lost()));
+  RecordProperty("broken", static_cast<int>(crew.broken()));
+  RecordProperty("again_ms", static_cast<int>(again / 1ms));
+}
+
+INSTANTIATE_TEST_SUITE_P(Seeds, LockFaults, testing::Range(1, schedules() + 1),
+                         [](const auto& seed) { return std::to_string(seed.param); });
+
+}  // namespace
+}  // namespace tempo::faults

@@ -1,0 +1,93 @@
+#include "schedule.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/random.h"
+#include "base/span_text.h"
+
+namespace tempo::faults {
+namespace {
+
+constexpr std::uint32_t kCause = 1;
+constexpr std::uint64_t kFewest = 4;
+constexpr std::uint64_t kMost = 9;
+constexpr int kLeases = 6;  // that a schedule lasts
+constexpr int kLongest = 3;
+
+constexpr auto kNames = std::to_array<std::string_view>(
+    {"is killed", "loses its worker", "is stopped", "is restarted", "loses its link",
+     "hears nothing", "are cut off", "loses datagrams", "is killed", "is stopped"});
+static_assert(kNames.size() == std::to_underlying(Fault::Kind::count));
+
+std::string hosts_text(std::uint32_t hosts) {
+  std::string text;
+  for (std::uint32_t i = 0; hosts >> i != 0; ++i)
+    if ((hosts >> i & 1U) != 0) text += fmt::format("{}host {}", text.empty() ? "" : ", ", i);
+  return text;
+}
+
+std::string subject(const Fault& fault) {
+  if (fault.kind == Fault::Kind::kill_client || fault.kind == Fault::Kind::stop_client)
+    return fmt::format("client {}", fault.client);
+  if (fault.kind == Fault::Kind::loss) return "the network";
+  return hosts_text(fault.hosts);
+}
+
+}  // namespace
+
+std::string text_of(const Fault& fault) {
+  return fmt::format("{}..{} {} {}{}", span_text(fault.begin), span_text(fault.end), subject(fault),
+                     kNames[std::to_underlying(fault.kind)],
+                     fault.percent == 0 ? "" : fmt::format(", {} in 100", fault.percent));
+}
+
+std::string text_of(const Schedule& schedule) {
+  std::string text;
+  for (const Fault& fault : schedule.faults) text += text_of(fault) + '\n';
+  return text;
+}
+
+Schedule schedule_of(std::uint64_t seed, const Shape& shape) {
+  Stream chance(seed, kCause, 0);
+  Schedule schedule{.faults = {}, .length = kLeases * shape.lease};
+  const auto milliseconds = [&](Nanos low, Nanos high) {
+    return std::chrono::floor<std::chrono::milliseconds>(chance.uniform(low, high));
+  };
+  const std::uint64_t count = kFewest + chance.below(kMost - kFewest + 1);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    Fault fault;
+    fault.kind = static_cast<Fault::Kind>(chance.below(std::to_underlying(Fault::Kind::count)));
+    fault.begin = milliseconds(Nanos{0}, schedule.length - shape.lease);
+    fault.end = std::min<Nanos>(fault.begin + milliseconds(shape.lease / 8, kLongest * shape.lease),
+                                schedule.length);
+    // Drawn for every kind, so that one kind more or less does not change what follows.
+    const auto host = static_cast<std::uint32_t>(chance.below(shape.hosts));
+    const auto side = static_cast<std::uint32_t>(1 + chance.below((1U << shape.hosts) - 2));
+    const auto client = static_cast<std::uint32_t>(chance.below(shape.clients));
+    const auto percent = static_cast<unsigned>(10 + 10 * chance.below(6));
+    switch (fault.kind) {
+      case Fault::Kind::partition:
+        fault.hosts = side;
+        break;
+      case Fault::Kind::loss:
+        fault.percent = percent;
+        break;
+      case Fault::Kind::kill_client:
+      case Fault::Kind::stop_client:
+        fault.client = client;
+        break;
+      default:
+        fault.hosts = 1U << host;
+    }
+    schedule.faults.push_back(fault);
+  }
+  std::ranges::stable_sort(schedule.faults, {}, &Fault::begin);
+  return schedule;
+}
+
+}  // namespace tempo::faults

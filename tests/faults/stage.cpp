@@ -1,0 +1,148 @@
+#include "stage.h"
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <fmt/core.h>
+
+namespace tempo::faults {
+namespace {
+
+using Kind = Fault::Kind;
+
+std::uint32_t host_of(const Fault& fault) {
+  return static_cast<std::uint32_t>(std::countr_zero(fault.hosts));
+}
+
+// The hub's ends of those hosts' wires, as nft has a set.
+std::string ends_of(std::uint32_t hosts) {
+  std::string ends;
+  for (std::uint32_t i = 0; hosts >> i != 0; ++i)
+    if ((hosts >> i & 1U) != 0) ends += fmt::format("{}h{}e0", ends.empty() ? "" : ", ", i + 1);
+  return "{ " + ends + " }";
+}
+
+}  // namespace
+
+void Stage::play(const Schedule& schedule) {
+  struct Moment {
+    Nanos at;
+    bool begins;
+    const Fault* fault;
+  };
+  std::vector<Moment> moments;
+  for (const Fault& fault : schedule.faults) {
+    moments.push_back({fault.begin, true, &fault});
+    moments.push_back({fault.end, false, &fault});
+  }
+  std::ranges::stable_sort(moments, {}, &Moment::at);
+  const auto start = std::chrono::steady_clock::now();
+  for (const Moment& moment : moments) {
+    std::this_thread::sleep_until(start + moment.at);
+    if (moment.begins)
+      begin(*moment.fault);
+    else
+      end(*moment.fault);
+  }
+}
+
+void Stage::begin(const Fault& fault) {
+  now_.push_back(fault);
+  switch (fault.kind) {
+    case Kind::kill:
+      return site_->host(host_of(fault)).kill_all();
+    case Kind::crash:
+      return site_->host(host_of(fault)).kill_worker();
+    case Kind::stop:
+      return site_->host(host_of(fault)).pause(true);
+    case Kind::restart: {
+      testbed::Host& host = site_->host(host_of(fault));
+      host.pause(false);  // one that is stopped cannot end in order
+      return host.stop();
+    }
+    case Kind::link_down:
+      return site_->host(host_of(fault)).set_link(false);
+    case Kind::deaf:
+    case Kind::partition:
+    case Kind::loss:
+      return set_network();
+    case Kind::kill_client:
+      return crew_->kill(fault.client);
+    case Kind::stop_client:
+      return crew_->pause(fault.client, true);
+    case Kind::count:
+      break;
+  }
+}
+
+void Stage::end(const Fault& fault) {
+  now_.erase(std::ranges::find(now_, fault));
+  switch (fault.kind) {
+    case Kind::kill:
+    case Kind::restart:
+      return start_if_free(host_of(fault));
+    case Kind::crash: {
+      // A parent waits longer from crash to crash; schedules do not.
+      testbed::Host& host = site_->host(host_of(fault));
+      if (host.running() && host.worker() == 0) host.kill_all();
+      return start_if_free(host_of(fault));
+    }
+    case Kind::stop:
+      return continue_if_free(host_of(fault));
+    case Kind::link_down:
+      if (!struck(Kind::link_down, host_of(fault))) site_->host(host_of(fault)).set_link(true);
+      return;
+    case Kind::deaf:
+    case Kind::partition:
+    case Kind::loss:
+      return set_network();
+    case Kind::kill_client:
+      return crew_->revive(fault.client);
+    case Kind::stop_client:
+      if (std::ranges::none_of(now_, [&](const Fault& other) {
+            return other.kind == Kind::stop_client && other.client == fault.client;
+          }))
+        crew_->pause(fault.client, false);
+      return;
+    case Kind::count:
+      break;
+  }
+}
+
+bool Stage::struck(Kind kind, std::uint32_t host) const {
+  return std::ranges::any_of(now_, [&](const Fault& fault) {
+    return fault.kind == kind && (fault.hosts >> host & 1U) != 0;
+  });
+}
+
+void Stage::start_if_free(std::uint32_t host) {
+  if (site_->host(host).running() || struck(Kind::kill, host) || struck(Kind::restart, host))
+    return;
+  site_->host(host).start();
+}
+
+void Stage::continue_if_free(std::uint32_t host) {
+  if (!struck(Kind::stop, host)) site_->host(host).pause(false);
+}
+
+void Stage::set_network() {
+  std::vector<std::string> rules;
+  for (const Fault& fault : now_) {
+    if (fault.kind == Kind::deaf)
+      rules.push_back(fmt::format("oifname {} drop", ends_of(fault.hosts)));
+    if (fault.kind == Kind::loss)
+      rules.push_back(fmt::format("numgen random mod 100 < {} drop", fault.percent));
+    if (fault.kind != Kind::partition) continue;
+    const std::uint32_t all = (1U << site_->size()) - 1;
+    const std::string inside = ends_of(fault.hosts);
+    const std::string outside = ends_of(all & ~fault.hosts);
+    rules.push_back(fmt::format("iifname {} oifname {} drop", inside, outside));
+    rules.push_back(fmt::format("iifname {} oifname {} drop", outside, inside));
+  }
+  site_->filter(rules);
+}
+
+}  // namespace tempo::faults

@@ -1,0 +1,36 @@
+// Carries out a schedule of faults on a site of real daemons and a crew of clients.
+//
+// What is wrong at a moment is the sum of the faults that last then: a host that is killed twice is
+// started when the second is over. At the end everything is as it was before.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "crew.h"
+#include "live/testbed/site.h"
+#include "schedule.h"
+
+namespace tempo::faults {
+
+class Stage {
+ public:
+  Stage(testbed::Site& site, Crew& crew) : site_(&site), crew_(&crew) {}
+
+  void play(const Schedule& schedule);
+
+ private:
+  void begin(const Fault& fault);
+  void end(const Fault& fault);
+  // Whether one of that kind strikes it now.
+  bool struck(Fault::Kind kind, std::uint32_t host) const;
+  void start_if_free(std::uint32_t host);
+  void continue_if_free(std::uint32_t host);
+  void set_network();
+
+  testbed::Site* site_;
+  Crew* crew_;
+  std::vector<Fault> now_;
+};
+
+}  // namespace tempo::faults
