@@ -1,7 +1,7 @@
 // Counts in a file that all machines share, one at a time: read, add one, write. The token of the
 // last who wrote stands beside the number, and an older one is refused.
 //
-//   lock_example FILE [SOCKET]
+//   counter_example FILE [SOCKET]
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -12,24 +12,26 @@
 int main(int count, char** words) {
   using namespace std::chrono_literals;
   if (count < 2) {
-    std::fputs("lock_example FILE [SOCKET]\n", stderr);
+    std::fputs("counter_example FILE [SOCKET]\n", stderr);
     return 2;
   }
   auto locks = tempo::Locks::connect(count > 2 ? words[2] : tempo::kDefaultControlSocket);
   if (!locks) {
-    std::fprintf(stderr, "lock_example: %s\n", locks.error().sentence.c_str());
+    std::fprintf(stderr, "counter_example: %s\n", locks.error().sentence.c_str());
     return 1;
   }
-  auto lock = locks->take("counter", {.wait = 10s});
+  tempo::TakeOptions options;
+  options.wait = 10s;
+  auto lock = locks->take("counter", options);
   if (!lock) {
-    std::fprintf(stderr, "lock_example: %s\n", lock.error().sentence.c_str());
+    std::fprintf(stderr, "counter_example: %s\n", lock.error().sentence.c_str());
     return 1;
   }
   std::uint64_t number = 0;
   std::uint64_t token = 0;
   std::ifstream(words[1]) >> number >> token;
   if (lock->token() < token) {
-    std::fputs("lock_example: somebody newer was here\n", stderr);
+    std::fputs("counter_example: somebody newer was here\n", stderr);
     return 1;
   }
   if (lock->remaining() < 10ms) return 1;  // too late to begin

@@ -1,7 +1,6 @@
 /* A lock from C. cc hold.c $(pkg-config --cflags --libs tempo) */
 #include <inttypes.h>
 #include <stdio.h>
-
 #include <tempo/lock_c.h>
 
 int main(int argc, char** argv) {
@@ -12,8 +11,9 @@ int main(int argc, char** argv) {
     fprintf(stderr, "hold: %s\n", trouble);
     return 1;
   }
-  struct tempo_lock* lock =
-      tempo_lock_take(locks, "held", 0, 10000000000, NULL, trouble, sizeof trouble);
+  struct tempo_lock_options options = tempo_lock_default_options();
+  options.wait_ns = 10000000000;
+  struct tempo_lock* lock = tempo_lock_take(locks, "held", &options, NULL, trouble, sizeof trouble);
   if (lock == NULL) {
     fprintf(stderr, "hold: %s\n", trouble);
     return 1;

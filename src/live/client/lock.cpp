@@ -1,16 +1,17 @@
 #include "live/client/lock.h"
 
 #include <algorithm>
-#include <map>
-#include <optional>
+#include <array>
 #include <utility>
 
 #include <fmt/core.h>
 #include <poll.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/span_text.h"
-#include "live/client/client.h"
+#include "live/client/lock_connection.h"
+#include "live/client/public_failure.h"
 
 namespace tempo {
 namespace {
@@ -19,7 +20,7 @@ using std::chrono::nanoseconds;
 
 // Enough for members to answer; who wants a lock at once does not wait longer.
 constexpr nanoseconds kMoment = std::chrono::milliseconds{100};
-// While a lock is waited for, a descriptor that cancels is looked at as often.
+constexpr const char* kOver = "this wish is over; make another";
 constexpr nanoseconds kLongestPoll = std::chrono::seconds{3600};
 
 nanoseconds boot_clock() {
@@ -28,58 +29,37 @@ nanoseconds boot_clock() {
   return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
 }
 
-LockFailure failure_of(const client::Failure& failure) {
-  using client::Trouble;
-  switch (failure.trouble) {
-    case Trouble::not_allowed:
-      return {LockTrouble::not_allowed, failure.sentence};
-    case Trouble::refused:
-      return {LockTrouble::refused, failure.sentence};
-    case Trouble::not_running:
-    case Trouble::no_answer:
-    case Trouble::nonsense:
-      break;
-  }
-  return {LockTrouble::no_daemon, failure.sentence};
+// Until one of the two can be read; at most `wait`. False: it was `cancel`.
+bool wait_for_news(int connection, nanoseconds wait, int cancel) {
+  std::array<pollfd, 2> ends{{{connection, POLLIN, 0}, {cancel, POLLIN, 0}}};
+  const auto ms =
+      std::chrono::ceil<std::chrono::milliseconds>(std::clamp(wait, nanoseconds{0}, kLongestPoll));
+  if (poll(ends.data(), ends.size(), static_cast<int>(ms.count())) <= 0) return true;
+  return (ends[1].revents & (POLLIN | POLLHUP)) == 0;
 }
 
 }  // namespace
 
-// The connection, and what is known of its locks.
-class LockConnection {
- public:
-  explicit LockConnection(client::Client client) : client_(std::move(client)) {}
+LockConnection::LockConnection(client::Client client)
+    : LockConnection(std::move(client), boot_clock) {}
+LockConnection::LockConnection(client::Client client, Clock clock)
+    : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
 
-  std::expected<Lock, LockFailure> take(const std::shared_ptr<LockConnection>& self,
-                                        const std::string& name, const TakeOptions& options);
-  void release(std::int64_t id);
-  nanoseconds deadline(std::int64_t id);
-  int descriptor() const { return client_.descriptor(); }
+bool LockConnection::foreign() const { return getpid() != owner_; }
 
- private:
-  struct Held {
-    std::optional<std::uint64_t> token{};  // nothing: it is waited for
-    nanoseconds until{0};
-    std::optional<LockFailure> failure{};
-  };
-
-  // Takes in what has come, or comes within `wait`. False: the connection is gone.
-  bool listen(nanoseconds wait);
-  void hear(const ipc::Reply& reply);
-  bool wait_for_news(nanoseconds wait, int cancel) const;  // false: cancelled
-
-  client::Client client_;
-  std::map<std::int64_t, Held> held_;
-  std::int64_t last_id_ = 0;
-  std::optional<LockFailure> farewell_;  // the last that was said of the connection
-  std::optional<LockFailure> gone_;
-};
+const Failure& LockConnection::why_gone() {
+  if (foreign())
+    gone_ = Failure{Trouble::refused,
+                    "these locks belong to the process that forked this one; connect anew"};
+  return *gone_;
+}
 
 bool LockConnection::listen(nanoseconds wait) {
+  if (foreign()) return false;
   while (!gone_) {
     const auto reply = client_.next_of_any_kind(wait);
     if (!reply) {
-      gone_ = farewell_.value_or(failure_of(reply.error()));
+      gone_ = farewell_.value_or(public_failure(reply.error()));
       break;
     }
     if (!*reply) return true;
@@ -91,37 +71,36 @@ bool LockConnection::listen(nanoseconds wait) {
 
 void LockConnection::hear(const ipc::Reply& reply) {
   if (reply.refusal) {
-    const LockFailure failure{reply.refusal->code == ipc::Code::not_allowed
-                                  ? LockTrouble::not_allowed
-                                  : LockTrouble::refused,
-                              reply.refusal->sentence};
+    const Failure failure{
+        reply.refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
+        reply.refusal->sentence};
     // One that names none is for what is waited for, a request so wrong that its id was not read;
     // or for the whole connection, which ends then.
     if (!reply.refusal->id) farewell_ = failure;
-    for (auto& [id, held] : held_)
-      if (reply.refusal->id ? id == *reply.refusal->id : !held.token) held.failure = failure;
+    for (auto& [id, known] : known_)
+      if (reply.refusal->id ? id == *reply.refusal->id : !known.token) known.failure = failure;
     return;
   }
   const auto news = ipc::lock_of(reply);
   if (!news) return;
-  const auto found = held_.find(news->id);
-  if (found == held_.end()) return;
-  Held& held = found->second;
+  const auto found = known_.find(news->id);
+  if (found == known_.end()) return;
+  Known& known = found->second;
   using State = ipc::LockNews::State;
   switch (news->state) {
     case State::granted:
-      held.token = news->token;
-      held.until = nanoseconds{news->until_ns};
+      known.token = news->token;
+      known.until = nanoseconds{news->until_ns};
       break;
     case State::extended:
-      held.until = std::max(held.until, nanoseconds{news->until_ns});
+      known.until = std::max(known.until, nanoseconds{news->until_ns});
       break;
     case State::lost:
-      held.until = nanoseconds{0};
+      known.until = nanoseconds{0};
       break;
     case State::refused:
-      held.failure = LockFailure{LockTrouble::refused,
-                                 "too many programs on this host wait for this lock; try later"};
+      known.failure =
+          Failure{Trouble::refused, "too many programs on this host wait for this lock; try later"};
       break;
     case State::released:
     case State::count:
@@ -129,67 +108,78 @@ void LockConnection::hear(const ipc::Reply& reply) {
   }
 }
 
-bool LockConnection::wait_for_news(nanoseconds wait, int cancel) const {
-  pollfd ends[2] = {{client_.descriptor(), POLLIN, 0}, {cancel, POLLIN, 0}};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::min(wait, kLongestPoll));
-  poll(ends, cancel < 0 ? 1 : 2, static_cast<int>(std::max<std::int64_t>(ms.count(), 0)));
-  return cancel < 0 || (ends[1].revents & (POLLIN | POLLHUP)) == 0;
-}
-
-std::expected<Lock, LockFailure> LockConnection::take(const std::shared_ptr<LockConnection>& self,
-                                                      const std::string& name,
-                                                      const TakeOptions& options) {
-  if (!listen(nanoseconds{0})) return std::unexpected(*gone_);
+Expected<Wish, Failure> LockConnection::want(Self self, const std::string& name,
+                                             const TakeOptions& options) {
+  if (!listen(nanoseconds{0})) return Unexpected{why_gone()};
   const std::int64_t id = ++last_id_;
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
   request.name = name;
   request.shared = options.shared;
   request.id = id;
   if (const auto sent = client_.send(request); !sent)
-    return std::unexpected(*(gone_ = failure_of(sent.error())));
-  Held& held = held_[id];
-  const nanoseconds wait = std::max(options.wait, kMoment);
-  const nanoseconds start = boot_clock();
-  while (!held.token && !held.failure) {
-    const nanoseconds left = wait - (boot_clock() - start);
-    if (left <= nanoseconds{0}) {
-      release(id);
-      return std::unexpected(
-          LockFailure{LockTrouble::too_late,
+    return Unexpected{*(gone_ = public_failure(sent.error()))};
+  known_[id] = {.name = name,
+                .wait = std::max(options.wait, nanoseconds{0}),
+                .last = clock_() + std::max(options.wait, kMoment)};
+  return Wish(self, id);
+}
+
+Expected<std::optional<Lock>, Failure> LockConnection::look(Self self, std::int64_t id) {
+  const bool connected = listen(nanoseconds{0});
+  const auto found = known_.find(id);
+  if (foreign()) return Unexpected{why_gone()};
+  if (found == known_.end()) return Unexpected{Failure{Trouble::refused, kOver}};
+  const Known& known = found->second;
+  if (known.token) return std::optional(Lock(self, id, *known.token));
+  std::optional<Failure> failure = known.failure;
+  if (failure) {
+    known_.erase(found);
+  } else if (!connected) {
+    failure = why_gone();
+    known_.erase(found);
+  } else if (patience(id) <= nanoseconds{0}) {
+    failure = Failure{Trouble::too_late,
                       fmt::format("'{}' was not to be had within {}; 'tempo locks' says who has it",
-                                  name, span_text(std::max(options.wait, nanoseconds{0})))});
-    }
-    // With a descriptor that cancels, both are waited for; else the connection alone.
-    if (options.cancel >= 0 && !wait_for_news(left, options.cancel)) {
-      release(id);
-      return std::unexpected(LockFailure{LockTrouble::cancelled, "the waiting was cancelled"});
-    }
-    if (!listen(options.cancel >= 0 ? nanoseconds{0} : std::min(left, kLongestPoll))) {
-      held_.erase(id);
-      return std::unexpected(*gone_);
-    }
+                                  known.name, span_text(known.wait))};
+    release(id);
   }
-  if (held.failure) {
-    const LockFailure failure = *std::move(held.failure);
-    held_.erase(id);
-    return std::unexpected(failure);
+  if (failure) return Unexpected{*std::move(failure)};
+  return std::optional<Lock>();
+}
+
+nanoseconds LockConnection::patience(std::int64_t id) const {
+  const auto found = known_.find(id);
+  if (found == known_.end()) return nanoseconds{0};
+  return std::max(found->second.last - clock_(), nanoseconds{0});
+}
+
+Expected<Lock, Failure> LockConnection::take(Self self, const std::string& name,
+                                             const TakeOptions& options) {
+  auto wish = want(self, name, options);
+  if (!wish) return Unexpected{wish.error()};
+  for (;;) {
+    if (!wait_for_news(descriptor(), wish->patience(), options.cancel))
+      return Unexpected{Failure{Trouble::cancelled, "the waiting was cancelled"}};
+    auto lock = wish->look();
+    if (!lock) return Unexpected{lock.error()};
+    if (*lock) return **std::move(lock);
   }
-  return Lock(self, id, *held.token);
 }
 
 void LockConnection::release(std::int64_t id) {
-  held_.erase(id);
-  if (gone_) return;
+  if (foreign() || known_.erase(id) == 0 || gone_) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id;
-  if (const auto sent = client_.send(request); !sent) gone_ = failure_of(sent.error());
+  if (const auto sent = client_.send(request); !sent) gone_ = public_failure(sent.error());
 }
 
 nanoseconds LockConnection::deadline(std::int64_t id) {
   listen(nanoseconds{0});
-  const auto found = held_.find(id);
-  return found == held_.end() ? nanoseconds{0} : found->second.until;
+  const auto found = known_.find(id);
+  return found == known_.end() || foreign() ? nanoseconds{0} : found->second.until;
 }
+
+// --- a lock that is held ---
 
 Lock::Lock(std::shared_ptr<LockConnection> connection, std::int64_t id, std::uint64_t token)
     : connection_(std::move(connection)), id_(id), token_(token) {}
@@ -210,21 +200,75 @@ nanoseconds Lock::deadline() {
   return connection_ == nullptr ? nanoseconds{0} : connection_->deadline(id_);
 }
 
-nanoseconds Lock::remaining() { return std::max(deadline() - boot_clock(), nanoseconds{0}); }
+nanoseconds Lock::remaining() {
+  const nanoseconds until = deadline();
+  return connection_ == nullptr ? nanoseconds{0}
+                                : std::max(until - connection_->now(), nanoseconds{0});
+}
+
+// --- a lock that is waited for ---
+
+Wish::Wish(std::shared_ptr<LockConnection> connection, std::int64_t id)
+    : connection_(std::move(connection)), id_(id) {}
+Wish::Wish(Wish&& other) noexcept = default;
+Wish& Wish::operator=(Wish&& other) noexcept {
+  std::swap(connection_, other.connection_);
+  std::swap(id_, other.id_);
+  return *this;
+}
+Wish::~Wish() {
+  if (connection_ != nullptr) connection_->release(id_);
+}
+
+Expected<std::optional<Lock>, LockFailure> Wish::look() {
+  if (connection_ == nullptr) return Unexpected{Failure{Trouble::refused, kOver}};
+  auto lock = connection_->look(connection_, id_);
+  if (!lock || *lock) connection_.reset();  // what it was is the lock's now, or nothing
+  return lock;
+}
+
+nanoseconds Wish::patience() const {
+  return connection_ == nullptr ? nanoseconds{0} : connection_->patience(id_);
+}
+
+// --- the connection ---
 
 Locks::Locks(std::shared_ptr<LockConnection> connection) : connection_(std::move(connection)) {}
 Locks::~Locks() = default;
 Locks::Locks(Locks&&) noexcept = default;
 Locks& Locks::operator=(Locks&&) noexcept = default;
 
-std::expected<Locks, LockFailure> Locks::connect(const std::string& socket, nanoseconds patience) {
+Expected<Locks, LockFailure> Locks::connect(const std::string& socket, nanoseconds patience) {
   auto client = client::Client::connect(socket, patience);
-  if (!client) return std::unexpected(failure_of(client.error()));
+  if (!client) return Unexpected{public_failure(client.error())};
   return Locks(std::make_shared<LockConnection>(*std::move(client)));
 }
 
-std::expected<Lock, LockFailure> Locks::take(const std::string& name, const TakeOptions& options) {
+Expected<Lock, LockFailure> Locks::take(const std::string& name, const TakeOptions& options) {
   return connection_->take(connection_, name, options);
+}
+
+Expected<SharedLock, LockFailure> Locks::take_shared(const std::string& name, TakeOptions options) {
+  options.shared = true;
+  auto lock = take(name, options);
+  if (!lock) return Unexpected{lock.error()};
+  return SharedLock(*std::move(lock));
+}
+
+Expected<Lock, LockFailure> Locks::try_take(const std::string& name) {
+  TakeOptions options;
+  options.wait = nanoseconds{0};
+  return take(name, options);
+}
+
+Expected<SharedLock, LockFailure> Locks::try_take_shared(const std::string& name) {
+  TakeOptions options;
+  options.wait = nanoseconds{0};
+  return take_shared(name, options);
+}
+
+Expected<Wish, LockFailure> Locks::want(const std::string& name, const TakeOptions& options) {
+  return connection_->want(connection_, name, options);
 }
 
 int Locks::descriptor() const { return connection_->descriptor(); }

@@ -14,32 +14,28 @@
 // one that is smaller than the largest it has seen.
 //
 // A Locks is a connection to tempod and its Lock's live on it; when tempod is gone, they last until
-// their leases end and cannot be extended. Both are for one thread at a time; a forked child must
-// not use them.
+// their leases end and cannot be extended. Threads: a Locks, its locks and its wishes are for one
+// thread at a time; different Locks do not know of each other. Forks: what was made before a fork
+// belongs to the parent. In the child nothing is held (`remaining` is 0), every call fails with a
+// sentence, and no destructor releases what the parent has; a child that wants locks connects anew.
+// A child that neither ends nor calls exec keeps the connection open: if the parent dies, its locks
+// then last until their leases end, or the child does.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
+
+#include "live/client/expected.h"
+#include "live/client/failure.h"
 
 namespace tempo {
 
-inline constexpr const char* kDefaultControlSocket = "/run/tempo/tempod.sock";
-
-enum class LockTrouble : std::uint8_t {
-  no_daemon,    // tempod cannot be reached, or is gone
-  not_allowed,  // this user may not take locks
-  refused,      // the name is bad, there are no locks here, too many wait
-  too_late,     // somebody else had it for as long as we were to wait
-  cancelled,
-};
-
-struct LockFailure {
-  LockTrouble trouble = LockTrouble::no_daemon;
-  std::string sentence;  // with the cure
-};
+using LockTrouble = Trouble;
+using LockFailure = Failure;
 
 struct TakeOptions {
   bool shared = false;  // together with others that take it shared
@@ -50,6 +46,7 @@ struct TakeOptions {
 
 class LockConnection;
 
+// A lock that is held: by nobody else, or, taken with `shared`, by others that took it so.
 class Lock {
  public:
   ~Lock();  // releases it
@@ -76,9 +73,40 @@ class Lock {
   std::uint64_t token_ = 0;
 };
 
+// One that is certainly held shared, where the type is to say so.
+class SharedLock : public Lock {
+ private:
+  friend class Locks;
+  explicit SharedLock(Lock lock) : Lock(std::move(lock)) {}
+};
+
+// A lock that is waited for without waiting: poll the descriptor of its Locks, and look. Whoever
+// drops it waits no longer.
+class Wish {
+ public:
+  ~Wish();
+  Wish(Wish&&) noexcept;
+  Wish& operator=(Wish&&) noexcept;
+  Wish(const Wish&) = delete;
+  Wish& operator=(const Wish&) = delete;
+
+  // Takes in what has come. The lock, once; nothing, as long as there is none. Too late when
+  // `patience` is 0 and there was none, or after a failure: then the wish is over.
+  Expected<std::optional<Lock>, LockFailure> look();
+  // How much longer it is worth to wait, for the timeout of a poll; 0: look now.
+  std::chrono::nanoseconds patience() const;
+
+ private:
+  friend class LockConnection;
+  Wish(std::shared_ptr<LockConnection> connection, std::int64_t id);
+
+  std::shared_ptr<LockConnection> connection_;  // null: it is over
+  std::int64_t id_ = 0;
+};
+
 class Locks {
  public:
-  static std::expected<Locks, LockFailure> connect(
+  static Expected<Locks, LockFailure> connect(
       const std::string& socket = kDefaultControlSocket,
       std::chrono::nanoseconds patience = std::chrono::seconds{5});
   ~Locks();
@@ -87,12 +115,20 @@ class Locks {
   Locks(const Locks&) = delete;
   Locks& operator=(const Locks&) = delete;
 
-  std::expected<Lock, LockFailure> take(const std::string& name, const TakeOptions& options = {});
+  // Waits until it is had, `options.wait` is over, or `options.cancel` can be read.
+  Expected<Lock, LockFailure> take(const std::string& name, const TakeOptions& options = {});
+  Expected<SharedLock, LockFailure> take_shared(const std::string& name, TakeOptions options = {});
+  // Only if it can be had at once: too late otherwise.
+  Expected<Lock, LockFailure> try_take(const std::string& name);
+  Expected<SharedLock, LockFailure> try_take_shared(const std::string& name);
+  // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
+  Expected<Wish, LockFailure> want(const std::string& name, const TakeOptions& options = {});
 
-  // Can be read when there is news of a lock, which `remaining` takes in.
+  // Can be read when there is news of a lock, which `remaining` and `look` take in.
   int descriptor() const;
 
  private:
+  friend class FakeNetwork;
   explicit Locks(std::shared_ptr<LockConnection> connection);
   std::shared_ptr<LockConnection> connection_;
 };

@@ -1,15 +1,24 @@
-// How sentences reach programs in C.
+// How failures reach programs in C.
 #pragma once
 
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "live/client/failure.h"
+#include "live/client/trouble_c.h"
+
 namespace tempo {
 
 // Cut to `size` bytes with its end; nothing if there is no place for it.
 inline void copy_sentence(std::string_view sentence, char* into, unsigned size) {
   if (into != nullptr && size > 0) *fmt::format_to_n(into, size - 1, "{}", sentence).out = 0;
+}
+
+inline void copy_failure(const Failure& failure, tempo_trouble* why, char* into, unsigned size) {
+  static_assert(static_cast<int>(Trouble::cancelled) == TEMPO_CANCELLED);
+  copy_sentence(failure.sentence, into, size);
+  if (why != nullptr) *why = static_cast<tempo_trouble>(failure.trouble);
 }
 
 }  // namespace tempo

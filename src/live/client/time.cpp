@@ -1,8 +1,9 @@
 #include "live/client/time.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
+
+#include <poll.h>
 
 #include "live/page/page_file.h"
 
@@ -15,13 +16,21 @@ using Steady = std::chrono::steady_clock;
 constexpr std::chrono::nanoseconds kWakesLate = std::chrono::microseconds{60};
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds{100};
 
+// False: `cancel` can be read.
+bool doze(std::chrono::nanoseconds span, int cancel) {
+  const timespec wait{.tv_sec = std::chrono::floor<std::chrono::seconds>(span).count(),
+                      .tv_nsec = (span % std::chrono::seconds{1}).count()};
+  pollfd end{cancel, POLLIN, 0};
+  return ppoll(&end, cancel < 0 ? 0 : 1, &wait, nullptr) <= 0;
+}
+
 NetworkTime public_time(WallTime time) { return NetworkTime{time.time_since_epoch()}; }
 
 }  // namespace
 
-std::expected<TimePage, std::string> TimePage::open(const std::string& path) {
+Expected<TimePage, std::string> TimePage::open(const std::string& path) {
   auto reader = page::Reader::open(path);
-  if (!reader) return std::unexpected(reader.error());
+  if (!reader) return Unexpected{reader.error()};
   return TimePage(std::make_unique<page::Reader>(*std::move(reader)));
 }
 
@@ -39,7 +48,8 @@ Now TimePage::now() const {
           .time = public_time(reading.time)};
 }
 
-bool TimePage::wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit) const {
+bool TimePage::wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit,
+                                int cancel) const {
   const Steady::time_point begin = Steady::now();
   for (;;) {
     const Now now = this->now();
@@ -51,7 +61,7 @@ bool TimePage::wait_until_after(NetworkTime instant, std::chrono::nanoseconds li
     const bool soon = known && instant < now.earliest + kLongestSleep;
     const auto apart = soon ? instant - now.earliest : kLongestSleep;
     const auto asleep = std::min(left, apart - kWakesLate);
-    if (asleep > asleep.zero()) std::this_thread::sleep_for(asleep);
+    if (asleep > asleep.zero() && !doze(asleep, cancel)) return false;
   }
 }
 

@@ -13,10 +13,11 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <expected>
 #include <memory>
 #include <optional>
 #include <string>
+
+#include "live/client/expected.h"
 
 namespace tempo {
 
@@ -24,7 +25,7 @@ namespace page {
 class Reader;
 }
 
-using NetworkTime = std::chrono::sys_time<std::chrono::nanoseconds>;
+using NetworkTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;
 
 enum class TimeStatus : std::uint8_t {
   unsynchronized,  // the network's time is not known: earliest and latest are no bound
@@ -45,7 +46,7 @@ inline constexpr const char* kDefaultTimePage = "/run/tempo/tempod.page";
 class TimePage {
  public:
   // A failure is a sentence that names the cure: no daemon, another version, cut short.
-  static std::expected<TimePage, std::string> open(const std::string& path = kDefaultTimePage);
+  static Expected<TimePage, std::string> open(const std::string& path = kDefaultTimePage);
   ~TimePage();
   TimePage(TimePage&&) noexcept;
   TimePage& operator=(TimePage&&) noexcept;
@@ -55,8 +56,9 @@ class TimePage {
   Now now() const;
 
   // Waits until `instant` has certainly passed, everywhere: now().earliest is later. False if that
-  // does not happen within `limit`, as when the network's time is not known.
-  bool wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit) const;
+  // does not happen within `limit`, as when the network's time is not known, or if the descriptor
+  // `cancel` can be read before.
+  bool wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit, int cancel = -1) const;
 
  private:
   explicit TimePage(std::unique_ptr<page::Reader> reader);

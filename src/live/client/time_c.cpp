@@ -36,9 +36,10 @@ tempo_now tempo_read(const tempo_page* page) {
           .status = static_cast<tempo_status>(now.status)};
 }
 
-int tempo_wait_until_after(const tempo_page* page, std::int64_t instant_ns, std::int64_t limit_ns) {
+int tempo_wait_until_after(const tempo_page* page, std::int64_t instant_ns, std::int64_t limit_ns,
+                           int cancel) {
   const tempo::NetworkTime instant{std::chrono::nanoseconds{instant_ns}};
-  return page->page.wait_until_after(instant, std::chrono::nanoseconds{limit_ns}) ? 1 : 0;
+  return page->page.wait_until_after(instant, std::chrono::nanoseconds{limit_ns}, cancel) ? 1 : 0;
 }
 
 std::int64_t tempo_timestamp(tempo_page* page) {

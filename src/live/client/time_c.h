@@ -30,8 +30,10 @@ void tempo_close(struct tempo_page* page);
 
 struct tempo_now tempo_read(const struct tempo_page* page);
 
-// 1 when `instant_ns` has certainly passed everywhere; 0 if not within `limit_ns`.
-int tempo_wait_until_after(const struct tempo_page* page, int64_t instant_ns, int64_t limit_ns);
+// 1 when `instant_ns` has certainly passed everywhere; 0 if not within `limit_ns`, or if the
+// descriptor `cancel` (-1: none) can be read before.
+int tempo_wait_until_after(const struct tempo_page* page, int64_t instant_ns, int64_t limit_ns,
+                           int cancel);
 
 // At least latest_ns, larger than every stamp this page has given before; 0 if not known.
 int64_t tempo_timestamp(struct tempo_page* page);

@@ -1,0 +1,18 @@
+// libtempo's picture of a daemon, from and to the snapshot of doc/ipc.md.
+#pragma once
+
+#include "base/json/json.h"
+#include "live/client/daemon.h"
+#include "live/ipc/protocol.h"
+
+namespace tempo {
+
+// What is missing has its default.
+Status status_of(const Json& snapshot);
+Now now_of(const ipc::Now& now);
+ipc::Now ipc_now_of(const Now& now);
+
+// The snapshot of a daemon that knows just this.
+Json snapshot_of(const Status& status);
+
+}  // namespace tempo
