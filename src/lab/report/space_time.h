@@ -41,6 +41,10 @@ struct SpaceTimeOptions {
 
 std::string space_time_html(const sim::Trace& trace, const SpaceTimeOptions& options);
 
+// The legend and the drawing alone, for a page that has the style and the script once
+// (space_time_page.h) and any number of diagrams.
+std::string space_time_figure(const sim::Trace& trace, const SpaceTimeOptions& options);
+
 // A row for each reception or loss, state and fault; the time at its left is when it happened. The
 // drawing is at most `width` columns wide; if that is too little for all nodes it is a list, and
 // says so.

@@ -62,6 +62,21 @@ std::size_t state_colour(const Picture& picture, std::string_view state) {
   return static_cast<std::size_t>(found - picture.state_names.begin()) % kStateColours;
 }
 
+std::string space_time_legend(const Picture& picture) {
+  const bool lost =
+      std::ranges::any_of(picture.items, [](const Item& item) { return item.kind == Kind::lost; });
+  std::string all = R"(<div class="legend"><b>Lifelines</b>)";
+  for (const std::string_view state : picture.state_names)
+    put(all, R"(<span class="swatch"><i class="c c{}"></i>{}</span>)", state_colour(picture, state),
+        escaped(state));
+  all += key("paused", "M8 0V16", "var(--muted)", "4 3", 6, has_stretch(picture, Mode::paused));
+  all += key("not running", "M8 0V16", "var(--gone)", "1.5 4", 2, has_stretch(picture, Mode::down));
+  all += key("lost", "M0 8H12M9 5l6 6M9 11l6 -6", "var(--bad)", "none", 1.6, lost);
+  all += "</div>\n";
+  all += message_buttons(picture);
+  return all;
+}
+
 std::string space_time_heading(const Picture& picture, const SpaceTimeOptions& options) {
   std::size_t lost = 0;
   for (const Item& item : picture.items) lost += item.kind == Kind::lost ? 1 : 0;
@@ -76,15 +91,7 @@ std::string space_time_heading(const Picture& picture, const SpaceTimeOptions& o
         R"(<p class="note">{}</p>)"
         "\n",
         escaped(note));
-  all += R"(<div class="legend"><b>Lifelines</b>)";
-  for (const std::string_view state : picture.state_names)
-    put(all, R"(<span class="swatch"><i class="c c{}"></i>{}</span>)", state_colour(picture, state),
-        escaped(state));
-  all += key("paused", "M8 0V16", "var(--muted)", "4 3", 6, has_stretch(picture, Mode::paused));
-  all += key("not running", "M8 0V16", "var(--gone)", "1.5 4", 2, has_stretch(picture, Mode::down));
-  all += key("lost", "M0 8H12M9 5l6 6M9 11l6 -6", "var(--bad)", "none", 1.6, lost > 0);
-  all += "</div>\n";
-  all += message_buttons(picture);
+  all += space_time_legend(picture);
   all += "</header>\n";
   return all;
 }

@@ -60,13 +60,6 @@ class Page {
         height_(kTop + scale_.height() + kBottom) {}
 
   std::string html() {
-    draw_time();
-    draw_lifelines();
-    draw_arrows();
-    draw_faults();  // before the states: their places are fixed
-    draw_states();
-    draw_message_names();
-
     std::string all = "<!doctype html>\n";
     put(all, "<html lang=\"en\" data-colours=\"{}\">\n<head>\n<meta charset=\"utf-8\"/>\n",
         kColours[static_cast<std::size_t>(options_.colours)]);
@@ -74,22 +67,39 @@ class Page {
              "\n");
     put(all, "<title>{}</title>\n<style>\n", escaped(options_.title));
     all += space_time_style();
-    all += "</style>\n</head>\n<body>\n";
+    all += "</style>\n</head>\n<body>\n<div class=\"space-time\">\n";
     all += space_time_heading(picture_, options_);
-    all += lane_names();
-    put(all,
-        R"(<svg id="picture" role="img" aria-label="{0}" width="{1:.0f}" height="{2:.0f}" )"
-        R"(viewBox="0 0 {1:.0f} {2:.0f}">)"
-        "\n",
-        escaped(options_.title), width_, height_);
-    for (const std::string* layer : {&grid_, &lives_, &arrows_, &marks_, &labels_}) all += *layer;
-    all += "</svg>\n<script>";
+    all += drawing();
+    all += "</div>\n<script>";
     all += space_time_script();
     all += "</script>\n</body>\n</html>\n";
     return all;
   }
 
+  std::string figure() {
+    return "<div class=\"space-time\">\n" + space_time_legend(picture_) +
+           "<div class=\"sheet\">\n" + drawing() + "</div>\n</div>\n";
+  }
+
  private:
+  std::string drawing() {
+    draw_time();
+    draw_lifelines();
+    draw_arrows();
+    draw_faults();  // before the states: their places are fixed
+    draw_states();
+    draw_message_names();
+    std::string all = lane_names();
+    put(all,
+        R"(<svg class="picture" role="img" aria-label="{0}" width="{1:.0f}" height="{2:.0f}" )"
+        R"(viewBox="0 0 {1:.0f} {2:.0f}">)"
+        "\n",
+        escaped(options_.title), width_, height_);
+    for (const std::string* layer : {&grid_, &lives_, &arrows_, &marks_, &labels_}) all += *layer;
+    all += "</svg>\n";
+    return all;
+  }
+
   template <class... Values>
   static void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
     fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
@@ -106,7 +116,7 @@ class Page {
 
   std::string lane_names() const {
     std::string all;
-    put(all, R"(<div id="names"><svg width="{0:.0f}" height="34" viewBox="0 0 {0:.0f} 34">)",
+    put(all, R"(<div class="names"><svg width="{0:.0f}" height="34" viewBox="0 0 {0:.0f} 34">)",
         width_);
     put(all, R"(<text class="unit" x="{:.1f}" y="21">time</text>)", kGutter - 20);
     const auto letters = static_cast<std::size_t>((lane_ - 6) / 7.5);
@@ -493,6 +503,11 @@ class Page {
 std::string space_time_html(const sim::Trace& trace, const SpaceTimeOptions& options) {
   const Picture picture = picture_of(trace, options, options.most_nodes);
   return Page(picture, options).html();
+}
+
+std::string space_time_figure(const sim::Trace& trace, const SpaceTimeOptions& options) {
+  const Picture picture = picture_of(trace, options, options.most_nodes);
+  return Page(picture, options).figure();
 }
 
 }  // namespace tempo::report

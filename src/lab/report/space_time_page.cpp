@@ -40,10 +40,10 @@ header p { margin: 3px 0 0; color: var(--muted); }
 .legend button small { color: var(--muted); font-size: 11px; }
 .legend button[aria-pressed=true] { border-color: var(--lit); color: var(--lit); }
 svg { display: block; font: 11px system-ui, "Segoe UI", "Liberation Sans", "DejaVu Sans", sans-serif; }
-#names { position: sticky; top: 0; z-index: 1; background: var(--page); border-bottom: 1px solid var(--faint);
+.names { position: sticky; top: 0; z-index: 1; background: var(--page); border-bottom: 1px solid var(--faint);
   width: max-content; min-width: 100%; }
-#names text { font-size: 13px; font-weight: 650; text-anchor: middle; fill: var(--ink); }
-#names .unit { font-size: 11px; font-weight: 400; text-anchor: end; fill: var(--muted); }
+.names text { font-size: 13px; font-weight: 650; text-anchor: middle; fill: var(--ink); }
+.names .unit { font-size: 11px; font-weight: 400; text-anchor: end; fill: var(--muted); }
 .grid { stroke: var(--faint); stroke-width: 1; }
 .burst, .tick { text-anchor: end; fill: var(--muted); font-variant-numeric: tabular-nums; }
 .burst { font-weight: 650; fill: var(--ink); }
@@ -81,13 +81,13 @@ svg { display: block; font: 11px system-ui, "Segoe UI", "Liberation Sans", "Deja
 .message.lit, .unheard.lit { fill: var(--lit); font-weight: 650; }
 svg.chosen .arrow:not(.chosen), svg.chosen .lost:not(.chosen), svg.chosen .pending:not(.chosen),
 svg.chosen .message:not(.chosen), svg.chosen .unheard:not(.chosen) { opacity: 0.1; }
-@media print { #names { position: static; } .zoom { display: none; } }
+@media print { .names { position: static; } .zoom { display: none; } }
 )";
 
 constexpr std::string_view kScript = R"(
-(() => {
-  const picture = document.getElementById('picture');
-  const names = document.getElementById('names').firstElementChild;
+for (const diagram of document.querySelectorAll('.space-time')) {
+  const picture = diagram.querySelector('.picture');
+  const names = diagram.querySelector('.names').firstElementChild;
   const all = (selector) => picture.querySelectorAll(selector);
   let lit = null;
   picture.addEventListener('mouseover', (event) => {
@@ -98,7 +98,7 @@ constexpr std::string_view kScript = R"(
     if (number !== null) all(`[data-number="${number}"]`).forEach((it) => it.classList.add('lit'));
     lit = number;
   });
-  const buttons = document.querySelectorAll('button[data-message]');
+  const buttons = diagram.querySelectorAll('button[data-message]');
   buttons.forEach((button) => button.addEventListener('click', () => {
     const on = button.getAttribute('aria-pressed') !== 'true';
     buttons.forEach((it) => it.setAttribute('aria-pressed', it === button && on));
@@ -114,9 +114,9 @@ constexpr std::string_view kScript = R"(
       svg.setAttribute('height', svg.viewBox.baseVal.height * zoom);
     }
   };
-  document.querySelectorAll('button[data-zoom]').forEach((button) =>
+  diagram.querySelectorAll('button[data-zoom]').forEach((button) =>
     button.addEventListener('click', () => scale(Number(button.dataset.zoom))));
-})();
+}
 )";
 
 }  // namespace

@@ -17,8 +17,11 @@ inline constexpr std::size_t kStateColours = 12;
 
 std::size_t state_colour(const Picture& picture, std::string_view state);
 
-// Title, what is left out, and what the colours and messages are called.
+// Title, what is left out, and the legend.
 std::string space_time_heading(const Picture& picture, const SpaceTimeOptions& options);
+
+// What the colours and messages are called.
+std::string space_time_legend(const Picture& picture);
 
 std::string space_time_style();
 std::string space_time_script();

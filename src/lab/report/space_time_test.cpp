@@ -420,5 +420,22 @@ TEST(LabelRoom, KnowsWhatIsTakenAndWhatIsCovered) {
   EXPECT_EQ(room.covered({95, 195, 105, 205}), 3 * 1);  // the head
 }
 
+// A page may have several: nothing in them is found by an id.
+TEST(SpaceTimeFigure, IsADrawingWithoutAPage) {
+  const sim::Trace trace = election_of_five();
+  const std::string figure = space_time_figure(trace, {.title = "five"});
+  EXPECT_TRUE(figure.starts_with("<div class=\"space-time\">"));
+  EXPECT_EQ(figure.find(" id=\""), std::string::npos);
+  for (const char* absent : {"<html", "<style", "<script", "<h1"})
+    EXPECT_EQ(figure.find(absent), std::string::npos) << absent;
+  const std::string page = space_time_html(trace, {.title = "five"});
+  const auto picture = [](const std::string& html) {
+    const std::size_t from = html.find("<svg class=\"picture\"");
+    return html.substr(from, html.find("</svg>", from) - from);
+  };
+  EXPECT_FALSE(picture(figure).empty());
+  EXPECT_EQ(picture(figure), picture(page));
+}
+
 }  // namespace
 }  // namespace tempo::report
