@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -15,32 +17,49 @@ std::uint32_t workers_for(std::uint32_t threads) {
   return std::max(1U, threads != 0 ? threads : std::thread::hardware_concurrency());
 }
 
-Effort run_in_parallel(
-    const Pieces& pieces, std::uint32_t workers,
-    const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
+void share_out(std::uint64_t count, std::uint32_t workers,
+               const std::function<void(std::uint32_t worker, std::uint64_t number)>& work,
+               const std::function<void()>& meanwhile) {
   std::atomic<std::uint64_t> next{0};
-  report::Progress progress({.what = pieces.what, .total = pieces.count, .unit = pieces.unit},
-                            steady_now, report::stderr_terminal());
-  const auto started = std::chrono::steady_clock::now();
+  std::mutex mutex;
+  std::condition_variable ended;
+  std::uint32_t working = workers;  // under the mutex
   const auto take_pieces = [&](std::uint32_t worker) {
     for (;;) {
       const std::uint64_t number = next.fetch_add(1);
-      if (number >= pieces.count || interrupted()) return;
+      if (number >= count || interrupted()) break;
       work(worker, number);
-      progress.add();
     }
+    const std::lock_guard lock(mutex);
+    if (--working == 0) ended.notify_one();
   };
+  std::vector<std::jthread> threads;
+  threads.reserve(workers);
+  for (std::uint32_t i = 0; i < workers; ++i) threads.emplace_back(take_pieces, i);
+  std::unique_lock lock(mutex);
+  while (!ended.wait_for(lock, std::chrono::milliseconds(20), [&] { return working == 0; })) {
+    lock.unlock();
+    meanwhile();
+    lock.lock();
+  }
+}
+
+Effort run_in_parallel(
+    const Pieces& pieces, std::uint32_t workers,
+    const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
+  report::Progress progress({.what = pieces.what, .total = pieces.count, .unit = pieces.unit},
+                            steady_now, report::stderr_terminal());
+  const auto started = std::chrono::steady_clock::now();
   Effort effort;
   {
     const InterruptGuard guard;
-    std::vector<std::jthread> threads;
-    threads.reserve(workers);
-    for (std::uint32_t i = 0; i < workers; ++i) threads.emplace_back(take_pieces, i);
-    while (progress.done() < pieces.count && !interrupted()) {
-      progress.draw();
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
-    for (std::jthread& thread : threads) thread.join();
+    share_out(
+        pieces.count, workers,
+        [&](std::uint32_t worker, std::uint64_t number) {
+          work(worker, number);
+          progress.add();
+        },
+        [&] { progress.draw(); });
     effort.interrupted = progress.done() < pieces.count;
   }
   progress.finish();

@@ -27,4 +27,10 @@ std::uint32_t workers_for(std::uint32_t threads);
 Effort run_in_parallel(const Pieces& pieces, std::uint32_t workers,
                        const std::function<void(std::uint32_t worker, std::uint64_t number)>& work);
 
+// The same under somebody else's bar and hand on Ctrl-C (interrupt.h). `meanwhile` is called now
+// and then by the thread that waits.
+void share_out(std::uint64_t count, std::uint32_t workers,
+               const std::function<void(std::uint32_t worker, std::uint64_t number)>& work,
+               const std::function<void()>& meanwhile);
+
 }  // namespace tempo::cli

@@ -10,6 +10,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/units.h"
 
@@ -43,6 +44,9 @@ class Progress {
 
   void add(std::uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
+
+  // What is worked at from now on. Only for the thread that draws.
+  void go_on_with(std::string what) { options_.what = std::move(what); }
 
   // Redraws the line if it is time to.
   void draw();
