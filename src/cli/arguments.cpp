@@ -63,6 +63,7 @@ int run_command_line(int count, char** words) {
   describe_daemon_commands(app, run);
   describe_lock_commands(app, run);
   describe_analyze_commands(app, run);
+  describe_report_commands(app, run);
 
   try {
     app.parse(count, words);

@@ -1,0 +1,185 @@
+#include "lab/papers/claim.h"
+
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "lab/report/words.h"
+
+namespace tempo::papers {
+namespace {
+
+constexpr std::array<std::string_view, kPapers> kNames{"tempo", "ring", "archimedean", "capacity"};
+constexpr std::array<Citation, kPapers> kCitations{
+    {{"R. Gusella, S. Zatti",
+      "An Election Algorithm for a Distributed Clock Synchronization Program", "1985"},
+     {"J. Polajnar, T. Unkašević", "Equitable Probabilistic Elections in Ring Networks", "1994"},
+     {"P. Spirakis, B. Tampakas",
+      "Efficient Distributed Algorithms by Using the Archimedean Time Assumption", "1989"},
+     {"C.-T. King, T. B. Gendreau, L. M. Ni", "Distributed Election in Computer Networks",
+      "1988"}}};
+constexpr std::array<std::string_view, 3> kVerdicts{"agrees", "disagrees", "erratum"};
+
+std::string number(double value) {
+  if (!std::isfinite(value)) return "–";
+  return fmt::format("{:.6g}", value);
+}
+
+std::string between(double low, double high) {
+  if (!std::isfinite(low) || !std::isfinite(high)) return {};
+  return fmt::format("{:.4g} … {:.4g}", low, high);
+}
+
+std::string out_of(std::uint64_t count, std::uint64_t runs) {
+  return fmt::format("{} of {}", report::grouped(count), report::grouped(runs));
+}
+
+Verdict verdict_of(bool agrees) { return agrees ? Verdict::agrees : Verdict::disagrees; }
+
+Claim claim_of(Saying saying) {
+  return {
+      .paper = saying.paper, .section = std::move(saying.section), .says = std::move(saying.says)};
+}
+
+Claim measured_claim(Saying saying, double predicted, const Estimate& measured) {
+  Claim claim = claim_of(std::move(saying));
+  claim.predicted = predicted;
+  claim.measured = measured;
+  claim.measurement = number(measured.value);
+  claim.interval = measured.runs == 1 ? "exact" : between(measured.low, measured.high);
+  return claim;
+}
+
+Estimate estimate_of(const Extremes& extremes) {
+  return {
+      .value = extremes.most, .low = extremes.least, .high = extremes.most, .runs = extremes.runs};
+}
+
+}  // namespace
+
+std::string_view name_of(Paper paper) { return kNames[static_cast<std::size_t>(paper)]; }
+const Citation& citation_of(Paper paper) { return kCitations[static_cast<std::size_t>(paper)]; }
+std::string_view name_of(Verdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
+
+Claim equals(Saying saying, double predicted, const Estimate& measured) {
+  return equals(std::move(saying), predicted, number(predicted), measured);
+}
+
+Claim equals(Saying saying, double predicted, std::string name, const Estimate& measured) {
+  Claim claim = measured_claim(std::move(saying), predicted, measured);
+  claim.prediction = std::move(name);
+  claim.verdict = verdict_of(measured.runs > 0 && measured.contains(predicted));
+  return claim;
+}
+
+Claim at_most(Saying saying, double bound, const Estimate& measured) {
+  Claim claim = measured_claim(std::move(saying), bound, measured);
+  claim.prediction = "≤ " + number(bound);
+  claim.verdict = verdict_of(measured.runs > 0 && measured.high <= bound);
+  return claim;
+}
+
+Claim at_least(Saying saying, double bound, const Estimate& measured) {
+  Claim claim = measured_claim(std::move(saying), bound, measured);
+  claim.prediction = "≥ " + number(bound);
+  claim.verdict = verdict_of(measured.runs > 0 && measured.low >= bound);
+  return claim;
+}
+
+Claim never_above(Saying saying, double bound, const Extremes& measured, std::string_view unit) {
+  Claim claim = measured_claim(std::move(saying), bound, estimate_of(measured));
+  claim.prediction = fmt::format("always ≤ {}{}", number(bound), unit);
+  claim.measurement = fmt::format("at most {}{}", number(measured.most), unit);
+  claim.interval = fmt::format("all of {}", report::grouped(measured.runs));
+  claim.verdict = verdict_of(measured.runs > 0 && measured.most <= bound);
+  return claim;
+}
+
+Claim always(Saying saying, double predicted, const Extremes& measured) {
+  Claim claim = measured_claim(std::move(saying), predicted, estimate_of(measured));
+  claim.prediction = number(predicted);
+  const bool one = measured.least == measured.most;
+  claim.measurement = one ? number(measured.most) : between(measured.least, measured.most);
+  claim.interval = fmt::format("all of {}", report::grouped(measured.runs));
+  claim.verdict = verdict_of(measured.runs > 0 && one && measured.most == predicted);
+  return claim;
+}
+
+Claim never(Saying saying, std::uint64_t count, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(saying), 0, proportion(count, runs));
+  claim.prediction = "never";
+  claim.measurement = out_of(count, runs);
+  claim.verdict = verdict_of(runs > 0 && count == 0);
+  return claim;
+}
+
+Claim happens(Saying saying, std::uint64_t count, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(saying), report::kNoValue, proportion(count, runs));
+  claim.prediction = "happens";
+  claim.measurement = out_of(count, runs);
+  claim.verdict = verdict_of(count > 0);
+  return claim;
+}
+
+Claim distributed(Saying saying, const Distance& distance, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(saying), distance.limit,
+                               {.value = distance.chi_square,
+                                .low = distance.chi_square,
+                                .high = distance.chi_square,
+                                .runs = runs});
+  claim.prediction = fmt::format("χ² ≤ {}", number(distance.limit));
+  claim.measurement = fmt::format("χ² = {}", number(distance.chi_square));
+  claim.interval = fmt::format("{} degrees, {} runs", distance.freedom, report::grouped(runs));
+  claim.verdict = verdict_of(runs > 0 && distance.chi_square <= distance.limit);
+  return claim;
+}
+
+Claim same(Saying saying, std::string predicted, std::string computed) {
+  Claim claim = claim_of(std::move(saying));
+  claim.verdict = verdict_of(predicted == computed);
+  claim.prediction = std::move(predicted);
+  claim.measurement = std::move(computed);
+  claim.interval = "exact";
+  return claim;
+}
+
+Claim holds_everywhere(Saying saying, bool complete, bool broken, std::uint64_t states) {
+  Claim claim = claim_of(std::move(saying));
+  claim.prediction = "in every state";
+  claim.measurement = broken ? "broken" : complete ? "in every state" : "not all states were seen";
+  claim.interval = fmt::format("{} states", report::grouped(states));
+  claim.verdict = verdict_of(complete && !broken);
+  return claim;
+}
+
+Claim erratum(Saying saying, Refutation refutation) {
+  Claim claim = claim_of(std::move(saying));
+  claim.prediction = std::move(refutation.printed);
+  claim.measurement = std::move(refutation.seen);
+  claim.measured = refutation.measured;
+  claim.interval = between(refutation.measured.low, refutation.measured.high);
+  claim.repair = std::move(refutation.repair);
+  claim.diagram = std::move(refutation.diagram);
+  claim.verdict = refutation.found ? Verdict::erratum : Verdict::disagrees;
+  return claim;
+}
+
+std::string claims_csv(const std::vector<Claim>& claims) {
+  using report::csv_field;
+  using report::csv_number;
+  std::string all =
+      "paper,section,claim,prediction,measurement,predicted,measured,low,high,runs,verdict\n";
+  for (const Claim& claim : claims)
+    fmt::format_to(std::back_inserter(all), "{},{},{},{},{},{},{},{},{},{},{}\n",
+                   name_of(claim.paper), csv_field(claim.section), csv_field(claim.says),
+                   csv_field(claim.prediction), csv_field(claim.measurement),
+                   csv_number(claim.predicted), csv_number(claim.measured.value),
+                   csv_number(claim.measured.low), csv_number(claim.measured.high),
+                   claim.measured.runs, name_of(claim.verdict));
+  return all;
+}
+
+}  // namespace tempo::papers

@@ -1,0 +1,117 @@
+// Experiments at a glance, the page made of them, and that chance does not depend on hands.
+#include "lab/papers/experiment.h"
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/papers/keep.h"
+#include "lab/papers/page.h"
+#include "lab/papers/ring_paper.h"
+
+namespace tempo::papers {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// One pair of hands, from the first piece to the last or the other way round.
+class Bench final : public Workshop {
+ public:
+  explicit Bench(bool backwards = false) : backwards_(backwards) {}
+  Effort effort() const override { return Effort::glance; }
+  std::uint64_t seed() const override { return 1; }
+  std::uint32_t threads() const override { return 1; }
+  bool stopped() const override { return false; }
+  void each(std::uint64_t count, const std::function<void(std::uint64_t)>& work) override {
+    for (std::uint64_t i = 0; i < count; ++i) work(backwards_ ? count - 1 - i : i);
+  }
+
+ private:
+  bool backwards_;
+};
+
+TEST(Experiments, HaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  std::set<Paper> papers;
+  for (const Experiment& one : experiments()) {
+    EXPECT_TRUE(names.insert(one.name).second) << one.name;
+    EXPECT_FALSE(one.title.empty()) << one.name;
+    EXPECT_GT(one.seconds, 0) << one.name;
+    papers.insert(one.paper);
+  }
+  EXPECT_FALSE(papers.empty());
+}
+
+TEST(Workshop, ScalesRunsWithTheEffort) {
+  Bench bench;
+  EXPECT_EQ(bench.runs(5'000), 100U);
+  EXPECT_EQ(bench.runs(100), 8U);  // but not below what can be looked at
+  EXPECT_EQ(bench.runs(4), 4U);
+}
+
+class RingPaper : public ::testing::TestWithParam<Experiment> {};
+
+TEST_P(RingPaper, AgreesAtAGlance) {
+  Bench bench;
+  const Findings findings = GetParam().run(bench);
+  EXPECT_FALSE(findings.claims.empty());
+  for (const Claim& claim : findings.claims) {
+    EXPECT_NE(claim.verdict, Verdict::disagrees) << claim.says << ": " << claim.prediction << ", "
+                                                 << claim.measurement << ", " << claim.interval;
+    EXPECT_EQ(claim.paper, GetParam().paper);
+    EXPECT_FALSE(claim.section.empty() || claim.says.empty() || claim.prediction.empty());
+    EXPECT_EQ(claim.verdict == Verdict::erratum, !claim.repair.empty()) << claim.says;
+  }
+}
+TEST_P(RingPaper, FindsTheSameInAnyOrder) {
+  Bench forwards;
+  Bench backwards(true);
+  EXPECT_EQ(kept_text(GetParam().run(forwards), 1), kept_text(GetParam().run(backwards), 1));
+}
+INSTANTIATE_TEST_SUITE_P(All, RingPaper, ::testing::ValuesIn(ring_experiments()),
+                         [](const auto& one) {
+                           std::string name(one.param.name);
+                           std::erase(name, '-');
+                           return name;
+                         });
+
+TEST(Page, HasEveryClaimChartAndDiagram) {
+  Bench bench;
+  std::vector<Chapter> chapters;
+  for (const Experiment& one : ring_experiments()) chapters.push_back({&one, one.run(bench)});
+  const std::string html = page(chapters, {.effort = Effort::glance, .version = "9.9"});
+  EXPECT_THAT(html, HasSubstr("tempo 9.9, effort glance"));
+  std::set<std::string> ids;
+  for (const Chapter& chapter : chapters) {
+    for (const report::Chart& chart : chapter.findings.charts) {
+      EXPECT_TRUE(ids.insert("chart-" + chart.id).second) << chart.id;
+      EXPECT_THAT(html, HasSubstr("id=\"chart-" + chart.id + '"'));
+    }
+    for (const Diagram& diagram : chapter.findings.diagrams) {
+      EXPECT_TRUE(ids.insert("diagram-" + diagram.id).second) << diagram.id;
+      EXPECT_THAT(html, HasSubstr("id=\"diagram-" + diagram.id + '"'));
+    }
+  }
+  EXPECT_THAT(html, HasSubstr("<dt>repair</dt><dd>the larger one goes"));
+  // Nothing is fetched from anywhere.
+  EXPECT_THAT(html, Not(HasSubstr("src=")));
+  EXPECT_THAT(html, Not(HasSubstr("@import")));
+  EXPECT_LT(html.size(), 2'000'000U);
+}
+
+TEST(Page, SaysWhatDisagrees) {
+  const Experiment one{"bad", Paper::tempo, "Bad & worse", "", 1, nullptr};
+  const std::string html =
+      page({{&one, {.claims = {never({Paper::tempo, "1", "it <fails>"}, 3, 9)}}}}, {});
+  EXPECT_THAT(html, HasSubstr("<div class=\"tally\" data-verdict=\"disagrees\"><b>1</b>"));
+  EXPECT_THAT(html, HasSubstr("it &lt;fails&gt;"));
+  EXPECT_THAT(html, HasSubstr("Bad &amp; worse"));
+  EXPECT_THAT(html, HasSubstr("<span class=\"verdict disagrees\">disagrees</span>"));
+}
+
+}  // namespace
+}  // namespace tempo::papers
