@@ -1,0 +1,183 @@
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "lab/analysis/collision.h"
+#include "lab/papers/tempo_paper.h"
+
+namespace tempo::papers {
+namespace {
+
+using report::Chart;
+using report::Mark;
+using report::Series;
+using sim::election::Outcome;
+using sim::election::Scenario;
+using sim::election::Setup;
+
+Saying said(std::string section, std::string says) {
+  return said_of_tempo(std::move(section), std::move(says));
+}
+
+struct Case {
+  std::uint32_t daemons;
+  std::int64_t window_s;
+  std::int64_t width_s;
+};
+
+double law(const Case& asked) {
+  return analysis::collision(
+             {.daemons = asked.daemons, .window = asked.window_s, .width = asked.width_s})
+      .nearest();
+}
+
+// Timers drawn afresh; the window is the time for which a candidate is not heard.
+Setup setup_of(const Case& asked) {
+  Setup setup = plain_setup("classic", asked.daemons + 1);
+  setup.link.delay = sim::Delay::constant(std::chrono::seconds(asked.window_s));
+  setup.rules.timing.election_max =
+      setup.rules.timing.election_min + std::chrono::seconds(asked.width_s);
+  return setup;
+}
+
+Estimate first_attempts(const std::vector<Outcome>& outcomes) {
+  std::uint64_t made = 0;
+  std::uint64_t collided = 0;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.attempts.empty()) continue;
+    ++made;
+    collided += outcome.attempts.front().collided;
+  }
+  return proportion(collided, made);
+}
+
+// One more chart of the law: what varies, and how.
+struct Sweep {
+  const char* id;
+  const char* title;
+  const char* x_name;
+  std::vector<Case> cases;
+  double (*x)(const Case&);
+};
+
+void add_sweep(Workshop& workshop, const Sweep& sweep, Findings& findings) {
+  Chart chart{.id = sweep.id,
+              .title = sweep.title,
+              .caption =
+                  "The line is 1 − (1 − δ/R)^N, the dots are first attempts of simulated "
+                  "elections.",
+              .x_name = sweep.x_name,
+              .y_name = "probability of a collision"};
+  Series line{.name = "the paper's law"};
+  Series dots{.name = "simulated", .mark = Mark::dots};
+  for (const Case& one : sweep.cases) {
+    const double x = sweep.x(one);
+    const double predicted = law(one);
+    const Estimate part = first_attempts(
+        elections(workshop, Scenario::collision, setup_of(one), workshop.runs(3'000)));
+    line.points.push_back({x, predicted});
+    dots.points.push_back({x, part.value, part.low, part.high});
+    findings.claims.push_back(
+        equals(said("appendix, (3)", fmt::format("collision of {} daemons, δ = {} s, R = {} s",
+                                                 one.daemons, one.window_s, one.width_s)),
+               predicted, part));
+  }
+  chart.series = {std::move(line), std::move(dots)};
+  findings.charts.push_back(std::move(chart));
+}
+
+// How often the k-th attempt collides, of those that were made.
+std::vector<Estimate> by_attempt(const std::vector<Outcome>& outcomes, std::size_t attempts) {
+  std::vector<std::uint64_t> made(attempts);
+  std::vector<std::uint64_t> collided(attempts);
+  for (const Outcome& outcome : outcomes)
+    for (std::size_t i = 0; i < std::min(attempts, outcome.attempts.size()); ++i) {
+      made[i] += outcome.attempts[i].made;
+      collided[i] += outcome.attempts[i].collided;
+    }
+  std::vector<Estimate> parts;
+  for (std::size_t i = 0; i < attempts; ++i) parts.push_back(proportion(collided[i], made[i]));
+  return parts;
+}
+
+// Where there are two daemons both collide, and both draw from twice the width.
+void add_repetitions(Workshop& workshop, Findings& findings) {
+  constexpr std::size_t kAttempts = 4;
+  const Case pair{.daemons = 2, .window_s = 20, .width_s = 60};
+  const Case crowd{.daemons = 20, .window_s = 5, .width_s = 300};
+  Chart chart{.id = "tempo-repetitions",
+              .title = "Collisions in each repetition",
+              .caption =
+                  "Who collided draws from twice the width. 2 daemons, δ/R = 1/3, and 20 "
+                  "daemons, δ/R = 1/60.",
+              .x_name = "attempt",
+              .y_name = "probability of a collision"};
+  Series line{.name = "2 daemons, the law with R, 2R, 4R, 8R"};
+  Series dots{.name = "2 daemons", .mark = Mark::dots};
+  Series many{.name = "20 daemons", .mark = Mark::dots};
+  const auto pairs = by_attempt(
+      elections(workshop, Scenario::collision, setup_of(pair), workshop.runs(4'000)), kAttempts);
+  const auto crowds = by_attempt(
+      elections(workshop, Scenario::collision, setup_of(crowd), workshop.runs(2'000)), kAttempts);
+  for (std::size_t i = 0; i < kAttempts; ++i) {
+    const auto x = static_cast<double>(i + 1);
+    const double predicted = law({pair.daemons, pair.window_s, pair.width_s << i});
+    line.points.push_back({x, predicted});
+    if (pairs[i].runs > 0) dots.points.push_back({x, pairs[i].value, pairs[i].low, pairs[i].high});
+    if (crowds[i].runs > 0)
+      many.points.push_back({x, crowds[i].value, crowds[i].low, crowds[i].high});
+    if (i > 0 && i < 3)
+      findings.claims.push_back(
+          equals(said("5.2, 7", fmt::format("each repetition is less likely to collide: attempt "
+                                            "{} of two daemons, drawn from {} times the width",
+                                            i + 1, 1 << i)),
+                 predicted, pairs[i]));
+  }
+  chart.series = {std::move(line), std::move(dots), std::move(many)};
+  findings.charts.push_back(std::move(chart));
+}
+
+}  // namespace
+
+Findings tempo_collisions(Workshop& workshop) {
+  Findings findings;
+  add_sweep(workshop,
+            {"tempo-collision-daemons",
+             "Against the number of daemons, δ = 10 s, R = 540 s",
+             "daemons, N",
+             {{2, 10, 540}, {5, 10, 540}, {10, 10, 540}, {20, 10, 540}, {40, 10, 540}},
+             [](const Case& it) { return static_cast<double>(it.daemons); }},
+            findings);
+  add_sweep(workshop,
+            {"tempo-collision-window",
+             "Against the window, N = 10, R = 540 s",
+             "window δ, seconds",
+             {{10, 2, 540}, {10, 5, 540}, {10, 15, 540}, {10, 20, 540}},
+             [](const Case& it) { return static_cast<double>(it.window_s); }},
+            findings);
+  add_sweep(workshop,
+            {"tempo-collision-width",
+             "Against the width, N = 10, δ = 10 s",
+             "width R, seconds",
+             {{10, 10, 100}, {10, 10, 200}, {10, 10, 300}, {10, 10, 1000}},
+             [](const Case& it) { return static_cast<double>(it.width_s); }},
+            findings);
+  add_repetitions(workshop, findings);
+  const analysis::Collision usual{
+      .daemons = 20, .window = analysis::Fraction(1, 100), .width = 540};
+  findings.claims.push_back(
+      same(said("appendix, (2)",
+                "the integral and the closed form are one, N = 20, δ = 10 ms, R = 540 s"),
+           fmt::format("{:.9g}", collision(usual).nearest()),
+           fmt::format("{:.9g}", collision_integral(usual).nearest())));
+  findings.claims.push_back(at_most(said("5.2", "and are at most Nδ/R"),
+                                    collision_bound(usual).nearest(),
+                                    {.value = collision(usual).nearest(),
+                                     .low = collision(usual).nearest(),
+                                     .high = collision(usual).nearest(),
+                                     .runs = 1}));
+  return findings;
+}
+
+}  // namespace tempo::papers

@@ -1,0 +1,183 @@
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "lab/check/election/election_model.h"
+#include "lab/check/election/replay.h"
+#include "lab/papers/check_trace.h"
+#include "lab/papers/tempo_paper.h"
+
+namespace tempo::papers {
+namespace {
+
+using election::Kind;
+using election::State;
+using sim::election::Act;
+using sim::election::Setup;
+using sim::election::Stage;
+
+Saying said(std::string section, std::string says) {
+  return said_of_tempo(std::move(section), std::move(says));
+}
+
+struct World {
+  check::ElectionModel model;
+  check::Freedom freedom;
+};
+
+// Three nodes, the first of them master before the next starts.
+World small_world(const election::Variant& variant, const check::Budget& budget) {
+  World world{.model = {.rules = check::tiny_rules(variant), .candidacies = 1},
+              .freedom = {.nodes = 3, .starts = {0, 16, 32}, .budget = budget}};
+  return world;
+}
+
+struct Searched {
+  bool found = false;
+  std::size_t steps = 0;
+  std::string promise{};
+};
+
+// Looks for what breaks, and draws the shortest way to it as the simulator plays it.
+Searched search(Workshop& workshop, const World& world, Diagram diagram, Findings& findings) {
+  check::Space<check::ElectionModel> space(world.model, world.freedom);
+  const check::Finding finding = searched(workshop, space);
+  if (!finding.violation) return {};
+  std::vector<check::Move> way = finding.violation->stem;
+  way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
+  const Result<check::Replayed> played =
+      check::replay(check::replay_script(space, way, finding.violation->promise));
+  if (!played) return {};
+  findings.diagrams.push_back(diagram_of(played->trace, std::move(diagram.id),
+                                         std::move(diagram.title), std::move(diagram.caption),
+                                         {.nodes = played->nodes}));
+  return {true, way.size(), finding.violation->promise};
+}
+
+void add_refused_duplicate(Workshop& workshop, Findings& findings) {
+  // The search sees half a million states; a glance has no time for that.
+  if (workshop.effort() == Effort::glance) return;
+  const World world = small_world({.refuse_duplicate = true}, {.duplicates = 1, .crashes = 1});
+  const Searched seen =
+      search(workshop, world,
+             {.id = "tempo-refused-duplicate",
+              .title = "One duplicated Election kills an election",
+              .caption = "The shortest way, found by the checker; the last node to answer refuses "
+                         "the copy of the Election it has accepted. A tick is a nanosecond."},
+             findings);
+  findings.claims.push_back(erratum(
+      said("6.1, Accept",
+           "whoever has accepted a candidate replies with a Refuse to all the "
+           "following Election messages"),
+      {.printed = "a candidate without rival is elected",
+       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.promise, seen.steps)
+                          : "nothing was found",
+       .repair = "a copy of the Election that was accepted is accepted again; only others are "
+                 "refused",
+       .found = seen.found && seen.promise == "sole-candidate-wins",
+       .diagram = "tempo-refused-duplicate"}));
+}
+
+void add_mutual_quit(Workshop& workshop, Findings& findings) {
+  World world = small_world({.conflict_kills_both = true}, {.losses = 1});
+  world.freedom.starts = {0, 1, 16};
+  world.freedom.delay_max = 1;
+  world.freedom.cut_until = 19;
+  world.freedom.side = 0b101;
+  world.model.parted = true;
+  const Searched seen = search(
+      workshop, world,
+      {.id = "tempo-mutual-quit",
+       .title = "Two masters told of each other both go",
+       .caption = "The shortest way, found by the checker: a network of three in two parts that "
+                  "grows together, and one lost message. A tick is a nanosecond."},
+      findings);
+  findings.claims.push_back(erratum(
+      said("5.3, 6.1",
+           "a master answers every Resolve with a Masterack, also while it resolves "
+           "itself, and whoever is sent Quit goes"),
+      {.printed = "one master is left",
+       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.promise, seen.steps)
+                          : "nothing was found",
+       .repair = "masterships have an order: the lower of two masters goes, and nobody else",
+       .found = seen.found && seen.promise == "always-led",
+       .diagram = "tempo-mutual-quit"}));
+}
+
+void add_newcomers_only(Workshop& workshop, Findings& findings) {
+  World world = small_world({.no_loop = true}, {});
+  world.freedom.nodes = 2;
+  world.freedom.cut_until = 40;
+  world.freedom.side = 0b01;
+  world.model.parted = true;
+  const Searched seen =
+      search(workshop, world,
+             {.id = "tempo-split-for-ever",
+              .title = "Two masters who never meet",
+              .caption = "A cut heals; both masters live on, in a circle that the checker proves "
+                         "to have no way out without a newcomer."},
+             findings);
+  Claim claim =
+      happens(said("5.3",
+                   "two masters after a repaired partition are stable: the checker finds a "
+                   "circle without a way out"),
+              seen.found && seen.promise == check::kComesGood ? 1 : 0, 1);
+  claim.diagram = "tempo-split-for-ever";
+  findings.claims.push_back(std::move(claim));
+}
+
+// What comes of a master that broadcasts Conflict, as 5.3 says, where 6 says Resolve.
+void add_conflict_for_resolve(Workshop& workshop, Findings& findings) {
+  Setup setup = plain_setup("lan", 4);
+  setup.rules.variant = election::kAsPrinted;
+  setup.seed = workshop.seed();
+  setup.keep_trace = true;
+  const sim::election::Experiment split =
+      *plan_of(sim::election::Scenario::partition_heal, setup, 60s);
+  Stage stage(setup);
+  for (const sim::election::Fault& fault : split.plan) stage.apply(fault);
+  stage.run_until(split.peace_from + 100ms);
+  NodeId informed = kNobody;
+  NodeId rival = kNobody;
+  for (std::uint32_t i = 0; i < setup.nodes; ++i)
+    if (stage.world().machine(NodeId{i}).state() == State::master)
+      (informed == kNobody ? informed : rival) = NodeId{i};
+  const Instant before = stage.now();
+  bool conflicts = false;
+  if (rival != kNobody) {
+    stage.world().inject(
+        informed, kNobody,
+        {.kind = Kind::conflict, .incarnation = Incarnation{77}, .sequence = Sequence{1000}});
+    stage.run_until(before + 2ms);
+    conflicts = stage.world().machine(rival).state() == State::conflict;
+    stage.run_until(before + 1s);
+  }
+  findings.diagrams.push_back(diagram_of(
+      stage.watches().tracer.trace(), "tempo-conflict", "Conflict in the place of Resolve",
+      "A master broadcasts Conflict to find its rival, as section 5.3 has it. The rival takes it "
+      "for a newcomer's, resolves in its turn, and sends Quit to the one that asked.",
+      {.nodes = setup.nodes, .from = before - 1ms, .to = before + 20ms}));
+  findings.claims.push_back(
+      erratum(said("5.3, fourth step",
+                   "the informed master broadcasts a Conflict message to find the other"),
+              {.printed = "the other replies with a Masterack",
+               .seen = conflicts ? "the other enters Conflict and broadcasts Resolve itself"
+                                 : "the other did not",
+               .repair = "Resolve, as in section 6",
+               .found = conflicts,
+               .diagram = "tempo-conflict"}));
+}
+
+}  // namespace
+
+Findings tempo_errata(Workshop& workshop) {
+  Findings findings;
+  add_refused_duplicate(workshop, findings);
+  add_mutual_quit(workshop, findings);
+  add_conflict_for_resolve(workshop, findings);
+  add_newcomers_only(workshop, findings);
+  return findings;
+}
+
+}  // namespace tempo::papers

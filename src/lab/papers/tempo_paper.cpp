@@ -1,0 +1,351 @@
+#include "lab/papers/tempo_paper.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "lab/papers/check_trace.h"
+#include "lab/sim/election/baselines.h"
+#include "lab/sim/sync/experiment.h"
+
+namespace tempo::papers {
+namespace {
+
+using election::Timing;
+using report::Chart;
+using report::Mark;
+using report::Series;
+using sim::election::Outcome;
+using sim::election::Scenario;
+using sim::election::Setup;
+
+Saying said(std::string section, std::string says) {
+  return said_of_tempo(std::move(section), std::move(says));
+}
+
+// An Ethernet of 1985, as far as it can be had now: a round every four minutes, machines whose
+// clocks run up to 50 millionths wrong, and daemons that wait for the processor.
+sim::sync::Experiment of_1985(std::uint64_t seed) {
+  return {.clients = 14,
+          .up = *sim::Delay::parse("2ms+exp:3ms"),
+          .down = *sim::Delay::parse("2ms+exp:3ms"),
+          .offset = 1s,
+          .rate = 1.0 / 240,
+          .seconds = 20'000,
+          .discard = 8'000,
+          .seed = seed};
+}
+
+Findings synchronization(Workshop& workshop) {
+  Findings findings;
+  Setup setup = plain_setup("lan", 5);
+  setup.seed = workshop.seed();
+  sim::election::Experiment quiet = settled(setup);
+  complete(quiet);
+  sim::Trace trace(true);
+  run(quiet, &trace);
+  const Timing& timing = setup.rules.timing;
+  const Instant round = Instant{} + timing.startup + timing.no_master + timing.adjtime;
+  findings.diagrams.push_back(diagram_of(trace, "tempo-round", "One round (the paper's figure 1)",
+                                         "The master tells every slave by how much to correct its "
+                                         "clock. A correction is a difference, "
+                                         "so how long it takes to arrive does not matter.",
+                                         {.nodes = 5, .from = round - 1ms, .to = round + 20ms}));
+
+  struct Kept {
+    double apart_ms = 0;
+    bool broken = false;
+  };
+  const auto outcomes = gathered(workshop, workshop.runs(4), [&](std::uint64_t number) {
+    const sim::sync::Outcome one = run(of_1985(workshop.seed() + number));
+    return Kept{.apart_ms = 2 * one.most / 1000, .broken = one.bound_violations > 0};
+  });
+  Extremes farthest;
+  for (const Kept& one : outcomes) farthest.add(one.apart_ms);
+  findings.claims.push_back(never_above(
+      said("1",
+           "clocks are kept within 20 ms, with 1985's rounds, drift and delays: twice the "
+           "largest distance from the master"),
+      20, farthest, " ms"));
+  std::uint64_t broken = 0;
+  for (const Kept& one : outcomes) broken += one.broken ? 1U : 0U;
+  findings.claims.push_back(
+      never(said("1", "a clock is outside the bound it claims (tempo's addition)"), broken,
+            outcomes.size()));
+
+  Chart chart{.id = "tempo-clocks",
+              .title = "Clocks that come together",
+              .caption =
+                  "Distance from the master's clock after a start; 1985's parameters, five "
+                  "of the fourteen clients. The paper's 20 ms are the line.",
+              .x_name = "seconds",
+              .y_name = "distance, ms",
+              .y_log = true};
+  sim::sync::Experiment start = of_1985(workshop.seed());
+  start.discard = 0;
+  start.seconds = 3'000;
+  const sim::sync::Outcome begun = run(start);
+  for (std::size_t i = 0; i < std::min<std::size_t>(5, begun.errors.size()); ++i) {
+    Series series{.name = fmt::format("client {}", i + 1)};
+    for (std::size_t s = 0; s < begun.errors[i].size(); s += 15)
+      if (std::isfinite(begun.errors[i][s]))
+        series.points.push_back(
+            {static_cast<double>(s + 1), std::max(1e-3, std::abs(begun.errors[i][s]) / 1000)});
+    chart.series.push_back(std::move(series));
+  }
+  chart.series.push_back({.name = "20 ms", .points = {{1, 20}, {3000, 20}}});
+  findings.charts.push_back(std::move(chart));
+  return findings;
+}
+
+Findings messages(Workshop& workshop) {
+  Findings findings;
+  Chart chart{.id = "tempo-messages",
+              .title = "What an election costs",
+              .caption =
+                  "Messages among N survivors, a broadcast counted once. Lines: the laws. "
+                  "Dots: simulated.",
+              .x_name = "survivors, N",
+              .y_name = "messages",
+              .x_log = true,
+              .y_log = true};
+  Series one_law{.name = "one candidate, 3N−1"};
+  Series two_law{.name = "two candidates, 4N−2"};
+  Series square{.name = "N²"};
+  Series one{.name = "one candidate", .mark = Mark::dots, .colour = 0};
+  Series two{.name = "two candidates", .mark = Mark::dots, .colour = 1};
+  Series lelann{.name = "LeLann", .mark = Mark::dots};
+  Series bully{.name = "bully, worst case", .mark = Mark::dots};
+  Series best{.name = "bully, best case", .mark = Mark::dots};
+  Extremes one_surplus;
+  Extremes two_surplus;
+  Extremes baseline_surplus;
+  for (const std::uint32_t n : {2U, 3U, 5U, 8U, 12U, 20U, 35U, 60U, 100U}) {
+    if (workshop.stopped()) return {};
+    const double size = n;
+    Setup setup = plain_setup("lan", n + 1);
+    setup.link.delay = sim::Delay::uniform(100us, 2ms);
+    const std::uint64_t runs = workshop.runs(20);
+    double seen = 0;
+    for (const Outcome& outcome : elections(workshop, Scenario::master_crash, setup, runs)) {
+      seen = static_cast<double>(outcome.election_messages);
+      one_surplus.add(seen - (3 * size - 1));
+    }
+    one.points.push_back({size, seen});
+    for (const Outcome& outcome : elections(workshop, Scenario::two_candidates, setup, runs)) {
+      seen = static_cast<double>(outcome.election_messages);
+      two_surplus.add(seen - (4 * size - 2));
+    }
+    two.points.push_back({size, seen});
+    const auto baselines = sim::election::baseline_costs(n, workshop.seed(), setup.link.delay);
+    std::array<Series*, 3> rows{&lelann, &best, &bully};
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      rows[i]->points.push_back({size, static_cast<double>(baselines.at(i).messages)});
+      baseline_surplus.add(static_cast<double>(baselines.at(i).messages) -
+                           static_cast<double>(baselines.at(i).predicted));
+    }
+    one_law.points.push_back({size, 3 * size - 1});
+    two_law.points.push_back({size, 4 * size - 2});
+    square.points.push_back({size, size * size});
+  }
+  chart.series = {one_law, two_law, square, one, two, lelann, best, bully};
+  findings.charts.push_back(std::move(chart));
+  findings.claims.push_back(
+      always(said("7", "one candidate: messages beyond 3N−1, N = 2 … 100"), 0, one_surplus));
+  findings.claims.push_back(
+      always(said("7", "two candidates: messages beyond 4N−2, N = 2 … 100"), 0, two_surplus));
+  findings.claims.push_back(
+      always(said("2", "LeLann's and the bully election: messages beyond N², N−1 and N²−1"), 0,
+             baseline_surplus));
+  sim::Trace trace(true);
+  Setup small = plain_setup("lan", 5);
+  small.seed = workshop.seed();
+  const sim::election::Experiment crash = *plan_of(Scenario::master_crash, small, Nanos{0});
+  run(crash, &trace);
+  findings.diagrams.push_back(
+      diagram_of(trace, "tempo-election", "The normal case (section 5.1)",
+                 "The master dies; of four survivors the one whose timer runs out first is elected "
+                 "with eleven "
+                 "messages.",
+                 {.nodes = 5, .from = crash.study_from, .to = crash.study_from + 6s}));
+  return findings;
+}
+
+// Everybody's timer begins with the last word of the master; the first to run out stands, the
+// answers take two delays, and then it is quiet for the candidate's time.
+Findings new_master(Workshop& workshop) {
+  Findings findings;
+  Chart chart{.id = "tempo-time",
+              .title = "Time to a new master",
+              .caption =
+                  "From the master's crash; profile lan, delay 1 ms. The line is what "
+                  "follows from the least of N timers.",
+              .x_name = "survivors, N",
+              .y_name = "seconds"};
+  Series law{.name = "r + R/(N+1) and what follows"};
+  Series dots{.name = "simulated", .mark = Mark::dots};
+  for (const std::uint32_t n : {2U, 3U, 6U, 12U, 25U}) {
+    const Setup setup = plain_setup("lan", n + 1);
+    const Timing& timing = setup.rules.timing;
+    Moments times;
+    for (const Outcome& outcome :
+         elections(workshop, Scenario::master_crash, setup, workshop.runs(2'000)))
+      if (outcome.reached && !outcome.collided)
+        times.add(milliseconds_of(outcome.time_to_master) / 1000);
+    const Nanos since_last_word = 3 * timing.loop / 5 - 1ms;
+    const double expected =
+        (milliseconds_of(timing.election_min) +
+         milliseconds_of(timing.election_max - timing.election_min) / (n + 1) -
+         milliseconds_of(since_last_word) + 2 + milliseconds_of(timing.candidate)) /
+        1000;
+    const Estimate measured = mean_of(times);
+    law.points.push_back({static_cast<double>(n), expected});
+    dots.points.push_back({static_cast<double>(n), measured.value, measured.low, measured.high});
+    findings.claims.push_back(
+        equals(said("5.1", fmt::format("the first of {} timers stands and is master when no more "
+                                       "Accepts come: mean time in seconds, no collision",
+                                       n)),
+               expected, measured));
+  }
+  chart.series = {std::move(law), std::move(dots)};
+  findings.charts.push_back(std::move(chart));
+
+  const auto missed =
+      elections(workshop, Scenario::missed_election, plain_setup("lan", 7), workshop.runs(300));
+  std::uint64_t not_first = 0;
+  for (const Outcome& outcome : missed)
+    not_first += outcome.final_masters != std::vector<NodeId>{NodeId{1}} ? 1U : 0U;
+  findings.claims.push_back(
+      never(said("5.2",
+                 "a slave that missed the Election stands too: another than the first "
+                 "candidate becomes master"),
+            not_first, missed.size()));
+  return findings;
+}
+
+Findings partition(Workshop& workshop) {
+  Findings findings;
+  Setup printed = plain_setup("lan", 7);
+  printed.rules.variant = election::kAsPrinted;
+  const std::uint64_t runs = workshop.runs(100);
+  Extremes split;
+  for (const Outcome& outcome : elections(workshop, Scenario::partition_heal, printed, runs, 60s))
+    split.add(outcome.masters);
+  findings.claims.push_back(always(
+      said("5.3", "after a partition is repaired two masters are stable: masters after a minute"),
+      2, split));
+  Extremes resolved;
+  for (const Outcome& outcome : elections(workshop, Scenario::newcomer_conflict, printed, runs))
+    resolved.add(static_cast<double>(outcome.final_masters.size()));
+  findings.claims.push_back(
+      always(said("5.3", "a newcomer that hears both brings it back to one"), 1, resolved));
+  const Setup corrected = plain_setup("lan", 7);
+  Extremes repair;
+  for (const Outcome& outcome :
+       elections(workshop, Scenario::partition_heal, corrected, workshop.runs(400)))
+    repair.add(milliseconds_of(outcome.time_to_master));
+  findings.claims.push_back(
+      never_above(said("5.3", "tempo repairs without a newcomer, within two Loops and two delays"),
+                  2 * milliseconds_of(corrected.rules.timing.loop) + 2, repair, " ms"));
+  sim::Trace trace(true);
+  Setup small = plain_setup("lan", 5);
+  small.rules.variant = election::kAsPrinted;
+  small.seed = workshop.seed();
+  const sim::election::Experiment conflict = *plan_of(Scenario::newcomer_conflict, small, Nanos{0});
+  run(conflict, &trace);
+  findings.diagrams.push_back(diagram_of(
+      trace, "tempo-two-masters", "Two masters and a newcomer (section 5.3), as printed",
+      "Node 5 starts when the network is whole again and hears two masters; it tells the first.",
+      {.nodes = 5, .from = conflict.peace_from - 2ms, .to = conflict.peace_from + 1s}));
+  return findings;
+}
+
+Findings repeats(Workshop& workshop) {
+  Findings findings;
+  Chart chart{.id = "tempo-loss",
+              .title = "Seven start together while messages are lost",
+              .caption =
+                  "How often two of them become master. Repeating Masterreq and Election is "
+                  "tempo's addition.",
+              .x_name = "part of the messages lost",
+              .y_name = "part of the starts with two masters"};
+  std::uint64_t broken = 0;
+  std::uint64_t all = 0;
+  for (const std::uint32_t extra : {0U, 4U}) {
+    Series dots{.name = extra == 0 ? "sent once" : "repeated four times", .mark = Mark::dots};
+    for (const double loss : {0.05, 0.1, 0.2, 0.3, 0.4}) {
+      Setup setup = plain_setup("lan", 7);
+      setup.link = {.delay = sim::Delay::uniform(100us, 2ms), .loss = loss};
+      setup.rules.repeats = extra;
+      std::uint64_t two = 0;
+      const auto outcomes = elections(workshop, Scenario::start, setup, workshop.runs(2'000));
+      for (const Outcome& outcome : outcomes) {
+        two += outcome.masters > 1 || outcome.ever_two_masters ? 1U : 0U;
+        broken += outcome.violation_count > 0 ? 1U : 0U;
+      }
+      all += outcomes.size();
+      const Estimate part = proportion(two, outcomes.size());
+      dots.points.push_back({loss, part.value, part.low, part.high});
+      if (loss == 0.3 && extra == 4)
+        findings.claims.push_back(at_most(
+            said("3, 5.1", "repeats make two masters rare: 30 % lost, seven start together"), 0.02,
+            part));
+      if (loss == 0.3 && extra == 0)
+        findings.claims.push_back(
+            happens(said("3, 5.1", "without repeats two masters are common, 30 % lost"), two,
+                    outcomes.size()));
+    }
+    chart.series.push_back(std::move(dots));
+  }
+  findings.charts.push_back(std::move(chart));
+  findings.claims.push_back(
+      never(said("1", "loss is masked: it ends with other than one master that all follow"), broken,
+            all));
+  Setup churned = plain_setup("lan", 7);
+  churned.rules.repeats = 4;
+  churned.link = {
+      .delay = sim::Delay::uniform(100us, 2ms), .loss = 0.1, .duplicate = 0.05, .reorder = 0.1};
+  std::uint64_t days = 0;
+  const auto outcomes = elections(workshop, Scenario::churn, churned, workshop.runs(400));
+  for (const Outcome& outcome : outcomes) days += outcome.violation_count > 0 ? 1U : 0U;
+  findings.claims.push_back(
+      never(said("1",
+                 "machine failures during elections, loss, delay, duplicates and partitions are "
+                 "withstood: a promise is broken"),
+            days, outcomes.size()));
+  return findings;
+}
+
+}  // namespace
+
+const std::vector<Experiment>& tempo_experiments() {
+  static const std::vector<Experiment> all{
+      {"tempo-synchronization", Paper::tempo, "One round, and 20 ms",
+       "Figure 1: the master measures, averages and corrects. Whole nodes, simulated with the "
+       "parameters of 1985.",
+       3, synchronization},
+      {"tempo-messages", Paper::tempo, "Messages",
+       "An election with one candidate and with two, beside LeLann's and the bully election.", 0.5,
+       messages},
+      {"tempo-collisions", Paper::tempo, "Collisions",
+       "How often two timers run out together: against the number of daemons, the window and the "
+       "width, and in each repetition.",
+       4, tempo_collisions},
+      {"tempo-time", Paper::tempo, "Time to a new master",
+       "From the death of the master to the next one.", 1, new_master},
+      {"tempo-partition", Paper::tempo, "Partition and repair",
+       "Two masters after a network has grown together, and how they find each other.", 0.2,
+       partition},
+      {"tempo-loss", Paper::tempo, "Repeats under loss", "What repeating is good for.", 2, repeats},
+      {"tempo-hypotheses", Paper::tempo, "The hypotheses, each broken once",
+       "Section 3 lists what the algorithm stands on. Without one of these it fails; the protocol "
+       "as printed.",
+       0.2, tempo_hypotheses},
+      {"tempo-errata", Paper::tempo, "What is printed wrong",
+       "Readings of the text that fail, found by the checker.", 2, tempo_errata}};
+  return all;
+}
+
+}  // namespace tempo::papers

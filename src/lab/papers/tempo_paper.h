@@ -1,0 +1,47 @@
+// Gusella & Zatti 1985: TEMPO's election.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/papers/experiment.h"
+#include "lab/sim/election/scenario.h"
+
+namespace tempo::papers {
+
+const std::vector<Experiment>& tempo_experiments();
+
+// In files of their own.
+Findings tempo_collisions(Workshop& workshop);
+Findings tempo_hypotheses(Workshop& workshop);
+Findings tempo_errata(Workshop& workshop);
+
+// What these files have in common.
+inline Saying said_of_tempo(std::string section, std::string says) {
+  return {Paper::tempo, std::move(section), std::move(says)};
+}
+
+// Nothing is repeated, messages take a millisecond.
+inline sim::election::Setup plain_setup(std::string_view profile, std::uint32_t nodes) {
+  return {.nodes = nodes,
+          .rules = {.timing = *election::profile(profile), .repeats = 0},
+          .link = {.delay = sim::Delay::constant(1ms)}};
+}
+
+inline std::vector<sim::election::Outcome> elections(Workshop& workshop,
+                                                     sim::election::Scenario scenario,
+                                                     const sim::election::Setup& setup,
+                                                     std::uint64_t runs, Nanos until = Nanos{0}) {
+  return gathered(workshop, runs, [&](std::uint64_t number) {
+    sim::election::Setup one = setup;
+    one.seed = workshop.seed() + number;
+    return run(*plan_of(scenario, one, until));
+  });
+}
+
+inline double milliseconds_of(Nanos span) { return static_cast<double>(span.count()) * 1e-6; }
+
+}  // namespace tempo::papers
