@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "lab/papers/archimedean_paper.h"
 #include "lab/papers/ring_paper.h"
 #include "lab/papers/tempo_paper.h"
 
@@ -33,7 +34,8 @@ std::uint64_t Workshop::runs(std::uint64_t quick) const {
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> all = [] {
     std::vector<Experiment> list;
-    for (const std::vector<Experiment>& more : {tempo_experiments(), ring_experiments()})
+    for (const std::vector<Experiment>& more :
+         {tempo_experiments(), ring_experiments(), archimedean_experiments()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -70,6 +70,7 @@ class Judge : public NoWatch {
     if (message.kind == MessageKind::request && to != kNobody) ++outcome_.asked_again;
     if (message.kind != MessageKind::negative) return;
     ++ledger_.tally().refusals;
+    ++sites_[index(to)].refused;
     refuser_ = from;
   }
 
@@ -83,12 +84,14 @@ class Judge : public NoWatch {
         break;
       case SiteNotice::Kind::requested:
         seat.requested = world.now();
+        seat.refused = 0;
         break;
       case SiteNotice::Kind::entered:
         see_out_ghosts(world.now());
         ledger_.entered(client_of(node), rules_->mode(node), token_of(node, notice.number),
                         world.now());
         judge_delay(node, world.now());
+        count_refused(seat.refused);
         last_entry_ = world.now();
         break;
       case SiteNotice::Kind::left:
@@ -142,6 +145,7 @@ class Judge : public NoWatch {
   struct Seat {
     Instant requested{};
     Instant crashed = Instant::min();
+    std::uint32_t refused = 0;  // since then
     std::uint32_t life = 0;
   };
   struct Ghost {
@@ -166,6 +170,12 @@ class Judge : public NoWatch {
     for (const Ghost& ghost : ghosts_)
       if (ghost.leaves <= now) ledger_.left(ghost.client);
     std::erase_if(ghosts_, [now](const Ghost& ghost) { return ghost.leaves <= now; });
+  }
+  // A site that is asked again refuses again.
+  void count_refused(std::uint32_t times) {
+    const std::size_t by = std::min(times, rules_->lock.members);
+    if (outcome_.refused.size() <= by) outcome_.refused.resize(by + 1);
+    ++outcome_.refused[by];
   }
   // Who crashed before the request still counts if somebody may have waited for it since.
   std::uint32_t crashed_of_late(NodeId node) const {
@@ -443,6 +453,8 @@ class Run {
 void Outcome::add(const Outcome& other) {
   tally.add(other.tally);
   asked_again += other.asked_again;
+  refused.resize(std::max(refused.size(), other.refused.size()));
+  for (std::size_t i = 0; i < other.refused.size(); ++i) refused[i] += other.refused[i];
   crashes += other.crashes;
   beyond_bound += other.beyond_bound;
   longest_by_bound = std::max(longest_by_bound, other.longest_by_bound);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/units.h"
 #include "lab/sim/lock/promises/ledger.h"
@@ -51,7 +52,8 @@ struct Setup {
 
 struct Outcome {
   Tally tally{};
-  std::uint64_t asked_again = 0;  // requests to one site alone
+  std::uint64_t asked_again = 0;         // requests to one site alone
+  std::vector<std::uint64_t> refused{};  // [by so many]: entries
   std::uint64_t crashes = 0;
   std::uint64_t beyond_bound = 0;  // entries later than the spec's bound allows, if there is one
   double longest_by_bound = 0;     // the longest way from request to entry, by that bound

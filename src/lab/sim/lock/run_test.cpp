@@ -196,6 +196,19 @@ TEST(OptimisticRun, WithoutTheWaitsReadersStarve) {
   EXPECT_GT(sum.attempts, 100U);
 }
 
+TEST(LockRun, CountsByHowManyAnEntryWasRefused) {
+  const Outcome sum = run({.sites = 6, .contending = 6, .entries = 500, .sleep = 0});
+  std::uint64_t entries = 0;
+  std::uint64_t refusals = 0;
+  for (std::size_t by = 0; by < sum.refused.size(); ++by) {
+    entries += sum.refused[by];
+    refusals += by * sum.refused[by];
+  }
+  EXPECT_EQ(entries, sum.tally.entries);
+  EXPECT_EQ(refusals, sum.tally.refusals);
+  EXPECT_GT(sum.refused.size(), 3U);
+}
+
 TEST(LockRun, OneSeedDecidesEverything) {
   const LockSetup setup{.entries = 300, .late = 0.05, .crashes = 0.2};
   const Outcome one = run(setup);
