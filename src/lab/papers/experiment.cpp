@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lab/papers/archimedean_paper.h"
+#include "lab/papers/capacity_paper.h"
 #include "lab/papers/ring_paper.h"
 #include "lab/papers/tempo_paper.h"
 
@@ -34,8 +35,8 @@ std::uint64_t Workshop::runs(std::uint64_t quick) const {
 const std::vector<Experiment>& experiments() {
   static const std::vector<Experiment> all = [] {
     std::vector<Experiment> list;
-    for (const std::vector<Experiment>& more :
-         {tempo_experiments(), ring_experiments(), archimedean_experiments()})
+    for (const std::vector<Experiment>& more : {tempo_experiments(), ring_experiments(),
+                                                archimedean_experiments(), capacity_experiments()})
       list.insert(list.end(), more.begin(), more.end());
     return list;
   }();

@@ -1,0 +1,341 @@
+#include "lab/papers/capacity_paper.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "lab/analysis/algorithm_c.h"
+#include "lab/monte_carlo/chains.h"
+#include "lab/monte_carlo/lanes.h"
+#include "lab/sim/apps/run.h"
+#include "lab/sim/capacity/run.h"
+
+namespace tempo::papers {
+namespace {
+
+using analysis::AlgorithmC;
+using analysis::Fraction;
+using election::capacity::Variant;
+using report::Chart;
+using report::Mark;
+using report::Series;
+using sim::capacity::Algorithm;
+using sim::capacity::Outcome;
+using sim::capacity::Setup;
+
+constexpr Nanos kT = 10ms;  // as long as a broadcast takes at most
+
+Saying said(std::string section, std::string says) {
+  return said_of_capacity(std::move(section), std::move(says));
+}
+
+std::vector<Outcome> elections(Workshop& workshop, const Setup& setup, std::uint64_t runs) {
+  return gathered(workshop, runs, [&](std::uint64_t number) {
+    Setup one = setup;
+    one.seed = workshop.seed() + number;
+    return run(one);
+  });
+}
+
+template <class Test>
+std::uint64_t count_of(const std::vector<Outcome>& outcomes, Test test) {
+  return static_cast<std::uint64_t>(std::ranges::count_if(outcomes, test));
+}
+std::uint64_t disagreeing(const std::vector<Outcome>& outcomes) {
+  return count_of(outcomes, [](const Outcome& it) { return it.disagree; });
+}
+std::uint64_t helpless(const std::vector<Outcome>& outcomes) {
+  return count_of(outcomes, [](const Outcome& it) { return it.help > 0; });
+}
+
+report::ChartPoint point(double x, const Estimate& y) { return {x, y.value, y.low, y.high}; }
+
+// Figure 1: the expected number of rounds of Algorithm C.
+Findings figure_1(Workshop& workshop) {
+  constexpr std::uint32_t kMostCandidates = 20;
+  Findings findings;
+  Chart chart{.id = "capacity-rounds",
+              .title = "Rounds of Algorithm C (the paper's figure 1)",
+              .caption =
+                  "Lines: exact. Dots: the chain, drawn. Each message is lost with "
+                  "probability p.",
+              .x_name = "candidates, a",
+              .y_name = "mean rounds"};
+  for (const std::int64_t tenths : {1, 2, 3, 4, 5}) {
+    const AlgorithmC chain(kMostCandidates, Fraction{tenths, 10});
+    Series line{.name = fmt::format("p = 0.{}", tenths)};
+    for (std::uint32_t a = 1; a <= kMostCandidates; ++a)
+      line.points.push_back({static_cast<double>(a), chain.mean_rounds(a).nearest()});
+    chart.series.push_back(std::move(line));
+  }
+  for (const std::int64_t tenths : {1, 3, 5}) {
+    const AlgorithmC chain(kMostCandidates, Fraction{tenths, 10});
+    Series dots{.name = fmt::format("p = 0.{}, drawn", tenths),
+                .mark = Mark::dots,
+                .colour = static_cast<std::uint32_t>(tenths - 1)};
+    for (const std::uint32_t a : {2U, 5U, 10U, 20U}) {
+      const std::uint64_t blocks =
+          std::max<std::uint64_t>(1, workshop.runs(1U << 17) / std::uint64_t{monte_carlo::kBlock});
+      const auto parts = gathered(workshop, blocks, [&](std::uint64_t block) {
+        return monte_carlo::run_block(
+            monte_carlo::Candidates{.candidates = a, .loss = static_cast<double>(tenths) / 10},
+            workshop.seed(), static_cast<std::uint32_t>(block), monte_carlo::kBlock);
+      });
+      Moments moments;
+      for (const monte_carlo::RoundCounts& part : parts)
+        for (std::size_t k = 0; k < part.rounds.size(); ++k)
+          moments.add(static_cast<double>(k), part.rounds[k]);
+      dots.points.push_back(point(a, mean_of(moments)));
+      if (a >= 10)
+        findings.claims.push_back(
+            equals(said("6, appendix", fmt::format("E[N] for p = 0.{}, a = {}, drawn", tenths, a)),
+                   chain.mean_rounds(a).nearest(), mean_of(moments)));
+    }
+    chart.series.push_back(std::move(dots));
+  }
+  findings.charts.push_back(std::move(chart));
+  const AlgorithmC chain(kMostCandidates, Fraction{3, 10});
+  findings.claims.push_back(same(said("6, figure 1", "E[N] for p = 0.3, a = 20"), "2.557",
+                                 fmt::format("{:.3f}", chain.mean_rounds(20).nearest())));
+  Extremes rounds;
+  for (std::uint32_t a = 1; a <= kMostCandidates; ++a) rounds.add(chain.mean_rounds(a).nearest());
+  findings.claims.push_back(never_above(
+      said("6", "with losses below 0.3 the expected rounds are no more than 3, a = 1 … 20"), 3,
+      rounds));
+  return findings;
+}
+
+// What each algorithm promises where its conditions are kept.
+struct Promised {
+  const char* section;
+  const char* name;
+  Setup setup;
+  double bound;  // T
+  std::uint64_t runs;
+};
+
+Findings times(Workshop& workshop) {
+  Findings findings;
+  const std::array<Promised, 7> all{{
+      {"4", "A, 5 processes", {.algorithm = Algorithm::a}, 1, 4'000},
+      {"4",
+       "A, 20 processes",
+       {.algorithm = Algorithm::a, .nodes = 20, .candidates = 20},
+       1,
+       1'000},
+      {"5.1",
+       "B.1, 5 processes, one stops",
+       {.algorithm = Algorithm::b1, .crashes = 1, .start_skew = kT},
+       3,
+       6'000},
+      {"5.1",
+       "B.1, 7 processes, three stop",
+       {.algorithm = Algorithm::b1, .nodes = 7, .candidates = 7, .crashes = 3, .start_skew = kT},
+       3,
+       4'000},
+      {"5.2",
+       "B.2, 4 processes, one lies",
+       {.algorithm = Algorithm::b2, .nodes = 4, .candidates = 4, .malicious = 1, .start_skew = kT},
+       5,
+       6'000},
+      {"5.2",
+       "B.2, 7 processes, two lie",
+       {.algorithm = Algorithm::b2, .nodes = 7, .candidates = 7, .malicious = 2, .start_skew = kT},
+       5,
+       2'000},
+      {"5.3",
+       "B.2 unordered, 4 processes, one lies",
+       {.algorithm = Algorithm::b2_unordered,
+        .nodes = 4,
+        .candidates = 4,
+        .malicious = 1,
+        .start_skew = kT},
+       5 + 6 * 2,
+       1'000},
+  }};
+  for (const Promised& one : all) {
+    const auto outcomes = elections(workshop, one.setup, workshop.runs(one.runs));
+    Extremes longest;
+    for (const Outcome& outcome : outcomes)
+      longest.add(static_cast<double>(outcome.time.count()) /
+                  static_cast<double>(one.setup.bound.count()));
+    findings.claims.push_back(
+        never(said(one.section, fmt::format("{}: two elect different ones", one.name)),
+              disagreeing(outcomes), outcomes.size()));
+    findings.claims.push_back(
+        never_above(said(one.section, fmt::format("{}: time from the first start", one.name)),
+                    one.bound, longest, " T"));
+  }
+  Extremes surplus;
+  for (const std::uint32_t n : {3U, 5U, 12U})
+    for (const Outcome& outcome :
+         elections(workshop, {.algorithm = Algorithm::a, .nodes = n, .candidates = n},
+                   workshop.runs(200)))
+      surplus.add(static_cast<double>(outcome.broadcasts) - n);
+  findings.claims.push_back(always(said("4", "A: broadcasts beyond n, n = 3, 5, 12"), 0, surplus));
+  return findings;
+}
+
+Findings conditions(Workshop& workshop) {
+  Findings findings;
+  struct Violated {
+    const char* name;
+    Setup setup;
+  };
+  const std::array<Violated, 4> all{{
+      {"begins up to T/10 apart", {.algorithm = Algorithm::a, .start_skew = 1ms}},
+      {"clocks up to T/10 apart", {.algorithm = Algorithm::a, .clock_error = 1ms}},
+      {"one pauses for up to 2T", {.algorithm = Algorithm::a, .pauses = 1}},
+      {"nobody hears itself", {.algorithm = Algorithm::a, .self_delivery = false}},
+  }};
+  Chart chart{.id = "capacity-conditions",
+              .title = "Algorithm A, one condition broken",
+              .caption =
+                  "How often two processes elect different ones, against how far apart "
+                  "beginnings or clocks are.",
+              .x_name = "apart, in T",
+              .y_name = "part of the elections"};
+  for (const Violated& one : all) {
+    const auto outcomes = elections(workshop, one.setup, workshop.runs(3'000));
+    findings.claims.push_back(
+        happens(said("4", fmt::format("violating any condition of A breaks it: {}", one.name)),
+                disagreeing(outcomes), outcomes.size()));
+  }
+  Series starts{.name = "beginnings", .mark = Mark::dots};
+  Series clocks{.name = "clocks", .mark = Mark::dots};
+  for (const int percent : {2, 5, 10, 20, 40, 80}) {
+    const Nanos apart = 100us * percent;
+    const std::uint64_t runs = workshop.runs(1'500);
+    const auto skewed = elections(workshop, {.algorithm = Algorithm::a, .start_skew = apart}, runs);
+    const auto off = elections(workshop, {.algorithm = Algorithm::a, .clock_error = apart}, runs);
+    starts.points.push_back(point(percent / 100.0, proportion(disagreeing(skewed), skewed.size())));
+    clocks.points.push_back(point(percent / 100.0, proportion(disagreeing(off), off.size())));
+  }
+  chart.series = {std::move(starts), std::move(clocks)};
+  findings.charts.push_back(std::move(chart));
+  return findings;
+}
+
+Findings help(Workshop& workshop) {
+  Findings findings;
+  Chart chart{.id = "capacity-help",
+              .title = "Algorithm C: who asks for help",
+              .caption =
+                  "Part of the elections, five processes, in which somebody is left without "
+                  "a master, against the losses.",
+              .x_name = "probability that a message is lost, p",
+              .y_name = "part of the elections"};
+  for (const Variant variant : {Variant::as_printed, Variant::corrected}) {
+    const bool printed = variant == Variant::as_printed;
+    Series dots{.name = printed ? "as printed" : "corrected", .mark = Mark::dots};
+    for (const double loss : {0.0, 0.02, 0.05, 0.1, 0.2, 0.3}) {
+      const auto outcomes = elections(
+          workshop, {.algorithm = Algorithm::c, .variant = variant, .loss = loss, .start_skew = kT},
+          workshop.runs(2'000));
+      dots.points.push_back(point(loss, proportion(helpless(outcomes), outcomes.size())));
+      if (loss == 0 && !printed) {
+        findings.claims.push_back(
+            never(said("6", "C, corrected, nothing lost: somebody asks for help"),
+                  helpless(outcomes), outcomes.size()));
+        findings.claims.push_back(
+            never(said("6", "C, corrected, nothing lost: two elect different ones"),
+                  disagreeing(outcomes), outcomes.size()));
+      }
+    }
+    chart.series.push_back(std::move(dots));
+  }
+  findings.charts.push_back(std::move(chart));
+
+  Chart twins{.id = "capacity-two-masters",
+              .title = "Algorithm C: two masters",
+              .caption = "Two processes that begin together; the line is p³(2 − p).",
+              .x_name = "probability that a message is lost, p",
+              .y_name = "part of the elections"};
+  Series law{.name = "p³(2 − p)"};
+  Series dots{.name = "simulated", .mark = Mark::dots};
+  for (const double loss : {0.1, 0.2, 0.3, 0.4, 0.5}) {
+    const double predicted = loss * loss * loss * (2 - loss);
+    const auto outcomes =
+        elections(workshop, {.algorithm = Algorithm::c, .nodes = 2, .candidates = 2, .loss = loss},
+                  workshop.runs(6'000));
+    const Estimate part = proportion(
+        count_of(outcomes, [](const Outcome& it) { return it.masters > 1; }), outcomes.size());
+    law.points.push_back({loss, predicted});
+    dots.points.push_back(point(loss, part));
+    if (loss >= 0.3)
+      findings.claims.push_back(equals(
+          said("6",
+               fmt::format("C may fail, seldom: two masters of two, p = {:g}, are p³(2−p)", loss)),
+          predicted, part));
+  }
+  twins.series = {std::move(law), std::move(dots)};
+  findings.charts.push_back(std::move(twins));
+  return findings;
+}
+
+Findings applications(Workshop& workshop) {
+  Findings findings;
+  Chart chart{.id = "capacity-applications",
+              .title = "Six applications",
+              .caption =
+                  "How often the promise of each is broken, five processes of which one "
+                  "crashes: 1 group server, 2 load balancing, 3 replicated data, 4 crash "
+                  "recovery, 5 joining a group, 6 mutual exclusion.",
+              .x_name = "application",
+              .y_name = "part of the runs"};
+  Series naive{.name = "naive", .mark = Mark::bars};
+  Series corrected{.name = "corrected", .mark = Mark::bars};
+  double number = 0;
+  for (const sim::apps::Portrait& portrait : sim::apps::portraits()) {
+    ++number;
+    for (const bool simple : {true, false}) {
+      const auto outcomes =
+          gathered(workshop, workshop.runs(simple ? 300 : 500), [&](std::uint64_t run_number) {
+            return run(sim::apps::Setup{.application = portrait.application,
+                                        .naive = simple,
+                                        .seed = workshop.seed() + run_number});
+          });
+      const auto broken = static_cast<std::uint64_t>(
+          std::ranges::count_if(outcomes, [](const auto& it) { return !it.broken.empty(); }));
+      (simple ? naive : corrected)
+          .points.push_back({number, proportion(broken, outcomes.size()).value});
+      if (simple)
+        findings.claims.push_back(
+            happens(said("7", fmt::format("{}, naive: {}", portrait.name, portrait.naive)), broken,
+                    outcomes.size()));
+      else
+        findings.claims.push_back(
+            never(said("7", fmt::format("{}: it is broken that {}", portrait.name, portrait.about)),
+                  broken, outcomes.size()));
+    }
+  }
+  chart.series = {std::move(naive), std::move(corrected)};
+  findings.charts.push_back(std::move(chart));
+  return findings;
+}
+
+}  // namespace
+
+const std::vector<Experiment>& capacity_experiments() {
+  static const std::vector<Experiment> all{
+      {"capacity-rounds", Paper::capacity, "Figure 1: rounds of Algorithm C",
+       "The chain of the appendix, exact and drawn.", 0.5, figure_1},
+      {"capacity-times", Paper::capacity, "Times and uniqueness",
+       "Each algorithm with its conditions kept, under the faults it is made for. T is the time "
+       "within which a broadcast is delivered.",
+       0.7, times},
+      {"capacity-conditions", Paper::capacity, "The conditions of Algorithm A",
+       "Each broken once: it is easy to find counterexamples, the paper says.", 0.5, conditions},
+      {"capacity-help", Paper::capacity, "Algorithm C under loss",
+       "Processes that end asking for help, and elections that end with two masters.", 0.8, help},
+      {"capacity-applications", Paper::capacity, "Six applications",
+       "What an election is for is decided by its criterion. Each with a naive version beside it.",
+       2.5, applications},
+      {"capacity-errata", Paper::capacity, "What is printed wrong",
+       "Found by the checker, and counted in simulations.", 0.3, capacity_errata}};
+  return all;
+}
+
+}  // namespace tempo::papers

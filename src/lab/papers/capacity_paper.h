@@ -1,0 +1,21 @@
+// King, Gendreau & Ni 1988: elections by capacity.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lab/papers/experiment.h"
+
+namespace tempo::papers {
+
+const std::vector<Experiment>& capacity_experiments();
+
+// In a file of its own.
+Findings capacity_errata(Workshop& workshop);
+
+inline Saying said_of_capacity(std::string section, std::string says) {
+  return {Paper::capacity, std::move(section), std::move(says)};
+}
+
+}  // namespace tempo::papers

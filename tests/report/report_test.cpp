@@ -1,0 +1,151 @@
+// `tempo report`, all of it, as a user runs it; and the page as a browser shows it.
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string text_of(const fs::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+// All papers, once for all tests of this file.
+class Report : public ::testing::Test {
+ public:
+  static void SetUpTestSuite() {
+    directory_ = fs::temp_directory_path() / fmt::format("tempo_report_test_{}", getpid());
+    ended_ = tempo(fmt::format("report --quick --out {}", directory_.string()));
+  }
+  static void TearDownTestSuite() { fs::remove_all(directory_); }
+
+ protected:
+  static fs::path page() { return directory_ / "report.html"; }
+
+  static fs::path directory_;  // NOLINT: of the whole suite
+  static Ended ended_;         // NOLINT: likewise
+};
+fs::path Report::directory_;
+Ended Report::ended_;
+
+TEST_F(Report, EveryClaimAgreesOrIsAnErratum) {
+  EXPECT_EQ(ended_.status, 0) << ended_.out << ended_.err;
+  const json results = json::parse(text_of(directory_ / "results.json"));
+  EXPECT_EQ(results["disagrees"], 0);
+  EXPECT_EQ(results["effort"], "quick");
+  std::set<std::string> papers;
+  for (const json& claim : results["claims"]) {
+    EXPECT_NE(claim["verdict"], "disagrees") << claim.dump(2);
+    papers.insert(claim["paper"]);
+  }
+  EXPECT_EQ(papers, (std::set<std::string>{"tempo", "ring", "archimedean", "capacity"}));
+  EXPECT_GE(results["errata"].get<int>(), 15);
+  EXPECT_EQ(count(text_of(directory_ / "claims.csv"), "\n"), results["claims"].size() + 1);
+}
+
+TEST_F(Report, HasFiguresThatCanBeCheckedByHand) {
+  EXPECT_THAT(ended_.out, HasSubstr("2.557"));
+  EXPECT_THAT(ended_.out, HasSubstr("3/8"));
+}
+
+TEST_F(Report, IsOneSmallPageThatNeedsNothingElse) {
+  EXPECT_LT(fs::file_size(page()), 2'000'000U);
+  const std::string html = text_of(page());
+  EXPECT_THAT(html, Not(HasSubstr("src=")));
+  EXPECT_EQ(count(html, "http"), 1U) << "the name of SVG, which nobody fetches";
+}
+
+TEST_F(Report, AgainTakesWhatIsKept) {
+  const std::string before = text_of(directory_ / "results.json");
+  const Ended again = tempo(fmt::format("report --quick --out {}", directory_.string()));
+  EXPECT_EQ(again.status, 0);
+  const std::size_t experiments = count(again.out, "experiments had been done before");
+  EXPECT_EQ(experiments, 1U) << again.out;
+  EXPECT_EQ(text_of(directory_ / "results.json"), before);
+}
+
+// --- in a browser ---
+
+constexpr const char* kBrowser = "/usr/bin/chromium";
+
+Ended browse(const fs::path& profile, const Words& more) {
+  Words words{"--headless",
+              "--no-sandbox",
+              "--disable-gpu",
+              "--disable-quic",
+              "--no-first-run",
+              "--disable-background-networking",
+              "--disable-component-update",
+              "--disable-sync",
+              "--hide-scrollbars",
+              "--enable-logging=stderr",
+              "--user-data-dir=" + profile.string()};
+  words.insert(words.end(), more.begin(), more.end());
+  return Child(words, kBrowser).wait();
+}
+
+class ReportPage : public Report {
+ protected:
+  void SetUp() override {
+    if (!fs::exists(kBrowser)) GTEST_SKIP() << "no chromium";
+    profile_ = directory_ / "profile";
+  }
+  void TearDown() override { fs::remove_all(profile_); }
+
+  // The bytes of a picture of the page.
+  std::string screenshot(const std::string& address, const Words& more = {}) const {
+    const fs::path file = directory_ / "shot.png";
+    Words words{"--window-size=1280,9000", "--screenshot=" + file.string()};
+    words.insert(words.end(), more.begin(), more.end());
+    words.push_back(address);
+    const Ended ended = browse(profile_, words);
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    return text_of(file);
+  }
+
+  fs::path profile_;
+};
+
+TEST_F(ReportPage, DrawsAllChartsWithoutComplaint) {
+  const Ended ended = browse(profile_, {"--dump-dom", "file://" + page().string()});
+  ASSERT_EQ(ended.status, 0) << ended.err;
+  EXPECT_THAT(ended.err, Not(HasSubstr("CONSOLE")));
+  const std::size_t charts = count(ended.out, "<figure class=\"chart\"");
+  EXPECT_GE(charts, 20U);
+  EXPECT_EQ(count(ended.out, "data-drawn=\""), charts);
+  EXPECT_EQ(count(ended.out, "data-drawn=\"0\""), 0U);
+  EXPECT_THAT(text_of(page()), Not(HasSubstr("data-drawn"))) << "only the script can have said it";
+  EXPECT_GE(count(ended.out, "class=\"picture\""), 12U);
+}
+
+// A picture of nothing takes a few kilobytes.
+TEST_F(ReportPage, IsSeenInLightAndInDark) {
+  const std::string empty = screenshot("data:text/html,");
+  ASSERT_GT(empty.size(), 100U);
+  const std::string address = "file://" + page().string();
+  const std::string light = screenshot(address);
+  const std::string dark = screenshot(address, {"--blink-settings=preferredColorScheme=0"});
+  EXPECT_GT(light.size(), 10 * empty.size());
+  EXPECT_GT(dark.size(), 10 * empty.size());
+  EXPECT_NE(light, dark);
+}
+
+}  // namespace
+}  // namespace tempo
