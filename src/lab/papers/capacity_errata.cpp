@@ -153,6 +153,17 @@ Claim rounds_of_one(Workshop& workshop) {
        .found = rounds.least > 1});
 }
 
+// Algorithm A in worlds that break one of its conditions.
+struct Broken {
+  const char* name;
+  const char* id;
+  CapacityWorld world;
+};
+constexpr std::array<Broken, 3> kBroken{
+    {{"one begins a tick later", "capacity-a-skew", {.skew = 1}},
+     {"nobody hears itself", "capacity-a-deaf", {.self_delivery = false}},
+     {"one pauses", "capacity-a-pause", {.budget = {.pauses = 1}}}}};
+
 }  // namespace
 
 Findings capacity_errata(Workshop& workshop) {
@@ -160,6 +171,26 @@ Findings capacity_errata(Workshop& workshop) {
   for (const Printed& printed : all_printed())
     findings.claims.push_back(refuted(workshop, printed, findings));
   findings.claims.push_back(rounds_of_one(workshop));
+  return findings;
+}
+
+Findings capacity_checked(Workshop& workshop) {
+  Findings findings;
+  for (const Broken& broken : kBroken) {
+    Looked looked = look(workshop, broken.world);
+    const bool found = looked.finding.violation && looked.finding.violation->promise == "unique";
+    Claim claim = happens(said_of_capacity("4", fmt::format("a counterexample: {}", broken.name)),
+                          found ? 1 : 0, 1);
+    if (found) {
+      claim.diagram = broken.id;
+      findings.diagrams.push_back(
+          diagram_of(looked.way->trace, broken.id, fmt::format("Algorithm A: {}", broken.name),
+                     "The shortest way to two processes that elect different ones. Behind the name "
+                     "of its phase stands whom a process has elected; a tick is a millisecond.",
+                     {.nodes = broken.world.nodes}));
+    }
+    findings.claims.push_back(std::move(claim));
+  }
   for (const auto& [name, world] :
        {std::pair<const char*, CapacityWorld>{
             "B.2, four processes, one lies: unique",

@@ -333,6 +333,9 @@ const std::vector<Experiment>& capacity_experiments() {
       {"capacity-applications", Paper::capacity, "Six applications",
        "What an election is for is decided by its criterion. Each with a naive version beside it.",
        2.5, applications},
+      {"capacity-checked", Paper::capacity, "Every state of small worlds",
+       "What the checker has seen: A with a condition broken, the others corrected.", 0.3,
+       capacity_checked},
       {"capacity-errata", Paper::capacity, "What is printed wrong",
        "Found by the checker, and counted in simulations.", 0.3, capacity_errata}};
   return all;

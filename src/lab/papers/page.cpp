@@ -46,6 +46,7 @@ table.claims td.i { color: var(--muted); white-space: nowrap; font-variant-numer
 .verdict.disagrees { color: var(--on-state); background: var(--bad); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(30rem, 100%), 1fr)); gap: 26px 34px;
   margin: 14px 0; }
+.charts:has(> :only-child) { grid-template-columns: minmax(0, 46rem); }
 .diagram { margin: 16px 0; border: 1px solid var(--faint); border-radius: 8px; padding: 12px 16px; }
 .diagram h4 { margin: 0; font-size: 14px; font-weight: 650; }
 .diagram p { margin: 2px 0; color: var(--muted); font-size: 13px; }

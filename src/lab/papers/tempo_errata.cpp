@@ -79,15 +79,29 @@ void add_refused_duplicate(Workshop& workshop, Findings& findings) {
        .diagram = "tempo-refused-duplicate"}));
 }
 
-void add_mutual_quit(Workshop& workshop, Findings& findings) {
-  World world = small_world({.conflict_kills_both = true}, {.losses = 1});
+// Two parts, each with its master, that grow together.
+World healing_world(const election::Variant& variant, std::uint8_t losses) {
+  World world = small_world(variant, {.losses = losses});
   world.freedom.starts = {0, 1, 16};
   world.freedom.delay_max = 1;
   world.freedom.cut_until = 19;
   world.freedom.side = 0b101;
   world.model.parted = true;
+  return world;
+}
+
+World pair_world(const election::Variant& variant) {
+  World world = small_world(variant, {});
+  world.freedom.nodes = 2;
+  world.freedom.cut_until = 40;
+  world.freedom.side = 0b01;
+  world.model.parted = true;
+  return world;
+}
+
+void add_mutual_quit(Workshop& workshop, Findings& findings) {
   const Searched seen = search(
-      workshop, world,
+      workshop, healing_world({.conflict_kills_both = true}, 1),
       {.id = "tempo-mutual-quit",
        .title = "Two masters told of each other both go",
        .caption = "The shortest way, found by the checker: a network of three in two parts that "
@@ -106,13 +120,8 @@ void add_mutual_quit(Workshop& workshop, Findings& findings) {
 }
 
 void add_newcomers_only(Workshop& workshop, Findings& findings) {
-  World world = small_world({.no_loop = true}, {});
-  world.freedom.nodes = 2;
-  world.freedom.cut_until = 40;
-  world.freedom.side = 0b01;
-  world.model.parted = true;
   const Searched seen =
-      search(workshop, world,
+      search(workshop, pair_world({.no_loop = true}),
              {.id = "tempo-split-for-ever",
               .title = "Two masters who never meet",
               .caption = "A cut heals; both masters live on, in a circle that the checker proves "
@@ -169,6 +178,21 @@ void add_conflict_for_resolve(Workshop& workshop, Findings& findings) {
                .diagram = "tempo-conflict"}));
 }
 
+// The corrected election in the same worlds.
+void add_corrected(Workshop& workshop, Findings& findings) {
+  for (const auto& [name, world] :
+       {std::pair<const char*, World>{"three nodes in two parts that grow together, one message "
+                                      "lost",
+                                      healing_world(election::kCorrected, 1)},
+        {"two nodes that a cut kept apart", pair_world(election::kCorrected)}}) {
+    check::Space<check::ElectionModel> space(world.model, world.freedom);
+    const check::Finding finding = searched(workshop, space);
+    findings.claims.push_back(holds_everywhere(
+        said("5.3", fmt::format("corrected, {}: every promise, and one master in the end", name)),
+        finding.complete, finding.violation.has_value(), finding.states));
+  }
+}
+
 }  // namespace
 
 Findings tempo_errata(Workshop& workshop) {
@@ -177,6 +201,7 @@ Findings tempo_errata(Workshop& workshop) {
   add_mutual_quit(workshop, findings);
   add_conflict_for_resolve(workshop, findings);
   add_newcomers_only(workshop, findings);
+  add_corrected(workshop, findings);
   return findings;
 }
 

@@ -344,7 +344,10 @@ const std::vector<Experiment>& tempo_experiments() {
        "as printed.",
        0.2, tempo_hypotheses},
       {"tempo-errata", Paper::tempo, "What is printed wrong",
-       "Readings of the text that fail, found by the checker.", 2, tempo_errata}};
+       "Readings of the text that fail, found by the checker, and the corrected election in the "
+       "same "
+       "worlds.",
+       2, tempo_errata}};
   return all;
 }
 
