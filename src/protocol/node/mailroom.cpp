@@ -138,7 +138,8 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
                 .sent_by_parent = hint && header->number >= kParentsNumbers,
                 .word = datagram->word,
                 .lock = datagram->lock,
-                .roster = datagram->roster};
+                .roster = datagram->roster,
+                .group = datagram->group};
 }
 
 Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
@@ -322,6 +323,14 @@ std::size_t Mailroom::close(const wire::RosterBody& roster,
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   datagram.roster = roster;
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::GroupBody& group,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.group = group;
   return write(datagram, out);
 }
 

@@ -62,6 +62,7 @@ class Mailroom {
     std::optional<wire::WordBody> word{};
     std::optional<wire::LockBody> lock{};
     std::optional<wire::RosterBody> roster{};
+    std::optional<wire::GroupBody> group{};
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -78,6 +79,7 @@ class Mailroom {
   std::size_t close(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
   std::size_t close(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
   std::size_t close(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t close(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.

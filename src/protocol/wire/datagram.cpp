@@ -27,7 +27,8 @@ enum class Section : std::uint8_t {
   lock = 7,
   pass = 8,
   standing = 9,
-  roster = 10
+  roster = 10,
+  group = 11
 };
 
 constexpr std::size_t kSectionHeadBytes = 2;
@@ -41,7 +42,8 @@ static_assert(kElectionBytes <= kWordBytes + WordBody::kMostText &&
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
                   kWordBytes + WordBody::kMostText + kTagBytes <=
               kMostBytes);
-static_assert(kMostLockBytes <= 255 && kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255);
+static_assert(kMostLockBytes <= 255 && kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255 &&
+              kGroupFixedBytes + kMostGroupName <= 255);
 static_assert(kHeaderBytes + (4 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
                   kMostLockBytes + kLockPassBytes + kMostLockStandings * kMostLockStandingBytes +
                   kTagBytes <=
@@ -292,8 +294,8 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 
 int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
-                          datagram.word.has_value(), datagram.lock.has_value(),
-                          datagram.roster.has_value()};
+                          datagram.word.has_value(),     datagram.lock.has_value(),
+                          datagram.roster.has_value(),   datagram.group.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
 
@@ -392,6 +394,9 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
       case Section::roster:
         wrong = keep_only(datagram.roster, take_roster(Reader(body)));
         break;
+      case Section::group:
+        wrong = keep_only(datagram.group, take_group(Reader(body)));
+        break;
       default:
         break;  // of a later revision
     }
@@ -426,6 +431,7 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.word) put_word(sections, *datagram.word);
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
   if (datagram.roster) put_measured(sections, Section::roster, put_roster, *datagram.roster);
+  if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
 
   const std::size_t size = kHeaderBytes + sections.written();
   Writer front(out);

@@ -20,6 +20,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "protocol/wire/error.h"
+#include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
 #include "protocol/wire/name.h"
 
@@ -136,12 +137,13 @@ struct Datagram {
   std::optional<WordBody> word{};
   std::optional<LockBody> lock{};
   std::optional<RosterBody> roster{};
+  std::optional<GroupBody> group{};
 
   bool operator==(const Datagram&) const = default;
 };
 
-// `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock and
-// roster is there.
+// `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock,
+// roster and group is there.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes);
 
 // Only the header of a whole datagram, authenticator included: which key it names must be known

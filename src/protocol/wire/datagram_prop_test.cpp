@@ -45,6 +45,23 @@ Datagram any_datagram() {
                  .parts = any<std::uint8_t>(),
                  .question = any<std::uint32_t>(),
                  .text = Text<WordBody::kMostText>(*rc::gen::arbitrary<std::string>())};
+  else if (*rc::gen::inRange(0, 4) == 0)
+    datagram.group =
+        GroupBody{.kind = GroupBody::Kind{*rc::gen::inRange<std::uint8_t>(0, GroupBody::kKinds)},
+                  .name = GroupName('g' + *rc::gen::arbitrary<std::string>()),
+                  .leads = *rc::gen::arbitrary<bool>(),
+                  .criterion = any<std::uint8_t>(),
+                  .term = any<std::uint64_t>(),
+                  .heir = any<HostId>(),
+                  .ago = any_span(),
+                  .capacity = any<std::int64_t>(),
+                  .step = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kSteps),
+                  .phase = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kPhases),
+                  .sender = any<HostId>(),
+                  .stamp_ns = any_span().count(),
+                  .delay = any_span(),
+                  .number = any<std::uint32_t>(),
+                  .first = {any<std::int64_t>(), any<HostId>()}};
   else if (*rc::gen::arbitrary<bool>())
     datagram.election =
         ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),

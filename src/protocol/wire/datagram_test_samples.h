@@ -98,6 +98,33 @@ inline Datagram sample_lock() {
   return datagram;
 }
 
+// With the longest name there is.
+inline Datagram sample_group() {
+  Datagram datagram{.header = sample_header()};
+  GroupBody& body = datagram.group.emplace();
+  body.kind = GroupBody::Kind::c;
+  body.name = GroupName(std::string(kMostGroupName, 'g'));
+  body.leads = body.asks = body.over = true;
+  body.criterion = 0x01;
+  body.algorithm = 0x02;
+  body.term = 0x0102030405060708;
+  body.heir = HostId{0x1112131415161718};
+  body.ago = Nanos{0x2122232425262728};
+  body.capacity = 0x3132333435363738;
+  body.step = 2;
+  body.phase = 1;
+  body.hops = 0x04;
+  body.sender = HostId{0x4142434445464748};
+  body.serial = 0x51525354;
+  body.life = 0x61626364;
+  body.stamp_ns = 0x0172737475767778;
+  body.delay = Nanos{0x0182838485868788};
+  body.number = 0x01929394;
+  body.first = {0x01a2a3a4a5a6a7a8, HostId{0x01b2b3b4b5b6b7b8}};
+  body.second = {-2, HostId{0x01c2c3c4c5c6c7c8}};
+  return datagram;
+}
+
 inline std::vector<std::byte> bytes_of(const Datagram& datagram) {
   std::array<std::byte, kMostBytes> buffer{};
   const std::size_t size = write(datagram, buffer);

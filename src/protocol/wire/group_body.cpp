@@ -1,0 +1,93 @@
+#include "protocol/wire/group_body.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tempo::wire {
+namespace {
+
+constexpr std::uint8_t kLeads = 1;
+constexpr std::uint8_t kAsks = 2;
+constexpr std::uint8_t kOver = 4;
+
+void put_bid(Writer& out, const GroupBid& bid) {
+  out.put(bid.capacity);
+  out.put(std::to_underlying(bid.host));
+}
+
+GroupBid take_bid(Reader& in) {
+  GroupBid bid;
+  bid.capacity = in.take<std::int64_t>();
+  bid.host = HostId{in.take<std::uint64_t>()};
+  return bid;
+}
+
+bool fits(Nanos span) { return span >= Nanos{0} && span.count() <= kMostNanos; }
+
+}  // namespace
+
+Result<GroupBody, Error> take_group(Reader in) {
+  if (in.left() < kGroupFixedBytes) return std::unexpected(Error::bad_section);
+  GroupBody body;
+  const auto kind = in.take<std::uint8_t>();
+  const auto name = in.take<std::uint8_t>();
+  const auto flags = in.take<std::uint8_t>();
+  body.leads = (flags & kLeads) != 0;
+  body.asks = (flags & kAsks) != 0;
+  body.over = (flags & kOver) != 0;
+  body.criterion = in.take<std::uint8_t>();
+  body.algorithm = in.take<std::uint8_t>();
+  body.step = in.take<std::uint8_t>();
+  body.phase = in.take<std::uint8_t>();
+  body.hops = in.take<std::uint8_t>();
+  body.serial = in.take<std::uint32_t>();
+  body.life = in.take<std::uint32_t>();
+  body.number = in.take<std::uint32_t>();
+  body.term = in.take<std::uint64_t>();
+  body.heir = HostId{in.take<std::uint64_t>()};
+  body.ago = Nanos{in.take<std::int64_t>()};
+  body.capacity = in.take<std::int64_t>();
+  body.sender = HostId{in.take<std::uint64_t>()};
+  body.stamp_ns = in.take<std::int64_t>();
+  body.delay = Nanos{in.take<std::int64_t>()};
+  body.first = take_bid(in);
+  body.second = take_bid(in);
+  if (kind >= GroupBody::kKinds) return std::unexpected(Error::bad_kind);
+  body.kind = static_cast<GroupBody::Kind>(kind);
+  if (body.step >= GroupBody::kSteps || body.phase >= GroupBody::kPhases || !fits(body.ago) ||
+      !fits(body.delay) || body.stamp_ns < 0 || body.stamp_ns > kMostNanos)
+    return std::unexpected(Error::bad_value);
+  if (name == 0 || in.left() < name) return std::unexpected(Error::bad_section);
+  const auto text = GroupName::read(in.take_bytes(name));
+  if (!text) return std::unexpected(Error::bad_name);
+  body.name = *text;
+  return body;
+}
+
+void put_group(Writer& out, const GroupBody& body) {
+  CHECK(!body.name.text().empty() && body.ago >= Nanos{0} && body.delay >= Nanos{0});
+  out.put(std::to_underlying(body.kind));
+  out.put(static_cast<std::uint8_t>(body.name.text().size()));
+  out.put(static_cast<std::uint8_t>((body.leads ? kLeads : 0) | (body.asks ? kAsks : 0) |
+                                    (body.over ? kOver : 0)));
+  out.put(body.criterion);
+  out.put(body.algorithm);
+  out.put(body.step);
+  out.put(body.phase);
+  out.put(body.hops);
+  out.put(body.serial);
+  out.put(body.life);
+  out.put(body.number);
+  out.put(body.term);
+  out.put(std::to_underlying(body.heir));
+  out.put(std::min(body.ago.count(), kMostNanos));
+  out.put(body.capacity);
+  out.put(std::to_underlying(body.sender));
+  out.put(std::clamp<std::int64_t>(body.stamp_ns, 0, kMostNanos));
+  out.put(std::min(body.delay.count(), kMostNanos));
+  put_bid(out, body.first);
+  put_bid(out, body.second);
+  out.put_bytes(std::as_bytes(std::span(body.name.text())));
+}
+
+}  // namespace tempo::wire

@@ -1,0 +1,73 @@
+// What hosts say to each other of groups (doc/groups.md), as datagrams carry it: hosts by their
+// ids, groups by their names.
+//
+// A word is about who stands and who leads; the others belong to an election. A field that a kind
+// does not use is 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "protocol/wire/bytes.h"
+#include "protocol/wire/error.h"
+#include "protocol/wire/name.h"
+
+namespace tempo::wire {
+
+// With "@group/" before it, it is the name of a lock.
+inline constexpr std::size_t kMostGroupName = 57;
+using GroupName = Text<kMostGroupName>;
+
+struct GroupBid {
+  std::int64_t capacity = 0;
+  HostId host = kNoHost;
+
+  bool operator==(const GroupBid&) const = default;
+};
+
+struct GroupBody {
+  enum class Kind : std::uint8_t { word, begin, a, b1, c };
+  static constexpr std::uint8_t kKinds = 5;
+  static constexpr std::uint8_t kSteps = 3;  // of the messages of one algorithm
+  static constexpr std::uint8_t kPhases = 3;
+
+  Kind kind = Kind::word;
+  GroupName name{};
+  // word
+  bool leads = false;
+  bool asks = false;
+  bool over = false;  // the group's one job is done
+  std::uint8_t criterion = 0;
+  std::uint8_t algorithm = 0;
+  std::uint64_t term = 0;
+  HostId heir = kNoHost;
+  Nanos ago{0};  // since it is over; not negative
+  // word: the sender's capacity; a, b1: as bid
+  std::int64_t capacity = 0;
+  // a, b1: atomic broadcast
+  std::uint8_t step = 0;   // word, filler, doubt
+  std::uint8_t phase = 0;  // b1: bid, alive; c: init, elected, dup
+  std::uint8_t hops = 0;
+  HostId sender = kNoHost;
+  std::uint32_t serial = 0;
+  std::uint32_t life = 0;
+  std::int64_t stamp_ns = 0;  // network time; begin: when
+  Nanos delay{0};             // not negative
+  // a, b1, c
+  std::uint32_t number = 0;  // of the election
+  // c
+  GroupBid first{};
+  GroupBid second{};
+
+  bool operator==(const GroupBody&) const = default;
+};
+
+inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section, before the name
+
+Result<GroupBody, Error> take_group(Reader in);
+void put_group(Writer& out, const GroupBody& body);
+
+}  // namespace tempo::wire

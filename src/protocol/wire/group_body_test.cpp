@@ -1,0 +1,94 @@
+#include "protocol/wire/group_body.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protocol/wire/datagram.h"
+#include "protocol/wire/datagram_test_samples.h"
+
+namespace tempo::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the section's body
+
+std::string written(const Datagram& datagram) {
+  std::string text;
+  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
+  return text.substr(kHeaderBytes);
+}
+
+Error error_of(const Bytes& bytes) {
+  const auto parsed = parse(bytes);
+  return parsed ? Error::count : parsed.error();
+}
+
+Error with_byte(std::size_t at, std::uint8_t value) {
+  Bytes bytes = bytes_of(sample_group());
+  bytes.at(at) = std::byte{value};
+  return error_of(bytes);
+}
+
+// By hand from the tables of doc/wire.md.
+TEST(GroupBody, IsTheseBytes) {
+  Datagram datagram{.header = sample_header()};
+  GroupBody& body = datagram.group.emplace();
+  body.kind = GroupBody::Kind::word;
+  body.name = GroupName("web");
+  body.leads = true;
+  body.criterion = 2;
+  body.algorithm = 1;
+  body.term = 0x0102030405060708;
+  body.heir = HostId{0x1001};
+  body.capacity = -1;
+  using namespace std::string_literals;
+  EXPECT_EQ(written(datagram),
+            "\x0b\x6f"                          // 108 + 3
+            "\0\3\1\2\1\0\0\0"                  // kind, length, flags, terms, steps
+            "\0\0\0\0\0\0\0\0\0\0\0\0"          // serial, life, number
+            "\1\2\3\4\5\6\7\x08"                // term
+            "\0\0\0\0\0\0\x10\x01"              // heir
+            "\0\0\0\0\0\0\0\0"                  // ago
+            "\xff\xff\xff\xff\xff\xff\xff\xff"  // capacity
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // sender, stamp
+            "\0\0\0\0\0\0\0\0"                  // delay
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // first
+            "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"  // second
+            "web"s);
+  EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
+}
+
+TEST(GroupBody, TheLongestIsReadAsWritten) {
+  const Bytes bytes = bytes_of(sample_group());
+  EXPECT_EQ(bytes.size(), kHeaderBytes + 2 + 108 + 57);
+  EXPECT_EQ(parse(bytes).value(), sample_group());
+}
+
+TEST(GroupBody, CutAnywhereIsRefused) {
+  const Bytes whole = bytes_of(sample_group());
+  for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
+    Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    bytes[4] = static_cast<std::byte>(size >> 8U);
+    bytes[5] = static_cast<std::byte>(size & 255U);
+    EXPECT_NE(error_of(bytes), Error::count) << size;
+  }
+}
+
+TEST(GroupBody, HasValuesInTheirRanges) {
+  EXPECT_EQ(with_byte(kFirst, 5), Error::bad_kind);
+  EXPECT_EQ(with_byte(kFirst + 1, 58), Error::bad_section) << "name";
+  EXPECT_EQ(with_byte(kFirst + 1, 0), Error::bad_section) << "no name";
+  EXPECT_EQ(with_byte(kFirst + 5, 3), Error::bad_value) << "step";
+  EXPECT_EQ(with_byte(kFirst + 6, 3), Error::bad_value) << "phase";
+  EXPECT_EQ(with_byte(kFirst + 36, 0x80), Error::bad_value) << "done in the future";
+  EXPECT_EQ(with_byte(kFirst + 60, 0x80), Error::bad_value) << "a stamp before all time";
+  EXPECT_EQ(with_byte(kFirst + 68, 0x80), Error::bad_value) << "a negative delay";
+  EXPECT_EQ(with_byte(kFirst + 68, 0x41), Error::bad_value) << "a long one";
+  EXPECT_EQ(with_byte(kFirst + 108, 0x07), Error::bad_name);
+}
+
+}  // namespace
+}  // namespace tempo::wire
