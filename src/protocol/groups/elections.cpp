@@ -1,0 +1,160 @@
+#include "protocol/groups/elections.h"
+
+#include <algorithm>
+
+namespace tempo::groups {
+
+using election::CapacityA;
+using election::CapacityB1;
+using election::CapacityC;
+using ElectionCommand = election::capacity::Command;
+using ElectionNotice = election::capacity::Notice;
+
+namespace {
+
+broadcast::Rules ordered_rules(Nanos lease) {
+  return {.members = kMaxNodes,
+          .delay = lease / 32,
+          .precision = lease / 64,
+          .faulty = 1};  // a lost message is handed on by whoever heard it
+}
+
+}  // namespace
+
+ElectionBounds::ElectionBounds(Nanos lease)
+    : ordered(ordered_rules(lease)),
+      known{.members = kMaxNodes, .bound = ordered.bound()},
+      lossy{.members = kMaxNodes, .bound = lease / 32} {}
+
+Elections::Elections(NodeId self, Incarnation life, const ElectionBounds& bounds)
+    : self_(self),
+      life_(life),
+      bounds_(&bounds),
+      a_(OverA::Carrier(self, life, bounds.ordered), CapacityA(self, bounds.known)),
+      b1_(OverB1::Carrier(self, life, bounds.ordered), CapacityB1(self, bounds.known)),
+      c_(self, bounds.lossy) {}
+
+Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Results& results) {
+  const auto doubts = [&](const auto& carrier) {
+    return carrier.doubt() != broadcast::Doubt::none ||
+           carrier.latency() > 2 * bounds_->ordered.latency();
+  };
+  if (!moment.trusted || (wanted == Algorithm::b1 && doubts(b1_.carrier()))) wanted = Algorithm::c;
+  const Instant now = network(moment);
+  switch (wanted) {
+    case Algorithm::a:
+      if (begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) break;
+      renew_a(now, draw, results);
+      begin_at_ = now + bounds_->ordered.latency();
+      results.said.emplace_back(Begin{begin_at_.time_since_epoch()});
+      break;
+    case Algorithm::b1:
+      step(b1_, now, draw, results,
+           [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
+      break;
+    case Algorithm::c:
+    case Algorithm::count:
+      step(c_, moment.now, draw, results,
+           [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
+      break;
+  }
+  return wanted;
+}
+
+void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
+                      Results& results) {
+  offer_ = capacity;
+  const auto tell = [&](auto& machine, auto& turn) {
+    machine.command(turn, ElectionCommand::offer(capacity));
+  };
+  step(a_, network(moment), draw, results, tell);
+  step(b1_, network(moment), draw, results, tell);
+  step(c_, moment.now, draw, results, tell);
+}
+
+void Elections::hear(const Moment& moment, Draw& draw, NodeId from, const Said& said,
+                     Results& results) {
+  const auto receive = [&](auto& machine, Instant now, const auto& message) {
+    step(machine, now, draw, results,
+         [&](auto& inner, auto& turn) { inner.receive(turn, from, message); });
+  };
+  const Instant now = network(moment);
+  if (const auto* begin = std::get_if<Begin>(&said)) {
+    const Instant at{begin->at};
+    const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
+    if (!soon || begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) return;
+    renew_a(now, draw, results);
+    begin_at_ = at;
+  } else if (const auto* a = std::get_if<OverA::Message>(&said)) {
+    receive(a_, now, *a);
+  } else if (const auto* b1 = std::get_if<OverB1::Message>(&said)) {
+    receive(b1_, now, *b1);
+  } else {
+    receive(c_, moment.now, std::get<CapacityC::Message>(said));
+  }
+}
+
+void Elections::wake(const Moment& moment, Draw& draw, Results& results) {
+  const Instant now = network(moment);
+  if (begin_at_ <= now) {
+    begin_at_ = kNever;
+    step(a_, now, draw, results,
+         [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
+  }
+  wake_due(a_, now, draw, results);
+  wake_due(b1_, now, draw, results);
+  wake_due(c_, moment.now, draw, results);
+}
+
+std::optional<Nanos> Elections::due_in(const Moment& moment) const {
+  const Instant network = std::max(last_network_, moment.network);
+  const Instant by_network = std::min({begin_at_, a_.timers().first(), b1_.timers().first()});
+  const Instant by_clock = c_.timers().first();
+  std::optional<Nanos> due;
+  if (by_network != kNever) due = by_network - network;
+  if (by_clock != kNever) due = due ? std::min(*due, by_clock - moment.now) : by_clock - moment.now;
+  if (due) due = std::max(*due, Nanos{0});
+  return due;
+}
+
+// --- small ---
+
+template <class M, class Do>
+void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do todo) {
+  Outbox<M> out;
+  Turn<M> turn{now, draw, out};
+  todo(machine, turn);
+  for (const auto& output : out) {
+    if (output.kind == OutputKind::broadcast)
+      results.said.emplace_back(output.message);
+    else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
+      heed(output.notice, results);
+    else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
+      heed(*notice, results);
+  }
+}
+
+void Elections::heed(const ElectionNotice& notice, Results& results) {
+  results.elected = notice.kind == ElectionNotice::Kind::elected ? notice.master : kNobody;
+}
+
+template <class M>
+void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) {
+  for (int i = 0; i < kMostWakes && machine.timers().first() <= now; ++i)
+    step(machine, now, draw, results,
+         [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
+}
+
+Instant Elections::network(const Moment& moment) {
+  return last_network_ = std::max(last_network_, moment.network);
+}
+
+// Its elections are not counted in common: each has a machine of its own, whose first it is.
+void Elections::renew_a(Instant now, Draw& draw, Results& results) {
+  const Incarnation life{std::to_underlying(life_) + ++lives_of_a_};
+  a_ = OverA(OverA::Carrier(self_, life, bounds_->ordered), CapacityA(self_, bounds_->known));
+  step(a_, now, draw, results,
+       [&](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::offer(offer_)); });
+}
+
+}  // namespace tempo::groups

@@ -1,0 +1,157 @@
+#include "protocol/groups/group_mail.h"
+
+#include <algorithm>
+
+namespace tempo::groups {
+
+using Kind = wire::GroupBody::Kind;
+using election::CapacityC;
+
+namespace {
+
+struct ToBody {
+  const Numbering& hosts;
+  wire::GroupBody body{};
+
+  HostId host(NodeId node) const { return node == kNobody ? kNoHost : hosts.host_of(node); }
+  wire::GroupBid bid(const Bid& bid) const { return {bid.capacity, host(bid.node)}; }
+
+  void operator()(const Begin& begin) {
+    body.kind = Kind::begin;
+    body.stamp_ns = begin.at.count();
+  }
+  void operator()(const OverA::Message& message) {
+    body.kind = Kind::a;
+    carry(message);
+  }
+  void operator()(const OverB1::Message& message) {
+    body.kind = Kind::b1;
+    carry(message);
+    body.phase = static_cast<std::uint8_t>(message.content.kind);
+  }
+  void operator()(const CapacityC::Message& message) {
+    body.kind = Kind::c;
+    body.phase = static_cast<std::uint8_t>(message.kind);
+    body.number = message.number;
+    body.first = bid(message.first);
+    body.second = bid(message.second);
+  }
+  template <class Message>
+  void carry(const Message& message) {
+    body.step = static_cast<std::uint8_t>(message.kind);
+    body.hops = message.hops;
+    body.sender = host(message.sender);
+    body.serial = message.number;
+    body.life = std::to_underlying(message.life);
+    body.stamp_ns = message.stamp.count();
+    body.delay = message.delay;
+    body.number = message.content.number;
+    body.capacity = message.content.capacity;
+  }
+};
+
+// Which host has which number; whether all had one.
+struct FromBody {
+  const Numbering& hosts;
+  bool known = true;
+
+  NodeId node(HostId host) {
+    if (host == kNoHost) return kNobody;
+    const NodeId node = hosts.number_of(host);
+    known &= node != kNobody;
+    return node;
+  }
+  Bid bid(const wire::GroupBid& bid) {
+    return {std::max(bid.capacity, kNotCandidate), node(bid.host)};
+  }
+  template <class Message>
+  Message carried(const wire::GroupBody& body) {
+    Message message;
+    message.kind = static_cast<typename Message::Kind>(body.step);
+    message.hops = body.hops;
+    message.sender = node(body.sender);
+    known &= message.sender != kNobody;
+    message.number = body.serial;
+    message.life = Incarnation{body.life};
+    message.stamp = Nanos{body.stamp_ns};
+    message.delay = body.delay;
+    message.content.number = body.number;
+    message.content.capacity = std::max(body.capacity, kNotCandidate);
+    return message;
+  }
+};
+
+std::optional<HeardWord> word_of(const wire::GroupBody& body, FromBody& from) {
+  if (body.criterion >= std::to_underlying(Criterion::count) ||
+      body.algorithm >= std::to_underlying(Algorithm::count))
+    return std::nullopt;
+  if (body.leads && body.term == 0) return std::nullopt;
+  return HeardWord{
+      .word = {.capacity = std::max(body.capacity, kNotCandidate),
+               .leads = body.leads,
+               .asks = body.asks,
+               .term = Token{body.term},
+               .heir = from.node(body.heir),
+               .over = body.over ? body.ago : kNotOver},
+      .terms = {static_cast<Criterion>(body.criterion), static_cast<Algorithm>(body.algorithm)}};
+}
+
+}  // namespace
+
+wire::GroupBody body_of(std::string_view name, const Word& word, const Terms& terms,
+                        const Numbering& hosts) {
+  wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
+  body.leads = word.leads;
+  body.asks = word.asks;
+  body.over = word.over > kNotOver;
+  body.criterion = std::to_underlying(terms.criterion);
+  body.algorithm = std::to_underlying(terms.algorithm);
+  body.term = std::to_underlying(word.term);
+  body.heir = word.heir == kNobody ? kNoHost : hosts.host_of(word.heir);
+  body.ago = std::max(word.over, Nanos{0});
+  body.capacity = word.capacity;
+  return body;
+}
+
+wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts) {
+  ToBody to{hosts};
+  std::visit(to, said);
+  to.body.name = wire::GroupName(name);
+  return to.body;
+}
+
+std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts) {
+  FromBody from{hosts};
+  std::optional<Heard> heard;
+  switch (body.kind) {
+    case Kind::word:
+      if (const auto word = word_of(body, from)) heard = *word;
+      break;
+    case Kind::begin:
+      heard = Said(Begin{Nanos{body.stamp_ns}});
+      break;
+    case Kind::a:
+      heard = Said(from.carried<OverA::Message>(body));
+      break;
+    case Kind::b1: {
+      if (body.phase > 1) return std::nullopt;
+      auto message = from.carried<OverB1::Message>(body);
+      message.content.kind = static_cast<election::capacity_b1::Kind>(body.phase);
+      heard = Said(message);
+      break;
+    }
+    case Kind::c: {
+      CapacityC::Message message;
+      message.kind = static_cast<election::capacity_c::Kind>(body.phase);
+      message.number = body.number;
+      message.first = from.bid(body.first);
+      message.second = from.bid(body.second);
+      if (message.first.node == kNobody) return std::nullopt;
+      heard = Said(message);
+      break;
+    }
+  }
+  return from.known ? heard : std::nullopt;
+}
+
+}  // namespace tempo::groups

@@ -1,0 +1,38 @@
+// Between what a group's machines say and what datagrams carry: numbers and hosts.
+#pragma once
+
+#include <optional>
+#include <string_view>
+#include <variant>
+
+#include "protocol/groups/elections.h"
+#include "protocol/groups/leadership.h"
+#include "protocol/groups/terms.h"
+#include "protocol/locks/seats.h"
+#include "protocol/wire/group_body.h"
+
+namespace tempo::groups {
+
+using locks::Numbering;
+
+// What candidates must have in common.
+struct Terms {
+  Criterion criterion = Criterion::load;
+  Algorithm algorithm = Algorithm::b1;
+
+  bool operator==(const Terms&) const = default;
+};
+
+wire::GroupBody body_of(std::string_view name, const Word& word, const Terms& terms,
+                        const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
+
+struct HeardWord {
+  Word word{};
+  Terms terms{};
+};
+using Heard = std::variant<HeardWord, Said>;
+// Nothing, if it names a host for which there is no number, or terms of a later revision.
+std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts);
+
+}  // namespace tempo::groups

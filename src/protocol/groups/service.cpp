@@ -1,0 +1,313 @@
+#include "protocol/groups/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace tempo::groups {
+
+std::optional<std::string> wrong_with_name(std::string_view name) {
+  if (name.empty() || name.size() > wire::kMostGroupName)
+    return fmt::format("a group has a name of 1 to {} characters", wire::kMostGroupName);
+  const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '@'; };
+  if (!std::ranges::all_of(name, plain))
+    return "a group's name has printable ASCII characters, no spaces and no '@'";
+  return std::nullopt;
+}
+
+std::string lock_of(std::string_view group) { return fmt::format("@group/{}", group); }
+
+Service::Service(Start start, Draw& draw, Driver& driver)
+    : start_(std::move(start)), bounds_(start_.rules.lease), draw_(&draw), driver_(&driver) {}
+
+// --- users ---
+
+Result<void> Service::stand(const Moment& moment, const Wish& wish) {
+  if (const auto wrong = wrong_with_name(wish.group)) return std::unexpected(*wrong);
+  const auto place = find_or_make(moment.now, wish.group);
+  if (!place)
+    return std::unexpected("too many groups are known here; try again when some have ended");
+  Group& group = (*place)->second;
+  if (group.user)
+    return std::unexpected(fmt::format(
+        "somebody on this host stands for '{}' already; one candidate a host", wish.group));
+  const bool others = !group.leadership.candidates().empty();
+  if (others && group.terms.criterion != wish.terms.criterion)
+    return std::unexpected(
+        fmt::format("the candidates of '{0}' are compared by {1}; use '--criterion {1}'",
+                    wish.group, name_of(group.terms.criterion)));
+  group.terms = wish.terms;
+  group.user = wish.user;
+  command(moment, *place,
+          {.kind = Command::Kind::stand,
+           .capacity = wish.capacity,
+           .min_stay = wish.min_stay,
+           .once = wish.once});
+  return {};
+}
+
+void Service::offer(const Moment& moment, UserId user, Capacity capacity) {
+  const Place place = of(user);
+  if (place != groups_.end())
+    command(moment, place, {.kind = Command::Kind::offer, .capacity = capacity});
+}
+
+void Service::stopped(const Moment& moment, UserId user) {
+  const Place place = of(user);
+  if (place != groups_.end()) command(moment, place, {.kind = Command::Kind::stopped});
+}
+
+void Service::withdraw(const Moment& moment, UserId user, bool job_done) {
+  const Place place = of(user);
+  if (place == groups_.end()) return;
+  place->second.user.reset();  // it is told nothing any more
+  command(moment, place, {.kind = job_done ? Command::Kind::finish : Command::Kind::withdraw});
+}
+
+Result<void> Service::resign(const Moment& moment, std::string_view group) {
+  const Place place = groups_.find(group);
+  if (place == groups_.end() || !place->second.leadership.acts())
+    return std::unexpected(
+        fmt::format("this host does not lead '{0}'; 'tempo leader {0}' says who does", group));
+  command(moment, place, {.kind = Command::Kind::resign});
+  return {};
+}
+
+// --- the others, the lock, time ---
+
+void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& body) {
+  const NodeId sender = start_.hosts.number_of(from);
+  const std::optional<Heard> heard = heard_of(body, start_.hosts);
+  const bool long_delay = body.delay > 10 * start_.rules.lease;
+  if (sender == kNobody || !heard || long_delay || wrong_with_name(body.name.text())) {
+    ++dropped_;
+    return;
+  }
+  const auto place = find_or_make(moment.now, body.name.text());
+  if (!place) {
+    ++dropped_;
+    return;
+  }
+  Group& group = (*place)->second;
+  if (const auto* word = std::get_if<HeardWord>(&*heard)) {
+    if (!group.user) group.terms = word->terms;
+    step(moment, *place,
+         [&](Turn<Leadership>& turn) { group.leadership.receive(turn, sender, word->word); });
+  } else {
+    run_election(moment, *place, [&](Elections::Results& results) {
+      group.elections.hear(moment, *draw_, sender, std::get<Said>(*heard), results);
+    });
+  }
+}
+
+void Service::hear_lock(const Moment& moment, locks::ClientId client, const locks::News& news) {
+  const auto place = std::ranges::find_if(
+      groups_, [&](const auto& entry) { return entry.second.client == client; });
+  if (place == groups_.end()) return;
+  Group& group = place->second;
+  switch (news.kind) {
+    case locks::News::Kind::granted:
+      group.deadline = news.deadline;
+      command(moment, place, {.kind = Command::Kind::granted, .token = news.token});
+      break;
+    case locks::News::Kind::extended:
+      group.deadline = news.deadline;
+      tell(group, {.kind = News::Kind::extended, .deadline = news.deadline});
+      break;
+    case locks::News::Kind::lost:
+    case locks::News::Kind::refused:
+      group.client.reset();
+      command(moment, place, {.kind = Command::Kind::lost});
+      break;
+  }
+}
+
+void Service::wake(const Moment& moment) {
+  for (Place place = groups_.begin(); place != groups_.end(); ++place) {
+    Group& group = place->second;
+    for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each at most once
+      if (group.leadership.timers().first() > moment.now) break;
+      step(moment, place, [&](Turn<Leadership>& turn) {
+        group.leadership.wake(turn, group.leadership.timers().first_name());
+      });
+    }
+    run_election(moment, place, [&](Elections::Results& results) {
+      group.elections.wake(moment, *draw_, results);
+    });
+  }
+  forget_idle(moment.now);
+}
+
+std::optional<Nanos> Service::due_in(const Moment& moment) const {
+  std::optional<Nanos> due;
+  const auto consider = [&](Nanos wait) { due = due ? std::min(*due, wait) : wait; };
+  for (const auto& [name, group] : groups_) {
+    if (const Instant first = group.leadership.timers().first(); first != kNever)
+      consider(std::max(first - moment.now, Nanos{0}));
+    if (const auto wait = group.elections.due_in(moment)) consider(*wait);
+  }
+  return due;
+}
+
+// --- what leadership wants done ---
+
+template <class Do>
+void Service::step(const Moment& moment, Place place, Do todo) {
+  const NodeId leader = place->second.leadership.leader();
+  Outbox<Leadership> outbox;
+  Turn<Leadership> turn{moment.now, *draw_, outbox};
+  todo(turn);
+  carry_out(moment, place, outbox);
+  if (place->second.leadership.leader() != leader) driver_->changed(place->first);
+}
+
+void Service::command(const Moment& moment, Place place, const Command& command) {
+  step(moment, place,
+       [&](Turn<Leadership>& turn) { place->second.leadership.command(turn, command); });
+}
+
+void Service::carry_out(const Moment& moment, Place place, const Outbox<Leadership>& outbox) {
+  for (const auto& output : outbox) {
+    if (output.kind == OutputKind::notice)
+      heed(moment, place, output.notice);
+    else
+      driver_->broadcast(body_of(place->first, output.message, place->second.terms, start_.hosts));
+  }
+}
+
+void Service::heed(const Moment& moment, Place place, const Notice& notice) {
+  Group& group = place->second;
+  using Kind = Notice::Kind;
+  switch (notice.kind) {
+    case Kind::hold:
+      return hold(moment, place);
+    case Kind::offer:
+      return run_election(moment, place, [&](Elections::Results& results) {
+        group.elections.offer(moment, *draw_, notice.capacity, results);
+      });
+    case Kind::ask:
+      return ask(place);
+    case Kind::drop:
+      return drop(group);
+    case Kind::leads:
+      return tell(group,
+                  {.kind = News::Kind::leads, .term = notice.token, .deadline = group.deadline});
+    case Kind::stop:
+      return tell(group, {.kind = News::Kind::stop, .deadline = group.deadline});
+    case Kind::lost:
+      return tell(group, {.kind = News::Kind::lost});
+    case Kind::follows:
+      return tell(group,
+                  {.kind = News::Kind::follows,
+                   .term = notice.token,
+                   .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
+    case Kind::no_majority:
+      return tell(group, {.kind = News::Kind::no_majority});
+    case Kind::job_done:
+      tell(group, {.kind = News::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
+      group.user.reset();
+      return;
+  }
+}
+
+void Service::hold(const Moment& moment, Place place) {
+  Group& group = place->second;
+  Algorithm held = group.terms.algorithm;
+  run_election(moment, place, [&](Elections::Results& results) {
+    held = group.elections.hold(moment, *draw_, group.terms.algorithm, results);
+  });
+  const bool by_c = held != group.terms.algorithm;
+  if (by_c && !group.by_c)
+    driver_->not_as_wanted(place->first,
+                           fmt::format("network time is not known well enough for algorithm {}: "
+                                       "elections are held by {} until it is",
+                                       name_of(group.terms.algorithm), name_of(held)));
+  group.by_c = by_c;
+}
+
+// A result is told to leadership after everything else that came of the step.
+template <class Do>
+void Service::run_election(const Moment& moment, Place place, Do todo) {
+  Elections::Results results;
+  todo(results);
+  for (const Said& said : results.said)
+    driver_->broadcast(body_of(place->first, said, start_.hosts));
+  if (results.elected)
+    command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
+}
+
+void Service::ask(Place place) {
+  Group& group = place->second;
+  drop(group);
+  const locks::ClientId client{kClientBit | (++last_client_ & ~kClientBit)};
+  group.client = client;
+  if (driver_->want(client, lock_of(place->first))) return;
+  group.client.reset();  // there are no locks here: as if nobody answered
+}
+
+void Service::drop(Group& group) {
+  if (const auto client = std::exchange(group.client, std::nullopt)) driver_->done(*client);
+}
+
+void Service::tell(const Group& group, const News& news) {
+  if (group.user) driver_->tell(*group.user, news);
+}
+
+// --- small ---
+
+std::optional<Service::Place> Service::find_or_make(Instant now, std::string_view name) {
+  const Place found = groups_.find(name);
+  if (found != groups_.end()) return found;
+  if (groups_.size() >= kMostGroups) forget_idle(now);
+  if (groups_.size() >= kMostGroups) return std::nullopt;
+  return groups_.try_emplace(std::string(name), start_.self, start_, bounds_).first;
+}
+
+Service::Place Service::of(UserId user) {
+  return std::ranges::find_if(groups_,
+                              [&](const auto& entry) { return entry.second.user == user; });
+}
+
+void Service::forget_idle(Instant now) {
+  std::erase_if(groups_, [&](const auto& entry) {
+    return !entry.second.user && !entry.second.client && entry.second.leadership.forgettable(now);
+  });
+}
+
+// --- for people ---
+
+Known Service::portrait(const std::string& name, const Group& group) const {
+  const Leadership& leadership = group.leadership;
+  Known known{.name = name, .terms = group.terms};
+  known.leader =
+      leadership.leader() == kNobody ? kNoHost : start_.hosts.host_of(leadership.leader());
+  known.term = leadership.leader() == kNobody ? kNoToken : leadership.term();
+  known.here = leadership.acts();
+  known.stands = leadership.stands();
+  known.state = name_of(leadership.state());
+  if (known.stands) known.capacity = leadership.capacity();
+  for (const Leadership::Candidate& one : leadership.candidates())
+    known.candidates.push_back({start_.hosts.host_of(one.bid.node), one.bid.capacity});
+  return known;
+}
+
+std::vector<Known> Service::known() const {
+  std::vector<Known> all;
+  for (const auto& [name, group] : groups_) all.push_back(portrait(name, group));
+  return all;
+}
+
+std::optional<Known> Service::known(std::string_view name) const {
+  const auto found = groups_.find(name);
+  if (found == groups_.end()) return std::nullopt;
+  return portrait(found->first, found->second);
+}
+
+const char* Service::check() const {
+  for (const auto& [name, group] : groups_)
+    if (const char* broken = group.leadership.check()) return broken;
+  return nullptr;
+}
+
+}  // namespace tempo::groups

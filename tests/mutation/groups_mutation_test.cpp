@@ -1,0 +1,132 @@
+// Every mutation of leadership, and the simulation or story that must fail because of it.
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "lab/sim/groups/run.h"
+#include "protocol/groups/leadership_mutation.h"
+#include "protocol/groups/leadership_test_stage.h"
+
+namespace tempo::sim::groups {
+namespace {
+
+using tempo::groups::active_mutation;
+using tempo::groups::LeadershipStage;
+using tempo::groups::Mutation;
+using Kind = tempo::groups::Command::Kind;
+
+// --- simulations ---
+
+// The promise broken first, or "nothing".
+std::string broken_in(Setup setup, std::uint64_t seeds) {
+  for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
+    const Outcome outcome = run(setup);
+    if (outcome.together > 0) return "two at once";
+    if (outcome.disorder > 0) return "token order";
+    if (outcome.hasty > 0) return "min_stay";
+    if (outcome.needless > 0) return "margin";
+    if (!outcome.kept()) return "somebody leads";
+  }
+  return "nothing";
+}
+
+std::string crashes() { return broken_in({.faults = {.loss = 0.1, .crashes_per_s = 2}}, 4); }
+std::string flapping() { return broken_in({.faults = {.flaps_per_s = 75}}, 6); }
+
+// --- stories ---
+
+// A leader is told of a candidate for so long; does it make room?
+std::string outdone_by(std::int64_t capacity, int seconds) {
+  LeadershipStage stage;
+  stage.reign(100);
+  stage.pass(20s);
+  for (int i = 0; i < seconds; ++i) {
+    stage.hear(2, {.capacity = capacity});
+    stage.pass(1s);
+  }
+  const std::string said = stage.hear(2, {.capacity = capacity, .asks = true});
+  return said.starts_with("stop") ? "unseated" : "nothing";
+}
+std::string slightly_better() { return outdone_by(105, 3); }
+std::string equal() { return outdone_by(100, 3); }
+std::string better_for_a_moment() { return outdone_by(200, 1); }
+
+std::string elected_alone() {
+  LeadershipStage stage;
+  stage.stand(100);
+  stage.pass(1s);
+  return stage.elected(5).find("lead") == std::string::npos ? "nothing" : "leads by election alone";
+}
+
+std::string new_capacity() {
+  LeadershipStage stage;
+  stage.stand(100);
+  stage.leads(3, 6);
+  return stage.offer(200).empty() ? "nothing" : "boasts";
+}
+
+std::string dead_winner() {
+  LeadershipStage stage;
+  stage.stand(100);
+  stage.hear(2, {.capacity = 200});
+  stage.pass(1s);
+  stage.elected(2);
+  return stage.pass(5s).find("ask") == std::string::npos ? "nobody asks" : "nothing";
+}
+
+std::string late_word() {
+  LeadershipStage stage;
+  stage.stand(100);
+  stage.leads(3, 9);
+  stage.leads(4, 8);
+  return stage.machine().leader() == NodeId{3} ? "nothing" : "follows who leads no more";
+}
+
+// --- the table ---
+
+struct Row {
+  Mutation mutation = Mutation::none;
+  std::string_view name;
+  std::string (*caught_by)() = nullptr;
+};
+void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
+
+constexpr Row kRows[] = {
+    {Mutation::leads_without_lease, "leads_without_lease", elected_alone},
+    {Mutation::no_min_stay, "no_min_stay", flapping},
+    {Mutation::no_margin, "no_margin", slightly_better},
+    {Mutation::equal_unseats, "equal_unseats", equal},
+    {Mutation::no_hold, "no_hold", better_for_a_moment},
+    {Mutation::capacity_at_will, "capacity_at_will", new_capacity},
+    {Mutation::passes_while_acting, "passes_while_acting", flapping},
+    {Mutation::nobody_stands_by, "nobody_stands_by", dead_winner},
+    {Mutation::follows_for_ever, "follows_for_ever", crashes},
+    {Mutation::old_terms_believed, "old_terms_believed", late_word},
+};
+
+class GroupMutations : public testing::TestWithParam<Row> {
+ protected:
+  void TearDown() override { active_mutation = Mutation::none; }
+};
+
+TEST_P(GroupMutations, AreCaught) {
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  active_mutation = GetParam().mutation;
+  const std::string broken = GetParam().caught_by();
+  EXPECT_NE(broken, "nothing");
+  RecordProperty("broken", broken);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GroupMutations, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(GroupMutationTable, HasEveryMutation) {
+  for (int i = 1; i < static_cast<int>(Mutation::count); ++i)
+    EXPECT_EQ(std::ranges::count(kRows, static_cast<Mutation>(i), &Row::mutation), 1) << i;
+}
+
+}  // namespace
+}  // namespace tempo::sim::groups
