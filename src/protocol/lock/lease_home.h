@@ -51,6 +51,7 @@ struct Home {
   Proposal accepted{};
   Proposal known{};
   Instant settled_at{};
+  bool voted_before = false;  // in the view before this one
 
   NetworkTime time{};  // kept only where it is trusted
 
@@ -66,8 +67,9 @@ struct Home {
 
   // The next ballot's count. Where each of two members is enough, one counts odd, the other even.
   std::uint64_t next_count(std::uint64_t top) const {
-    const bool theirs =
-        view().available && (top + 1) % 2 != index(self) % 2 && !mutated(Mutation::counts_alike);
+    const bool theirs = view().available &&
+                        (top + 1) % 2 != view().chair_of(self).value_or(0) % 2 &&
+                        !mutated(Mutation::counts_alike);
     return top + (theirs ? 2 : 1);
   }
   std::uint64_t next_ticket(std::uint64_t network_us, std::uint64_t seen) {
@@ -116,6 +118,7 @@ struct Home {
     visit("accepted", self.accepted);
     visit("known", self.known);
     visit("settled_at", self.settled_at);
+    visit("voted_before", self.voted_before);
     visit("time", self.time);
   }
 };

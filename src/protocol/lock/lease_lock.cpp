@@ -193,7 +193,7 @@ void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
                   .over_in = scope.home.over_in(message.over_at, scope.now())};
   const std::optional<Why> why = decide(scope, from, plea, first_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
-  const bool named = (message.named & bit_of(scope.self())) != 0;
+  const bool named = (message.named & scope.home.view().bit_of(scope.self())) != 0;
   if (why && (named || why == Why::low))
     answer(scope, {from, message.boot, message.k}, message.ballot, *why);
   if (message.held && message.mode == Mode::shared) decide_pending(scope);  // perhaps X until now
@@ -230,22 +230,23 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
   if (sent == sent_.end() || (!of_attempt && !of_lease)) return;
-  if (!scope.home.view().votes_for(from)) return;
+  const auto chair = scope.home.view().chair_of(from);
+  if (!chair) return;
   const Rules& rules = scope.rules();
   const Instant asked = sent->until - rules.lease;
-  if (rules.thrifty) scope.home.answered |= bit_of(from);
+  if (rules.thrifty) scope.home.answered |= scope.home.view().bit_of(from);
   if (of_attempt) attempt_->answered = scope.home.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode, rules);
   scope.home.heard(message.next);
-  Instant& until = granted_until_[index(from)];
+  Instant& until = granted_until_[*chair];
   until = std::max(until, asked + rules.hold());
   count_grants(scope);
 }
 
 void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
   grantor_.raise(message.top);
-  if (scope.rules().thrifty) scope.home.answered |= bit_of(from);
+  if (scope.rules().thrifty) scope.home.answered |= scope.home.view().bit_of(from);
   if (!attempt_ || attempt_->ballot != message.ballot) return;
   attempt_->answered = scope.home.view().available;
   if (message.why != Why::low) return;

@@ -127,6 +127,7 @@ class Lock {
 
   // The view changes: what was asked of the old one, for @view, counts no more.
   void abandon(Scope& scope);
+  void reseat(const View& before, const View& after);
   // A proposal under this ballot was heard. False: a larger one may have been promised since.
   bool accepts(const Ballot& ballot, std::uint64_t floor);
 
@@ -242,9 +243,10 @@ class Lock {
   Peers peers_;
   std::vector<Client> clients_;  // at most kMostClients, in the order of their tickets
   std::optional<Attempt> attempt_;
-  bool repeated_ = false;                             // it was asked for more than once
-  Few<Sent, kMostSent> sent_;                         // oldest first; none that has passed
-  std::array<Instant, kMostVoters> granted_until_{};  // of attempt or lease: g[j] + HOLD(L)
+  bool repeated_ = false;      // it was asked for more than once
+  Few<Sent, kMostSent> sent_;  // oldest first; none that has passed
+  std::array<Instant, kMostVoters>
+      granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD(L)
   Few<Ballot, kMostEnds> ends_;  // own ballots that are over and not yet said to be
   std::optional<Lease> lease_;   // never with an attempt
   Held seen_;                    // the largest ever held in this life

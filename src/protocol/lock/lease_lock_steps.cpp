@@ -44,7 +44,7 @@ Instant Lock::valid(const Scope& scope) const {
     if (t <= best) continue;
     Voters in_favour = 0;
     for (std::uint32_t i = 0; i < kMostVoters; ++i)
-      if (granted_until_[i] >= t) in_favour |= bit_of(NodeId{i});
+      if (granted_until_[i] >= t) in_favour |= static_cast<Voters>(1U << i);
     if (scope.home.view().quorum(in_favour)) best = t;
   }
   return best;
@@ -74,6 +74,12 @@ bool Lock::waits_for_other(const Scope& scope) const {
 }
 
 void Lock::forget_grants() { granted_until_.fill(Instant{}); }
+
+// What somebody granted is no grant of whoever has its chair now.
+void Lock::reseat(const View& before, const View& after) {
+  for (std::size_t i = 0; i < kMostVoters; ++i)
+    if (before.chairs[i] != after.chairs[i]) granted_until_[i] = Instant{};
+}
 
 // --- ATTEMPT, WITHDRAW, EXPIRE ---
 
@@ -281,9 +287,9 @@ Voters Lock::helpers(const Scope& scope) const {
   constexpr Voters kAll = 0xff;
   if (!scope.rules().thrifty || repeated_) return kAll;
   const View& view = scope.home.view();
-  Voters named = bit_of(scope.self());
+  Voters named = view.bit_of(scope.self());
   for (std::uint32_t i = 0; i < kMostVoters && !view.quorum(named); ++i)
-    if ((scope.home.answered >> i & 1) != 0) named |= bit_of(NodeId{i});
+    named |= static_cast<Voters>(scope.home.answered & 1U << i);
   return view.quorum(named) ? named : kAll;
 }
 
@@ -294,7 +300,8 @@ void Lock::own_vote(Scope& scope) {
                   .held = lease_.has_value(),
                   .length = scope.rules().lease};
   if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
-  granted_until_[index(scope.self())] = scope.now() + scope.rules().hold();  // it voted: a voter
+  const auto chair = scope.home.view().chair_of(scope.self());
+  granted_until_[chair.value()] = scope.now() + scope.rules().hold();  // it voted: it has one
   count_grants(scope);
 }
 

@@ -61,7 +61,9 @@ Nanos Home::over_in(Nanos over_at, Instant now) const {
 
 // What was accepted or heard was for this view, or is void.
 void Home::enter(const View& view, Instant now) {
+  voted_before = disk.view.votes_for(self);
   disk.view = view;
+  answered = 0;
   disk.next = accepted = known = {};
   settled_at = now + (mutated(Mutation::view_unsettled) ? Nanos{0} : rules.keep(rules.longest));
 }
@@ -143,6 +145,10 @@ void Member::command(Turn<Member>& turn, const Command& command) {
     case Command::Kind::time:
       home_.told(command.earliest, command.latest, turn.now);
       break;
+    case Command::Kind::no_change:
+      change_ = {};
+      on_lock(turn, kViewLock, [](Lock&, Scope&) {});
+      break;
   }
 }
 
@@ -217,8 +223,9 @@ void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message
   }
   if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
   if (!home_.view().votes_for(from)) return;  // who only asks knows of no count but its own
-  (message.reserve == 0 ? without_ : with_record_) |= bit_of(from);
-  if (message.reserve != 0) without_ &= static_cast<Voters>(~bit_of(from));
+  const Voters bit = home_.view().bit_of(from);
+  (message.reserve == 0 ? without_ : with_record_) |= bit;
+  if (message.reserve != 0) without_ &= static_cast<Voters>(~bit);
   home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
   home_.heard(message.next);
   home_.accepted = home_.known;  // perhaps it had accepted that too
@@ -232,13 +239,14 @@ void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message
 
 // Nobody else has a record; or this member and those that were not heard could not have been a
 // quorum, so that somebody heard has accepted whatever count was ever held. Whoever says that it
-// has no record has never voted.
+// has no record has never voted. Where each of two is enough, the other must be heard.
 bool Member::knows_enough() const {
   const View& view = home_.view();
-  const auto others = static_cast<Voters>(view.voters() & ~bit_of(home_.self));
+  const auto others = static_cast<Voters>(view.voters() & ~view.bit_of(home_.self));
   if ((others & ~without_) == 0 || mutated(Mutation::blank_at_once)) return true;
   const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
-  return !view.quorum(static_cast<Voters>(unheard | bit_of(home_.self)));
+  if (view.available) return unheard == 0;
+  return !view.quorum(static_cast<Voters>(unheard | view.bit_of(home_.self)));
 }
 
 const char* Member::check() const {

@@ -368,7 +368,7 @@ TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
   EXPECT_TRUE(changed(three, NodeId{0}, 2));
   EXPECT_FALSE(changed(three, NodeId{0}, 1));
   EXPECT_FALSE(changed(three, NodeId{0}, 3));
-  EXPECT_FALSE(changed(three, NodeId{kMostVoters}, 1));
+  EXPECT_FALSE(changed(one_vote_each(kMostVoters), NodeId{40}, 1));
   EXPECT_FALSE(changed(one_vote_each(1), NodeId{0}, 0));
   EXPECT_FALSE(changed(two_members(TwoNode::available), NodeId{2}, 1));
 }
@@ -390,6 +390,79 @@ TEST(LeaseViews, JoiningAndForgettingAMember) {
   stage.want(0, 1);
   stage.pass(5 * kRules.lease);
   EXPECT_FALSE(stage.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
+}
+
+// Whoever it is: a voter has a chair, not a number of a certain kind.
+TEST(LeaseViews, AnybodyCanGetAVote) {
+  View view = *changed(one_vote_each(3), NodeId{11}, 1);
+  EXPECT_EQ(view.chair_of(NodeId{11}), 3U);
+  view = *changed(view, NodeId{1}, 0);
+  EXPECT_FALSE(view.chair_of(NodeId{1}));
+  view = *changed(view, NodeId{12}, 1);
+  EXPECT_EQ(view.chair_of(NodeId{12}), 1U) << "the first that is free";
+  EXPECT_EQ(view.chair_of(NodeId{11}), 3U) << "a chair is kept";
+
+  Stage stage(12, kRules, one_vote_each(3));
+  stage.command(0, Command::change(NodeId{11}, 1));
+  stage.pass(3 * kRules.lease);
+  stage.command(0, Command::change(NodeId{0}, 0));
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(5).home().view().number, 3U);
+  stage.crash(1);
+  stage.want(7, 1);
+  stage.pass(kRules.lease);
+  EXPECT_TRUE(stage.granted(7, 1)) << "2 and 11 are two of three";
+  stage.crash(11);
+  stage.crash(7);
+  stage.want(8, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(8, 1));
+}
+
+// 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5.
+TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
+  Stage stage(6, kRules, one_vote_each(5));
+  const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
+  stage.set_carrier(
+      [&](const Stage::Letter& letter) { return apart(letter.from) == apart(letter.to); });
+  stage.want(0, 1);
+  stage.command(1, Command::change(NodeId{2}, 0));
+  stage.pass(3 * kRules.lease);
+  stage.command(1, Command::change(NodeId{5}, 1));
+  stage.pass(3 * kRules.lease);
+  ASSERT_EQ(stage.member(5).home().view().chair_of(NodeId{5}), 2U);
+  ASSERT_EQ(stage.member(0).home().view().number, 1U);
+  // 0 learns of it, asks again, and is heard by 1 alone; 3, 4 and 5 are a majority for 3.
+  stage.set_carrier([&](const Stage::Letter& letter) {
+    const auto together = [&](NodeId one, NodeId other) {
+      return (letter.from == one && letter.to == other) ||
+             (letter.from == other && letter.to == one);
+    };
+    if (letter.message.kind == Kind::record) return true;
+    return together(NodeId{0}, NodeId{1}) || (index(letter.from) >= 3 && index(letter.to) >= 3);
+  });
+  stage.pass(kRules.lease);
+  ASSERT_EQ(stage.member(0).home().view().number, 3U);
+  stage.want(3, 1);
+  stage.pass(kRules.lease / 2);
+  EXPECT_TRUE(stage.granted(3, 1));
+  EXPECT_FALSE(stage.granted(0, 1)) << "two inside";
+}
+
+TEST(LeaseViews, AChangeCanBeGivenUp) {
+  Stage stage(3, kRules);
+  stage.crash(1);
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{2}, 0));
+  stage.pass(2 * kRules.lease);
+  stage.command(0, Command::no_change());
+  stage.pass(kRules.lease);
+  stage.forget_said();
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.said_in_all(), 0U);
+  stage.resume(1);
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 1U);
 }
 
 TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
@@ -557,6 +630,17 @@ TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
 }
 
 // A preferred member is a quorum by itself: nobody else knows what it accepted.
+// Where each of two is a quorum, a blank one counts on from what the other says.
+TEST(LeaseRestart, AvailableMemberWithoutARecordHearsTheOther) {
+  Stage stage(2, kRules, two_members(TwoNode::available));
+  stage.crash(1);
+  stage.lose_disk(1);
+  stage.restart(1);
+  stage.pass(2 * kRules.lease);
+  EXPECT_FALSE(stage.member(1).blank());
+  EXPECT_GE(stage.member(1).home().floor, stage.disk(0)->reserve);
+}
+
 TEST(LeaseRestart, PreferredMemberWithoutARecordStaysBlank) {
   Stage stage(2, kRules, two_members(TwoNode::preferred));
   stage.crash(0);

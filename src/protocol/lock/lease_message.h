@@ -197,11 +197,12 @@ struct Record {
 
 struct Command {
   enum class Kind : std::uint8_t {
-    want,     // a client asks
-    done,     // it is done, no longer wants the lock, or died
-    written,  // what a `write` notice asked for is on disk
-    change,   // `member` is to have `votes`, one more or one less than now
-    time,     // network time is between `earliest` and `latest` now
+    want,       // a client asks
+    done,       // it is done, no longer wants the lock, or died
+    written,    // what a `write` notice asked for is on disk
+    change,     // `member` is to have `votes`, one more or one less than now
+    no_change,  // that is wanted no more; what was proposed may come about all the same
+    time,       // network time is between `earliest` and `latest` now
   };
   Kind kind = Kind::want;
   LockId lock{};
@@ -228,6 +229,7 @@ struct Command {
   static Command time(Nanos earliest, Nanos latest) {
     return {.kind = Kind::time, .earliest = earliest, .latest = latest};
   }
+  static Command no_change() { return {.kind = Kind::no_change}; }
 };
 
 struct Notice {

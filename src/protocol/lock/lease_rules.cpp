@@ -40,6 +40,17 @@ Nanos Rules::stretch(Nanos span) const {
   return scaled(span, kBillion + drift.value, kBillion - drift.value, true) + unit;
 }
 
+std::optional<std::uint32_t> View::chair_of(NodeId member) const {
+  for (std::uint32_t i = 0; i < kMostVoters; ++i)
+    if (votes[i] > 0 && chairs[i] == member) return i;
+  return std::nullopt;
+}
+
+Voters View::bit_of(NodeId member) const {
+  const auto chair = chair_of(member);
+  return chair ? static_cast<Voters>(1U << *chair) : Voters{0};
+}
+
 bool View::quorum(Voters in_favour) const {
   unsigned all = 0;
   unsigned yes = 0;
@@ -54,23 +65,30 @@ bool View::quorum(Voters in_favour) const {
 Voters View::voters() const {
   Voters all = 0;
   for (std::uint32_t i = 0; i < kMostVoters; ++i)
-    if (votes[i] > 0) all |= bit_of(NodeId{i});
+    if (votes[i] > 0) all |= static_cast<Voters>(1U << i);
   return all;
 }
 
 View one_vote_each(std::uint32_t voters) {
   View view;
-  std::fill_n(view.votes.begin(), std::min(voters, kMostVoters), std::uint8_t{1});
+  for (std::uint32_t i = 0; i < std::min(voters, kMostVoters); ++i) {
+    view.chairs[i] = NodeId{i};
+    view.votes[i] = 1;
+  }
   return view;
 }
 
 std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes) {
-  if (index(member) >= kMostVoters || view.available) return std::nullopt;
+  if (member == kNobody || view.available) return std::nullopt;
+  const auto* const free = std::ranges::find(view.votes, std::uint8_t{0});
+  const auto chair = view.chair_of(member).value_or(free - view.votes.begin());
+  if (chair >= kMostVoters) return std::nullopt;
   View next = view;
   ++next.number;
-  std::uint8_t& now = next.votes[index(member)];
+  const std::uint8_t now = view.votes[chair];
   const bool by_one = votes == now + 1 || votes + 1 == now;
-  now = votes;
+  next.votes[chair] = votes;
+  next.chairs[chair] = votes > 0 ? member : kNobody;
   if (!by_one || next.voters() == 0) return std::nullopt;
   return next;
 }

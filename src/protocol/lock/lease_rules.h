@@ -15,14 +15,11 @@
 
 namespace tempo::lock::lease {
 
-// Who votes is numbered below this. Any other member may ask, hold, queue and release all the same.
+// So many vote. Any other member may ask, hold, queue and release all the same.
 inline constexpr std::uint32_t kMostVoters = 8;
 
-// Voters as bits; no bit for anybody else.
+// Voters as bits, by their chairs.
 using Voters = std::uint8_t;
-constexpr Voters bit_of(NodeId member) {
-  return index(member) < kMostVoters ? static_cast<Voters>(1U << index(member)) : Voters{0};
-}
 
 struct Rules {
   Nanos lease = 2s;                               // L
@@ -45,22 +42,31 @@ struct Rules {
   Nanos stretch(Nanos span) const;                // STRETCH(span), its counterpart
 };
 
-// The voting set. It never shrinks because somebody is silent.
+constexpr std::array<NodeId, kMostVoters> empty_chairs() {
+  std::array<NodeId, kMostVoters> chairs{};
+  chairs.fill(kNobody);
+  return chairs;
+}
+
+// The voting set. It never shrinks because somebody is silent. Each voter has a chair, which it
+// keeps from view to view; all who know a view know the same chairs.
 struct View {
   std::uint32_t number = 1;
-  std::array<std::uint8_t, kMostVoters> votes{};
+  std::array<NodeId, kMostVoters> chairs = empty_chairs();
+  std::array<std::uint8_t, kMostVoters> votes{};  // of who has that chair; 0: nobody
   bool available = false;  // two members, each of them enough: exclusion is not promised
 
   bool operator==(const View&) const = default;
-  bool votes_for(NodeId member) const {
-    return index(member) < kMostVoters && votes[index(member)] > 0;
-  }
+  std::optional<std::uint32_t> chair_of(NodeId member) const;
+  bool votes_for(NodeId member) const { return chair_of(member).has_value(); }
+  Voters bit_of(NodeId member) const;  // none for who has no vote
   bool quorum(Voters in_favour) const;
   Voters voters() const;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("number", self.number);
+    visit("chairs", self.chairs);
     visit("votes", self.votes);
     visit("available", self.available);
   }
@@ -70,10 +76,10 @@ struct View {
 View one_vote_each(std::uint32_t voters);
 
 // The view that follows `view` when this member has so many votes; nothing if majorities of the two
-// might not meet: only one vote may come or go at a time.
+// might not meet, for only one vote may come or go at a time; or if there is no chair left.
 std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes);
 
-// The policies of two members. `witness` needs a third that never asks; member 0 is preferred.
+// The policies of two members. `witness` needs a third that never asks; the first is preferred.
 enum class TwoNode : std::uint8_t { strict, witness, preferred, available };
 View two_members(TwoNode policy);
 

@@ -24,9 +24,9 @@ namespace {
 
 constexpr ClientId kSelf{0};  // the only client of @view
 
-// Whoever may have had a vote tells the others of a new view, also if it has none any more: perhaps
-// nobody else knows.
-bool may_vote(NodeId member) { return index(member) < kMostVoters; }
+// Whoever votes tells the others of a new view, also if it has just lost its vote: perhaps nobody
+// else knows.
+bool tells(const Home& home) { return home.voted_before || home.view().votes_for(home.self); }
 
 }  // namespace
 
@@ -135,9 +135,10 @@ void Member::answer_proposal(Turn<Member>& turn) {
 
 void Member::hear_accept(Turn<Member>& turn, NodeId from, const Message& message) {
   if (change_.ballot.count == 0 || message.ballot != change_.ballot) return;
-  change_.accepted_by |= bit_of(from);
   change_.reserve = std::max(change_.reserve, message.reserve);
   const View& next = change_.proposal.view;
+  change_.accepted_by |= home_.view().bit_of(from);
+  change_.accepted_by |= next.bit_of(from);
   if (home_.view().quorum(change_.accepted_by) && next.quorum(change_.accepted_by))
     adopt(turn, next, change_.reserve);
 }
@@ -148,7 +149,7 @@ void Member::hear_other_view(Turn<Member>& turn, NodeId from, const Message& mes
   const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
   if (message.view > mine)
     turn.out.send(from, {.kind = Kind::query, .lock = kViewLock, .view = mine});
-  else if (a_question && may_vote(home_.self))
+  else if (a_question && tells(home_))
     turn.out.send(from, record_message(0, from));
 }
 
@@ -165,10 +166,12 @@ void Member::enter_view(Turn<Member>& turn, const View& view) {
   const bool more = change_.wanted && changed(view, change_.member, change_.votes);
   change_ = {.member = change_.member, .votes = change_.votes};
   abandon_view_lock(turn);  // while the others understand it
+  for (Lock& lock : locks_) lock.reseat(home_.view(), view);
+  view_lock_.reseat(home_.view(), view);
   home_.enter(view, turn.now);
   debt_ = {};
   turn.out.note({.kind = Notice::Kind::view, .record = home_.disk});
-  if (may_vote(home_.self)) turn.out.broadcast(record_message(0, kNobody));
+  if (tells(home_)) turn.out.broadcast(record_message(0, kNobody));
   change_.wanted = more;
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
 }
