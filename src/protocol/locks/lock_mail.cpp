@@ -13,7 +13,7 @@ using lock::lease::Message;
 using lock::lease::Standing;
 using lock::lease::Waiting;
 
-static_assert(std::to_underlying(lock::lease::Kind::record) + 1 == wire::LockBody::kKinds);
+static_assert(lock::lease::kKinds == wire::LockBody::kKinds);
 static_assert(std::to_underlying(lock::lease::Why::ended) + 1 == wire::LockBody::kWhys);
 static_assert(lock::lease::kMostAnnounced == wire::kMostLockWaiters);
 static_assert(lock::lease::kMostEnds == wire::kMostLockEnds);

@@ -139,7 +139,9 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
                 .word = datagram->word,
                 .lock = datagram->lock,
                 .roster = datagram->roster,
-                .group = datagram->group};
+                .group = datagram->group,
+                .quiet = datagram->quiet,
+                .beat = datagram->beat};
 }
 
 Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
@@ -331,6 +333,22 @@ std::size_t Mailroom::close(const wire::GroupBody& group,
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   datagram.group = group;
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::QuietBody& quiet,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.quiet = quiet;
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::BeatBody& beat,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.beat = beat;
   return write(datagram, out);
 }
 

@@ -63,6 +63,8 @@ class Mailroom {
     std::optional<wire::LockBody> lock{};
     std::optional<wire::RosterBody> roster{};
     std::optional<wire::GroupBody> group{};
+    std::optional<wire::QuietBody> quiet{};
+    std::optional<wire::BeatBody> beat{};
   };
 
   enum class Source : std::uint8_t { anywhere, elsewhere };
@@ -80,6 +82,8 @@ class Mailroom {
   std::size_t close(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
   std::size_t close(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
   std::size_t close(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t close(const wire::QuietBody& quiet, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t close(const wire::BeatBody& beat, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.

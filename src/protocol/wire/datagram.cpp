@@ -28,7 +28,11 @@ enum class Section : std::uint8_t {
   pass = 8,
   standing = 9,
   roster = 10,
-  group = 11
+  group = 11,
+  voters = 12,
+  next_voters = 13,
+  quiet = 14,
+  beat = 15
 };
 
 constexpr std::size_t kSectionHeadBytes = 2;
@@ -42,11 +46,13 @@ static_assert(kElectionBytes <= kWordBytes + WordBody::kMostText &&
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
                   kWordBytes + WordBody::kMostText + kTagBytes <=
               kMostBytes);
-static_assert(kMostLockBytes <= 255 && kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255 &&
+static_assert(kMostQuietBytes <= kMostBeatBytes && kMostBeatBytes <= 255);
+static_assert(kMostLockVotersBytes <= 255 && kMostLockBytes <= 255 &&
+              kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255 &&
               kGroupFixedBytes + kMostGroupName <= 255);
-static_assert(kHeaderBytes + (4 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
+static_assert(kHeaderBytes + (6 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
                   kMostLockBytes + kLockPassBytes + kMostLockStandings * kMostLockStandingBytes +
-                  kTagBytes <=
+                  2 * kMostLockVotersBytes + kTagBytes <=
               kMostBytes);
 
 constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
@@ -295,7 +301,9 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
                           datagram.word.has_value(),     datagram.lock.has_value(),
-                          datagram.roster.has_value(),   datagram.group.has_value()};
+                          datagram.roster.has_value(),   datagram.group.has_value(),
+
+                          datagram.quiet.has_value(),    datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
 
@@ -312,6 +320,8 @@ void put_measured(Writer& out, Section section, void (*put)(Writer&, const Body&
 
 void put_lock_sections(Writer& out, const LockBody& body) {
   put_measured(out, Section::lock, put_lock, body);
+  if (body.set.number != 0) put_measured(out, Section::voters, put_voters, body.set);
+  if (body.next.number != 0) put_measured(out, Section::next_voters, put_voters, body.next);
   if (body.pass.target == kNoHost) return;
   put_measured(out, Section::pass, put_pass, body.pass);
   for (const LockStanding& standing : body.pass.standings)
@@ -354,6 +364,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
   std::optional<Name> name;
   std::optional<std::uint64_t> view;
   std::optional<LockPass> pass;
+  std::optional<LockVoters> voters;
+  std::optional<LockVoters> next_voters;
   Few<LockStanding, kMostLockStandings> standings;
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
@@ -397,6 +409,18 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
       case Section::group:
         wrong = keep_only(datagram.group, take_group(Reader(body)));
         break;
+      case Section::quiet:
+        wrong = keep_only(datagram.quiet, take_quiet(Reader(body)));
+        break;
+      case Section::beat:
+        wrong = keep_only(datagram.beat, take_beat(Reader(body)));
+        break;
+      case Section::voters:
+        wrong = keep_only(voters, take_voters(Reader(body)));
+        break;
+      case Section::next_voters:
+        wrong = keep_only(next_voters, take_voters(Reader(body)));
+        break;
       default:
         break;  // of a later revision
     }
@@ -411,6 +435,9 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
     datagram.lock->pass = *pass;
     datagram.lock->pass.standings = standings;
   }
+  if ((voters || next_voters) && !datagram.lock) return std::unexpected(Error::no_body);
+  if (voters) datagram.lock->set = *voters;
+  if (next_voters) datagram.lock->next = *next_voters;
   datagram.name = name.value_or(Name{});
   datagram.view = view.value_or(0);
   return datagram;
@@ -432,6 +459,8 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
   if (datagram.roster) put_measured(sections, Section::roster, put_roster, *datagram.roster);
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
+  if (datagram.quiet) put_measured(sections, Section::quiet, put_quiet, *datagram.quiet);
+  if (datagram.beat) put_measured(sections, Section::beat, put_beat, *datagram.beat);
 
   const std::size_t size = kHeaderBytes + sections.written();
   Writer front(out);

@@ -23,6 +23,7 @@
 #include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
 #include "protocol/wire/name.h"
+#include "protocol/wire/quiet_body.h"
 
 namespace tempo::wire {
 
@@ -138,12 +139,14 @@ struct Datagram {
   std::optional<LockBody> lock{};
   std::optional<RosterBody> roster{};
   std::optional<GroupBody> group{};
+  std::optional<QuietBody> quiet{};
+  std::optional<BeatBody> beat{};
 
   bool operator==(const Datagram&) const = default;
 };
 
 // `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock,
-// roster and group is there.
+// roster, group, quiet and beat is there.
 Result<Datagram, Error> parse(std::span<const std::byte> bytes);
 
 // Only the header of a whole datagram, authenticator included: which key it names must be known

@@ -1,5 +1,6 @@
 #include "protocol/wire/lock_body.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace tempo::wire {
@@ -135,6 +136,40 @@ void put_standing(Writer& out, const LockStanding& standing) {
   out.put(standing.k);
   out.put(static_cast<std::uint8_t>(standing.waiting.size()));
   put_waiters(out, standing.waiting);
+}
+
+// Somebody votes, nobody twice; a chair has votes if it is taken.
+Result<LockVoters, Error> take_voters(Reader in) {
+  if (in.left() < kLockVotersFixedBytes) return std::unexpected(Error::bad_section);
+  LockVoters voters;
+  voters.count = in.take<std::uint64_t>();
+  voters.number = in.take<std::uint32_t>();
+  const auto count = in.take<std::uint8_t>();
+  if (count > LockVoters::kMost || in.left() < count * kLockVoterBytes)
+    return std::unexpected(Error::bad_section);
+  for (std::uint8_t i = 0; i < count; ++i) {
+    const HostId host{in.take<std::uint64_t>()};
+    const auto votes = in.take<std::uint8_t>();
+    const auto is_it = [&](const LockVoter& voter) { return voter.host == host; };
+    if ((host == kNoHost) != (votes == 0) ||
+        (host != kNoHost && std::ranges::any_of(voters.chairs, is_it)))
+      return std::unexpected(Error::bad_value);
+    voters.chairs.push_back({.host = host, .votes = votes});
+  }
+  if (voters.number == 0 || voters.chairs.empty() ||
+      voters.chairs[voters.chairs.size() - 1].votes == 0)
+    return std::unexpected(Error::bad_value);
+  return voters;
+}
+
+void put_voters(Writer& out, const LockVoters& voters) {
+  out.put(voters.count);
+  out.put(voters.number);
+  out.put(static_cast<std::uint8_t>(voters.chairs.size()));
+  for (const LockVoter& voter : voters.chairs) {
+    out.put(std::to_underlying(voter.host));
+    out.put(voter.votes);
+  }
 }
 
 // Voters are told in the order of their ids, none twice.

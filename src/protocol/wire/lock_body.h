@@ -60,8 +60,26 @@ struct LockPass {
   bool operator==(const LockPass&) const = default;
 };
 
+struct LockVoter {
+  HostId host = kNoHost;  // of a chair that is free: none
+  std::uint8_t votes = 0;
+
+  bool operator==(const LockVoter&) const = default;
+};
+
+// Who votes, by chairs up to the last that is taken.
+struct LockVoters {
+  static constexpr std::size_t kMost = 8;
+
+  std::uint64_t count = 0;   // of the ballot under which it was proposed; 0: it is in force
+  std::uint32_t number = 0;  // of the view; 0: nothing is said
+  Few<LockVoter, kMost> chairs{};
+
+  bool operator==(const LockVoters&) const = default;
+};
+
 struct LockBody {
-  static constexpr std::uint8_t kKinds = 7;
+  static constexpr std::uint8_t kKinds = 9;
   static constexpr std::uint8_t kWhys = 6;
 
   std::uint8_t kind = 0;
@@ -74,7 +92,7 @@ struct LockBody {
   std::uint32_t k = 0;
   std::uint32_t to_boot = 0;
   std::uint32_t to_k = 0;
-  std::uint32_t named = 0;  // members, as bits in the order of the roster
+  std::uint32_t named = 0;  // voters, as bits by their chairs
   LockBallot ballot{};
   std::uint64_t top = 0;
   Nanos length{0};  // not negative
@@ -82,7 +100,9 @@ struct LockBody {
   std::uint64_t reserve = 0;
   LockWaiters waiting{};
   Few<LockBallot, kMostLockEnds> ends{};
-  LockPass pass{};  // a section of its own, of those that have a target
+  LockPass pass{};    // a section of its own, of those that have a target
+  LockVoters set{};   // a section of its own, if something is said: the view in force
+  LockVoters next{};  // another: what was accepted or is proposed to follow it
 
   bool operator==(const LockBody&) const = default;
 };
@@ -110,16 +130,22 @@ inline constexpr std::size_t kMostLockBytes = kLockFixedBytes +
                                               kMostLockEnds * kLockBallotBytes + kMostLockName;
 inline constexpr std::size_t kMostLockStandingBytes =
     kLockStandingFixedBytes + kMostLockWaiters * kLockWaiterBytes;
+inline constexpr std::size_t kLockVotersFixedBytes = 13;
+inline constexpr std::size_t kLockVoterBytes = 9;
+inline constexpr std::size_t kMostLockVotersBytes =
+    kLockVotersFixedBytes + LockVoters::kMost * kLockVoterBytes;
 inline constexpr std::size_t kMostRosterBytes = 2 + RosterBody::kMost * sizeof(HostId);
 
-Result<LockBody, Error> take_lock(Reader in);  // without its pass
+Result<LockBody, Error> take_lock(Reader in);  // without its pass and its voters
 Result<LockPass, Error> take_pass(Reader in);  // without its standings
 Result<LockStanding, Error> take_standing(Reader in);
+Result<LockVoters, Error> take_voters(Reader in);
 Result<RosterBody, Error> take_roster(Reader in);
 
 void put_lock(Writer& out, const LockBody& body);
 void put_pass(Writer& out, const LockPass& pass);
 void put_standing(Writer& out, const LockStanding& standing);
+void put_voters(Writer& out, const LockVoters& voters);
 void put_roster(Writer& out, const RosterBody& body);
 
 }  // namespace tempo::wire

@@ -77,6 +77,47 @@ TEST(LockBody, RosterIsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
 }
 
+Datagram sample_voters() {
+  Datagram datagram{.header = sample_header()};
+  LockBody& body = datagram.lock.emplace();
+  body.kind = 6;
+  body.set.number = 3;
+  body.set.chairs.push_back({HostId{0x1001}, 2});
+  body.set.chairs.push_back({});
+  body.set.chairs.push_back({HostId{0x1002}, 1});
+  body.next.count = 0x0102;
+  body.next.number = 4;
+  body.next.chairs.push_back({HostId{0x1001}, 1});
+  return datagram;
+}
+
+TEST(LockBody, VotersAreTheseBytes) {
+  using namespace std::string_literals;
+  EXPECT_EQ(written(sample_voters()).substr(2 + 78),
+            "\x0c\x28"                  // 13 + 3 * 9
+            "\0\0\0\0\0\0\0\0"          // in force
+            "\0\0\0\3\3"                // view 3, three chairs
+            "\0\0\0\0\0\0\x10\x01\x02"  // two votes
+            "\0\0\0\0\0\0\0\0\0"        // free
+            "\0\0\0\0\0\0\x10\x02\x01"
+            "\x0d\x16"  // 13 + 9
+            "\0\0\0\0\0\0\1\2"
+            "\0\0\0\4\1"
+            "\0\0\0\0\0\0\x10\x01\x01"s);
+  EXPECT_EQ(parse(bytes_of(sample_voters())).value(), sample_voters());
+}
+
+TEST(LockBody, VotersMakeSense) {
+  const std::size_t set = kFirst + 78 + 2;
+  EXPECT_EQ(with_byte(sample_voters(), set + 11, 0), Error::bad_value) << "view 0";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 9), Error::bad_section) << "nine chairs";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 0), Error::bad_value) << "nobody votes";
+  EXPECT_EQ(with_byte(sample_voters(), set + 12, 2), Error::bad_value) << "the last chair is free";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 8, 0), Error::bad_value) << "no votes";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 9 + 8, 1), Error::bad_value) << "nobody's votes";
+  EXPECT_EQ(with_byte(sample_voters(), set + 13 + 18 + 7, 1), Error::bad_value) << "one twice";
+}
+
 TEST(LockBody, TheLongestIsReadAsWritten) {
   Datagram datagram = sample_lock();
   datagram.name = Name(std::string(kMostName, 'x'));
@@ -110,7 +151,7 @@ TEST(LockBody, HasListsAsLongAsItSays) {
 }
 
 TEST(LockBody, HasValuesInTheirRanges) {
-  EXPECT_EQ(with_byte(sample_lock(), kFirst, 7), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_lock(), kFirst, 9), Error::bad_kind);
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 1, 6), Error::bad_value) << "why";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x80), Error::bad_value) << "a negative length";
   EXPECT_EQ(with_byte(sample_lock(), kFirst + 54, 0x41), Error::bad_value) << "a long one";

@@ -1,0 +1,100 @@
+#include "protocol/wire/quiet_body.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protocol/wire/datagram.h"
+#include "protocol/wire/datagram_test_samples.h"
+
+namespace tempo::wire {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the section's body
+
+Datagram sample_quiet() {
+  Datagram datagram{.header = sample_header()};
+  datagram.quiet = QuietBody{.kind = 1,
+                             .shared = true,
+                             .reply = true,
+                             .name = LockName("door"),
+                             .view = 2,
+                             .number = 3,
+                             .ahead = 0x0405,
+                             .life = 6};
+  return datagram;
+}
+
+Datagram sample_beat() {
+  Datagram datagram{.header = sample_header()};
+  BeatBody& body = datagram.beat.emplace();
+  body.view = 2;
+  body.number = 3;
+  body.busy = true;
+  body.members.push_back({.life = 4, .heard = 5, .age_us = 6, .received = 7, .sent = 8});
+  return datagram;
+}
+
+std::string written(const Datagram& datagram) {
+  std::string text;
+  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
+  return text.substr(kHeaderBytes);
+}
+
+Error with_byte(const Datagram& datagram, std::size_t at, std::uint8_t value) {
+  Bytes bytes = bytes_of(datagram);
+  bytes.at(at) = std::byte{value};
+  const auto parsed = parse(bytes);
+  return parsed ? Error::count : parsed.error();
+}
+
+// By hand from the tables of doc/wire.md.
+TEST(QuietBody, IsTheseBytes) {
+  using namespace std::string_literals;
+  EXPECT_EQ(written(sample_quiet()),
+            "\x0e\x1f"  // 27 + 4
+            "\1\3\4"
+            "\0\0\0\2"
+            "\0\0\0\0\0\0\0\3"
+            "\0\0\0\0\0\0\4\5"
+            "\0\0\0\6"
+            "door"s);
+  EXPECT_EQ(parse(bytes_of(sample_quiet())).value(), sample_quiet());
+}
+
+TEST(QuietBody, BeatIsTheseBytes) {
+  using namespace std::string_literals;
+  EXPECT_EQ(written(sample_beat()),
+            "\x0f\x1e"  // 10 + 20
+            "\0\0\0\2\0\0\0\3\1\1"
+            "\0\0\0\4\0\0\0\5\0\0\0\6\0\0\0\7\0\0\0\x08"s);
+  EXPECT_EQ(parse(bytes_of(sample_beat())).value(), sample_beat());
+}
+
+TEST(QuietBody, HasValuesInTheirRanges) {
+  EXPECT_EQ(with_byte(sample_quiet(), kFirst, 5), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 0), Error::bad_section) << "no name";
+  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 5), Error::bad_section) << "a longer one";
+  EXPECT_EQ(with_byte(sample_quiet(), kFirst + 27, 7), Error::bad_name);
+  EXPECT_EQ(with_byte(sample_beat(), kFirst + 7, 0), Error::bad_value) << "beat 0";
+  EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 2), Error::bad_section) << "two members";
+  EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 9), Error::bad_section) << "nine";
+}
+
+TEST(QuietBody, CutAnywhereIsRefused) {
+  for (const Datagram& datagram : {sample_quiet(), sample_beat()}) {
+    const Bytes whole = bytes_of(datagram);
+    for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
+      Bytes bytes(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      bytes[4] = static_cast<std::byte>(size >> 8U);
+      bytes[5] = static_cast<std::byte>(size & 255U);
+      EXPECT_FALSE(parse(bytes)) << size;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tempo::wire
