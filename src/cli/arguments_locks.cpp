@@ -50,10 +50,33 @@ void describe_fence_check(CLI::App& app, std::function<int()>& run) {
   command->callback([&run, arguments] { run = [=] { return fence_check(*arguments); }; });
 }
 
+void describe_voters(CLI::App& app, std::function<int()>& run, const char* name, const char* help,
+                     int (*change)(const VoterArguments&), const char* examples) {
+  auto arguments = std::make_shared<VoterArguments>();
+  arguments->daemon.patience = "10min";  // tempod gives up by itself, in some leases
+  CLI::App* command = app.add_subcommand(name, help);
+  command->add_option("host", arguments->host, "the machine's name, or its id")->required();
+  command->add_option("--socket", arguments->daemon.socket, "tempod's")
+      ->envname("TEMPO_SOCKET")
+      ->capture_default_str();
+  command->add_option("--patience", arguments->daemon.patience, "how long to wait for its answer")
+      ->capture_default_str();
+  command->add_flag("--json", arguments->daemon.json, "for programs");
+  command->footer(
+      std::string("Exit status: 0 done, 2 bad usage, 3 tempod cannot be reached, 4 it "
+                  "refuses, or no majority of\nthose that vote answers.\n\nExamples:\n") +
+      examples);
+  command->callback([&run, arguments, change] { run = [=] { return change(*arguments); }; });
+}
+
 }  // namespace
 
 void describe_lock_commands(CLI::App& app, std::function<int()>& run) {
   describe_lock(app, run);
+  describe_voters(app, run, "forget", "take away the vote on locks of a machine that is gone",
+                  forget, "  sudo tempo forget db3");
+  describe_voters(app, run, "admit", "give a machine a vote on locks", admit,
+                  "  sudo tempo admit db4");
   describe_fence_check(app, run);
 }
 

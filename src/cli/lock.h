@@ -1,4 +1,4 @@
-// tempo lock, tempo locks, tempo fence-check.
+// tempo lock, tempo locks, tempo forget, tempo admit, tempo fence-check.
 #pragma once
 
 #include <string>
@@ -20,6 +20,13 @@ struct LockArguments {
 int lock(const LockArguments& arguments);
 
 int locks(const DaemonArguments& arguments);
+
+struct VoterArguments {
+  DaemonArguments daemon;
+  std::string host;
+};
+int forget(const VoterArguments& arguments);
+int admit(const VoterArguments& arguments);
 
 struct FenceCheckArguments {
   std::string file;

@@ -20,6 +20,7 @@
 #include "base/number_text.h"
 #include "live/client/client.h"
 #include "live/client/lock.h"
+#include "lock_daemons.h"
 #include "program.h"
 
 namespace tempo {
@@ -30,103 +31,17 @@ using std::chrono::steady_clock;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-bool wait_for(steady_clock::duration limit, const std::function<bool()>& done) {
-  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
-    if (done()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return done();
-}
-
-class Daemons {
- public:
-  static constexpr std::size_t kCount = 3;
-
-  Daemons() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-locks-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    for (std::size_t i = 0; i < kCount; ++i) {
-      std::filesystem::create_directory(directory_ + '/' + std::to_string(i));
-      start(i);
-    }
-  }
-  ~Daemons() {
-    for (std::size_t i = 0; i < kCount; ++i) stop(i);
-    std::filesystem::remove_all(directory_);
-  }
-  Daemons(const Daemons&) = delete;
-  Daemons& operator=(const Daemons&) = delete;
-
-  void start(std::size_t i) {
-    const std::string own = directory_ + '/' + std::to_string(i);
-    const int net = 64 + getpid() % 128;
-    daemons_[i] = std::make_unique<Child>(
-        words_of(fmt::format(
-            "--config /dev/null --cluster locks-{0} --name host{1} --profile fast --port {2} "
-            "--clock none --state-dir {3} --socket {3}/sock --set user=\"\" --set key-file=\"\" "
-            "--set bind=[\"127.{4}.7.{5}\"] --set broadcast=\"127.255.255.255\" "
-            "--set machine-id=\"m{1}\" --set locks.expect=3 --set locks.lease-ms=1000 "
-            "--set realtime=false",
-            getpid(), i, 20'000 + getpid() % 10'000, own, net, i + 1)),
-        TEMPO_TEMPOD);
-  }
-  void stop(std::size_t i) {
-    if (daemons_[i] == nullptr) return;
-    kill(daemons_[i]->id(), SIGTERM);
-    daemons_[i]->wait();
-    daemons_[i].reset();
-  }
-  // Parent and worker, without a word.
-  void kill_all(std::size_t i) {
-    const pid_t worker = worker_of(i);
-    kill(daemons_[i]->id(), SIGKILL);
-    kill(worker, SIGKILL);
-    daemons_[i]->wait();
-    daemons_[i].reset();
-  }
-  void pause(std::size_t i, bool on) const { kill(worker_of(i), on ? SIGSTOP : SIGCONT); }
-
-  std::string socket(std::size_t i) const { return fmt::format("{}/{}/sock", directory_, i); }
-  std::string file(const std::string& name) const { return directory_ + '/' + name; }
-  Words lock(std::size_t i, const std::string& line) const {
-    Words words = words_of("lock --socket " + socket(i));
-    for (const std::string& word : words_of(line)) words.push_back(word);
-    return words;
-  }
-  Words lock(std::size_t i, const std::string& line, const std::string& script) const {
-    Words words = lock(i, line);
-    words.insert(words.end(), {"--", "sh", "-c", script});
-    return words;
-  }
-  bool ready() const {
-    for (std::size_t i = 0; i < kCount; ++i) {
-      const Ended said = Child(words_of("locks --socket " + socket(i))).wait();
-      if (!said.out.starts_with("locks are safe while 2 of 3 members answer\n")) return false;
-    }
-    return true;
-  }
-
- private:
-  pid_t worker_of(std::size_t i) const {
-    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", daemons_[i]->id()));
-    pid_t worker = 0;
-    children >> worker;
-    return worker;
-  }
-
-  std::string directory_;
-  std::array<std::unique_ptr<Child>, kCount> daemons_;
-};
-
 class LiveLock : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    daemons = std::make_unique<Daemons>();
-    ASSERT_TRUE(wait_for(60s, [] { return daemons->ready(); }));
+    daemons = std::make_unique<Daemons>(3);
+    ASSERT_TRUE(wait_for(
+        60s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
   }
   static void TearDownTestSuite() { daemons.reset(); }
   void SetUp() override {
-    ASSERT_TRUE(wait_for(30s, [] { return daemons->ready(); }));
+    ASSERT_TRUE(wait_for(
+        30s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
   }
 
   // A command that says when it runs, again and again.
@@ -269,7 +184,8 @@ TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
   EXPECT_EQ(holder_exits_after(
                 "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
             101);
-  ASSERT_TRUE(wait_for(30s, [] { return daemons->ready(); }));
+  ASSERT_TRUE(
+      wait_for(30s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
   EXPECT_EQ(Child(daemons->lock(0, "--wait 20s dead -- true")).wait().status, 0);
 }
 

@@ -120,6 +120,19 @@ Complaint bad_clock(const Value& value) {
   return fmt::format("must be system, software or none, not '{}'", text);
 }
 
+constexpr std::array<std::pair<std::string_view, LockPolicy>, 4> kPolicies{
+    {{"strict", LockPolicy::strict},
+     {"witness", LockPolicy::witness},
+     {"preferred", LockPolicy::preferred},
+     {"available", LockPolicy::available}}};
+
+Complaint bad_policy(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be strict, witness, preferred or available, not '{}'", text);
+}
+
 Complaint bad_log_level(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (text == "error" || text == "warning" || text == "info") return std::nullopt;
@@ -337,6 +350,17 @@ const std::vector<Key>& keys() {
          settings.lock_lease = from_ms(std::get<double>(value));
        },
        nullptr},
+      text_key(
+          "locks.policy", "\"strict\"",
+          "of two machines, who goes on without the other: neither, both with a witness, the "
+          "preferred one, or each for itself, which is UNSAFE",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, policy] : kPolicies)
+              if (name == std::get<std::string>(value)) settings.lock_policy = policy;
+          },
+          bad_policy, "one of \"strict\", \"witness\", \"preferred\", \"available\""),
+      text_key("locks.policy-host", "none", "the name of the witness or of the preferred machine",
+               put_text<&Settings::lock_policy_host>, bad_name),
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "how far off it starts"},

@@ -272,6 +272,23 @@ void read_change(const std::string& change, AllSaid& said, Mistakes& mistakes) {
 
 // --- from what was said to settings ---
 
+// What a policy for two machines needs is said by the same file on each of them.
+std::string wrong_with_policy(const Settings& settings) {
+  const bool names_one =
+      settings.lock_policy == LockPolicy::witness || settings.lock_policy == LockPolicy::preferred;
+  if (names_one && settings.lock_policy_host.empty())
+    return "this policy names a machine: say which in locks.policy-host";
+  if (!names_one && !settings.lock_policy_host.empty())
+    return "locks.policy-host goes with the policies witness and preferred; leave it out";
+  if (settings.lock_policy == LockPolicy::witness && settings.lock_expect != 3)
+    return "two machines and a witness are three that vote: locks.expect = 3";
+  const bool of_two = settings.lock_policy == LockPolicy::preferred ||
+                      settings.lock_policy == LockPolicy::available;
+  if (of_two && settings.lock_expect != 2)
+    return "this policy is for two machines: locks.expect = 2";
+  return "";
+}
+
 void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mistakes) {
   const auto has = [&](const char* key) { return said.contains(key); };
   if (!settings.broadcast.empty() && settings.bind.empty() && has("broadcast"))
@@ -285,6 +302,10 @@ void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mi
     mistakes.push_back({said.at("trusted").where,
                         "trusted goes with clock = \"none\": the program that keeps this machine's "
                         "clock goes on keeping it"});
+  if (has("locks.policy") || has("locks.policy-host"))
+    if (const std::string wrong = wrong_with_policy(settings); !wrong.empty())
+      mistakes.push_back(
+          {said.at(has("locks.policy") ? "locks.policy" : "locks.policy-host").where, wrong});
 }
 
 std::expected<Settings, Mistakes> settle(const AllSaid& said, Mistakes mistakes) {

@@ -19,6 +19,8 @@ namespace tempo::config {
 
 enum class ClockKind : std::uint8_t { system, software, none };
 
+enum class LockPolicy : std::uint8_t { strict, witness, preferred, available };
+
 struct SoftwareClock {
   Nanos offset{0};    // offset-ms, fractions allowed
   double drift = 0;   // drift-ppm, stored as a fraction: 50 ppm is 50e-6
@@ -50,8 +52,10 @@ struct Settings {
   std::optional<Nanos> bound_alarm;  // bound-alarm-us: the hook is called when the bound exceeds it
   std::uint8_t lock_expect = 0;      // locks.expect: voters; 0: no locks
   Nanos lock_lease = 2s;             // locks.lease-ms
-  std::string log_level = "info";    // log-level: error, warning or info
-  std::string state_dir = "/var/lib/tempo";       // state-dir
+  LockPolicy lock_policy = LockPolicy::strict;  // locks.policy: when one of two is gone
+  std::string lock_policy_host;                 // locks.policy-host: the witness, or the preferred
+  std::string log_level = "info";               // log-level: error, warning or info
+  std::string state_dir = "/var/lib/tempo";     // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; "" stays root
   std::string hook;            // hook: a program called on events

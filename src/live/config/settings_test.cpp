@@ -111,6 +111,8 @@ const std::map<std::string, std::string>& samples() {
       {"timers.loops-per-startup", "2"},
       {"locks.expect", "3"},
       {"locks.lease-ms", "500"},
+      {"locks.policy", "\"witness\""},
+      {"locks.policy-host", "\"stern\""},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
@@ -228,6 +230,22 @@ TEST(Settings, LetTimersChangeTheProfile) {
   EXPECT_EQ(settings.timing.loop, 5ms);
 }
 
+TEST(Settings, APolicyForTwoMachinesIsWhole) {
+  const auto said = [](std::uint32_t expect, const std::string& rest) {
+    return bad(fmt::format("[locks]\nexpect = {}\n{}\n", expect, rest));
+  };
+  EXPECT_THAT(said(2, "policy = \"strict\""), IsEmpty());
+  EXPECT_THAT(said(2, "policy = \"available\""), IsEmpty());
+  EXPECT_THAT(said(2, "policy = \"preferred\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(said(3, "policy = \"witness\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(said(3, "policy = \"available\""), ElementsAre(HasSubstr("locks.expect = 2")));
+  EXPECT_THAT(said(2, "policy = \"witness\"\npolicy-host = \"bow\""),
+              ElementsAre(HasSubstr("locks.expect = 3")));
+  EXPECT_THAT(said(2, "policy = \"preferred\""), ElementsAre(HasSubstr("locks.policy-host")));
+  EXPECT_THAT(said(2, "policy-host = \"bow\""), ElementsAre(HasSubstr("leave it out")));
+  EXPECT_THAT(said(2, "policy = \"brave\""), ElementsAre(HasSubstr("not 'brave'")));
+}
+
 // --- the table of keys ---
 
 TEST(Keys, AreAllAccepted) {
@@ -236,8 +254,10 @@ TEST(Keys, AreAllAccepted) {
     const std::string key(help.key);
     listed.insert(key);
     ASSERT_TRUE(samples().contains(key)) << "no sample for " << key;
-    // A broadcast address goes with one to bind.
-    const std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
+    // A broadcast address goes with one to bind, a policy with what it is about.
+    std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
+    if (key == "locks.policy") with = "locks.expect = 3\nlocks.policy-host = \"stern\"\n";
+    if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
     EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;
     EXPECT_FALSE(help.type.empty()) << key;
     EXPECT_FALSE(help.fallback.empty()) << key;

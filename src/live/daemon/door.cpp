@@ -68,6 +68,7 @@ class RealDoor final : public Door {
     std::uint64_t traced = 0;                         // trace: how many lines have been told
     std::map<std::int64_t, locks::ClientId> locks{};  // by its own numbers
     bool was_told = false;                            // of locks, in this round
+    std::uint64_t change = 0;                         // forget, admit: it waits for this one's end
   };
   using Place = std::list<Caller>::iterator;
   struct Claim {
@@ -182,12 +183,12 @@ class RealDoor final : public Door {
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
                                 .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
                                                         ipc::name_of(request.verb))});
-    if (ipc::locks(request.verb) && !caller.may_lock)
+    if ((ipc::locks(request.verb) || ipc::votes(request.verb)) && !caller.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
            .sentence = "locks are for root and for tempod's own group; 'usermod -aG tempo USER' "
                        "makes one a member of it",
-           .id = request.id});
+           .id = ipc::locks(request.verb) ? std::optional(request.id) : std::nullopt});
     switch (request.verb) {
       case ipc::Verb::status:
         return ipc::status_line(obs::to_json(worker_->snapshot()));
@@ -223,6 +224,14 @@ class RealDoor final : public Door {
         return unlock(caller, request);
       case ipc::Verb::locks:
         return ipc::locks_line(worker_->locks().promise(), lock_views());
+      case ipc::Verb::forget:
+      case ipc::Verb::admit: {
+        const auto begun =
+            worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
+        if (!begun) return done(std::unexpected(begun.error()), ipc::Code::unavailable);
+        caller.change = *begun;
+        return "";
+      }
       case ipc::Verb::count:
         break;
     }
@@ -357,6 +366,7 @@ class RealDoor final : public Door {
       const Place current = caller++;
       bool wrote = answer_for_members(*current);
       wrote |= std::exchange(current->was_told, false);
+      wrote |= answer_for_change(*current);
       if (!current->stream) {
         if (wrote) settle(current);
         continue;
@@ -379,6 +389,15 @@ class RealDoor final : public Door {
     caller.waits_for_members = false;
     caller.connection.write(
         ipc::findings_line(findings_in(worker_->snapshot()), worker_->what_members_find()));
+    return true;
+  }
+
+  bool answer_for_change(Caller& caller) {
+    if (caller.change == 0) return false;
+    const auto ended = worker_->locks().change_ended(caller.change);
+    if (!ended) return false;
+    caller.change = 0;
+    caller.connection.write(done(*ended, ipc::Code::unavailable));
     return true;
   }
 

@@ -9,7 +9,6 @@
 
 #include "base/number_text.h"
 #include "live/sys/whole_file.h"
-#include "protocol/lock/lease_rules.h"
 
 namespace tempo::daemon {
 namespace {
@@ -42,11 +41,39 @@ bool put_voters(std::string_view text, std::vector<HostId>& voters) {
   return true;
 }
 
+// "3 0000000000000abc:2 -": the view's number, then its chairs; a free one is '-'.
+std::string voters_text(const wire::LockVoters& voters) {
+  std::string text = fmt::format("{}", voters.number);
+  for (const wire::LockVoter& voter : voters.chairs)
+    text += voter.votes == 0
+                ? " -"
+                : fmt::format(" {:016x}:{}", std::to_underlying(voter.host), voter.votes);
+  return text;
+}
+
 template <class Number>
 bool put(std::string_view text, Number& number) {
   const auto read = parse_number<Number>(text);
   if (read) number = *read;
   return read.has_value();
+}
+
+bool put_view(std::string_view text, wire::LockVoters& voters) {
+  if (!put(next_part(text, ' '), voters.number) || voters.number == 0) return false;
+  while (!text.empty()) {
+    std::string_view word = next_part(text, ' ');
+    if (voters.chairs.full()) return false;
+    wire::LockVoter voter;
+    if (word != "-") {
+      const auto host = host_in(next_part(word, ':'));
+      if (!host || !put(word, voter.votes) || voter.votes == 0) return false;
+      if (std::ranges::find(voters.chairs, *host, &wire::LockVoter::host) != voters.chairs.end())
+        return false;
+      voter.host = *host;
+    }
+    voters.chairs.push_back(voter);
+  }
+  return !voters.chairs.empty() && voters.chairs[voters.chairs.size() - 1].votes > 0;
 }
 
 bool put_line(std::string_view key, std::string_view value, LockRecord& record) {
@@ -71,6 +98,10 @@ bool put_line(std::string_view key, std::string_view value, LockRecord& record) 
     record.lease->boot = lock::lease::Boot{boot};
     return good;
   }
+  if (key == "view") return put_view(value, record.lease->view);
+  if (key == "next")
+    return put(next_part(value, ' '), record.lease->next.count) && record.lease->next.count > 0 &&
+           put_view(value, record.lease->next);
   return key == "reserve" && put(value, record.lease->reserve);
 }
 
@@ -82,8 +113,12 @@ std::string LockRecord::text() const {
                   std::to_underlying(host), kernel, kStages.at(std::to_underlying(stage)));
   for (const HostId voter : voters) text += fmt::format(" {:016x}", std::to_underlying(voter));
   text += '\n';
-  if (lease)
-    text += fmt::format("boot {}\nreserve {}\n", std::to_underlying(lease->boot), lease->reserve);
+  if (lease) {
+    text += fmt::format("boot {}\nreserve {}\nview {}\n", std::to_underlying(lease->boot),
+                        lease->reserve, voters_text(lease->view));
+    if (lease->next.count != 0)
+      text += fmt::format("next {} {}\n", lease->next.count, voters_text(lease->next));
+  }
   return text + "end\n";
 }
 
@@ -96,9 +131,7 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
       if (record.host == kNoHost ||
           (record.stage != LockRecord::Stage::claims && record.voters.empty()))
         return std::nullopt;
-      if (record.lease)
-        record.lease->view =
-            lock::lease::one_vote_each(static_cast<std::uint32_t>(record.voters.size()));
+      if (record.lease && record.lease->view.number == 0) return std::nullopt;
       return record;
     }
     const std::string_view key = next_part(line, ' ');

@@ -13,7 +13,7 @@
 #include "base/ids.h"
 #include "base/result.h"
 #include "protocol/lock/founding.h"
-#include "protocol/lock/lease_message.h"
+#include "protocol/locks/service.h"
 
 namespace tempo::daemon {
 
@@ -23,8 +23,8 @@ struct LockRecord {
   HostId host = kNoHost;
   std::string kernel{};  // the boot id of the kernel under which it was written
   Stage stage = Stage::claims;
-  std::vector<HostId> voters{};
-  std::optional<lock::lease::Record> lease{};  // its view is of the voters, one vote each
+  std::vector<HostId> voters{};  // the first
+  std::optional<locks::Saved> lease{};
 
   bool operator==(const LockRecord& other) const { return text() == other.text(); }
   std::string text() const;

@@ -8,13 +8,18 @@ namespace tempo::daemon {
 namespace {
 
 LockRecord sample() {
-  return {
-      .host = HostId{0xabc},
-      .kernel = "0b7e-1",
-      .stage = LockRecord::Stage::founded,
-      .voters = {HostId{0xabc}, HostId{0xfedcba9876543210}},
-      .lease = lock::lease::Record{
-          .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = lock::lease::one_vote_each(2)}};
+  wire::LockVoters view{.number = 3};
+  view.chairs.push_back({HostId{0xfedcba9876543210}, 2});
+  view.chairs.push_back({});
+  view.chairs.push_back({HostId{0xabc}, 1});
+  wire::LockVoters next{.count = 99, .number = 4};
+  next.chairs.push_back({HostId{0xabc}, 1});
+  return {.host = HostId{0xabc},
+          .kernel = "0b7e-1",
+          .stage = LockRecord::Stage::founded,
+          .voters = {HostId{0xabc}, HostId{0xfedcba9876543210}},
+          .lease = locks::Saved{
+              .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = view, .next = next}};
 }
 
 TEST(LockRecord, IsThisText) {
@@ -26,6 +31,8 @@ TEST(LockRecord, IsThisText) {
             "voters 0000000000000abc fedcba9876543210\n"
             "boot 7\n"
             "reserve 65536\n"
+            "view 3 fedcba9876543210:2 - 0000000000000abc:1\n"
+            "next 99 4 0000000000000abc:1\n"
             "end\n");
 }
 
@@ -33,7 +40,7 @@ TEST(LockRecord, IsReadAsWritten) {
   const auto read = parse_lock_record(sample().text());
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, sample());
-  EXPECT_EQ(read->lease->view, sample().lease->view);
+  EXPECT_EQ(*read->lease, *sample().lease);
   LockRecord young{.host = HostId{1}, .stage = LockRecord::Stage::ready, .voters = {HostId{1}}};
   EXPECT_EQ(parse_lock_record(young.text()), young);
 }
@@ -60,6 +67,14 @@ TEST(LockRecord, DamagedIsNone) {
   EXPECT_FALSE(with("fedcba9876543210", "0000000000000abc")) << "twice the same";
   EXPECT_FALSE(with(" 0000000000000abc fedcba9876543210", "")) << "nobody";
   EXPECT_FALSE(with("host 0000000000000abc", "host 0"));
+  EXPECT_TRUE(with("next 99 4 0000000000000abc:1\n", ""));
+  EXPECT_FALSE(with("view 3 fedcba9876543210:2 - 0000000000000abc:1\n", "")) << "who votes?";
+  EXPECT_FALSE(with("view 3", "view 0"));
+  EXPECT_FALSE(with(":2 -", ":0 -"));
+  EXPECT_FALSE(with("- 0000000000000abc:1", "- fedcba9876543210:1")) << "twice the same";
+  EXPECT_FALSE(with("0000000000000abc:1\nnext", "0000000000000abc:1 -\nnext"))
+      << "ends with nobody";
+  EXPECT_FALSE(with("next 99", "next 0"));
 }
 
 TEST(LockRecord, OfAnotherHostIsNone) {

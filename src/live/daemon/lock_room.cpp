@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include <fmt/core.h>
@@ -11,6 +12,7 @@
 #include "live/daemon/portrait.h"
 #include "live/sys/boot_clock.h"
 #include "live/sys/whole_file.h"
+#include "protocol/locks/promise.h"
 
 namespace tempo::daemon {
 namespace {
@@ -98,11 +100,11 @@ void LockRoom::found(const lock::Founding::Word& word) {
       locks::Service::Start{
           .self = parts_.life->host,
           .voters = std::move(voters),
-          .others = {
-              [this](HostId host) { return parts_.mailroom->number_of(host); },
-              [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }},
+          .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
+                    [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }},
           .rules = rules_of(parts_.life->settings),
-          .record = record_.lease,
+          .saved = record_.lease,
+          .available = parts_.life->settings.lock_policy == config::LockPolicy::available,
           .rebooted = rebooted_},
       *parts_.draw, static_cast<locks::Driver&>(*this));
   service_->start(sys::boot_clock());
@@ -130,7 +132,9 @@ std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
 // --- what is heard ---
 
 void LockRoom::hear(NodeId from, const wire::LockBody& body) {
-  if (service_) service_->hear(sys::boot_clock(), parts_.mailroom->directory().host_of(from), body);
+  if (!service_) return;
+  service_->hear(sys::boot_clock(), parts_.mailroom->directory().host_of(from), body);
+  advance_change();
 }
 
 void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
@@ -161,13 +165,15 @@ void LockRoom::wake() {
 
 void LockRoom::each_second() {
   if (writing_) ask_parent();  // what was lost on the way is said again
+  prefer();
+  advance_change();
 }
 
 // --- the disk ---
 
-void LockRoom::write(const locks::Record& record) {
-  new_record_ = record;
-  record_.lease = record;
+void LockRoom::write(const locks::Saved& saved) {
+  new_record_ = saved;
+  record_.lease = saved;
   save();
 }
 
@@ -225,6 +231,9 @@ void LockRoom::tell(locks::ClientId client, const locks::News& news) {
 
 Result<void> LockRoom::want(const locks::Service::Wish& wish) {
   if (!service_) return std::unexpected(promise());
+  if (is_witness())
+    return std::unexpected(
+        "this machine is the witness: it votes and takes no locks; lock on the other two");
   return service_->want(sys::boot_clock(), wish);
 }
 
@@ -239,9 +248,11 @@ std::vector<locks::Known> LockRoom::known() const {
 bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 
 std::size_t LockRoom::voters_heard() const {
-  return static_cast<std::size_t>(std::ranges::count_if(record_.voters, [&](HostId voter) {
+  const lock::lease::View& view = service_->view();
+  return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
     const node::Directory::Host* host = parts_.mailroom->directory().find(voter);
-    return voter == parts_.life->host || (host != nullptr && host->heard);
+    return voter != kNobody &&
+           (voter == parts_.mailroom->self() || (host != nullptr && host->heard));
   }));
 }
 
@@ -251,12 +262,13 @@ std::string LockRoom::promise() const {
   if (!founding_->founded())
     return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
                        parts_.life->settings.lock_expect, founding_->heard() + 1);
-  const std::size_t voters = service_->seats().voters().size();
+  const lock::lease::View& view = service_->view();
   if (!service_->running())
     return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),
-                       voters);
+                       std::popcount(view.voters()));
   if (!serves()) return "locks are not served yet: promises of an earlier life may last";
-  return fmt::format("locks are safe while {} of {} members answer", voters / 2 + 1, voters);
+  return locks::promise_of(view,
+                           [this](NodeId node) { return name_of_node(*parts_.mailroom, node); });
 }
 
 }  // namespace tempo::daemon

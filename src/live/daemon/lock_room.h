@@ -53,6 +53,12 @@ class LockRoom final : private locks::Driver {
   void done(locks::ClientId client);
   std::vector<locks::Known> known() const;
 
+  // A machine, by name or id, is to have a vote, or none. The number by which its end is asked for;
+  // or a sentence that says why it cannot be. One change at a time.
+  Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  // Nothing: it goes on.
+  std::optional<Result<void>> change_ended(std::uint64_t number) const;
+
   // What is promised, or why there are no locks, in a sentence.
   std::string promise() const;
   bool serves() const;
@@ -69,8 +75,9 @@ class LockRoom final : private locks::Driver {
 
   void broadcast(const wire::LockBody& body) override;
   void send(HostId to, const wire::LockBody& body) override;
-  void write(const locks::Record& record) override;
+  void write(const locks::Saved& saved) override;
   void tell(locks::ClientId client, const locks::News& news) override;
+  void voters_changed() override;
 
   void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
@@ -84,6 +91,25 @@ class LockRoom final : private locks::Driver {
                                               std::span<const HostId> voters);
   std::size_t voters_heard() const;
 
+  // Who votes, and how that is changed (lock_room_voters.cpp).
+  struct Change {
+    std::uint64_t number = 0;
+    HostId host = kNoHost;
+    bool votes = false;       // it is to have one, or none
+    bool takes_part = false;  // it has said that it knows of locks
+    Instant until{};          // then it is given up
+    std::optional<Result<void>> ended{};
+  };
+  Result<HostId> find_machine(std::string_view text, bool among_voters) const;
+  std::string names_of_voters() const;
+  std::string name_of(HostId host) const;
+  std::uint8_t votes_of(HostId host) const;
+  Instant patience() const;
+  void advance_change();
+  void end_change(Result<void> result);
+  void prefer();
+  bool is_witness() const;
+
   Parts parts_;
   Tell tell_;
   OnNews on_news_;
@@ -94,8 +120,9 @@ class LockRoom final : private locks::Driver {
   bool split_ = false;                            // somebody has other voters
   std::optional<lock::Founding> founding_;        // nothing: no voters are expected
   std::optional<lock::Founding::Word> new_word_;  // being written
-  std::optional<locks::Record> new_record_;       // being written
+  std::optional<locks::Saved> new_record_;        // being written
   std::optional<locks::Service> service_;         // once there are voters, at each of them
+  Change change_;                                 // the last; ended unless it goes on
 };
 
 }  // namespace tempo::daemon

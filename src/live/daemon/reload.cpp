@@ -110,6 +110,8 @@ constexpr std::array kRows{
     Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>},
     Row{"locks.expect", same<&Settings::lock_expect>},
     Row{"locks.lease-ms", same<&Settings::lock_lease>},
+    Row{"locks.policy", same<&Settings::lock_policy>},
+    Row{"locks.policy-host", same<&Settings::lock_policy_host>},
     Row{"software-clock.offset-ms", same_software<&config::SoftwareClock::offset>},
     Row{"software-clock.drift-ppm", same_software<&config::SoftwareClock::drift>},
     Row{"software-clock.wander-ppb-per-sqrt-s", same_software<&config::SoftwareClock::wander>},

@@ -45,6 +45,7 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::string("fast"),
                                           std::string("none"),
                                           std::string("error"),
+                                          std::string("available"),
                                           std::vector<std::string>{"10.0.0.1"}};
   for (const config::KeyHelp& key : config::all_keys()) {
     bool noticed = false;

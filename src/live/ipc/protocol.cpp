@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
     {"status", "members", "now", "watch", "events", "reelect", "resign", "set-time", "trace",
-     "trace-follow", "doctor", "lock", "unlock", "locks"});
+     "trace-follow", "doctor", "lock", "unlock", "locks", "forget", "admit"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -53,6 +53,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::doctor) return {"v", "do", "all"};
   if (verb == Verb::lock) return {"v", "do", "name", "shared", "id"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
+  if (votes(verb)) return {"v", "do", "host"};
   return {"v", "do"};
 }
 
@@ -80,6 +81,8 @@ bool changes(Verb verb) {
 }
 
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
+
+bool votes(Verb verb) { return verb == Verb::forget || verb == Verb::admit; }
 
 // --- the daemon's side ---
 
@@ -158,6 +161,13 @@ Result<Request, Refusal> parse_request(std::string_view line) {
   }
   if (locks(request.verb))
     if (auto read = read_lock(*json, request); !read) return std::unexpected(read.error());
+  if (votes(request.verb)) {
+    const auto host = json->text_at("host");
+    if (!host)
+      return refuse(Code::bad_request, fmt::format(R"({} takes "host", a machine's name or id)",
+                                                   name_of(request.verb)));
+    request.host = *host;
+  }
   return request;
 }
 
@@ -303,6 +313,7 @@ std::string request_line(const Request& request) {
   if (request.verb == Verb::trace) json.add("on", request.on);
   if (request.all) json.add("all", true);
   if (locks(request.verb)) json.add("id", request.id);
+  if (votes(request.verb)) json.add("host", request.host);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   return json.line();
 }

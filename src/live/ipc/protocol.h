@@ -38,12 +38,15 @@ enum class Verb : std::uint8_t {
   lock,          // name, id, shared: the connection waits for a lock
   unlock,        // id: it waits no longer, or is done
   locks,         // what is known of locks here
+  forget,        // host: it has no vote on locks any more
+  admit,         // host: it gets one
   count
 };
 std::string_view name_of(Verb verb);  // as in a request: "set-time"
 bool streams(Verb verb);              // whether more than one line answers it
 bool changes(Verb verb);              // whether it changes anything: for those who may only
 bool locks(Verb verb);                // whether it takes locks: for those who may only
+bool votes(Verb verb);                // whether it changes who votes on locks: for the same
 
 struct Request {
   Verb verb = Verb::status;
@@ -54,6 +57,7 @@ struct Request {
   std::string name{};   // of lock
   bool shared = false;  // of lock
   std::int64_t id = 0;  // of lock, unlock: the client's own number for it, on this connection
+  std::string host{};   // of forget, admit: a machine's name or id
 
   bool operator==(const Request&) const = default;
 };
@@ -82,7 +86,7 @@ struct Refusal {
 
 Result<Request, Refusal> parse_request(std::string_view line);
 
-std::string done_line();  // of reelect, resign, set_time, trace
+std::string done_line();  // of reelect, resign, set_time, trace, forget, admit
 std::string refusal_line(const Refusal& refusal);
 std::string status_line(std::string_view snapshot_json);  // of status and watch; obs::to_json
 std::string members_line(std::string_view members_json);  // obs::members_json

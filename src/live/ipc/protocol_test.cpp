@@ -43,6 +43,10 @@ TEST(Requests, ForLocksAreUnderstood) {
   EXPECT_TRUE(lock.shared);
   EXPECT_EQ(lock.id, -7);
   EXPECT_FALSE(good(R"({"v":1,"do":"lock","name":"door","id":1})").shared);
+  EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
+  EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
+  EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),
+            R"(bad-request: forget takes "host", a machine's name or id)");
   EXPECT_EQ(good(R"({"v":1,"do":"unlock","id":3})").id, 3);
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"door"})"),
             R"(bad-request: lock takes "id", a whole number of the client's choice)");

@@ -52,6 +52,11 @@ class Reading {
   Ballot ballot(const wire::LockBallot& ballot) {
     return {.count = ballot.count, .origin = seat(ballot.origin)};
   }
+  lock::lease::View view(const wire::LockVoters& voters) {
+    const auto view = view_of(voters, *seats_);
+    good_ &= view.has_value() && voters.number != 0;
+    return view.value_or(lock::lease::View{});
+  }
   bool good() const { return good_; }
 
  private:
@@ -80,6 +85,11 @@ wire::LockBody body_of(const Message& message, const Seats& seats, std::string_v
                       .reserve = message.reserve,
                       .waiting = waiters_of(message.waiting)};
   for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, seats));
+  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, seats);
+  if (message.next.count != 0) {
+    body.next = voters_of(message.next.view, seats);
+    body.next.count = message.next.count;
+  }
   if (message.target == kNobody) return body;
   body.pass = {.target = seats.host_of(message.target),
                .sub = message.sub,
@@ -123,8 +133,8 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                                  .boot = Boot{standing.boot},
                                  .k = standing.k,
                                  .waiting = waiting_of(standing.waiting)});
-  // On a live network the voters are those that were found first.
-  if (message.kind == lock::lease::Kind::record) message.set = view_of(seats);
+  if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
+  if (body.next.count != 0) message.next = {body.next.count, reading.view(body.next)};
   if (!reading.good()) return std::nullopt;
   return message;
 }

@@ -1,5 +1,7 @@
 #include "protocol/locks/lock_mail.h"
 
+#include <algorithm>
+#include <array>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -13,21 +15,46 @@ using lock::lease::Boot;
 using lock::lease::Message;
 
 Seats seats() {
-  return Seats(
-      {HostId{10}, HostId{20}, HostId{30}},
-      {.number_of = [](HostId host) { return host == HostId{40} ? NodeId{4} : kNobody; },
-       .host_of = [](NodeId number) { return number == NodeId{4} ? HostId{40} : kNoHost; }});
+  static constexpr std::array<HostId, 4> kHosts{HostId{10}, HostId{20}, HostId{30}, HostId{40}};
+  return Seats({.number_of =
+                    [](HostId host) {
+                      const auto* const found = std::ranges::find(kHosts, host);
+                      if (found == kHosts.end()) return kNobody;
+                      return NodeId{static_cast<std::uint32_t>(found - kHosts.begin()) * 4};
+                    },
+                .host_of =
+                    [](NodeId number) {
+                      return index(number) % 4 == 0 && index(number) <= 12
+                                 ? kHosts[index(number) / 4]
+                                 : kNoHost;
+                    }});
 }
 
-TEST(Seats, VotersComeFirst) {
+TEST(Seats, AreTheHostsNumbers) {
   EXPECT_EQ(seats().seat_of(HostId{10}), NodeId{0});
-  EXPECT_EQ(seats().seat_of(HostId{30}), NodeId{2});
   EXPECT_EQ(seats().seat_of(HostId{40}), NodeId{12});
   EXPECT_EQ(seats().seat_of(HostId{50}), std::nullopt);
-  EXPECT_EQ(seats().host_of(NodeId{1}), HostId{20});
-  EXPECT_EQ(seats().host_of(NodeId{12}), HostId{40});
-  EXPECT_EQ(seats().host_of(NodeId{5}), kNoHost) << "between voters and others";
+  EXPECT_EQ(seats().seat_of(kNoHost), std::nullopt);
+  EXPECT_EQ(seats().host_of(NodeId{4}), HostId{20});
+  EXPECT_EQ(seats().host_of(NodeId{5}), kNoHost);
   EXPECT_EQ(seats().host_of(kNobody), kNoHost);
+}
+
+// A chair that is free stays so, and the others stay where they are.
+TEST(Seats, VotersKeepTheirChairs) {
+  lock::lease::View view{.number = 7};
+  view.chairs[0] = NodeId{8};
+  view.votes[0] = 2;
+  view.chairs[2] = NodeId{4};
+  view.votes[2] = 1;
+  const wire::LockVoters voters = voters_of(view, seats());
+  EXPECT_EQ(voters.number, 7U);
+  ASSERT_EQ(voters.chairs.size(), 3U);
+  EXPECT_EQ(voters.chairs[0], (wire::LockVoter{HostId{30}, 2}));
+  EXPECT_EQ(voters.chairs[1], wire::LockVoter{});
+  EXPECT_EQ(voters.chairs[2], (wire::LockVoter{HostId{20}, 1}));
+  EXPECT_EQ(view_of(voters, seats()), view);
+  EXPECT_FALSE(view_of(first_voters({HostId{50}}), seats()));
 }
 
 // Something in every field.
@@ -37,7 +64,7 @@ Message pass() {
                   .view = 2,
                   .boot = Boot{3},
                   .k = 4,
-                  .ballot = {.count = 5, .origin = NodeId{1}},
+                  .ballot = {.count = 5, .origin = NodeId{4}},
                   .mode = Mode::shared,
                   .held = true,
                   .length = 6ms,
@@ -54,7 +81,7 @@ Message pass() {
                   .reserve = 15};
   message.waiting.push_back({.ticket = 16, .mode = Mode::shared});
   message.waiting.push_back({.ticket = 17, .mode = Mode::exclusive});
-  message.ends.push_back({.count = 18, .origin = NodeId{2}});
+  message.ends.push_back({.count = 18, .origin = NodeId{8}});
   message.standings.push_back(
       {.member = NodeId{0}, .boot = Boot{19}, .k = 20, .waiting = message.waiting});
   return message;
@@ -89,6 +116,27 @@ TEST(LockMail, IsReadAsWritten) {
   EXPECT_EQ(read->standings[0].member, NodeId{0});
   // All other fields: what is read says the same again.
   EXPECT_EQ(told(body_of(*read, seats(), "door")), told(body));
+}
+
+TEST(LockMail, SaysWhoVotesAndWhoIsTo) {
+  Message record{.kind = lock::lease::Kind::record, .view = 3, .boot = Boot{1}};
+  record.set = view_of(first_voters({HostId{10}, HostId{20}}), seats()).value();
+  record.next = {9, *lock::lease::changed(record.set, NodeId{8}, 1)};
+  const wire::LockBody body = body_of(record, seats(), "");
+  EXPECT_EQ(body.set, first_voters({HostId{10}, HostId{20}}));
+  EXPECT_EQ(body.next.count, 9U);
+  EXPECT_EQ(body.next.chairs[2].host, HostId{30});
+  const auto read = message_of(body, seats(), LockId{0});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->set, record.set);
+  EXPECT_EQ(read->next, record.next);
+
+  wire::LockBody silent = body;
+  silent.set = {};
+  EXPECT_FALSE(message_of(silent, seats(), LockId{0})) << "a record says who votes";
+  Message propose = record;
+  propose.kind = lock::lease::Kind::propose;
+  EXPECT_EQ(body_of(propose, seats(), "").set.number, 0U);
 }
 
 TEST(LockMail, OfAHostWithoutASeatIsRefused) {

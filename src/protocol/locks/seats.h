@@ -1,9 +1,8 @@
-// Which host is which member of the lease machine. Voters come first, in their order; of the others
-// each has a number behind them, in the order of their ids. So everybody finds the same order,
+// Which host is which member of the lock machines, and who votes, in the words of datagrams and of
+// the disk. Members are numbered in the order of their hosts' ids: everybody finds the same order,
 // though not the same numbers.
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <optional>
 #include <utility>
@@ -11,6 +10,7 @@
 
 #include "base/ids.h"
 #include "protocol/lock/lease_rules.h"
+#include "protocol/wire/lock_body.h"
 
 namespace tempo::locks {
 
@@ -22,34 +22,24 @@ struct Numbering {
 
 class Seats {
  public:
-  Seats(std::vector<HostId> voters, Numbering others)
-      : voters_(std::move(voters)), others_(std::move(others)) {}
+  explicit Seats(Numbering hosts) : hosts_(std::move(hosts)) {}
 
   std::optional<NodeId> seat_of(HostId host) const {
-    const auto found = std::ranges::find(voters_, host);
-    if (found != voters_.end()) return NodeId{static_cast<std::uint32_t>(found - voters_.begin())};
-    const NodeId number = others_.number_of(host);
-    if (number == kNobody || index(number) + kFirstOther >= kMaxNodes) return std::nullopt;
-    return NodeId{index(number) + kFirstOther};
+    const NodeId number = host == kNoHost ? kNobody : hosts_.number_of(host);
+    if (number == kNobody || index(number) >= kMaxNodes) return std::nullopt;
+    return number;
   }
-  HostId host_of(NodeId seat) const {
-    if (seat == kNobody) return kNoHost;
-    if (index(seat) < voters_.size()) return voters_[index(seat)];
-    if (index(seat) < kFirstOther) return kNoHost;
-    return others_.host_of(NodeId{index(seat) - kFirstOther});
-  }
-  const std::vector<HostId>& voters() const { return voters_; }
+  HostId host_of(NodeId seat) const { return seat == kNobody ? kNoHost : hosts_.host_of(seat); }
 
  private:
-  static constexpr std::uint32_t kFirstOther = lock::lease::kMostVoters;
-
-  std::vector<HostId> voters_;
-  Numbering others_;
+  Numbering hosts_;
 };
 
-// Each voter has one vote.
-inline lock::lease::View view_of(const Seats& seats) {
-  return lock::lease::one_vote_each(static_cast<std::uint32_t>(seats.voters().size()));
-}
+// One vote each, in this order; the first view.
+wire::LockVoters first_voters(const std::vector<HostId>& hosts);
+
+wire::LockVoters voters_of(const lock::lease::View& view, const Seats& seats);
+// Nothing: one of them has no seat.
+std::optional<lock::lease::View> view_of(const wire::LockVoters& voters, const Seats& seats);
 
 }  // namespace tempo::locks

@@ -1,11 +1,17 @@
 #include "protocol/locks/service.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "protocol/locks/lock_mail.h"
 
 namespace tempo::locks {
+namespace {
+
+constexpr std::string_view kViewName = "@view";
+
+}  // namespace
 
 using lock::LockId;
 using lock::lease::Command;
@@ -24,16 +30,33 @@ std::optional<std::string> wrong_with_name(std::string_view name) {
 }
 
 Service::Service(Start start, Draw& draw, Driver& driver)
-    : seats_(std::move(start.voters), std::move(start.others)),
+    : seats_(std::move(start.hosts)),
       rules_(start.rules),
       draw_(&draw),
       driver_(&driver),
-      member_({.self = seats_.seat_of(start.self).value(),
-               .rules = start.rules,
-               .view = view_of(seats_),
-               .record = start.record,
-               .rebooted = start.rebooted}),
+      member_(member_start(start)),
       names_(lock::lease::kMostLocks) {}
+
+// A record that names more hosts than can be known counts as none.
+std::optional<Record> Service::record_of(const Saved& saved) const {
+  const auto view = view_of(saved.view, seats_);
+  const auto next = view_of(saved.next, seats_);
+  if (!view || !next) return std::nullopt;
+  Record record{.boot = saved.boot, .reserve = saved.reserve, .view = *view};
+  if (saved.next.count != 0) record.next = {saved.next.count, *next};
+  return record;
+}
+
+Member::Start Service::member_start(const Start& start) const {
+  Member::Start made{.self = seats_.seat_of(start.self).value(),
+                     .rules = start.rules,
+                     .view = view_of(first_voters(start.voters), seats_).value(),
+                     .record = start.saved ? record_of(*start.saved) : std::nullopt,
+                     .rebooted = start.rebooted};
+  lock::lease::View& view = made.record ? made.record->view : made.view;
+  view.available = start.available && std::popcount(view.voters()) == 2;
+  return made;
+}
 
 // --- inputs ---
 
@@ -48,13 +71,15 @@ void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
     return;
   }
   const auto sender = seats_.seat_of(from);
-  std::optional<LockId> id = LockId{0};
-  if (!body.name.text().empty()) id = number(now, body.name.text());
+  const std::string_view name = body.name.text();
+  std::optional<LockId> id = lock::lease::kViewLock;
+  if (!name.empty() && name != kViewName) id = number(now, name);
   const std::optional<Message> message = id ? message_of(body, seats_, *id) : std::nullopt;
   if (!sender || !message) {
     ++dropped_;
     return;
   }
+  if (message->kind == lock::lease::Kind::record && message->reserve != 0) last_record_ = from;
   step(now, [&](Turn<Member>& turn) { member_.receive(turn, *sender, *message); });
 }
 
@@ -62,7 +87,9 @@ void Service::wake(Instant now) {
   step(now, [&](Turn<Member>& turn) { member_.wake(turn, member_.timers().first_name()); });
 }
 
-void Service::written(Instant now, const Record& record) {
+void Service::written(Instant now, const Saved& saved) {
+  Record record = record_of(saved).value();
+  record.view.available = view().available;
   step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::written(record)); });
 }
 
@@ -89,6 +116,25 @@ void Service::done(Instant now, ClientId client) {
   step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::done(id, client)); });
 }
 
+Result<void> Service::change(Instant now, HostId host, std::uint8_t votes) {
+  const auto seat = seats_.seat_of(host);
+  if (!seat) return std::unexpected("there are too many machines; none can be added");
+  refused_ = false;
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::change(*seat, votes)); });
+  if (refused_) return std::unexpected("the voters cannot be changed like this");
+  return {};
+}
+
+void Service::give_up_change(Instant now) {
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::no_change()); });
+}
+
+void Service::ask_record(HostId host) {
+  last_record_ = kNoHost;
+  driver_->send(host,
+                body_of({.kind = lock::lease::Kind::query, .view = view().number}, seats_, ""));
+}
+
 // --- outputs ---
 
 template <class Do>
@@ -108,11 +154,11 @@ void Service::carry_out(Instant now) {
       continue;
     }
     const Message& message = output.message;
-    CHECK(message.kind <= lock::lease::Kind::record);  // nobody changes the voters
     const bool of_all =
         message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
-    const wire::LockBody body =
-        body_of(message, seats_, of_all ? std::string_view{} : names_.name_of(message.lock));
+    const std::string_view name =
+        message.lock == lock::lease::kViewLock ? kViewName : names_.name_of(message.lock);
+    const wire::LockBody body = body_of(message, seats_, of_all ? std::string_view{} : name);
     if (output.kind == OutputKind::broadcast)
       driver_->broadcast(body);
     else
@@ -122,7 +168,18 @@ void Service::carry_out(Instant now) {
 
 void Service::heed(Instant now, const Notice& notice) {
   using Kind = Notice::Kind;
-  if (notice.kind == Kind::write) return driver_->write(notice.record);
+  if (notice.kind == Kind::write) {
+    const Record& record = notice.record;
+    Saved saved{record.boot, record.reserve, voters_of(record.view, seats_), {}};
+    if (record.next.count != 0) saved.next = voters_of(record.next.view, seats_);
+    saved.next.count = record.next.count;
+    return driver_->write(saved);
+  }
+  if (notice.kind == Kind::view) return driver_->voters_changed();
+  if (notice.lock == lock::lease::kViewLock) {
+    refused_ |= notice.kind == Kind::refused;
+    return;
+  }
   if (notice.kind == Kind::extended) {
     for (const auto& [id, client] : clients_)
       if (client.lock == notice.lock && client.inside)

@@ -27,6 +27,16 @@ using lock::Token;
 using lock::lease::ClientId;
 using lock::lease::Record;
 
+// What is kept on disk from one life to the next: a record, with hosts instead of members.
+struct Saved {
+  lock::lease::Boot boot{};
+  std::uint64_t reserve = 0;
+  wire::LockVoters view{};
+  wire::LockVoters next{};
+
+  bool operator==(const Saved&) const = default;
+};
+
 // Sentences say what is wrong with a name; nothing is.
 std::optional<std::string> wrong_with_name(std::string_view name);
 
@@ -49,8 +59,9 @@ class Driver {
   virtual ~Driver() = default;
   virtual void broadcast(const wire::LockBody& body) = 0;
   virtual void send(HostId to, const wire::LockBody& body) = 0;
-  virtual void write(const Record& record) = 0;  // on disk; then Service::written
+  virtual void write(const Saved& saved) = 0;  // on disk; then Service::written
   virtual void tell(ClientId client, const News& news) = 0;
+  virtual void voters_changed() {}
 };
 
 // A lock that something is known of here.
@@ -75,10 +86,11 @@ class Service {
  public:
   struct Start {
     HostId self = kNoHost;
-    std::vector<HostId> voters;  // in their order
-    Numbering others{};
+    std::vector<HostId> voters;  // in their order: for a host that has nothing on disk
+    Numbering hosts{};
     lock::lease::Rules rules{};
-    std::optional<Record> record{};
+    std::optional<Saved> saved{};
+    bool available = false;  // if two vote, each is enough where the other does not answer: UNSAFE
     bool rebooted = false;
   };
   Service(Start start, Draw& draw, Driver& driver);
@@ -86,7 +98,7 @@ class Service {
   void start(Instant now);
   void hear(Instant now, HostId from, const wire::LockBody& body);
   void wake(Instant now);
-  void written(Instant now, const Record& record);
+  void written(Instant now, const Saved& saved);
   Instant due() const { return member_.timers().first(); }
 
   // A client waits for a lock from now on; `network_us` orders those who wait at different hosts.
@@ -101,7 +113,16 @@ class Service {
   // It is done, waits no longer, or died. A client that is not there is no mistake.
   void done(Instant now, ClientId client);
 
+  // This host is to have so many votes, one more or one less than now; a later `voters_changed`
+  // says that it has. A sentence says why it cannot be.
+  Result<void> change(Instant now, HostId host, std::uint8_t votes);
+  void give_up_change(Instant now);
+  // Asks a host whether it takes part in locks; `last_record` is then it.
+  void ask_record(HostId host);
+  HostId last_record() const { return last_record_; }
+
   std::vector<Known> known(Instant now) const;
+  const lock::lease::View& view() const { return member_.home().view(); }
   bool running() const { return member_.home().running; }
   bool speaks(Instant now) const { return member_.home().speaks(now); }
   const Seats& seats() const { return seats_; }
@@ -123,6 +144,8 @@ class Service {
   void step(Instant now, Do todo);
   void carry_out(Instant now);
   void heed(Instant now, const lock::lease::Notice& notice);
+  std::optional<Record> record_of(const Saved& saved) const;
+  lock::lease::Member::Start member_start(const Start& start) const;
   std::optional<lock::LockId> number(Instant now, std::string_view name);
 
   Seats seats_;
@@ -134,6 +157,8 @@ class Service {
   Names names_;
   std::map<ClientId, Client> clients_;  // at most kMostClientsHere
   std::uint64_t dropped_ = 0;
+  HostId last_record_ = kNoHost;
+  bool refused_ = false;  // the last change that was wanted
 };
 
 }  // namespace tempo::locks

@@ -17,27 +17,34 @@ HostId host(std::uint32_t number) { return HostId{100 + number}; }
 class Office {
  public:
   // The first `voters` hosts vote.
-  explicit Office(std::uint32_t hosts, std::uint32_t voters = 3, lock::lease::Rules rules = {}) {
-    std::vector<HostId> all;
-    for (std::uint32_t i = 0; i < voters; ++i) all.push_back(host(i));
+  explicit Office(std::uint32_t hosts, std::uint32_t voters = 3, lock::lease::Rules rules = {},
+                  bool available = false)
+      : rules_(rules), available_(available) {
+    for (std::uint32_t i = 0; i < voters; ++i) voters_.push_back(host(i));
     for (std::uint32_t i = 0; i < hosts; ++i) {
       desks_.push_back(std::make_unique<Desk>(*this, i));
-      desks_[i]->service.emplace(
-          Service::Start{.self = host(i),
-                         .voters = all,
-                         .others = {[](HostId id) {
-                                      return NodeId{
-                                          static_cast<std::uint32_t>(std::to_underlying(id)) - 100};
-                                    },
-                                    [](NodeId id) { return host(index(id)); }},
-                         .rules = rules},
-          draw_, *desks_[i]);
+      move_in(i);
     }
     for (const auto& desk : desks_) desk->service->start(now_);
     settle();
     pass(5s);  // abstention is over
     datagrams_ = 0;
   }
+
+  // The service of this host anew, with what is on its disk.
+  void restart(std::uint32_t at) {
+    move_in(at);
+    desks_[at]->dead = false;
+    desks_[at]->service->start(now_);
+    settle();
+  }
+  Result<void> change(std::uint32_t at, std::uint32_t who, std::uint8_t votes) {
+    const auto begun = desks_[at]->service->change(now_, host(who), votes);
+    settle();
+    return begun;
+  }
+  int changes(std::uint32_t at) const { return desks_[at]->changes; }
+  const std::optional<Saved>& disk(std::uint32_t at) const { return desks_[at]->disk; }
 
   void want(std::uint32_t at, std::uint32_t client, std::string_view name,
             Mode mode = Mode::exclusive) {
@@ -81,6 +88,21 @@ class Office {
   Instant now() const { return now_; }
 
  private:
+  void move_in(std::uint32_t i) {
+    desks_[i]->service.emplace(
+        Service::Start{.self = host(i),
+                       .voters = voters_,
+                       .hosts = {[](HostId id) {
+                                   return NodeId{
+                                       static_cast<std::uint32_t>(std::to_underlying(id)) - 100};
+                                 },
+                                 [](NodeId id) { return host(index(id)); }},
+                       .rules = rules_,
+                       .saved = desks_[i]->disk,
+                       .available = available_},
+        draw_, *desks_[i]);
+  }
+
   struct Letter {
     HostId from, to;  // to nobody: to all
     wire::LockBody body;
@@ -95,7 +117,8 @@ class Office {
       ++office->datagrams_;
       office->letters_.push_back({host(number), to, body});
     }
-    void write(const Record& record) override { writing.push_back(record); }
+    void write(const Saved& saved) override { writing.push_back(saved); }
+    void voters_changed() override { ++changes; }
     void tell(ClientId client, const News& news) override {
       told[client] = news;
       if (news.kind == News::Kind::granted) tokens[client] = news.token;
@@ -104,18 +127,21 @@ class Office {
     Office* office;
     std::uint32_t number;
     std::optional<Service> service;
-    std::vector<Record> writing;
+    std::vector<Saved> writing;
+    int changes = 0;
     std::map<ClientId, News> told;
     std::map<ClientId, Token> tokens;
     bool dead = false;
+    std::optional<Saved> disk;
   };
 
   void settle() {
     for (int i = 0; i < 10'000; ++i) {
       bool wrote = false;
       for (const auto& desk : desks_)
-        for (const Record& record : std::exchange(desk->writing, {})) {
-          desk->service->written(now_, record);
+        for (const Saved& saved : std::exchange(desk->writing, {})) {
+          desk->service->written(now_, saved);
+          desk->disk = saved;
           wrote = true;
         }
       if (letters_.empty()) {
@@ -133,6 +159,9 @@ class Office {
     FAIL() << "they do not stop talking";
   }
 
+  lock::lease::Rules rules_;
+  bool available_;
+  std::vector<HostId> voters_;
   Stream chance_{1, 0, 0};
   StreamDraw draw_{chance_};
   std::vector<std::unique_ptr<Desk>> desks_;
@@ -224,6 +253,87 @@ TEST(LockService, WithoutAMajorityNothingIsGrantedAndWhatWasIsLost) {
   office.want(0, 2, "door");
   office.pass(5s);
   EXPECT_FALSE(office.inside(0, 2));
+}
+
+// A machine is gone for good: its vote is taken away, and two of two are enough. Then another gets
+// one, and any one of three may be away.
+TEST(LockService, AVoteIsTakenAwayAndGiven) {
+  Office office(4);
+  office.kill(2);
+  ASSERT_TRUE(office.change(0, 2, 0));
+  EXPECT_EQ(office.changes(0), 1);
+  EXPECT_EQ(office.changes(3), 1) << "who does not vote knows, too";
+  EXPECT_FALSE(office.service(1).view().votes_for(NodeId{2}));
+  office.want(3, 1, "door");
+  EXPECT_TRUE(office.inside(3, 1));
+  office.done(3, 1);
+  ASSERT_TRUE(office.change(1, 3, 1));
+  office.pass(5s);
+  EXPECT_TRUE(office.service(0).view().votes_for(NodeId{3}));
+  office.kill(1);
+  office.want(0, 2, "door");
+  office.pass(5s);
+  EXPECT_TRUE(office.inside(0, 2)) << "0 and 3 are two of three";
+  EXPECT_LT(office.token(3, 1), office.token(0, 2));
+}
+
+TEST(LockService, ViewsAreOnDiskAndWhoWasAwayIsTold) {
+  Office office(3);
+  office.kill(2);
+  ASSERT_TRUE(office.change(0, 2, 0));
+  ASSERT_TRUE(office.disk(1));
+  EXPECT_EQ(office.disk(1)->view.number, 2U);
+  EXPECT_EQ(office.disk(1)->view.chairs.size(), 2U);
+  office.kill(0);
+  office.kill(1);
+  office.restart(0);
+  office.restart(1);
+  EXPECT_EQ(office.service(0).view().number, 2U);
+  office.restart(2);
+  office.pass(5s);
+  EXPECT_EQ(office.service(2).view().number, 1U);
+  office.want(2, 1, "door");
+  office.pass(5s);
+  EXPECT_EQ(office.service(2).view().number, 2U);
+  EXPECT_TRUE(office.inside(2, 1)) << "it asks all the same";
+}
+
+TEST(LockService, NoVoteIsTakenWithoutAMajority) {
+  Office office(3);
+  office.kill(1);
+  office.kill(2);
+  ASSERT_TRUE(office.change(0, 2, 0));
+  office.pass(20s);
+  EXPECT_EQ(office.service(0).view().number, 1U);
+  office.service(0).give_up_change(office.now());
+  ASSERT_FALSE(office.change(0, 2, 2) && office.change(0, 1, 2)) << "one at a time";
+}
+
+TEST(LockService, ChangesThatCannotBeAreRefused) {
+  Office office(2, 1);
+  EXPECT_FALSE(office.change(0, 0, 0)) << "it would leave nobody";
+  EXPECT_FALSE(office.change(0, 1, 2)) << "two votes at once";
+  EXPECT_TRUE(office.change(0, 1, 1));
+  office.pass(5s);
+  EXPECT_EQ(office.service(1).view().number, 2U);
+}
+
+// With this policy each goes on alone, so both are inside; their tokens differ.
+TEST(LockService, AvailableMeansUnsafe) {
+  Office office(2, 2, {}, true);
+  office.want(0, 1, "door");
+  EXPECT_TRUE(office.inside(0, 1));
+  office.done(0, 1);
+  office.kill(0);
+  office.want(1, 2, "door");
+  office.pass(5s);
+  EXPECT_TRUE(office.inside(1, 2));
+  EXPECT_FALSE(office.change(1, 0, 0));
+  Office strict(2, 2);
+  strict.kill(0);
+  strict.want(1, 2, "door");
+  strict.pass(5s);
+  EXPECT_FALSE(strict.inside(1, 2));
 }
 
 TEST(LockService, ALeaseLongerThanOursIsNotPromised) {

@@ -302,7 +302,6 @@ int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
                           datagram.word.has_value(),     datagram.lock.has_value(),
                           datagram.roster.has_value(),   datagram.group.has_value(),
-
                           datagram.quiet.has_value(),    datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }

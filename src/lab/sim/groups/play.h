@@ -58,7 +58,7 @@ class Play {
     std::uint32_t life = 0;
     std::uint32_t from = 0;
     std::shared_ptr<const Body> body{};
-    std::optional<locks::Record> record{};
+    std::optional<locks::Saved> saved{};
     locks::ClientId client{};
     locks::News news{};
   };
@@ -88,7 +88,7 @@ class Play {
   lock::lease::Rules lock_rules_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<User> users_;
-  std::vector<std::optional<locks::Record>> disks_;
+  std::vector<std::optional<locks::Saved>> disks_;
   std::vector<std::uint32_t> lives_;
   std::vector<bool> paused_;
   std::vector<std::vector<What>> held_back_;

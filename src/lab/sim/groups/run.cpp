@@ -24,6 +24,13 @@ locks::Numbering numbering() {
   return {[](HostId id) { return node_of(id); }, [](NodeId node) { return id_of(index(node)); }};
 }
 
+// Of a host that has never run: all vote.
+locks::Saved first_disk(std::uint32_t hosts) {
+  std::vector<HostId> voters;
+  for (std::uint32_t i = 0; i < hosts; ++i) voters.push_back(id_of(i));
+  return {.view = locks::first_voters(voters)};
+}
+
 }  // namespace
 
 // What the daemon is made of, without its sockets.
@@ -32,18 +39,12 @@ class Play::Host final : public locks::Driver, public live::Driver {
   Host(Play& play, std::uint32_t number)
       : play_(&play),
         number_(number),
-        locks(
-            [&] {
-              locks::Service::Start start{.self = id_of(number),
-                                          .voters = {},
-                                          .others = numbering(),
-                                          .rules = play.lock_rules_,
-                                          .record = play.disks_[number]};
-              for (std::uint32_t i = 0; i < play.setup_.hosts; ++i)
-                start.voters.push_back(id_of(i));
-              return start;
-            }(),
-            play.draw_, *this),
+        locks({.self = id_of(number),
+               .voters = {},
+               .hosts = numbering(),
+               .rules = play.lock_rules_,
+               .saved = play.disks_[number]},
+              play.draw_, *this),
         groups({.self = NodeId{number},
                 .life = Incarnation{play.lives_[number] * 1000 + 1},
                 .hosts = numbering(),
@@ -54,11 +55,11 @@ class Play::Host final : public locks::Driver, public live::Driver {
   void send(HostId to, const wire::LockBody& body) override {
     play_->send(number_, index(node_of(to)), body);
   }
-  void write(const locks::Record& record) override {
+  void write(const locks::Saved& saved) override {
     play_->agenda_.add(play_->now_ + play_->up_to(1ms), {.kind = What::Kind::written,
                                                          .who = number_,
                                                          .life = play_->lives_[number_],
-                                                         .record = record});
+                                                         .saved = saved});
   }
   void tell(locks::ClientId client, const locks::News& news) override {
     play_->agenda_.add(play_->now_, {.kind = What::Kind::lock_news,
@@ -97,7 +98,7 @@ Play::Play(const Setup& setup)
       lock_rules_{.lease = setup.lease, .longest = setup.lease, .block = 64},
       hosts_(setup.hosts),
       users_(setup.hosts),
-      disks_(setup.hosts, locks::Record{.view = lock::lease::one_vote_each(setup.hosts)}),
+      disks_(setup.hosts, first_disk(setup.hosts)),
       lives_(setup.hosts),
       paused_(setup.hosts),
       held_back_(setup.hosts),
@@ -230,8 +231,8 @@ void Play::happen(const What& what) {
         host->groups.hear(moment(who), id_of(what.from), std::get<wire::GroupBody>(*what.body));
       break;
     case written:
-      disks_[who] = what.record;
-      host->locks.written(moment(who).now, *what.record);
+      disks_[who] = what.saved;
+      host->locks.written(moment(who).now, *what.saved);
       break;
     case lock_news:
       host->groups.hear_lock(moment(who), what.client, what.news);

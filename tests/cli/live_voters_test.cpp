@@ -1,0 +1,121 @@
+// Who votes on locks, changed while real daemons run, and the policies of two machines.
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lock_daemons.h"
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+constexpr auto kLong = 60s;
+
+Ended order(const Daemons& daemons, std::size_t at, const std::string& words) {
+  return Child(words_of(words + " --socket " + daemons.socket(at))).wait();
+}
+
+testing::AssertionResult come_to(const Daemons& daemons, const std::string& promised) {
+  if (wait_for(kLong, [&] { return daemons.all_say(promised); }))
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure() << "the first says: " << daemons.promise(0);
+}
+
+int lock(const Daemons& daemons, std::size_t at, const std::string& wait) {
+  return Child(daemons.lock(at, "--wait " + wait + " door", "true")).wait().status;
+}
+
+// One of three is dead for good. Two of three go on; without its vote two of two do, and a machine
+// that was not there before takes its place. Then any one of three may be away.
+TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
+  Daemons daemons(3, "", 1);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  EXPECT_THAT(order(daemons, 0, "forget host7").err,
+              HasSubstr("no machine called 'host7' votes on locks; those that do are"));
+  EXPECT_THAT(order(daemons, 0, "admit host7").err, HasSubstr("'tempo members'"));
+  EXPECT_THAT(order(daemons, 0, "admit host1").err, HasSubstr("host1 votes already"));
+
+  daemons.kill_all(2);
+  const Ended forgotten = order(daemons, 0, "forget host2");
+  EXPECT_EQ(forgotten.status, 0) << forgotten.err;
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  EXPECT_EQ(lock(daemons, 1, "20s"), 0);
+
+  // Both start anew and know it still.
+  for (const std::size_t i : {0UL, 1UL}) daemons.kill_all(i);
+  for (const std::size_t i : {0UL, 1UL}) daemons.start(i);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+
+  daemons.start(3);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer")) << "it learns it";
+  const Ended admitted = order(daemons, 1, "admit host3");
+  EXPECT_EQ(admitted.status, 0) << admitted.err;
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  daemons.kill_all(0);
+  EXPECT_EQ(lock(daemons, 3, "30s"), 0) << "host1 and host3 are two of three";
+
+  // Who was forgotten comes back, and is told.
+  daemons.start(2);
+  ASSERT_TRUE(wait_for(kLong, [&] { return daemons.promise(2).starts_with("locks are safe"); }));
+  EXPECT_EQ(lock(daemons, 2, "30s"), 0);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  EXPECT_THAT(order(daemons, 2, "forget host2").err, HasSubstr("those that do are"));
+}
+
+TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
+  Daemons daemons(2);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  daemons.kill_all(1);
+  const Ended refused = order(daemons, 0, "forget host1");
+  EXPECT_EQ(refused.status, 4);
+  EXPECT_THAT(refused.err, HasSubstr("most of those that vote do not answer"));
+  EXPECT_EQ(lock(daemons, 0, "2s"), 100) << "strict: nothing is granted";
+  daemons.start(1);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  EXPECT_EQ(lock(daemons, 0, "20s"), 0);
+  EXPECT_EQ(order(daemons, 0, "forget host1").status, 0);
+  ASSERT_TRUE(
+      wait_for(kLong, [&] { return daemons.promise(0) == "locks are safe while host0 answers"; }));
+  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only machine that votes"));
+}
+
+TEST(LiveVoters, ThePreferredOfTwoGoesOnAlone) {
+  Daemons daemons(2, "--set locks.policy=preferred --set locks.policy-host=host0");
+  ASSERT_TRUE(come_to(daemons, "locks are safe while host0 answers"));
+  daemons.kill_all(1);
+  EXPECT_EQ(lock(daemons, 0, "20s"), 0);
+  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the preferred machine"));
+  daemons.start(1);
+  ASSERT_TRUE(come_to(daemons, "locks are safe while host0 answers"));
+  daemons.kill_all(0);
+  EXPECT_EQ(lock(daemons, 1, "3s"), 100);
+}
+
+TEST(LiveVoters, AvailableGoesOnAloneAndSaysUnsafe) {
+  Daemons daemons(2, "--set locks.policy=available");
+  ASSERT_TRUE(come_to(daemons,
+                      "locks are UNSAFE: each of two members grants them alone when the other does "
+                      "not answer"));
+  EXPECT_THAT(Child(words_of("status --socket " + daemons.socket(0))).wait().out,
+              HasSubstr("UNSAFE"));
+  EXPECT_EQ(lock(daemons, 0, "20s"), 0);
+  daemons.kill_all(0);
+  EXPECT_EQ(lock(daemons, 1, "20s"), 0);
+}
+
+TEST(LiveVoters, AWitnessVotesAndTakesNoLocks) {
+  Daemons daemons(3, "--set locks.policy=witness --set locks.policy-host=host2");
+  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  const Ended refused = Child(daemons.lock(2, "door", "true")).wait();
+  EXPECT_EQ(refused.status, 103);
+  EXPECT_THAT(refused.err, HasSubstr("witness"));
+  daemons.kill_all(1);
+  EXPECT_EQ(lock(daemons, 0, "20s"), 0);
+}
+
+}  // namespace
+}  // namespace tempo
