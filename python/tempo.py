@@ -102,12 +102,15 @@ class Daemon:
                 event = line["event"]
                 yield Event(event["name"], event["at_ns"], event["text"])
 
-    def lock(self, name, shared=False, wait=None):
-        """Takes the lock; waits at most `wait` seconds, None: for ever. TooLate if it was in vain."""
+    def lock(self, name, shared=False, wait=None, kind="lease"):
+        """Takes the lock; waits at most `wait` seconds, None: for ever. TooLate if it was in vain.
+
+        Of the kinds "silent" and "explicit" there is no token: it is 0.
+        """
         self._last_id += 1
         lock = Lock(self, self._last_id, name)
         self._locks[lock._id] = lock
-        self._send({"do": "lock", "id": lock._id, "name": name, "shared": shared})
+        self._send({"do": "lock", "id": lock._id, "name": name, "shared": shared, "kind": kind})
         deadline = None if wait is None else time.monotonic() + max(wait, MOMENT)
         while lock.token is None:
             left = None if deadline is None else deadline - time.monotonic()
@@ -167,7 +170,7 @@ class Daemon:
             return True
         state = about["state"]
         if state == "granted":
-            lock.token = int(about["token"])
+            lock.token = int(about.get("token", 0))
         if state in ("granted", "extended"):
             lock._until_ns = max(lock._until_ns, about["until_ns"])
         if state in ("lost", "refused"):

@@ -1,10 +1,12 @@
 // The commands about locks, described for CLI11.
+#include "cli/arguments_topics.h"
+
+#include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments_topics.h"
 #include "cli/lock.h"
 
 namespace tempo::cli {
@@ -21,15 +23,25 @@ void describe_lock(CLI::App& app, std::function<int()>& run) {
       app.add_subcommand("lock", "run a command while nobody else on the network holds the lock");
   command->add_option("name", arguments->name, "the lock's, 1 to 64 characters")->required();
   command->add_flag("--shared", arguments->shared, "together with others that take it shared");
+  command
+      ->add_option("--kind", arguments->kind,
+                   "how it is agreed on: lease by a majority, silent by nobody's objection while "
+                   "delays are known, explicit by a reply from each; the same for all who use it")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, LockKind>{{"lease", LockKind::lease},
+                                          {"silent", LockKind::silent},
+                                          {"explicit", LockKind::explicit_replies}},
+          CLI::ignore_case))
+      ->default_str("lease");
   command->add_option("--wait", arguments->wait, "how long to wait for it, for example 5s");
   command->add_flag("--no-wait", arguments->no_wait, "only if it can be had at once");
   command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
   command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
   command->add_option("command", arguments->command, "after --, with its words")->required();
   command->footer(std::string(kLockExits) +
-                  "The command finds TEMPO_LOCK_TOKEN and TEMPO_LOCK_NAME in its environment. If "
-                  "the lock cannot\nbe kept, its whole process group is stopped before anybody "
-                  "else can have the lock.\n\n"
+                  "The command finds TEMPO_LOCK_NAME and, of a lease, TEMPO_LOCK_TOKEN in its "
+                  "environment. If the\nlock cannot be kept, its whole process group is stopped "
+                  "before anybody else can have the lock.\n\n"
                   "Examples:\n"
                   "  tempo lock backup -- pg_dump -f /srv/dump db\n"
                   "  tempo lock --shared plan -- cat /srv/plan\n"

@@ -53,6 +53,7 @@ int exit_of_command(int status) {
 
 Result<TakeOptions, int> options_of(const LockArguments& arguments) {
   TakeOptions options{.shared = arguments.shared};
+  options.kind = arguments.kind;
   if (arguments.no_wait && !arguments.wait.empty())
     return std::unexpected(complain(kBadUsage, "give --wait or --no-wait, not both"));
   if (arguments.no_wait) options.wait = nanoseconds{0};
@@ -91,13 +92,16 @@ int lock(const LockArguments& arguments) {
   auto taken = locks->take(arguments.name, *options);
   if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
   catch_signals();
-  const auto guard =
-      Guard::start({.command = arguments.command,
-                    .environment = {{"TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token())},
-                                    {"TEMPO_LOCK_NAME", arguments.name}},
-                    .connection = locks->descriptor(),
-                    .deadline = taken->deadline(),
-                    .margin = std::min(kMostMargin, taken->remaining() / 8)});
+  // Only a lease has a token; one of a lock around this one would be taken for it.
+  unsetenv("TEMPO_LOCK_TOKEN");
+  std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
+  if (taken->token() != 0)
+    environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token()));
+  const auto guard = Guard::start({.command = arguments.command,
+                                   .environment = std::move(environment),
+                                   .connection = locks->descriptor(),
+                                   .deadline = taken->deadline(),
+                                   .margin = std::min(kMostMargin, taken->remaining() / 8)});
   if (!guard) return complain(kLockRefused, guard.error());
   const Guard::End end = watch(*guard, *taken, locks->descriptor());
   if (end.stopped)

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/daemon.h"
+#include "live/client/lock.h"
 
 namespace tempo::cli {
 
@@ -13,6 +14,7 @@ struct LockArguments {
   std::string patience = "5s";
   std::string name;
   bool shared = false;
+  LockKind kind = LockKind::lease;
   std::string wait;  // empty: for ever
   bool no_wait = false;
   std::vector<std::string> command;

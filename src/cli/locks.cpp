@@ -22,19 +22,19 @@ std::string who(const ipc::LockView& lock, const ipc::LockView::Client& client) 
 
 // A row for each that is inside or waits here; of a lock that is elsewhere, who has it.
 std::string table_of(const std::vector<ipc::LockView>& locks) {
-  report::Table table({"lock", "", "mode", "who", {"token", report::Align::right}, "for"});
+  report::Table table({"lock", "kind", "", "mode", "who", {"token", report::Align::right}, "for"});
   for (const ipc::LockView& lock : locks) {
     bool inside = false;
     for (const ipc::LockView::Client& client : lock.clients) {
       inside |= client.inside;
-      table.row({lock.name, client.inside ? "holds" : "waits",
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), client.inside ? "holds" : "waits",
                  client.shared ? "shared" : "exclusive", who(lock, client),
-                 client.inside ? fmt::format("{}", client.token) : "",
+                 client.inside && client.token != 0 ? fmt::format("{}", client.token) : "",
                  span_text(span_of_seconds(client.since_s))});
     }
     if (!inside && !lock.holder.empty())
-      table.row({lock.name, lock.here ? "idle" : "holds", lock.shared ? "shared" : "exclusive",
-                 lock.holder, "", ""});
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), lock.here ? "idle" : "holds",
+                 lock.shared ? "shared" : "exclusive", lock.holder, "", ""});
   }
   return table.text();
 }

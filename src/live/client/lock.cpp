@@ -115,6 +115,7 @@ Expected<Wish, Failure> LockConnection::want(Self self, const std::string& name,
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
   request.name = name;
   request.shared = options.shared;
+  request.kind = static_cast<ipc::LockKind>(options.kind);
   request.id = id;
   if (const auto sent = client_.send(request); !sent)
     return Unexpected{*(gone_ = public_failure(sent.error()))};

@@ -37,10 +37,18 @@ namespace tempo {
 using LockTrouble = Trouble;
 using LockFailure = Failure;
 
+// How a lock is agreed on; all who use a name use a lease, or all do not.
+enum class LockKind : std::uint8_t {
+  lease,             // a majority's lease, with a fencing token
+  silent,            // silence is consent, while delays are as tempod's settings say; no token
+  explicit_replies,  // every machine that votes has to reply; no token
+};
+
 struct TakeOptions {
   bool shared = false;  // together with others that take it shared
   // How long to wait; 0: only if it can be had at once, as far as members answer within a moment.
   std::chrono::nanoseconds wait = std::chrono::hours{24 * 365};
+  LockKind kind = LockKind::lease;
   int cancel = -1;  // a descriptor: when it can be read, the waiting ends
 };
 
@@ -55,7 +63,8 @@ class Lock {
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  // Of all grants of this lock that were exclusive, later ones have larger tokens.
+  // Of all grants of this lock that were exclusive, later ones have larger tokens; 0: it is not a
+  // lease, and has none.
   std::uint64_t token() const { return token_; }
   // How long the lock is certainly this program's; 0: not any more. Never more than before without
   // asking tempod: it reads what has come from it, and waits for nothing.

@@ -350,6 +350,16 @@ const std::vector<Key>& keys() {
          settings.lock_lease = from_ms(std::get<double>(value));
        },
        nullptr},
+      {{"locks.delay-max-ms", "a number from 1 to 1000", "10",
+        "the longest way of a datagram and the longest pause of a machine; while they are kept, "
+        "silent locks take silence for consent"},
+       Kind::number,
+       1,
+       1000,
+       [](Settings& settings, const Value& value) {
+         settings.lock_delay_max = from_ms(std::get<double>(value));
+       },
+       nullptr},
       text_key(
           "locks.policy", "\"strict\"",
           "of two machines, who goes on without the other: neither, both with a witness, the "

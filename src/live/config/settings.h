@@ -52,6 +52,7 @@ struct Settings {
   std::optional<Nanos> bound_alarm;  // bound-alarm-us: the hook is called when the bound exceeds it
   std::uint8_t lock_expect = 0;      // locks.expect: voters; 0: no locks
   Nanos lock_lease = 2s;             // locks.lease-ms
+  Nanos lock_delay_max = 10ms;       // locks.delay-max-ms: of silent locks
   LockPolicy lock_policy = LockPolicy::strict;  // locks.policy: when one of two is gone
   std::string lock_policy_host;                 // locks.policy-host: the witness, or the preferred
   std::string log_level = "info";               // log-level: error, warning or info

@@ -111,6 +111,7 @@ const std::map<std::string, std::string>& samples() {
       {"timers.loops-per-startup", "2"},
       {"locks.expect", "3"},
       {"locks.lease-ms", "500"},
+      {"locks.delay-max-ms", "2.5"},
       {"locks.policy", "\"witness\""},
       {"locks.policy-host", "\"stern\""},
       {"software-clock.offset-ms", "-12.5"},

@@ -223,7 +223,7 @@ class RealDoor final : public Door {
       case ipc::Verb::unlock:
         return unlock(caller, request);
       case ipc::Verb::locks:
-        return ipc::locks_line(worker_->locks().promise(), lock_views());
+        return ipc::locks_line(worker_->lock_promise(), lock_views());
       case ipc::Verb::forget:
       case ipc::Verb::admit: {
         const auto begun =
@@ -259,8 +259,9 @@ class RealDoor final : public Door {
         {.client = client,
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
-         .network_us = static_cast<std::uint64_t>(std::max<std::int64_t>(
-             worker_->reading().time.time_since_epoch().count() / 1000, 0))});
+         .network_us = static_cast<std::uint64_t>(
+             std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0))},
+        static_cast<locks::LockKind>(request.kind));
     if (wanted) return "";
     claims_.erase(client);
     caller.locks.erase(request.id);
@@ -314,6 +315,7 @@ class RealDoor final : public Door {
     for (const locks::Known& known : worker_->locks().known()) {
       ipc::LockView& view = views.emplace_back();
       view.name = known.name;
+      view.kind = static_cast<ipc::LockKind>(known.kind);
       view.shared = known.mode == locks::Mode::shared;
       view.holder = worker_->name_of(known.holder);
       view.here = known.held_here;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <iterator>
 #include <utility>
 
 #include <fmt/core.h>
@@ -108,6 +109,13 @@ void LockRoom::found(const lock::Founding::Word& word) {
           .rebooted = rebooted_},
       *parts_.draw, static_cast<locks::Driver&>(*this));
   service_->start(sys::boot_clock());
+  quiet_.emplace(locks::Quiet::Start{.self = parts_.life->host,
+                                     .life = parts_.life->incarnation,
+                                     .lease = rules_of(parts_.life->settings),
+                                     .bounds = {.delay_max = parts_.life->settings.lock_delay_max},
+                                     .name_of = [this](HostId host) { return name_of(host); }},
+                 sys::boot_clock(), *parts_.draw, static_cast<locks::QuietDriver&>(*this));
+  follow_voters();
 }
 
 wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
@@ -137,6 +145,16 @@ void LockRoom::hear(NodeId from, const wire::LockBody& body) {
   advance_change();
 }
 
+void LockRoom::hear(NodeId from, const wire::QuietBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+}
+
+void LockRoom::hear(NodeId from, const wire::BeatBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+}
+
 void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
   const auto word =
       word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
@@ -150,6 +168,7 @@ std::optional<Nanos> LockRoom::due_in() const {
   Instant due = kNever;
   if (founding_) due = std::min(due, founding_->timers().first());
   if (service_) due = std::min(due, service_->due());
+  if (quiet_) due = std::min(due, quiet_->due());
   if (due == kNever) return std::nullopt;
   return std::max(due - sys::boot_clock(), Nanos{0});
 }
@@ -161,6 +180,7 @@ void LockRoom::wake() {
       founding.wake(turn, founding.timers().first_name());
     });
   if (service_ && service_->due() <= now) service_->wake(now);
+  if (quiet_ && quiet_->due() <= now) quiet_->wake(now);
 }
 
 void LockRoom::each_second() {
@@ -201,14 +221,20 @@ void LockRoom::saved() {
         [&](lock::Founding& founding, auto& turn) { founding.command(turn, {.written = *word}); });
   if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
     service_->written(sys::boot_clock(), *record);
+  follow_voters();  // of a host that was blank, perhaps other ones
 }
 
 // --- what the service wants done ---
 
-void LockRoom::broadcast(const wire::LockBody& body) {
+template <class Body>
+void LockRoom::broadcast_body(const Body& body) {
   std::array<std::byte, wire::kMostBytes> buffer;
   broadcast_bytes({buffer.data(), parts_.mailroom->close(body, buffer)});
 }
+
+void LockRoom::broadcast(const wire::LockBody& body) { broadcast_body(body); }
+void LockRoom::broadcast(const wire::QuietBody& body) { broadcast_body(body); }
+void LockRoom::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
 
 // One datagram on all networks: who is on several takes it once.
 void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
@@ -216,12 +242,16 @@ void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
 }
 
-void LockRoom::send(HostId to, const wire::LockBody& body) {
+template <class Body>
+void LockRoom::send_body(HostId to, const Body& body) {
   const node::Directory::Host* host = parts_.mailroom->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMostBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
 }
+
+void LockRoom::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
+void LockRoom::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
 
 void LockRoom::tell(locks::ClientId client, const locks::News& news) {
   if (on_news_) on_news_(client, news);
@@ -229,20 +259,28 @@ void LockRoom::tell(locks::ClientId client, const locks::News& news) {
 
 // --- for the door ---
 
-Result<void> LockRoom::want(const locks::Service::Wish& wish) {
+Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind kind) {
   if (!service_) return std::unexpected(promise());
   if (is_witness())
     return std::unexpected(
         "this machine is the witness: it votes and takes no locks; lock on the other two");
-  return service_->want(sys::boot_clock(), wish);
+  if (kind == locks::LockKind::lease) return service_->want(sys::boot_clock(), wish);
+  return quiet_->want(sys::boot_clock(), {.client = wish.client,
+                                          .name = wish.name,
+                                          .mode = wish.mode,
+                                          .silent = kind == locks::LockKind::silent});
 }
 
 void LockRoom::done(locks::ClientId client) {
   if (service_) service_->done(sys::boot_clock(), client);
+  if (quiet_) quiet_->done(sys::boot_clock(), client);
 }
 
 std::vector<locks::Known> LockRoom::known() const {
-  return service_ ? service_->known(sys::boot_clock()) : std::vector<locks::Known>{};
+  if (!service_) return {};
+  std::vector<locks::Known> all = service_->known(sys::boot_clock());
+  std::ranges::move(quiet_->known(), std::back_inserter(all));
+  return all;
 }
 
 bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }

@@ -18,12 +18,13 @@
 #include "live/daemon/lock_record.h"
 #include "live/daemon/parent_line.h"
 #include "protocol/lock/founding.h"
+#include "protocol/locks/quiet.h"
 #include "protocol/locks/service.h"
 #include "protocol/node/mailroom.h"
 
 namespace tempo::daemon {
 
-class LockRoom final : private locks::Driver {
+class LockRoom final : private locks::Driver, private locks::QuietDriver {
  public:
   // All must outlive the room. Without a parent, writes are done here.
   struct Parts {
@@ -40,6 +41,8 @@ class LockRoom final : private locks::Driver {
 
   void hear(NodeId from, const wire::LockBody& body);
   void hear(NodeId from, const wire::RosterBody& body);
+  void hear(NodeId from, const wire::QuietBody& body);
+  void hear(NodeId from, const wire::BeatBody& body);
   void hear_written(std::string_view number);  // the parent has written that one
 
   std::optional<Nanos> due_in() const;  // nothing: nothing is due
@@ -49,7 +52,8 @@ class LockRoom final : private locks::Driver {
   // --- for the door ---
   using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
   void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
-  Result<void> want(const locks::Service::Wish& wish);
+  Result<void> want(const locks::Service::Wish& wish,
+                    locks::LockKind kind = locks::LockKind::lease);
   void done(locks::ClientId client);
   std::vector<locks::Known> known() const;
 
@@ -61,6 +65,8 @@ class LockRoom final : private locks::Driver {
 
   // What is promised, or why there are no locks, in a sentence.
   std::string promise() const;
+  // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
+  std::string quiet_mode() const { return quiet_ ? quiet_->mode() : ""; }
   bool serves() const;
   HostId self() const { return parts_.life->host; }
 
@@ -75,10 +81,17 @@ class LockRoom final : private locks::Driver {
 
   void broadcast(const wire::LockBody& body) override;
   void send(HostId to, const wire::LockBody& body) override;
+  void broadcast(const wire::QuietBody& body) override;
+  void broadcast(const wire::BeatBody& body) override;
+  void send(HostId to, const wire::QuietBody& body) override;
   void write(const locks::Saved& saved) override;
   void tell(locks::ClientId client, const locks::News& news) override;
   void voters_changed() override;
 
+  template <class Body>
+  void broadcast_body(const Body& body);
+  template <class Body>
+  void send_body(HostId to, const Body& body);
   void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
   void step_founding(Do todo);
@@ -100,6 +113,7 @@ class LockRoom final : private locks::Driver {
     Instant until{};          // then it is given up
     std::optional<Result<void>> ended{};
   };
+  void follow_voters();
   Result<HostId> find_machine(std::string_view text, bool among_voters) const;
   std::string names_of_voters() const;
   std::string name_of(HostId host) const;
@@ -122,6 +136,7 @@ class LockRoom final : private locks::Driver {
   std::optional<lock::Founding::Word> new_word_;  // being written
   std::optional<locks::Saved> new_record_;        // being written
   std::optional<locks::Service> service_;         // once there are voters, at each of them
+  std::optional<locks::Quiet> quiet_;             // with the service: locks that are not leases
   Change change_;                                 // the last; ended unless it goes on
 };
 

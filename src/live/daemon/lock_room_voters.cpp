@@ -138,7 +138,16 @@ void LockRoom::advance_change() {
 
 void LockRoom::end_change(Result<void> result) { change_.ended = std::move(result); }
 
+void LockRoom::follow_voters() {
+  if (!quiet_) return;
+  const locks::Seats seats(
+      {.number_of = [this](HostId host) { return parts_.mailroom->number_of(host); },
+       .host_of = [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }});
+  quiet_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
+}
+
 void LockRoom::voters_changed() {
+  follow_voters();
   tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), promise()));
   if (change_.number != 0 && !change_.ended) change_.until = patience();
 }

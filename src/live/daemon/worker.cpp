@@ -137,7 +137,7 @@ void Worker::ready(std::uint8_t number) {
                                                                : node::Mailroom::Source::anywhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
-    if (letter->word || letter->lock || letter->roster) {
+    if (letter->word || letter->lock || letter->roster || letter->quiet || letter->beat) {
       hear_other(number, *letter);
       continue;
     }
@@ -154,6 +154,8 @@ void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& lette
   if (letter.word) hear_word(number, letter.from, *letter.word);
   if (letter.lock) locks_.hear(letter.from, *letter.lock);
   if (letter.roster) locks_.hear(letter.from, *letter.roster);
+  if (letter.quiet) locks_.hear(letter.from, *letter.quiet);
+  if (letter.beat) locks_.hear(letter.from, *letter.beat);
 }
 
 void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
@@ -531,6 +533,11 @@ std::string Worker::name_of(HostId host) const {
   return name_of(known->node);
 }
 
+std::string Worker::lock_promise() const {
+  const std::string mode = locks_.quiet_mode();
+  return mode.empty() ? locks_.promise() : locks_.promise() + "; " + mode;
+}
+
 obs::Snapshot Worker::snapshot() {
   return portrait({.life = &life_,
                    .mailroom = &mailroom_,
@@ -542,7 +549,7 @@ obs::Snapshot Worker::snapshot() {
                    .clock_trouble = clock_trouble_,
                    .unsent = unsent_,
                    .stalls = stalls_,
-                   .locks = life_.settings.lock_expect > 0 ? locks_.promise() : ""});
+                   .locks = life_.settings.lock_expect > 0 ? lock_promise() : ""});
 }
 
 }  // namespace tempo::daemon

@@ -68,6 +68,7 @@ class Worker {
   Instant now() { return oscillator_->now(); }
   LiveTrace& trace() { return trace_; }
   LockRoom& locks() { return locks_; }
+  std::string lock_promise() const;  // and how silent locks are agreed on, if somebody uses them
   std::string name_of(HostId host) const;  // as people are told; empty: nobody
   // Sentences say why not.
   Result<void> reelect();

@@ -26,6 +26,9 @@ constexpr auto kLockStates =
     std::to_array<std::string_view>({"granted", "extended", "released", "lost", "refused"});
 static_assert(kLockStates.size() == std::to_underlying(LockNews::State::count));
 
+constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
+static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
+
 std::unexpected<Refusal> refuse(Code code, std::string sentence) {
   return std::unexpected(Refusal{.code = code, .sentence = std::move(sentence)});
 }
@@ -51,7 +54,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
   if (verb == Verb::trace) return {"v", "do", "on"};
   if (verb == Verb::doctor) return {"v", "do", "all"};
-  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id"};
+  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
   return {"v", "do"};
@@ -99,6 +102,12 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
   const auto name = json.text_at("name");
   if (!name) return refuse(Code::bad_request, R"(lock takes "name", the lock's)");
   request.name = *name;
+  if (json.has("kind")) {
+    const auto* const kind = std::ranges::find(kLockKinds, json.text_at("kind").value_or(""));
+    if (kind == kLockKinds.end())
+      return refuse(Code::bad_request, R"(lock's "kind" is one of lease, silent, explicit)");
+    request.kind = static_cast<LockKind>(kind - kLockKinds.begin());
+  }
   if (!json.has("shared")) return {};
   const auto shared = json.flag_at("shared");
   if (!shared) return refuse(Code::bad_request, R"(lock takes "shared":true or "shared":false)");
@@ -267,11 +276,17 @@ std::string_view name_of(LockNews::State state) {
   return kLockStates[std::to_underlying(state)];
 }
 
+std::string_view name_of(LockKind kind) {
+  CHECK(kind < LockKind::count);
+  return kLockKinds[std::to_underlying(kind)];
+}
+
 // Written by hand: it is said at every lock, and has nothing in it to be escaped.
 std::string lock_line(const LockNews& news) {
   std::string line =
       fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), news.id, name_of(news.state));
-  if (news.state == LockNews::State::granted) line += fmt::format(R"(,"token":"{}")", news.token);
+  if (news.state == LockNews::State::granted && news.token != 0)
+    line += fmt::format(R"(,"token":"{}")", news.token);
   if (news.state == LockNews::State::granted || news.state == LockNews::State::extended)
     line += fmt::format(R"(,"until_ns":{})", news.until_ns);
   return line + "}}";
@@ -290,6 +305,7 @@ std::string locks_line(const std::string& promise, const std::vector<LockView>& 
                        .add("token", fmt::format("{}", client.token)));
     list.push(Json::object()
                   .add("name", lock.name)
+                  .add("kind", name_of(lock.kind))
                   .add("shared", lock.shared)
                   .add("holder", lock.holder)
                   .add("here", lock.here)
@@ -315,6 +331,7 @@ std::string request_line(const Request& request) {
   if (locks(request.verb)) json.add("id", request.id);
   if (votes(request.verb)) json.add("host", request.host);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
+  if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
   return json.line();
 }
 
@@ -422,6 +439,9 @@ Result<std::vector<LockView>> locks_of(const Reply& reply) {
   for (const Json& element : list->elements()) {
     LockView& lock = locks.emplace_back();
     lock.name = element.text_at("name").value_or("");
+    const auto* const kind =
+        std::ranges::find(kLockKinds, element.text_at("kind").value_or("lease"));
+    if (kind != kLockKinds.end()) lock.kind = static_cast<LockKind>(kind - kLockKinds.begin());
     lock.shared = element.flag_at("shared").value_or(false);
     lock.holder = element.text_at("holder").value_or("");
     lock.here = element.flag_at("here").value_or(false);

@@ -48,14 +48,19 @@ bool changes(Verb verb);              // whether it changes anything: for those 
 bool locks(Verb verb);                // whether it takes locks: for those who may only
 bool votes(Verb verb);                // whether it changes who votes on locks: for the same
 
+// How a lock is agreed on: doc/lock.md. All who take a lock take it by one of lease and the others.
+enum class LockKind : std::uint8_t { lease, silent, explicit_replies, count };
+std::string_view name_of(LockKind kind);  // "lease", "silent", "explicit"
+
 struct Request {
   Verb verb = Verb::status;
   std::optional<std::int64_t> by_ns;  // of set_time: exactly one of the two
   std::optional<std::int64_t> to_ns;
-  bool on = false;      // of trace
-  bool all = false;     // of doctor: what every member finds, too
-  std::string name{};   // of lock
-  bool shared = false;  // of lock
+  bool on = false;                  // of trace
+  bool all = false;                 // of doctor: what every member finds, too
+  std::string name{};               // of lock
+  bool shared = false;              // of lock
+  LockKind kind = LockKind::lease;  // of lock
   std::int64_t id = 0;  // of lock, unlock: the client's own number for it, on this connection
   std::string host{};   // of forget, admit: a machine's name or id
 
@@ -138,7 +143,7 @@ struct LockNews {
 
   std::int64_t id = 0;
   State state = State::granted;
-  std::uint64_t token = 0;    // granted
+  std::uint64_t token = 0;    // granted; 0: this kind of lock has none
   std::int64_t until_ns = 0;  // granted, extended: on CLOCK_BOOTTIME; not inside from then on
 
   bool operator==(const LockNews&) const = default;
@@ -158,10 +163,11 @@ struct LockView {
     bool operator==(const Client&) const = default;
   };
   std::string name;
-  bool shared = false;  // the lease
-  std::string holder;   // the host that has the lease; empty: none is known
-  bool here = false;    // this host has it
-  double left_s = 0;    // of the lease, if it is not extended
+  LockKind kind = LockKind::lease;  // silent and explicit: as it is in force
+  bool shared = false;              // the lease
+  std::string holder;               // the host that has the lease; empty: none is known
+  bool here = false;                // this host has it
+  double left_s = 0;                // of the lease, if it is not extended
   std::vector<Client> clients;
 
   bool operator==(const LockView&) const = default;

@@ -43,6 +43,13 @@ TEST(Requests, ForLocksAreUnderstood) {
   EXPECT_TRUE(lock.shared);
   EXPECT_EQ(lock.id, -7);
   EXPECT_FALSE(good(R"({"v":1,"do":"lock","name":"door","id":1})").shared);
+  EXPECT_EQ(lock.kind, LockKind::lease);
+  EXPECT_EQ(good(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"silent"})").kind,
+            LockKind::silent);
+  EXPECT_EQ(good(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"explicit"})").kind,
+            LockKind::explicit_replies);
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"loud"})"),
+            R"(bad-request: lock's "kind" is one of lease, silent, explicit)");
   EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
   EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
   EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),
@@ -71,6 +78,9 @@ TEST(Replies, AboutLocksAreWrittenLikeThis) {
       R"("token":"18446744073709551615","until_ns":123}})");
   EXPECT_EQ(lock_line({.id = 7, .state = State::extended, .until_ns = 124}),
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"extended","until_ns":124}})");
+  EXPECT_EQ(lock_line({.id = 7, .until_ns = 123}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"granted","until_ns":123}})")
+      << "not every kind has a token";
   EXPECT_EQ(lock_line({.id = 7, .state = State::lost}),
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"lost"}})");
   EXPECT_EQ(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}),

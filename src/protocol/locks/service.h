@@ -64,9 +64,13 @@ class Driver {
   virtual void voters_changed() {}
 };
 
+// How a lock is agreed on (doc/lock.md).
+enum class LockKind : std::uint8_t { lease, silent, explicit_replies };
+
 // A lock that something is known of here.
 struct Known {
   std::string name;
+  LockKind kind = LockKind::lease;
   Mode mode = Mode::exclusive;   // of the lease that is held or promised
   HostId holder = kNoHost;       // who has the lease, as far as is known
   bool held_here = false;        // then clients of this host are or were inside

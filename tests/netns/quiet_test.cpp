@@ -1,0 +1,152 @@
+// Locks in which silence is consent, between real daemons: they keep others out, fall back to
+// explicit replies when the network breaks its bounds, and say why.
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "live/client/lock.h"
+#include "netns.h"
+
+namespace tempo::testbed {
+namespace {
+
+using std::chrono::steady_clock;
+using testing::HasSubstr;
+
+// Delays are for a machine that is busy with other tests.
+Site::Options quiet_options() {
+  return {.tempod = TEMPO_TEMPOD,
+          .profile = "fast",
+          .arguments = {"--set", "locks.expect=3", "--set", "locks.lease-ms=2000", "--set",
+                        "locks.delay-max-ms=150"}};
+}
+
+std::string promise(const Host& host) {
+  const auto status = host.status();
+  return status ? status->locks : "";
+}
+
+bool say(Site& site, const std::string& what) {
+  return site.wait(40s, [&] {
+    for (std::size_t i = 0; i < site.size(); ++i)
+      if (promise(site.host(i)).find(what) == std::string::npos) return false;
+    return true;
+  });
+}
+
+// A client at each host takes the lock again and again, until told to stop.
+class Clients {
+ public:
+  Clients(Site& site, LockKind kind) {
+    for (std::size_t i = 0; i < site.size(); ++i)
+      threads_.emplace_back([this, socket = site.host(i).socket(), kind] { work(socket, kind); });
+  }
+  ~Clients() { stop(); }
+  Clients(const Clients&) = delete;
+  Clients& operator=(const Clients&) = delete;
+  void stop() {
+    stop_ = true;
+    for (std::thread& thread : threads_)
+      if (thread.joinable()) thread.join();
+  }
+  std::size_t entries() {
+    const std::scoped_lock guard(mutex_);
+    return stays_.size();
+  }
+  // No two were inside at once, by the times they wrote down.
+  void expect_apart() {
+    stop();
+    std::ranges::sort(stays_);
+    for (std::size_t i = 1; i < stays_.size(); ++i)
+      EXPECT_LE(stays_[i - 1].second, stays_[i].first) << i << " of " << stays_.size();
+  }
+
+ private:
+  void work(const std::string& socket, LockKind kind) {
+    auto locks = Locks::connect(socket, 30s);
+    ASSERT_TRUE(locks) << locks.error().sentence;
+    while (!stop_) {
+      TakeOptions options{.wait = 500ms};
+      options.kind = kind;
+      auto lock = locks->take("door", options);
+      if (!lock) {
+        ASSERT_EQ(lock.error().trouble, LockTrouble::too_late) << lock.error().sentence;
+        continue;
+      }
+      EXPECT_EQ(lock->token(), 0U);
+      const auto from = steady_clock::now();
+      std::this_thread::sleep_for(2ms);
+      const auto to = steady_clock::now();
+      if (lock->remaining() > 0ns) {
+        const std::scoped_lock guard(mutex_);
+        stays_.emplace_back(from, to);
+      }
+    }
+  }
+
+  std::atomic<bool> stop_ = false;
+  std::mutex mutex_;
+  std::vector<std::pair<steady_clock::time_point, steady_clock::time_point>> stays_;
+  std::vector<std::thread> threads_;
+};
+
+TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
+  if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
+  Site site(quiet_options());
+  populate(site, 3);
+  ASSERT_TRUE(say(site, "locks are safe while 2 of 3 members answer")) << logs(site);
+  EXPECT_THAT(promise(site.host(0)), testing::Not(HasSubstr("silent")));
+
+  Clients clients(site, LockKind::silent);
+  ASSERT_TRUE(say(site, "silent locks take silence for consent")) << promise(site.host(0));
+  const std::size_t before = clients.entries();
+  ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > before + 20; }));
+
+  site.filter({"numgen random mod 100 < 30 drop"});
+  ASSERT_TRUE(say(site, "silent locks wait for explicit replies, because "))
+      << promise(site.host(0));
+  const std::size_t meanwhile = clients.entries();
+  ASSERT_TRUE(site.wait(30s, [&] { return clients.entries() > meanwhile + 5; }))
+      << "replies repeat";
+
+  site.filter({});
+  ASSERT_TRUE(say(site, "silent locks take silence for consent")) << promise(site.host(0));
+  const std::size_t after = clients.entries();
+  ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > after + 20; }));
+  clients.expect_apart();
+}
+
+// A daemon that dies with a client inside blocks the lock; its new life lets it go on.
+TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
+  Site site(quiet_options());
+  populate(site, 3);
+  ASSERT_TRUE(say(site, "locks are safe while 2 of 3 members answer")) << logs(site);
+  auto first = Locks::connect(site.host(0).socket(), 30s);
+  auto second = Locks::connect(site.host(1).socket(), 30s);
+  ASSERT_TRUE(first && second);
+  TakeOptions options{.wait = 20s};
+  options.kind = LockKind::explicit_replies;
+  auto held = first->take("door", options);
+  ASSERT_TRUE(held) << held.error().sentence;
+  EXPECT_GT(held->remaining(), 0ns);
+  EXPECT_LE(held->remaining(), 2s);
+  site.host(0).kill_all();
+  options.wait = 4s;
+  auto waited = second->take("door", options);
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().trouble, LockTrouble::too_late);
+  EXPECT_EQ(held->remaining(), 0ns) << "its own deadline has passed";
+  site.host(0).start();
+  options.wait = 40s;
+  auto got = second->take("door", options);
+  EXPECT_TRUE(got) << got.error().sentence;
+}
+
+}  // namespace
+}  // namespace tempo::testbed
