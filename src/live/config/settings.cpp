@@ -1,4 +1,4 @@
-// Reads TOML, the only file that does: values with their places go to the table in keys.cpp.
+// Values of a file with their places go to the table in keys.cpp.
 #include "live/config/settings.h"
 
 #include <algorithm>
@@ -6,34 +6,18 @@
 #include <cstring>
 #include <fstream>
 #include <map>
-#include <optional>
-#include <set>
 #include <sstream>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/toml/toml.h"
 #include "live/config/keys.h"
-
-// The parser asserts what a file can break (`[?]` is one): its assertions are mistakes of the file.
-namespace tempo::config {
-struct ParserLost {};
-[[noreturn]] inline void parser_lost() { throw ParserLost{}; }
-}  // namespace tempo::config
-#undef NDEBUG
-#define TOML_ASSERT(expression) ((expression) ? static_cast<void>(0) : tempo::config::parser_lost())
-#define TOML_EXCEPTIONS 1
-#define TOML_ENABLE_FORMATTERS 0
-#define TOML_ENABLE_WINDOWS_COMPAT 0
-#include <toml++/toml.h>
 
 namespace tempo::config {
 namespace {
 
 using Mistakes = std::vector<Mistake>;
-
-constexpr std::size_t kMostFile = 1U << 20;  // bytes
-constexpr std::size_t kMostSyntaxMistakes = 20;
 
 // What was said for one key, the last word of all who spoke.
 struct Said {
@@ -42,106 +26,25 @@ struct Said {
 };
 using AllSaid = std::map<std::string, Said>;  // by key
 
-std::string place(std::string_view file, const toml::source_position& at) {
+std::string place(std::string_view file, const TomlPlace& at) {
   return fmt::format("{}:{}:{}", file, at.line, at.column);
 }
 
-// Where the first letter is that is not ASCII and stands outside quotes and comments, or behind a
-// backslash. There the parser would meet a case it calls unreachable.
-std::optional<toml::source_position> stray_letter(std::string_view text) {
-  const auto foreign = [&](std::size_t i) {
-    return i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80;
-  };
-  toml::source_position at{1, 0};
-  bool comment = false;
-  std::string quote;  // what ends the string we are in
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    ++at.column;
-    if (c == '\n') {
-      at = {at.line + 1, 0};
-      comment = false;
-      if (quote.size() == 1) quote.clear();
-    } else if (!quote.empty()) {
-      const bool escapes = c == '\\' && quote[0] == '"';
-      if (escapes && foreign(i + 1)) return at;
-      if (escapes && i + 1 < text.size() && text[i + 1] != '\n') {
-        ++i;
-        ++at.column;
-      } else if (text.substr(i).starts_with(quote) &&
-                 !(quote.size() == 3 && text.substr(i + 1).starts_with(quote))) {
-        i += quote.size() - 1;
-        at.column += static_cast<toml::source_index>(quote.size() - 1);
-        quote.clear();
-      }
-    } else if (!comment) {
-      if (foreign(i)) return at;
-      comment = c == '#';
-      if (c == '"' || c == '\'') {
-        quote =
-            text.substr(i).starts_with(std::string(3, c)) ? std::string(3, c) : std::string(1, c);
-        i += quote.size() - 1;
-        at.column += static_cast<toml::source_index>(quote.size() - 1);
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-// Where the first line begins that looks like a table's header and has no name in it.
-toml::source_position odd_header(std::string_view text) {
-  constexpr std::string_view kName =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_\"'";
-  toml::source_position at{1, 1};
-  while (!text.empty()) {
-    const std::string_view line = text.substr(0, text.find('\n'));
-    const std::size_t bracket = line.find_first_not_of(" \t\r");
-    if (bracket != std::string_view::npos && line[bracket] == '[') {
-      const std::size_t name = line.find_first_not_of("[ \t", bracket);
-      if (name == std::string_view::npos || kName.find(line[name]) == std::string_view::npos) {
-        at.column = static_cast<toml::source_index>(bracket + 1);
-        return at;
-      }
-    }
-    text.remove_prefix(std::min(line.size() + 1, text.size()));
-    ++at.line;
-  }
-  return {1, 1};
-}
-
-// The file's table, or the first mistake in its grammar.
-struct BadGrammar {
-  toml::source_position at;
-  std::string what;
-};
-Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
-  if (const auto at = stray_letter(text))
-    return std::unexpected(BadGrammar{*at, "outside quotes and comments, letters are ASCII"});
-  try {
-    return toml::parse(text);
-  } catch (const toml::parse_error& mistake) {
-    return std::unexpected(BadGrammar{mistake.source().begin, std::string(mistake.description())});
-  } catch (const ParserLost&) {
-    return std::unexpected(BadGrammar{odd_header(text), "a table's header is [ and a name and ]"});
-  }
-}
-
 // The value as one of our kinds, or what it is instead.
-Result<Value> value_of(const toml::node& node) {
-  if (const auto* flag = node.as_boolean()) return Value{flag->get()};
-  if (const auto* whole = node.as_integer()) return Value{whole->get()};
-  if (const auto* number = node.as_floating_point()) return Value{number->get()};
-  if (const auto* text = node.as_string()) return Value{text->get()};
-  if (const auto* array = node.as_array()) {
-    std::vector<std::string> texts;
-    for (const toml::node& element : *array) {
-      const auto* text = element.as_string();
-      if (text == nullptr) return std::unexpected("a list with something else than texts in it");
-      texts.push_back(text->get());
-    }
-    return Value{std::move(texts)};
+Result<Value> value_of(const TomlNode& node) {
+  if (const auto* flag = std::get_if<bool>(&node.value)) return Value{*flag};
+  if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return Value{*whole};
+  if (const auto* number = std::get_if<double>(&node.value)) return Value{*number};
+  if (const auto* text = std::get_if<std::string>(&node.value)) return Value{*text};
+  if (const auto* odd = std::get_if<Odd>(&node.value)) return std::unexpected(odd->what);
+  if (std::holds_alternative<TomlTable>(node.value)) return std::unexpected("a table");
+  std::vector<std::string> texts;
+  for (const TomlNode& element : std::get<TomlArray>(node.value)) {
+    const auto* text = std::get_if<std::string>(&element.value);
+    if (text == nullptr) return std::unexpected("a list with something else than texts in it");
+    texts.push_back(*text);
   }
-  return std::unexpected(std::string(node.is_table() ? "a table" : "a date or time"));
+  return Value{std::move(texts)};
 }
 
 std::string unknown_key(const std::string& key) {
@@ -166,54 +69,26 @@ class FileReader {
       : file_name_(file_name), said_(said), mistakes_(mistakes) {}
 
   void read(std::string text) {
-    // The parser stops at the first mistake of grammar. Its line is blanked and the rest read
-    // again, so that all of them are told; a broken table header would make the keys below it look
-    // misplaced, so they are left for the next time.
-    std::set<std::uint32_t> blanked;
-    bool readable = true;
-    for (std::size_t tries = 0; tries < kMostSyntaxMistakes; ++tries) {
-      const auto parsed = parse_toml(text);
-      if (parsed) {
-        if (readable) walk(*parsed, "");
-        return;
-      }
-      const toml::source_position at = parsed.error().at;
-      if (!blanked.insert(at.line).second) return;
-      mistakes_.push_back({place(file_name_, at), parsed.error().what});
-      readable = blank(text, at.line) && readable;
-    }
+    const TomlFile file = read_toml(std::move(text));
+    for (const TomlMistake& mistake : file.mistakes)
+      mistakes_.push_back({place(file_name_, mistake.at), mistake.what});
+    walk(file.table, "");
   }
 
  private:
-  // Says whether the line held no table header.
-  static bool blank(std::string& text, std::uint32_t line) {
-    std::size_t from = 0;
-    for (std::uint32_t i = 1; i < line; ++i) {
-      const std::size_t end = text.find('\n', from);
-      if (end == std::string::npos) return false;
-      from = end + 1;
-    }
-    const std::size_t end = std::min(text.find('\n', from), text.size());
-    const std::size_t first = text.find_first_not_of(" \t", from);
-    const bool header = first < end && text[first] == '[';
-    std::fill(text.begin() + static_cast<std::ptrdiff_t>(from),
-              text.begin() + static_cast<std::ptrdiff_t>(end), ' ');
-    return !header;
-  }
-
-  void walk(const toml::table& table, const std::string& prefix) {
-    for (const auto& [toml_key, node] : table) {
-      const std::string key = prefix + std::string(toml_key.str());
-      const std::string where = place(file_name_, toml_key.source().begin);
+  void walk(const TomlTable& table, const std::string& prefix) {
+    for (const TomlEntry& entry : table) {
+      const std::string key = prefix + entry.key;
+      const std::string where = place(file_name_, entry.at);
+      const std::string value_at = place(file_name_, entry.node.at);
       if (const Key* known = find_key(key)) {
-        auto value = value_of(node);
+        auto value = value_of(entry.node);
         if (value)
-          said_.insert_or_assign(key, Said{place(file_name_, node.source().begin), *value});
+          said_.insert_or_assign(key, Said{value_at, *value});
         else
-          mistakes_.push_back(
-              {place(file_name_, node.source().begin), unlike(*known, value.error())});
+          mistakes_.push_back({value_at, unlike(*known, value.error())});
       } else if (std::ranges::count(table_names(), key) > 0) {
-        if (const auto* inner = node.as_table())
+        if (const auto* inner = std::get_if<TomlTable>(&entry.node.value))
           walk(*inner, key + '.');
         else
           mistakes_.push_back(
@@ -232,9 +107,9 @@ class FileReader {
 // --- the command line ---
 
 Result<Value> toml_value(std::string_view text) {
-  const auto parsed = parse_toml("value = " + std::string(text));
-  if (!parsed || parsed->size() != 1) return std::unexpected(fmt::format("'{}'", text));
-  return value_of(*parsed->get("value"));
+  const auto node = read_toml_value(text);
+  if (!node) return std::unexpected(fmt::format("'{}'", text));
+  return value_of(*node);
 }
 
 // A bare word is a text, or a list with commas; everything else is as in the file.
@@ -378,12 +253,12 @@ std::expected<Settings, std::vector<Mistake>> load_settings(
   std::string text;
   if (in) {
     char c = 0;
-    while (text.size() <= kMostFile && in.get(c)) text += c;
+    while (text.size() <= kMostTomlBytes && in.get(c)) text += c;
   }
   const bool missing = !in.is_open() && errno == ENOENT;
-  if (in.is_open() && !in.bad() && text.size() <= kMostFile) {
+  if (in.is_open() && !in.bad() && text.size() <= kMostTomlBytes) {
     FileReader(file, said, mistakes).read(std::move(text));
-  } else if (text.size() > kMostFile) {
+  } else if (text.size() > kMostTomlBytes) {
     mistakes.push_back({file, "is larger than a configuration can be; is it the right file?"});
   } else if (given || !missing) {
     mistakes.push_back(
