@@ -12,6 +12,7 @@
 #include "cli/check_search.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/speech.h"
 #include "lab/check/core_model.h"
 #include "lab/check/election/replay.h"
 #include "lab/check/explore.h"
@@ -54,26 +55,23 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
                           .add("steps", std::uint64_t{finding.violation->stem.size()})
                           .add("cycle", std::uint64_t{finding.violation->cycle.size()})
                           .add("replay", script));
-    fmt::print("{}",
-               json_of(finding).add("assumptions", words).add("violations", violations).text());
+    say("{}", json_of(finding).add("assumptions", words).add("violations", violations).text());
     return status_of(finding);
   }
   print_counts(finding);
-  fmt::print("\nassuming that\n");
-  for (const std::string& line : assumptions(order)) fmt::print("  - {}\n", line);
+  say("\nassuming that\n");
+  for (const std::string& line : assumptions(order)) say("  - {}\n", line);
   if (finding.violation)
-    fmt::print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
-               finding.violation->stem.size(), script);
+    say("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
+        finding.violation->stem.size(), script);
   else if (finding.complete)
-    fmt::print(
-        "\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
+    say("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
         "always-led hold where they are promised, there is no dead end, and from every state the\n"
         "network can still come to have one master that all follow.\n");
   else
-    fmt::print("\nNot complete: {}. Nothing broken among the states seen.\n", finding.stopped);
+    say("\nNot complete: {}. Nothing broken among the states seen.\n", finding.stopped);
   if (finding.violation)
-    fmt::print(
-        "Play it again: tempo check election ... --replay FILE, then tempo sim replay FILE\n");
+    say("Play it again: tempo check election ... --replay FILE, then tempo sim replay FILE\n");
   return status_of(finding);
 }
 
@@ -108,10 +106,10 @@ int check_core_model(const CheckCoreArguments& arguments) {
       space,
       {.memory = *memory, .fingerprints = arguments.fingerprints, .threads = arguments.threads});
   if (arguments.json)
-    fmt::print("{}", json_of(finding).text());
+    say("{}", json_of(finding).text());
   else
     print_counts(finding);
-  if (!finding.complete && !arguments.json) fmt::print("\nNot complete: {}.\n", finding.stopped);
+  if (!finding.complete && !arguments.json) say("\nNot complete: {}.\n", finding.stopped);
   return status_of(finding);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/exit_codes.h"
+#include "cli/speech.h"
 #include "cli/terminal.h"
 #include "lab/report/table.h"
 #include "lab/report/words.h"
@@ -25,7 +26,7 @@ double bytes_per_state(const Finding& finding) {
 }  // namespace
 
 int refuse_check(const std::string& why) {
-  fmt::print(stderr, "tempo check: {}\n", why);
+  complain("tempo check: {}\n", why);
   return kBadUsage;
 }
 
@@ -33,11 +34,12 @@ Json json_of(const Finding& finding) {
   Json json = Json::object();
   json.add("states", finding.states)
       .add("transitions", finding.transitions)
-      .add("depth", std::uint64_t{finding.depth})
-      .add("seconds", finding.seconds)
-      .add("states_per_second", states_per_second(finding))
-      .add("bytes_per_state", bytes_per_state(finding))
-      .add("complete", finding.complete);
+      .add("depth", std::uint64_t{finding.depth});
+  if (!overheard())
+    json.add("seconds", finding.seconds)
+        .add("states_per_second", states_per_second(finding))
+        .add("bytes_per_state", bytes_per_state(finding));
+  json.add("complete", finding.complete);
   if (finding.omission > 0) json.add("omission_probability", finding.omission);
   if (!finding.stopped.empty()) json.add("stopped", finding.stopped);
   return json;
@@ -53,7 +55,7 @@ void print_counts(const Finding& finding) {
   table.row({"bytes/state", fmt::format("{:.1f}", bytes_per_state(finding))});
   if (finding.omission > 0)
     table.row({"a state was missed", fmt::format("probability < {:.1g}", finding.omission)});
-  fmt::print("{}", table.text({.unicode = stdout_shows_unicode()}));
+  say("{}", table.text({.unicode = stdout_shows_unicode()}));
 }
 
 int status_of(const Finding& finding) {

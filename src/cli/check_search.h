@@ -9,6 +9,7 @@
 
 #include "base/json/json.h"
 #include "cli/interrupt.h"
+#include "cli/speech.h"
 #include "lab/check/explore.h"
 #include "lab/report/progress.h"
 
@@ -26,6 +27,11 @@ int status_of(const check::Finding& finding);
 // `progress` is ours, and no threads mean as many as there are cores, at most two.
 template <class Model>
 check::Finding searched(check::Space<Model>& space, check::SearchOptions options) {
+  if (overheard()) {
+    options.threads = 1;
+    options.progress = [](const check::Progress&) { return !interrupted(); };
+    return check::Search<Model>(space, options).run();
+  }
   const InterruptGuard guard;
   report::Progress progress({.what = "states", .unit = "states"}, steady_now,
                             report::stderr_terminal());

@@ -1,5 +1,7 @@
 #include "cli/check_story.h"
 
+#include "cli/speech.h"
+
 namespace tempo::cli {
 namespace {
 
@@ -18,27 +20,26 @@ void print_json(const Story& story, const std::vector<std::string>& assumptions)
                         .add("cycle", std::uint64_t{story.cycle.size()})
                         .add("trace", lines_json(story.stem))
                         .add("cycle_trace", lines_json(story.cycle)));
-  fmt::print("{}", json_of(story.finding)
-                       .add("assumptions", lines_json(assumptions))
-                       .add("violations", violations)
-                       .text());
+  say("{}", json_of(story.finding)
+                .add("assumptions", lines_json(assumptions))
+                .add("violations", violations)
+                .text());
 }
 
 void print_text(const Story& story, const std::vector<std::string>& assumptions,
                 const std::string& kept) {
   print_counts(story.finding);
-  fmt::print("\nassuming that\n");
-  for (const std::string& line : assumptions) fmt::print("  - {}\n", line);
+  say("\nassuming that\n");
+  for (const std::string& line : assumptions) say("  - {}\n", line);
   if (story.finding.violation) {
-    fmt::print("\n{} is broken:\n\n", story.finding.violation->promise);
-    for (const std::string& line : story.stem) fmt::print("  {}\n", line);
-    if (!story.cycle.empty()) fmt::print("\nand from there in a circle:\n\n");
-    for (const std::string& line : story.cycle) fmt::print("  {}\n", line);
+    say("\n{} is broken:\n\n", story.finding.violation->promise);
+    for (const std::string& line : story.stem) say("  {}\n", line);
+    if (!story.cycle.empty()) say("\nand from there in a circle:\n\n");
+    for (const std::string& line : story.cycle) say("  {}\n", line);
   } else if (story.finding.complete) {
-    fmt::print("\nEvery reachable state was seen. {}\n", kept);
+    say("\nEvery reachable state was seen. {}\n", kept);
   } else {
-    fmt::print("\nNot complete: {}. Nothing broken among the states seen.\n",
-               story.finding.stopped);
+    say("\nNot complete: {}. Nothing broken among the states seen.\n", story.finding.stopped);
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/speech.h"
 #include "lab/report/table.h"
 
 namespace tempo::cli {
@@ -197,10 +198,11 @@ Json tally_json(const SimElectionArguments& arguments, const Order& order, const
                      .add("collided", sum.attempts[i].collided));
     json.add("collision_predicted", predicted_collisions(order)).add("attempts", rates);
   }
-  json.add("seed", arguments.seed)
-      .add("threads", std::uint64_t{sum.threads})
-      .add("events_per_second", events_per_second(sum))
-      .add("trace_hash", hash_text(sum.hash));
+  json.add("seed", arguments.seed);
+  if (!overheard())
+    json.add("threads", std::uint64_t{sum.threads})
+        .add("events_per_second", events_per_second(sum));
+  json.add("trace_hash", hash_text(sum.hash));
   if (sum.runs < arguments.runs) json.add("interrupted", true);
   return json;
 }

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "cli/speech.h"
 #include "cli/terminal.h"
 
 namespace tempo::cli {
@@ -13,16 +14,14 @@ bool write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (file.good()) return true;
-  fmt::print(stderr,
-             "tempo: cannot write {}: check that the directory exists and may be written to\n",
-             path);
+  complain("tempo: cannot write {}: check that the directory exists and may be written to\n", path);
   return false;
 }
 
 bool show_diagram(const sim::Trace& trace, const report::SpaceTimeOptions& look,
                   const std::string& where) {
   if (where != "-") return write_file(where, report::space_time_html(trace, look));
-  fmt::print("{}\n", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
+  say("{}\n", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
   return true;
 }
 

@@ -9,11 +9,24 @@
 #include <vector>
 
 #include "cli/interrupt.h"
+#include "cli/speech.h"
 #include "lab/report/progress.h"
 
 namespace tempo::cli {
+namespace {
+
+// As a part of something larger, which has threads and draws progress.
+Effort run_here(const Pieces& pieces,
+                const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
+  std::uint64_t number = 0;
+  for (; number < pieces.count && !interrupted(); ++number) work(0, number);
+  return {.interrupted = number < pieces.count};
+}
+
+}  // namespace
 
 std::uint32_t workers_for(std::uint32_t threads) {
+  if (overheard()) return 1;
   return std::max(1U, threads != 0 ? threads : std::thread::hardware_concurrency());
 }
 
@@ -47,6 +60,7 @@ void share_out(std::uint64_t count, std::uint32_t workers,
 Effort run_in_parallel(
     const Pieces& pieces, std::uint32_t workers,
     const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
+  if (overheard()) return run_here(pieces, work);
   report::Progress progress({.what = pieces.what, .total = pieces.count, .unit = pieces.unit},
                             steady_now, report::stderr_terminal());
   const auto started = std::chrono::steady_clock::now();

@@ -12,6 +12,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/parallel_runs.h"
+#include "cli/speech.h"
 #include "lab/report/table.h"
 #include "lab/sim/apps/run.h"
 
@@ -167,7 +168,7 @@ int list(bool json) {
     table.row({"", fmt::format("criterion: {}", one.criterion)});
     table.row({"", fmt::format("naive: {}", one.naive)});
   }
-  fmt::print("{}", json ? all.text() : table.text());
+  say("{}", json ? all.text() : table.text());
   return kDone;
 }
 
@@ -183,7 +184,7 @@ std::string replay_line(const SimAppArguments& arguments, std::uint64_t seed) {
 bool show_run(const SimAppArguments& arguments, const Setup& setup) {
   sim::Trace trace(true);
   run(setup, &trace);
-  if (arguments.trace) fmt::print("{}", sim::text(trace, true));
+  if (arguments.trace) say("{}", sim::text(trace, true));
   if (arguments.diagram.empty()) return true;
   return show_diagram(trace,
                       {.title = fmt::format("{}, {}", arguments.name, arguments.variant),
@@ -194,8 +195,8 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
 
 void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
                   const Outcome& outcome, std::uint64_t seed) {
-  fmt::print(stderr, "broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
-             sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
+  complain("broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
+           sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
 }  // namespace
@@ -204,7 +205,7 @@ int sim_app(const SimAppArguments& arguments) {
   if (arguments.name.empty()) return list(arguments.json);
   const Result<Setup> setup = understand(arguments);
   if (!setup) {
-    fmt::print(stderr, "tempo: {}\n", setup.error());
+    complain("tempo: {}\n", setup.error());
     return kBadUsage;
   }
   const Portrait& portrait = portrait_of(setup->application);
@@ -220,9 +221,8 @@ int sim_app(const SimAppArguments& arguments) {
   if (one && !show_run(arguments, *setup)) return kBadUsage;
   const Sum sum = sum_of(outcomes);
   if (!arguments.trace && arguments.diagram != "-")
-    fmt::print("{}",
-               arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
-  if (effort.interrupted) fmt::print(stderr, "tempo: interrupted after {} runs\n", sum.runs);
+    say("{}", arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
+  if (effort.interrupted) complain("tempo: interrupted after {} runs\n", sum.runs);
   if (sum.broken_run) {
     print_broken(arguments, portrait, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
     return kBrokenPromise;

@@ -14,6 +14,7 @@
 #include "cli/choice.h"
 #include "cli/exit_codes.h"
 #include "cli/parallel_runs.h"
+#include "cli/speech.h"
 #include "lab/report/table.h"
 #include "lab/sim/capacity/run.h"
 
@@ -168,8 +169,8 @@ Means means_of(const Sum& sum, const Setup& setup) {
 
 std::string json_text(const SimCapacityArguments& arguments, const Sum& sum, const Means& means,
                       const Effort& effort) {
-  return Json::object()
-      .add("algorithm", arguments.algorithm)
+  Json json = Json::object();
+  json.add("algorithm", arguments.algorithm)
       .add("variant", arguments.variant)
       .add("runs", sum.runs)
       .add("unique", sum.unique)
@@ -180,9 +181,11 @@ std::string json_text(const SimCapacityArguments& arguments, const Sum& sum, con
       .add("rounds", Json::object().add("mean", means.rounds))
       .add("time_T", Json::object().add("mean", means.time).add("max", means.longest))
       .add("reelections", sum.reelections)
-      .add("broadcasts", Json::object().add("mean", means.broadcasts))
-      .add("events_per_second", static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9))
-      .text();
+      .add("broadcasts", Json::object().add("mean", means.broadcasts));
+  if (!overheard())
+    json.add("events_per_second",
+             static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
+  return json.text();
 }
 
 std::string table_text(const Sum& sum, const Means& means, const Effort& effort) {
@@ -216,7 +219,7 @@ std::string table_text(const Sum& sum, const Means& means, const Effort& effort)
 int sim_capacity(const SimCapacityArguments& arguments) {
   Result<Setup> understood = understand(arguments);
   if (!understood) {
-    fmt::print(stderr, "tempo: {}\n", understood.error());
+    complain("tempo: {}\n", understood.error());
     return kBadUsage;
   }
   Setup& setup = *understood;
@@ -231,8 +234,8 @@ int sim_capacity(const SimCapacityArguments& arguments) {
   if (setup.over_atomic) setup.bound = outcomes.front().bound;
   const Sum sum = sum_of(outcomes);
   const Means means = means_of(sum, setup);
-  fmt::print("{}", arguments.json ? json_text(arguments, sum, means, effort)
-                                  : table_text(sum, means, effort));
+  say("{}",
+      arguments.json ? json_text(arguments, sum, means, effort) : table_text(sum, means, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/exit_codes.h"
 #include "cli/parallel_runs.h"
 #include "cli/sim_lock_lease.h"
+#include "cli/speech.h"
 #include "lab/report/table.h"
 #include "lab/sim/lease/run.h"
 #include "lab/sim/lock/run.h"
@@ -173,8 +174,8 @@ Nanos p99(const Outcome& sum) {
 }
 
 std::string json_text(const SimLockArguments& arguments, const Outcome& sum, const Effort& effort) {
-  return Json::object()
-      .add("kind", arguments.kind)
+  Json json = Json::object();
+  json.add("kind", arguments.kind)
       .add("variant", arguments.variant)
       .add("entries", sum.tally.entries)
       .add("violations", sum.tally.violations)
@@ -195,9 +196,11 @@ std::string json_text(const SimLockArguments& arguments, const Outcome& sum, con
       .add("beyond_bound", sum.beyond_bound)
       .add("longest_by_bound", sum.longest_by_bound)
       .add("attempts_per_entry", per_entry(sum, sum.attempts))
-      .add("torn_reads", sum.torn)
-      .add("events_per_second", static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9))
-      .text();
+      .add("torn_reads", sum.torn);
+  if (!overheard())
+    json.add("events_per_second",
+             static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
+  return json.text();
 }
 
 std::string table_text(const Setup& setup, const Outcome& sum, const Effort& effort) {
@@ -234,7 +237,7 @@ std::string table_text(const Setup& setup, const Outcome& sum, const Effort& eff
 int sim_lock(const SimLockArguments& arguments) {
   const Result<Setup> setup = understand(arguments);
   if (!setup) {
-    fmt::print(stderr, "tempo: {}\n", setup.error());
+    complain("tempo: {}\n", setup.error());
     return kBadUsage;
   }
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
@@ -252,8 +255,7 @@ int sim_lock(const SimLockArguments& arguments) {
       });
   Outcome sum;
   for (const Outcome& one : outcomes) sum.add(one);
-  fmt::print("{}",
-             arguments.json ? json_text(arguments, sum, effort) : table_text(*setup, sum, effort));
+  say("{}", arguments.json ? json_text(arguments, sum, effort) : table_text(*setup, sum, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

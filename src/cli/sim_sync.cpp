@@ -4,6 +4,7 @@
 
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/speech.h"
 #include "cli/sync_answer.h"
 #include "cli/sync_order.h"
 #include "cli/terminal.h"
@@ -29,11 +30,11 @@ std::string story(const SimSyncArguments& arguments) {
 int sim_sync(const SimSyncArguments& arguments) {
   const Result<sim::sync::Experiment> experiment = understand(arguments);
   if (!experiment) {
-    fmt::print(stderr, "tempo: {}\n", experiment.error());
+    complain("tempo: {}\n", experiment.error());
     return kBadUsage;
   }
   const std::vector<sim::sync::Outcome> outcomes =
-      sim::sync::run_seeds(*experiment, arguments.seeds, arguments.threads);
+      sim::sync::run_seeds(*experiment, arguments.seeds, overheard() ? 1 : arguments.threads);
   const Rows rows = sync_rows(*experiment, outcomes);
   report::PlotOptions look{.title = "Distance of each client's clock from the master's",
                            .subtitle = story(arguments),
@@ -46,11 +47,11 @@ int sim_sync(const SimSyncArguments& arguments) {
   if (!arguments.html.empty() && !write_file(arguments.html, report::plot_html(curves, look, rows)))
     return kBadUsage;
   if (arguments.json) {
-    fmt::print("{}", sync_json(arguments, *experiment, outcomes).text());
+    say("{}", sync_json(arguments, *experiment, outcomes).text());
   } else {
     report::Table table({"what", {"value", report::Align::right}});
     for (const auto& [what, value] : rows) table.row({what, value});
-    fmt::print("{}\n{}", report::plot_text(curves, look), table.text());
+    say("{}\n{}", report::plot_text(curves, look), table.text());
   }
   for (const sim::sync::Outcome& outcome : outcomes)
     if (outcome.bound_violations > 0) return kBrokenPromise;
