@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <functional>
+#include <sstream>
 #include <string>
 
 #include "cli/arguments_command.h"
@@ -8,6 +9,7 @@
 #include "cli/demo.h"
 #include "cli/exit_codes.h"
 #include "cli/play.h"
+#include "cli/speech.h"
 #include "tempo_version.h"
 
 namespace tempo::cli {
@@ -64,12 +66,18 @@ int run_command_line(int count, char** words) {
   describe_lock_commands(app, run);
   describe_analyze_commands(app, run);
   describe_report_commands(app, run);
+  describe_sweep_commands(app, run);
 
   try {
     app.parse(count, words);
   } catch (const CLI::ParseError& stop) {
     // Help and version end well; anything else is a question we cannot answer.
-    return app.exit(stop) == 0 ? kDone : kBadUsage;
+    std::ostringstream out;
+    std::ostringstream error;
+    const int status = app.exit(stop, out, error) == 0 ? kDone : kBadUsage;
+    say_text(out.str());
+    complain_text(error.str());
+    return status;
   }
   return run();
 }

@@ -16,5 +16,6 @@ void describe_daemon_commands(CLI::App& app, std::function<int()>& run);
 void describe_lock_commands(CLI::App& app, std::function<int()>& run);
 void describe_report_commands(CLI::App& app, std::function<int()>& run);
 void describe_sim_commands(CLI::App& app, std::function<int()>& run);
+void describe_sweep_commands(CLI::App& app, std::function<int()>& run);
 
 }  // namespace tempo::cli

@@ -8,15 +8,11 @@
 #include <string>
 
 #include "cli/ring_counts.h"
+#include "cli/shard.h"
 #include "lab/sim/ring/anonymous.h"
 #include "lab/sim/ring/equitable.h"
 
 namespace tempo::cli {
-
-struct Shard {
-  std::uint64_t number = 1;  // from 1
-  std::uint64_t of = 1;
-};
 
 // What is asked for, as the simulator wants it.
 sim::ring::EquitableSetup equitable_setup(const RingAsked& asked);

@@ -10,12 +10,13 @@
 
 #include <fmt/core.h>
 
-#include "base/number_text.h"
 #include "base/result.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/ring_counts.h"
 #include "cli/ring_runs.h"
+#include "cli/shard.h"
+#include "cli/speech.h"
 #include "lab/monte_carlo/chains.h"
 #include "lab/monte_carlo/equitable.h"
 #include "lab/sim/ring/masking.h"
@@ -33,22 +34,8 @@ constexpr double kMostLossAnonymous = 0.2;  // beyond it the time of a phase pas
 constexpr std::uint32_t kMostThreads = 256;
 
 int refuse(const std::string& why) {
-  fmt::print(stderr, "tempo sim: {}\n", why);
+  complain("tempo sim: {}\n", why);
   return kBadUsage;
-}
-
-Result<Shard> shard_of(const std::string& text) {
-  if (text.empty()) return Shard{};
-  const std::string_view parts{text};
-  const std::size_t slash = parts.find('/');
-  const auto number = parse_number<std::uint64_t>(parts.substr(0, slash));
-  const auto of = slash == std::string_view::npos
-                      ? std::nullopt
-                      : parse_number<std::uint64_t>(parts.substr(slash + 1));
-  if (!number || !of || *number < 1 || *number > *of || *of > 100'000)
-    return std::unexpected(
-        fmt::format("--shard '{}' should be one part of several, as 1/4 to 4/4", text));
-  return Shard{.number = *number, .of = *of};
 }
 
 Result<void> understand_anonymous(const SimRingArguments& arguments) {
@@ -189,7 +176,7 @@ bool show_run(const SimRingArguments& arguments, const RingAsked& asked) {
     sim::ring::run(equitable_setup(asked), &trace);
   else
     sim::ring::run(anonymous_setup(asked, arguments.first_is_fast), &trace);
-  if (arguments.trace) fmt::print("{}", sim::text(trace, true));
+  if (arguments.trace) say("{}", sim::text(trace, true));
   if (arguments.diagram.empty()) return true;
   return show_diagram(trace,
                       {.title = fmt::format("Ring: {}", asked.variant),
@@ -200,7 +187,7 @@ bool show_run(const SimRingArguments& arguments, const RingAsked& asked) {
 
 void print_answer(bool json, const RingAsked& asked, const RingCounts& counts,
                   const std::string& shard) {
-  fmt::print("{}", json ? ring_json(asked, counts, shard).text() : ring_table(asked, counts));
+  say("{}", json ? ring_json(asked, counts, shard).text() : ring_table(asked, counts));
 }
 
 }  // namespace
@@ -215,10 +202,10 @@ int sim_ring(const SimRingArguments& arguments) {
   if (shows && !show_run(arguments, *asked)) return kBadUsage;
   if (!arguments.trace && arguments.diagram != "-")
     print_answer(arguments.json, *asked, runs.counts, arguments.shard);
-  if (runs.interrupted) fmt::print(stderr, "tempo: interrupted after {} runs\n", runs.counts.runs);
+  if (runs.interrupted) complain("tempo: interrupted after {} runs\n", runs.counts.runs);
   if (!runs.broken.empty()) {
-    fmt::print(stderr, "broken: {}\nreplay: {}\n", runs.broken,
-               replay_line(arguments, *asked, runs.broken_seed));
+    complain("broken: {}\nreplay: {}\n", runs.broken,
+             replay_line(arguments, *asked, runs.broken_seed));
     return kBrokenPromise;
   }
   return runs.interrupted ? kInterrupted : kDone;
@@ -245,8 +232,7 @@ int sim_merge(const SimMergeArguments& arguments) {
     sum->counts += part->counts;
   }
   if (sum->counts.runs < sum->asked.runs)
-    fmt::print(stderr, "tempo: {} of {} runs; some shards are missing\n", sum->counts.runs,
-               sum->asked.runs);
+    complain("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs, sum->asked.runs);
   print_answer(arguments.json, sum->asked, sum->counts, "");
   return kDone;
 }

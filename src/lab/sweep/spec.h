@@ -1,0 +1,71 @@
+// What a sweep is asked to do: a command, options that stay as they are, and a grid of those that
+// change. A cell is one point of the grid; cells are numbered, the last option changing fastest.
+//
+//     command = "sim election"
+//     seeds = 3                                       # optional: a count, a list or a range
+//     [options]
+//     scenario = "churn"
+//     runs = 100
+//     [grid]
+//     nodes = [5, 11, 21]
+//     loss = { from = 0, to = 0.2, step = 0.05 }      # or factor = 2 instead of step
+#pragma once
+
+#include <cstdint>
+#include <expected>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/json/json.h"
+#include "base/toml/toml.h"
+
+namespace tempo::sweep {
+
+inline constexpr std::uint64_t kMostCells = 1'000'000;
+inline constexpr std::size_t kMostAxes = 16;
+inline constexpr std::size_t kMostValues = 100'000;  // of one axis
+
+using Value = std::variant<bool, std::int64_t, double, std::string>;
+std::string text_of(const Value& value);
+void put(Json& object, const std::string& key, const Value& value);
+
+struct Setting {
+  std::string option;  // without its dashes
+  Value value;
+};
+
+struct Axis {
+  std::string option;
+  std::vector<Value> values;
+};
+
+struct Spec {
+  std::string command;
+  std::vector<Setting> options;
+  std::vector<Axis> axes;
+
+  std::uint64_t cells() const;
+  // The options of a cell that others have otherwise.
+  std::vector<Setting> at(std::uint64_t cell) const;
+  // The words of its command, without the program's name.
+  std::vector<std::string> words(std::uint64_t cell) const;
+  // All that was asked for, in one object: two sweeps are one if theirs are equal.
+  Json asked() const;
+};
+
+// An option of a command as the command line knows it.
+struct KnownOption {
+  std::string name;
+  bool flag = false;  // takes no value
+};
+// The options of a command; nothing: there is no such command, or it cannot be swept.
+using Commands = std::function<std::optional<std::vector<KnownOption>>(const std::string& command)>;
+
+// The sweep, or every mistake in the text, in its order.
+std::expected<Spec, std::vector<TomlMistake>> read_spec(std::string text, const Commands& known);
+
+}  // namespace tempo::sweep

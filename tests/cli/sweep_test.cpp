@@ -1,0 +1,277 @@
+// `tempo sweep` and `tempo merge`: the same bytes, however a sweep is shared out and whatever stops
+// it.
+#include <cstdlib>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// A directory that is gone when the test is over.
+class Folder {
+ public:
+  Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "tempo_sweep_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) std::abort();
+    path_ = name;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+
+  std::string at(const std::string& name) const { return (path_ / name).string(); }
+  std::string put(const std::string& name, const std::string& text) const {
+    std::ofstream(at(name), std::ios::binary) << text;
+    return at(name);
+  }
+  std::string text(const std::string& name) const {
+    std::ostringstream text;
+    text << std::ifstream(at(name), std::ios::binary).rdbuf();
+    return text.str();
+  }
+  std::vector<std::string> names() const {
+    std::vector<std::string> all;
+    for (const auto& entry : std::filesystem::directory_iterator(path_))
+      all.push_back(entry.path().filename().string());
+    std::ranges::sort(all);
+    return all;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+constexpr const char* kElections =
+    "command = \"sim election\"\n"
+    "seeds = 2\n"
+    "[options]\n"
+    "scenario = \"churn\"\n"
+    "runs = 3\n"
+    "[grid]\n"
+    "nodes = [3, 4, 5]\n"
+    "loss = { from = 0, to = 0.2, step = 0.1 }\n";
+
+Ended sweep(const Folder& folder, const std::string& more) {
+  return tempo("sweep " + folder.at("spec.toml") + " " + more);
+}
+
+TEST(Sweep, IsTheSameWithThreadsAndInParts) {
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  EXPECT_EQ(sweep(folder, "--threads 1 --out " + folder.at("one")).status, 0);
+  EXPECT_EQ(sweep(folder, "--threads 2 --out " + folder.at("two")).status, 0);
+  std::string parts;
+  for (const char* shard : {"1/3", "3/3", "2/3"}) {
+    const Ended ended =
+        sweep(folder, std::string("--shard ") + shard + " --out " + folder.at("part"));
+    EXPECT_EQ(ended.status, 0) << ended.err;
+  }
+  for (const char* part : {"part.2-of-3.jsonl", "part.1-of-3.jsonl", "part.3-of-3.jsonl"})
+    parts += " " + folder.at(part);
+  EXPECT_EQ(tempo("merge --out " + folder.at("merged") + parts).status, 0);
+
+  const std::string whole = folder.text("one.jsonl");
+  ASSERT_EQ(count(whole, "\n"), 1U + 3 * 3 * 2);
+  EXPECT_EQ(folder.text("two.jsonl"), whole);
+  EXPECT_EQ(folder.text("merged.jsonl"), whole);
+  const std::string table = folder.text("one.csv");
+  EXPECT_THAT(table, ::testing::StartsWith("cell,nodes,loss,seed,status,"));
+  EXPECT_EQ(count(table, "\n"), 1U + 3 * 3 * 2);
+  EXPECT_EQ(folder.text("two.csv"), table);
+  EXPECT_EQ(folder.text("merged.csv"), table);
+  for (const std::string& name : folder.names()) EXPECT_EQ(name.find(".part"), std::string::npos);
+}
+
+// What a cell says is what the command says alone, but for what depends on the machine.
+TEST(Sweep, ACellIsTheCommand) {
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  ASSERT_EQ(sweep(folder, "").status, 0);
+  const json cell = json::parse(lines_of(folder.text("spec.jsonl"))[1 + 15]);
+  EXPECT_EQ(cell["parameters"], (json{{"nodes", 5}, {"loss", 0.1}, {"seed", 2}}));
+  json alone =
+      answer("sim election --scenario churn --runs 3 --nodes 5 --loss 0.1 --seed 2 --json");
+  alone.erase("threads");
+  alone.erase("events_per_second");
+  EXPECT_EQ(cell["result"], alone);
+}
+
+TEST(Sweep, IsTheSameUnderMpirun) {
+  if (std::system("command -v mpirun > /dev/null") != 0)
+    GTEST_SKIP() << "mpirun (openmpi-bin) is not there";
+  const auto module =
+      std::filesystem::path(TEMPO_BINARY).parent_path() / "../lib/tempo/tempo-mpi.so";
+  if (!std::filesystem::exists(module)) GTEST_SKIP() << "built without MPI (libopenmpi-dev)";
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  ASSERT_EQ(sweep(folder, "--out " + folder.at("alone")).status, 0);
+  // Nothing leaves this machine, and what MPI does not free is not ours.
+  const std::string mpirun =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
+      "timeout 100 mpirun -np 2 --oversubscribe --mca plm isolated --mca btl self,vader " +
+      std::string(TEMPO_BINARY) + " sweep " + folder.at("spec.toml");
+  const Ended ended =
+      Child({"-c", mpirun + " --threads 1 --out " + folder.at("many")}, "/bin/sh").wait();
+  ASSERT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_EQ(count(ended.out, "18 cells"), 1U);  // one of them speaks
+  EXPECT_EQ(folder.text("many.jsonl"), folder.text("alone.jsonl"));
+  EXPECT_EQ(folder.text("many.csv"), folder.text("alone.csv"));
+  for (const std::string& name : folder.names()) EXPECT_EQ(name.find(".part"), std::string::npos);
+  // A mistake ends all of them, and is told once.
+  folder.put("spec.toml", "command = \"sim nothing\"\n");
+  const Ended refused = Child({"-c", mpirun}, "/bin/sh").wait();
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(count(refused.err, "cannot be swept"), 1U);
+}
+
+// Every command, so that none says anything that depends on time or threads.
+TEST(Sweep, IsTheSameForEveryCommand) {
+  struct Case {
+    const char* command;
+    const char* options;
+    const char* grid;
+  };
+  for (const Case& one : {
+           Case{"sim election", "", "nodes = [3, 4]"},
+           Case{"sim election", "runs = 2\nbaselines = true", "nodes = [3, 4]"},
+           Case{"sim capacity", "runs = 5", "algorithm = [\"a\", \"c\"]"},
+           Case{"sim sync", "clients = 2\nseconds = 1200", "seed = [1, 2]"},
+           Case{"sim app", "runs = 2", "seed = [1, 2]"},
+           Case{"sim ring", "runs = 20", "stations = [3, 5]"},
+           Case{"sim lock", "entries = 200", "kind = [\"mutex\", \"rw\", \"explicit\", \"lease\"]"},
+           Case{"check election", "nodes = 2", "losses = [0, 1]"},
+           Case{"check lock", "sites = 2", "hold = [1, 2]"},
+           Case{"check ring", "", "stations = [2, 3]"},
+           Case{"analyze ring", "range = 2", "stations = [3, 4]"},
+       }) {
+    const Folder folder;
+    folder.put("spec.toml", fmt::format("command = \"{}\"\n[options]\n{}\n[grid]\n{}\n",
+                                        one.command, one.options, one.grid));
+    const Ended first = sweep(folder, "--threads 1 --out " + folder.at("one"));
+    EXPECT_EQ(first.status, 0) << one.command << ": " << first.err;
+    EXPECT_EQ(sweep(folder, "--threads 2 --out " + folder.at("two")).status, 0) << one.command;
+    EXPECT_EQ(folder.text("one.jsonl"), folder.text("two.jsonl")) << one.command;
+    EXPECT_GE(count(folder.text("one.jsonl"), "\n"), 3U) << one.command;
+  }
+}
+
+// Killed in the middle, without a chance to tidy up.
+TEST(Sweep, GoesOnWhereItWasKilled) {
+  const Folder folder;
+  folder.put("spec.toml",
+             "command = \"sim lock\"\n[options]\nentries = 20000\n[grid]\nseed = "
+             "{ from = 1, to = 24 }\n");
+  ASSERT_EQ(sweep(folder, "--out " + folder.at("whole")).status, 0);
+  {
+    Child child(words_of("sweep " + folder.at("spec.toml") + " --threads 1"));
+    ASSERT_FALSE(child.read_until([&] { return count(folder.text("spec.part"), "\n") >= 4; }) &&
+                 count(folder.text("spec.part"), "\n") > 24);
+    kill(child.id(), SIGKILL);
+    EXPECT_EQ(child.wait().status, 1000 + SIGKILL);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.at("spec.jsonl")));
+  const std::size_t done = count(folder.text("spec.part"), "\n") - 1;
+  ASSERT_GE(done, 3U);
+  // As if the last line had been cut short.
+  folder.put("spec.part", folder.text("spec.part") + "{\"cell\":23,\"par");
+  const Ended again = sweep(folder, "--json");
+  ASSERT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(json::parse(again.out)["resumed"], done);
+  EXPECT_EQ(folder.text("spec.jsonl"), folder.text("whole.jsonl"));
+  EXPECT_EQ(folder.text("spec.csv"), folder.text("whole.csv"));
+  EXPECT_FALSE(std::filesystem::exists(folder.at("spec.part")));
+}
+
+TEST(Sweep, WhatAnotherSweepLeftIsNotUsed) {
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  ASSERT_EQ(sweep(folder, "").status, 0);
+  const std::string whole = folder.text("spec.jsonl");
+  std::string other = whole;
+  other.replace(other.find("\"runs\":3"), 8, "\"runs\":4");
+  folder.put("spec.part", other);
+  const Ended again = sweep(folder, "--json");
+  EXPECT_EQ(json::parse(again.out)["resumed"], 0);
+  EXPECT_EQ(folder.text("spec.jsonl"), whole);
+}
+
+TEST(Sweep, TellsAllMistakesOfItsFile) {
+  const Folder folder;
+  folder.put("spec.toml",
+             "command = \"sim election\"\n[options]\nnode = 3\ntrace = true\n[grid]\nloss = 0.1\n");
+  const Ended ended = sweep(folder, "");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.out, "");
+  EXPECT_THAT(ended.err, HasSubstr("spec.toml:3:1: `tempo sim election` has no option --node"));
+  EXPECT_THAT(ended.err, HasSubstr("spec.toml:4:1: --trace is not for a sweep"));
+  EXPECT_THAT(ended.err, HasSubstr("spec.toml:6:8: loss changes"));
+  EXPECT_EQ(count(ended.err, "\n"), 3U);
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"spec.toml"});
+  EXPECT_EQ(tempo("sweep " + folder.at("none.toml")).status, 2);
+}
+
+TEST(Sweep, NamesTheCellThatCannotBeRun) {
+  const Folder folder;
+  folder.put("spec.toml",
+             "command = \"sim lock\"\n[options]\nentries = 10\n[grid]\nsites = [3, 1]\n");
+  const Ended ended = sweep(folder, "");
+  EXPECT_EQ(ended.status, 2);
+  EXPECT_EQ(ended.err, "tempo: cell 1 (sim lock sites=1): --sites must be from 2 to 1000, not 1\n");
+  EXPECT_EQ(folder.names(), std::vector<std::string>{"spec.toml"});
+  EXPECT_EQ(sweep(folder, "--shard 4/3").status, 2);
+}
+
+TEST(Sweep, SaysWhereAPromiseWasBroken) {
+  const Folder folder;
+  folder.put("spec.toml",
+             "command = \"check lock\"\n[options]\nsites = 2\nhold = 2\n[grid]\n"
+             "variant = [\"corrected\", \"as-printed\"]\n");
+  const Ended ended = sweep(folder, "");
+  EXPECT_EQ(ended.status, 1);
+  EXPECT_THAT(ended.out, HasSubstr("in 1 of them a promise was broken"));
+  EXPECT_EQ(json::parse(lines_of(folder.text("spec.jsonl"))[1])["status"], 0);
+  EXPECT_EQ(json::parse(lines_of(folder.text("spec.jsonl"))[2])["status"], 1);
+}
+
+TEST(Merge, NeedsAllPartsOfOneSweep) {
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  for (const char* shard : {"1/2", "2/2"})
+    ASSERT_EQ(sweep(folder, std::string("--shard ") + shard).status, 0);
+  const std::string one = folder.at("spec.1-of-2.jsonl");
+  const std::string two = folder.at("spec.2-of-2.jsonl");
+  const Ended missing = tempo("merge --out " + folder.at("all") + " " + one);
+  EXPECT_EQ(missing.status, 2);
+  EXPECT_THAT(missing.err, HasSubstr("9 of 18 cells are missing, the first is 1"));
+  EXPECT_EQ(tempo("merge " + one + " " + two).status, 2);  // --out is missing
+  EXPECT_EQ(tempo("merge --out x " + folder.at("none")).status, 2);
+  EXPECT_EQ(tempo("merge --out x " + folder.at("spec.toml")).status, 2);
+  folder.put("other.jsonl", [&] {
+    std::string text = folder.text("spec.2-of-2.jsonl");
+    return text.replace(text.find("churn"), 5, "churm");
+  }());
+  EXPECT_THAT(tempo("merge --out x " + one + " " + folder.at("other.jsonl")).err,
+              HasSubstr("different sweeps"));
+  EXPECT_FALSE(std::filesystem::exists(folder.at("all.jsonl")));
+}
+
+TEST(Merge, AddsUpTheShardsOfARing) {
+  const Folder folder;
+  for (const char* shard : {"1", "2"})
+    folder.put(shard, tempo(std::string("sim ring --runs 50 --json --shard ") + shard + "/2").out);
+  const std::string files = folder.at("1") + " " + folder.at("2");
+  const json sum = answer("merge --json " + files);
+  EXPECT_EQ(sum, answer("sim merge --json " + files));
+  EXPECT_EQ(sum["runs"], 50);
+}
+
+}  // namespace
+}  // namespace tempo
