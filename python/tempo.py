@@ -5,16 +5,19 @@
     with tempo.connect() as daemon:
         print(daemon.now())                           # Now(time_ns=..., earliest_ns=..., ...)
         with daemon.lock("printer", wait=5) as lock:  # waits until it is this program's
-            while work_left and lock.remaining() > step:
+            while work_left:
+                lock.require(step)                    # seconds; raises Lost if it is not ours so long
                 store(data, lock.token)               # let the store refuse a smaller token
 
 Nothing but the standard library is needed: it speaks doc/ipc.md over tempod's unix socket. A lock is
 held for as long as its lease lasts, which `remaining` says; there is no "do I have it", for the
-answer could be old before it is read. One thread at a time uses a connection and its locks.
+answer could be old before it is read. One thread at a time uses a connection and its locks; a child
+of os.fork() holds nothing and connects anew.
 """
 
 import collections
 import json
+import os
 import select
 import socket
 import time
@@ -40,6 +43,10 @@ class TooLate(Error):
     """Somebody else had the lock for as long as we were to wait."""
 
 
+class Lost(Error):
+    """The lock is not ours any more, or not for as long as it is needed."""
+
+
 def connect(path=DEFAULT_SOCKET, patience=5.0):
     """A connection to tempod; no single answer is waited for longer than `patience` seconds."""
     return Daemon(path, patience)
@@ -49,6 +56,7 @@ class Daemon:
     def __init__(self, path, patience):
         self._path = path
         self._patience = patience
+        self._owner = os.getpid()
         self._input = b""
         self._locks = {}
         self._last_id = 0
@@ -93,6 +101,15 @@ class Daemon:
         answer = self._ask({"do": "locks"})
         return {"promise": answer["promise"], "locks": answer["locks"]}
 
+    def watch(self):
+        """Snapshots as they come, for ever: at every change, at least one a second. The connection is
+        good for nothing else from then on."""
+        self._ask({"do": "watch"})
+        while True:
+            line = self._line(None)
+            if "status" in line:
+                yield line["status"]
+
     def events(self):
         """Events as they come, for ever. The connection is good for nothing else from then on."""
         self._ask({"do": "events"})
@@ -125,7 +142,19 @@ class Daemon:
                 self._hear(line)
         return lock
 
+    def try_lock(self, name, shared=False):
+        """Takes the lock if it can be had at once, else None."""
+        try:
+            return self.lock(name, shared, wait=0)
+        except TooLate:
+            return None
+
+    def _check_owner(self):
+        if os.getpid() != self._owner:
+            raise Error("this connection belongs to the process that forked this one; connect anew")
+
     def _send(self, request):
+        self._check_owner()
         line = json.dumps({"v": VERSION, **request}, separators=(",", ":")) + "\n"
         self._socket.settimeout(self._patience)
         try:
@@ -135,6 +164,7 @@ class Daemon:
 
     def _line(self, wait):
         """The next line, or None if none came within `wait` seconds; None: waits for ever."""
+        self._check_owner()
         while b"\n" not in self._input:
             if len(self._input) > MOST_LINE:
                 raise Error(f"what answers at {self._path} is not tempod: its line does not end")
@@ -212,8 +242,17 @@ class Lock:
 
     def remaining(self):
         """For how many seconds the lock is certainly ours; 0: not any more."""
+        if os.getpid() != self._daemon._owner:
+            return 0.0
         self._daemon._listen()
         return max(0.0, (self._until_ns - time.clock_gettime_ns(time.CLOCK_BOOTTIME)) / 1e9)
+
+    def require(self, seconds=0.0):
+        """Lost, if the lock is not certainly ours for so many seconds more."""
+        left = self.remaining()
+        if left <= seconds:
+            raise Lost(f"the lock '{self.name}' is ours for {left:.3f} s and {seconds} s are needed; "
+                       "take it again")
 
     def release(self):
         if self._daemon._locks.pop(self._id, None) is None:

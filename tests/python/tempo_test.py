@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tempfile
@@ -80,6 +81,63 @@ class Live(unittest.TestCase):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
             with daemon.lock("plan", shared=True), other.lock("plan", shared=True, wait=10) as lock:
                 self.assertGreater(lock.remaining(), 0)
+
+    def test_who_tries_does_not_wait(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.try_lock("tried") as lock:
+                self.assertGreater(lock.token, 0)
+                self.assertIsNone(other.try_lock("tried"))
+                self.assertIsNone(other.try_lock("tried", shared=True))
+            begin = time.monotonic()
+            with daemon.lock("tried"):
+                with self.assertRaisesRegex(tempo.TooLate, "within 0.3 s"):
+                    other.lock("tried", wait=0.3)
+            self.assertGreaterEqual(time.monotonic() - begin, 0.3)
+            with other.lock("tried", wait=10):
+                pass
+
+    def test_a_lock_that_cannot_be_kept_is_lost(self):
+        with tempo.connect(self.path) as daemon:
+            lock = daemon.lock("kept")
+            lock.require(0.1)
+            children = pathlib.Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+            worker = int(children.read_text().split()[0])
+            os.kill(worker, signal.SIGSTOP)
+            try:
+                self.assertTrue(wait_for(20, lambda: lock.remaining() == 0))
+                with self.assertRaisesRegex(tempo.Lost, "'kept' is ours for 0.000 s"):
+                    lock.require()
+            finally:
+                os.kill(worker, signal.SIGCONT)
+            lock.release()
+            with daemon.lock("kept", wait=20) as again:
+                again.require(0.1)
+                with self.assertRaises(tempo.Lost):
+                    again.require(5)
+
+    def test_a_child_holds_nothing_and_releases_nothing(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.lock("forked") as lock:
+                child = os.fork()
+                if child == 0:
+                    good = lock.remaining() == 0
+                    lock.release()
+                    try:
+                        daemon.now()
+                        good = False
+                    except tempo.Error as trouble:
+                        good = good and "connect anew" in str(trouble)
+                    os._exit(0 if good else 1)
+                self.assertEqual(os.waitpid(child, 0)[1], 0)
+                self.assertGreater(lock.remaining(), 0)
+                self.assertIsNone(other.try_lock("forked"))
+
+    def test_what_changes_is_told(self):
+        with tempo.connect(self.path) as daemon:
+            for number, status in enumerate(daemon.watch()):
+                self.assertEqual(status["name"], "alone")
+                if number == 2:
+                    break
 
     def test_a_lease_is_extended(self):
         with tempo.connect(self.path) as daemon, daemon.lock("long") as lock:
