@@ -238,7 +238,7 @@ TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     auto mine = Locks::connect(name);
-    auto taken = mine ? mine->take("closed-2") : std::unexpected(LockFailure{});
+    auto taken = mine ? mine->take("closed-2") : Unexpected{LockFailure{}};
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);
