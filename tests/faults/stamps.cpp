@@ -58,6 +58,7 @@ int stamp(const std::vector<std::string>& words) {
     const timespec nap{.tv_sec = 0, .tv_nsec = kNapNs};
     nanosleep(&nap, nullptr);
   }
+  page->last = sys::boot_clock().time_since_epoch().count();
   return 0;
 }
 
