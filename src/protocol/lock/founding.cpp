@@ -32,6 +32,7 @@ void Founding::start(Turn<Founding>& turn) {
 
 void Founding::receive(Turn<Founding>& turn, NodeId from, const Message& message) {
   if (from == self_) return;
+  if (message.stage != Stage::claims && message.voters.empty()) return;  // nobody founds nothing
   if (founded()) {
     if (message.stage != Stage::founded)
       turn.out.send(from, said_);

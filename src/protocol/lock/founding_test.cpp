@@ -215,6 +215,21 @@ TEST(Founding, WhoIsReadyLeavesOnlyForASmallerListThatAnotherOfItsOwnHasTaken) {
 
 // Whatever is lost, repeated, disordered or crashes: nobody ever finds other voters than somebody
 // else, and in the end everybody has found them. More than half are expected.
+// Without voters there would be nobody to ask, for ever.
+TEST(Founding, ByNobodyIsNotBelieved) {
+  Stream stream(1, 0, 0);
+  StreamDraw draw(stream);
+  Outbox<Founding> out;
+  Turn<Founding> turn{Instant{1s}, draw, out};
+  Founding founding({.self = node(3), .expected = 2});
+  founding.start(turn);
+  for (const auto stage : {Founding::Stage::ready, Founding::Stage::founded})
+    founding.receive(turn, node(1), {.stage = stage, .voters = {}});
+  EXPECT_FALSE(founding.founded());
+  EXPECT_EQ(founding.check(), nullptr);
+  EXPECT_EQ(founding.heard(), 0U);
+}
+
 TEST(Founding, NeverFindsTwoSets) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     Stream chance(seed, 1, 0);

@@ -30,15 +30,8 @@ wire::LockWaiters waiters_of(const Waiting& waiting) {
   return all;
 }
 
-Waiting waiting_of(const wire::LockWaiters& waiters) {
-  Waiting all;
-  for (const auto& waiter : waiters)
-    all.push_back(
-        {.ticket = waiter.ticket, .mode = waiter.shared ? Mode::shared : Mode::exclusive});
-  return all;
-}
-
-// A host may be nobody; whoever is somebody must have a seat.
+// A host may be nobody; whoever is somebody must have a seat. What counts up for ever must leave
+// room to count on: a count that does not comes from no honest member, and would be kept for good.
 class Reading {
  public:
   explicit Reading(const Seats& seats) : seats_(&seats) {}
@@ -50,7 +43,22 @@ class Reading {
     return found.value_or(kNobody);
   }
   Ballot ballot(const wire::LockBallot& ballot) {
-    return {.count = ballot.count, .origin = seat(ballot.origin)};
+    return {.count = count(ballot.count), .origin = seat(ballot.origin)};
+  }
+  std::uint64_t count(std::uint64_t count) {
+    good_ &= count <= kMostCount;
+    return count;
+  }
+  std::uint64_t ticket(std::uint64_t ticket) {
+    good_ &= ticket <= kMostTicket;
+    return ticket;
+  }
+  Waiting waiting(const wire::LockWaiters& waiters) {
+    Waiting all;
+    for (const auto& waiter : waiters)
+      all.push_back({.ticket = ticket(waiter.ticket),
+                     .mode = waiter.shared ? Mode::shared : Mode::exclusive});
+    return all;
   }
   lock::lease::View view(const wire::LockVoters& voters) {
     const auto view = view_of(voters, *seats_);
@@ -111,7 +119,7 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                   .view = body.view,
                   .boot = Boot{body.boot},
                   .k = body.k,
-                  .waiting = waiting_of(body.waiting),
+                  .waiting = reading.waiting(body.waiting),
                   .ballot = reading.ballot(body.ballot),
                   .mode = body.shared ? Mode::shared : Mode::exclusive,
                   .held = body.held,
@@ -119,23 +127,23 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                   .named = static_cast<lock::lease::Voters>(body.named),
                   .to_boot = Boot{body.to_boot},
                   .to_k = body.to_k,
-                  .top = body.top,
+                  .top = reading.count(body.top),
                   .why = static_cast<lock::lease::Why>(body.why),
                   .target = reading.seat(body.pass.target),
                   .sub = body.pass.sub,
                   .left = body.pass.left,
-                  .ticket = body.pass.ticket,
+                  .ticket = reading.ticket(body.pass.ticket),
                   .nonce = body.nonce,
-                  .reserve = body.reserve};
+                  .reserve = reading.count(body.reserve)};
   for (const wire::LockBallot& ballot : body.ends) message.ends.push_back(reading.ballot(ballot));
   for (const wire::LockStanding& standing : body.pass.standings)
     message.standings.push_back({.member = reading.seat(standing.member),
                                  .boot = Boot{standing.boot},
                                  .k = standing.k,
-                                 .waiting = waiting_of(standing.waiting)});
+                                 .waiting = reading.waiting(standing.waiting)});
   if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
-  if (body.next.count != 0) message.next = {body.next.count, reading.view(body.next)};
-  if (!reading.good()) return std::nullopt;
+  if (body.next.count != 0) message.next = {reading.count(body.next.count), reading.view(body.next)};
+  if (!reading.good() || message.sub > kMostSub) return std::nullopt;
   return message;
 }
 

@@ -148,5 +148,27 @@ TEST(LockMail, OfAHostWithoutASeatIsRefused) {
   EXPECT_FALSE(message_of(body, seats(), LockId{0}));
 }
 
+// What would leave no room to count on is from no honest member.
+TEST(LockMail, ThatCountsTooHighIsRefused) {
+  const auto refused = [](auto change) {
+    wire::LockBody body = body_of(pass(), seats(), "door");
+    change(body, 0);
+    EXPECT_TRUE(message_of(body, seats(), LockId{0})) << "the highest";
+    change(body, 1);
+    return !message_of(body, seats(), LockId{0});
+  };
+  using Body = wire::LockBody;
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ballot.count = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ends[0].count = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.top = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.reserve = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.sub = kMostSub + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.ticket = kMostTicket + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) {
+    body.waiting = {};
+    body.waiting.push_back({.ticket = kMostTicket + more});
+  }));
+}
+
 }  // namespace
 }  // namespace tempo::locks

@@ -66,7 +66,7 @@ void Service::start(Instant now) {
 
 void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
   // A longer lease than ours could outlast our silence after a restart.
-  if (body.length > rules_.longest) {
+  if (body.length > rules_.longest || body.pass.left > rules_.longest) {
     ++dropped_;
     return;
   }

@@ -130,6 +130,7 @@ class Service {
   bool running() const { return member_.home().running; }
   bool speaks(Instant now) const { return member_.home().speaks(now); }
   const Seats& seats() const { return seats_; }
+  const char* check() const { return member_.check(); }  // null, or the invariant that is broken
   // Messages of hosts or locks that there is no number for, or of leases that are too long.
   std::uint64_t dropped() const { return dropped_; }
 

@@ -209,16 +209,19 @@ void put_time(Writer& out, const TimeBody& body) {
 constexpr double kShortSteps = 1024;
 constexpr std::uint16_t kMostShort = 1 + 62 * 1024;  // kMostNanos
 
-std::uint16_t short_bound(std::uint64_t bound_ns) {
-  if (bound_ns == 0) return 0;
-  const double steps = std::ceil(kShortSteps * std::log2(static_cast<double>(bound_ns)));
-  return static_cast<std::uint16_t>(std::min<double>(1 + steps, kMostShort));
-}
-
 std::uint64_t bound_of(std::uint16_t written) {
   if (written == 0) return 0;
   const double steps = std::min(written, kMostShort) - 1;
   return static_cast<std::uint64_t>(std::ceil(std::exp2(steps / kShortSteps)));
+}
+
+// The shortest that is not less: what was read and is written again does not grow.
+std::uint16_t short_bound(std::uint64_t bound_ns) {
+  if (bound_ns == 0) return 0;
+  const double steps = std::ceil(kShortSteps * std::log2(static_cast<double>(bound_ns)));
+  const auto rounded = static_cast<std::uint16_t>(std::min<double>(1 + steps, kMostShort));
+  const auto less = static_cast<std::uint16_t>(rounded - 1);
+  return less > 0 && bound_of(less) >= bound_ns ? less : rounded;
 }
 
 Result<SyncBody, Error> take_sync(Reader in) {

@@ -166,6 +166,19 @@ TEST(Datagram, RoundsTheBoundOfUtcUp) {
   }
 }
 
+TEST(Datagram, RoundsTheBoundOfUtcOnce) {
+  const auto passed_on = [](std::uint64_t bound) {
+    Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
+    std::array<std::byte, kMostBytes> bytes{};
+    const auto read = parse(std::span(bytes).first(write(probe, bytes)));
+    return read ? read->sync->utc_bound_ns : 0;
+  };
+  for (std::uint64_t bound = 1; bound < 1'000'000'000'000; bound += 1 + bound / 777) {
+    const std::uint64_t once = passed_on(bound);
+    ASSERT_EQ(passed_on(once), once) << bound;
+  }
+}
+
 TEST(Datagram, WithAKeyStatesTheLengthOfItsAuthenticatorToo) {
   Datagram datagram = sample_sync();
   datagram.header.key = KeyId{9};
