@@ -7,7 +7,8 @@
 //
 // "fresh" is a lock nobody has held before, "cached" one whose lease is still with this host.
 // Datagrams are those of all three daemons, by their own counts; what they say without locks is
-// taken off.
+// taken off. Then what `tempo lock` costs around a command, beside flock(1), and how soon the next
+// one has the lock of a holder that was killed.
 #include "live/client/lock.h"
 
 #include <algorithm>
@@ -301,12 +302,88 @@ bool wait_until(Clock::duration limit, const std::function<bool()>& done) {
   return false;
 }
 
+// --- commands under a lock ---
+
+std::string beside(const std::string& program) {
+  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
+}
+
+// From one start to the end, in turn, so that what else the machine does strikes both.
+void time_commands(Site& site) {
+  const std::vector<std::string> ours{beside("tempo"), "lock", "--socket", site.host(0).socket(),
+                                      "command",       "--",   "true"};
+  const std::vector<std::string> theirs{"flock", site.directory() + "/flock", "true"};
+  Timed tempo;
+  Timed flock;
+  constexpr int kTimes = 100;
+  for (int i = 0; i < kTimes; ++i)
+    for (const auto& [words, into] : {std::pair{&theirs, &flock}, {&ours, &tempo}}) {
+      const auto from = Clock::now();
+      if (run(*words) != 0) return;
+      into->us.push_back(micros(Clock::now() - from));
+    }
+  const double more = (tempo.at(0.5) - flock.at(0.5)) / 1000;
+  fmt::print("tempo lock -- true: {:.1f} ms, flock: {:.1f} ms; {:.1f} ms more, bar 10 {}\n",
+             tempo.at(0.5) / 1000, flock.at(0.5) / 1000, more, more <= 10 ? "met" : "not met");
+}
+
+// A holder at the first host is killed while a program at the second waits: how long until it has
+// the lock.
+Timed time_inheritance(Site& site, const std::function<pid_t(const std::string&)>& hold) {
+  Timed timed;
+  constexpr int kTimes = 20;
+  Locks locks = connected(site.host(1).socket());
+  for (int i = 0; i < kTimes; ++i) {
+    const std::string name =
+        fmt::format("killed-{}-{}", i, Clock::now().time_since_epoch().count());
+    const pid_t holder = hold(name);
+    for (int tries = 0; tries < 1000 && locks.take(name, {.wait = 0s}); ++tries) usleep(1000);
+    Clock::time_point killed;
+    std::thread killer([&] {
+      usleep(50'000);  // so that the other waits
+      killed = Clock::now();
+      kill(holder, SIGKILL);
+    });
+    const auto lock = locks.take(name, {.wait = 20s});
+    const auto had = Clock::now();
+    killer.join();
+    waitpid(holder, nullptr, 0);
+    if (!lock) break;
+    timed.us.push_back(micros(had - killed));
+  }
+  return timed;
+}
+
+void print_inheritance(const char* who, Timed timed) {
+  fmt::print("{} killed: the next one has the lock after {:.2f} ms, at most {:.2f}, bar 50 {}\n",
+             who, timed.at(0.5) / 1000, timed.at(1) / 1000,
+             !timed.us.empty() && timed.at(1) <= 50'000 ? "met" : "not met");
+}
+
+void time_inheritances(Site& site) {
+  const std::string socket = site.host(0).socket();
+  print_inheritance("program", time_inheritance(site, [&](const std::string& name) {
+                      std::fflush(nullptr);
+                      const pid_t child = fork();
+                      if (child != 0) return child;
+                      Locks own = connected(socket);
+                      const auto lock = own.take(name);
+                      pause();
+                      _exit(0);
+                    }));
+  print_inheritance("tempo lock", time_inheritance(site, [&](const std::string& name) {
+                      std::fflush(nullptr);
+                      const pid_t child = fork();
+                      if (child != 0) return child;
+                      execl(beside("tempo").c_str(), "tempo", "lock", "--socket", socket.c_str(),
+                            name.c_str(), "--", "sleep", "60", static_cast<char*>(nullptr));
+                      _exit(127);
+                    }));
+}
+
 std::optional<Row> tempo_row(Clock::duration span) {
   Site site(
-      {.tempod =
-           (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tempod").string(),
-       .realtime = true,
-       .arguments = {"--set", "locks.expect=3"}});
+      {.tempod = beside("tempod"), .realtime = true, .arguments = {"--set", "locks.expect=3"}});
   for (std::size_t i = 0; i < kHosts; ++i) site.add();
   site.start_all();
   if (!site.wait(30s, [&] { return site.master() >= 0 && ready(site); })) {
@@ -345,6 +422,8 @@ std::optional<Row> tempo_row(Clock::duration span) {
   });
   fmt::print("datagrams for each lock: fresh {:.2f} (bar 3), again {:.4f}\n",
              said / static_cast<double>(kFresh), again / static_cast<double>(row.again.us.size()));
+  time_commands(site);
+  time_inheritances(site);
   return row;
 }
 
