@@ -138,8 +138,10 @@ class Daemon:
                 del self._locks[lock._id]
                 raise lock._trouble
             line = self._line(left)
-            if line is not None:
-                self._hear(line)
+            if line is not None and not self._hear(line) and not line.get("ok"):
+                # A request so wrong that its id was not read, or a connection that is not wanted.
+                del self._locks[lock._id]
+                raise Error(line.get("error", "tempod gave no reason"), line.get("code"))
         return lock
 
     def try_lock(self, name, shared=False):

@@ -161,6 +161,8 @@ class Live(unittest.TestCase):
             with self.assertRaisesRegex(tempo.Error, "tempo's own") as caught:
                 daemon.lock("@view")
             self.assertEqual(caught.exception.code, "bad-request")
+            with self.assertRaisesRegex(tempo.Error, "at most 4096 bytes"):
+                daemon.lock("x" * 5000)
             self.assertEqual(daemon.status()["name"], "alone")  # and goes on
 
     def test_no_daemon_is_a_sentence(self):
