@@ -7,7 +7,7 @@ help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
 deps:      ## install the Debian packages for building and testing; quick when nothing is missing
-	@tools/deps build
+	@tools/deps build peers
 
 deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
 	@tools/deps all

@@ -17,6 +17,7 @@ using Complaint = std::optional<std::string>;
 constexpr std::size_t kMostName = 63;         // characters of a name on the wire
 constexpr std::size_t kMostInterface = 15;    // IFNAMSIZ - 1
 constexpr std::size_t kMostSocketPath = 107;  // sun_path, with its end
+constexpr std::size_t kMostEndpoints = 16;    // of an etcd
 constexpr double kDayMs = 86'400'000;
 
 Nanos from_ms(double ms) { return Nanos{std::llround(ms * 1e6)}; }
@@ -131,6 +132,34 @@ Complaint bad_policy(const Value& value) {
   if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))
     return std::nullopt;
   return fmt::format("must be strict, witness, preferred or available, not '{}'", text);
+}
+
+constexpr std::array<std::pair<std::string_view, LockBackEnd>, 2> kBackEnds{
+    {{"tempo", LockBackEnd::tempo}, {"etcd", LockBackEnd::etcd}}};
+
+Complaint bad_back_end(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kBackEnds, [&](const auto& known) { return known.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be tempo or etcd, not '{}'", text);
+}
+
+Complaint bad_endpoints(const Value& value) {
+  const auto& list = std::get<Texts>(value);
+  if (list.empty() || list.size() > kMostEndpoints)
+    return fmt::format("has {} endpoints; give 1 to {}", list.size(), kMostEndpoints);
+  for (const std::string& text : list) {
+    const std::size_t scheme = text.starts_with("http://")    ? 7
+                               : text.starts_with("https://") ? 8
+                                                              : 0;
+    if (scheme == 0 || text.size() == scheme || !printable(text) ||
+        text.find_first_of("/ ?#", scheme) != std::string::npos)
+      return fmt::format(
+          "has '{}', which is not an endpoint; write for example "
+          "http://10.0.0.1:2379, without a path",
+          text);
+  }
+  return std::nullopt;
 }
 
 Complaint bad_log_level(const Value& value) {
@@ -371,6 +400,33 @@ const std::vector<Key>& keys() {
           bad_policy, "one of \"strict\", \"witness\", \"preferred\", \"available\""),
       text_key("locks.policy-host", "none", "the name of the witness or of the preferred machine",
                put_text<&Settings::lock_policy_host>, bad_name),
+
+      text_key(
+          "locks.back-end", "\"tempo\"",
+          "who keeps the locks: the machines themselves, or an etcd that the site runs, through "
+          "tempo-etcd",
+          [](Settings& settings, const Value& value) {
+            for (const auto& [name, back_end] : kBackEnds)
+              if (name == std::get<std::string>(value)) settings.lock_back_end = back_end;
+          },
+          bad_back_end, "one of \"tempo\", \"etcd\""),
+      {{"locks.etcd-endpoints", "a list of URLs", "[\"http://127.0.0.1:2379\"]",
+        "where etcd answers; of several the next is asked when one does not"},
+       Kind::list,
+       0,
+       0,
+       put_list<&Settings::etcd_endpoints>,
+       bad_endpoints},
+      text_key("locks.etcd-socket", "\"/run/tempo-etcd/etcd.sock\"",
+               "the unix socket between tempod and tempo-etcd", put_text<&Settings::etcd_socket>,
+               bad_socket, "an absolute path"),
+      text_key("locks.etcd-ca-file", "the system's", "whose word is taken for an etcd with https",
+               put_text<&Settings::etcd_ca_file>, bad_path_or_none, "an absolute path"),
+      text_key("locks.etcd-cert-file", "none",
+               "what tempo-etcd shows an etcd that wants to know its clients",
+               put_text<&Settings::etcd_cert_file>, bad_path_or_none, "an absolute path"),
+      text_key("locks.etcd-key-file", "none", "the key of that certificate",
+               put_text<&Settings::etcd_key_file>, bad_path_or_none, "an absolute path"),
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "how far off it starts"},

@@ -181,6 +181,15 @@ void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mi
     if (const std::string wrong = wrong_with_policy(settings); !wrong.empty())
       mistakes.push_back(
           {said.at(has("locks.policy") ? "locks.policy" : "locks.policy-host").where, wrong});
+  if (settings.lock_back_end == LockBackEnd::etcd && settings.lock_expect > 0)
+    mistakes.push_back({said.at("locks.back-end").where,
+                        "back-end = \"etcd\" goes without expect: nobody votes on locks that etcd "
+                        "keeps; remove one of the two"});
+  if (settings.etcd_cert_file.empty() != settings.etcd_key_file.empty())
+    mistakes.push_back(
+        {said.at(settings.etcd_cert_file.empty() ? "locks.etcd-key-file" : "locks.etcd-cert-file")
+             .where,
+         "etcd-cert-file and etcd-key-file go together; give both or none"});
 }
 
 std::expected<Settings, Mistakes> settle(const AllSaid& said, Mistakes mistakes) {

@@ -17,6 +17,7 @@
 
 namespace tempo::config {
 
+enum class LockBackEnd : std::uint8_t { tempo, etcd };  // who keeps the locks
 enum class ClockKind : std::uint8_t { system, software, none };
 
 enum class LockPolicy : std::uint8_t { strict, witness, preferred, available };
@@ -55,8 +56,14 @@ struct Settings {
   Nanos lock_delay_max = 10ms;       // locks.delay-max-ms: of silent locks
   LockPolicy lock_policy = LockPolicy::strict;  // locks.policy: when one of two is gone
   std::string lock_policy_host;                 // locks.policy-host: the witness, or the preferred
-  std::string log_level = "info";               // log-level: error, warning or info
-  std::string state_dir = "/var/lib/tempo";     // state-dir
+  LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end
+  std::vector<std::string> etcd_endpoints{"http://127.0.0.1:2379"};  // locks.etcd-endpoints
+  std::string etcd_socket = "/run/tempo-etcd/etcd.sock";             // locks.etcd-socket
+  std::string etcd_ca_file;                       // locks.etcd-ca-file: empty, the system's
+  std::string etcd_cert_file;                     // locks.etcd-cert-file, with its key: empty, none
+  std::string etcd_key_file;                      // locks.etcd-key-file
+  std::string log_level = "info";                 // log-level: error, warning or info
+  std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; "" stays root
   std::string hook;            // hook: a program called on events

@@ -114,6 +114,12 @@ const std::map<std::string, std::string>& samples() {
       {"locks.delay-max-ms", "2.5"},
       {"locks.policy", "\"witness\""},
       {"locks.policy-host", "\"stern\""},
+      {"locks.back-end", "\"etcd\""},
+      {"locks.etcd-endpoints", "[\"http://10.0.0.1:2379\", \"https://etcd.ship:2379\"]"},
+      {"locks.etcd-socket", "\"/run/x/etcd.sock\""},
+      {"locks.etcd-ca-file", "\"/etc/tempo/ca.pem\""},
+      {"locks.etcd-cert-file", "\"/etc/tempo/etcd.pem\""},
+      {"locks.etcd-key-file", "\"/etc/tempo/etcd.key\""},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
@@ -259,6 +265,9 @@ TEST(Keys, AreAllAccepted) {
     std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
     if (key == "locks.policy") with = "locks.expect = 3\nlocks.policy-host = \"stern\"\n";
     if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
+    // And a certificate with its key.
+    if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";
+    if (key == "locks.etcd-key-file") with = "locks.etcd-cert-file = \"/x\"\n";
     EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;
     EXPECT_FALSE(help.type.empty()) << key;
     EXPECT_FALSE(help.fallback.empty()) << key;

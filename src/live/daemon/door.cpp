@@ -304,7 +304,11 @@ class RealDoor final : public Door {
         claim.caller->locks.erase(claim.id);
         break;
     }
-    claim.caller->connection.write(ipc::lock_line(told));
+    claim.caller->connection.write(
+        news.sentence.empty()
+            ? ipc::lock_line(told)
+            : ipc::refusal_line(
+                  {.code = ipc::Code::unavailable, .sentence = news.sentence, .id = claim.id}));
     claim.caller->was_told = true;
   }
 

@@ -34,6 +34,10 @@ lock::lease::Rules rules_of(const config::Settings& settings) {
 void LockRoom::start(Tell tell) {
   tell_ = std::move(tell);
   const config::Settings& settings = parts_.life->settings;
+  if (settings.lock_back_end == config::LockBackEnd::etcd)
+    etcd_.emplace(
+        *parts_.loop, settings.etcd_socket,
+        [this](locks::ClientId client, const locks::News& news) { this->tell(client, news); });
   if (settings.lock_expect == 0) return;
   const auto record = read_lock_record(settings.state_dir, parts_.life->host);
   const std::string kernel = sys::kernel_boot_id();
@@ -187,6 +191,7 @@ void LockRoom::each_second() {
   if (writing_) ask_parent();  // what was lost on the way is said again
   prefer();
   advance_change();
+  if (etcd_) etcd_->each_second();
 }
 
 // --- the disk ---
@@ -260,6 +265,11 @@ void LockRoom::tell(locks::ClientId client, const locks::News& news) {
 // --- for the door ---
 
 Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind kind) {
+  if (etcd_) {
+    if (kind != locks::LockKind::lease)
+      return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
+    return etcd_->want(wish);
+  }
   if (!service_) return std::unexpected(promise());
   if (is_witness())
     return std::unexpected(
@@ -272,16 +282,20 @@ Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind ki
 }
 
 void LockRoom::done(locks::ClientId client) {
+  if (etcd_) etcd_->done(client);
   if (service_) service_->done(sys::boot_clock(), client);
   if (quiet_) quiet_->done(sys::boot_clock(), client);
 }
 
 std::vector<locks::Known> LockRoom::known() const {
+  if (etcd_) return etcd_->known(self());
   if (!service_) return {};
   std::vector<locks::Known> all = service_->known(sys::boot_clock());
   std::ranges::move(quiet_->known(), std::back_inserter(all));
   return all;
 }
+
+bool LockRoom::wished_for() const { return etcd_ || parts_.life->settings.lock_expect > 0; }
 
 bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 
@@ -295,6 +309,7 @@ std::size_t LockRoom::voters_heard() const {
 }
 
 std::string LockRoom::promise() const {
+  if (etcd_) return etcd_->promise();
   if (!founding_) return kOff;
   if (split_) return "locks are not safe: another part of this network has other voters";
   if (!founding_->founded())

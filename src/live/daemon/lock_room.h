@@ -2,7 +2,8 @@
 //
 // While there are no voters yet it finds them (lock::Founding); from then on it drives the lock
 // service. What must be on disk is written by the parent, for a write can take long; without a
-// parent it is written here.
+// parent it is written here. Where an etcd keeps the locks, all this rests, and clients are served
+// over the line to tempo-etcd.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "live/daemon/etcd_line.h"
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/lock_record.h"
@@ -33,6 +35,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
     Links* links = nullptr;
     Draw* draw = nullptr;
     const ParentLine* parent = nullptr;
+    sys::Loop* loop = nullptr;
   };
   explicit LockRoom(const Parts& parts) : parts_(parts) {}
 
@@ -68,6 +71,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
   std::string quiet_mode() const { return quiet_ ? quiet_->mode() : ""; }
   bool serves() const;
+  bool wished_for() const;  // the settings want locks
   HostId self() const { return parts_.life->host; }
 
   static constexpr std::string_view kWrite = "@write";      // to the parent: number, text
@@ -138,6 +142,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   std::optional<locks::Service> service_;         // once there are voters, at each of them
   std::optional<locks::Quiet> quiet_;             // with the service: locks that are not leases
   Change change_;                                 // the last; ended unless it goes on
+  std::optional<EtcdLine> etcd_;                  // where an etcd keeps the locks
 };
 
 }  // namespace tempo::daemon

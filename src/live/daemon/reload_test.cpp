@@ -46,7 +46,9 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::string("none"),
                                           std::string("error"),
                                           std::string("available"),
-                                          std::vector<std::string>{"10.0.0.1"}};
+                                          std::string("etcd"),
+                                          std::vector<std::string>{"10.0.0.1"},
+                                          std::vector<std::string>{"http://10.0.0.1:2379"}};
   for (const config::KeyHelp& key : config::all_keys()) {
     bool noticed = false;
     for (const config::Value& value : values) {

@@ -89,7 +89,8 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
               .mailroom = &mailroom_,
               .links = &links_,
               .draw = &draw_,
-              .parent = parent}),
+              .parent = parent,
+              .loop = &loop_}),
       next_chore_(started_ + kChores) {
   if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
@@ -549,7 +550,7 @@ obs::Snapshot Worker::snapshot() {
                    .clock_trouble = clock_trouble_,
                    .unsent = unsent_,
                    .stalls = stalls_,
-                   .locks = life_.settings.lock_expect > 0 ? lock_promise() : ""});
+                   .locks = locks_.wished_for() ? lock_promise() : ""});
 }
 
 }  // namespace tempo::daemon

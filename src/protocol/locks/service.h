@@ -51,6 +51,7 @@ struct News {
   Kind kind = Kind::granted;
   Token token = lock::kNoToken;  // granted
   Instant deadline{};            // granted, extended
+  std::string sentence{};        // refused: why, if it is something else
 };
 
 // What the service wants done.

@@ -1,0 +1,19 @@
+// What etcd answers comes from outside: whatever the text, it is understood or refused.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "live/etcd/words.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto json = tempo::Json::parse({reinterpret_cast<const char*>(data), size});
+  if (!json) return 0;
+  (void)tempo::etcd::lease_of(*json);
+  (void)tempo::etcd::term_of(*json);
+  (void)tempo::etcd::line_of(*json);
+  (void)tempo::etcd::complaint_in(*json);
+  const auto keys = tempo::etcd::changed_keys(*json);
+  if (!keys) return 0;
+  for (const std::string& key : *keys) (void)tempo::etcd::name_of("ship", key);
+  return 0;
+}

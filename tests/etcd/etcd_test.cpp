@@ -1,0 +1,426 @@
+// Locks that a real etcd keeps for two hosts: each a tempod and its bridge, on addresses of the
+// loopback interface, and `tempo lock` as users run it.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#include "live/client/lock.h"
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr const char* kEtcd = "/usr/bin/etcd";
+constexpr const char* kOpenssl = "/usr/bin/openssl";
+
+bool wait_for(steady_clock::duration limit, const std::function<bool()>& done) {
+  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
+    if (done()) return true;
+    std::this_thread::sleep_for(10ms);
+  }
+  return done();
+}
+
+// One that nobody has at this moment.
+int free_port() {
+  const int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  if (bind(end, reinterpret_cast<const sockaddr*>(&address), size) != 0) std::abort();
+  getsockname(end, reinterpret_cast<sockaddr*>(&address), &size);
+  close(end);
+  return ntohs(address.sin_port);
+}
+
+class Site {
+ public:
+  static constexpr std::size_t kHosts = 2;
+
+  Site() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-etcd-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    start_etcd();
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      std::filesystem::create_directory(own(i));
+      start_bridge(i);
+      tempods_[i] = std::make_unique<Child>(
+          words_of(settings(i) +
+                   fmt::format(" --name host{0} --profile fast --port {1} --clock none --state-dir "
+                               "{2} --socket {2}/sock --set key-file=\"\" --set "
+                               "bind=[\"127.{3}.8.{4}\"] --set realtime=false --set "
+                               "machine-id=\"m{0}\"",
+                               i, free_port(), own(i), 64 + getpid() % 128, i + 1)),
+          TEMPO_TEMPOD);
+    }
+  }
+  ~Site() {
+    for (std::size_t i = 0; i < kHosts; ++i)
+      for (auto* child : {&tempods_[i], &bridges_[i]}) end(*child);
+    end(etcd_);
+    std::filesystem::remove_all(directory_);
+  }
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  void start_etcd() {
+    etcd_ = std::make_unique<Child>(
+        words_of(fmt::format("--data-dir {0}/data --listen-client-urls {1} --advertise-client-urls "
+                             "{1} --listen-peer-urls {2} --initial-advertise-peer-urls {2} "
+                             "--initial-cluster default={2} --log-level error",
+                             directory_, endpoint(), peer_)),
+        kEtcd);
+  }
+  void stop_etcd() { end(etcd_); }
+  void pause_etcd(bool on) const { kill(etcd_->id(), on ? SIGSTOP : SIGCONT); }
+  void start_bridge(std::size_t i) {
+    bridges_[i] = std::make_unique<Child>(words_of(settings(i)), TEMPO_ETCD);
+  }
+  void kill_bridge(std::size_t i) {
+    kill(bridges_[i]->id(), SIGKILL);
+    bridges_[i]->wait();
+    bridges_[i].reset();
+  }
+  void pause_bridge(std::size_t i, bool on) const {
+    kill(bridges_[i]->id(), on ? SIGSTOP : SIGCONT);
+  }
+  void pause_tempod(std::size_t i, bool on) const { kill(worker_of(i), on ? SIGSTOP : SIGCONT); }
+
+  std::string socket(std::size_t i) const { return own(i) + "/sock"; }
+  std::string file(const std::string& name) const { return directory_ + '/' + name; }
+  Words lock(std::size_t i, const std::string& line, const std::string& script = "") const {
+    Words words = words_of("lock --socket " + socket(i));
+    for (const std::string& word : words_of(line)) words.push_back(word);
+    if (!script.empty()) words.insert(words.end(), {"--", "sh", "-c", script});
+    return words;
+  }
+  std::string promise(std::size_t i) const {
+    return Child(words_of("locks --socket " + socket(i))).wait().out;
+  }
+  bool ready() const {
+    for (std::size_t i = 0; i < kHosts; ++i)
+      if (!promise(i).starts_with("locks are kept by etcd at " + endpoint())) return false;
+    return true;
+  }
+  std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
+
+ private:
+  std::string own(std::size_t i) const { return fmt::format("{}/{}", directory_, i); }
+  std::string settings(std::size_t i) const {
+    return fmt::format(
+        "--config /dev/null --set cluster=\"etcd-{0}\" --set user=\"\" --set "
+        "locks.back-end=\"etcd\" --set locks.lease-ms=2000 --set locks.etcd-socket=\"{1}/etcd\" "
+        "--set locks.etcd-endpoints=[\"{2}\"]",
+        getpid(), own(i), endpoint());
+  }
+  static void end(std::unique_ptr<Child>& child) {
+    if (child == nullptr) return;
+    kill(child->id(), SIGCONT);
+    kill(child->id(), SIGTERM);
+    child->wait();
+    child.reset();
+  }
+  pid_t worker_of(std::size_t i) const {
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", tempods_[i]->id()));
+    pid_t worker = 0;
+    children >> worker;
+    return worker;
+  }
+
+  std::string directory_;
+  int port_ = free_port();
+  std::string peer_ = fmt::format("http://127.0.0.1:{}", free_port());
+  std::unique_ptr<Child> etcd_;
+  std::array<std::unique_ptr<Child>, kHosts> bridges_, tempods_;
+};
+
+class EtcdLock : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (access(kEtcd, X_OK) == 0) site = std::make_unique<Site>();
+  }
+  static void TearDownTestSuite() { site.reset(); }
+  void SetUp() override {
+    if (site == nullptr) GTEST_SKIP() << "etcd is missing (Debian's etcd-server)";
+    ASSERT_TRUE(wait_for(60s, [] { return site->ready(); })) << site->promise(0);
+  }
+
+  // A command that says when it runs, again and again.
+  static std::string stamping(const std::string& file) {
+    return fmt::format("while :; do date +%s%N >> {}; sleep 0.01; done", site->file(file));
+  }
+  static std::vector<std::int64_t> stamps(const std::string& file) {
+    std::vector<std::int64_t> all;
+    std::ifstream in(site->file(file));
+    for (std::int64_t stamp = 0; in >> stamp;) all.push_back(stamp);
+    return all;
+  }
+  static bool runs(const std::string& file) {
+    return wait_for(20s, [&] { return !stamps(file).empty(); });
+  }
+
+  // The holder at host 0 comes to harm while one at host 1 waits: they never run both.
+  static int holder_exits_after(const std::string& name, const std::function<void(Child&)>& harm,
+                                const std::function<void(Child&)>& heal) {
+    Child holder(site->lock(0, name, stamping(name + "-a")));
+    EXPECT_TRUE(runs(name + "-a"));
+    Child waiting(site->lock(1, name, "date +%s%N >> " + site->file(name + "-b")));
+    std::this_thread::sleep_for(300ms);
+    EXPECT_TRUE(stamps(name + "-b").empty()) << "both inside";
+    harm(holder);
+    const Ended next = waiting.wait();
+    EXPECT_EQ(next.status, 0) << next.err;
+    heal(holder);
+    const Ended ended = holder.wait();
+    const auto before = stamps(name + "-a");
+    const auto after = stamps(name + "-b");
+    EXPECT_EQ(after.size(), 1);
+    if (!before.empty() && !after.empty()) {
+      EXPECT_LT(before.back(), after.front());
+    }
+    return ended.status;
+  }
+
+  static std::unique_ptr<Site> site;
+};
+std::unique_ptr<Site> EtcdLock::site;
+
+const auto kNothing = [](Child&) {};
+
+TEST_F(EtcdLock, IsOneForAllHostsWithRisingTokens) {
+  std::uint64_t last = 0;
+  for (const std::size_t host : {0UL, 1UL, 1UL, 0UL}) {
+    const Ended ended =
+        Child(site->lock(host, "one/door", "echo $TEMPO_LOCK_TOKEN $TEMPO_LOCK_NAME")).wait();
+    ASSERT_EQ(ended.status, 0) << ended.err;
+    const Words words = words_of(ended.out);
+    ASSERT_EQ(words.size(), 2) << ended.out;
+    EXPECT_EQ(words[1], "one/door");
+    EXPECT_GT(std::stoull(words[0]), last);
+    last = std::stoull(words[0]);
+  }
+}
+
+TEST_F(EtcdLock, IsHandedOverAndGivenUpOn) {
+  Child holder(site->lock(0, "busy", stamping("busy")));
+  ASSERT_TRUE(runs("busy"));
+  for (const std::size_t host : {0UL, 1UL}) {
+    const Ended at_once = Child(site->lock(host, "--no-wait busy -- true")).wait();
+    EXPECT_EQ(at_once.status, 100);
+    EXPECT_THAT(at_once.err, HasSubstr("'tempo locks' says who has it"));
+  }
+  EXPECT_THAT(site->promise(0), HasSubstr(fmt::format("host0 pid {}", holder.id())));
+  Child next(site->lock(1, "--wait 60s busy -- true"));
+  kill(holder.id(), SIGTERM);
+  EXPECT_EQ(holder.wait().status, 128 + SIGTERM) << "the signal is for the command";
+  EXPECT_EQ(next.wait().status, 0);
+}
+
+TEST_F(EtcdLock, ReadersAreInsideTogether) {
+  Child first(site->lock(0, "--shared plan", stamping("plan-a")));
+  Child second(site->lock(1, "--shared plan", stamping("plan-b")));
+  EXPECT_TRUE(runs("plan-a") && runs("plan-b"));
+  EXPECT_EQ(Child(site->lock(1, "--no-wait plan -- true")).wait().status, 100);
+  for (Child* child : {&first, &second}) {
+    kill(child->id(), SIGTERM);
+    child->wait();
+  }
+  EXPECT_EQ(Child(site->lock(1, "--wait 20s plan -- true")).wait().status, 0);
+}
+
+TEST_F(EtcdLock, IsExtendedForPrograms) {
+  auto locks = Locks::connect(site->socket(0));
+  ASSERT_TRUE(locks) << locks.error().sentence;
+  auto lock = locks->take("program");
+  ASSERT_TRUE(lock) << lock.error().sentence;
+  EXPECT_GT(lock->remaining(), 0s);
+  EXPECT_LT(lock->remaining(), 2s) << "less than etcd's own";
+  const auto deadline = lock->deadline();
+  EXPECT_TRUE(wait_for(20s, [&] { return lock->deadline() > deadline + 2s; }));
+  auto wish = Locks::connect(site->socket(1));
+  ASSERT_TRUE(wish);
+  EXPECT_FALSE(wish->try_take("program"));
+  lock->release();
+  const auto next = wish->take("program", {.wait = 20s});
+  ASSERT_TRUE(next) << next.error().sentence;
+  EXPECT_GT(next->token(), lock->token());
+}
+
+TEST_F(EtcdLock, BadNamesAreRefusedWithASentence) {
+  const Ended ended =
+      Child({"lock", "--socket", site->socket(0), "two words", "--", "true"}).wait();
+  EXPECT_EQ(ended.status, 103);
+  EXPECT_THAT(ended.err, HasSubstr("no spaces"));
+}
+
+TEST_F(EtcdLock, OfAKilledHolderIsFreeWhenItsCommandIsGone) {
+  holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing);
+}
+
+TEST_F(EtcdLock, OfAPausedWrapperIsLost) {
+  EXPECT_EQ(holder_exits_after(
+                "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
+                [](Child& holder) { kill(holder.id(), SIGCONT); }),
+            101);
+}
+
+TEST_F(EtcdLock, OfAPausedBridgeIsLost) {
+  EXPECT_EQ(holder_exits_after(
+                "frozen", [](Child&) { site->pause_bridge(0, true); },
+                [](Child&) { site->pause_bridge(0, false); }),
+            101);
+}
+
+TEST_F(EtcdLock, OfAPausedTempodIsLost) {
+  EXPECT_EQ(holder_exits_after(
+                "asleep", [](Child&) { site->pause_tempod(0, true); },
+                [](Child&) { site->pause_tempod(0, false); }),
+            101);
+}
+
+TEST_F(EtcdLock, OfAKilledBridgeIsLost) {
+  EXPECT_EQ(holder_exits_after("bridge", [](Child&) { site->kill_bridge(0); }, kNothing), 101);
+  const Ended refused = Child(site->lock(0, "bridge -- true")).wait();
+  EXPECT_EQ(refused.status, 103);
+  EXPECT_THAT(refused.err, HasSubstr("tempo-etcd does not run"));
+  site->start_bridge(0);
+  ASSERT_TRUE(wait_for(60s, [] { return site->ready(); }));
+  EXPECT_EQ(Child(site->lock(0, "--wait 20s bridge -- true")).wait().status, 0);
+}
+
+TEST_F(EtcdLock, OfAPausedEtcdIsLostBeforeItsEnd) {
+  auto locks = Locks::connect(site->socket(0));
+  ASSERT_TRUE(locks);
+  auto lock = locks->take("silent");
+  ASSERT_TRUE(lock) << lock.error().sentence;
+  Child holder(site->lock(1, "silent-too", stamping("silent")));
+  ASSERT_TRUE(runs("silent"));
+  site->pause_etcd(true);
+  EXPECT_EQ(holder.wait().status, 101);
+  EXPECT_TRUE(wait_for(20s, [&] { return lock->remaining() == 0s; }));
+  const auto last = stamps("silent");
+  std::this_thread::sleep_for(300ms);
+  EXPECT_EQ(stamps("silent"), last) << "the command runs on";
+  site->pause_etcd(false);
+  EXPECT_EQ(Child(site->lock(0, "--wait 60s silent-too -- true")).wait().status, 0);
+}
+
+TEST_F(EtcdLock, WithoutEtcdIsAClearErrorAndTokensRiseAcrossItsRestart) {
+  const auto token = [](std::size_t host) {
+    const Ended ended =
+        Child(site->lock(host, "--wait 60s again", "echo $TEMPO_LOCK_TOKEN")).wait();
+    EXPECT_EQ(ended.status, 0) << ended.err;
+    return ended.out.empty() ? 0 : std::stoull(ended.out);
+  };
+  const std::uint64_t before = token(0);
+  site->stop_etcd();
+  ASSERT_TRUE(wait_for(60s, [] { return site->promise(1).starts_with("locks are not served"); }));
+  const Ended refused = Child(site->lock(1, "again -- true")).wait();
+  EXPECT_EQ(refused.status, 103);
+  EXPECT_THAT(refused.err, HasSubstr("etcd cannot be reached at " + site->endpoint()));
+  site->start_etcd();
+  ASSERT_TRUE(wait_for(60s, [] { return site->ready(); }));
+  EXPECT_GT(token(1), before);
+}
+
+// One certificate is everybody's here: etcd shows it, believes who shows it, and is believed by it.
+TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
+  if (access(kEtcd, X_OK) != 0) GTEST_SKIP() << "etcd is missing (Debian's etcd-server)";
+  if (access(kOpenssl, X_OK) != 0) GTEST_SKIP() << "openssl is missing";
+  std::string pattern = (std::filesystem::temp_directory_path() / "tempo-https-XXXXXX").string();
+  const std::string directory = ::mkdtemp(pattern.data());
+  const std::string cert = directory + "/cert.pem";
+  const std::string key = directory + "/key.pem";
+  for (const std::string& name : {std::string(), std::string("other-")}) {
+    const Ended made =
+        Child(words_of(fmt::format("req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+                                   "-keyout {0}/{1}key.pem -out {0}/{1}cert.pem -subj /CN=etcd "
+                                   "-days 2 -addext subjectAltName=IP:127.0.0.1",
+                                   directory, name)),
+              kOpenssl)
+            .wait();
+    ASSERT_EQ(made.status, 0) << made.err;
+  }
+  const std::string endpoint = fmt::format("https://127.0.0.1:{}", free_port());
+  const std::string peer = fmt::format("http://127.0.0.1:{}", free_port());
+  {
+    const Child etcd(
+        words_of(fmt::format("--data-dir {0}/data --listen-client-urls {1} --advertise-client-urls "
+                             "{1} --listen-peer-urls {2} --initial-advertise-peer-urls {2} "
+                             "--initial-cluster default={2} --log-level error --cert-file {3} "
+                             "--key-file {4} --client-cert-auth --trusted-ca-file {3}",
+                             directory, endpoint, peer, cert, key)),
+        kEtcd);
+    const std::string settings = fmt::format(
+        "--config /dev/null --set user=\"\" --set locks.back-end=\"etcd\" --set "
+        "locks.etcd-endpoints=[\"{}\"]",
+        endpoint);
+    const auto take = [&](const std::string& more) {
+      const std::string socket = directory + "/sock";
+      const Child bridge(words_of(settings + " --set locks.etcd-socket=\"" + socket + "\" " + more),
+                         TEMPO_ETCD);
+      EXPECT_TRUE(wait_for(20s, [&] { return Locks::connect(socket).has_value(); }));
+      auto locks = Locks::connect(socket);
+      auto lock = locks->take("door");
+      // etcd may still be starting.
+      wait_for(20s, [&] {
+        if (lock || lock.error().sentence.find("Couldn't connect") == std::string::npos)
+          return true;
+        lock = locks->take("door");
+        return lock.has_value();
+      });
+      return lock ? std::string("taken") : lock.error().sentence;
+    };
+    const std::string ours = fmt::format(
+        "--set locks.etcd-cert-file=\"{}\" --set locks.etcd-key-file=\"{}\" ", cert, key);
+    EXPECT_EQ(take(ours + fmt::format("--set locks.etcd-ca-file=\"{}\"", cert)), "taken");
+    EXPECT_THAT(
+        take(ours + fmt::format("--set locks.etcd-ca-file=\"{}/other-cert.pem\"", directory)),
+        HasSubstr("SSL"));
+    EXPECT_THAT(take(fmt::format("--set locks.etcd-ca-file=\"{}\"", cert)),
+                HasSubstr("etcd cannot be reached"))
+        << "without a certificate of its own";
+  }
+  std::filesystem::remove_all(directory);
+}
+
+TEST(EtcdBridge, SaysWhatIsWrongWithItsSettings) {
+  const Ended other = Child(words_of("--config /dev/null"), TEMPO_ETCD).wait();
+  EXPECT_EQ(other.status, 2);
+  EXPECT_THAT(other.err, HasSubstr("write 'back-end = \"etcd\"' under [locks]"));
+  const Ended bad =
+      Child(words_of("--config /dev/null --set locks.etcd-endpoints=[\"10.0.0.1\"]"), TEMPO_ETCD)
+          .wait();
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_THAT(bad.err, HasSubstr("'10.0.0.1', which is not an endpoint"));
+  const Ended both =
+      Child(words_of("--config /dev/null --set locks.back-end=etcd --set locks.expect=3"),
+            TEMPO_ETCD)
+          .wait();
+  EXPECT_EQ(both.status, 2);
+  EXPECT_THAT(both.err, HasSubstr("goes without expect"));
+}
+
+}  // namespace
+}  // namespace tempo
