@@ -77,6 +77,14 @@ class Live(unittest.TestCase):
             with other.lock("door", wait=10) as lock:
                 self.assertGreater(lock.token, first)
 
+    def test_locks_that_are_no_leases_have_no_token(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
+            with daemon.lock("quiet", kind="silent", wait=20) as lock:
+                self.assertEqual(lock.token, 0)
+                self.assertGreater(lock.remaining(), 0)
+                with self.assertRaises(tempo.TooLate):
+                    other.lock("quiet", kind="explicit", wait=0)
+
     def test_readers_share(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
             with daemon.lock("plan", shared=True), other.lock("plan", shared=True, wait=10) as lock:

@@ -103,7 +103,8 @@ void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::QuietBo
   busy_until_ = now + kBusyFor;
   stay_busy(now);
   Slot* const found = slot(now, body.name.text());
-  if (found == nullptr) return;  // no word from here: whoever asks goes on waiting
+  if (found == nullptr)
+    return;  // too many locks: nobody here wants this one, and no reply goes out
   const lock::mutex::Message message{.kind = static_cast<lock::mutex::Kind>(body.kind),
                                      .mode = body.shared ? Mode::shared : Mode::exclusive,
                                      .reply = body.reply,
@@ -239,8 +240,10 @@ Quiet::Slot* Quiet::slot(Instant now, std::string_view name) {
     slots_.erase(idle);
   }
   const NodeId self{*site_of(start_.self)};
-  const auto [place, made] = slots_.emplace(
-      name, Slot{.machine = Mutex(self, start_.life, rules_, lock::mutex::Birth::again)});
+  // What was missed the others tell; one alone has missed nothing.
+  const auto birth = sites_.size() == 1 ? lock::mutex::Birth::first : lock::mutex::Birth::again;
+  const auto [place, made] =
+      slots_.emplace(name, Slot{.machine = Mutex(self, start_.life, rules_, birth)});
   Slot& fresh = place->second;
   step(now, place->first, fresh, [](Mutex& machine, Turn<Mutex>& turn) { machine.start(turn); });
   if (trusts()) command(now, place->first, fresh, MutexCommand::bounds(bounds_));

@@ -330,6 +330,19 @@ TEST(Quiet, WhoIsForgottenIsNotWaitedFor) {
               HasSubstr("this one does not"));
 }
 
+TEST(Quiet, OneHostAloneHasItsLocks) {
+  House house(1);
+  house.want(0, 1, Mode::exclusive, false);
+  house.pass(10ms);
+  EXPECT_TRUE(house.inside(0, 1));
+  house.want(0, 2);
+  house.pass(3s);
+  EXPECT_TRUE(house.inside(0, 1));
+  EXPECT_FALSE(house.inside(0, 2));
+  house.done(0, 1);
+  EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 2); }));
+}
+
 TEST(Quiet, BeatsOnlyWhileItIsUsed) {
   House house(3);
   house.want(0, 1);
