@@ -192,6 +192,7 @@ void LockRoom::each_second() {
   prefer();
   advance_change();
   if (etcd_) etcd_->each_second();
+  ask_again();
 }
 
 // --- the disk ---

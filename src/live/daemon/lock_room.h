@@ -124,6 +124,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   std::uint8_t votes_of(HostId host) const;
   Instant patience() const;
   void advance_change();
+  void ask_again();
   void end_change(Result<void> result);
   void prefer();
   bool is_witness() const;

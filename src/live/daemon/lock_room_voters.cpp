@@ -136,6 +136,12 @@ void LockRoom::advance_change() {
         now, change_.host, static_cast<std::uint8_t>(change_.votes ? has + 1 : has - 1)));
 }
 
+// The question, or the answer, may have been lost.
+void LockRoom::ask_again() {
+  if (change_.number != 0 && !change_.ended && !change_.takes_part)
+    service_->ask_record(change_.host);
+}
+
 void LockRoom::end_change(Result<void> result) { change_.ended = std::move(result); }
 
 void LockRoom::follow_voters() {
