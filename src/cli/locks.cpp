@@ -32,6 +32,10 @@ std::string table_of(const std::vector<ipc::LockView>& locks) {
                  client.inside && client.token != 0 ? fmt::format("{}", client.token) : "",
                  span_text(span_of_seconds(client.since_s))});
     }
+    for (const ipc::LockView::Waiter& waiter : lock.elsewhere)
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), "waits",
+                 waiter.shared ? "shared" : "exclusive", waiter.host, "",
+                 span_text(span_of_seconds(waiter.since_s))});
     if (!inside && !lock.holder.empty())
       table.row({lock.name, std::string(ipc::name_of(lock.kind)), lock.here ? "idle" : "holds",
                  lock.shared ? "shared" : "exclusive", lock.holder, "", ""});

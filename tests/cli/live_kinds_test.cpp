@@ -60,6 +60,25 @@ TEST_F(LiveKinds, KeepOthersOutAndAreListed) {
   EXPECT_EQ(Child(daemons->lock(1, "--kind silent --wait 20s door", "true")).wait().status, 0);
 }
 
+// Everybody hears who waits for a lease.
+TEST_F(LiveKinds, WaitersElsewhereAreListed) {
+  Child holder(daemons->lock(0, "gate", "touch " + daemons->file("gate") + "; sleep 60"));
+  ASSERT_TRUE(wait_for(40s, [] { return std::filesystem::exists(daemons->file("gate")); }));
+  Child waiting(daemons->lock(1, "--wait 30s gate", "true"));
+  EXPECT_TRUE(wait_for(20s, [] {
+    const std::string said = Child(words_of("locks --socket " + daemons->socket(0))).wait().out;
+    for (const std::string& line : lines_of(said)) {
+      const Words words = words_of(line);
+      if (words.size() == 6 && words[0] == "gate" && words[2] == "waits" && words[4] == "host1")
+        return true;
+    }
+    return false;
+  }));
+  kill(holder.id(), SIGKILL);
+  holder.wait();
+  EXPECT_EQ(waiting.wait().status, 0);
+}
+
 TEST_F(LiveKinds, OtherKindsAreRefused) {
   const Ended ended = Child(daemons->lock(0, "--kind loud door", "true")).wait();
   EXPECT_EQ(ended.status, 2);

@@ -324,6 +324,13 @@ class RealDoor final : public Door {
       view.holder = worker_->name_of(known.holder);
       view.here = known.held_here;
       view.left_s = known.holder == kNoHost ? 0 : seconds(known.until - now);
+      const std::int64_t network_ns = worker_->reading().time.time_since_epoch().count();
+      for (const locks::Known::Waiter& waiter : known.elsewhere)
+        view.elsewhere.push_back(
+            {.host = worker_->name_of(waiter.host),
+             .shared = waiter.mode == locks::Mode::shared,
+             .since_s = std::max(
+                 seconds(Nanos{network_ns} - std::chrono::microseconds(waiter.ticket)), 0.0)});
       for (const locks::Known::Client& client : known.clients) {
         const auto claim = claims_.find(client.id);
         const auto who =

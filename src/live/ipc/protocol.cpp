@@ -303,6 +303,12 @@ std::string locks_line(const std::string& promise, const std::vector<LockView>& 
                        .add("inside", client.inside)
                        .add("since_s", client.since_s)
                        .add("token", fmt::format("{}", client.token)));
+    Json elsewhere = Json::array();
+    for (const LockView::Waiter& waiter : lock.elsewhere)
+      elsewhere.push(Json::object()
+                         .add("host", waiter.host)
+                         .add("shared", waiter.shared)
+                         .add("since_s", waiter.since_s));
     list.push(Json::object()
                   .add("name", lock.name)
                   .add("kind", name_of(lock.kind))
@@ -310,7 +316,8 @@ std::string locks_line(const std::string& promise, const std::vector<LockView>& 
                   .add("holder", lock.holder)
                   .add("here", lock.here)
                   .add("left_s", lock.left_s)
-                  .add("clients", clients));
+                  .add("clients", clients)
+                  .add("elsewhere", elsewhere));
   }
   return Json::object()
       .add("v", kVersion)
@@ -446,6 +453,11 @@ Result<std::vector<LockView>> locks_of(const Reply& reply) {
     lock.holder = element.text_at("holder").value_or("");
     lock.here = element.flag_at("here").value_or(false);
     lock.left_s = element.number_at("left_s").value_or(0);
+    const auto elsewhere = element.at("elsewhere");
+    for (const Json& waiter : elsewhere ? elsewhere->elements() : std::vector<Json>{})
+      lock.elsewhere.push_back({.host = waiter.text_at("host").value_or(""),
+                                .shared = waiter.flag_at("shared").value_or(false),
+                                .since_s = waiter.number_at("since_s").value_or(0)});
     const auto clients = element.at("clients");
     if (!clients) continue;
     for (const Json& client : clients->elements())

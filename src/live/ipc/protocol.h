@@ -169,6 +169,14 @@ struct LockView {
   bool here = false;                // this host has it
   double left_s = 0;                // of the lease, if it is not extended
   std::vector<Client> clients;
+  struct Waiter {
+    std::string host;
+    bool shared = false;
+    double since_s = 0;  // by network time
+
+    bool operator==(const Waiter&) const = default;
+  };
+  std::vector<Waiter> elsewhere{};  // who waits on other hosts, as far as it is known here
 
   bool operator==(const LockView&) const = default;
 };

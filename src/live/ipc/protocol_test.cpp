@@ -100,11 +100,13 @@ TEST(Replies, AboutLocksComeBack) {
   EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true,"lock":{"id":1,"state":"?"}})").value()));
   const std::vector<LockView> locks{
       {.name = "door",
+       .kind = LockKind::silent,
        .shared = true,
        .holder = "bow",
        .here = true,
        .left_s = 1.5,
-       .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}}}};
+       .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}},
+       .elsewhere = {{.host = "stern", .shared = true, .since_s = 2.5}}}};
   const auto reply = parse_reply(locks_line("all is well", locks)).value();
   EXPECT_EQ(locks_of(reply).value(), locks);
   EXPECT_EQ(reply.body.text_at("promise"), "all is well");

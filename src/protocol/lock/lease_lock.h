@@ -142,6 +142,7 @@ class Lock {
   const std::optional<Lease>& lease() const { return lease_; }
   const std::optional<Attempt>& attempt() const { return attempt_; }
   const Grantor& grantor() const { return grantor_; }
+  const Peers& peers() const { return peers_; }
   const char* check() const;
 
   template <class Self, class Visitor>

@@ -243,6 +243,10 @@ std::vector<Known> Service::known(Instant now) const {
     for (const auto& [number, client] : clients_)
       if (client.lock == id)
         known.clients.push_back({number, client.mode, client.inside, client.since, client.token});
+    for (const lock::lease::Peer& peer : lock->peers().all())
+      for (const lock::lease::Waiter& waiter : peer.waiting)
+        if (peer.fresh_until > now)
+          known.elsewhere.push_back({seats_.host_of(peer.member), waiter.mode, waiter.ticket});
     all.push_back(std::move(known));
   });
   return all;

@@ -85,6 +85,12 @@ struct Known {
     Token token = lock::kNoToken;
   };
   std::vector<Client> clients;  // of this host
+  struct Waiter {
+    HostId host = kNoHost;
+    Mode mode = Mode::exclusive;
+    std::uint64_t ticket = 0;  // network time at which it asked, in microseconds, or a little more
+  };
+  std::vector<Waiter> elsewhere;  // as heard lately, each host's oldest
 };
 
 class Service {

@@ -383,6 +383,12 @@ TEST(LockService, SaysWhatItKnows) {
   EXPECT_TRUE(here[0].clients[0].inside);
   EXPECT_FALSE(here[0].clients[1].inside);
   EXPECT_EQ(here[0].clients[0].token, office.token(0, 1));
+  office.want(2, 3, "door", Mode::shared);
+  const auto waits = office.service(0).known(office.now()).at(0).elsewhere;
+  ASSERT_EQ(waits.size(), 1);
+  EXPECT_EQ(waits[0].host, host(2));
+  EXPECT_EQ(waits[0].mode, Mode::shared);
+  EXPECT_EQ(waits[0].ticket, 3U) << "as the third that asked";
   const auto there = office.service(1).known(office.now());
   ASSERT_EQ(there.size(), 1);
   EXPECT_FALSE(there[0].held_here);
