@@ -22,6 +22,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     (void)ipc::event_of(*reply);
     (void)ipc::trace_of(*reply);
     (void)ipc::findings_of(*reply);
+    (void)ipc::members_findings_of(*reply);
+    (void)ipc::locks_of(*reply);
+    if (const auto news = ipc::lock_of(*reply)) {
+      const auto again = ipc::parse_reply(ipc::lock_line(*news));
+      if (!again || !ipc::lock_of(*again)) std::abort();
+    }
   }
   return 0;
 }

@@ -107,7 +107,7 @@ class AnonymousRingElection {
   bool candidate() const;
   void settle_timers();
 
-  NodeId self_;
+  [[maybe_unused]] NodeId self_;  // in `fields` alone
   const anonymous::Rules* rules_;
   State state_ = State::sleeping;
   std::uint32_t number_ = 1;       // of the election; a crash begins the next one

@@ -1,0 +1,86 @@
+// What hosts say of who is to vote on locks, in any order: whoever listens stays in order, and what
+// it says itself can be read.
+#include "protocol/lock/founding.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "protocol/wire/lock_body.h"
+
+namespace {
+
+using namespace tempo;
+using lock::Founding;
+
+constexpr std::uint32_t kHosts = 10;
+constexpr std::size_t kMostDeeds = 500;
+
+// As the daemon has it: hosts by numbers in the order of their ids, and no more than can be known.
+std::optional<Founding::Word> word_of(const wire::RosterBody& body) {
+  Founding::Word word{.stage = static_cast<Founding::Stage>(body.stage)};
+  for (const HostId voter : body.voters) {
+    const std::uint64_t number = std::to_underlying(voter);
+    if (number >= kHosts) return std::nullopt;
+    word.voters.push_back(NodeId{static_cast<std::uint32_t>(number)});
+  }
+  return word;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::span<const std::uint8_t> bytes(data, size);
+  const auto take = [&](std::size_t wanted) {
+    const auto taken = bytes.first(std::min(wanted, bytes.size()));
+    bytes = bytes.subspan(taken.size());
+    return taken;
+  };
+  const auto byte = [&] {
+    const auto taken = take(1);
+    return taken.empty() ? std::uint8_t{0} : taken.front();
+  };
+  Stream stream(1, 1, 1);
+  StreamDraw draw(stream);
+  Outbox<Founding> out;
+  Instant now{Nanos{1'000'000'000}};
+  std::optional<Founding::Word> writing;
+  Founding founding(
+      {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMostInRoster)});
+  const auto step = [&](auto todo) {
+    out.clear();
+    Turn<Founding> turn{now, draw, out};
+    todo(turn);
+    for (const auto& output : out)
+      if (output.kind == OutputKind::notice && output.notice.kind == Founding::Notice::Kind::write)
+        writing = output.notice.word;
+    const char* const broken = founding.check();
+    CHECK(broken == nullptr);
+  };
+  step([&](auto& turn) { founding.start(turn); });
+  for (std::size_t deeds = 0; !bytes.empty() && deeds < kMostDeeds; ++deeds) {
+    switch (byte() % 3) {
+      case 0: {
+        const NodeId from{byte() % kHosts};
+        const auto body = wire::take_roster(wire::Reader(std::as_bytes(take(byte()))));
+        const auto word = body ? word_of(*body) : std::nullopt;
+        if (word) step([&](auto& turn) { founding.receive(turn, from, *word); });
+        break;
+      }
+      case 1:
+        now += 10ms * byte();
+        if (founding.timers().first() <= now)
+          step([&](auto& turn) { founding.wake(turn, founding.timers().first_name()); });
+        break;
+      case 2:
+        if (const auto word = std::exchange(writing, std::nullopt))
+          step([&](auto& turn) { founding.command(turn, {.written = *word}); });
+        break;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,148 @@
+// What hosts say of locks, and what clients want, in any order and at any time: the service of a
+// host stays in order, tells its clients only what can be, and says nothing that could not be read.
+//
+// The input is a row of deeds: a byte says which, the bytes behind it how.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "protocol/locks/service.h"
+#include "protocol/wire/datagram.h"
+
+namespace {
+
+using namespace tempo;
+
+constexpr std::uint32_t kHosts = 5;  // three of them vote
+constexpr std::array<std::string_view, 3> kNames{"one", "two", "three"};
+constexpr std::size_t kMostDeeds = 500;
+
+HostId host(std::uint32_t number) { return HostId{100 + number % kHosts}; }
+
+class Input {
+ public:
+  explicit Input(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
+  bool empty() const { return bytes_.empty(); }
+  std::uint8_t byte() { return take(1).empty() ? 0 : taken_.front(); }
+  std::span<const std::byte> take(std::size_t size) {
+    taken_ = bytes_.first(std::min(size, bytes_.size()));
+    bytes_ = bytes_.subspan(taken_.size());
+    return std::as_bytes(taken_);
+  }
+
+ private:
+  std::span<const std::uint8_t> bytes_;
+  std::span<const std::uint8_t> taken_;
+};
+
+struct Desk final : locks::Driver {
+  static void readable(const wire::LockBody& body) {
+    wire::Datagram datagram;
+    datagram.header.sender = host(0);
+    datagram.lock = body;
+    std::array<std::byte, wire::kMostBytes> buffer{};
+    const std::size_t size = wire::write(datagram, buffer);
+    const auto again = wire::parse(std::span(buffer).first(size));
+    CHECK(again && again->lock == body);
+  }
+  void broadcast(const wire::LockBody& body) override { readable(body); }
+  void send(HostId, const wire::LockBody& body) override { readable(body); }
+  void write(const locks::Saved& saved) override { writing = saved; }
+  void tell(locks::ClientId client, const locks::News& news) override {
+    const auto found = clients.find(client);
+    CHECK(found != clients.end());
+    using Kind = locks::News::Kind;
+    if (news.kind == Kind::granted) {
+      CHECK(!found->second && news.deadline > now && news.token != lock::kNoToken);
+      found->second = true;
+    }
+    if (news.kind == Kind::extended) CHECK(found->second && news.deadline > now);
+    if (news.kind == Kind::lost) CHECK(found->second);
+    if (news.kind == Kind::lost || news.kind == Kind::refused) clients.erase(found);
+  }
+
+  Instant now{Nanos{1'000'000'000'000}};
+  std::optional<locks::Saved> writing;
+  std::map<locks::ClientId, bool> clients;  // whether it is inside
+};
+
+std::optional<wire::LockBody> body_in(Input& in) {
+  auto body = wire::take_lock(wire::Reader(in.take(in.byte())));
+  if (!body) return std::nullopt;
+  if (const std::uint8_t size = in.byte(); size > 0) {
+    const auto pass = wire::take_pass(wire::Reader(in.take(size)));
+    if (!pass) return std::nullopt;
+    body->pass = *pass;
+    if (const auto standing = wire::take_standing(wire::Reader(in.take(in.byte()))))
+      body->pass.standings.push_back(*standing);
+  }
+  return *body;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Input in({data, size});
+  Stream stream(1, 1, 1);
+  StreamDraw draw(stream);
+  Desk desk;
+  locks::Service service(
+      {.self = host(0),
+       .voters = {host(0), host(1), host(2)},
+       .hosts = {[](HostId id) {
+                   const std::uint64_t number = std::to_underlying(id) - 100;
+                   return number < kHosts ? NodeId{static_cast<std::uint32_t>(number)} : kNobody;
+                 },
+                 [](NodeId id) { return host(index(id)); }},
+       .rules = {.lease = 2s, .longest = 2s, .thrifty = true},
+       .saved = locks::Saved{.boot = lock::lease::Boot{1},
+                             .reserve = 1000,
+                             .view = locks::first_voters({host(0), host(1), host(2)})}},
+      draw, desk);
+  service.start(desk.now);
+  for (std::size_t deeds = 0; !in.empty() && deeds < kMostDeeds; ++deeds) {
+    switch (in.byte() % 5) {
+      case 0:
+        if (const auto body = body_in(in)) service.hear(desk.now, host(in.byte()), *body);
+        break;
+      case 1:
+        desk.now += 10ms * in.byte();
+        for (int i = 0; i < 10 && service.due() <= desk.now; ++i) service.wake(desk.now);
+        break;
+      case 2: {
+        const locks::ClientId client{1U + in.byte() % 16U};
+        if (desk.clients.contains(client)) break;
+        desk.clients[client] = false;
+        const std::uint8_t how = in.byte();
+        (void)service.want(desk.now,
+                           {.client = client,
+                            .name = kNames[how % kNames.size()],
+                            .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
+                            .network_us = how});
+        break;
+      }
+      case 3: {
+        const locks::ClientId client{1U + in.byte() % 16U};
+        desk.clients.erase(client);
+        service.done(desk.now, client);
+        break;
+      }
+      case 4:
+        if (const auto saved = std::exchange(desk.writing, std::nullopt))
+          service.written(desk.now, *saved);
+        break;
+    }
+    const char* const broken = service.check();
+    CHECK(broken == nullptr);
+    (void)service.known(desk.now);
+  }
+  return 0;
+}
