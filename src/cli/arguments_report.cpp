@@ -18,7 +18,8 @@ void describe_report_commands(CLI::App& app, std::function<int()>& run) {
   command->add_flag("--quick", arguments->quick, "within a minute on two cores (the default)");
   command->add_flag("--full", arguments->full, "twenty times as many runs: narrower intervals");
   command->add_flag("--glance", arguments->glance,
-                    "a fiftieth of the runs, to see what the page looks like");
+                    "a fiftieth of the runs, to see what the page looks like: too few to show "
+                    "every claim");
   command
       ->add_option("--out", arguments->out,
                    "directory for report.html, results.json, claims.csv and charts.csv")
