@@ -419,7 +419,8 @@ TEST(LeaseViews, AnybodyCanGetAVote) {
   EXPECT_FALSE(stage.granted(8, 1));
 }
 
-// 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5.
+// 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5. Also
+// without forgetting it the story ends well: the ballot of 0 is below the floor of the new view.
 TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
   Stage stage(6, kRules, one_vote_each(5));
   const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
