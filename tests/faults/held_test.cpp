@@ -223,30 +223,46 @@ TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsCutOff) {
                      .end = [](const Program&) { site->host(0).set_link(true); }});
 }
 
-// Nobody waits for a lease to end when its holder is known to be dead.
+// Nobody waits for a lease to end when its holder is known to be dead: that would take half a lease
+// and more each time. A busy machine may, now and then.
+void expect_soon(const std::function<Nanos()>& gap) {
+  constexpr int kMostTimes = 5;
+  Nanos shortest = kLong;
+  for (int i = 0; i < kMostTimes && shortest >= kLease / 4; ++i)
+    shortest = std::min(shortest, gap());
+  EXPECT_LT(shortest, kLease / 4);
+}
+
 TEST_F(Held, IsHadByTheNextAtOnceWhenTheWrapperIsKilled) {
-  const Outcome outcome = harm({.begin = [](const Program& holder) { holder.send(SIGKILL); }});
-  EXPECT_EQ(outcome.overlap, Nanos{0});
-  EXPECT_LT(outcome.gap, kLease / 4);
+  expect_soon([] {
+    const Outcome outcome = harm({.begin = [](const Program& holder) { holder.send(SIGKILL); }});
+    EXPECT_EQ(outcome.overlap, Nanos{0});
+    return outcome.gap;
+  });
 }
 
 TEST_F(Held, IsHadByTheNextAtOnceWhenAProgramIsKilled) {
-  const std::string file = site->directory() + "/program";
-  const pid_t program = fork();
-  if (program == 0) {
-    auto locks = Locks::connect(site->host(0).socket());
-    const auto lock = locks ? locks->take("program") : std::unexpected(locks.error());
-    if (lock) stamp({file + "-a", std::to_string(kLong.count()), "polite"});
-    _exit(1);
-  }
-  EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
-  Program other(under_lock(1, "program", {.file = file + "-b", .span = 20ms}));
-  EXPECT_TRUE(site->wait(20s, [&] { return waits(1, "program"); }));
-  const Instant harmed = sys::boot_clock();
-  kill(program, SIGKILL);
-  waitpid(program, nullptr, 0);
-  EXPECT_EQ(other.wait(), 0);
-  EXPECT_LT(stamps_in(file + "-b").value_or(Stamps{}).first - harmed, kLease / 4);
+  int times = 0;
+  expect_soon([&] {
+    const std::string name = fmt::format("program-{}", ++times);
+    const std::string file = site->directory() + '/' + name;
+    const pid_t program = fork();
+    if (program == 0) {
+      auto locks = Locks::connect(site->host(0).socket());
+      const auto lock = locks ? locks->take(name) : Unexpected{locks.error()};
+      if (lock) stamp({file + "-a", std::to_string(kLong.count()), "polite"});
+      _exit(1);
+    }
+    EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-a").has_value(); }));
+    Program other(under_lock(1, name, {.file = file + "-b", .span = 20ms}));
+    EXPECT_TRUE(site->wait(20s, [&] { return waits(1, name); }));
+    const Instant harmed = sys::boot_clock();
+    kill(program, SIGKILL);
+    waitpid(program, nullptr, 0);
+    EXPECT_EQ(other.wait(), 0);
+    const auto stamps = stamps_in(file + "-b");
+    return stamps ? stamps->first - harmed : kLong;
+  });
 }
 
 // The guard of a command is on time on a busy machine, too; the command is as any other.
