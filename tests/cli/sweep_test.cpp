@@ -170,15 +170,17 @@ TEST(Sweep, IsTheSameForEveryCommand) {
 TEST(Sweep, GoesOnWhereItWasKilled) {
   const Folder folder;
   folder.put("spec.toml",
-             "command = \"sim lock\"\n[options]\nentries = 20000\n[grid]\nseed = "
+             "command = \"sim lock\"\n[options]\nentries = 5000\n[grid]\nseed = "
              "{ from = 1, to = 24 }\n");
   ASSERT_EQ(sweep(folder, "--out " + folder.at("whole")).status, 0);
-  {
+  // On a busy machine it may be done before it is killed: then it is tried again.
+  for (int tries = 0; tries < 20; ++tries) {
+    std::filesystem::remove(folder.at("spec.jsonl"));
     Child child(words_of("sweep " + folder.at("spec.toml") + " --threads 1"));
-    ASSERT_FALSE(child.read_until([&] { return count(folder.text("spec.part"), "\n") >= 4; }) &&
-                 count(folder.text("spec.part"), "\n") > 24);
+    child.read_until([&] { return count(folder.text("spec.part"), "\n") >= 4; });
     kill(child.id(), SIGKILL);
-    EXPECT_EQ(child.wait().status, 1000 + SIGKILL);
+    child.wait();
+    if (!std::filesystem::exists(folder.at("spec.jsonl"))) break;
   }
   EXPECT_FALSE(std::filesystem::exists(folder.at("spec.jsonl")));
   const std::size_t done = count(folder.text("spec.part"), "\n") - 1;
