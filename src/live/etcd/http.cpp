@@ -11,6 +11,7 @@ namespace tempo::etcd {
 namespace {
 
 constexpr std::size_t kMostAnswer = 4 << 20;  // bytes, of a line of a stream too
+constexpr Nanos kUnhurried = 5s;              // for an answer that nothing depends on yet
 constexpr long kKeepAliveSeconds = 10;        // of a stream's connection, when it is silent
 
 struct Transfer {
@@ -98,7 +99,9 @@ class CurlHttp final : public Http {
     ++transfer.tries;
     transfer.input.clear();
     const std::string url = options_.endpoints[transfer.endpoint] + transfer.question.path;
-    const long patience = std::chrono::ceil<std::chrono::milliseconds>(options_.patience).count();
+    const Nanos longest = transfer.question.urgent ? options_.patience
+                                                   : std::max<Nanos>(options_.patience, kUnhurried);
+    const long patience = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);

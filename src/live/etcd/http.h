@@ -1,8 +1,9 @@
 // Questions to etcd over HTTP, any number at once; the only file that knows libcurl.
 //
 // A question goes to the endpoint that answered last; where nobody listens the next one is asked.
-// No answer is waited for longer than `patience`, none is larger than 4 MB, and none is awaited in
-// silence: `wait` returns when something has come, here or at the descriptors it is given.
+// No answer is waited for longer than `patience` (five seconds, if it is not urgent), none is
+// larger than 4 MB, and none is awaited in silence: `wait` returns when something has come, here or
+// at the descriptors it is given.
 #pragma once
 
 #include <functional>

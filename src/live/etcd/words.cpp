@@ -121,7 +121,7 @@ std::string name_of(std::string_view cluster, std::string_view key) {
 }
 
 Question grant_lease(std::int64_t seconds) {
-  return {"/v3/lease/grant", Json::object().add("TTL", fmt::format("{}", seconds)).line()};
+  return {"/v3/lease/grant", Json::object().add("TTL", fmt::format("{}", seconds)).line(), false};
 }
 Question keep_alive(const std::string& lease) {
   return {"/v3/lease/keepalive", Json::object().add("ID", lease).line()};

@@ -21,6 +21,7 @@ inline constexpr std::size_t kMostInLine = 1000;  // keys of one lock that are l
 struct Question {
   std::string path;  // below the endpoint
   std::string body;
+  bool urgent = true;  // a lease depends on how soon it is answered
 };
 
 // Where the keys of a cluster's locks are, and of one lock; both end with a slash. Slashes in names
