@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "live/daemon/findings.h"
+#include "live/daemon/group_desk.h"
 #include "live/daemon/log.h"
 #include "live/daemon/worker.h"
 #include "live/ipc/protocol.h"
@@ -33,7 +34,12 @@ constexpr mode_t kEverybody = 0666;   // may look; what more one may do is by wh
 class RealDoor final : public Door {
  public:
   RealDoor(Worker& worker, sys::UnixListener listener)
-      : worker_(&worker), listener_(std::move(listener)) {
+      : worker_(&worker),
+        listener_(std::move(listener)),
+        groups_(
+            worker.groups(),
+            [this](GroupDesk::Caller caller, const std::string& line) { write_to(caller, line); },
+            [this](HostId host) { return worker_->name_of(host); }) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { let_in(); });
     worker_->each_round([this] {
       serve_callers();
@@ -125,6 +131,7 @@ class RealDoor final : public Door {
     const auto all = std::exchange(caller->locks, {});
     for (const auto& [id, client] : all) claims_.erase(client);
     for (const auto& [id, client] : all) worker_->locks().done(client);
+    groups_.show_out(&*caller);
     worker_->loop().forget(caller->connection.descriptor());
     callers_.erase(caller);
   }
@@ -183,12 +190,14 @@ class RealDoor final : public Door {
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
                                 .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
                                                         ipc::name_of(request.verb))});
-    if ((ipc::locks(request.verb) || ipc::votes(request.verb)) && !caller.may_lock)
+    if ((ipc::locks(request.verb) || ipc::votes(request.verb) || ipc::elects(request.verb)) &&
+        !caller.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
-           .sentence = "locks are for root and for tempod's own group; 'usermod -aG tempo USER' "
-                       "makes one a member of it",
-           .id = ipc::locks(request.verb) ? std::optional(request.id) : std::nullopt});
+           .sentence =
+               "locks and groups are for root and for tempod's own group; 'usermod -aG tempo USER' "
+               "makes one a member of it",
+           .id = ipc::votes(request.verb) ? std::nullopt : std::optional(request.id)});
     switch (request.verb) {
       case ipc::Verb::status:
         return ipc::status_line(obs::to_json(worker_->snapshot()));
@@ -232,6 +241,14 @@ class RealDoor final : public Door {
         caller.change = *begun;
         return "";
       }
+      case ipc::Verb::elect:
+      case ipc::Verb::offer:
+      case ipc::Verb::stopped:
+      case ipc::Verb::withdraw:
+      case ipc::Verb::resign_group:
+      case ipc::Verb::groups:
+      case ipc::Verb::watch_group:
+        return groups_.answer(&caller, request);
       case ipc::Verb::count:
         break;
     }
@@ -252,7 +269,7 @@ class RealDoor final : public Door {
     if (request.name.starts_with('@'))
       return refuse(ipc::Code::bad_request,
                     "names that begin with '@' are tempo's own; take another");
-    const locks::ClientId client{++last_client_};
+    const locks::ClientId client{++last_client_ & ~locks::kGroupBit};
     caller.locks[request.id] = client;
     claims_[client] = {.caller = &caller, .id = request.id};
     const auto wanted = worker_->locks().want(
@@ -310,6 +327,15 @@ class RealDoor final : public Door {
             : ipc::refusal_line(
                   {.code = ipc::Code::unavailable, .sentence = news.sentence, .id = claim.id}));
     claim.caller->was_told = true;
+  }
+
+  // It may come while another caller is served, too.
+  void write_to(GroupDesk::Caller whose, const std::string& line) {
+    const auto caller = std::ranges::find_if(
+        callers_, [&](const Caller& one) { return static_cast<const void*>(&one) == whose; });
+    if (caller == callers_.end()) return;
+    caller->connection.write(line);
+    caller->was_told = true;
   }
 
   std::vector<ipc::LockView> lock_views() {
@@ -448,6 +474,7 @@ class RealDoor final : public Door {
   std::list<Caller> callers_;
   std::map<locks::ClientId, Claim> claims_;  // of all callers
   std::uint32_t last_client_ = 0;
+  GroupDesk groups_;
   uid_t owner_ = ::getuid();  // who started the daemon, before it became another
 };
 

@@ -260,7 +260,8 @@ void LockRoom::send(HostId to, const wire::LockBody& body) { send_body(to, body)
 void LockRoom::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
 
 void LockRoom::tell(locks::ClientId client, const locks::News& news) {
-  if (on_news_) on_news_(client, news);
+  const OnNews& hears = locks::is_group(client) ? on_group_news_ : on_news_;
+  if (hears) hears(client, news);
 }
 
 // --- for the door ---

@@ -55,6 +55,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   // --- for the door ---
   using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
   void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
+  void on_group_news(OnNews on_news) { on_group_news_ = std::move(on_news); }
   Result<void> want(const locks::Service::Wish& wish,
                     locks::LockKind kind = locks::LockKind::lease);
   void done(locks::ClientId client);
@@ -132,6 +133,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   Parts parts_;
   Tell tell_;
   OnNews on_news_;
+  OnNews on_group_news_;
   LockRecord record_;  // as it is, or is to be, on disk
   std::optional<Writing> writing_;
   std::uint64_t writes_ = 0;

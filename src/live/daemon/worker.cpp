@@ -91,6 +91,12 @@ Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
               .draw = &draw_,
               .parent = parent,
               .loop = &loop_}),
+      groups_({.life = &life_,
+               .mailroom = &mailroom_,
+               .links = &links_,
+               .draw = &draw_,
+               .locks = &locks_,
+               .reading = [this] { return reading(); }}),
       next_chore_(started_ + kChores) {
   if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
@@ -138,7 +144,8 @@ void Worker::ready(std::uint8_t number) {
                                                                : node::Mailroom::Source::anywhere);
     if (!letter) continue;
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
-    if (letter->word || letter->lock || letter->roster || letter->quiet || letter->beat) {
+    if (letter->word || letter->lock || letter->roster || letter->group || letter->quiet ||
+        letter->beat) {
       hear_other(number, *letter);
       continue;
     }
@@ -157,6 +164,7 @@ void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& lette
   if (letter.roster) locks_.hear(letter.from, *letter.roster);
   if (letter.quiet) locks_.hear(letter.from, *letter.quiet);
   if (letter.beat) locks_.hear(letter.from, *letter.beat);
+  if (letter.group) groups_.hear(letter.from, *letter.group);
 }
 
 void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
@@ -319,11 +327,14 @@ int Worker::run() {
   if (!mailroom_.sealed()) log_warning(kNoKey);
   locks_.start(
       [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
+  groups_.start(
+      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
     Instant deadline = std::min(node_.timers().first(), next_chore_);
-    if (const auto due = locks_.due_in()) deadline = std::min(deadline, oscillator_->now() + *due);
+    for (const auto& due : {locks_.due_in(), groups_.due_in()})
+      if (due) deadline = std::min(deadline, oscillator_->now() + *due);
     const sys::Loop::Round round = loop_.wait(deadline);
     if (round.stalled > Nanos{0}) ++stalls_;
     // What has arrived comes before timers, also after a pause.
@@ -331,6 +342,7 @@ int Worker::run() {
       for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
     wake_timers();
     locks_.wake();
+    groups_.wake();
     if (oscillator_->now() >= next_chore_) do_chores();
     if (each_round_) each_round_();
   }

@@ -17,6 +17,7 @@
 
 #include "base/machine.h"
 #include "live/daemon/consultation.h"
+#include "live/daemon/group_room.h"
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
@@ -69,6 +70,7 @@ class Worker {
   LiveTrace& trace() { return trace_; }
   LockRoom& locks() { return locks_; }
   std::string lock_promise() const;  // and how silent locks are agreed on, if somebody uses them
+  GroupRoom& groups() { return groups_; }
   std::string name_of(HostId host) const;  // as people are told; empty: nobody
   // Sentences say why not.
   Result<void> reelect();
@@ -135,6 +137,7 @@ class Worker {
   Instant started_;
   LiveTrace trace_;
   LockRoom locks_;
+  GroupRoom groups_;
   Consultation consultation_;
   Instant next_chore_;
   std::uint64_t stalls_ = 0;

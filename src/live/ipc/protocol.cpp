@@ -8,13 +8,16 @@
 
 #include "base/check.h"
 #include "base/number_text.h"
+#include "live/ipc/groups.h"
 
 namespace tempo::ipc {
 namespace {
 
 constexpr auto kVerbNames = std::to_array<std::string_view>(
-    {"status", "members", "now", "watch", "events", "reelect", "resign", "set-time", "trace",
-     "trace-follow", "doctor", "lock", "unlock", "locks", "forget", "admit"});
+    {"status",  "members",  "now",          "watch",        "events",     "reelect",
+     "resign",  "set-time", "trace",        "trace-follow", "doctor",     "lock",
+     "unlock",  "locks",    "forget",       "admit",        "elect",      "offer",
+     "stopped", "withdraw", "resign-group", "groups",       "watch-group"});
 static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
 
 constexpr auto kCodeNames =
@@ -57,6 +60,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
+  if (auto members = group_members(verb); !members.empty()) return members;
   return {"v", "do"};
 }
 
@@ -75,7 +79,8 @@ std::string_view name_of(Code code) {
 }
 
 bool streams(Verb verb) {
-  return verb == Verb::watch || verb == Verb::events || verb == Verb::trace_follow;
+  return verb == Verb::watch || verb == Verb::events || verb == Verb::trace_follow ||
+         verb == Verb::watch_group;
 }
 
 bool changes(Verb verb) {
@@ -86,6 +91,11 @@ bool changes(Verb verb) {
 bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
 
 bool votes(Verb verb) { return verb == Verb::forget || verb == Verb::admit; }
+
+bool elects(Verb verb) {
+  return verb == Verb::elect || verb == Verb::offer || verb == Verb::stopped ||
+         verb == Verb::withdraw || verb == Verb::resign_group;
+}
 
 // --- the daemon's side ---
 
@@ -177,6 +187,8 @@ Result<Request, Refusal> parse_request(std::string_view line) {
                                                    name_of(request.verb)));
     request.host = *host;
   }
+  if (!group_members(request.verb).empty())
+    if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
   return request;
 }
 
@@ -339,6 +351,7 @@ std::string request_line(const Request& request) {
   if (votes(request.verb)) json.add("host", request.host);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
+  write_group_request(request, json);
   return json.line();
 }
 

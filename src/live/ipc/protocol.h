@@ -40,6 +40,14 @@ enum class Verb : std::uint8_t {
   locks,         // what is known of locks here
   forget,        // host: it has no vote on locks any more
   admit,         // host: it gets one
+  // of groups (groups.h)
+  elect,         // the connection stands as a candidate
+  offer,         // with another capacity
+  stopped,       // it acts no more, as it was told
+  withdraw,      // it stands no more
+  resign_group,  // this host's leader makes room
+  groups,        // what is known of groups here
+  watch_group,   // a stream: one group whenever it changes
   count
 };
 std::string_view name_of(Verb verb);  // as in a request: "set-time"
@@ -47,6 +55,7 @@ bool streams(Verb verb);              // whether more than one line answers it
 bool changes(Verb verb);              // whether it changes anything: for those who may only
 bool locks(Verb verb);                // whether it takes locks: for those who may only
 bool votes(Verb verb);                // whether it changes who votes on locks: for the same
+bool elects(Verb verb);               // whether it is about leading a group: for the same
 
 // How a lock is agreed on: doc/lock.md. All who take a lock take it by one of lease and the others.
 enum class LockKind : std::uint8_t { lease, silent, explicit_replies, count };
@@ -58,11 +67,16 @@ struct Request {
   std::optional<std::int64_t> to_ns;
   bool on = false;                  // of trace
   bool all = false;                 // of doctor: what every member finds, too
-  std::string name{};               // of lock
+  std::string name{};               // of lock; of elect, resign_group, watch_group: the group's
   bool shared = false;              // of lock
   LockKind kind = LockKind::lease;  // of lock
-  std::int64_t id = 0;  // of lock, unlock: the client's own number for it, on this connection
+  std::int64_t id = 0;  // of lock, unlock, elect ...: the client's own number, on this connection
   std::string host{};   // of forget, admit: a machine's name or id
+  std::int64_t capacity = 0;  // of elect, offer
+  std::string criterion{};    // of elect
+  std::string algorithm{};
+  std::int64_t min_stay_ns = 0;
+  bool once = false;  // of elect: for one job; of withdraw: it is done
 
   bool operator==(const Request&) const = default;
 };

@@ -40,7 +40,7 @@ Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Re
            carrier.latency() > 2 * bounds_->ordered.latency();
   };
   if (!moment.trusted || (wanted == Algorithm::b1 && doubts(b1_.carrier()))) wanted = Algorithm::c;
-  const Instant now = network(moment);
+  const Instant now = network(moment, draw, results);
   switch (wanted) {
     case Algorithm::a:
       if (begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) break;
@@ -64,12 +64,10 @@ Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Re
 void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
                       Results& results) {
   offer_ = capacity;
-  const auto tell = [&](auto& machine, auto& turn) {
-    machine.command(turn, ElectionCommand::offer(capacity));
-  };
-  step(a_, network(moment), draw, results, tell);
-  step(b1_, network(moment), draw, results, tell);
-  step(c_, moment.now, draw, results, tell);
+  const Instant now = network(moment, draw, results);
+  step(a_, now, draw, results, offering());
+  step(b1_, now, draw, results, offering());
+  step(c_, moment.now, draw, results, offering());
 }
 
 void Elections::hear(const Moment& moment, Draw& draw, NodeId from, const Said& said,
@@ -78,7 +76,7 @@ void Elections::hear(const Moment& moment, Draw& draw, NodeId from, const Said& 
     step(machine, now, draw, results,
          [&](auto& inner, auto& turn) { inner.receive(turn, from, message); });
   };
-  const Instant now = network(moment);
+  const Instant now = network(moment, draw, results);
   if (const auto* begin = std::get_if<Begin>(&said)) {
     const Instant at{begin->at};
     const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
@@ -95,7 +93,7 @@ void Elections::hear(const Moment& moment, Draw& draw, NodeId from, const Said& 
 }
 
 void Elections::wake(const Moment& moment, Draw& draw, Results& results) {
-  const Instant now = network(moment);
+  const Instant now = network(moment, draw, results);
   if (begin_at_ <= now) {
     begin_at_ = kNever;
     step(a_, now, draw, results,
@@ -145,16 +143,28 @@ void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) 
          [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
 }
 
-Instant Elections::network(const Moment& moment) {
-  return last_network_ = std::max(last_network_, moment.network);
+// It does not go back; where it was set back by more than a clock can be wrong, these machines
+// begin anew.
+Instant Elections::network(const Moment& moment, Draw& draw, Results& results) {
+  const bool set_back = moment.network + bounds_->ordered.latency() < last_network_;
+  last_network_ = set_back ? moment.network : std::max(last_network_, moment.network);
+  if (set_back) {
+    begin_at_ = kNever;
+    renew_a(last_network_, draw, results);
+    b1_ = OverB1(OverB1::Carrier(self_, next_life(), bounds_->ordered),
+                 CapacityB1(self_, bounds_->known));
+    step(b1_, last_network_, draw, results, offering());
+  }
+  return last_network_;
 }
 
 // Its elections are not counted in common: each has a machine of its own, whose first it is.
 void Elections::renew_a(Instant now, Draw& draw, Results& results) {
-  const Incarnation life{std::to_underlying(life_) + ++lives_of_a_};
-  a_ = OverA(OverA::Carrier(self_, life, bounds_->ordered), CapacityA(self_, bounds_->known));
-  step(a_, now, draw, results,
-       [&](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::offer(offer_)); });
+  a_ =
+      OverA(OverA::Carrier(self_, next_life(), bounds_->ordered), CapacityA(self_, bounds_->known));
+  step(a_, now, draw, results, offering());
 }
+
+Incarnation Elections::next_life() { return Incarnation{std::to_underlying(life_) + ++lives_}; }
 
 }  // namespace tempo::groups

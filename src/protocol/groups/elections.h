@@ -76,7 +76,13 @@ class Elections {
   void heed(const election::capacity::Notice& notice, Results& results);
   template <class M>
   void wake_due(M& machine, Instant now, Draw& draw, Results& results);
-  Instant network(const Moment& moment);
+  Instant network(const Moment& moment, Draw& draw, Results& results);
+  Incarnation next_life();
+  auto offering() const {
+    return [offer = offer_](auto& machine, auto& turn) {
+      machine.command(turn, election::capacity::Command::offer(offer));
+    };
+  }
   void renew_a(Instant now, Draw& draw, Results& results);
 
   static constexpr int kMostWakes = 64;  // of one machine, in one step
@@ -87,10 +93,10 @@ class Elections {
   OverA a_;
   OverB1 b1_;
   election::CapacityC c_;
-  std::uint32_t lives_of_a_ = 0;
+  std::uint32_t lives_ = 0;  // of machines that began anew
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
   Instant begin_at_ = kNever;  // an election by A, in network time
-  Instant last_network_{};     // it does not go back for these machines
+  Instant last_network_{};     // it does not go back for one life of these machines
 };
 
 }  // namespace tempo::groups

@@ -240,7 +240,7 @@ void Service::run_election(const Moment& moment, Place place, Do todo) {
 void Service::ask(Place place) {
   Group& group = place->second;
   drop(group);
-  const locks::ClientId client{kClientBit | (++last_client_ & ~kClientBit)};
+  const locks::ClientId client{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
   group.client = client;
   if (driver_->want(client, lock_of(place->first))) return;
   group.client.reset();  // there are no locks here: as if nobody answered

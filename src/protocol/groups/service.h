@@ -120,12 +120,6 @@ class Service {
   std::uint64_t dropped() const { return dropped_; }
   const char* check() const;
 
-  // Clients of the lock service that are groups have this bit.
-  static constexpr std::uint32_t kClientBit = 0x8000'0000;
-  static bool ours(locks::ClientId client) {
-    return (std::to_underlying(client) & kClientBit) != 0;
-  }
-
  private:
   static constexpr std::size_t kMostGroups = 256;
 

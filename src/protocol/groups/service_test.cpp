@@ -71,7 +71,7 @@ TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
   desk.pass(kNow, 3s);
   EXPECT_EQ(desk.wanted, "@group/web");
   ASSERT_TRUE(desk.asking);
-  EXPECT_TRUE(Service::ours(*desk.asking));
+  EXPECT_TRUE(locks::is_group(*desk.asking));
   EXPECT_TRUE(desk.told.empty());
   const Moment later{.now = kNow.now + 3s, .network = kNow.network + 3s, .trusted = true};
   desk.service.hear_lock(

@@ -37,6 +37,10 @@ struct Saved {
   bool operator==(const Saved&) const = default;
 };
 
+// Clients with this bit are groups of this host, not programs.
+inline constexpr std::uint32_t kGroupBit = 0x8000'0000;
+inline bool is_group(ClientId client) { return (std::to_underlying(client) & kGroupBit) != 0; }
+
 // Sentences say what is wrong with a name; nothing is.
 std::optional<std::string> wrong_with_name(std::string_view name);
 

@@ -81,8 +81,8 @@ TEST(Group, BearsEverything) {
                                              .partitions_per_s = 1,
                                              .resigns_per_s = 0.5,
                                              .flaps_per_s = 5}},
-                                 seeds(60));
-  EXPECT_GT(outcome.reigns, 10 * seeds(60));
+                                 seeds(25));
+  EXPECT_GT(outcome.reigns, 10 * seeds(25));
 }
 
 }  // namespace
