@@ -1,5 +1,5 @@
-# libtempo: the network's time and locks for programs of others, as one archive and its headers, which are
-# C++17 (those whose names end in _c, C).
+# libtempo: the network's time, locks and elections for programs of others, as one archive and its headers,
+# which are C++17 (those whose names end in _c, C).
 # cmake --install BUILD --component libtempo --prefix DIR; then find_package(tempo), or pkg-config tempo.
 add_library(libtempo STATIC $<TARGET_OBJECTS:tempo_client> $<TARGET_OBJECTS:tempo_page>
             $<TARGET_OBJECTS:tempo_ipc> $<TARGET_OBJECTS:tempo_json> $<TARGET_OBJECTS:tempo_base>)
@@ -9,7 +9,7 @@ target_include_directories(libtempo PUBLIC "$<INSTALL_INTERFACE:include>")
 target_link_libraries(libtempo PUBLIC fmt::fmt Threads::Threads)
 install(TARGETS libtempo EXPORT tempo COMPONENT libtempo ARCHIVE DESTINATION lib COMPONENT libtempo)
 # Installed headers find each other as <tempo/...>.
-set(public_headers time time_c lock lock_c daemon daemon_c fake expected failure trouble_c)
+set(public_headers time time_c lock lock_c election election_c daemon daemon_c fake expected failure trouble_c)
 foreach(header ${public_headers})
   set(source "${PROJECT_SOURCE_DIR}/src/live/client/${header}.h")
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")

@@ -8,6 +8,8 @@
             while work_left:
                 lock.require(step)                    # seconds; raises Lost if it is not ours so long
                 store(data, lock.token)               # let the store refuse a smaller token
+        for leader in daemon.follow("web"):           # now, and whenever it changes
+            print(leader.host, leader.term)
 
 Nothing but the standard library is needed: it speaks doc/ipc.md over tempod's unix socket. A lock is
 held for as long as its lease lasts, which `remaining` says; there is no "do I have it", for the
@@ -29,6 +31,7 @@ MOMENT = 0.1  # seconds: enough for members to answer; who waits 0 seconds waits
 
 Now = collections.namedtuple("Now", "time_ns earliest_ns latest_ns status")
 Event = collections.namedtuple("Event", "name at_ns text")
+Leader = collections.namedtuple("Leader", "host term here")
 
 
 class Error(Exception):
@@ -118,6 +121,22 @@ class Daemon:
             if "event" in line:
                 event = line["event"]
                 yield Event(event["name"], event["at_ns"], event["text"])
+
+    def groups(self):
+        """The groups that are known on this host, each a dictionary as in doc/ipc.md."""
+        return self._ask({"do": "groups"})["groups"]
+
+    def follow(self, group):
+        """Who leads the group, now and whenever that changes, for ever: Leader(host, term, here), host
+        and term None while nobody is known to lead. The connection is good for nothing else from then
+        on."""
+        line = self._ask({"do": "watch-group", "group": group})
+        while True:
+            if line is not None and "group" in line:
+                known = line["group"]
+                leads = known["leader"] != ""
+                yield Leader(known["leader"] or None, int(known["term"]) if leads else None, known["here"])
+            line = self._line(None)
 
     def lock(self, name, shared=False, wait=None, kind="lease"):
         """Takes the lock; waits at most `wait` seconds, None: for ever. TooLate if it was in vain.

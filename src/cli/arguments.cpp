@@ -64,6 +64,7 @@ int run_command_line(int count, char** words) {
   describe_check_commands(app, run);
   describe_daemon_commands(app, run);
   describe_lock_commands(app, run);
+  describe_group_commands(app, run);
   describe_analyze_commands(app, run);
   describe_report_commands(app, run);
   describe_sweep_commands(app, run);

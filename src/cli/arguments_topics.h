@@ -13,6 +13,7 @@ namespace tempo::cli {
 void describe_analyze_commands(CLI::App& app, std::function<int()>& run);
 void describe_check_commands(CLI::App& app, std::function<int()>& run);
 void describe_daemon_commands(CLI::App& app, std::function<int()>& run);
+void describe_group_commands(CLI::App& app, std::function<int()>& run);
 void describe_lock_commands(CLI::App& app, std::function<int()>& run);
 void describe_report_commands(CLI::App& app, std::function<int()>& run);
 void describe_sim_commands(CLI::App& app, std::function<int()>& run);

@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/client/boot_clock.h"
+
 namespace tempo::cli {
 namespace {
 
@@ -31,12 +33,6 @@ struct Word {
   Kind kind = Kind::extend;
   std::int64_t value = 0;
 };
-
-nanoseconds boot_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
-}
 
 std::string failure(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 

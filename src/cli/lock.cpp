@@ -32,16 +32,16 @@ void catch_signals() {
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
 }
 
-int exit_of(const LockFailure& failure) {
+int exit_of(const Failure& failure) {
   switch (failure.trouble) {
-    case LockTrouble::too_late:
+    case Trouble::too_late:
       return kNotObtained;
-    case LockTrouble::no_daemon:
+    case Trouble::no_daemon:
       return kLockNoDaemon;
-    case LockTrouble::cancelled:
+    case Trouble::cancelled:
       return kInterrupted;
-    case LockTrouble::not_allowed:
-    case LockTrouble::refused:
+    case Trouble::not_allowed:
+    case Trouble::refused:
       break;
   }
   return kLockRefused;

@@ -204,7 +204,7 @@ TEST_F(LiveLock, IsForProgramsToo) {
   ASSERT_TRUE(others);
   const auto refused = others->take("program", {.wait = 0s});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, LockTrouble::too_late);
+  EXPECT_EQ(refused.error().trouble, Trouble::too_late);
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
@@ -225,7 +225,7 @@ TEST_F(LiveLock, TheWaitingCanBeCancelled) {
   ASSERT_EQ(write(ends[1], "x", 1), 1);
   const auto refused = others->take("cancel", {.cancel = ends[0]});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, LockTrouble::cancelled);
+  EXPECT_EQ(refused.error().trouble, Trouble::cancelled);
   close(ends[0]);
   close(ends[1]);
 }
@@ -238,7 +238,7 @@ TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     auto mine = Locks::connect(name);
-    auto taken = mine ? mine->take("closed-2") : Unexpected{LockFailure{}};
+    auto taken = mine ? mine->take("closed-2") : Unexpected{Failure{}};
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);

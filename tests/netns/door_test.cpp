@@ -209,7 +209,7 @@ TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
   ASSERT_TRUE(locks) << locks.error().sentence;
   const auto lock = locks->take(std::string(5000, 'x'));
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().trouble, LockTrouble::refused);
+  EXPECT_EQ(lock.error().trouble, Trouble::refused);
   EXPECT_THAT(lock.error().sentence, HasSubstr("at most 4096 bytes"));
   EXPECT_TRUE(locks->take("short", {.wait = 20s})) << "and goes on";
 
@@ -221,7 +221,7 @@ TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
   }
   const auto unwanted = many.back().take("short");
   ASSERT_FALSE(unwanted);
-  EXPECT_EQ(unwanted.error().trouble, LockTrouble::refused);
+  EXPECT_EQ(unwanted.error().trouble, Trouble::refused);
   EXPECT_THAT(unwanted.error().sentence, HasSubstr("too many connections"));
 }
 
@@ -383,7 +383,7 @@ class OfAUser : public AtTheDoor {
     if (!locks) return another_trouble;
     const auto lock = locks->take("permitted", {.wait = 20s});
     if (lock) return locked;
-    const bool told = lock.error().trouble == LockTrouble::not_allowed &&
+    const bool told = lock.error().trouble == Trouble::not_allowed &&
                       lock.error().sentence.find("usermod -aG tempo") != std::string::npos;
     return told ? not_allowed : another_trouble;
   }

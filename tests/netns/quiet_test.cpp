@@ -76,7 +76,7 @@ class Clients {
       options.kind = kind;
       auto lock = locks->take("door", options);
       if (!lock) {
-        ASSERT_EQ(lock.error().trouble, LockTrouble::too_late) << lock.error().sentence;
+        ASSERT_EQ(lock.error().trouble, Trouble::too_late) << lock.error().sentence;
         continue;
       }
       EXPECT_EQ(lock->token(), 0U);
@@ -140,7 +140,7 @@ TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
   options.wait = 4s;
   auto waited = second->take("door", options);
   ASSERT_FALSE(waited);
-  EXPECT_EQ(waited.error().trouble, LockTrouble::too_late);
+  EXPECT_EQ(waited.error().trouble, Trouble::too_late);
   EXPECT_EQ(held->remaining(), 0ns) << "its own deadline has passed";
   site.host(0).start();
   options.wait = 40s;

@@ -85,6 +85,21 @@ class Live(unittest.TestCase):
                 with self.assertRaises(tempo.TooLate):
                     other.lock("quiet", kind="explicit", wait=0)
 
+    def test_a_group_is_followed(self):
+        with tempo.connect(self.path) as daemon, tempo.connect(self.path) as candidate:
+            leaders = daemon.follow("web")
+            self.assertIsNone(next(leaders).host)
+            candidate._send({"do": "elect", "id": 1, "group": "web", "capacity": 1, "criterion": "weight",
+                             "algorithm": "b1", "min_stay_ns": 10**9})
+            leader = next(leaders)
+            self.assertEqual(leader.host, "alone")
+            self.assertTrue(leader.here)
+            with tempo.connect(self.path) as other:
+                known = [group for group in other.groups() if group["name"] == "web"][0]
+            self.assertEqual(int(known["term"]), leader.term)
+            candidate.close()
+            self.assertIsNone(next(leaders).host)
+
     def test_readers_share(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
             with daemon.lock("plan", shared=True), other.lock("plan", shared=True, wait=10) as lock:

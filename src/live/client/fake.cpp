@@ -18,10 +18,10 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/check.h"
+#include "live/client/boot_clock.h"
 #include "live/client/client.h"
 #include "live/client/lock_connection.h"
 #include "live/client/status_json.h"
@@ -36,12 +36,6 @@ using std::chrono::nanoseconds;
 
 constexpr nanoseconds kPatience = std::chrono::seconds{5};
 constexpr std::size_t kMostCallers = 1024;
-
-nanoseconds boot_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
-}
 
 // How far the network's clock is ahead of the machine's. Clients that outlive the network keep it.
 using Ahead = std::shared_ptr<std::atomic<std::int64_t>>;

@@ -6,10 +6,10 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/span_text.h"
+#include "live/client/boot_clock.h"
 #include "live/client/lock_connection.h"
 #include "live/client/public_failure.h"
 
@@ -22,12 +22,6 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMoment = std::chrono::milliseconds{100};
 constexpr const char* kOver = "this wish is over; make another";
 constexpr nanoseconds kLongestPoll = std::chrono::seconds{3600};
-
-nanoseconds boot_clock() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return std::chrono::seconds{now.tv_sec} + nanoseconds{now.tv_nsec};
-}
 
 // Until one of the two can be read; at most `wait`. False: it was `cancel`.
 bool wait_for_news(int connection, nanoseconds wait, int cancel) {
@@ -221,7 +215,7 @@ Wish::~Wish() {
   if (connection_ != nullptr) connection_->release(id_);
 }
 
-Expected<std::optional<Lock>, LockFailure> Wish::look() {
+Expected<std::optional<Lock>, Failure> Wish::look() {
   if (connection_ == nullptr) return Unexpected{Failure{Trouble::refused, kOver}};
   auto lock = connection_->look(connection_, id_);
   if (!lock || *lock) connection_.reset();  // what it was is the lock's now, or nothing
@@ -239,36 +233,36 @@ Locks::~Locks() = default;
 Locks::Locks(Locks&&) noexcept = default;
 Locks& Locks::operator=(Locks&&) noexcept = default;
 
-Expected<Locks, LockFailure> Locks::connect(const std::string& socket, nanoseconds patience) {
+Expected<Locks, Failure> Locks::connect(const std::string& socket, nanoseconds patience) {
   auto client = client::Client::connect(socket, patience);
   if (!client) return Unexpected{public_failure(client.error())};
   return Locks(std::make_shared<LockConnection>(*std::move(client)));
 }
 
-Expected<Lock, LockFailure> Locks::take(const std::string& name, const TakeOptions& options) {
+Expected<Lock, Failure> Locks::take(const std::string& name, const TakeOptions& options) {
   return connection_->take(connection_, name, options);
 }
 
-Expected<SharedLock, LockFailure> Locks::take_shared(const std::string& name, TakeOptions options) {
+Expected<SharedLock, Failure> Locks::take_shared(const std::string& name, TakeOptions options) {
   options.shared = true;
   auto lock = take(name, options);
   if (!lock) return Unexpected{lock.error()};
   return SharedLock(*std::move(lock));
 }
 
-Expected<Lock, LockFailure> Locks::try_take(const std::string& name) {
+Expected<Lock, Failure> Locks::try_take(const std::string& name) {
   TakeOptions options;
   options.wait = nanoseconds{0};
   return take(name, options);
 }
 
-Expected<SharedLock, LockFailure> Locks::try_take_shared(const std::string& name) {
+Expected<SharedLock, Failure> Locks::try_take_shared(const std::string& name) {
   TakeOptions options;
   options.wait = nanoseconds{0};
   return take_shared(name, options);
 }
 
-Expected<Wish, LockFailure> Locks::want(const std::string& name, const TakeOptions& options) {
+Expected<Wish, Failure> Locks::want(const std::string& name, const TakeOptions& options) {
   return connection_->want(connection_, name, options);
 }
 

@@ -34,9 +34,6 @@
 
 namespace tempo {
 
-using LockTrouble = Trouble;
-using LockFailure = Failure;
-
 // How a lock is agreed on; all who use a name use a lease, or all do not.
 enum class LockKind : std::uint8_t {
   lease,             // a majority's lease, with a fencing token
@@ -101,7 +98,7 @@ class Wish {
 
   // Takes in what has come. The lock, once; nothing, as long as there is none. Too late when
   // `patience` is 0 and there was none, or after a failure: then the wish is over.
-  Expected<std::optional<Lock>, LockFailure> look();
+  Expected<std::optional<Lock>, Failure> look();
   // How much longer it is worth to wait, for the timeout of a poll; 0: look now.
   std::chrono::nanoseconds patience() const;
 
@@ -115,9 +112,9 @@ class Wish {
 
 class Locks {
  public:
-  static Expected<Locks, LockFailure> connect(
-      const std::string& socket = kDefaultControlSocket,
-      std::chrono::nanoseconds patience = std::chrono::seconds{5});
+  static Expected<Locks, Failure> connect(const std::string& socket = kDefaultControlSocket,
+                                          std::chrono::nanoseconds patience = std::chrono::seconds{
+                                              5});
   ~Locks();
   Locks(Locks&&) noexcept;
   Locks& operator=(Locks&&) noexcept;
@@ -125,13 +122,13 @@ class Locks {
   Locks& operator=(const Locks&) = delete;
 
   // Waits until it is had, `options.wait` is over, or `options.cancel` can be read.
-  Expected<Lock, LockFailure> take(const std::string& name, const TakeOptions& options = {});
-  Expected<SharedLock, LockFailure> take_shared(const std::string& name, TakeOptions options = {});
+  Expected<Lock, Failure> take(const std::string& name, const TakeOptions& options = {});
+  Expected<SharedLock, Failure> take_shared(const std::string& name, TakeOptions options = {});
   // Only if it can be had at once: too late otherwise.
-  Expected<Lock, LockFailure> try_take(const std::string& name);
-  Expected<SharedLock, LockFailure> try_take_shared(const std::string& name);
+  Expected<Lock, Failure> try_take(const std::string& name);
+  Expected<SharedLock, Failure> try_take_shared(const std::string& name);
   // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
-  Expected<Wish, LockFailure> want(const std::string& name, const TakeOptions& options = {});
+  Expected<Wish, Failure> want(const std::string& name, const TakeOptions& options = {});
 
   // Can be read when there is news of a lock, which `remaining` and `look` take in.
   int descriptor() const;

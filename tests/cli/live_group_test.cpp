@@ -1,0 +1,417 @@
+// Groups between real daemons: three of them on addresses of the loopback interface, and `tempo
+// elect` as users run it. Each command writes when it runs, under its term: of two terms the
+// earlier must have ended before the later begins.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "base/number_text.h"
+#include "live/client/election.h"
+#include "program.h"
+
+namespace tempo {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::steady_clock;
+using ::testing::HasSubstr;
+
+constexpr std::size_t kHosts = 3;
+constexpr auto kLong = 60s;  // the machine may be busy with something else
+
+bool wait_for(const std::function<bool()>& done, steady_clock::duration limit = kLong) {
+  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
+    if (done()) return true;
+    std::this_thread::sleep_for(20ms);
+  }
+  return done();
+}
+
+class Site {
+ public:
+  Site() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-groups-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      std::filesystem::create_directory(directory_ + '/' + std::to_string(i));
+      start(i);
+    }
+  }
+  ~Site() {
+    for (std::size_t i = 0; i < kHosts; ++i) stop(i);
+    std::filesystem::remove_all(directory_);
+  }
+  Site(const Site&) = delete;
+  Site& operator=(const Site&) = delete;
+
+  void start(std::size_t i) {
+    const std::string own = directory_ + '/' + std::to_string(i);
+    const int net = 64 + getpid() % 128;
+    daemons_[i] = std::make_unique<Child>(
+        words_of(fmt::format(
+            "--config /dev/null --cluster groups-{0} --name host{1} --profile fast --port {2} "
+            "--clock none --state-dir {3} --socket {3}/sock --set user=\"\" --set key-file=\"\" "
+            "--set bind=[\"127.{4}.8.{5}\"] --set broadcast=\"127.255.255.255\" "
+            "--set machine-id=\"m{1}\" --set locks.expect=3 --set locks.lease-ms=1000 "
+            "--set realtime=false",
+            getpid(), i, 40'000 + getpid() % 10'000, own, net, i + 1)),
+        TEMPO_TEMPOD);
+  }
+  void stop(std::size_t i) {
+    if (daemons_[i] == nullptr) return;
+    kill(daemons_[i]->id(), SIGTERM);
+    daemons_[i]->wait();
+    daemons_[i].reset();
+  }
+  // Parent and worker, without a word.
+  void kill_all(std::size_t i) {
+    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", daemons_[i]->id()));
+    pid_t worker = 0;
+    children >> worker;
+    kill(daemons_[i]->id(), SIGKILL);
+    kill(worker, SIGKILL);
+    daemons_[i]->wait();
+    daemons_[i].reset();
+  }
+
+  std::string socket(std::size_t i) const { return fmt::format("{}/{}/sock", directory_, i); }
+  std::string file(const std::string& name) const { return directory_ + '/' + name; }
+  Ended ask(std::size_t i, const std::string& verb, const std::string& more = "") const {
+    return Child(words_of(verb + " --socket " + socket(i) + ' ' + more)).wait();
+  }
+  bool ready() const {
+    for (std::size_t i = 0; i < kHosts; ++i)
+      if (!ask(i, "locks").out.starts_with("locks are safe while 2 of 3 members answer\n"))
+        return false;
+    return true;
+  }
+
+ private:
+  std::string directory_;
+  std::array<std::unique_ptr<Child>, kHosts> daemons_;
+};
+
+class LiveGroup : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { site = std::make_unique<Site>(); }
+  static void TearDownTestSuite() { site.reset(); }
+  void SetUp() override {
+    ASSERT_TRUE(wait_for([] { return site->ready(); }));
+  }
+  void TearDown() override {
+    for (auto& candidate : candidates_)
+      if (candidate) end(*candidate);
+    expect_one_at_a_time();
+  }
+
+  // The guard stops the command and then lets go, whatever the wrapper was doing.
+  static void end(Child& child) {
+    kill(child.id(), SIGKILL);
+    child.wait();
+  }
+  static std::string group() {
+    return testing::UnitTest::GetInstance()->current_test_info()->name();
+  }
+
+  void stand(std::size_t host, const std::string& options) {
+    Words words = words_of("elect --socket " + site->socket(host) + ' ' + group());
+    for (const std::string& word : words_of(options)) words.push_back(word);
+    stand_with(host, words, stamping(host));
+  }
+  void stand_with(std::size_t host, Words words, const std::string& script) {
+    words.insert(words.end(), {"--", "sh", "-c", script});
+    candidates_[host] = std::make_unique<Child>(words);
+  }
+  // A command that says when it runs, again and again, in a file of its group, term and host.
+  static std::string stamping(std::size_t host) {
+    return fmt::format(
+        "f={}/run.$TEMPO_GROUP.$TEMPO_LEADER_TOKEN.{}; while :; do date +%s%N >> $f; sleep 0.01; "
+        "done",
+        site->file(""), host);
+  }
+
+  struct Run {
+    std::uint64_t term = 0;
+    std::size_t host = 0;
+    std::vector<std::int64_t> stamps;
+  };
+  // Those of this test, by term.
+  static std::vector<Run> runs() {
+    std::vector<Run> all;
+    for (const auto& entry : std::filesystem::directory_iterator(site->file(""))) {
+      const std::string name = entry.path().filename().string();
+      const std::string prefix = "run." + group() + '.';
+      if (!name.starts_with(prefix)) continue;
+      const std::size_t dot = name.rfind('.');
+      Run run{.term = parse_number<std::uint64_t>(name.substr(prefix.size(), dot - prefix.size()))
+                          .value_or(0),
+              .host = static_cast<std::size_t>(name.back() - '0'),
+              .stamps = {}};
+      std::ifstream in(entry.path());
+      for (std::int64_t stamp = 0; in >> stamp;) run.stamps.push_back(stamp);
+      all.push_back(run);
+    }
+    std::ranges::sort(all, {}, &Run::term);
+    return all;
+  }
+  static std::optional<std::size_t> last_host() {
+    const auto all = runs();
+    if (all.empty()) return std::nullopt;
+    return all.back().host;
+  }
+  static bool runs_on(std::size_t host) {
+    return wait_for([&] { return last_host() == host; });
+  }
+  static void expect_one_at_a_time() {
+    const auto all = runs();
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      if (all[i - 1].stamps.empty() || all[i].stamps.empty()) continue;
+      EXPECT_LT(all[i - 1].stamps.back(), all[i].stamps.front())
+          << "host " << all[i - 1].host << " beside host " << all[i].host;
+    }
+  }
+
+  std::array<std::unique_ptr<Child>, kHosts> candidates_;
+  static std::unique_ptr<Site> site;
+};
+std::unique_ptr<Site> LiveGroup::site;
+
+TEST_F(LiveGroup, IsLedByTheHeaviest) {
+  stand(0, "--criterion weight=10");
+  stand(1, "--criterion weight=50");
+  stand(2, "--criterion weight=30");
+  ASSERT_TRUE(runs_on(1));
+  ASSERT_TRUE(wait_for([] { return site->ask(2, "leader", group()).out == "host1\n"; }));
+  const Ended list = site->ask(0, "groups");
+  EXPECT_THAT(list.out, HasSubstr(group()));
+  EXPECT_THAT(list.out, HasSubstr("weight"));
+  const json told = json::parse(site->ask(0, "leader --json", group()).out);
+  EXPECT_EQ(told["group"]["leader"], "host1");
+  EXPECT_EQ(told["group"]["term"], std::to_string(runs().back().term));
+  EXPECT_EQ(told["group"]["candidates"].size(), 3);
+}
+
+TEST_F(LiveGroup, IsLedByTheHeaviestByEveryAlgorithm) {
+  for (const char* algorithm : {"a", "b1", "c"}) {
+    const std::size_t before = runs().size();
+    for (std::size_t i = 0; i < kHosts; ++i)
+      stand(i, fmt::format("--algorithm {} --criterion weight={}", algorithm, i == 2 ? 20 : i));
+    ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
+    EXPECT_EQ(last_host(), 2U) << algorithm;
+    // The best goes last, or the others would take over.
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      end(*candidates_[i]);
+      candidates_[i].reset();
+    }
+    expect_one_at_a_time();
+  }
+}
+
+TEST_F(LiveGroup, IsLedByWhomACommandSays) {
+  for (std::size_t i = 0; i < kHosts; ++i)
+    stand_with(i,
+               {"elect", "--socket", site->socket(i), group(), "--criterion",
+                fmt::format("cmd=echo {}", i == 0 ? 900 : i)},
+               stamping(i));
+  EXPECT_TRUE(runs_on(0));
+}
+
+TEST_F(LiveGroup, IsLedByTheLargestId) {
+  for (std::size_t i = 0; i < kHosts; ++i) stand(i, "--criterion id");
+  ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
+  std::map<std::string, std::string> names;  // by id: all have the same length
+  for (const json& member : json::parse(site->ask(0, "members --json").out))
+    names[member["id"]] = member["name"];
+  EXPECT_EQ(fmt::format("host{}", *last_host()), names.rbegin()->second);
+}
+
+// One machine is as good as another here: what they measure is the same.
+TEST_F(LiveGroup, IsLedByOneWhateverIsMeasured) {
+  for (const char* criterion : {"load", "free-memory", "uptime", "clock-quality", "random"}) {
+    const std::size_t before = runs().size();
+    for (std::size_t i = 0; i < kHosts; ++i) stand(i, fmt::format("--criterion {}", criterion));
+    ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << criterion;
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      end(*candidates_[i]);
+      candidates_[i].reset();
+    }
+  }
+}
+
+TEST_F(LiveGroup, MovesWhenTheLeaderIsKilled) {
+  stand(0, "--criterion weight=90");
+  stand(1, "--criterion weight=50");
+  stand(2, "--criterion weight=10");
+  ASSERT_TRUE(runs_on(0));
+  kill(candidates_[0]->id(), SIGKILL);
+  candidates_[0]->wait();
+  candidates_[0].reset();
+  EXPECT_TRUE(runs_on(1)) << "the wrapper";
+  const auto start = steady_clock::now();
+  site->kill_all(1);
+  EXPECT_TRUE(runs_on(2)) << "the daemon";
+  RecordProperty("ms_after_the_daemon", static_cast<int>((steady_clock::now() - start) / 1ms));
+  site->start(1);
+  EXPECT_TRUE(wait_for([] { return site->ready(); }));
+}
+
+TEST_F(LiveGroup, MovesWhenTheLeaderResigns) {
+  stand(0, "--criterion weight=90 --min-stay 10s");
+  stand(1, "--criterion weight=50 --min-stay 10s");
+  ASSERT_TRUE(runs_on(0));
+  EXPECT_EQ(site->ask(1, "resign-group", group()).status, 4) << "it does not lead";
+  EXPECT_EQ(site->ask(0, "resign-group", group()).status, 0);
+  EXPECT_TRUE(runs_on(1));
+}
+
+TEST_F(LiveGroup, MovesToOneThatIsClearlyBetter) {
+  stand(0, "--criterion weight=100 --min-stay 1s");
+  ASSERT_TRUE(runs_on(0));
+  stand(1, "--criterion weight=105 --min-stay 1s");
+  stand(2, "--criterion weight=200 --min-stay 1s");
+  EXPECT_TRUE(runs_on(2));
+  EXPECT_EQ(runs().size(), 2U);
+}
+
+// Two candidates that outdo each other again and again.
+TEST_F(LiveGroup, DoesNotMoveMoreOftenThanMinStayAllows) {
+  const auto weigh = [](std::size_t host, int weight) {
+    std::ofstream(site->file("weight" + std::to_string(host))) << weight << '\n';
+  };
+  for (std::size_t i = 0; i < 2; ++i) {
+    weigh(i, 100);
+    stand_with(i,
+               {"elect", "--socket", site->socket(i), group(), "--min-stay", "4s", "--criterion",
+                "cmd=cat " + site->file("weight" + std::to_string(i))},
+               stamping(i));
+  }
+  ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
+  for (int i = 0; i < 75; ++i) {
+    weigh(0, i % 2 == 0 ? 1000 : 10);
+    weigh(1, i % 2 == 0 ? 10 : 1000);
+    std::this_thread::sleep_for(200ms);
+  }
+  const auto all = runs();
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    ASSERT_FALSE(all[i].stamps.empty() || all[i - 1].stamps.empty());
+    EXPECT_GE(all[i].stamps.front() - all[i - 1].stamps.front(), 4'000'000'000);
+  }
+}
+
+TEST_F(LiveGroup, ForOneJobRunsItOnce) {
+  for (std::size_t i = 0; i < kHosts; ++i)
+    stand_with(i,
+               {"elect", "--socket", site->socket(i), group(), "--once", "--criterion",
+                fmt::format("weight={}", 10 * i)},
+               fmt::format("echo {} >> {}; exit 7", i, site->file("jobs")));
+  std::vector<Ended> ended;
+  for (auto& candidate : candidates_) {
+    ended.push_back(candidate->wait());
+    candidate.reset();
+  }
+  std::ifstream in(site->file("jobs"));
+  std::string who;
+  ASSERT_TRUE(std::getline(in, who));
+  EXPECT_EQ(who, "2");
+  EXPECT_FALSE(std::getline(in, who)) << "twice";
+  EXPECT_EQ(ended[2].status, 7);
+  EXPECT_EQ(ended[0].status, 0);
+  EXPECT_THAT(ended[0].err, HasSubstr("was done by host2"));
+}
+
+TEST_F(LiveGroup, CanBeWatched) {
+  Child watch(words_of("watch-group --socket " + site->socket(2) + ' ' + group()));
+  stand(0, "--criterion weight=1");
+  ASSERT_TRUE(runs_on(0));
+  ASSERT_TRUE(wait_for([] { return site->ask(2, "leader", group()).out == "host0\n"; }));
+  kill(watch.id(), SIGTERM);
+  const Ended seen = watch.wait();
+  EXPECT_THAT(seen.out, HasSubstr("nobody leads " + group()));
+  EXPECT_THAT(seen.out,
+              HasSubstr(fmt::format("host0 leads {}, term {}\n", group(), runs().back().term)));
+}
+
+TEST_F(LiveGroup, PassesOnHowTheCommandEnds) {
+  stand_with(0, {"elect", "--socket", site->socket(0), group(), "--criterion", "id"}, "exit 9");
+  EXPECT_EQ(candidates_[0]->wait().status, 9);
+  candidates_[0].reset();
+}
+
+TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
+  const auto refused = [](const std::string& options, const std::string& name = group()) {
+    Words words = words_of("elect --socket " + site->socket(0) + ' ' + options);
+    words.insert(words.end(), {name, "--", "echo", "ran"});
+    const Ended ended = Child(words).wait();
+    EXPECT_EQ(ended.out, "") << options;
+    return std::pair{ended.status, ended.err};
+  };
+  EXPECT_EQ(refused("--algorithm b2").first, 103);
+  EXPECT_THAT(refused("--algorithm b2").second, HasSubstr("signing key"));
+  EXPECT_THAT(refused("--algorithm ring").second, HasSubstr("'tempo sim ring'"));
+  EXPECT_THAT(refused("--algorithm z").second, HasSubstr("take one of a, b1, c"));
+  EXPECT_EQ(refused("--criterion beauty").first, 2);
+  EXPECT_THAT(refused("--criterion weight=much").second, HasSubstr("'weight=5'"));
+  EXPECT_EQ(refused("--criterion cmd=true").first, 2);
+  EXPECT_EQ(refused("--min-stay soon").first, 2);
+  EXPECT_THAT(refused("", "two words").second, HasSubstr("no spaces"));
+  EXPECT_EQ(site->ask(0, "leader", group()).status, 1);
+  stand(0, "--criterion weight=1");
+  ASSERT_TRUE(runs_on(0));
+  EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate a host"));
+}
+
+TEST_F(LiveGroup, IsForProgramsToo) {
+  auto election = Election::stand(group(), {.capacity = 5, .min_stay = 1s}, site->socket(0));
+  ASSERT_TRUE(election) << election.error().sentence;
+  std::uint64_t term = 0;
+  int stops = 0;
+  election->on_lead([&](std::uint64_t token) { term = token; });
+  election->on_stop([&] { ++stops; });
+  ASSERT_TRUE(wait_for([&] { return election->dispatch(10ms) && term != 0; }));
+  EXPECT_GT(election->remaining(), 0s);
+  EXPECT_LE(election->remaining(), 1s);
+  EXPECT_EQ(election->term(), term);
+  const auto deadline = election->deadline();
+  EXPECT_TRUE(
+      wait_for([&] { return election->dispatch(10ms) && election->deadline() > deadline; }));
+
+  auto better = Election::stand(group(), {.capacity = 50, .min_stay = 1s}, site->socket(1));
+  ASSERT_TRUE(better);
+  ASSERT_TRUE(wait_for(
+      [&] { return election->dispatch(10ms) && better->dispatch(10ms) && better->term() != 0; }));
+  EXPECT_EQ(stops, 1);
+  EXPECT_EQ(election->remaining(), 0s);
+  EXPECT_GT(better->term(), term);
+  better->withdraw();
+  EXPECT_EQ(better->remaining(), 0s);
+  EXPECT_TRUE(wait_for([&] { return election->dispatch(10ms) && election->term() != 0; }));
+}
+
+TEST(ElectCommand, WithoutADaemonSaysSo) {
+  const Ended ended =
+      Child(words_of("elect --socket /nonexistent/sock --criterion id x -- true")).wait();
+  EXPECT_EQ(ended.status, 102);
+  EXPECT_THAT(ended.err, HasSubstr("tempod is not running here"));
+}
+
+TEST(ElectCommand, BadUsageRunsNothing) {
+  EXPECT_EQ(Child(words_of("elect x")).wait().status, 2);
+  EXPECT_EQ(Child(words_of("elect")).wait().status, 2);
+  EXPECT_EQ(Child(words_of("leader")).wait().status, 2);
+}
+
+}  // namespace
+}  // namespace tempo
