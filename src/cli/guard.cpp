@@ -27,6 +27,7 @@ using std::chrono::nanoseconds;
 
 constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
+constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // as tempo catches them
 
 struct Word {
   enum class Kind : std::uint8_t { extend, signal };
@@ -55,9 +56,20 @@ class Watch {
     const int ended = signalfd(-1, &children, SFD_CLOEXEC);
     const int timer = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);
     if (ended < 0 || timer < 0) _exit(1);
+    // A signal for the command that comes before it runs must end it, not be taken by a handler
+    // that it has from tempo.
+    sigset_t ends;
+    sigemptyset(&ends);
+    for (const int number : kEnds) sigaddset(&ends, number);
+    sigprocmask(SIG_BLOCK, &ends, nullptr);
     child_ = fork();
     if (child_ < 0) _exit(1);
-    if (child_ == 0) become_command(children);
+    if (child_ == 0) {
+      for (const int number : kEnds) std::signal(number, SIG_DFL);
+      sigprocmask(SIG_UNBLOCK, &ends, nullptr);
+      become_command(children);
+    }
+    sigprocmask(SIG_UNBLOCK, &ends, nullptr);
     setpgid(child_, child_);
     take_terminal(child_);
     be_urgent();
