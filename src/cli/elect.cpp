@@ -14,6 +14,7 @@
 #include "cli/capacity_meter.h"
 #include "cli/exit_codes.h"
 #include "cli/guard.h"
+#include "cli/noted_signals.h"
 #include "live/client/boot_clock.h"
 #include "live/client/election.h"
 
@@ -25,15 +26,6 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kMeasureEvery = std::chrono::seconds{5};
 constexpr nanoseconds kComeBackAfter = std::chrono::milliseconds{500};
-
-volatile std::sig_atomic_t g_signal = 0;
-void remember(int number) { g_signal = number; }
-
-void catch_signals() {
-  struct sigaction action{};
-  action.sa_handler = remember;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
-}
 
 int exit_of(const Failure& failure) {
   return failure.trouble == Trouble::no_daemon ? kLockNoDaemon : kLockRefused;
@@ -52,7 +44,7 @@ class Candidacy {
   int run() {
     if (const auto stood = stand(); !stood)
       return complain(exit_of(stood.error()), stood.error().sentence);
-    catch_signals();
+    note_signals();
     while (!exit_) step();
     return *exit_;
   }
@@ -82,7 +74,7 @@ class Candidacy {
     if (!election_ && !guard_) wait = std::min(wait, come_back_at_ - boot_clock());
     const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::max(wait, nanoseconds{0}));
     poll(ends.data(), ends.size(), static_cast<int>(ms.count()));
-    if (const int number = std::exchange(g_signal, 0)) take_signal(number);
+    if (const int number = noted_signal()) take_signal(number);
     if (guard_)
       if (const auto end = guard_->ended()) return end_of_command(*end);
     if (election_ && ends[1].revents != 0) hear();

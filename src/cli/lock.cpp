@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <utility>
 
 #include <fmt/core.h>
@@ -13,6 +12,7 @@
 #include "base/span_text.h"
 #include "cli/exit_codes.h"
 #include "cli/guard.h"
+#include "cli/noted_signals.h"
 #include "live/client/lock.h"
 
 namespace tempo::cli {
@@ -21,16 +21,6 @@ namespace {
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
-
-volatile std::sig_atomic_t g_signal = 0;
-void remember(int number) { g_signal = number; }
-
-// Signals end the wait, or go to the command.
-void catch_signals() {
-  struct sigaction action{};
-  action.sa_handler = remember;
-  for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaction(number, &action, nullptr);
-}
 
 int exit_of(const Failure& failure) {
   switch (failure.trouble) {
@@ -70,7 +60,7 @@ Guard::End watch(const Guard& guard, Lock& lock, int connection) {
   for (;;) {
     std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
     poll(ends.data(), ends.size(), -1);
-    if (const int number = std::exchange(g_signal, 0)) guard.signal(number);
+    if (const int number = noted_signal()) guard.signal(number);
     if (const auto end = guard.ended()) return *end;
     if (ends[1].revents == 0) continue;
     const nanoseconds now = lock.deadline();
@@ -91,7 +81,7 @@ int lock(const LockArguments& arguments) {
   if (!locks) return complain(exit_of(locks.error()), locks.error().sentence);
   auto taken = locks->take(arguments.name, *options);
   if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
-  catch_signals();
+  note_signals();
   // Only a lease has a token; one of a lock around this one would be taken for it.
   unsetenv("TEMPO_LOCK_TOKEN");
   std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
