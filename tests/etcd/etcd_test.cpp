@@ -222,6 +222,35 @@ TEST_F(EtcdLock, IsOneForAllHostsWithRisingTokens) {
   }
 }
 
+// Who leads is disposed by the same etcd. These hosts do not hear each other, so each proposes
+// itself; one at a time has the lease.
+TEST_F(EtcdLock, DecidesWhoLeadsAGroup) {
+  const auto elect = [](std::size_t host, const std::string& file) {
+    Words words = words_of("elect web --criterion weight=1 --socket " + site->socket(host));
+    words.insert(words.end(),
+                 {"--", "sh", "-c",
+                  "echo $TEMPO_LEADER_TOKEN >> " + site->file(file) + ".term; " + stamping(file)});
+    return words;
+  };
+  const auto term = [](const std::string& file) {
+    std::uint64_t number = 0;
+    std::ifstream(site->file(file + ".term")) >> number;
+    return number;
+  };
+  Child first(elect(0, "web-a"));
+  ASSERT_TRUE(runs("web-a"));
+  Child second(elect(1, "web-b"));
+  std::this_thread::sleep_for(3s);
+  EXPECT_TRUE(stamps("web-b").empty()) << "both lead";
+  kill(first.id(), SIGTERM);
+  first.wait();
+  ASSERT_TRUE(runs("web-b"));
+  kill(second.id(), SIGTERM);
+  second.wait();
+  EXPECT_LT(stamps("web-a").back(), stamps("web-b").front());
+  EXPECT_LT(term("web-a"), term("web-b"));
+}
+
 TEST_F(EtcdLock, IsHandedOverAndGivenUpOn) {
   Child holder(site->lock(0, "busy", stamping("busy")));
   ASSERT_TRUE(runs("busy"));

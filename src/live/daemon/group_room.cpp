@@ -12,7 +12,7 @@ namespace tempo::daemon {
 
 void GroupRoom::start(Tell tell) {
   tell_ = std::move(tell);
-  if (parts_.life->settings.lock_expect == 0) return;
+  if (!parts_.locks->wished_for()) return;
   service_.emplace(
       groups::Service::Start{
           .self = parts_.mailroom->self(),
