@@ -94,7 +94,8 @@ void Member::start(Turn<Member>& turn) {
 }
 
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
-  if (index(from) >= kMaxNodes) return;
+  // What is said in this member's own name is never heard from outside.
+  if (index(from) >= kMaxNodes || from == home_.self) return;
   if (message.kind == Kind::query) return hear_query(turn, from, message);
   if (message.kind == Kind::record) return hear_record(turn, from, message);
   const bool an_answer =

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/random.h"
 #include "base/testing/field_mutator.h"
 #include "protocol/lock/lease_test_stage.h"
 
@@ -666,6 +667,24 @@ TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
 }
 
 // --- the contract ---
+
+TEST(LeaseMember, HearsNothingInItsOwnName) {
+  Stage stage(3, kRules);
+  stage.want(0, 1, Mode::exclusive);
+  Member member = stage.member(0);
+  Outbox<Member> out;
+  Stream stream(1, 1, 1);
+  StreamDraw draw(stream);
+  Turn<Member> turn{stage.now(), draw, out};
+  for (std::size_t kind = 0; kind < kKinds; ++kind) {
+    Message message{.kind = static_cast<Kind>(kind), .view = member.home().view().number};
+    message.boot = message.to_boot = member.home().boot;
+    message.ballot = {.count = 9, .origin = NodeId{0}};
+    member.receive(turn, NodeId{0}, message);
+  }
+  EXPECT_TRUE(out.empty());
+  EXPECT_EQ(packed(member, stage.now()), packed(stage.member(0), stage.now()));
+}
 
 TEST(LeaseMember, EveryFieldIsInThePackedForm) {
   Stage stage(3, kRules);
