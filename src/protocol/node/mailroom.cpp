@@ -304,52 +304,38 @@ std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
   return write(datagram, out);
 }
 
+template <class Body>
+std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+                                 std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.*place = body;
+  return write(datagram, out);
+}
+
 std::size_t Mailroom::close(const wire::WordBody& word,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.word = word;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::word, word, out);
 }
-
 std::size_t Mailroom::close(const wire::LockBody& lock,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.lock = lock;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::lock, lock, out);
 }
-
 std::size_t Mailroom::close(const wire::RosterBody& roster,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.roster = roster;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::roster, roster, out);
 }
-
 std::size_t Mailroom::close(const wire::GroupBody& group,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.group = group;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::group, group, out);
 }
-
 std::size_t Mailroom::close(const wire::QuietBody& quiet,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.quiet = quiet;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::quiet, quiet, out);
 }
-
 std::size_t Mailroom::close(const wire::BeatBody& beat,
                             std::span<std::byte, wire::kMostBytes> out) {
-  wire::Datagram datagram;
-  datagram.header.number = ++number_;
-  datagram.beat = beat;
-  return write(datagram, out);
+  return close_only(&wire::Datagram::beat, beat, out);
 }
 
 NodeId Mailroom::number_of(HostId host) {

@@ -122,6 +122,10 @@ class Mailroom {
                                   std::span<const std::byte> bytes, Source source);
   Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
+  // A datagram with this body and no other.
+  template <class Body>
+  std::size_t close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+                         std::span<std::byte, wire::kMostBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
