@@ -20,6 +20,7 @@
 
 #include "base/number_text.h"
 #include "live/client/election.h"
+#include "lock_daemons.h"
 #include "program.h"
 
 namespace tempo {
@@ -33,75 +34,21 @@ constexpr std::size_t kHosts = 3;
 constexpr auto kLong = 60s;  // the machine may be busy with something else
 
 bool wait_for(const std::function<bool()>& done, steady_clock::duration limit = kLong) {
-  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
-    if (done()) return true;
-    std::this_thread::sleep_for(20ms);
-  }
-  return done();
+  return tempo::wait_for(limit, done);
 }
 
-class Site {
+class Site : public Daemons {
  public:
-  Site() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-groups-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
-    for (std::size_t i = 0; i < kHosts; ++i) {
-      std::filesystem::create_directory(directory_ + '/' + std::to_string(i));
-      start(i);
-    }
-  }
-  ~Site() {
-    for (std::size_t i = 0; i < kHosts; ++i) stop(i);
-    std::filesystem::remove_all(directory_);
-  }
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
+  Site() : Daemons(kHosts) {}
 
-  void start(std::size_t i) {
-    const std::string own = directory_ + '/' + std::to_string(i);
-    const int net = 64 + getpid() % 128;
-    daemons_[i] = std::make_unique<Child>(
-        words_of(fmt::format(
-            "--config /dev/null --cluster groups-{0} --name host{1} --profile fast --port {2} "
-            "--clock none --state-dir {3} --socket {3}/sock --set user=\"\" --set key-file=\"\" "
-            "--set bind=[\"127.{4}.8.{5}\"] --set broadcast=\"127.255.255.255\" "
-            "--set machine-id=\"m{1}\" --set locks.expect=3 --set locks.lease-ms=1000 "
-            "--set realtime=false",
-            getpid(), i, 40'000 + getpid() % 10'000, own, net, i + 1)),
-        TEMPO_TEMPOD);
-  }
-  void stop(std::size_t i) {
-    if (daemons_[i] == nullptr) return;
-    kill(daemons_[i]->id(), SIGTERM);
-    daemons_[i]->wait();
-    daemons_[i].reset();
-  }
-  // Parent and worker, without a word.
-  void kill_all(std::size_t i) {
-    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", daemons_[i]->id()));
-    pid_t worker = 0;
-    children >> worker;
-    kill(daemons_[i]->id(), SIGKILL);
-    kill(worker, SIGKILL);
-    daemons_[i]->wait();
-    daemons_[i].reset();
-  }
-
-  std::string socket(std::size_t i) const { return fmt::format("{}/{}/sock", directory_, i); }
-  std::string file(const std::string& name) const { return directory_ + '/' + name; }
   Ended ask(std::size_t i, const std::string& verb, const std::string& more = "") const {
     return Child(words_of(verb + " --socket " + socket(i) + ' ' + more)).wait();
   }
-  bool ready() const {
+  bool ready() const {  // all of them, also one that a test has killed
     for (std::size_t i = 0; i < kHosts; ++i)
-      if (!ask(i, "locks").out.starts_with("locks are safe while 2 of 3 members answer\n"))
-        return false;
+      if (promise(i) != "locks are safe while 2 of 3 members answer") return false;
     return true;
   }
-
- private:
-  std::string directory_;
-  std::array<std::unique_ptr<Child>, kHosts> daemons_;
 };
 
 class LiveGroup : public testing::Test {
