@@ -149,7 +149,9 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--loss", arguments.loss, "probability that a datagram is lost")
       ->capture_default_str();
   describe_sim_sync_clocks(command, arguments);
-  command.add_option("--rate", arguments.rate, "requests per second and client, in bursts of two")
+  command
+      .add_option("--rate", arguments.rate,
+                  "requests per second and client; a burst of three takes three turns")
       ->capture_default_str();
   command.add_option("--seconds", arguments.seconds, "simulated")->capture_default_str();
   command.add_option("--discard", arguments.discard, "at the start, not judged")

@@ -16,6 +16,7 @@ constexpr double kRateDoubt = 10e-6;     // a rate that may be wrong by more is 
 constexpr std::uint32_t kShiftSends = 10;
 constexpr Nanos kShiftPause = 200ms;
 constexpr std::uint32_t kRecheckWarmth = 64;  // bursts
+constexpr std::uint32_t kToCompare = 2;       // exchanges, the first with the last
 constexpr Nanos kMostPatience = 250ms;        // for an answer before the next exchange of a burst
 constexpr double kLeadersDoubt = 0.1e-6;      // of one whose clock was network time
 constexpr double kLeadersSpan = 64;           // seconds
@@ -203,7 +204,7 @@ void Sync::contact(Turn<Sync>& turn) {
   finish_unfollowed(turn);
   --contacts_left_;
   burst_left_ = 0;
-  ask(turn, false, true);
+  ask(turn, {.counts = true});
   next_burst_ = turn.now + (contacts_left_ > 0 ? rules_->first_spacing : rules_->interval);
   timers_.set(Timer::probe, next_burst_);
 }
@@ -214,31 +215,34 @@ void Sync::begin_burst(Turn<Sync>& turn) {
   first_trip_ = Nanos{0};
   // Where no exchange needs another to warm the path up, single ones at the same pace say more.
   const bool knows_it_well = estimator_->exchanges() >= rules_->rest_after;
-  const bool single = knows_it_well && warmth_.first_counts() && bursts_ % kRecheckWarmth != 0;
-  burst_left_ = single ? 1 : rules_->burst;
+  if (!knows_it_well || !warmth_.first_counts())
+    burst_left_ = rules_->burst;
+  else
+    burst_left_ = bursts_ % kRecheckWarmth == 0 ? kToCompare : 1;
   next_burst_ = turn.now + rules_->interval * (knows_it_well ? burst_left_ : 1);
-  ask_next(turn);
+  ask_next(turn, burst_left_ > 1);
 }
 
 // The next exchange of the burst comes when the last was answered, or when that has taken too long.
-void Sync::ask_next(Turn<Sync>& turn) {
-  const bool first = burst_left_ == rules_->burst && burst_left_ > 1;
+void Sync::ask_next(Turn<Sync>& turn, bool first) {
   --burst_left_;
-  ask(turn, first, !first || warmth_.first_counts());
+  ask(turn, {.counts = burst_left_ == 0 || warmth_.first_counts(),
+             .first = first,
+             .last = !first && burst_left_ == 0});
   const Nanos patience = std::min(rules_->interval / 4, kMostPatience);
   timers_.set(Timer::probe,
               burst_left_ > 0 ? std::min(next_burst_, turn.now + patience) : next_burst_);
 }
 
-void Sync::ask(Turn<Sync>& turn, bool first, bool counts) {
+void Sync::ask(Turn<Sync>& turn, Asked asked) {
   if (++exchange_ == 0) exchange_ = 1;
-  asked_[exchange_ % asked_.size()] = {
-      .exchange = exchange_, .counts = counts, .first = first, .asked = stamp(turn.now)};
-  // Whether a first exchange would count can only be seen with good stamps.
-  const bool looked_at = counts || bursts_ % kRecheckWarmth == 0;
+  asked.exchange = exchange_;
+  asked.asked = stamp(turn.now);
+  asked_[exchange_ % asked_.size()] = asked;
+  // Stamped even if it does not count: taking a stamp is a part of what is warmed up.
   Message probe{
       .kind = Message::Kind::probe,
-      .will_follow = looked_at && rules_->follow_ups,
+      .will_follow = rules_->follow_ups,
       .objects = suspicions_ >= kSuspicionsToVote && turn.now - objected_ <= kObjectionLasts,
       .exchange = exchange_,
       .scale = scale_};
@@ -300,7 +304,7 @@ void Sync::on_echo(Turn<Sync>& turn, const Message& message) {
     remembered_count_ = 0;
   }
   if (!message.will_follow) complete(turn, *found);
-  if (burst_left_ > 0 && message.exchange == exchange_) ask_next(turn);
+  if (burst_left_ > 0 && message.exchange == exchange_) ask_next(turn, false);
 }
 
 void Sync::on_follow_up(Turn<Sync>& turn, const Message& message) {
@@ -334,7 +338,7 @@ void Sync::compare_trips(const Asked& done) {
   const Nanos trip = (done.heard - done.asked) - (done.sent - done.received);
   if (done.first) {
     first_trip_ = trip;
-  } else if (first_trip_ != Nanos{0}) {
+  } else if (done.last && first_trip_ != Nanos{0}) {
     warmth_.compare(std::exchange(first_trip_, Nanos{0}), trip);
   }
 }
@@ -590,7 +594,7 @@ void Sync::wake(Turn<Sync>& turn, TimerId id) {
       if (contacts_left_ > 0)
         contact(turn);
       else if (burst_left_ > 0 && turn.now < next_burst_)
-        ask_next(turn);
+        ask_next(turn, false);
       else
         begin_burst(turn);
       break;

@@ -45,7 +45,7 @@ struct SyncRules {
   Nanos interval = 1s;  // from one burst to the next
   std::uint32_t rest_after =
       64;                   // exchanges with one reference; then there is one for each interval
-  std::uint32_t burst = 2;  // exchanges, where the first of them is seen to warm the path up
+  std::uint32_t burst = 3;  // exchanges, where the first of them is seen to warm the path up
   std::uint32_t first_burst = 8;  // exchanges on first contact, each of which counts
   Nanos first_spacing = 100ms;    // between those
   Nanos step_limit = 500ms;       // a larger correction is a step
@@ -226,6 +226,7 @@ class Sync {
     std::uint32_t exchange = 0;  // 0: none
     bool counts = false;         // not only to warm the path up
     bool first = false;          // of a burst of several
+    bool last = false;           // of it
     bool answered = false;       // a follow_up may still come
     Instant asked{};             // r1
     Nanos received{0};           // t2
@@ -237,6 +238,7 @@ class Sync {
       visit("exchange", self.exchange);
       visit("counts", self.counts);
       visit("first", self.first);
+      visit("last", self.last);
       visit("answered", self.answered);
       visit("asked", self.asked);
       visit("received", self.received);
@@ -265,10 +267,10 @@ class Sync {
 
   void follow(Turn<Sync>& turn, NodeId master);
   void lead(Turn<Sync>& turn);
-  void ask(Turn<Sync>& turn, bool first, bool counts);
+  void ask(Turn<Sync>& turn, Asked asked);  // as much as is known before it is sent
   void contact(Turn<Sync>& turn);
   void begin_burst(Turn<Sync>& turn);
-  void ask_next(Turn<Sync>& turn);
+  void ask_next(Turn<Sync>& turn, bool first);
   void on_probe(Turn<Sync>& turn, NodeId from, const Message& message);
   void on_echo(Turn<Sync>& turn, const Message& message);
   void on_follow_up(Turn<Sync>& turn, const Message& message);
