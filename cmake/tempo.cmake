@@ -12,12 +12,14 @@
 #     TEST_LABELS release soak               also run these tests in the release build (where its
 #                                            arithmetic could differ); in `make soak`
 #     SHARDS 2                               split a slow test program into parallel parts
-#     TEST_OPTIMISED)                        its tests compute so much that optimising them pays
+#     TEST_OPTIMISED                         its tests compute so much that optimising them pays
+#     TEST_HEAVY)                            they compute so much that `make test` has them in the
+#                                            release build alone (TEMPO_HEAVY_TESTS, decision 028)
 #
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
-#     SEES ... LINKS ... LABELS ... SHARDS ...
+#     SEES ... LINKS ... LABELS ... SHARDS ... HEAVY
 #     DEFINES NAME="value"                   compile definitions
 #     PROGRAMS tempo)                        programs it runs: built before it is
 #
@@ -31,7 +33,7 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_room name path)
-  cmake_parse_arguments(PARSE_ARGV 2 ROOM "TEST_OPTIMISED" "SHARDS"
+  cmake_parse_arguments(PARSE_ARGV 2 ROOM "TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
                         "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} ROOM)
   set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
@@ -62,7 +64,8 @@ function(tempo_room name path)
   if(TEMPO_TESTS AND tests)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
       LINKS ${name} ${ROOM_TEST_SEES} ${ROOM_TEST_LINKS}
-      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS} OPTIMISED ${ROOM_TEST_OPTIMISED})
+      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS} OPTIMISED ${ROOM_TEST_OPTIMISED}
+      HEAVY ${ROOM_TEST_HEAVY})
   endif()
 endfunction()
 
@@ -78,14 +81,17 @@ function(tempo_program name path)
 endfunction()
 
 function(tempo_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
   _tempo_no_leftovers(${name} TEST)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   if(NOT sources)
     return()
   endif()
   _tempo_test_program(${name} "${CMAKE_CURRENT_SOURCE_DIR}" SOURCES ${sources}
-    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS})
+    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY})
+  if(NOT TARGET ${name})
+    return()
+  endif()
   target_compile_definitions(${name} PRIVATE ${TEST_DEFINES})
   if(TEST_PROGRAMS)
     add_dependencies(${name} ${TEST_PROGRAMS})
@@ -113,7 +119,14 @@ endfunction()
 # One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
 # the test cases; so an entry's name ends in _test, or _test_<shard>.
 function(_tempo_test_program name dir)
-  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY" "SOURCES;LINKS;LABELS")
+  if(TEST_HEAVY)
+    if(NOT TEMPO_HEAVY_TESTS)
+      return()
+    endif()
+    list(APPEND TEST_LABELS release)
+    list(REMOVE_DUPLICATES TEST_LABELS)
+  endif()
   add_executable(${name} EXCLUDE_FROM_ALL ${TEST_SOURCES})
   set(main GTest::gtest_main)
   if("${TEST_SOURCES}" MATCHES "/main\\.cpp")
