@@ -25,7 +25,8 @@ TEST(Check, SaysWhatItAssumesAndFindsNothing) {
 TEST(Check, ABrokenPromiseIsPlayedAgain) {
   const TemporaryFile script{"replay"};
   const Ended ended = tempo(
-      "check election --variant refuse-duplicate --crashes 1 --duplicates 1 --json --replay " +
+      "check election --variant refuse-duplicate --crashes 1 --duplicates 1 --delay 1 --json "
+      "--replay " +
       script.path());
   EXPECT_EQ(ended.status, 1);
   const json found = json::parse(ended.out);

@@ -14,10 +14,17 @@
 namespace tempo::obs {
 namespace {
 
+template <class T>
+rc::Gen<std::vector<T>> a_few(const rc::Gen<T>& one) {
+  return rc::gen::mapcat(rc::gen::inRange<std::size_t>(0, 12), [one](std::size_t count) {
+    return rc::gen::container<std::vector<T>>(count, one);
+  });
+}
+
 // Text with the characters that JSON escapes, and some that take several bytes.
 rc::Gen<std::string> some_text() {
-  return rc::gen::map(rc::gen::container<std::vector<std::string>>(rc::gen::element<std::string>(
-                          "a", "Z", "\"", "\\", "\n", "\t", " ", "/", "{", "é", "時", "\x01")),
+  return rc::gen::map(a_few(rc::gen::element<std::string>("a", "Z", "\"", "\\", "\n", "\t", " ",
+                                                          "/", "{", "é", "時", "\x01")),
                       [](const std::vector<std::string>& parts) {
                         std::string text;
                         for (const std::string& part : parts) text += part;
@@ -74,10 +81,9 @@ rc::Gen<Snapshot> some_snapshot() {
       rc::gen::set(&Snapshot::rate_ppm, some_number()), rc::gen::set(&Snapshot::scale),
       rc::gen::set(&Snapshot::exchanges), rc::gen::set(&Snapshot::reference, some_text()),
       rc::gen::set(&Snapshot::may_lead), rc::gen::set(&Snapshot::locks, some_text()),
-      rc::gen::set(&Snapshot::warnings, rc::gen::container<std::vector<std::string>>(some_text())),
-      rc::gen::set(&Snapshot::networks,
-                   rc::gen::container<std::vector<NetworkView>>(some_network())),
-      rc::gen::set(&Snapshot::members, rc::gen::container<std::vector<MemberView>>(some_member())),
+      rc::gen::set(&Snapshot::warnings, a_few(some_text())),
+      rc::gen::set(&Snapshot::networks, a_few(some_network())),
+      rc::gen::set(&Snapshot::members, a_few(some_member())),
       rc::gen::set(&Snapshot::counters, rc::gen::container<std::map<std::string, std::uint64_t>>(
                                             some_text(), rc::gen::arbitrary<std::uint64_t>())));
 }

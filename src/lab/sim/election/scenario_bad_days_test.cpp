@@ -98,7 +98,7 @@ Starts lossy_starts(std::string_view profile, std::uint32_t repeats, std::uint64
 
 TEST(LossyStart, SeldomHasTwoMasters) {
   for (const std::string_view profile : {"lan", "fast"}) {
-    const Starts starts = lossy_starts(profile, 4, seeds(300, 10'000));
+    const Starts starts = lossy_starts(profile, 4, seeds(120, 10'000));
     EXPECT_LT(starts.two_masters * 50, starts.runs)
         << profile << ": " << starts.two_masters << " of " << starts.runs;
     EXPECT_LE(starts.longest_repair, 2 * tempo::election::profile(profile)->adjtime) << profile;

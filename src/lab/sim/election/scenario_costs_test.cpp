@@ -134,7 +134,7 @@ TEST(Golden, MessageTotals) {
 // 1-(1-d/R)^N, where d is the time for which a candidate is not heard. Loops as rare as in 4.3BSD
 // keep the runs short.
 TEST(Golden, CollisionFrequency) {
-  const std::uint64_t runs = seeds(600, 20'000);
+  const std::uint64_t runs = seeds(250, 20'000);
   int compared = 0;
   const nlohmann::json all = golden();
   for (const auto& row : all.at("collision")) {

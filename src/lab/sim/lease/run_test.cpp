@@ -72,11 +72,11 @@ TEST(SimLease, BearsEverythingWithFiveSites) {
 
 // Who has no vote asks, waits, holds and hands over like the others.
 TEST(SimLease, ThreeVoteAndTwentyAsk) {
-  lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 1'000};
+  lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 400};
   const Outcome peace = runs(setup, 1);
   EXPECT_LT(peace.tally.fairness(), 1.3);
   setup.readers = 0.3;
-  setup.entries = 300;
+  setup.entries = 150;
   setup.faults = kEverything;
   runs(setup, 2);
 }
