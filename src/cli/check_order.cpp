@@ -145,6 +145,17 @@ Result<CheckOrder> understand(const CheckElectionArguments& arguments) {
   return order;
 }
 
+namespace {
+
+// Each starts so long after the one before that a master is there.
+bool starts_one_by_one(const check::Freedom& freedom) {
+  for (std::uint32_t i = 1; i < freedom.nodes; ++i)
+    if (freedom.starts[i] < freedom.starts[i - 1] + kUsualStagger) return false;
+  return true;
+}
+
+}  // namespace
+
 std::vector<std::string> assumptions(const CheckOrder& order) {
   const check::Freedom& freedom = order.freedom;
   std::vector<std::string> list;
@@ -157,6 +168,11 @@ std::vector<std::string> assumptions(const CheckOrder& order) {
     for (std::uint32_t i = 0; i < freedom.nodes; ++i)
       starts += fmt::format("{}{}", i == 0 ? "" : ", ", freedom.starts[i]);
     list.push_back(fmt::format("the nodes start in ticks {}", starts));
+    const check::Budget& budget = freedom.budget;
+    if (starts_one_by_one(freedom) && budget.losses + budget.crashes + budget.pauses == 0)
+      list.emplace_back(
+          "the first to start leads and stays: nobody has to be elected; --crashes 1, or --starts "
+          "with equal ticks, gives them a reason");
   } else {
     list.emplace_back(
         "time is not looked at: any timer that is set may fire, and every other deadline counts as "

@@ -1,4 +1,6 @@
 // `tempo check` and `tempo sim replay`, as a user runs them.
+#include <algorithm>
+
 #include "program.h"
 
 namespace tempo {
@@ -20,6 +22,19 @@ TEST(Check, SaysWhatItAssumesAndFindsNothing) {
   for (const char* key :
        {"states", "transitions", "seconds", "states_per_second", "bytes_per_state"})
     EXPECT_GT(found[key], 0) << key;
+}
+
+// A world in which nobody is elected keeps every promise; whoever asks is told so.
+TEST(Check, SaysThatNobodyHasToBeElected) {
+  const auto told = [](const std::string& options) {
+    const json found = answer("check election --nodes 2 --json " + options);
+    return std::ranges::any_of(found["assumptions"], [](const json& one) {
+      return one.get<std::string>().find("nobody has to be elected") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(told("--duplicates 1"));
+  EXPECT_FALSE(told("--crashes 1 --delay 1"));
+  EXPECT_FALSE(told("--starts 0,0 --delay 1"));
 }
 
 TEST(Check, ABrokenPromiseIsPlayedAgain) {
