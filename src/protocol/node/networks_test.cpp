@@ -178,6 +178,31 @@ TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
   EXPECT_TRUE(lans.masters_in(6, 0) || lans.masters_in(6, 1));
 }
 
+// Whoever has followed the gateway for a while may be far from the time it finds beyond: it steps
+// with the gateway, where a slew of a quarter of a second would take eight minutes.
+TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
+  Lans lans({{{0}, 40ms, 20e-6},
+             {{0}, -60ms, -30e-6},
+             {{0, 1}, 0ms, 10e-6, 1},
+             {{1}, 250ms, 15e-6},
+             {{1}, 250ms, -5e-6}});
+  lans.start();
+  lans.run(20s);
+  for (int i = 0; i < 10 && !lans.masters_in(2, 0); ++i) {
+    for (const std::uint32_t root : lans.roots())
+      if (root < 2) lans.resign(root);
+    lans.run(20s);
+  }
+  ASSERT_TRUE(lans.masters_in(2, 0));
+  ASSERT_GT(lans.spread(), 200ms);
+  lans.join(2, 1);
+  lans.run(15s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_GE(lans.roots().front(), 3U);
+  EXPECT_TRUE(lans.masters_in(2, 0));
+  EXPECT_LT(lans.spread(), 2ms);
+}
+
 TEST(Networks, ACircleOfNetworksHasOneRoot) {
   Lans lans({{{0}, 100ms, 20e-6},
              {{1}, -50ms, -30e-6},

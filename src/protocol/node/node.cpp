@@ -125,6 +125,8 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
       continue;
     }
     turn.out.note({.what = Notice::What::sync, .network = network, .sync = output.notice});
+    if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
+      sync_.pass_on_step();
     if (output.notice.what == SyncNotice::What::outvoted ||
         output.notice.what == SyncNotice::What::forgiven)
       verdict = output.notice;
@@ -178,6 +180,10 @@ void Node::heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& 
 }
 
 // --- several networks ---
+
+bool Node::leads_any() const {
+  return std::ranges::any_of(slots_, [](const auto& slot) { return slot && slot->leads; });
+}
 
 Path Node::path() const {
   if (upstream_ == kNoNetwork) return {.root = identity_.self, .hops = 0};

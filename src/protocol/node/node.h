@@ -157,6 +157,7 @@ class Node {
   void heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
   void hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
   void choose(Turn<Node>& turn);
+  bool leads_any() const;
   void claim_worse(Turn<Node>& turn);
   void heed_sync(Turn<Node>& turn, const SyncNotice& notice);
   bool usable(const Slot& slot) const;

@@ -502,7 +502,7 @@ void Sync::on_probe(Turn<Sync>& turn, NodeId from, const Message& message) {
   turn.out.send(from, {.kind = Message::Kind::echo,
                        .will_follow = rules_->follow_ups && message.will_follow,
                        .exchange = message.exchange,
-                       .scale = scale_,
+                       .scale = told_scale(),
                        .received = raw_of(arrived),
                        .sent = raw_of(stamp(turn.now)),
                        .offset = clock_.at(arrived).time_since_epoch() - raw_of(arrived),
@@ -566,7 +566,7 @@ void Sync::send_shift(Turn<Sync>& turn) {
 
 // One that leads acts, once; one that follows passes it on towards the root.
 void Sync::on_shift(Turn<Sync>& turn, NodeId from, const Message& message) {
-  if (message.scale != scale_ || shifts_done_[from] == message.exchange) return;
+  if (message.scale != told_scale() || shifts_done_[from] == message.exchange) return;
   shifts_done_[from] = message.exchange;
   if (leads_)
     shift_network(turn, message.offset);

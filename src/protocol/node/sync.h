@@ -172,6 +172,11 @@ class Sync {
 
   // What the members told the master, for those who show it.
   using Member = TimeScale::Member;
+  // What we tell those who follow us.
+  std::uint32_t told_scale() const { return scale_ + passed_on_; }
+  // Our clock was stepped while others follow it, in another network than the one we follow: they
+  // are told to step too, as if network time had been set by hand.
+  void pass_on_step() { ++passed_on_; }
   const NodeMap<Member>& members() const { return members_.members(); }
   // Our clock minus network time, by the last estimate; nothing before there is one.
   std::optional<Nanos> error(Instant now) const;
@@ -213,6 +218,7 @@ class Sync {
     visit("shift_by", self.shift_by_);
     visit("shift_number", self.shift_number_);
     visit("shifts_done", self.shifts_done_);
+    visit("passed_on", self.passed_on_);
     visit("members", self.members_);
     visit("exchanges", self.exchanges_);
     visit("utc_at", self.utc_.at);
@@ -313,7 +319,8 @@ class Sync {
   std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections
   std::uint32_t remembered_count_ = 0;            // ever, under this reference
   bool held_followed_ = false;                    // it came from a master, not from our own reign
-  std::uint32_t scale_ = 0;
+  std::uint32_t scale_ = 0;                       // how often network time was set by hand
+  std::uint32_t passed_on_ = 0;   // steps of our own that those who follow us have to make too
   std::uint32_t exchange_ = 0;    // the last asked
   std::uint32_t burst_left_ = 0;  // exchanges of the burst still to ask
   std::uint32_t bursts_ = 0;      // begun
