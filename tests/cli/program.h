@@ -82,6 +82,7 @@ class Child {
 
   pid_t id() const { return id_; }
   const std::string& out() const { return ended_.out; }  // so far
+  const std::string& err() const { return ended_.err; }
 
   // Reads until `done()` or the child has closed both its ends; says whether `done()` came true.
   bool read_until(const std::function<bool()>& done) {
