@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "candidate.h"
 #include "live/client/lock.h"
 #include "live/sys/boot_clock.h"
 
@@ -27,11 +28,6 @@ constexpr Nanos kLongestRest = 10ms;  // between two locks
 constexpr Nanos kPatience = 300ms;    // with a daemon that does not answer
 constexpr Nanos kNap = 1ms;           // between two looks at the clock, inside
 constexpr int kEndingPolls = 5000;    // of a millisecond, for all to end
-
-void rest(Nanos span) {
-  const timespec time{.tv_sec = span / 1s, .tv_nsec = (span % 1s).count()};
-  nanosleep(&time, nullptr);
-}
 
 // In a process of its own.
 class Client {
@@ -109,6 +105,11 @@ class Client {
 
 }  // namespace
 
+void rest(Nanos span) {
+  const timespec time{.tv_sec = span / 1s, .tv_nsec = (span % 1s).count()};
+  nanosleep(&time, nullptr);
+}
+
 // --- notes ---
 
 void Notes::enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at) {
@@ -127,6 +128,11 @@ bool Notes::entered_since(Instant when) const {
   return count > 0 && Instant{Nanos{lines_[count - 1].entered}} >= when;
 }
 
+bool Notes::inside_since(Instant when) const {
+  const std::size_t count = count_;
+  return count > 0 && Instant{Nanos{lines_[count - 1].seen}} >= when;
+}
+
 void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
   const std::size_t count = count_;
   for (std::size_t i = 0; i < count; ++i) {
@@ -142,19 +148,18 @@ void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
 
 // --- the crew ---
 
-Crew::Crew(Order order)
-    : order_(std::move(order)), processes_(order_.clients), lives_(order_.clients) {
-  for (std::uint32_t i = 0; i < order_.clients; ++i) {
+Crew::Crew(Order order) : order_(std::move(order)), processes_(all()), lives_(all()) {
+  for (std::uint32_t i = 0; i < all(); ++i) {
     void* const memory =
         mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw std::runtime_error("no memory for the notes of clients");
     notes_.push_back(new (memory) Notes);
   }
-  for (std::uint32_t i = 0; i < order_.clients; ++i) start(i);
+  for (std::uint32_t i = 0; i < all(); ++i) start(i);
 }
 
 Crew::~Crew() {
-  for (std::uint32_t i = 0; i < order_.clients; ++i) kill(i);
+  for (std::uint32_t i = 0; i < all(); ++i) kill(i);
   for (Notes* const notes : notes_) munmap(notes, sizeof(Notes));
 }
 
@@ -165,7 +170,10 @@ void Crew::start(std::uint32_t client) {
   processes_[client] = process;
   if (process != 0) return;
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // none outlives a test that was aborted
-  Client(order_, client, life, *notes_[client]).run();
+  if (client < order_.clients)
+    Client(order_, client, life, *notes_[client]).run();
+  else
+    Candidate(order_, client, life, *notes_[client]).run();
   _exit(0);
 }
 
@@ -192,9 +200,15 @@ std::vector<std::uint32_t> Crew::without_lock_since(Instant when) const {
   return without;
 }
 
+bool Crew::led_since(Instant when) const {
+  for (std::uint32_t i = order_.clients; i < all(); ++i)
+    if (notes_[i]->inside_since(when)) return true;
+  return false;
+}
+
 std::vector<Hold> Crew::history() const {
   std::vector<Hold> history;
-  for (std::uint32_t i = 0; i < order_.clients; ++i) notes_[i]->add_to(history, i);
+  for (std::uint32_t i = 0; i < all(); ++i) notes_[i]->add_to(history, i);
   return history;
 }
 
@@ -212,7 +226,7 @@ std::uint64_t Crew::broken() const {
 
 void Crew::end() {
   for (Notes* const notes : notes_) notes->over = true;
-  for (std::uint32_t i = 0; i < order_.clients; ++i) {
+  for (std::uint32_t i = 0; i < all(); ++i) {
     for (int polls = 0; polls < kEndingPolls && processes_[i] != 0; ++polls) {
       if (waitpid(processes_[i], nullptr, WNOHANG) != 0) processes_[i] = 0;
       if (processes_[i] != 0) rest(1ms);

@@ -1,4 +1,5 @@
-// Programs that take locks through libtempo, each a process of its own, and what they write down.
+// Programs that take locks or lead a group through libtempo, each a process of its own, and what
+// they write down.
 //
 // Whatever they do is in memory that they have in common with who started them, so that it outlives
 // them: a client that is killed inside leaves when it was last seen there. They go on, whatever
@@ -31,6 +32,7 @@ class Notes {
   void leave(Instant at) { here().left = at.time_since_epoch().count(); }
 
   bool entered_since(Instant when) const;
+  bool inside_since(Instant when) const;  // it was seen there then or later
   void add_to(std::vector<Hold>& history, std::uint32_t client) const;
 
   std::atomic<std::uint64_t> lost = 0;    // holds that ended because the lease did
@@ -50,13 +52,16 @@ class Notes {
   std::array<Line, kMostHolds> lines_{};
 };
 
+void rest(Nanos span);
+
 class Crew {
  public:
   struct Order {
     std::uint64_t seed = 0;            // decides what each wants, and for how long
     std::vector<std::string> sockets;  // client i is at socket i modulo their number
     std::uint32_t clients = 8;
-    std::uint32_t locks = 3;  // at least two
+    std::uint32_t candidates = 0;  // of one group; numbered after the clients
+    std::uint32_t locks = 3;       // at least two; leading the group is one more in the history
     Nanos lease{};
   };
   explicit Crew(Order order);  // all start
@@ -64,12 +69,14 @@ class Crew {
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
 
+  // Candidates are meant, too.
   void kill(std::uint32_t client);    // without a word; and waits until it is gone
   void revive(std::uint32_t client);  // another in its place, if it is dead
   void pause(std::uint32_t client, bool on) const;
 
   // Who has had no lock since then.
   std::vector<std::uint32_t> without_lock_since(Instant when) const;
+  bool led_since(Instant when) const;  // somebody has
   std::vector<Hold> history() const;
   std::uint64_t lost() const;
   std::uint64_t broken() const;
@@ -77,6 +84,7 @@ class Crew {
 
  private:
   void start(std::uint32_t client);
+  std::uint32_t all() const { return order_.clients + order_.candidates; }
 
   Order order_;
   std::vector<Notes*> notes_;
