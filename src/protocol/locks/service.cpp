@@ -65,8 +65,9 @@ void Service::start(Instant now) {
 }
 
 void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
-  // A longer lease than ours could outlast our silence after a restart.
-  if (body.length > rules_.longest || body.pass.left > rules_.longest) {
+  // A longer lease than ours could outlast our silence after a restart. What is handed over is
+  // counted from when its taker was heard, up to a lease ago.
+  if (body.length > rules_.longest || body.pass.left > 2 * rules_.longest) {
     ++dropped_;
     return;
   }
