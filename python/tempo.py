@@ -138,15 +138,19 @@ class Daemon:
                 yield Leader(known["leader"] or None, int(known["term"]) if leads else None, known["here"])
             line = self._line(None)
 
-    def lock(self, name, shared=False, wait=None, kind="lease"):
+    def lock(self, name, shared=False, wait=None, kind="lease", lease=None):
         """Takes the lock; waits at most `wait` seconds, None: for ever. TooLate if it was in vain.
 
-        Of the kinds "silent" and "explicit" there is no token: it is 0.
+        Of the kinds "silent" and "explicit" there is no token: it is 0. `lease` is how many seconds a
+        lease is to last, None: as long as the network's.
         """
         self._last_id += 1
         lock = Lock(self, self._last_id, name)
         self._locks[lock._id] = lock
-        self._send({"do": "lock", "id": lock._id, "name": name, "shared": shared, "kind": kind})
+        request = {"do": "lock", "id": lock._id, "name": name, "shared": shared, "kind": kind}
+        if lease is not None:
+            request["lease_ns"] = round(lease * 1e9)
+        self._send(request)
         deadline = None if wait is None else time.monotonic() + max(wait, MOMENT)
         while lock.token is None:
             left = None if deadline is None else deadline - time.monotonic()

@@ -1,12 +1,11 @@
 // The commands about locks, described for CLI11.
-#include "cli/arguments_topics.h"
-
 #include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_topics.h"
 #include "cli/lock.h"
 
 namespace tempo::cli {
@@ -35,6 +34,11 @@ void describe_lock(CLI::App& app, std::function<int()>& run) {
       ->default_str("lease");
   command->add_option("--wait", arguments->wait, "how long to wait for it, for example 5s");
   command->add_flag("--no-wait", arguments->no_wait, "only if it can be had at once");
+  command
+      ->add_option("--lease", arguments->lease,
+                   "how long its lease is, for example 10s: so long at most the command goes on "
+                   "without tempod or the network, and others wait for a machine that dies")
+      ->default_str("the network's");
   command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
   command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
   command->add_option("command", arguments->command, "after --, with its words")->required();

@@ -51,6 +51,14 @@ Result<TakeOptions, int> options_of(const LockArguments& arguments) {
     TRY(wait, span_of(arguments.wait, "--wait"));
     options.wait = wait;
   }
+  if (!arguments.lease.empty()) {
+    if (arguments.kind != LockKind::lease)
+      return std::unexpected(complain(kBadUsage, "--lease is for locks of kind lease alone"));
+    TRY(lease, span_of(arguments.lease, "--lease"));
+    if (lease <= nanoseconds{0})
+      return std::unexpected(complain(kBadUsage, "--lease: give a span above 0, such as 10s"));
+    options.lease = lease;
+  }
   return options;
 }
 

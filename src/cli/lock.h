@@ -15,7 +15,8 @@ struct LockArguments {
   std::string name;
   bool shared = false;
   LockKind kind = LockKind::lease;
-  std::string wait;  // empty: for ever
+  std::string wait;   // empty: for ever
+  std::string lease;  // empty: as long as the network's
   bool no_wait = false;
   std::vector<std::string> command;
 };

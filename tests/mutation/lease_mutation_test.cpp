@@ -92,6 +92,17 @@ std::string quick_restarts() {
                    4);
 }
 
+// Leases shorter and longer than the usual, in use when daemons die and messages are late.
+std::string other_lengths() {
+  Setup setup{.readers = 0.3,
+              .entries = 400,
+              .stay = 30ms,
+              .other_lengths = 0.7,
+              .faults = {.loss = 0.1, .late = 0.3, .crashes_per_s = 5, .pauses_per_s = 5}};
+  setup.rules.longest = 4 * setup.rules.lease;
+  return broken_in(setup, 8);
+}
+
 std::string trusted_time() {
   Setup setup{.entries = 400,
               .stay = 60ms,
@@ -384,6 +395,9 @@ constexpr Row kRows[] = {
     {Mutation::blank_at_once, "blank_at_once", lost_disk},
     {Mutation::floor_forgotten, "floor_forgotten", forgotten_lock},
     {Mutation::counts_alike, "counts_alike", each_alone},
+    {Mutation::grant_by_other_length, "grant_by_other_length", other_lengths},
+    {Mutation::promise_of_own_length, "promise_of_own_length", other_lengths},
+    {Mutation::abstains_for_own_length, "abstains_for_own_length", other_lengths},
 };
 
 class LeaseMutations : public testing::TestWithParam<Row> {

@@ -55,6 +55,8 @@ struct Claim {
   Caller* caller = nullptr;  // null: another machine, or one of before a restart
   std::int64_t id = 0;
   bool shared = false;
+  bool has_token = true;  // a lease has
+  nanoseconds lease{0};   // how long it lasts; 0: as the network's do
   bool inside = false;
   std::uint64_t token = 0;
   nanoseconds until{0};  // inside, on the network's clock
@@ -296,8 +298,11 @@ class FakeNetwork::Inside {
       refusal.id = request.id;
       return send(caller, ipc::refusal_line(refusal));
     }
-    claims_[request.name].push_back(
-        {.caller = &caller, .id = request.id, .shared = request.shared});
+    claims_[request.name].push_back({.caller = &caller,
+                                     .id = request.id,
+                                     .shared = request.shared,
+                                     .has_token = request.kind == ipc::LockKind::lease,
+                                     .lease = nanoseconds{request.lease_ns}});
     grant(request.name);
   }
 
@@ -322,8 +327,8 @@ class FakeNetwork::Inside {
       if (i > 0 && !all_shared) return;
       if (claim.inside) continue;
       claim.inside = true;
-      claim.token = ++last_token_;
-      claim.until = now_on_network() + lease_;
+      if (claim.has_token) claim.token = ++last_token_;
+      claim.until = now_on_network() + lease_of(claim);
       if (claim.caller != nullptr)
         send(*claim.caller, ipc::lock_line({.id = claim.id,
                                             .state = ipc::LockNews::State::granted,
@@ -332,12 +337,16 @@ class FakeNetwork::Inside {
     }
   }
 
+  nanoseconds lease_of(const Claim& claim) const {
+    return claim.lease == nanoseconds{0} ? lease_ : claim.lease;
+  }
+
   void extend_all(nanoseconds now) {
     extended_at_ = now;
     for (auto& [name, claims] : claims_)
       for (Claim& claim : claims) {
         if (!claim.inside || claim.caller == nullptr) continue;
-        claim.until = now + lease_;
+        claim.until = now + lease_of(claim);
         send(*claim.caller, ipc::lock_line({.id = claim.id,
                                             .state = ipc::LockNews::State::extended,
                                             .until_ns = seen_by(*claim.caller, claim.until)}));

@@ -110,6 +110,7 @@ Expected<Wish, Failure> LockConnection::want(Self self, const std::string& name,
   request.name = name;
   request.shared = options.shared;
   request.kind = static_cast<ipc::LockKind>(options.kind);
+  request.lease_ns = options.lease.count();
   request.id = id;
   if (const auto sent = client_.send(request); !sent)
     return Unexpected{*(gone_ = public_failure(sent.error()))};

@@ -46,6 +46,9 @@ struct TakeOptions {
   // How long to wait; 0: only if it can be had at once, as far as members answer within a moment.
   std::chrono::nanoseconds wait = std::chrono::hours{24 * 365};
   LockKind kind = LockKind::lease;
+  // Of a lease: how long it is, 0: as long as the network's. A longer one outlasts longer troubles
+  // of tempod and the network, and whoever waits for a machine that dies waits longer.
+  std::chrono::nanoseconds lease{0};
   int cancel = -1;  // a descriptor: when it can be read, the waiting ends
 };
 

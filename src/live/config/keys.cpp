@@ -379,6 +379,17 @@ const std::vector<Key>& keys() {
          settings.lock_lease = from_ms(std::get<double>(value));
        },
        nullptr},
+      {{"locks.lease-max-ms", "a number from 40 to 600000", "lease-ms",
+        "the longest lease that may be asked for; a machine that was restarted votes on no lock "
+        "for "
+        "so long; the same everywhere"},
+       Kind::number,
+       40,
+       600'000,
+       [](Settings& settings, const Value& value) {
+         settings.lock_lease_max = from_ms(std::get<double>(value));
+       },
+       nullptr},
       {{"locks.delay-max-ms", "a number from 1 to 1000", "10",
         "the longest way of a datagram and the longest pause of a machine; while they are kept, "
         "silent locks take silence for consent"},

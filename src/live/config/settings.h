@@ -5,6 +5,7 @@
 // after the file's and pass the same checks.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -53,6 +54,7 @@ struct Settings {
   std::optional<Nanos> bound_alarm;  // bound-alarm-us: the hook is called when the bound exceeds it
   std::uint8_t lock_expect = 0;      // locks.expect: voters; 0: no locks
   Nanos lock_lease = 2s;             // locks.lease-ms
+  Nanos lock_lease_max{0};           // locks.lease-max-ms; less than the lease: the lease
   Nanos lock_delay_max = 10ms;       // locks.delay-max-ms: of silent locks
   LockPolicy lock_policy = LockPolicy::strict;  // locks.policy: when one of two is gone
   std::string lock_policy_host;                 // locks.policy-host: the witness, or the preferred
@@ -69,6 +71,8 @@ struct Settings {
   std::string hook;            // hook: a program called on events
   bool realtime = true;        // realtime: ask for real-time priority
   std::string machine_id;      // machine-id: instead of the host's, for tests
+
+  Nanos longest_lease() const { return std::max(lock_lease, lock_lease_max); }
 };
 
 struct Mistake {

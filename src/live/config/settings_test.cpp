@@ -111,6 +111,7 @@ const std::map<std::string, std::string>& samples() {
       {"timers.loops-per-startup", "2"},
       {"locks.expect", "3"},
       {"locks.lease-ms", "500"},
+      {"locks.lease-max-ms", "10000"},
       {"locks.delay-max-ms", "2.5"},
       {"locks.policy", "\"witness\""},
       {"locks.policy-host", "\"stern\""},

@@ -277,7 +277,8 @@ class RealDoor final : public Door {
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
          .network_us = static_cast<std::uint64_t>(
-             std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0))},
+             std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0)),
+         .lease = Nanos{request.lease_ns}},
         static_cast<locks::LockKind>(request.kind));
     if (wanted) return "";
     claims_.erase(client);

@@ -24,7 +24,7 @@ constexpr const char* kOff =
 
 lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
-          .longest = settings.lock_lease,
+          .longest = settings.longest_lease(),
           .drift = Ppb{1'000'000},  // the kernel's clock may be slewed by half of it
           .thrifty = true};
 }
@@ -270,6 +270,9 @@ Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind ki
   if (etcd_) {
     if (kind != locks::LockKind::lease)
       return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
+    if (wish.lease != Nanos{0})
+      return std::unexpected(
+          "an etcd keeps the locks here: all leases are 'lease-ms' long; ask for no other length");
     return etcd_->want(wish);
   }
   if (!service_) return std::unexpected(promise());
@@ -277,6 +280,8 @@ Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind ki
     return std::unexpected(
         "this machine is the witness: it votes and takes no locks; lock on the other two");
   if (kind == locks::LockKind::lease) return service_->want(sys::boot_clock(), wish);
+  if (wish.lease != Nanos{0})
+    return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
   return quiet_->want(sys::boot_clock(), {.client = wish.client,
                                           .name = wish.name,
                                           .mode = wish.mode,

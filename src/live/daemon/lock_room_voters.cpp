@@ -105,7 +105,7 @@ std::optional<Result<void>> LockRoom::change_ended(std::uint64_t number) const {
 
 // A lease must pass from view to view, and whoever answers late is asked again.
 Instant LockRoom::patience() const {
-  return sys::boot_clock() + 5 * parts_.life->settings.lock_lease + 1s;
+  return sys::boot_clock() + 5 * parts_.life->settings.longest_lease() + 1s;
 }
 
 // One vote comes or goes at a time: the next step is wanted when the last is done.

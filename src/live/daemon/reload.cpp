@@ -110,6 +110,7 @@ constexpr std::array kRows{
     Row{"timers.loops-per-startup", same_timer<&Timing::loops_per_startup>},
     Row{"locks.expect", same<&Settings::lock_expect>},
     Row{"locks.lease-ms", same<&Settings::lock_lease>},
+    Row{"locks.lease-max-ms", same<&Settings::lock_lease_max>},
     Row{"locks.delay-max-ms", same<&Settings::lock_delay_max>},
     Row{"locks.policy", same<&Settings::lock_policy>},
     Row{"locks.policy-host", same<&Settings::lock_policy_host>},

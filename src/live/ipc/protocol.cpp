@@ -57,7 +57,7 @@ std::vector<std::string_view> members_of(Verb verb) {
   if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
   if (verb == Verb::trace) return {"v", "do", "on"};
   if (verb == Verb::doctor) return {"v", "do", "all"};
-  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind"};
+  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
   if (verb == Verb::unlock) return {"v", "do", "id"};
   if (votes(verb)) return {"v", "do", "host"};
   if (auto members = group_members(verb); !members.empty()) return members;
@@ -117,6 +117,11 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
     if (kind == kLockKinds.end())
       return refuse(Code::bad_request, R"(lock's "kind" is one of lease, silent, explicit)");
     request.kind = static_cast<LockKind>(kind - kLockKinds.begin());
+  }
+  if (json.has("lease_ns")) {
+    request.lease_ns = json.whole_at("lease_ns").value_or(0);
+    if (request.lease_ns <= 0)
+      return refuse(Code::bad_request, R"(lock's "lease_ns" is a whole number above 0)");
   }
   if (!json.has("shared")) return {};
   const auto shared = json.flag_at("shared");
@@ -351,6 +356,7 @@ std::string request_line(const Request& request) {
   if (votes(request.verb)) json.add("host", request.host);
   if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
   if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
+  if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);
   write_group_request(request, json);
   return json.line();
 }

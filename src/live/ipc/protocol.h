@@ -35,7 +35,7 @@ enum class Verb : std::uint8_t {
   trace,         // on
   trace_follow,  // a stream of lines of the trace
   doctor,        // what the daemon itself finds wrong
-  lock,          // name, id, shared: the connection waits for a lock
+  lock,          // name, id, shared, kind, lease_ns: the connection waits for a lock
   unlock,        // id: it waits no longer, or is done
   locks,         // what is known of locks here
   forget,        // host: it has no vote on locks any more
@@ -70,6 +70,7 @@ struct Request {
   std::string name{};               // of lock; of elect, resign_group, watch_group: the group's
   bool shared = false;              // of lock
   LockKind kind = LockKind::lease;  // of lock
+  std::int64_t lease_ns = 0;        // of lock: how long its lease is to be; 0: as long as others
   std::int64_t id = 0;  // of lock, unlock, elect ...: the client's own number, on this connection
   std::string host{};   // of forget, admit: a machine's name or id
   std::int64_t capacity = 0;  // of elect, offer

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,6 +51,14 @@ TEST(Requests, ForLocksAreUnderstood) {
             LockKind::explicit_replies);
   EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"loud"})"),
             R"(bad-request: lock's "kind" is one of lease, silent, explicit)");
+  EXPECT_EQ(lock.lease_ns, 0);
+  const Request longer = good(R"({"v":1,"do":"lock","name":"x","id":1,"lease_ns":10000000000})");
+  EXPECT_EQ(longer.lease_ns, 10'000'000'000);
+  EXPECT_EQ(good(request_line(longer)), longer);
+  for (const char* wrong : {"0", "-5", "1.5", "\"10s\""})
+    EXPECT_EQ(
+        refused(fmt::format(R"({{"v":1,"do":"lock","name":"x","id":1,"lease_ns":{}}})", wrong)),
+        R"(bad-request: lock's "lease_ns" is a whole number above 0)");
   EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
   EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
   EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),

@@ -21,7 +21,8 @@ Why Grantor::decide(const Plea& plea, Instant now, const Rules& rules) {
   }
   if (!promised && promises_.full()) return Why::busy;
   raise(plea.ballot.count);  // 6
-  const Instant until = now + std::min(rules.keep(plea.length), plea.over_in);
+  const Nanos length = mutated(Mutation::promise_of_own_length) ? rules.lease : plea.length;
+  const Instant until = now + std::min(rules.keep(length), plea.over_in);
   if (!promised) {
     promises_.push_back({plea.ballot, plea.mode, until});
     return Why::none;

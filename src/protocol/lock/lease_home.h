@@ -85,8 +85,9 @@ struct Home {
   void written(const Record& record);
   // Somebody has accepted this.
   void heard(const Proposal& proposal);
-  // Section 11. By network time a lease asked for now is over at A; 0: that is not known.
-  Nanos over_at(Instant now) const;
+  // Section 11. By network time a lease of that length asked for now is over at A; 0: that is not
+  // known.
+  Nanos over_at(Instant now, Nanos length) const;
   // What is over at A is over when so much has passed by the local clock, whoever counts.
   Nanos over_in(Nanos over_at, Instant now) const;
   void told(Nanos earliest, Nanos latest, Instant now);

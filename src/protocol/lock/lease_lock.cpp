@@ -36,10 +36,13 @@ void Lock::admit(Scope& scope, const Command& command) {
     tell(scope, {.kind = Notice::Kind::refused, .client = command.client});
     return;
   }
-  clients_.push_back(
-      {.id = command.client,
-       .mode = command.mode,
-       .ticket = scope.home.next_ticket(command.network_us, peers_.largest_ticket())});
+  const Rules& rules = scope.rules();
+  clients_.push_back({.id = command.client,
+                      .mode = command.mode,
+                      .ticket = scope.home.next_ticket(command.network_us, peers_.largest_ticket()),
+                      .length = command.length == Nanos{0}
+                                    ? rules.lease
+                                    : std::min(command.length, rules.longest)});
   serve(scope);
   if (own_waits() && !lease_) ask_or_attempt(scope);
 }
@@ -108,23 +111,25 @@ void Lock::finish(Scope& scope) {
   serve(scope);
   keep_lease(scope);
   const bool asks = attempt_ || (own_waits() && !lease_);
+  if (!attempt_ && !lease_) length_ = Nanos{0};
   if (!asks) {
     retry_ = kNever;
     hushed_ = false;
   } else if (retry_ == kNever) {
-    const Nanos span = scope.rules().retry();
+    const Nanos span = scope.rules().retry(length(scope.rules()));
     retry_ = scope.now() + span + scope.turn.draw.between(Nanos{0}, span / 4);
   }
 }
 
-// A lease in use is extended in time, one that nobody uses is given back before it ends.
+// A lease in use is extended in time, one that nobody uses is given back before it ends; at once if
+// it is longer than others: who did not ask for that is not to wait so long for a daemon that dies.
 void Lock::keep_lease(Scope& scope) {
   if (!lease_) return;
   const Nanos left = lease_->until - scope.now();
   if (inside() || own_waits()) {
-    if (left <= scope.rules().lease / 2 && renew_at_ <= scope.now()) ask(scope, true);
+    if (left <= length(scope.rules()) / 2 && renew_at_ <= scope.now()) ask(scope, true);
   } else if (scope.lock == kViewLock ||
-             (!peers_.anybody_waits() && left <= scope.rules().lease / 6)) {
+             (!peers_.anybody_waits() && (left <= length_ / 6 || length_ > scope.rules().lease))) {
     free_lease(scope);  // @view is asked for anew each time: the asking tells what was accepted
   }
 }
@@ -151,10 +156,10 @@ Instant Lock::due(const Rules& rules) const {
   if (!lease_) return retry_;
   const Instant end = std::min(retry_, lease_->until);
   if (inside() || own_waits())
-    return std::min(end, std::max(renew_at_, lease_->until - rules.lease / 2));
+    return std::min(end, std::max(renew_at_, lease_->until - length(rules) / 2));
   if (peers_.anybody_waits())
-    return std::min(end, std::max(renew_at_, lease_->until - rules.least_left()));
-  return std::min(end, lease_->until - rules.lease / 6);
+    return std::min(end, std::max(renew_at_, lease_->until - Rules::least_left(length_)));
+  return std::min(end, lease_->until - length_ / 6);
 }
 
 void Lock::abandon(Scope& scope) {
@@ -237,10 +242,12 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   if (rules.thrifty) scope.home.answered |= scope.home.view().bit_of(from);
   if (of_attempt) attempt_->answered = scope.home.view().available;
   if (of_attempt)
-    peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode, rules);
+    peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode);
   scope.home.heard(message.next);
   Instant& until = granted_until_[*chair];
-  until = std::max(until, asked + rules.hold());
+  const Nanos length =
+      mutated(Mutation::grant_by_other_length) ? this->length(rules) : sent->length;
+  until = std::max(until, asked + rules.hold(length));
   count_grants(scope);
 }
 
@@ -293,6 +300,7 @@ void Lock::take_pass(Scope& scope, const Message& message) {
   if (attempt_) withdraw();
   forget_grants();
   lease_ = Lease{message.ballot, Mode::exclusive, message.sub, until};
+  length_ = length(scope.rules());
   seen_ = offered;
   passed_.reset();
 }
@@ -347,6 +355,16 @@ Waiting Lock::announced() const {
   for (const Client& client : clients_)
     if (!client.inside && !waiting.full()) waiting.push_back({client.ticket, client.mode});
   return waiting;
+}
+
+Nanos Lock::length(const Rules& rules) const {
+  Nanos longest{0};
+  for (const Client& client : clients_)
+    if (client.inside) longest = std::max(longest, client.length);
+  if (longest > Nanos{0}) return longest;
+  const Client* first = first_waiting();
+  if (first != nullptr) return first->length;
+  return length_ == Nanos{0} ? rules.lease : length_;
 }
 
 bool Lock::inside() const { return std::ranges::any_of(clients_, &Client::inside); }

@@ -10,6 +10,10 @@
 //
 // Moments that have passed are kept as the deadlines that follow from them: a multicast is known
 // until L after its sending.
+//
+// A client may ask for a lease of another length. Each ASK says the length it asks for: what those
+// inside want, the longest of it, or with nobody inside who is next. Grantors keep what that ASK
+// said, and a grant counts by what its own ASK said, so that no two need agree on a length.
 #pragma once
 
 #include <array>
@@ -45,6 +49,7 @@ struct Client {
   ClientId id{};
   Mode mode = Mode::exclusive;
   std::uint64_t ticket = 0;
+  Nanos length{0};  // of the lease it wants
   bool inside = false;
 
   template <class Self, class Visitor>
@@ -52,6 +57,7 @@ struct Client {
     visit("id", self.id);
     visit("mode", self.mode);
     visit("ticket", self.ticket);
+    visit("length", self.length);
     visit("inside", self.inside);
   }
 };
@@ -107,11 +113,13 @@ struct Passed {
 struct Sent {
   std::uint32_t k = 0;
   Instant until{};  // s_k + L
+  Nanos length{0};  // of the lease that it asked for
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     field::call(visit, "k", self.k);
     visit("until", self.until);
+    visit("length", self.length);
   }
 };
 
@@ -161,6 +169,7 @@ class Lock {
     visit("hushed", self.hushed_);
     visit("retry", self.retry_);
     visit("renew_at", self.renew_at_);
+    visit("length", self.length_);
   }
 
  private:
@@ -237,7 +246,8 @@ class Lock {
   bool own_waits() const { return first_waiting() != nullptr; }
   bool inside() const;
   bool writer_inside() const;
-  NodeId pass_target() const;  // nobody: no hand-over is remembered
+  Nanos length(const Rules& rules) const;  // of the lease that is wanted now
+  NodeId pass_target() const;              // nobody: no hand-over is remembered
   std::optional<Place> place_after(Turnstile last, const Scope& scope);
 
   Grantor grantor_;
@@ -247,7 +257,7 @@ class Lock {
   bool repeated_ = false;      // it was asked for more than once
   Few<Sent, kMostSent> sent_;  // oldest first; none that has passed
   std::array<Instant, kMostVoters>
-      granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD(L)
+      granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD of what was asked
   Few<Ballot, kMostEnds> ends_;  // own ballots that are over and not yet said to be
   std::optional<Lease> lease_;   // never with an attempt
   Held seen_;                    // the largest ever held in this life
@@ -255,6 +265,7 @@ class Lock {
   bool hushed_ = false;     // after a FREE: asks again when the retry timer says so
   Instant retry_ = kNever;  // runs while clients wait without a lease, or an attempt goes on
   Instant renew_at_{};      // not before: the next extension
+  Nanos length_{0};         // of attempt or lease: as it was asked for last; else 0
 };
 
 }  // namespace tempo::lock::lease

@@ -129,10 +129,10 @@ void Lock::end_lease() {
 void Lock::serve(Scope& scope) {
   if (!mutated(Mutation::gives_after_v)) expire(scope);
   if (!lease_ || !(own_waits() || peers_.anybody_waits())) return;
-  if (lease_->until - scope.now() <= scope.rules().least_left() &&
-      !mutated(Mutation::gives_after_v)) {
+  const Nanos least = Rules::least_left(length(scope.rules()));
+  if (lease_->until - scope.now() <= least && !mutated(Mutation::gives_after_v)) {
     if (renew_at_ <= scope.now()) ask(scope, true);
-    if (lease_->until - scope.now() <= scope.rules().least_left()) return;
+    if (lease_->until - scope.now() <= least) return;
   }
   while (lease_ && serve_in_order(scope)) {
   }  // ends: every client is given the lock once
@@ -215,7 +215,8 @@ void Lock::give(Scope& scope, Client& client) {
 
 Lock::Next Lock::pass(Scope& scope, const Place& place) {
   const Peer& peer = peers_.of(place.at.member);
-  const bool anew = scope.lock == kViewLock && !mutated(Mutation::view_passed);
+  const bool longer = length_ > scope.rules().lease;  // who gets it may not want that
+  const bool anew = longer || (scope.lock == kViewLock && !mutated(Mutation::view_passed));
   if (anew || peer.heard_until <= scope.now() || lease_->sub >= scope.rules().most_sub) {
     free_lease(scope);
     return Next::stop;
@@ -263,7 +264,8 @@ void Lock::multicast(Scope& scope, Message message) {
   message.waiting = announced();
   message.ends = ends_;
   ends_.clear();
-  sent_.push_newest({message.k, scope.now() + scope.rules().lease});
+  message.length = length(scope.rules());
+  sent_.push_newest({message.k, scope.now() + scope.rules().lease, message.length});
   scope.turn.out.broadcast(message);
 }
 
@@ -271,14 +273,14 @@ void Lock::ask(Scope& scope, bool held) {
   const Voters named = helpers(scope);
   if (repeated_) scope.home.answered = 0;
   repeated_ = true;
-  if (held) renew_at_ = scope.now() + scope.rules().renew_gap();
+  length_ = length(scope.rules());
+  if (held) renew_at_ = scope.now() + scope.rules().renew_gap(length_);
   multicast(scope, {.kind = Kind::ask,
                     .ballot = held ? lease_->ballot : attempt_->ballot,
                     .mode = held ? lease_->mode : attempt_->mode,
                     .held = held,
-                    .length = scope.rules().lease,
                     .named = named,
-                    .over_at = scope.home.over_at(scope.now())});
+                    .over_at = scope.home.over_at(scope.now(), length_)});
   own_vote(scope);
 }
 
@@ -298,10 +300,10 @@ void Lock::own_vote(Scope& scope) {
   const Plea plea{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
                   .mode = lease_ ? lease_->mode : attempt_->mode,
                   .held = lease_.has_value(),
-                  .length = scope.rules().lease};
+                  .length = length_};
   if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
   const auto chair = scope.home.view().chair_of(scope.self());
-  granted_until_[chair.value()] = scope.now() + scope.rules().hold();  // it voted: it has one
+  granted_until_[chair.value()] = scope.now() + scope.rules().hold(length_);  // it voted: has one
   count_grants(scope);
 }
 

@@ -46,10 +46,10 @@ void Home::told(Nanos earliest, Nanos latest, Instant now) {
 }
 
 // A holder goes on for at most L of true time, in which network time goes on by at most KEEP(L).
-Nanos Home::over_at(Instant now) const {
+Nanos Home::over_at(Instant now, Nanos length) const {
   if (!rules.trust_time || time.until <= now) return Nanos{0};
   const Nanos age = now - (time.until - rules.lease);
-  return time.latest + rules.stretch(age) + rules.keep(rules.lease);
+  return time.latest + rules.stretch(age) + rules.keep(length);
 }
 
 Nanos Home::over_in(Nanos over_at, Instant now) const {
@@ -83,7 +83,9 @@ Member::Member(const Start& start)
 
 void Member::start(Turn<Member>& turn) {
   const Instant since = rebooted_ ? Instant{} : turn.now;
-  home_.abstain_until = since + home_.rules.keep(home_.rules.longest);
+  const Rules& rules = home_.rules;
+  const Nanos length = mutated(Mutation::abstains_for_own_length) ? rules.lease : rules.longest;
+  home_.abstain_until = since + rules.keep(length);
   if (blank_) {
     nonce_ = 1 + turn.draw.below(home_.rules.nonces);
     query(turn);

@@ -311,6 +311,105 @@ TEST(Lease, RefusesMoreClientsThanItServes) {
   EXPECT_EQ(stage.lock(0).clients().size(), kMostClients);
 }
 
+// --- leases of other lengths ---
+
+constexpr Rules kUpTo10s{.longest = 10s};
+
+void want_for(Stage& stage, std::uint32_t site, std::uint32_t client, Nanos length,
+              Mode mode = Mode::exclusive) {
+  stage.command(site, Command::want(LockId{0}, ClientId{client}, mode, 0, length));
+}
+
+TEST(LeaseLength, IsWhatTheClientAsksFor) {
+  for (const Nanos length : {100ms, 10'000ms}) {
+    Stage stage(3, kUpTo10s);
+    want_for(stage, 0, 1, length);
+    ASSERT_TRUE(stage.granted(0, 1));
+    EXPECT_EQ(stage.granted(0, 1)->deadline, stage.now() + kUpTo10s.hold(length));
+  }
+}
+
+TEST(LeaseLength, IsAtMostTheLongest) {
+  Stage stage(3, kUpTo10s);
+  want_for(stage, 0, 1, 20s);
+  ASSERT_TRUE(stage.granted(0, 1));
+  EXPECT_EQ(stage.granted(0, 1)->deadline, stage.now() + kUpTo10s.hold(10s));
+}
+
+// Whoever waits for a daemon that died waits for the lease that its client wanted, not for another.
+TEST(LeaseLength, IsHowLongOthersWaitForADaemonThatDied) {
+  for (const Nanos length : {100ms, 10'000ms}) {
+    Stage stage(3, kUpTo10s);
+    want_for(stage, 0, 1, length);
+    const Instant began = stage.now();
+    stage.crash(0);
+    stage.want(1, 1);
+    stage.pass(length - 1ms);
+    EXPECT_FALSE(stage.granted(1, 1)) << length.count();
+    stage.pass(kUpTo10s.keep(length) - length + 1ms + kUpTo10s.retry() * 5 / 4);
+    ASSERT_TRUE(stage.granted(1, 1)) << length.count();
+    EXPECT_GE(stage.granted(1, 1)->deadline - kUpTo10s.hold(), began + length);
+  }
+}
+
+TEST(LeaseLength, IsExtendedInTimeWhateverItIs) {
+  for (const Nanos length : {100ms, 10'000ms}) {
+    Stage stage(3, kUpTo10s);
+    want_for(stage, 0, 1, length);
+    stage.forget_said();
+    stage.pass(10 * length);
+    EXPECT_EQ(stage.lock(0).clients().size(), 1U) << "it was lost";
+    EXPECT_LE(stage.said(Kind::ask), 21U) << "twice in each lease";
+    EXPECT_LE(stage.lock(0).lease()->until, stage.now() + kUpTo10s.hold(length));
+  }
+}
+
+TEST(LeaseLength, IsTheLongestOfThoseInside) {
+  Stage stage(3, kUpTo10s);
+  want_for(stage, 0, 1, 100ms, Mode::shared);
+  want_for(stage, 0, 2, 10s, Mode::shared);
+  ASSERT_TRUE(stage.granted(0, 2));
+  EXPECT_EQ(stage.lock(0).lease()->until, stage.now() + kUpTo10s.hold(10s));
+  stage.done(0, 2);
+  stage.pass(10s);
+  EXPECT_LE(stage.lock(0).lease()->until, stage.now() + kUpTo10s.hold(100ms));
+}
+
+// An ordinary lease is kept for whoever comes next; a longer one would make others wait for it.
+TEST(LeaseLength, LongOnesAreGivenBackAtOnce) {
+  Stage stage(3, kUpTo10s);
+  want_for(stage, 0, 1, 10s);
+  stage.forget_said();
+  stage.done(0, 1);
+  EXPECT_EQ(stage.said(Kind::free), 1U);
+  EXPECT_FALSE(stage.lock(0).lease());
+  stage.want(0, 2);
+  stage.forget_said();
+  stage.done(0, 2);
+  EXPECT_EQ(stage.said(Kind::free), 0U);
+  EXPECT_TRUE(stage.lock(0).lease());
+}
+
+TEST(LeaseLength, LongOnesAreNotHandedOver) {
+  Stage stage(3, kUpTo10s);
+  want_for(stage, 0, 1, 10s);
+  stage.want(1, 1);
+  stage.forget_said();
+  stage.done(0, 1);
+  ASSERT_TRUE(stage.granted(1, 1));
+  EXPECT_EQ(stage.said(Kind::pass), 0U);
+  EXPECT_EQ(stage.granted(1, 1)->deadline, stage.now() + kUpTo10s.hold());
+}
+
+TEST(LeaseLength, ChangesWithAHandOver) {
+  Stage stage(3, kUpTo10s);
+  want_for(stage, 0, 1, 100ms);
+  want_for(stage, 1, 1, 10s);
+  stage.done(0, 1);
+  ASSERT_TRUE(stage.granted(1, 1));
+  EXPECT_EQ(stage.lock(1).lease()->until, stage.now() + kUpTo10s.hold(10s)) << "not extended";
+}
+
 // --- section 9: who votes and who asks ---
 
 // Votes are three; whoever else is there is served like them.

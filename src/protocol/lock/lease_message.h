@@ -125,7 +125,7 @@ struct Message {
   Ballot ballot{};              // all but QUERY and RECORD
   Mode mode = Mode::exclusive;  // ASK
   bool held = false;            // ASK: extend the lease of this ballot
-  Nanos length{0};              // ASK: L
+  Nanos length{0};              // ASK, FREE, PASS: of the lease that is wanted; 0: L
   Voters named = 0;             // ASK: who is to answer
   Nanos over_at{0};             // ASK: A, when by network time it is over; 0: not known
 
@@ -209,15 +209,21 @@ struct Command {
   ClientId client{};
   Mode mode = Mode::exclusive;
   std::uint64_t network_us = 0;  // want: network time, as well as it is known
+  Nanos length{0};               // want: of its lease, at most Lmax; 0: L
   Record record{};               // written
   NodeId member = kNobody;       // change
   std::uint8_t votes = 0;        // change
   Nanos earliest{0};             // time
   Nanos latest{0};               // time
 
-  static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us) {
-    return {
-        .kind = Kind::want, .lock = lock, .client = client, .mode = mode, .network_us = network_us};
+  static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
+                      Nanos length = Nanos{0}) {
+    return {.kind = Kind::want,
+            .lock = lock,
+            .client = client,
+            .mode = mode,
+            .network_us = network_us,
+            .length = length};
   }
   static Command done(LockId lock, ClientId client) {
     return {.kind = Kind::done, .lock = lock, .client = client};

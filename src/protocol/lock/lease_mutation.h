@@ -39,6 +39,9 @@ enum class Mutation : std::uint8_t {
   blank_at_once,              // who has no record does not ask how far counts have gone
   floor_forgotten,            // nor does a lock that was forgotten say so
   counts_alike,               // where each of two is enough they use the same counts
+  grant_by_other_length,      // a grant counts by what was asked for since, not by what it answers
+  promise_of_own_length,      // a grantor keeps every promise for L, whatever was asked for
+  abstains_for_own_length,    // and after a restart knows of no longer ones
   count,
 };
 

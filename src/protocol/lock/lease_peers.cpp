@@ -67,7 +67,8 @@ void Peers::learn(NodeId from, const Message& message, Instant now, const Rules&
   if (message.k > peer.waiting_k) {
     peer.waiting = message.waiting;
     peer.waiting_k = message.k;
-    peer.fresh_until = now + rules.fresh();
+    peer.fresh_for = rules.fresh(message.length == Nanos{0} ? rules.lease : message.length);
+    peer.fresh_until = now + peer.fresh_for;
     note_tickets(message.waiting);
   }
   if (message.k <= peer.heard_k) return;
@@ -89,7 +90,8 @@ void Peers::merge(const Standings& standings, NodeId self, Instant now, const Ru
     if (peer == nullptr || peer->boot != standing.boot || standing.k <= peer->waiting_k) continue;
     peer->waiting = standing.waiting;
     peer->waiting_k = standing.k;
-    peer->fresh_until = now + rules.fresh();
+    peer->fresh_for = rules.fresh(rules.lease);
+    peer->fresh_until = now + peer->fresh_for;
     note_tickets(standing.waiting);
   }
 }
@@ -119,10 +121,9 @@ void Peers::forget_attempt(NodeId member) {
   if (Peer* const peer = find(member)) peer->attempt = {};
 }
 
-void Peers::forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode,
-                                  const Rules& rules) {
+void Peers::forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode) {
   Peer* const peer = find(member);
-  if (peer == nullptr || peer->fresh_until - rules.fresh() > asked) return;
+  if (peer == nullptr || peer->fresh_until - peer->fresh_for > asked) return;
   peer->waiting.erase_if([&](const Waiter& waiter) {
     return conflict(waiter.mode, mode) && Turnstile{waiter.ticket, member} < first;
   });

@@ -32,6 +32,7 @@ struct Peer {
   Waiting waiting{};            // by ticket; empty once `fresh_until` has passed
   std::uint32_t waiting_k = 0;  // of the multicast that said so
   Instant fresh_until{};        // F after it was heard
+  Nanos fresh_for{0};           // F: by the length of the lease that it wants
   Ballot attempt{};             // of its last ASK for the lease; not known longer than waiters
   Mode attempt_mode = Mode::exclusive;
   Nanos attempt_length{0};
@@ -50,6 +51,7 @@ struct Peer {
     visit("waiting", self.waiting);
     field::their_call(visit, "waiting_k", self.waiting_k);
     visit("fresh_until", self.fresh_until);
+    visit("fresh_for", self.fresh_for);
     visit("attempt", self.attempt);
     visit("attempt_mode", self.attempt_mode);
     visit("attempt_length", self.attempt_length);
@@ -78,8 +80,7 @@ class Peers {
   void forget_attempt(NodeId member);
   // `member` granted what was asked at `asked`: had one of its clients been first it would not
   // have.
-  void forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode,
-                             const Rules& rules);
+  void forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode);
   void drop_passed(Instant now);
 
   bool anybody_waits() const;

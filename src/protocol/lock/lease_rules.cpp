@@ -19,11 +19,11 @@ Nanos scaled(Nanos span, std::int64_t by, std::int64_t of, bool up) {
 
 }  // namespace
 
-Nanos Rules::renew_gap() const { return std::max(lease / 16, unit); }
+Nanos Rules::renew_gap(Nanos length) const { return std::max(length / 16, unit); }
 
-Nanos Rules::hold() const {
-  if (mutated(Mutation::no_drift_margin)) return lease;
-  return scaled(lease, kBillion - drift.value, kBillion, false) - unit;
+Nanos Rules::hold(Nanos length) const {
+  if (mutated(Mutation::no_drift_margin)) return length;
+  return scaled(length, kBillion - drift.value, kBillion, false) - unit;
 }
 
 Nanos Rules::keep(Nanos length) const {

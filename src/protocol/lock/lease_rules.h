@@ -6,6 +6,7 @@
 // counterpart: when one clock has shown so much, every other has shown at least the span.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -22,7 +23,7 @@ inline constexpr std::uint32_t kMostVoters = 8;
 using Voters = std::uint8_t;
 
 struct Rules {
-  Nanos lease = 2s;                               // L
+  Nanos lease = 2s;                               // L, of who does not ask for another
   Nanos longest = 2s;                             // Lmax: no lease in use is longer
   Ppb drift{200'000};                             // rho
   Nanos unit{1};                                  // u, of the clock
@@ -32,14 +33,19 @@ struct Rules {
   bool thrifty = false;                           // only as many answer as are needed
   bool trust_time = false;                        // promises may end by network time (section 11)
 
-  Nanos retry() const { return lease / 4; }       // R
-  Nanos least_left() const { return lease / 4; }  // G
-  Nanos fresh() const { return lease * 5 / 8; }   // F
-  Nanos renew_gap() const;                        // G / 4
-  Nanos hold() const;                             // HOLD(L)
-  Nanos keep(Nanos length) const;                 // KEEP(length)
-  Nanos shrink(Nanos left) const;                 // SHRINK(left)
-  Nanos stretch(Nanos span) const;                // STRETCH(span), its counterpart
+  Nanos hold() const { return hold(lease); }  // HOLD(L)
+  Nanos hold(Nanos length) const;             // HOLD(length)
+  Nanos keep(Nanos length) const;             // KEEP(length)
+  Nanos shrink(Nanos left) const;             // SHRINK(left)
+  Nanos stretch(Nanos span) const;            // STRETCH(span), its counterpart
+
+  // Where a lease of that length is wanted or held. Nobody is slower for wanting a long one; and
+  // who wants a short one is forgotten while it lasts, so that none is handed over to the dead.
+  static Nanos least_left(Nanos length) { return length / 4; }                 // G
+  Nanos renew_gap(Nanos length) const;                                         // G / 4
+  Nanos retry(Nanos length) const { return std::min(length, lease) / 4; }      // R
+  Nanos fresh(Nanos length) const { return std::min(length, lease) * 5 / 8; }  // F
+  Nanos retry() const { return retry(lease); }
 };
 
 constexpr std::array<NodeId, kMostVoters> empty_chairs() {

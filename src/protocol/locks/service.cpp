@@ -4,6 +4,9 @@
 #include <bit>
 #include <utility>
 
+#include <fmt/core.h>
+
+#include "base/span_text.h"
 #include "protocol/locks/lock_mail.h"
 
 namespace tempo::locks {
@@ -97,6 +100,11 @@ void Service::written(Instant now, const Saved& saved) {
 Result<void> Service::want(Instant now, const Wish& wish) {
   if (const auto wrong = wrong_with_name(wish.name)) return std::unexpected(*wrong);
   CHECK(!clients_.contains(wish.client));
+  if (wish.lease != Nanos{0} && (wish.lease < kShortestLease || wish.lease > rules_.longest))
+    return std::unexpected(fmt::format(
+        "a lease may be {} to {} long here; for longer ones set 'lease-max-ms' under [locks] in "
+        "tempo.toml, the same on every machine",
+        span_text(kShortestLease), span_text(rules_.longest)));
   if (clients_.size() >= kMostClientsHere)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
   const std::optional<LockId> id = number(now, wish.name);
@@ -104,7 +112,7 @@ Result<void> Service::want(Instant now, const Wish& wish) {
     return std::unexpected("too many locks are in use; try again when some have been released");
   clients_[wish.client] = {.lock = *id, .mode = wish.mode, .since = now};
   step(now, [&](Turn<Member>& turn) {
-    member_.command(turn, Command::want(*id, wish.client, wish.mode, wish.network_us));
+    member_.command(turn, Command::want(*id, wish.client, wish.mode, wish.network_us, wish.lease));
   });
   return {};
 }

@@ -122,7 +122,10 @@ class Service {
     std::string_view name;
     Mode mode = Mode::exclusive;
     std::uint64_t network_us = 0;
+    Nanos lease{
+        0};  // how long it is to be, from kShortestLease to the longest; 0: as the rules say
   };
+  static constexpr Nanos kShortestLease = 40ms;
   // What becomes of it is told, perhaps before this returns. A sentence says why it cannot wait.
   Result<void> want(Instant now, const Wish& wish);
   // It is done, waits no longer, or died. A client that is not there is no mistake.

@@ -47,9 +47,12 @@ class Office {
   const std::optional<Saved>& disk(std::uint32_t at) const { return desks_[at]->disk; }
 
   void want(std::uint32_t at, std::uint32_t client, std::string_view name,
-            Mode mode = Mode::exclusive) {
-    ASSERT_TRUE(desks_[at]->service->want(
-        now_, {.client = ClientId{client}, .name = name, .mode = mode, .network_us = ++ticket_}));
+            Mode mode = Mode::exclusive, Nanos lease = Nanos{0}) {
+    ASSERT_TRUE(desks_[at]->service->want(now_, {.client = ClientId{client},
+                                                 .name = name,
+                                                 .mode = mode,
+                                                 .network_us = ++ticket_,
+                                                 .lease = lease}));
     settle();
   }
   void done(std::uint32_t at, std::uint32_t client) {
@@ -371,6 +374,24 @@ TEST(LockService, BadNamesAreRefusedWithASentence) {
   EXPECT_THAT(why("two words"), HasSubstr("no spaces"));
   EXPECT_THAT(why("caf\xc3\xa9"), HasSubstr("ASCII"));
   EXPECT_EQ(why(std::string(64, 'x')), "nothing");
+}
+
+// A client has the lease that it asks for; what cannot be is refused with the cure.
+TEST(LockService, LeasesAreAsLongAsIsAskedFor) {
+  Office office(3, 3, {.longest = 10s});
+  office.pass(10s);
+  office.want(0, 1, "long", Mode::exclusive, 10s);
+  ASSERT_TRUE(office.inside(0, 1));
+  EXPECT_GT(office.told(0, 1)->deadline, office.now() + 9s);
+  office.want(0, 2, "short", Mode::exclusive, 40ms);
+  ASSERT_TRUE(office.inside(0, 2));
+  EXPECT_LT(office.told(0, 2)->deadline, office.now() + 40ms);
+  for (const Nanos wrong : {Nanos{10s + 1ns}, Nanos{40ms - 1ns}, Nanos{-1}}) {
+    const auto wanted = office.service(0).want(
+        office.now(), {.client = ClientId{3}, .name = "wrong", .lease = wrong});
+    ASSERT_FALSE(wanted);
+    EXPECT_THAT(wanted.error(), HasSubstr("40ms to 10s long here; for longer ones set "));
+  }
 }
 
 TEST(LockService, ManyNamesComeAndGo) {

@@ -159,8 +159,14 @@ void Play::ask(std::uint32_t who) {
   // Network time is as good as clocks that start together.
   const Nanos shown = world_.local_now(customer.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  tell(customer.site,
-       Command::want(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode, network_us));
+  tell(customer.site, Command::want(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
+                                    network_us, wanted_length()));
+}
+
+// Nothing is drawn where all are alike: runs stay as they were.
+Nanos Play::wanted_length() {
+  if (setup_.other_lengths == 0 || !chance_.chance(setup_.other_lengths)) return Nanos{0};
+  return chance_.uniform(setup_.rules.lease / 4, setup_.rules.longest);
 }
 
 Play::Command Play::done(std::uint32_t who) const {

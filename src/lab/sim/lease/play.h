@@ -83,6 +83,7 @@ class Play : public NoWatch {
   void test_clock(std::uint32_t who);
   void go_idle(Customer& customer, std::uint32_t who);
   void tell(NodeId site, const Command& command);
+  Nanos wanted_length();
   Command done(std::uint32_t who) const;
   std::uint32_t client_id(std::uint32_t who) const {
     return customers_[who].wish * static_cast<std::uint32_t>(customers_.size()) + who;

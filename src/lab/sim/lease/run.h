@@ -41,6 +41,7 @@ struct Setup {
   std::uint64_t entries = 1'000;  // of all locks together
   Nanos stay = 2ms;               // mean time inside
   double long_stays = 0;          // part of the stays that take two leases in the mean
+  double other_lengths = 0;       // part of the wishes for a lease of a quarter of L to Lmax
   Nanos think = 2ms;              // mean time between two wishes
   Nanos delay = 1ms;              // of a message at most
   Nanos write = 2ms;              // to disk, at most

@@ -70,6 +70,21 @@ TEST(SimLease, BearsEverythingWithFiveSites) {
   runs({.sites = 5, .contending = 5, .readers = 0.5, .long_stays = 0.05, .faults = kEverything}, 5);
 }
 
+// Leases of a quarter of the usual length to three times as much, side by side in one lock.
+TEST(SimLease, LengthsMayDiffer) {
+  lease::Setup setup{.readers = 0.3,
+                     .deaths = 0.05,
+                     .entries = 2'000,
+                     .long_stays = 0.1,
+                     .other_lengths = 0.7,
+                     .faults = kEverything};
+  setup.rules.longest = 3 * setup.rules.lease;
+  const Outcome all = runs(setup, 10);
+  EXPECT_GT(all.lost + all.deadlines, 0U);
+  setup.sites = setup.contending = 5;
+  runs(setup, 3);
+}
+
 // Who has no vote asks, waits, holds and hands over like the others.
 TEST(SimLease, ThreeVoteAndTwentyAsk) {
   lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 400};
