@@ -1,7 +1,14 @@
-/* A lock from C. cc hold.c $(pkg-config --cflags --libs tempo) */
+/* A lock from C, of any kind: hold [SOCKET [lease|silent|explicit]].
+   cc hold.c $(pkg-config --cflags --libs tempo) */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <tempo/lock_c.h>
+
+static enum tempo_lock_kind kind_of(const char* word) {
+  if (strcmp(word, "silent") == 0) return TEMPO_SILENT;
+  return strcmp(word, "explicit") == 0 ? TEMPO_EXPLICIT : TEMPO_LEASE;
+}
 
 int main(int argc, char** argv) {
   char trouble[200];
@@ -13,7 +20,10 @@ int main(int argc, char** argv) {
   }
   struct tempo_lock_options options = tempo_lock_default_options();
   options.wait_ns = 10000000000;
-  struct tempo_lock* lock = tempo_lock_take(locks, "held", &options, NULL, trouble, sizeof trouble);
+  options.kind = kind_of(argc > 2 ? argv[2] : "lease");
+  const char* name =
+      options.kind == TEMPO_LEASE ? "held" : "held-without-token"; /* a kind, a name */
+  struct tempo_lock* lock = tempo_lock_take(locks, name, &options, NULL, trouble, sizeof trouble);
   if (lock == NULL) {
     fprintf(stderr, "hold: %s\n", trouble);
     return 1;

@@ -434,6 +434,37 @@ TEST(LocksForC, AreTakenSharedWaitedForAndCancelled) {
   EXPECT_TRUE(comes_true([&] { return network.holders("plan") == 0; }));
 }
 
+TEST(LocksForC, HaveTheKindAndTheLeaseThatAreAskedFor) {
+  FakeNetwork network({.lease = 2s});
+  char trouble[200];
+  tempo_locks* locks = tempo_locks_connect(network.socket().c_str(), trouble, sizeof trouble);
+  ASSERT_NE(locks, nullptr) << trouble;
+  tempo_lock_options options = tempo_lock_default_options();
+  for (const tempo_lock_kind kind : {TEMPO_LEASE, TEMPO_SILENT, TEMPO_EXPLICIT}) {
+    options.kind = kind;
+    const std::string name = "kind" + std::to_string(kind);
+    tempo_lock* lock =
+        tempo_lock_take(locks, name.c_str(), &options, nullptr, trouble, sizeof trouble);
+    ASSERT_NE(lock, nullptr) << trouble;
+    EXPECT_EQ(tempo_lock_token(lock) != 0, kind == TEMPO_LEASE) << name;
+    tempo_lock_release(lock);
+  }
+  options.kind = static_cast<tempo_lock_kind>(3);
+  tempo_trouble why = TEMPO_NO_DAEMON;
+  EXPECT_EQ(tempo_lock_take(locks, "x", &options, &why, trouble, sizeof trouble), nullptr);
+  EXPECT_EQ(why, TEMPO_REFUSED);
+  EXPECT_THAT(trouble, HasSubstr("TEMPO_LEASE"));
+  EXPECT_EQ(tempo_lock_want(locks, "x", &options, &why, trouble, sizeof trouble), nullptr);
+
+  options = tempo_lock_default_options();
+  options.lease_ns = 10'000'000'000;
+  tempo_lock* lock = tempo_lock_take(locks, "long", &options, nullptr, trouble, sizeof trouble);
+  ASSERT_NE(lock, nullptr) << trouble;
+  EXPECT_GT(tempo_lock_remaining_ns(lock), 5'000'000'000);
+  tempo_lock_release(lock);
+  tempo_locks_close(locks);
+}
+
 TEST(DaemonForC, SaysWhatItKnowsAndWhatChanges) {
   FakeNetwork network;
   char trouble[200];

@@ -18,9 +18,28 @@ struct tempo_wish {
 
 namespace {
 
-tempo::TakeOptions options_of(const tempo_lock_options* given) {
+tempo::Expected<tempo::LockKind, tempo::Failure> kind_of(tempo_lock_kind kind) {
+  switch (kind) {
+    case TEMPO_LEASE:
+      return tempo::LockKind::lease;
+    case TEMPO_SILENT:
+      return tempo::LockKind::silent;
+    case TEMPO_EXPLICIT:
+      return tempo::LockKind::explicit_replies;
+  }
+  return tempo::Unexpected{
+      tempo::Failure{tempo::Trouble::refused,
+                     "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
+                     "tempo_lock_default_options() first"}};
+}
+
+tempo::Expected<tempo::TakeOptions, tempo::Failure> options_of(const tempo_lock_options* given) {
   tempo::TakeOptions options;
   if (given == nullptr) return options;
+  const auto kind = kind_of(given->kind);
+  if (!kind) return tempo::Unexpected{kind.error()};
+  options.kind = *kind;
+  options.lease = std::chrono::nanoseconds{given->lease_ns};
   options.shared = given->shared != 0;
   options.cancel = given->cancel;
   if (given->wait_ns >= 0) options.wait = std::chrono::nanoseconds{given->wait_ns};
@@ -42,12 +61,13 @@ void tempo_locks_close(tempo_locks* locks) { delete locks; }
 int tempo_locks_descriptor(const tempo_locks* locks) { return locks->locks.descriptor(); }
 
 tempo_lock_options tempo_lock_default_options(void) {
-  return {.shared = 0, .wait_ns = -1, .cancel = -1};
+  return {.shared = 0, .wait_ns = -1, .cancel = -1, .kind = TEMPO_LEASE, .lease_ns = 0};
 }
 
 tempo_lock* tempo_lock_take(tempo_locks* locks, const char* name, const tempo_lock_options* options,
                             tempo_trouble* why, char* trouble, unsigned size) {
-  auto lock = locks->locks.take(name, options_of(options));
+  const auto how = options_of(options);
+  auto lock = how ? locks->locks.take(name, *how) : tempo::Unexpected{how.error()};
   if (lock) return new tempo_lock{*std::move(lock)};
   tempo::copy_failure(lock.error(), why, trouble, size);
   return nullptr;
@@ -60,7 +80,8 @@ void tempo_lock_release(tempo_lock* lock) { delete lock; }
 
 tempo_wish* tempo_lock_want(tempo_locks* locks, const char* name, const tempo_lock_options* options,
                             tempo_trouble* why, char* trouble, unsigned size) {
-  auto wish = locks->locks.want(name, options_of(options));
+  const auto how = options_of(options);
+  auto wish = how ? locks->locks.want(name, *how) : tempo::Unexpected{how.error()};
   if (wish) return new tempo_wish{*std::move(wish)};
   tempo::copy_failure(wish.error(), why, trouble, size);
   return nullptr;

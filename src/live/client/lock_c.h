@@ -22,18 +22,28 @@ void tempo_locks_close(struct tempo_locks* locks);
 // Can be read when there is news of a lock: look at wishes, ask for what remains.
 int tempo_locks_descriptor(const struct tempo_locks* locks);
 
+// How a lock is agreed on; all who use a name use a lease, or all do not.
+enum tempo_lock_kind {
+  TEMPO_LEASE = 0,  // a majority's lease, with a fencing token
+  TEMPO_SILENT,     // silence is consent, while delays are as tempod's settings say; no token
+  TEMPO_EXPLICIT,   // every machine that votes has to reply; no token
+};
+
 struct tempo_lock_options {
   int shared;       // 1: together with others that take it shared
   int64_t wait_ns;  // how long to wait; 0: only if it can be had at once, negative: for ever
   int cancel;       // a descriptor: when it can be read, the waiting ends; -1: none
+  enum tempo_lock_kind kind;  // one that is none of them is refused
+  int64_t lease_ns;           // of a lease: how long it is; 0: as long as the network's
 };
-struct tempo_lock_options tempo_lock_default_options(void);  // exclusive, for ever, no descriptor
+// Exclusive, for ever, no descriptor, a lease as long as the network's.
+struct tempo_lock_options tempo_lock_default_options(void);
 
 // options: NULL for the default ones.
 struct tempo_lock* tempo_lock_take(struct tempo_locks* locks, const char* name,
                                    const struct tempo_lock_options* options,
                                    enum tempo_trouble* why, char* trouble, unsigned size);
-uint64_t tempo_lock_token(const struct tempo_lock* lock);
+uint64_t tempo_lock_token(const struct tempo_lock* lock);  // 0: it is not a lease
 // How long the lock is certainly this program's; 0: not any more.
 int64_t tempo_lock_remaining_ns(struct tempo_lock* lock);
 // When that ends if tempod extends it no more, on CLOCK_BOOTTIME.
