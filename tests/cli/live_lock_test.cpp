@@ -44,42 +44,9 @@ class LiveLock : public testing::Test {
         30s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
   }
 
-  // A command that says when it runs, again and again.
-  static std::string stamping(const std::string& file) {
-    return fmt::format("while :; do date +%s%N >> {}; sleep 0.01; done", daemons->file(file));
-  }
-  static std::vector<std::int64_t> stamps(const std::string& file) {
-    std::vector<std::int64_t> all;
-    std::ifstream in(daemons->file(file));
-    for (std::int64_t stamp = 0; in >> stamp;) all.push_back(stamp);
-    return all;
-  }
-  static bool runs(const std::string& file) {
-    return wait_for(20s, [&] { return !stamps(file).empty(); });
-  }
-
-  // The holder at host 0 comes to harm while one at host 1 waits: it does not run beside it.
-  static int holder_exits_after(const std::string& name, const std::function<void(Child&)>& harm,
-                                const std::function<void(Child&)>& heal,
-                                const std::string& first = "") {
-    Child holder(daemons->lock(0, name, first + stamping(name + "-a")));
-    EXPECT_TRUE(runs(name + "-a"));
-    Child waiting(daemons->lock(1, name, "date +%s%N >> " + daemons->file(name + "-b")));
-    std::this_thread::sleep_for(200ms);
-    EXPECT_TRUE(stamps(name + "-b").empty()) << "both inside";
-    harm(holder);
-    EXPECT_EQ(waiting.wait().status, 0);
-    heal(holder);
-    const Ended ended = holder.wait();
-    std::this_thread::sleep_for(50ms);
-    const auto before = stamps(name + "-a");
-    const auto after = stamps(name + "-b");
-    EXPECT_EQ(after.size(), 1);
-    if (!before.empty() && !after.empty()) {
-      EXPECT_LT(before.back(), after.front());
-    }
-    return ended.status;
-  }
+  static std::string stamping(const std::string& file) { return daemons->stamping(file); }
+  static std::vector<std::int64_t> stamps(const std::string& file) { return daemons->stamps(file); }
+  static bool runs(const std::string& file) { return daemons->runs(file); }
 
   static std::unique_ptr<Daemons> daemons;
 };
@@ -137,30 +104,28 @@ TEST_F(LiveLock, ReadersAreInsideTogether) {
   EXPECT_EQ(Child(daemons->lock(2, "--wait 20s plan -- true")).wait().status, 0);
 }
 
-const auto kNothing = [](Child&) {};
-
 TEST_F(LiveLock, OfAKilledWrapperIsFreeWhenItsCommandIsGone) {
   const auto start = steady_clock::now();
-  holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing);
+  daemons->holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); });
   EXPECT_LT(steady_clock::now() - start, 20s);
 }
 
 TEST_F(LiveLock, OfAPausedWrapperIsLost) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(daemons->holder_exits_after(
                 "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
                 [](Child& holder) { kill(holder.id(), SIGCONT); }),
             101);
 }
 
 TEST_F(LiveLock, OfAPausedDaemonIsLost) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(daemons->holder_exits_after(
                 "frozen", [](Child&) { daemons->pause(0, true); },
                 [](Child&) { daemons->pause(0, false); }),
             101);
 }
 
 TEST_F(LiveLock, OfBothPausedIsLostThoughTheCommandIgnoresTerm) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(daemons->holder_exits_after(
                 "both",
                 [](Child& holder) {
                   kill(holder.id(), SIGSTOP);
@@ -175,13 +140,13 @@ TEST_F(LiveLock, OfBothPausedIsLostThoughTheCommandIgnoresTerm) {
 }
 
 TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedToo) {
-  holder_exits_after(
-      "family", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing,
+  daemons->holder_exits_after(
+      "family", [](Child& holder) { kill(holder.id(), SIGKILL); }, [](Child&) {},
       "trap '' TERM; (trap '' TERM; " + stamping("family-a") + ") & ");
 }
 
 TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(daemons->holder_exits_after(
                 "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
             101);
   ASSERT_TRUE(

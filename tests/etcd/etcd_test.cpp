@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "live/client/lock.h"
+#include "lock_hosts.h"
 #include "program.h"
 
 namespace tempo {
@@ -32,14 +33,6 @@ using ::testing::StartsWith;
 
 constexpr const char* kEtcd = "/usr/bin/etcd";
 constexpr const char* kOpenssl = "/usr/bin/openssl";
-
-bool wait_for(steady_clock::duration limit, const std::function<bool()>& done) {
-  for (const auto end = steady_clock::now() + limit; steady_clock::now() < end;) {
-    if (done()) return true;
-    std::this_thread::sleep_for(10ms);
-  }
-  return done();
-}
 
 // One that nobody has at this moment.
 int free_port() {
@@ -54,48 +47,35 @@ int free_port() {
   return ntohs(address.sin_port);
 }
 
-class Site {
+class Site : public LockHosts {
  public:
   static constexpr std::size_t kHosts = 2;
 
-  Site() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-etcd-XXXXXX").string();
-    directory_ = ::mkdtemp(pattern.data());
+  Site() : LockHosts(kHosts, "etcd") {
     start_etcd();
     for (std::size_t i = 0; i < kHosts; ++i) {
-      std::filesystem::create_directory(own(i));
       start_bridge(i);
-      tempods_[i] = std::make_unique<Child>(
-          words_of(settings(i) +
-                   fmt::format(" --name host{0} --profile fast --port {1} --clock none --state-dir "
-                               "{2} --socket {2}/sock --set key-file=\"\" --set "
-                               "bind=[\"127.{3}.8.{4}\"] --set realtime=false --set "
-                               "machine-id=\"m{0}\"",
-                               i, free_port(), own(i), 64 + getpid() % 128, i + 1)),
-          TEMPO_TEMPOD);
+      start_tempod(i, free_port(), settings(i));
     }
   }
   ~Site() {
-    for (std::size_t i = 0; i < kHosts; ++i)
-      for (auto* child : {&tempods_[i], &bridges_[i]}) end(*child);
+    for (auto& bridge : bridges_) end(bridge);
     end(etcd_);
-    std::filesystem::remove_all(directory_);
   }
-  Site(const Site&) = delete;
-  Site& operator=(const Site&) = delete;
 
   void start_etcd() {
     etcd_ = std::make_unique<Child>(
-        words_of(fmt::format("--data-dir {0}/data --listen-client-urls {1} --advertise-client-urls "
+        words_of(fmt::format("--data-dir {0} --listen-client-urls {1} --advertise-client-urls "
                              "{1} --listen-peer-urls {2} --initial-advertise-peer-urls {2} "
                              "--initial-cluster default={2} --log-level error",
-                             directory_, endpoint(), peer_)),
+                             file("data"), endpoint(), peer_)),
         kEtcd);
   }
   void stop_etcd() { end(etcd_); }
   void pause_etcd(bool on) const { kill(etcd_->id(), on ? SIGSTOP : SIGCONT); }
   void start_bridge(std::size_t i) {
-    bridges_[i] = std::make_unique<Child>(words_of(settings(i)), TEMPO_ETCD);
+    bridges_[i] = std::make_unique<Child>(
+        words_of("--config /dev/null --set user=\"\" " + settings(i)), TEMPO_ETCD);
   }
   void kill_bridge(std::size_t i) {
     kill(bridges_[i]->id(), SIGKILL);
@@ -105,19 +85,7 @@ class Site {
   void pause_bridge(std::size_t i, bool on) const {
     kill(bridges_[i]->id(), on ? SIGSTOP : SIGCONT);
   }
-  void pause_tempod(std::size_t i, bool on) const { kill(worker_of(i), on ? SIGSTOP : SIGCONT); }
 
-  std::string socket(std::size_t i) const { return own(i) + "/sock"; }
-  std::string file(const std::string& name) const { return directory_ + '/' + name; }
-  Words lock(std::size_t i, const std::string& line, const std::string& script = "") const {
-    Words words = words_of("lock --socket " + socket(i));
-    for (const std::string& word : words_of(line)) words.push_back(word);
-    if (!script.empty()) words.insert(words.end(), {"--", "sh", "-c", script});
-    return words;
-  }
-  std::string promise(std::size_t i) const {
-    return Child(words_of("locks --socket " + socket(i))).wait().out;
-  }
   bool ready() const {
     for (std::size_t i = 0; i < kHosts; ++i)
       if (!promise(i).starts_with("locks are kept by etcd at " + endpoint())) return false;
@@ -126,10 +94,9 @@ class Site {
   std::string endpoint() const { return fmt::format("http://127.0.0.1:{}", port_); }
 
  private:
-  std::string own(std::size_t i) const { return fmt::format("{}/{}", directory_, i); }
   std::string settings(std::size_t i) const {
     return fmt::format(
-        "--config /dev/null --set cluster=\"etcd-{0}\" --set user=\"\" --set "
+        "--set cluster=\"etcd-{0}\" --set "
         "locks.back-end=\"etcd\" --set locks.lease-ms=2000 --set locks.etcd-socket=\"{1}/etcd\" "
         "--set locks.etcd-endpoints=[\"{2}\"]",
         getpid(), own(i), endpoint());
@@ -141,18 +108,11 @@ class Site {
     child->wait();
     child.reset();
   }
-  pid_t worker_of(std::size_t i) const {
-    std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", tempods_[i]->id()));
-    pid_t worker = 0;
-    children >> worker;
-    return worker;
-  }
 
-  std::string directory_;
   int port_ = free_port();
   std::string peer_ = fmt::format("http://127.0.0.1:{}", free_port());
   std::unique_ptr<Child> etcd_;
-  std::array<std::unique_ptr<Child>, kHosts> bridges_, tempods_;
+  std::array<std::unique_ptr<Child>, kHosts> bridges_;
 };
 
 class EtcdLock : public testing::Test {
@@ -166,47 +126,13 @@ class EtcdLock : public testing::Test {
     ASSERT_TRUE(wait_for(60s, [] { return site->ready(); })) << site->promise(0);
   }
 
-  // A command that says when it runs, again and again.
-  static std::string stamping(const std::string& file) {
-    return fmt::format("while :; do date +%s%N >> {}; sleep 0.01; done", site->file(file));
-  }
-  static std::vector<std::int64_t> stamps(const std::string& file) {
-    std::vector<std::int64_t> all;
-    std::ifstream in(site->file(file));
-    for (std::int64_t stamp = 0; in >> stamp;) all.push_back(stamp);
-    return all;
-  }
-  static bool runs(const std::string& file) {
-    return wait_for(20s, [&] { return !stamps(file).empty(); });
-  }
-
-  // The holder at host 0 comes to harm while one at host 1 waits: they never run both.
-  static int holder_exits_after(const std::string& name, const std::function<void(Child&)>& harm,
-                                const std::function<void(Child&)>& heal) {
-    Child holder(site->lock(0, name, stamping(name + "-a")));
-    EXPECT_TRUE(runs(name + "-a"));
-    Child waiting(site->lock(1, name, "date +%s%N >> " + site->file(name + "-b")));
-    std::this_thread::sleep_for(300ms);
-    EXPECT_TRUE(stamps(name + "-b").empty()) << "both inside";
-    harm(holder);
-    const Ended next = waiting.wait();
-    EXPECT_EQ(next.status, 0) << next.err;
-    heal(holder);
-    const Ended ended = holder.wait();
-    const auto before = stamps(name + "-a");
-    const auto after = stamps(name + "-b");
-    EXPECT_EQ(after.size(), 1);
-    if (!before.empty() && !after.empty()) {
-      EXPECT_LT(before.back(), after.front());
-    }
-    return ended.status;
-  }
+  static std::string stamping(const std::string& file) { return site->stamping(file); }
+  static std::vector<std::int64_t> stamps(const std::string& file) { return site->stamps(file); }
+  static bool runs(const std::string& file) { return site->runs(file); }
 
   static std::unique_ptr<Site> site;
 };
 std::unique_ptr<Site> EtcdLock::site;
-
-const auto kNothing = [](Child&) {};
 
 TEST_F(EtcdLock, IsOneForAllHostsWithRisingTokens) {
   std::uint64_t last = 0;
@@ -259,7 +185,7 @@ TEST_F(EtcdLock, IsHandedOverAndGivenUpOn) {
     EXPECT_EQ(at_once.status, 100);
     EXPECT_THAT(at_once.err, HasSubstr("'tempo locks' says who has it"));
   }
-  EXPECT_THAT(site->promise(0), HasSubstr(fmt::format("host0 pid {}", holder.id())));
+  EXPECT_THAT(site->listed(0), HasSubstr(fmt::format("host0 pid {}", holder.id())));
   Child next(site->lock(1, "--wait 60s busy -- true"));
   kill(holder.id(), SIGTERM);
   EXPECT_EQ(holder.wait().status, 128 + SIGTERM) << "the signal is for the command";
@@ -304,32 +230,32 @@ TEST_F(EtcdLock, BadNamesAreRefusedWithASentence) {
 }
 
 TEST_F(EtcdLock, OfAKilledHolderIsFreeWhenItsCommandIsGone) {
-  holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); }, kNothing);
+  site->holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); });
 }
 
 TEST_F(EtcdLock, OfAPausedWrapperIsLost) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(site->holder_exits_after(
                 "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
                 [](Child& holder) { kill(holder.id(), SIGCONT); }),
             101);
 }
 
 TEST_F(EtcdLock, OfAPausedBridgeIsLost) {
-  EXPECT_EQ(holder_exits_after(
+  EXPECT_EQ(site->holder_exits_after(
                 "frozen", [](Child&) { site->pause_bridge(0, true); },
                 [](Child&) { site->pause_bridge(0, false); }),
             101);
 }
 
 TEST_F(EtcdLock, OfAPausedTempodIsLost) {
-  EXPECT_EQ(holder_exits_after(
-                "asleep", [](Child&) { site->pause_tempod(0, true); },
-                [](Child&) { site->pause_tempod(0, false); }),
-            101);
+  EXPECT_EQ(
+      site->holder_exits_after(
+          "asleep", [](Child&) { site->pause(0, true); }, [](Child&) { site->pause(0, false); }),
+      101);
 }
 
 TEST_F(EtcdLock, OfAKilledBridgeIsLost) {
-  EXPECT_EQ(holder_exits_after("bridge", [](Child&) { site->kill_bridge(0); }, kNothing), 101);
+  EXPECT_EQ(site->holder_exits_after("bridge", [](Child&) { site->kill_bridge(0); }), 101);
   const Ended refused = Child(site->lock(0, "bridge -- true")).wait();
   EXPECT_EQ(refused.status, 103);
   EXPECT_THAT(refused.err, HasSubstr("tempo-etcd does not run"));
