@@ -9,7 +9,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/wait.h>
 
 #include "cli/capacity_meter.h"
 #include "cli/exit_codes.h"
@@ -145,7 +144,7 @@ class Candidacy {
     guard_.reset();
     if (end.stopped) return leave();  // another is to lead; it stands again
     if (election_) election_->withdraw(options_.once);
-    exit_ = WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
+    exit_ = exit_status_of(end);
   }
 
   void take_signal(int number) {

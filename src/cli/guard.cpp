@@ -28,11 +28,21 @@ using std::chrono::nanoseconds;
 constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // as tempo catches them
+constexpr int kGonePolls = 10'000;                    // of a millisecond, for a group to be gone
 
 struct Word {
   enum class Kind : std::uint8_t { extend, signal };
   Kind kind = Kind::extend;
   std::int64_t value = 0;
+};
+
+// To tempo: the command's group, said by the command before it runs, so that there is none that
+// tempo does not know of; then its end, said by the guard.
+struct Report {
+  enum class Kind : std::uint8_t { begins, ended };
+  Kind kind = Kind::begins;
+  pid_t group = 0;
+  Guard::End end{};
 };
 
 std::string failure(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
@@ -62,12 +72,13 @@ class Watch {
     sigemptyset(&ends);
     for (const int number : kEnds) sigaddset(&ends, number);
     sigprocmask(SIG_BLOCK, &ends, nullptr);
+    const pid_t guard = getpid();
     child_ = fork();
     if (child_ < 0) _exit(1);
     if (child_ == 0) {
       for (const int number : kEnds) std::signal(number, SIG_DFL);
       sigprocmask(SIG_UNBLOCK, &ends, nullptr);
-      become_command(children);
+      become_command(children, guard);
     }
     sigprocmask(SIG_UNBLOCK, &ends, nullptr);
     setpgid(child_, child_);
@@ -143,8 +154,15 @@ class Watch {
 
   [[noreturn]] void tell(const Guard::End& end) const {
     take_terminal(getppid() > 1 ? getpgid(getppid()) : getpgrp());
-    (void)!send(line_, &end, sizeof end, MSG_NOSIGNAL);
+    report({.kind = Report::Kind::ended, .end = end});
+    // Tempo takes in what the command leaves behind only while it may have to stop it.
+    for (Word word; recv(line_, &word, sizeof word, 0) > 0;) {
+    }
     _exit(0);
+  }
+
+  void report(const Report& report) const {
+    (void)!send(line_, &report, sizeof report, MSG_NOSIGNAL);
   }
 
   // Who reads from the terminal; only if tempo did.
@@ -152,11 +170,12 @@ class Watch {
     if (had_terminal_) tcsetpgrp(STDIN_FILENO, group);
   }
 
-  [[noreturn]] void become_command(const sigset_t& children) const {
+  [[noreturn]] void become_command(const sigset_t& children, pid_t guard) const {
     setpgid(0, 0);
     take_terminal(getpgrp());
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() == 1) _exit(kCannotRun);
+    if (getppid() != guard) _exit(kCannotRun);
+    report({.kind = Report::Kind::begins, .group = getpgrp()});
     std::signal(SIGTTOU, SIG_DFL);
     std::signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &children, nullptr);
@@ -186,6 +205,7 @@ Result<Guard> Guard::start(const Order& order) {
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return std::unexpected(failure("no guard can be started"));
   std::fflush(nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a guard that is killed leaves behind comes to us
   const pid_t process = fork();
   if (process < 0) {
     close(ends[0]);
@@ -201,7 +221,9 @@ Result<Guard> Guard::start(const Order& order) {
 }
 
 Guard::Guard(Guard&& other) noexcept
-    : line_(std::exchange(other.line_, -1)), process_(std::exchange(other.process_, 0)) {}
+    : line_(std::exchange(other.line_, -1)),
+      process_(std::exchange(other.process_, 0)),
+      group_(other.group_) {}
 
 Guard::~Guard() {
   if (line_ < 0) return;
@@ -220,12 +242,34 @@ void Guard::signal(int number) const {
   (void)!send(line_, &word, sizeof word, MSG_NOSIGNAL);
 }
 
-std::optional<Guard::End> Guard::ended() const {
-  End end;
-  const ssize_t size = recv(line_, &end, sizeof end, MSG_DONTWAIT);
-  if (size == static_cast<ssize_t>(sizeof end)) return end;
-  if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+std::optional<Guard::End> Guard::ended() {
+  for (;;) {  // at most two reports come
+    Report report;
+    const ssize_t size = recv(line_, &report, sizeof report, MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;
+    if (size != static_cast<ssize_t>(sizeof report)) break;
+    if (report.kind == Report::Kind::ended) {
+      prctl(PR_SET_CHILD_SUBREAPER, 0);
+      return report.end;
+    }
+    group_ = report.group;
+  }
+  stop_group();
   return End{.stopped = true, .status = SIGKILL};
+}
+
+// The lock is still held, but nobody watches over its lease: no time for TERM.
+void Guard::stop_group() const {
+  if (group_ == 0) return;
+  for (int i = 0; i < kGonePolls && kill(-group_, SIGKILL) == 0; ++i) {
+    while (waitpid(-group_, nullptr, WNOHANG) > 0) {
+    }
+    poll(nullptr, 0, 1);
+  }
+}
+
+int exit_status_of(const Guard::End& end) {
+  return WIFSIGNALED(end.status) ? 128 + WTERMSIG(end.status) : WEXITSTATUS(end.status);
 }
 
 }  // namespace tempo::cli

@@ -4,7 +4,9 @@
 // a clock that goes on while the machine sleeps, and is told of every extension. When the time has
 // come, or tempo is gone, it stops the command's whole process group (TERM, then KILL) and only
 // then lets go of the connection to tempod, so that nobody else gets the lock while the command
-// still runs. It needs neither tempo nor tempod to be awake for that.
+// still runs. It needs neither tempo nor tempod to be awake for that. Should the guard itself be
+// killed, tempo, which still has the connection, stops the group; only who kills both at once
+// leaves children of the command behind.
 #pragma once
 
 #include <chrono>
@@ -45,14 +47,19 @@ class Guard {
     int status = 0;        // as wait() has it; of a command that never ran, 126 or 127
   };
   // Nothing: the command still runs. A guard that was killed is an end, too: its command died with
-  // it.
-  std::optional<End> ended() const;
+  // it, and here is waited until the command's whole group is gone.
+  std::optional<End> ended();
 
  private:
   Guard(int line, pid_t process) : line_(line), process_(process) {}
+  void stop_group() const;
 
   int line_ = -1;
   pid_t process_ = 0;
+  pid_t group_ = 0;  // the command's; 0: it has not begun
 };
+
+// What a command that ran to its end exits with, as shells say it.
+int exit_status_of(const Guard::End& end);
 
 }  // namespace tempo::cli

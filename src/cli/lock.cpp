@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/wait.h>
 
 #include "base/span_text.h"
 #include "cli/exit_codes.h"
@@ -37,10 +36,6 @@ int exit_of(const Failure& failure) {
   return kLockRefused;
 }
 
-int exit_of_command(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
 Result<TakeOptions, int> options_of(const LockArguments& arguments) {
   TakeOptions options{.shared = arguments.shared};
   options.kind = arguments.kind;
@@ -63,7 +58,7 @@ Result<TakeOptions, int> options_of(const LockArguments& arguments) {
 }
 
 // Until the command has ended: news of the lock goes to the guard, signals to the command.
-Guard::End watch(const Guard& guard, Lock& lock, int connection) {
+Guard::End watch(Guard& guard, Lock& lock, int connection) {
   nanoseconds deadline = lock.deadline();
   for (;;) {
     std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
@@ -95,18 +90,18 @@ int lock(const LockArguments& arguments) {
   std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
   if (taken->token() != 0)
     environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token()));
-  const auto guard = Guard::start({.command = arguments.command,
-                                   .environment = std::move(environment),
-                                   .connection = locks->descriptor(),
-                                   .deadline = taken->deadline(),
-                                   .margin = std::min(kMostMargin, taken->remaining() / 8)});
+  auto guard = Guard::start({.command = arguments.command,
+                             .environment = std::move(environment),
+                             .connection = locks->descriptor(),
+                             .deadline = taken->deadline(),
+                             .margin = std::min(kMostMargin, taken->remaining() / 8)});
   if (!guard) return complain(kLockRefused, guard.error());
   const Guard::End end = watch(*guard, *taken, locks->descriptor());
   if (end.stopped)
     return complain(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
                                            "stopped before another could have it",
                                            arguments.name));
-  return exit_of_command(end.status);
+  return exit_status_of(end);
 }
 
 }  // namespace tempo::cli

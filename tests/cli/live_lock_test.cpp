@@ -145,6 +145,17 @@ TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedToo) {
       "trap '' TERM; (trap '' TERM; " + stamping("family-a") + ") & ");
 }
 
+// The guard is killed: tempo stops what is left of the command before it lets go of the lock.
+TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedWithoutTheirGuard) {
+  EXPECT_EQ(daemons->holder_exits_after(
+                "unguarded", [](Child& holder) { kill(child_of(holder.id()), SIGKILL); },
+                [](Child&) {}, "trap '' TERM; (trap '' TERM; " + stamping("unguarded-a") + ") & "),
+            101);
+  const auto last = stamps("unguarded-a");
+  std::this_thread::sleep_for(200ms);
+  EXPECT_EQ(stamps("unguarded-a"), last) << "its children live on";
+}
+
 TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
   EXPECT_EQ(daemons->holder_exits_after(
                 "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
