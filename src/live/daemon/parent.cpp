@@ -1,18 +1,19 @@
 #include "live/daemon/parent.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ constexpr int kFailed = 1;
 constexpr Nanos kShortLife = 10s;  // a worker that lives less is started again later
 constexpr Nanos kLongestPause = 10s;
 constexpr int kMostHooks = 16;  // running at once
+constexpr std::array kHeard{SIGTERM, SIGINT, SIGHUP};
 
 volatile std::sig_atomic_t g_signal = 0;
 void remember(int signal) { g_signal = signal; }
@@ -64,9 +66,15 @@ class Parent {
       : life_(std::move(life)), read_settings_(std::move(read_settings)) {}
 
   int run() {
+    // They come while it waits and at no other time: none is overlooked before it waits, and none
+    // meets a worker that has only begun and still has its parent's way to take them.
+    sigset_t heard;
+    sigemptyset(&heard);
+    for (const int signal : kHeard) sigaddset(&heard, signal);
+    ::sigprocmask(SIG_BLOCK, &heard, &usual_);
     struct sigaction action{};
     action.sa_handler = remember;
-    for (const int signal : {SIGTERM, SIGINT, SIGHUP}) ::sigaction(signal, &action, nullptr);
+    for (const int signal : kHeard) ::sigaction(signal, &action, nullptr);
     action.sa_handler = [](int) {};
     ::sigaction(SIGCHLD, &action, nullptr);
 
@@ -85,6 +93,8 @@ class Parent {
       const int status = live();
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
       orphan_page(life_.settings.socket);
+      // It was told to end before it could do so in order.
+      if (stopping_ && WIFSIGNALED(status) && WTERMSIG(status) == passed_on_) return 0;
       log_error(WIFSIGNALED(status)
                     ? fmt::format("the worker was killed by signal {}", WTERMSIG(status))
                     : fmt::format("the worker ended with status {}", WEXITSTATUS(status)));
@@ -96,7 +106,7 @@ class Parent {
                          Nanos{kLongestPause});
       const Instant until = clock->now() + pause;
       while (clock->now() < until && !stopping_) {
-        ::poll(nullptr, 0, 50);
+        wait({}, until - clock->now());
         take_signal(0);
       }
       if (stopping_) return kFailed;
@@ -115,8 +125,7 @@ class Parent {
     }
     if (child == 0) {
       line.be_worker();
-      ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // without its parent it would never be started again
-      for (const int signal : {SIGTERM, SIGINT, SIGHUP, SIGCHLD}) ::signal(signal, SIG_DFL);
+      be_usual();
       ::_exit(work(life_, line));
     }
     line.be_parent();
@@ -131,7 +140,7 @@ class Parent {
   int watch_over(pid_t child, const ParentLine& line) {
     for (;;) {
       pollfd waiting{.fd = line.descriptor(), .events = POLLIN, .revents = 0};
-      const int ready = ::poll(&waiting, 1, 1000);
+      const int ready = wait({&waiting, 1}, 1s);
       if (ready > 0 && (waiting.revents & POLLIN) != 0) hear_events(line);
       if (ready == 0) hint_->look_again();
       if (take_signal(child) == SIGHUP) reload(line);
@@ -141,10 +150,24 @@ class Parent {
         --hooks_;
       }
       if (ready > 0 && (waiting.revents & POLLHUP) != 0) {
-        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) take_signal(child);
+        while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
         return status;
       }
     }
+  }
+
+  // Until one is ready, a signal has come, or the time is over; how many are ready.
+  int wait(std::span<pollfd> ends, Nanos span) const {
+    const timespec time{.tv_sec = span / 1s, .tv_nsec = (span % 1s).count()};
+    return ::ppoll(ends.data(), ends.size(), &time, &usual_);
+  }
+
+  // In a child: signals are as they were before this program took them.
+  void be_usual() const {
+    for (const int signal : kHeard) ::signal(signal, SIG_DFL);
+    ::signal(SIGCHLD, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &usual_, nullptr);
   }
 
   int take_signal(pid_t child) {
@@ -152,6 +175,7 @@ class Parent {
     g_signal = 0;
     if (signal == 0 || signal == SIGHUP) return signal;
     stopping_ = true;
+    passed_on_ = signal;
     if (child > 0) ::kill(child, signal);
     return signal;
   }
@@ -223,6 +247,7 @@ class Parent {
     if (life_.settings.hook.empty() || hooks_ >= kMostHooks) return;
     const pid_t hook = ::fork();
     if (hook == 0) {
+      be_usual();
       ::setenv("TEMPO_EVENT", what.c_str(), 1);
       ::execl(life_.settings.hook.c_str(), life_.settings.hook.c_str(), what.c_str(),
               details.c_str(), static_cast<char*>(nullptr));
@@ -234,7 +259,9 @@ class Parent {
   Life life_;
   ReadSettings read_settings_;
   std::unique_ptr<CrashHint> hint_;  // while a worker lives
+  sigset_t usual_{};                 // what is blocked outside
   bool stopping_ = false;
+  int passed_on_ = 0;   // to the worker, when stopping
   bool leads_ = false;  // the worker, by what it last told
   int hooks_ = 0;
 };

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 namespace tempo::daemon {
@@ -11,6 +12,8 @@ namespace tempo::daemon {
 ParentLine::ParentLine() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()) != 0) return;
+  // A hook that had one would keep the line open when the parent is gone.
+  for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
   parents_ = sys::Descriptor(ends[0]);
   workers_ = sys::Descriptor(ends[1]);
 }

@@ -321,7 +321,11 @@ int Worker::run() {
   for (const int signal : {SIGTERM, SIGINT}) loop_.on_signal(signal, [this] { stop(); });
   loop_.on_signal(SIGHUP, [] {});  // the parent's, who hands new settings down
   if (parent_ != nullptr)
-    loop_.watch(parent_->descriptor(), POLLIN, [this](short) { take_order(); });
+    loop_.watch(parent_->descriptor(), POLLIN, [this](short ready) {
+      // Without its parent it would never be started again.
+      if ((ready & POLLHUP) != 0) return stop();
+      take_order();
+    });
   links_.watch_interfaces([this] { look_for_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!mailroom_.sealed()) log_warning(kNoKey);
