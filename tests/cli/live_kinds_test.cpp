@@ -1,4 +1,6 @@
 // Locks that are not leases, as users take them.
+#include <filesystem>
+#include <memory>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -77,6 +79,45 @@ TEST_F(LiveKinds, WaitersElsewhereAreListed) {
   kill(holder.id(), SIGKILL);
   holder.wait();
   EXPECT_EQ(waiting.wait().status, 0);
+}
+
+// What one of the daemons asked knows of is refused: a lease wherever it is had, a silent lock on
+// the machine that has it, and where it was heard of lately.
+TEST_F(LiveKinds, AreOneForEachName) {
+  const auto refused = [](std::size_t host, const std::string& line, const char* why) {
+    const Ended ended = Child(daemons->lock(host, line + " -- true")).wait();
+    EXPECT_EQ(ended.status, 103) << line;
+    EXPECT_THAT(ended.err, HasSubstr(why)) << line;
+  };
+  const auto holder = [](const std::string& line, const std::string& file) {
+    auto child = std::make_unique<Child>(
+        daemons->lock(0, line, "touch " + daemons->file(file) + "; sleep 60"));
+    EXPECT_TRUE(wait_for(40s, [&] { return std::filesystem::exists(daemons->file(file)); }));
+    return child;
+  };
+  auto leased = holder("mixed", "mixed");
+  for (const std::size_t host : {0UL, 1UL, 2UL}) {
+    refused(host, "--kind silent mixed", "'mixed' is in use as a lease, or was a moment ago");
+    refused(host, "--kind explicit mixed", "'mixed' is in use as a lease, or was a moment ago");
+  }
+  kill(leased->id(), SIGTERM);
+  leased->wait();
+  auto quiet = holder("--kind explicit --wait 30s other", "other");
+  refused(0, "other", "'other' is in use as a silent or explicit lock");
+  Child waiting(daemons->lock(1, "--kind explicit --wait 30s other", "true"));
+  EXPECT_TRUE(wait_for(20s, [&] {
+    const Ended ended = Child(daemons->lock(2, "--no-wait other -- true")).wait();
+    return ended.status == 103;
+  })) << "a rival's words were not heard";
+  kill(quiet->id(), SIGTERM);
+  quiet->wait();
+  EXPECT_EQ(waiting.wait().status, 0);
+  // When nobody has it any more it may be of another kind.
+  EXPECT_TRUE(wait_for(20s, [&] {
+    return Child(daemons->lock(0, "--no-wait --kind explicit mixed -- true")).wait().status != 103;
+  }));
+  EXPECT_TRUE(wait_for(
+      20s, [&] { return Child(daemons->lock(1, "--no-wait other -- true")).wait().status == 0; }));
 }
 
 TEST_F(LiveKinds, OtherKindsAreRefused) {

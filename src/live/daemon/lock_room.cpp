@@ -279,13 +279,19 @@ Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind ki
   if (is_witness())
     return std::unexpected(
         "this machine is the witness: it votes and takes no locks; lock on the other two");
-  if (kind == locks::LockKind::lease) return service_->want(sys::boot_clock(), wish);
+  const Instant now = sys::boot_clock();
+  const bool lease = kind == locks::LockKind::lease;
+  if (lease ? quiet_->uses(now, wish.name) : service_->uses(now, wish.name))
+    return std::unexpected(fmt::format(
+        "'{}' is in use as a {}, or was a moment ago; take it as that, or take another name",
+        wish.name, lease ? "silent or explicit lock" : "lease"));
+  if (lease) return service_->want(now, wish);
   if (wish.lease != Nanos{0})
     return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
-  return quiet_->want(sys::boot_clock(), {.client = wish.client,
-                                          .name = wish.name,
-                                          .mode = wish.mode,
-                                          .silent = kind == locks::LockKind::silent});
+  return quiet_->want(now, {.client = wish.client,
+                            .name = wish.name,
+                            .mode = wish.mode,
+                            .silent = kind == locks::LockKind::silent});
 }
 
 void LockRoom::done(locks::ClientId client) {

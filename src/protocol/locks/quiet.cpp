@@ -105,6 +105,7 @@ void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::QuietBo
   Slot* const found = slot(now, body.name.text());
   if (found == nullptr)
     return;  // too many locks: nobody here wants this one, and no reply goes out
+  found->heard_until = now + start_.lease.lease;
   const lock::mutex::Message message{.kind = static_cast<lock::mutex::Kind>(body.kind),
                                      .mode = body.shared ? Mode::shared : Mode::exclusive,
                                      .reply = body.reply,
@@ -143,6 +144,13 @@ Result<void> Quiet::want(Instant now, const Wish& wish) {
   if (rests(now) || enlist(now, wish.client)) return {};
   clients_.erase(wish.client);
   return std::unexpected("too many locks are in use; try again when some have been released");
+}
+
+bool Quiet::uses(Instant now, std::string_view name) const {
+  const auto found = slots_.find(name);
+  if (found != slots_.end() && found->second.heard_until > now) return true;
+  return std::ranges::any_of(clients_,
+                             [&](const auto& entry) { return entry.second.lock == name; });
 }
 
 // False: there are too many locks.

@@ -76,6 +76,9 @@ class Quiet {
   void done(Instant now, ClientId client);
 
   std::vector<Known> known() const;
+  // Whether a client here has or wants such a lock of that name, or another host has spoken of it
+  // within L. Somebody who is inside elsewhere without a rival says nothing.
+  bool uses(Instant now, std::string_view name) const;
   // Which mode is in force, and why, in a sentence; empty: nobody uses such locks.
   std::string mode() const;
   bool trusts() const { return monitor_ && monitor_->holds(); }
@@ -99,6 +102,7 @@ class Quiet {
     Instant entered{};  // the first of those inside
     Instant deadline{};
     BoundsMonitor::Mark mark{};  // what had been said when it last spoke
+    Instant heard_until{};       // L after another host spoke of it
   };
   using Slots = std::map<std::string, Slot, std::less<>>;
 

@@ -233,6 +233,29 @@ TEST(Quiet, OneAtATimeAcrossHostsAndOnOne) {
   EXPECT_EQ(served, 6U);
 }
 
+// Here as long as a client has it or waits; elsewhere for as long as a lease after a word.
+TEST(Quiet, KnowsWhichNamesAreInUse) {
+  House house(3);
+  EXPECT_FALSE(house.quiet(0).uses(house.now(), "door"));
+  house.want(0, 1);
+  house.pass(500ms);
+  ASSERT_TRUE(house.inside(0, 1));
+  for (const std::uint32_t at : {0U, 1U, 2U})
+    EXPECT_TRUE(house.quiet(at).uses(house.now(), "door")) << at;
+  house.pass(5s);
+  EXPECT_TRUE(house.quiet(0).uses(house.now(), "door"));
+  EXPECT_FALSE(house.quiet(1).uses(house.now(), "door")) << "who is inside alone is silent";
+  house.want(1, 2);
+  house.pass(500ms);
+  EXPECT_TRUE(house.quiet(2).uses(house.now(), "door")) << "who waits is not";
+  house.done(0, 1);
+  house.pass(500ms);
+  house.done(1, 2);
+  house.pass(5s);
+  for (const std::uint32_t at : {0U, 1U, 2U})
+    EXPECT_FALSE(house.quiet(at).uses(house.now(), "door")) << at;
+}
+
 TEST(Quiet, ReadersShareAWriterDoesNot) {
   House house(3);
   house.want(0, 1, Mode::shared);

@@ -226,6 +226,18 @@ std::optional<LockId> Service::number(Instant now, std::string_view name) {
   });
 }
 
+bool Service::uses(Instant now, std::string_view name) const {
+  const auto id = names_.find(name);
+  const lock::lease::Lock* const lock = id ? member_.lock(*id) : nullptr;
+  if (lock == nullptr) return false;
+  const auto lasts = [&](const auto& one) { return one.until > now; };
+  return !lock->clients().empty() || (lock->lease() && lasts(*lock->lease())) ||
+         std::ranges::any_of(lock->grantor().promises(), lasts) ||
+         std::ranges::any_of(lock->peers().all(), [&](const lock::lease::Peer& peer) {
+           return !peer.waiting.empty() && peer.fresh_until > now;
+         });
+}
+
 // --- for people ---
 
 std::vector<Known> Service::known(Instant now) const {

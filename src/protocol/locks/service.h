@@ -140,6 +140,9 @@ class Service {
   HostId last_record() const { return last_record_; }
 
   std::vector<Known> known(Instant now) const;
+  // Whether somebody has, wants or was promised a lease of that name, as far as is known here; also
+  // one that nobody uses until it is given back.
+  bool uses(Instant now, std::string_view name) const;
   const lock::lease::View& view() const { return member_.home().view(); }
   bool running() const { return member_.home().running; }
   bool speaks(Instant now) const { return member_.home().speaks(now); }

@@ -405,6 +405,22 @@ TEST(LockService, ManyNamesComeAndGo) {
   }
 }
 
+// On every host that votes, from the first word to the end of what was promised.
+TEST(LockService, KnowsWhichNamesAreInUse) {
+  Office office(3);
+  EXPECT_FALSE(office.service(1).uses(office.now(), "door"));
+  office.want(0, 1, "door");
+  for (const std::uint32_t at : {0U, 1U, 2U})
+    EXPECT_TRUE(office.service(at).uses(office.now(), "door")) << at;
+  EXPECT_FALSE(office.service(1).uses(office.now(), "window"));
+  office.pass(10s);
+  EXPECT_TRUE(office.service(2).uses(office.now(), "door")) << "it is extended";
+  office.done(0, 1);
+  office.pass(3s);
+  for (const std::uint32_t at : {0U, 1U, 2U})
+    EXPECT_FALSE(office.service(at).uses(office.now(), "door")) << at;
+}
+
 TEST(LockService, SaysWhatItKnows) {
   Office office(3);
   office.want(0, 1, "door");
