@@ -229,6 +229,12 @@ TEST_F(EtcdLock, BadNamesAreRefusedWithASentence) {
   EXPECT_THAT(ended.err, HasSubstr("no spaces"));
 }
 
+TEST_F(EtcdLock, LeasesHaveOneLength) {
+  const Ended ended = Child(site->lock(0, "--lease 3s x -- true")).wait();
+  EXPECT_EQ(ended.status, 103);
+  EXPECT_THAT(ended.err, HasSubstr("all leases are 'lease-ms' long"));
+}
+
 TEST_F(EtcdLock, OfAKilledHolderIsFreeWhenItsCommandIsGone) {
   site->holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); });
 }

@@ -85,6 +85,13 @@ class Live(unittest.TestCase):
                 with self.assertRaises(tempo.TooLate):
                     other.lock("quiet", kind="explicit", wait=0)
 
+    def test_a_lease_is_as_long_as_is_asked_for(self):
+        with tempo.connect(self.path) as daemon:
+            with daemon.lock("short", lease=0.25, wait=20) as lock:
+                self.assertLess(lock.remaining(), 0.25)
+            with self.assertRaisesRegex(tempo.Error, "40ms to 1s long here"):
+                daemon.lock("long", lease=1.5)
+
     def test_a_group_is_followed(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as candidate:
             leaders = daemon.follow("web")
