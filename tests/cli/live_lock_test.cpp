@@ -147,10 +147,11 @@ TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedToo) {
 
 // The guard is killed: tempo stops what is left of the command before it lets go of the lock.
 TEST_F(LiveLock, ChildrenOfTheCommandAreStoppedWithoutTheirGuard) {
-  EXPECT_EQ(daemons->holder_exits_after(
-                "unguarded", [](Child& holder) { kill(child_of(holder.id()), SIGKILL); },
-                [](Child&) {}, "trap '' TERM; (trap '' TERM; " + stamping("unguarded-a") + ") & "),
-            101);
+  EXPECT_EQ(
+      daemons->holder_exits_after(
+          "unguarded", [](Child& holder) { kill(child_of(holder.id()), SIGKILL); }, [](Child&) {},
+          "exec >/dev/null 2>&1; trap '' TERM; (trap '' TERM; " + stamping("unguarded-a") + ") & "),
+      101);
   const auto last = stamps("unguarded-a");
   std::this_thread::sleep_for(200ms);
   EXPECT_EQ(stamps("unguarded-a"), last) << "its children live on";
