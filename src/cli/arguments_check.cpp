@@ -56,7 +56,7 @@ void describe_check_election(CLI::App& command, CheckElectionArguments& argument
   command
       .add_option("--variant", arguments.variant,
                   "corrected, as-printed, or any of refuse-duplicate, no-loop, no-epoch, "
-                  "conflict-kills-both, separated by commas")
+                  "conflict-kills-both, conflict-for-resolve, separated by commas")
       ->capture_default_str();
   command.add_option("--memory", arguments.memory, "at most; then the check ends, not complete")
       ->capture_default_str();

@@ -62,7 +62,8 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
   command
       .add_option(
           "--variant", arguments.variant,
-          "corrected, as-printed, or any of refuse-duplicate,no-loop,no-epoch,conflict-kills-both")
+          "corrected, as-printed, or any of refuse-duplicate,no-loop,no-epoch,conflict-kills-both,"
+          "conflict-for-resolve")
       ->capture_default_str();
   command.add_flag("--trace", arguments.trace, "print every message and state of one run");
   command.add_option("--diagram", arguments.diagram,

@@ -169,6 +169,7 @@ INSTANTIATE_TEST_SUITE_P(
                             "no-loop",
                             "refuse-duplicate",
                             "conflict-kills-both",
+                            "conflict-for-resolve",
                             "130"}}),
     [](const auto& row) {
       std::string name = row.param.command.empty() ? "tempo" : std::string(row.param.command);

@@ -245,7 +245,8 @@ void MasterElection::act(Step& step, Action action) {
     case Verb::none:
       break;
     case Verb::broadcast: {
-      const auto kind = static_cast<Kind>(action.what);
+      auto kind = static_cast<Kind>(action.what);
+      if (kind == Kind::resolve && rules_->variant.conflict_for_resolve) kind = Kind::conflict;
       if (kind == Kind::loop) {
         broadcast_loop(step);
         break;

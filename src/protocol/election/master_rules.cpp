@@ -62,11 +62,12 @@ constexpr std::array<std::pair<std::string_view, Timing>, 3> kProfiles{{
       .loops_per_startup = 3}},
 }};
 
-constexpr std::array<std::pair<std::string_view, bool Variant::*>, 4> kVariants{{
+constexpr std::array<std::pair<std::string_view, bool Variant::*>, 5> kVariants{{
     {"refuse-duplicate", &Variant::refuse_duplicate},
     {"no-loop", &Variant::no_loop},
     {"no-epoch", &Variant::no_epoch},
     {"conflict-kills-both", &Variant::conflict_kills_both},
+    {"conflict-for-resolve", &Variant::conflict_for_resolve},
 }};
 
 }  // namespace
@@ -98,7 +99,7 @@ Result<Variant> parse_variant(std::string_view text) {
       return std::unexpected(
           fmt::format("there is no variant '{}'; choose corrected, as-printed, or any of "
                       "refuse-duplicate, no-loop, "
-                      "no-epoch, conflict-kills-both, separated by commas",
+                      "no-epoch, conflict-kills-both, conflict-for-resolve, separated by commas",
                       word));
     variant.*found->second = true;
     if (comma == std::string_view::npos) return variant;

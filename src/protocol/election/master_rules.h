@@ -39,12 +39,14 @@ struct Variant {
   bool refuse_duplicate = false;  // a duplicated Election is refused, as the text reads literally
   bool no_loop = false;           // masters send no Loop
   bool no_epoch = false;          // masterships are not ordered
-  bool conflict_kills_both = false;  // a master in Conflict answers every Resolve
+  bool conflict_kills_both = false;   // a master in Conflict answers every Resolve
+  bool conflict_for_resolve = false;  // an informed master broadcasts Conflict: 5.3's misprint
 
   bool operator==(const Variant&) const = default;
 };
 inline constexpr Variant kCorrected{};
-inline constexpr Variant kAsPrinted{true, true, true, true};
+// As section 6 prints it. Where 5.3 contradicts it, conflict_for_resolve has 5.3.
+inline constexpr Variant kAsPrinted{true, true, true, true, false};
 
 struct Rules {
   Timing timing{};

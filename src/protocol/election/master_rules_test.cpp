@@ -207,28 +207,31 @@ TEST(Variants, AreReadByName) {
   EXPECT_EQ(*parse_variant("no-loop"), (Variant{.no_loop = true}));
   EXPECT_EQ(*parse_variant("no-epoch"), (Variant{.no_epoch = true}));
   EXPECT_EQ(*parse_variant("conflict-kills-both"), (Variant{.conflict_kills_both = true}));
+  EXPECT_EQ(*parse_variant("conflict-for-resolve"), (Variant{.conflict_for_resolve = true}));
   EXPECT_EQ(*parse_variant("no-epoch,no-loop"), (Variant{.no_loop = true, .no_epoch = true}));
   EXPECT_EQ(*parse_variant("as-printed"), (Variant{true, true, true, true}));
 }
 
-// Each of the sixteen is written as something that reads back as itself.
+// Each of the thirty-two is written as something that reads back as itself.
 TEST(Variants, ReadBackAsWritten) {
   std::vector<std::string> texts;
-  for (unsigned bits = 0; bits < 16; ++bits) {
-    const Variant variant{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0};
+  for (unsigned bits = 0; bits < 32; ++bits) {
+    const Variant variant{(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, (bits & 8) != 0,
+                          (bits & 16) != 0};
     texts.push_back(variant_text(variant));
     EXPECT_EQ(*parse_variant(texts.back()), variant) << texts.back();
   }
   EXPECT_EQ(texts.front(), "corrected");
   EXPECT_EQ(texts[0b0110], "no-loop,no-epoch");
-  EXPECT_EQ(texts.back(), "as-printed");
+  EXPECT_EQ(texts[0b1111], "as-printed");  // section 6 says Resolve
+  EXPECT_EQ(texts[0b10010], "no-loop,conflict-for-resolve");
 }
 
 TEST(Variants, UnknownNameIsAnsweredWithTheNames) {
   const auto sentence = [](std::string_view word) {
     return "there is no variant '" + std::string(word) +
            "'; choose corrected, as-printed, or any of refuse-duplicate, no-loop, no-epoch, "
-           "conflict-kills-both, separated by commas";
+           "conflict-kills-both, conflict-for-resolve, separated by commas";
   };
   EXPECT_EQ(parse_variant("printed").error(), sentence("printed"));
   EXPECT_EQ(parse_variant("").error(), sentence(""));

@@ -141,6 +141,18 @@ TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
   }
 }
 
+// 5.3 has an informed master ask for its rival by a Conflict, which nobody answers.
+TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
+  Hand hand("lan", 0, {.no_epoch = true, .conflict_for_resolve = true});
+  hand.start();
+  hand.run_out(Timer::startup);
+  hand.run_out(Timer::no_master);
+  Peer newcomer = peer(4);
+  EXPECT_THAT(hand.hear(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
+  EXPECT_EQ(hand.state(), State::conflict);
+  EXPECT_THAT(hand.run_out(Timer::conflict), ElementsAre("masterup to all"));
+}
+
 // --- the field list ---
 
 // A master with something in every container, all its spans in the future.
