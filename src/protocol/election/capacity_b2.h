@@ -117,6 +117,7 @@ class CapacityB2 {
   NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
   bool decided() const { return phase_ == Phase::stop; }
   std::uint32_t number() const { return number_; }
+  std::size_t reports() const { return reports_.size(); }  // in Y
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {

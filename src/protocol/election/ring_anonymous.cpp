@@ -28,6 +28,12 @@ std::int64_t anonymous::Rules::patience() const {
   return loop() + divided_up(loop() * step_max.count(), step_min.count());
 }
 
+std::int64_t anonymous::Rules::last_wait() const {
+  return printed_last_wait
+             ? std::int64_t{link.stations} * divided_up(delay_max.count(), step_min.count())
+             : loop();
+}
+
 AnonymousRingElection::AnonymousRingElection(NodeId self, Incarnation life,
                                              const anonymous::Rules& rules)
     : self_(self), rules_(&rules), link_(self, life, rules.link) {
@@ -106,6 +112,9 @@ void AnonymousRingElection::act(Turn<AnonymousRingElection>& turn, const Action&
     case Verb::clock:
     case Verb::stage:
       start_clock(turn.now, rules_->loop());
+      break;
+    case Verb::last_wait:
+      start_clock(turn.now, rules_->last_wait());
       break;
     case Verb::clock_long:
       start_clock(turn.now, rules_->patience());

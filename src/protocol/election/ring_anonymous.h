@@ -43,11 +43,15 @@ struct Rules {
   Nanos step_max = 1us;       // rmax
   Nanos delay_max = 1ms;      // dmax, with all repeats if there are any
   bool printed_next_timer = false;
+  bool printed_last_wait = false;
 
   // L = n ceil((dmax + rmax) / rmin), in steps: at least once round the ring whatever the speed.
   std::int64_t loop() const;
   // L (rmax / rmin + 1), rounded up.
   std::int64_t patience() const;
+  // After the last stage: L. As printed n dmax, which forgets that every station takes a step to
+  // pass a message on, and how long a step may be.
+  std::int64_t last_wait() const;
 };
 
 }  // namespace anonymous

@@ -59,6 +59,7 @@ enum class Verb : std::uint8_t {
   clock,       // start the clock of a phase: L steps
   clock_long,  // the same for who drew another number: L (rmax/rmin + 1) steps
   stage,       // start the clock of a stage: L steps
+  last_wait,   // start the clock after the last stage: L steps, where n dmax is printed
   stop,        // the clock
   own,         // a claim more
   pass_claim,  // send the claim it owns
@@ -113,10 +114,10 @@ inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<
   {S::waiting,     E::claim_again,     S::next_timer,  {K::next_time, V::stop}},             // *
   {S::forwarding,  E::end_forward,     S::forwarding,  {V::pass_claim, V::stage}},           // 4.6 (a)
   {S::forwarding,  E::end_hold,        S::holding,     {V::stage}},                          // 4.6 (b)
-  {S::forwarding,  E::end_last,        S::waiting,     {V::stage}},                          // 4.8
+  {S::forwarding,  E::end_last,        S::waiting,     {V::last_wait}},                      // 4.8
   {S::holding,     E::end_forward,     S::forwarding,  {V::stage}},                          // * keeps it
   {S::holding,     E::end_hold,        S::holding,     {V::stage}},
-  {S::holding,     E::end_last,        S::waiting,     {V::stage}},
+  {S::holding,     E::end_last,        S::waiting,     {V::last_wait}},
   {S::forwarding,  E::end_miscounted,  S::next_timer,  {K::next_time, V::stop}},             // *
   {S::holding,     E::end_miscounted,  S::next_timer,  {K::next_time, V::stop}},             // *
   {S::waiting,     E::time_out,        S::elected,     {K::termination, V::stop}},           // 4.8

@@ -92,6 +92,7 @@ class RingElection {
   NodeId self() const { return self_; }
   NodeId leader() const { return leader_; }  // kNobody: not known
   std::uint32_t number() const { return number_; }
+  std::uint32_t priority() const { return priority_; }  // of this round; 0: has drawn none
   const ring::Link& link() const { return link_; }
   bool decided() const { return state_ == ring::State::leader || state_ == ring::State::follower; }
 

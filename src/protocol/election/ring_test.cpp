@@ -271,6 +271,16 @@ TEST(AnonymousRingElection, CountsItsLoopsInSteps) {
   EXPECT_EQ(rules.patience(), 185 + 617);  // 185 * 100 / 30, rounded up
 }
 
+// The printed wait forgets the step that each station takes to pass a message on.
+TEST(AnonymousRingElection, WaitsALoopAtTheEnd) {
+  anonymous::Rules rules{
+      .link = {.stations = 2}, .step_min = 3ns, .step_max = 4ns, .delay_max = 2ns};
+  EXPECT_EQ(rules.loop(), 4);
+  EXPECT_EQ(rules.last_wait(), 4);
+  rules.printed_last_wait = true;
+  EXPECT_EQ(rules.last_wait(), 2);
+}
+
 TEST(AnonymousRingElection, PlaysItsStagesWithOneClaim) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
   Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
