@@ -72,6 +72,7 @@ class Space {
   const Parts<Model>& parts() const { return *parts_; }
   const Freedom& freedom() const { return freedom_; }
   const Model& model() const { return *model_; }
+  const std::vector<std::pair<NodeId, Command>>& commands() const { return commands_; }
   const char* failure() const { return failure_ != nullptr ? failure_ : parts_->failure(); }
 
   std::uint32_t flight_of(std::uint32_t code) const { return code >> age_bits_; }

@@ -1,8 +1,11 @@
 // What the checker found, drawn: the trace says what the moves say.
 #include "lab/papers/check_trace.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -70,13 +73,49 @@ TEST(DrawnWay, ReceivesWhatWasSentAndEndsWithTwoInside) {
   EXPECT_GT(delivered, 0U);
 }
 
+TEST(DrawnWay, IsPlayedAgainByMachinesOfItsOwn) {
+  EXPECT_TRUE(
+      way_in({.sites = 2, .hold = 2, .variant = lock::mutex::Variant::as_printed}).drawn.replayed);
+}
+
+// Whatever a step is said to have led to, the machine must agree: one word changed, and it does
+// not.
+TEST(DrawnWay, IsNotPlayedAgainIfTheCheckerSaidSomethingElse) {
+  const LockWorld world{.sites = 2, .hold = 2, .variant = lock::mutex::Variant::as_printed};
+  const LockModel model{.rules = rules_of(world)};
+  check::Space<LockModel> space(model, freedom_of(world), commands_of(world));
+  const check::Finding finding = check::Search<LockModel>(space, {}).run();
+  ASSERT_TRUE(finding.violation);
+  const std::vector<check::Move>& stem = finding.violation->stem;
+  std::size_t changed = 0;
+  for (std::size_t i = 0; i < stem.size(); ++i) {
+    if (!is_step(stem[i].what)) continue;
+    const auto word_of = [&](std::uint32_t outcome) {
+      return Labels::state(space.parts().machine(space.parts().outcome(outcome).local));
+    };
+    const auto other = std::ranges::find_if(stem, [&](const check::Move& it) {
+      return is_step(it.what) && it.node == stem[i].node &&
+             word_of(it.outcome) != word_of(stem[i].outcome);
+    });
+    if (other == stem.end()) continue;
+    check::Violation forged = *finding.violation;
+    forged.stem.resize(i + 1);
+    forged.stem[i].outcome = other->outcome;
+    EXPECT_FALSE(drawn_way(space, forged, Labels{}).replayed) << i;
+    ++changed;
+  }
+  EXPECT_GT(changed, 4U);
+}
+
 TEST(DrawnWay, ShowsLossesAndCrashes) {
   const Way lossy = way_in({.sites = 2, .hold = 2, .budget = {.losses = 1}});
   EXPECT_EQ(count(lossy.drawn.trace, sim::What::lost), 1U);
+  EXPECT_TRUE(lossy.drawn.replayed);
   const Way crashed = way_in({.sites = 2,
                               .entries = 2,
                               .budget = {.crashes = 1, .restarts = 1},
                               .variant = lock::mutex::Variant::modulo});
+  EXPECT_TRUE(crashed.drawn.replayed);
   std::size_t crashes = 0;
   std::size_t starts = 0;
   for (const sim::Happening& it : crashed.drawn.trace.happenings()) {
