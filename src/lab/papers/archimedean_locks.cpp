@@ -92,23 +92,10 @@ Findings messages(Workshop& workshop) {
           said("2.2.3, lemma 1",
                fmt::format("refusals an entry are at most s/(2(1+γ)), s = 12, γ = {:g}", gamma)),
           refusals_bound(kSites, gamma), refusals));
-      if (gamma == 1)
-        findings.claims.push_back(erratum(
-            said("2.2.3, lemma 1", "the mean number of refusals is s/(2(1+γ)); s = 12, γ = 1"),
-            {.printed = fmt::format("{:.4g}", refusals_bound(kSites, gamma)),
-             .seen = fmt::format("{:.4g}", refusals.value),
-             .repair = "it is a bound: the proof itself estimates from above",
-             .found = !refusals.contains(refusals_bound(kSites, gamma)),
-             .measured = refusals}));
-      if (gamma == 1)
-        findings.claims.push_back(erratum(
-            said("2.2.3, lemma 2", "an entry costs n − 1 + nnr messages; n = s = 12, γ = 1"),
-            {.printed = fmt::format("{:.4g}", kSites - 1 + refusals.value),
-             .seen = fmt::format("{:.4g}", cost.value),
-             .repair = "n − 1 + 2 nnr: who is refused gets a negative and later a positive reply",
-             .found = !cost.contains(kSites - 1 + refusals.value) &&
-                      cost.contains(kSites - 1 + 2 * refusals.value),
-             .measured = cost}));
+      if (gamma != 1) continue;
+      findings.claims.push_back(
+          erratum_of_lemma_1(workshop, refusals_bound(kSites, gamma), refusals, findings));
+      findings.claims.push_back(erratum_of_lemma_2(workshop, kSites, refusals, cost, findings));
     }
     chart.series.push_back(std::move(dots));
   }

@@ -134,7 +134,8 @@ void put_erratum(std::string& all, const Claim& claim, const Findings& findings)
 void put_errata(std::string& all, const std::vector<Chapter>& chapters) {
   all +=
       "<h2 id=\"errata\">Errata</h2><p class=\"about\">What is printed in the papers and is not "
-      "so. Each was refuted in this run, where a checker could do it by a shortest way.</p>\n";
+      "so. Each was refuted in this run, by a shortest way that the checker found in the smallest "
+      "world that shows it, drawn as machines of their own have played it again.</p>\n";
   for (const Chapter& chapter : chapters)
     for (const Claim& claim : chapter.findings.claims)
       if (claim.verdict == Verdict::erratum) put_erratum(all, claim, chapter.findings);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -46,67 +47,6 @@ Whole printed_1b(std::uint32_t n, std::uint32_t m, std::uint32_t k) {
   return k % 2 == 0 ? sum : Whole{0} - sum;
 }
 
-Claim sign_of_1b() {
-  const std::uint64_t counted = enumerated(3, 2)[2];
-  const Whole printed = printed_1b(3, 2, 2);
-  const Whole corrected = analysis::linear_nondecreasing(3, 2, 2);
-  return erratum(said("3, proposition 1(b)",
-                      "L~(n,k) is a sum with the sign (−1)^k. Counted for n = 3, m = 2, k = 2"),
-                 {.printed = printed.text(),
-                  .seen = fmt::format("{} of the 8 assignments", counted),
-                  .repair = "the sign is (−1)^i and stands under the sum: " + corrected.text(),
-                  .found = printed != Whole(static_cast<std::int64_t>(counted)) &&
-                           corrected == Whole(static_cast<std::int64_t>(counted))});
-}
-
-Claim range_of_8() {
-  const std::vector<Whole> right = analysis::circular_increasing(3, 2);
-  Whole printed = 0;
-  for (std::uint32_t k = 0; k < 3; ++k) printed += right[k];
-  const Whole all = printed + right[3];
-  return erratum(said("3, (7) and (8)",
-                      "the recurrence for R(n,k) holds for k in 0 … n−1. "
-                      "Assignments it accounts for, n = 3, m = 2"),
-                 {.printed = printed.text() + " of 8",
-                  .seen = all.text() + " of 8",
-                  .repair = "k = 1 … n, and R(n,0) = 0: that nobody is eliminated has n chains",
-                  .found = printed != Whole{8} && all == Whole{8}});
-}
-
-// By (9) as it stands, with p(1,1) = R(1,1)/m = 1.
-Claim state_one_of_9() {
-  const analysis::RingTime ring(2, 2);
-  const Fraction printed = ring.step(2, 2) * ring.step(2, 1) + ring.step(2, 1) * Fraction{1};
-  const Fraction right = ring.by_sum(2);
-  return erratum(said("4, (9)",
-                      "P{T = k} is p(n,1,k) of the recurrence, in which p(1,1) = 1. For "
-                      "n = m = k = 2"),
-                 {.printed = printed.text(),
-                  .seen = right.text(),
-                  .repair = "p(1,1) = 0 in the recurrence: an election that has ended is not "
-                            "counted again in every later round",
-                  .found = printed != right});
-}
-
-// Looks for the shortest way to somebody's being out of the running.
-struct SomebodyOut {
-  using Machine = election::RingElection;
-  struct View {
-    election::ring::State state = election::ring::State::idle;
-  };
-
-  election::ring::EquitableRules rules;
-
-  Machine make(NodeId node, Incarnation life) const { return {node, life, rules}; }
-  View view(const Machine& machine) const { return {machine.state()}; }
-  const char* broken(const check::Scene<View>& scene) const {
-    for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && scene.seats[i].view->state == election::ring::State::relay)
-        return "somebody is out";
-    return nullptr;
-  }
-};
-
 struct RingLabels {
   static std::string message(const election::ring::Message& message) {
     return message.priority > 0 ? fmt::format("priority {}", message.priority)
@@ -117,33 +57,185 @@ struct RingLabels {
   }
 };
 
-void add_section_3(Workshop& workshop, Findings& findings) {
-  const check::RingWorld world{.stations = 2, .wakers = 2};
-  const SomebodyOut model{.rules = {.link = link_rules(world), .range = 2}};
-  check::Space<SomebodyOut> space(
-      model, freedom_of(world),
-      {{NodeId{0}, election::ring::Command::wake}, {NodeId{1}, election::ring::Command::wake}});
-  const check::Finding finding = searched(workshop, space);
-  if (!finding.violation) {
-    findings.claims.push_back(erratum(said("3", "who draws less becomes inactive"), {}));
-    return;
+// Two stations, priorities 1 and 2: the smallest ring in which anything can be printed wrong.
+constexpr std::uint32_t kStations = 2;
+constexpr std::uint32_t kRange = 2;
+constexpr check::RingWorld kWorld{.stations = kStations, .wakers = kStations};
+
+// Of each station is remembered what it drew first, and that it has stayed in after comparing.
+constexpr check::Memory kFirst = 0x0f;
+constexpr check::Memory kStayed = 0x80;
+
+// What is looked for: `found` is asked about every state.
+struct RoundModel {
+  using Machine = election::RingElection;
+  struct View {
+    election::ring::State state = election::ring::State::idle;
+    std::uint32_t priority = 0;
+  };
+  using Seat = check::Scene<View>::Seat;
+
+  election::ring::EquitableRules rules{.link = link_rules(kWorld), .range = kRange};
+  bool (*found)(const check::Scene<View>&);
+
+  Machine make(NodeId node, Incarnation life) const { return {node, life, rules}; }
+  View view(const Machine& machine) const { return {machine.state(), machine.priority()}; }
+  const char* broken(const check::Scene<View>& scene) const {
+    return found(scene) ? "what is printed" : nullptr;
   }
-  std::array<std::uint32_t, 2> drew{};
+  // Who draws again draws, in one of the ways, something else.
+  bool remember(const check::Scene<View>& before, check::Scene<View>& after, NodeId node) const {
+    const Seat& was = before.seats[index(node)];
+    Seat& is = after.seats[index(node)];
+    if (was.view == nullptr || is.view == nullptr || is.view->priority == 0) return true;
+    if (was.view->priority == 0)
+      is.memory = static_cast<check::Memory>(is.view->priority);
+    else if (was.view->priority != is.view->priority)
+      is.memory |= kStayed;
+    return true;
+  }
+};
+using RoundScene = check::Scene<RoundModel::View>;
+
+bool is_out(const RoundScene::Seat& seat) {
+  return seat.view != nullptr && seat.view->state == election::ring::State::relay;
+}
+bool has_stayed(const RoundScene::Seat& seat) { return (seat.memory & kStayed) != 0; }
+
+bool somebody_out(const RoundScene& scene) {
+  return is_out(scene.seats[0]) || is_out(scene.seats[1]);
+}
+bool everybody_stayed(const RoundScene& scene) {
+  return has_stayed(scene.seats[0]) && has_stayed(scene.seats[1]);
+}
+bool somebody_leads(const RoundScene& scene) {
+  for (std::uint32_t i = 0; i < scene.nodes; ++i)
+    if (scene.up(i) && scene.seats[i].view->state == election::ring::State::leader) return true;
+  return false;
+}
+// A first round is over whose number of chains is none by the printed formula.
+bool impossible_as_printed(const RoundScene& scene) {
+  for (std::uint32_t i = 0; i < kStations; ++i)
+    if (!is_out(scene.seats[i]) && !has_stayed(scene.seats[i])) return false;
+  const bool falls = (scene.seats[1].memory & kFirst) < (scene.seats[0].memory & kFirst);
+  return printed_1b(kStations, kRange, falls ? 2 : 1) <= Whole{0};
+}
+
+struct Round {
+  std::optional<Shown> shown;
+  std::array<std::uint32_t, kStations> drew{};  // first
+  std::array<std::uint32_t, kStations> draws{};
   NodeId out = kNobody;
-  for (const check::Move& move : finding.violation->stem) {
+};
+
+Round shortest(Workshop& workshop, bool (*found)(const RoundScene&), Diagram shell,
+               Findings& findings) {
+  const RoundModel model{.found = found};
+  check::Space<RoundModel> space(
+      model, freedom_of(kWorld),
+      {{NodeId{0}, election::ring::Command::wake}, {NodeId{1}, election::ring::Command::wake}});
+  Round round{.shown = shown(workshop, space, RingLabels{}, std::move(shell), findings)};
+  if (!round.shown) return round;
+  for (const check::Move& move : round.shown->violation.stem) {
     if (!is_step(move.what)) continue;
     const auto& outcome = space.parts().outcome(move.outcome);
     for (const std::uint32_t value : space.parts().draws(outcome))
-      drew.at(index(move.node)) = value + 1;
+      if (round.draws.at(index(move.node))++ == 0) round.drew.at(index(move.node)) = value + 1;
     if (space.parts().machine(outcome.local).state() == election::ring::State::relay)
-      out = move.node;
+      round.out = move.node;
   }
-  const std::uint32_t its = out == kNobody ? 0 : drew.at(index(out));
-  const std::uint32_t other = out == kNobody ? 0 : drew.at(1 - index(out));
-  const DrawnWay way = drawn_way(space, *finding.violation, RingLabels{});
-  findings.diagrams.push_back(diagram_of(
-      way.trace, "ring-section-3", "Who draws more is out",
-      "The shortest way, found by the checker: two stations, priorities 1 and 2.", {.nodes = 2}));
+  return round;
+}
+
+std::string text_of(const Round& round) {
+  return round.shown ? fmt::format("{} and {} are drawn", round.drew[0], round.drew[1])
+                     : "nothing was found";
+}
+
+// With an odd k the printed number is negative, and yet there is a run.
+void add_sign_of_1b(Workshop& workshop, Findings& findings) {
+  const Whole printed = printed_1b(kStations, kRange, 1);
+  const std::uint64_t counted = enumerated(kStations, kRange)[1];
+  const Whole corrected = analysis::linear_nondecreasing(kStations, kRange, 1);
+  const Round round =
+      shortest(workshop, impossible_as_printed,
+               {.id = "ring-proposition-1",
+                .title = "One of −3 assignments",
+                .caption = "The shortest way, found by the checker, to the end of a round whose "
+                           "priorities form one chain that does not fall: two stations, "
+                           "priorities 1 and 2. As printed there are −3 such assignments."},
+               findings);
+  findings.claims.push_back(erratum(
+      said("3, proposition 1(b)",
+           "L~(n,k) is a sum with the sign (−1)^k. Counted for n = 2, m = 2, k = 1"),
+      {.printed = printed.text(),
+       .seen = fmt::format("{} of the 4 assignments; in one of them {}", counted, text_of(round)),
+       .repair = "the sign is (−1)^i and stands under the sum: " + corrected.text(),
+       .found = round.shown && printed < Whole{0} &&
+                corrected == Whole(static_cast<std::int64_t>(counted)),
+       .diagram = "ring-proposition-1"}));
+}
+
+void add_range_of_8(Workshop& workshop, Findings& findings) {
+  const std::vector<Whole> right = analysis::circular_increasing(kStations, kRange);
+  Whole printed = 0;
+  for (std::uint32_t k = 0; k < kStations; ++k) printed += right[k];
+  const Whole all = printed + right[kStations];
+  const Round round = shortest(
+      workshop, everybody_stayed,
+      {.id = "ring-equation-8",
+       .title = "A round in which nobody goes",
+       .caption = "The shortest way, found by the checker: two stations draw the same, both stay, "
+                  "and both draw again. There are as many chains as stations, and the printed "
+                  "range has no such k."},
+      findings);
+  findings.claims.push_back(erratum(
+      said("3, (7) and (8)",
+           "the recurrence for R(n,k) holds for k in 0 … n−1. "
+           "Assignments it accounts for, n = 2, m = 2"),
+      {.printed = printed.text() + " of 4",
+       .seen = fmt::format("{} of 4; {}, and nobody goes", all.text(), text_of(round)),
+       .repair = "k = 1 … n, and R(n,0) = 0: that nobody is eliminated has n chains",
+       .found =
+           round.shown && round.drew[0] == round.drew[1] && printed != Whole{4} && all == Whole{4},
+       .diagram = "ring-equation-8"}));
+}
+
+// By (9) as it stands, with p(1,1) = R(1,1)/m = 1.
+void add_state_one_of_9(Workshop& workshop, Findings& findings) {
+  const analysis::RingTime ring(kStations, kRange);
+  const Fraction printed = ring.step(2, 2) * ring.step(2, 1) + ring.step(2, 1) * Fraction{1};
+  const Fraction right = ring.by_sum(2);
+  const Round round = shortest(
+      workshop, somebody_leads,
+      {.id = "ring-equation-9",
+       .title = "An election that is counted again",
+       .caption = "The shortest election, found by the checker: T = 1, and in the second round the "
+                  "only one left receives its own priority. As printed it is counted for T = 1, "
+                  "and again for T = 2, 3, …"},
+      findings);
+  const std::uint32_t rounds = std::max(round.draws[0], round.draws[1]);
+  findings.claims.push_back(erratum(
+      said("4, (9)",
+           "P{T = k} is p(n,1,k) of the recurrence, in which p(1,1) = 1. For "
+           "n = m = k = 2"),
+      {.printed = printed.text(),
+       .seen = right.text(),
+       .repair = "p(1,1) = 0 in the recurrence: an election that has ended is not "
+                 "counted again in every later round",
+       .found = round.shown && rounds == 2 && printed != right && printed == right + ring.by_sum(1),
+       .diagram = "ring-equation-9"}));
+}
+
+void add_section_3(Workshop& workshop, Findings& findings) {
+  const Round round = shortest(
+      workshop, somebody_out,
+      {.id = "ring-section-3",
+       .title = "Who draws more is out",
+       .caption = "The shortest way, found by the checker: two stations, priorities 1 and 2."},
+      findings);
+  const std::uint32_t its = round.out == kNobody ? 0 : round.drew.at(index(round.out));
+  const std::uint32_t other = round.out == kNobody ? 0 : round.drew.at(1 - index(round.out));
   findings.claims.push_back(erratum(
       said("3", "of neighbours with x_i < x_j station i, which drew less, becomes inactive"),
       {.printed = "who drew less goes",
@@ -158,7 +250,9 @@ void add_section_3(Workshop& workshop, Findings& findings) {
 
 Findings ring_errata(Workshop& workshop) {
   Findings findings;
-  findings.claims = {sign_of_1b(), range_of_8(), state_one_of_9()};
+  add_sign_of_1b(workshop, findings);
+  add_range_of_8(workshop, findings);
+  add_state_one_of_9(workshop, findings);
   add_section_3(workshop, findings);
   return findings;
 }
