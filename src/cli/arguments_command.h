@@ -19,4 +19,13 @@ void add_command(CLI::App& parent, std::function<int()>& run, const char* name, 
   described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
 }
 
+// For whatever is worked at by many hands.
+template <class Arguments>
+void describe_threads(CLI::App& command, Arguments& arguments) {
+  command
+      .add_option("--threads", arguments.threads,
+                  "0: one for each core; results do not depend on it")
+      ->capture_default_str();
+}
+
 }  // namespace tempo::cli

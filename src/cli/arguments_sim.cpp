@@ -23,6 +23,24 @@ std::string scenario_list() {
   return list;
 }
 
+template <class Arguments>
+void describe_seed(CLI::App& command, Arguments& arguments) {
+  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
+// What every simulation that can be repeated has: where chance begins, how often (0 stands for what
+// the help says), by how many hands.
+template <class Arguments, class Count>
+void describe_runs(CLI::App& command, Arguments& arguments, const char* name, Count& runs,
+                   const char* help) {
+  describe_seed(command, arguments);
+  CLI::Option* option = command.add_option(name, runs, help);
+  if (runs != 0) option->capture_default_str();
+  describe_threads(command, arguments);
+}
+
 void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
   command
       .add_option("--nodes", arguments.nodes,
@@ -48,15 +66,8 @@ void describe_sim_election(CLI::App& command, SimElectionArguments& arguments) {
       .add_option("--delay", arguments.delay,
                   "100us, uniform:a..b, exp:mean, normal:mean,sd, pareto:min,alpha; + adds")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--runs", arguments.runs, "how many runs; statistics instead of one story")
-      ->capture_default_str();
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_runs(command, arguments, "--runs", arguments.runs,
+                "how many runs; statistics instead of one story");
   command.add_option("--until", arguments.until,
                      "simulated time by which there must be one master, for example 60s");
   command
@@ -158,15 +169,8 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--discard", arguments.discard, "at the start, not judged")
       ->capture_default_str();
   describe_sim_sync_accidents(command, arguments);
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--seeds", arguments.seeds, "how many runs; the mean and the worst are shown")
-      ->capture_default_str();
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_runs(command, arguments, "--seeds", arguments.seeds,
+                "how many runs; the mean and the worst are shown");
   command.add_option("--html", arguments.html, "write the picture and the figures to this file");
   command.add_flag("--json", arguments.json, "for programs");
   command.footer(
@@ -216,14 +220,7 @@ void describe_sim_capacity(CLI::App& command, SimCapacityArguments& arguments) {
       ->capture_default_str();
   command.add_option("--variant", arguments.variant, "corrected, as-printed")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--runs", arguments.runs, "how many elections")->capture_default_str();
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_runs(command, arguments, "--runs", arguments.runs, "how many elections");
   command.add_flag("--json", arguments.json, "for programs");
   command.footer(
       "Exit status: 0 done, 2 bad usage, 130 interrupted. Disagreement is an answer, not an "
@@ -291,13 +288,8 @@ void describe_sim_lock(CLI::App& command, SimLockArguments& arguments) {
       .add_option("--variant", arguments.variant,
                   "corrected, as-printed, modulo, silent-second-timeout; lamport (optimistic)")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "decides everything; run k has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_seed(command, arguments);
+  describe_threads(command, arguments);
   command.add_flag("--json", arguments.json, "for programs");
   command.footer(
       "Steps take up to 10us, messages 100us to 1ms, holds up to 50 steps. A run has 10,000\n"
@@ -331,14 +323,8 @@ void describe_sim_app(CLI::App& command, SimAppArguments& arguments) {
       .add_option("--variant", arguments.variant,
                   "corrected, or naive: as one writes it first, to see its promise broken")
       ->capture_default_str();
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--runs", arguments.runs, "how many [1000; 1 with --trace or --diagram]");
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_runs(command, arguments, "--runs", arguments.runs,
+                "how many [1000; 1 with --trace or --diagram]");
   command.add_flag("--trace", arguments.trace, "print every message of one run");
   command.add_option("--diagram", arguments.diagram,
                      "space-time diagram of one run: an HTML file, or - for the terminal");
@@ -399,14 +385,7 @@ void describe_sim_ring(CLI::App& command, SimRingArguments& arguments) {
                    "of these the first is as fast as gamma allows, all others slow");
   command.add_option("--variant", arguments.variant,
                      "equitable, ties-by-id, highest-id; corrected, printed-next-timer");
-  command.add_option("--seed", arguments.seed, "decides everything; run k of many has seed + k")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--runs", arguments.runs, "how many elections")->capture_default_str();
-  command
-      .add_option("--threads", arguments.threads,
-                  "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_runs(command, arguments, "--runs", arguments.runs, "how many elections");
   command.add_flag("--fast", arguments.fast,
                    "rounds or phases alone, without machines: millions a second");
   command.add_option("--shard", arguments.shard, "do one part of several, as 2/4; then sim merge");

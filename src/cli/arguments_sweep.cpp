@@ -1,6 +1,4 @@
 // The commands about sweeps, described for CLI11.
-#include "cli/arguments_topics.h"
-
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -10,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_command.h"
+#include "cli/arguments_topics.h"
 #include "cli/sweep.h"
 
 namespace tempo::cli {
@@ -54,10 +54,7 @@ void describe_sweep_commands(CLI::App& app, std::function<int()>& run) {
   command->add_option("spec", arguments->spec, "a TOML file: what to run, see below")->required();
   command->add_option("--out", arguments->out,
                       "results go to OUT.jsonl and OUT.csv [the file's name without .toml]");
-  command
-      ->add_option("--threads", arguments->threads,
-                   "0: one for each core; results do not depend on it")
-      ->capture_default_str();
+  describe_threads(*command, *arguments);
   command->add_option("--shard", arguments->shard, "do one part of several, as 2/4; then merge");
   command->add_flag("--json", arguments->json, "say in JSON what was done");
   command->footer(
