@@ -8,68 +8,21 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "lab/check/finding.h"
+#include "lab/check/outlook.h"
 #include "lab/check/space.h"
 #include "lab/check/store.h"
 #include "lab/check/turnstile.h"
 
 namespace tempo::check {
-
-struct Progress {
-  std::uint64_t states = 0;
-  std::uint64_t expanded = 0;
-  std::uint64_t transitions = 0;
-  std::uint32_t depth = 0;
-  double seconds = 0;
-  std::size_t bytes = 0;
-};
-
-struct SearchOptions {
-  std::size_t memory = std::size_t{4} << 30;
-  bool fingerprints = false;  // 64 bits stand for a state: less memory, see Finding::omission
-  unsigned threads = 1;       // that search side by side; the result is the same
-  std::function<bool(const Progress&)> progress{};  // now and then; false stops the search
-};
-
-// What the search found. `cycle` is empty unless the violation is a way that
-// never leads to good.
-struct Violation {
-  std::string promise;
-  std::vector<Move> stem;
-  std::vector<Move> cycle;
-};
-
-struct Finding {
-  std::uint64_t states = 0;
-  std::uint64_t transitions = 0;
-  std::uint64_t pruned = 0;  // steps beyond what was to be looked at
-  std::uint32_t depth = 0;   // steps of the longest shortest way
-  double seconds = 0;
-  std::size_t bytes = 0;
-  std::size_t local_states = 0;
-  double omission = 0;  // how likely it is, at most, that a state was taken for another
-  bool complete = false;
-  std::string stopped;  // why not complete
-  std::optional<Violation> violation;
-};
-
-// So many pairs of states, each of them with one chance in 2^64 to share a
-// fingerprint.
-inline double omission(std::uint64_t states) {
-  return static_cast<double>(states) * static_cast<double>(states) * 0x1p-65;
-}
-
-inline constexpr const char* kComesGood = "can-always-come-good";
-inline constexpr const char* kDeadEnd = "no-dead-end";
 
 template <class Model>
 class Search {
@@ -103,7 +56,8 @@ class Search {
       broken_ = {kDeadEnd, Store::kNone, *dead_end_};
     }
     if (broken_) report_broken();
-    if (kWantsGood && !over_) come_good();
+    if (kWantsGood && !over_)
+      if (const auto lost = outlook_.first_lost()) never_comes_good(*lost);
     finding_.states = store_.size();
     if (options_.fingerprints) finding_.omission = omission(finding_.states);
     finding_.complete = finding_.stopped.empty() && !finding_.violation;
@@ -167,17 +121,15 @@ class Search {
     std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
     std::uint32_t number;
   };
-  static constexpr std::uint32_t kChunk = 64;             // states
-  static constexpr std::size_t kAhead = 12;               // lookups
-  static constexpr std::uint32_t kMostAhead = 64;         // chunks that wait to be kept
-  static constexpr std::uint32_t kPruned = Store::kNone;  // an edge to what is not looked at
+  static constexpr std::uint32_t kChunk = 64;      // states
+  static constexpr std::size_t kAhead = 12;        // lookups
+  static constexpr std::uint32_t kMostAhead = 64;  // chunks that wait to be kept
 
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
   }
   std::size_t bytes() const {
-    return store_.bytes() + space_->parts().bytes() + edges_.capacity() * 4 +
-           edge_begin_.capacity() * 8 + level_.capacity();
+    return store_.bytes() + space_->parts().bytes() + outlook_.bytes() + level_.capacity();
   }
   void stop(const char* why) {
     finding_.stopped = why;
@@ -355,7 +307,7 @@ class Search {
     }
   }
   void keep_one(const Chunk& chunk, const Expanded& state, std::size_t from, std::uint32_t number) {
-    if (kWantsGood) edge_begin_.push_back(edges_.size());
+    if (kWantsGood) outlook_.expand();
     ++expanded_;
     finding_.transitions += state.transitions;
     finding_.pruned += state.pruned;
@@ -381,17 +333,17 @@ class Search {
       fetch_ahead(chunk, from);
       const Pending& pending = chunk.pending[from];
       if (pending.begin == pending.end) {
-        edges_.push_back(kPruned);
+        outlook_.add_way_beyond();
         continue;
       }
       const Store::Added added = store_.add(chunk.row(pending), pending.hash, pending.from);
       if (kWantsGood && pending.edge && pending.from != Store::kNone)
-        edges_.push_back(added.number);
+        outlook_.add_way(added.number);
       if (pending.broken_move != nullptr)
         note_broken({pending.broken_move, pending.from, added.number});
       else if (added.fresh && pending.broken != nullptr)
         note_broken({pending.broken, Store::kNone, added.number});
-      if (kWantsGood && added.fresh) good_.push_back(pending.good);
+      if (kWantsGood && added.fresh) outlook_.add_state(pending.good);
     }
   }
 
@@ -446,68 +398,18 @@ class Search {
     return found->second;
   }
 
-  // From every state a stable good one must be reachable without further
-  // faults: one that is good and stays good whatever happens. What leads beyond
-  // what is looked at counts as good.
-  void come_good() {
-    const std::uint32_t states = store_.size();
-    edge_begin_.push_back(edges_.size());
-    std::vector<bool> stable(good_.begin(), good_.begin() + states);
-    const auto each_edge = [&](std::uint32_t number, auto test) {
-      for (std::uint64_t i = edge_begin_[number]; i < edge_begin_[number + 1]; ++i)
-        if (test(edges_[i])) return true;
-      return false;
-    };
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::uint32_t i = states; i-- > 0;)
-        if (stable[i] &&
-            each_edge(i, [&](std::uint32_t to) { return to != kPruned && !stable[to]; })) {
-          stable[i] = false;
-          changed = true;
-        }
-    }
-    std::vector<bool> comes = std::move(stable);
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (std::uint32_t i = states; i-- > 0;)
-        if (!comes[i] &&
-            each_edge(i, [&](std::uint32_t to) { return to == kPruned || comes[to]; })) {
-          comes[i] = true;
-          changed = true;
-        }
-    }
-    for (std::uint32_t i = 0; i < states; ++i) {
-      if (comes[i]) continue;
-      never_comes_good(i);
-      return;
-    }
-  }
-
+  // A way into what never comes good, and the walk on from there: it comes back to where it was, or
+  // ends.
   void never_comes_good(std::uint32_t number) {
-    Violation violation{kComesGood, way_to(number), {}};
-    // Any walk from here comes back to where it was, or ends; none leads to
-    // good.
-    std::vector<std::uint32_t> walk{number};
-    std::unordered_map<std::uint32_t, std::size_t> met{{number, 0}};
-    for (;;) {
-      const std::uint32_t at = walk.back();
-      if (edge_begin_[at] == edge_begin_[at + 1]) break;
-      const std::uint32_t to = edges_[edge_begin_[at]];
-      walk.push_back(to);
-      const auto [known, fresh] = met.try_emplace(to, walk.size() - 1);
-      if (!fresh) break;
-    }
+    const Outlook::Walk walk = outlook_.walk_from(number);
     std::vector<std::uint32_t> chain = chain_to(number);
     const std::size_t stem = chain.size();
-    chain.insert(chain.end(), walk.begin() + 1, walk.end());
+    chain.insert(chain.end(), walk.states.begin() + 1, walk.states.end());
     const std::vector<Move> all = way_through(chain);
     const std::size_t starts = all.size() + 1 - chain.size();
-    const std::size_t back = met.at(walk.back());
-    const auto split = static_cast<std::ptrdiff_t>(starts + stem - 1 + back);
-    violation.stem.assign(all.begin(), all.begin() + split);
-    violation.cycle.assign(all.begin() + split, all.end());
-    finding_.violation = std::move(violation);
+    const auto split = static_cast<std::ptrdiff_t>(starts + stem - 1 + walk.back);
+    finding_.violation =
+        Violation{kComesGood, {all.begin(), all.begin() + split}, {all.begin() + split, all.end()}};
   }
 
   // Stays as it is while threads work together.
@@ -527,9 +429,7 @@ class Search {
   Finding finding_;
   std::uint64_t expanded_ = 0;
   Store store_;
-  std::vector<std::uint64_t> edge_begin_;  // of each state, in edges_
-  std::vector<std::uint32_t> edges_;       // without faults
-  std::vector<bool> good_;
+  Outlook outlook_;
   std::optional<std::uint32_t> dead_end_;
   std::optional<Broken> broken_;
 };
