@@ -54,6 +54,15 @@ struct Budget {
   std::uint8_t drifts = 0;  // a clock gains or loses a tick
 
   bool operator==(const Budget&) const = default;
+  // Of all: what is spent when this is left.
+  Budget operator-(const Budget& left) const {
+    const auto less = [](std::uint8_t all, std::uint8_t remaining) {
+      return static_cast<std::uint8_t>(all - remaining);
+    };
+    return {less(losses, left.losses),   less(duplicates, left.duplicates),
+            less(crashes, left.crashes), less(restarts, left.restarts),
+            less(pauses, left.pauses),   less(drifts, left.drifts)};
+  }
 };
 
 struct Freedom {

@@ -16,17 +16,18 @@
 #include <array>
 #include <bit>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
+#include "lab/check/mail.h"
 #include "lab/check/model.h"
 #include "lab/check/move.h"
 #include "lab/check/parts.h"
 #include "lab/check/row.h"
+#include "lab/check/symmetry.h"
 
 namespace tempo::check {
 
@@ -51,11 +52,11 @@ class Space {
         freedom_(freedom),
         commands_(std::move(commands)),
         parts_(std::make_shared<Parts<Model>>(model, freedom, just_commands(commands_))),
-        rows_(freedom, kRemembers, !commands_.empty()) {
+        mail_(*parts_, freedom),
+        rows_(freedom, kRemembers, !commands_.empty()),
+        symmetry_(*parts_, mail_, rows_, freedom) {
     CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
-    if (bounded()) age_bits_ = static_cast<std::uint32_t>(std::bit_width(freedom.delay_max));
-    if (freedom.symmetry) list_permutations();
   }
 
   // The same space for another thread, which sees what this one has learnt and learns nothing by
@@ -75,8 +76,8 @@ class Space {
   const std::vector<std::pair<NodeId, Command>>& commands() const { return commands_; }
   const char* failure() const { return failure_ != nullptr ? failure_ : parts_->failure(); }
 
-  std::uint32_t flight_of(std::uint32_t code) const { return code >> age_bits_; }
-  std::uint32_t age_of(std::uint32_t code) const { return code & ((1U << age_bits_) - 1); }
+  std::uint32_t flight_of(std::uint32_t code) const { return mail_.flight_of(code); }
+  std::uint32_t age_of(std::uint32_t code) const { return mail_.age_of(code); }
 
   Scene<View> scene(const State& state) const {
     Scene<View> scene{.nodes = freedom_.nodes};
@@ -84,11 +85,7 @@ class Space {
       if (state.local[i] == kDown) continue;
       scene.seats[i] = {&parts_->view(state.local[i]), state.pause[i] != 0, state.memory[i]};
     }
-    const Budget& all = freedom_.budget;
-    scene.spent = {
-        spent(all.losses, state.left.losses),   spent(all.duplicates, state.left.duplicates),
-        spent(all.crashes, state.left.crashes), spent(all.restarts, state.left.restarts),
-        spent(all.pauses, state.left.pauses),   spent(all.drifts, state.left.drifts)};
+    scene.spent = freedom_.budget - state.left;
     return scene;
   }
 
@@ -122,7 +119,7 @@ class Space {
   static constexpr std::size_t kMostBytes = Rows::kMostBytes;
   std::size_t encode(const State& state, char* to) {
     const std::size_t size = rows_.write(state, to);
-    return permutations_.empty() ? size : least_of_names(state, to, size);
+    return symmetry_.none() ? size : symmetry_.least(state, to, size, learning_);
   }
   State decode(std::string_view bytes) const { return rows_.read(bytes); }
 
@@ -133,110 +130,23 @@ class Space {
     for (const auto& [node, command] : commands) just.push_back(command);
     return just;
   }
-  static std::uint8_t spent(std::uint8_t all, std::uint8_t left) {
-    return static_cast<std::uint8_t>(all - left);
-  }
 
   // --- the network ---
 
-  std::uint32_t code_of(std::uint32_t flight, std::uint32_t age) const {
-    return flight << age_bits_ | age;
-  }
-
-  std::uint64_t lane_of(std::uint32_t code) const {
-    const auto& flight = parts_->flight(flight_of(code));
-    if (freedom_.network == Network::fifo)
-      return std::uint64_t{index(flight.from)} << 32 | index(flight.to);
-    return index(flight.to);
-  }
-  bool in_lane(std::uint32_t code) const {
-    return freedom_.network == Network::fifo ||
-           (freedom_.network == Network::ordered && parts_->flight(flight_of(code)).broadcast);
-  }
-  // Whether something that must come first is still under way.
-  bool overtakes(const State& state, std::uint32_t at) const {
-    if (freedom_.network == Network::bag || freedom_.network == Network::set) return false;
-    if (!in_lane(state.flight[at])) return false;
-    for (std::uint32_t i = 0; i < at; ++i)
-      if (in_lane(state.flight[i]) && lane_of(state.flight[i]) == lane_of(state.flight[at]))
-        return true;
-    return false;
-  }
-  // Where no order is kept, equal rows of flights are to look equal: by code. In lanes: lane by
-  // lane, in the order of sending.
-  bool before(std::uint32_t left, std::uint32_t right) const {
-    if (freedom_.network == Network::bag || freedom_.network == Network::set) return left < right;
-    const bool left_in = in_lane(left);
-    const bool right_in = in_lane(right);
-    if (left_in != right_in) return right_in;
-    return left_in ? lane_of(left) < lane_of(right) : left < right;
-  }
-  // Where it came to lie.
-  std::uint32_t insert(State& state, std::uint32_t code) {
-    std::uint32_t at = state.flights++;
-    for (; at > 0 && before(code, state.flight[at - 1]); --at)
-      state.flight[at] = state.flight[at - 1];
-    state.flight[at] = code;
-    return at;
-  }
-  static void insert_at(State& state, std::uint32_t at, std::uint32_t code) {
-    for (std::uint32_t i = state.flights++; i > at; --i) state.flight[i] = state.flight[i - 1];
-    state.flight[at] = code;
-  }
-  static void remove(State& state, std::uint32_t at) {
-    --state.flights;
-    for (; at < state.flights; ++at) state.flight[at] = state.flight[at + 1];
-  }
-  void sort(State& state) const {  // by insertion: few, and mostly in order
-    for (std::uint32_t i = 1; i < state.flights; ++i) {
-      const std::uint32_t code = state.flight[i];
-      std::uint32_t at = i;
-      for (; at > 0 && before(code, state.flight[at - 1]); --at)
-        state.flight[at] = state.flight[at - 1];
-      state.flight[at] = code;
-    }
-  }
   bool has_room(const State& state, NodeId to) {
     if (state.flights == kMostFlights) {
       failure_ = "more messages are under way than the checker can hold";
       return false;
     }
-    if (freedom_.inbox == 0) return true;
-    std::uint32_t there = 0;
-    for (std::uint32_t i = 0; i < state.flights; ++i)
-      there += parts_->flight(flight_of(state.flight[i])).to == to ? 1U : 0U;
-    return there < freedom_.inbox;
-  }
-  // What goes to a node that will never run again need not be carried.
-  void drop_unheard(State& state) const {
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < state.flights; ++i)
-      if (!gone(state, parts_->flight(flight_of(state.flight[i])).to))
-        state.flight[kept++] = state.flight[i];
-    state.flights = kept;
+    return freedom_.inbox == 0 || mail_.count(state, to) < freedom_.inbox;
   }
   bool cut_off(const State& state, const typename Parts<Model>::Flight& flight) const {
     return state.cut != 0 && freedom_.apart(flight.from, flight.to);
-  }
-  static bool gone(const State& state, NodeId node) {
-    return state.local[index(node)] == kDown && state.wait[index(node)] == 0 &&
-           state.left.restarts == 0;
   }
 
   // --- what one node can do ---
 
   bool bounded() const { return freedom_.timing == Timing::bounded; }
-  // Whether a message may arrive now.
-  bool ripe(std::uint32_t code) const { return !bounded() || age_of(code) >= freedom_.delay_min; }
-
-  // Whether something has to arrive at this node before the tick passes.
-  bool must_arrive(const State& state, NodeId node) const {
-    for (std::uint32_t at = 0; at < state.flights; ++at)
-      if (parts_->flight(flight_of(state.flight[at])).to == node &&
-          age_of(state.flight[at]) == freedom_.delay_max)
-        return true;
-    return false;
-  }
 
   // Everything that can happen at this node; whether it may leave the tick as it is.
   template <class Emit>
@@ -273,21 +183,21 @@ class Space {
     std::uint32_t timers = bounded() ? due : parts_->local(state.local[i]).set;
     bool idle = timers == 0;
     bool may_leave = due == 0;
-    if (freedom_.mail_first && must_arrive(here, node)) timers = 0;
+    if (freedom_.mail_first && mail_.must_arrive(here, node)) timers = 0;
     State next = here;  // everything that changes it changes it back
     for (; timers != 0; timers &= timers - 1)
       step(here, next, node, Happening::wake,
            {Input::Kind::wake, static_cast<std::uint32_t>(std::countr_zero(timers))}, emit);
     for (std::uint32_t at = 0; at < state.flights; ++at) {
       const std::uint32_t code = state.flight[at];
-      if (parts_->flight(flight_of(code)).to != node || !ripe(code)) continue;
-      if (bounded() && age_of(code) == freedom_.delay_max) may_leave = false;
+      if (parts_->flight(flight_of(code)).to != node || !mail_.ripe(code)) continue;
+      if (mail_.is_last_tick(code)) may_leave = false;
       if (at > 0 && state.flight[at - 1] == code) continue;  // the same message again
-      if (overtakes(state, at)) continue;
+      if (mail_.overtakes(state, at)) continue;
       idle = false;
-      remove(next, at);
+      mail_.remove(next, at);
       step(here, next, node, Happening::deliver, {Input::Kind::receive, flight_of(code)}, emit);
-      insert_at(next, at, code);
+      mail_.insert_at(next, at, code);
     }
     for (std::uint32_t c = 0; c < commands_.size(); ++c) {
       if ((state.given >> c & 1) != 0 || commands_[c].first != node) continue;
@@ -301,7 +211,7 @@ class Space {
       --crashed.left.crashes;
       crashed.local[i] = kDown;
       crashed.memory[i] = 0;
-      drop_unheard(crashed);
+      mail_.drop_unheard(crashed);
       finish(here, crashed, {.what = Happening::crash, .node = node}, emit);
     }
     if (state.left.pauses != 0) {
@@ -319,11 +229,11 @@ class Space {
   void miss(const State& state, NodeId node, Emit& emit) {
     for (std::uint32_t at = 0; at < state.flights; ++at) {
       const std::uint32_t code = state.flight[at];
-      if (parts_->flight(flight_of(code)).to != node || !ripe(code)) continue;
+      if (parts_->flight(flight_of(code)).to != node || !mail_.ripe(code)) continue;
       if (at > 0 && state.flight[at - 1] == code) continue;
-      if (overtakes(state, at)) continue;
+      if (mail_.overtakes(state, at)) continue;
       State next = state;
-      remove(next, at);
+      mail_.remove(next, at);
       finish(state, next, {.what = Happening::miss, .node = node, .detail = flight_of(code)}, emit);
     }
   }
@@ -334,7 +244,7 @@ class Space {
     --next.left.restarts;
     ++next.lives[index(node)];
     next.local[index(node)] = parts_->unborn(node, next.lives[index(node)], learning_);
-    drop_unheard(next);
+    mail_.drop_unheard(next);
     step(state, next, node, Happening::restart, {}, emit);
   }
 
@@ -394,7 +304,7 @@ class Space {
     CHECK(at < 64);
     const auto send = sends[at];
     const NodeId to = parts_->flight(send.flight).to;
-    if (gone(state, to) || cut_off(state, parts_->flight(send.flight))) {
+    if (will_never_run(state, to) || cut_off(state, parts_->flight(send.flight))) {
       place(state, outcome, at + 1, move, emit);
       return;
     }
@@ -419,7 +329,7 @@ class Space {
     const std::uint32_t flight = parts_->sends(outcome)[at].flight;
     const NodeId to = parts_->flight(flight).to;
     if (!has_room(state, to)) return;
-    const std::uint32_t code = code_of(flight, 0);
+    const std::uint32_t code = mail_.code_of(flight, 0);
     if (freedom_.network == Network::set) {
       const auto* const end = state.flight.begin() + state.flights;
       if (std::find(static_cast<const std::uint32_t*>(state.flight.begin()), end, code) != end) {
@@ -427,20 +337,20 @@ class Space {
         return;
       }
     }
-    const std::uint32_t lies = insert(state, code);
+    const std::uint32_t lies = mail_.insert(state, code);
     place(state, outcome, at + 1, move, emit);
     if (state.left.duplicates != 0 && freedom_.network != Network::set && has_room(state, to)) {
       const std::uint64_t bit = std::uint64_t{1} << at;
       const std::uint8_t left = state.left.duplicates;
-      const std::uint32_t copy = insert(state, code);
+      const std::uint32_t copy = mail_.insert(state, code);
       if (left != Budget::kAnyNumber) --state.left.duplicates;
       move.twice |= bit;
       place(state, outcome, at + 1, move, emit);
       move.twice &= ~bit;
       state.left.duplicates = left;
-      remove(state, copy);
+      mail_.remove(state, copy);
     }
-    remove(state, lies);
+    mail_.remove(state, lies);
   }
 
   // Gives the numbers in play their names, so that what differs by names alone is one state.
@@ -459,11 +369,11 @@ class Space {
     for (std::uint32_t i = 0; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       const std::uint32_t named =
-          code_of(parts_->named_flight(flight_of(code), context, learning_), age_of(code));
+          mail_.code_of(parts_->named_flight(flight_of(code), context, learning_), age_of(code));
       changed |= named != code;
       state.flight[i] = named;
     }
-    if (changed) sort(state);
+    if (changed) mail_.sort(state);
   }
 
   // --- beginnings, faults and the tick ---
@@ -516,15 +426,7 @@ class Space {
       if (state.pause[i] != 0 && !freedom_.settles) ++state.pause[i];
       state.local[i] = parts_->ticked(state.local[i], learning_);
     }
-    std::uint32_t kept = 0;
-    for (std::uint32_t i = 0; i < state.flights; ++i) {
-      const std::uint32_t code = state.flight[i];
-      if (age_of(code) < freedom_.delay_max)
-        state.flight[kept++] = code + 1;
-      else if (state.local[index(parts_->flight(flight_of(code)).to)] != kDown)
-        state.flight[kept++] = code;  // waits for a paused node
-    }
-    state.flights = kept;
+    mail_.age(state);
   }
 
   // Whether a tick in which nothing happens has left everything as it was.
@@ -547,7 +449,7 @@ class Space {
       }
     }
     for (std::uint32_t i = 0; i < state.flights; ++i)
-      if (ripe(state.flight[i])) return false;
+      if (mail_.ripe(state.flight[i])) return false;
     return true;
   }
 
@@ -584,63 +486,15 @@ class Space {
     }
   }
 
-  // --- symmetry ---
-
-  void list_permutations() {
-    std::vector<NodeId> to;
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) to.push_back(NodeId{i});
-    do permutations_.push_back(to);
-    while (std::ranges::next_permutation(to).found);
-  }
-  // Of the rows of all renamings the least stands for them all. Most are out as soon as their nodes
-  // are known; only for the others the messages under way are renamed too.
-  std::size_t least_of_names(const State& state, char* row, std::size_t size) {
-    State other = state;
-    for (std::uint32_t which = 1; which < permutations_.size(); ++which) {
-      permute_nodes(state, which, other);
-      const std::size_t head = rows_.write_head(other, other_.data());
-      if (std::memcmp(other_.data(), row, std::min(head, size)) > 0) continue;
-      permute_flights(state, which, other);
-      const std::size_t other_size = rows_.write(other, other_.data());
-      if (std::string_view{other_.data(), other_size} >= std::string_view{row, size}) continue;
-      std::memcpy(row, other_.data(), other_size);
-      size = other_size;
-    }
-    return size;
-  }
-  void permute_nodes(const State& state, std::uint32_t which, State& other) {
-    const std::vector<NodeId>& to = permutations_[which];
-    for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      const std::uint32_t place = index(to[i]);
-      other.local[place] = state.local[i] == kDown
-                               ? kDown
-                               : parts_->permuted_local(state.local[i], which, to, learning_);
-      other.lives[place] = state.lives[i];
-      other.pause[place] = state.pause[i];
-      other.memory[place] = state.memory[i];
-      other.wait[place] = state.wait[i];
-    }
-  }
-  void permute_flights(const State& state, std::uint32_t which, State& other) {
-    const std::vector<NodeId>& to = permutations_[which];
-    for (std::uint32_t i = 0; i < state.flights; ++i) {
-      const std::uint32_t code = state.flight[i];
-      other.flight[i] =
-          code_of(parts_->permuted_flight(flight_of(code), which, to, learning_), age_of(code));
-    }
-    sort(other);
-  }
-
   const Model* model_;
   Freedom freedom_;
   std::vector<std::pair<NodeId, Command>> commands_;
   std::shared_ptr<Parts<Model>> parts_;
   Learning learning_;
+  Mail<Model> mail_;
   Rows rows_;
-  std::uint32_t age_bits_ = 0;
+  Symmetry<Model> symmetry_;
   const char* failure_ = nullptr;
-  std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
-  std::array<char, kMostBytes> other_;
 };
 
 }  // namespace tempo::check
