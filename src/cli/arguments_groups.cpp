@@ -1,11 +1,10 @@
 // The commands about groups, described for CLI11.
-#include "cli/arguments_topics.h"
-
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_topics.h"
 #include "cli/elect.h"
 
 namespace tempo::cli {
@@ -21,11 +20,11 @@ void describe_elect(CLI::App& app, std::function<int()>& run) {
   CLI::App* command =
       app.add_subcommand("elect", "run a command on the elected machine of a group only");
   command->add_option("group", arguments->group, "its name, 1 to 57 characters")->required();
-  command
-      ->add_option("--criterion", arguments->criterion,
-                   "load, free-memory, uptime, clock-quality, id, random, weight=N, cmd=COMMAND")
+  command->add_option("--criterion", arguments->criterion,
+                      "load, free-memory, uptime, clock-quality, id, random, weight=N, "
+                      "cmd=COMMAND; if left out, load, on a ring random");
+  command->add_option("--algorithm", arguments->algorithm, "a, b1, c, ring or ring-anonymous")
       ->capture_default_str();
-  command->add_option("--algorithm", arguments->algorithm, "a, b1 or c")->capture_default_str();
   command
       ->add_option("--min-stay", arguments->min_stay,
                    "nobody is unseated by a better one sooner, for example 30s")

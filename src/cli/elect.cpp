@@ -175,7 +175,11 @@ int elect(const ElectArguments& arguments) {
   if (!patience) return patience.error();
   const auto min_stay = span_of(arguments.min_stay, "--min-stay");
   if (!min_stay) return min_stay.error();
-  auto meter = CapacityMeter::create(arguments.criterion, arguments.socket);
+  const bool on_ring = arguments.algorithm.starts_with("ring");
+  auto meter = CapacityMeter::create(!arguments.criterion.empty() ? arguments.criterion
+                                     : on_ring                    ? "random"
+                                                                  : "load",
+                                     arguments.socket);
   if (!meter) return complain(kBadUsage, meter.error());
   const CandidateOptions options{.criterion = meter->criterion(),
                                  .algorithm = arguments.algorithm,

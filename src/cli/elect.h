@@ -12,7 +12,7 @@ struct ElectArguments {
   std::string socket = client::kDefaultSocket;
   std::string patience = "5s";
   std::string group;
-  std::string criterion = "load";
+  std::string criterion;  // empty: random on a ring, else load
   std::string algorithm = "b1";
   std::string min_stay = "30s";
   bool once = false;

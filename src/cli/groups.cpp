@@ -30,6 +30,11 @@ std::string candidates_of(const ipc::GroupView& group) {
   return text;
 }
 
+std::string algorithm_of(const ipc::GroupView& group) {
+  if (group.held.empty() || group.held == group.algorithm) return group.algorithm;
+  return fmt::format("{}, held by {}", group.algorithm, group.held);
+}
+
 void print(const ipc::GroupView& group) {
   if (group.leader.empty())
     fmt::print("nobody leads {}\n", group.name);
@@ -52,7 +57,7 @@ int groups(const DaemonArguments& arguments) {
   for (const ipc::GroupView& group : answer->second)
     table.row({group.name, group.leader.empty() ? "nobody" : group.leader,
                group.leader.empty() ? "" : fmt::format("{}", group.term), group.criterion,
-               group.algorithm, candidates_of(group)});
+               algorithm_of(group), candidates_of(group)});
   if (answer->second.empty())
     fmt::print("no groups are known here\n");
   else

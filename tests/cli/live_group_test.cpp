@@ -119,6 +119,10 @@ class LiveGroup : public testing::Test {
     if (all.empty()) return std::nullopt;
     return all.back().host;
   }
+  // The group as a host knows it.
+  static json known(std::size_t host) {
+    return json::parse(site->ask(host, "leader --json", group()).out)["group"];
+  }
   static bool runs_on(std::size_t host) {
     return wait_for([&] { return last_host() == host; });
   }
@@ -165,6 +169,42 @@ TEST_F(LiveGroup, IsLedByTheHeaviestByEveryAlgorithm) {
     }
     expect_one_at_a_time();
   }
+}
+
+// All on the ring learn who was elected, and that one leads; when its machine dies it is passed
+// over and another is elected.
+TEST_F(LiveGroup, IsLedByWhomARingElects) {
+  for (std::size_t i = 0; i < kHosts; ++i) stand(i, "--algorithm ring");
+  ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
+  const std::size_t first = *last_host();
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    ASSERT_TRUE(wait_for(
+        [&] { return site->ask(i, "leader", group()).out == fmt::format("host{}\n", first); }));
+    EXPECT_EQ(known(i)["held"], "ring") << i;
+    EXPECT_EQ(known(i)["criterion"], "random") << i;
+  }
+  site->kill_all(first);
+  ASSERT_TRUE(wait_for([&] { return last_host() != first; }));
+  EXPECT_EQ(known(*last_host())["held"], "ring");
+  site->start(first);
+  EXPECT_TRUE(wait_for([] { return site->ready(); }));
+}
+
+// Without names an election may take longer than anybody waits for it; not five times in a row.
+TEST_F(LiveGroup, IsLedByOneOfARingWithoutNames) {
+  std::string held;
+  for (int i = 0; i < 5 && held != "ring-anonymous"; ++i) {
+    const std::size_t before = runs().size();
+    for (std::size_t host = 0; host < kHosts; ++host) stand(host, "--algorithm ring-anonymous");
+    ASSERT_TRUE(wait_for([&] { return runs().size() > before; }));
+    held = known(*last_host())["held"];
+    for (std::size_t host = 0; host < kHosts; ++host) {
+      end(*candidates_[host]);
+      candidates_[host].reset();
+    }
+    expect_one_at_a_time();
+  }
+  EXPECT_EQ(held, "ring-anonymous");
 }
 
 TEST_F(LiveGroup, IsLedByWhomACommandSays) {
@@ -307,8 +347,11 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
   };
   EXPECT_EQ(refused("--algorithm b2").first, 103);
   EXPECT_THAT(refused("--algorithm b2").second, HasSubstr("signing key"));
-  EXPECT_THAT(refused("--algorithm ring").second, HasSubstr("'tempo sim ring'"));
-  EXPECT_THAT(refused("--algorithm z").second, HasSubstr("take one of a, b1, c"));
+  EXPECT_EQ(refused("--algorithm ring --criterion uptime").first, 103);
+  EXPECT_THAT(refused("--algorithm ring --criterion uptime").second,
+              HasSubstr("'--criterion random', or '--algorithm b1' to elect by uptime"));
+  EXPECT_THAT(refused("--algorithm z").second,
+              HasSubstr("take one of a, b1, c, ring, ring-anonymous"));
   EXPECT_EQ(refused("--criterion beauty").first, 2);
   EXPECT_THAT(refused("--criterion weight=much").second, HasSubstr("'weight=5'"));
   EXPECT_EQ(refused("--criterion cmd=true").first, 2);

@@ -24,11 +24,6 @@ std::string no_algorithm(const std::string& name) {
   if (name == "b2")
     return "b2 needs a signing key for each machine, which tempo does not have yet: one machine "
            "could speak for another; use 'b1'";
-  if (name == "ring" || name == "ring-anonymous")
-    return fmt::format(
-        "'{}' does not run between daemons yet; 'tempo sim ring' studies it, use "
-        "'b1' here",
-        name);
   return fmt::format("there is no algorithm '{}'; take one of {}", name,
                      list_of(groups::kAlgorithmNames));
 }
@@ -186,6 +181,7 @@ ipc::GroupView GroupDesk::view_of(const groups::Known& known) const {
                       .here = known.here,
                       .criterion = std::string(groups::name_of(known.terms.criterion)),
                       .algorithm = std::string(groups::name_of(known.terms.algorithm)),
+                      .held = std::string(known.held ? groups::name_of(*known.held) : ""),
                       .state = std::string(known.state)};
   if (known.stands)
     view.candidates.push_back(

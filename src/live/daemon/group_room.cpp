@@ -74,6 +74,13 @@ void GroupRoom::broadcast(const wire::GroupBody& body) {
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
 }
 
+void GroupRoom::send(HostId to, const wire::GroupBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  if (host == nullptr) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
 Result<void> GroupRoom::want(locks::ClientId client, const std::string& name) {
   const auto network = moment().network.time_since_epoch();
   return parts_.locks->want({.client = client,

@@ -59,6 +59,7 @@ class GroupRoom final : private groups::Driver {
 
  private:
   void broadcast(const wire::GroupBody& body) override;
+  void send(HostId to, const wire::GroupBody& body) override;
   Result<void> want(locks::ClientId client, const std::string& name) override;
   void done(locks::ClientId client) override;
   void tell(groups::UserId user, const groups::News& news) override;

@@ -41,6 +41,7 @@ Json json_of(const GroupView& group) {
       .add("here", group.here)
       .add("criterion", group.criterion)
       .add("algorithm", group.algorithm)
+      .add("held", group.held)
       .add("state", group.state)
       .add("candidates", candidates);
 }
@@ -52,6 +53,7 @@ GroupView view_in(const Json& json) {
                   .here = json.flag_at("here").value_or(false),
                   .criterion = json.text_at("criterion").value_or(""),
                   .algorithm = json.text_at("algorithm").value_or(""),
+                  .held = json.text_at("held").value_or(""),
                   .state = json.text_at("state").value_or("")};
   if (const auto list = json.at("candidates"); list && list->is_array())
     for (const Json& one : list->elements())

@@ -54,6 +54,7 @@ struct GroupView {
   bool here = false;  // this host leads
   std::string criterion{};
   std::string algorithm{};
+  std::string held{};   // the algorithm that decided the last election; empty: what was known did
   std::string state{};  // of this host's part: watch, follow, elect, stand-by, ask, lead ...
   std::vector<Candidate> candidates{};
 

@@ -94,6 +94,7 @@ TEST(GroupReplies, AreWrittenLikeThisAndComeBack) {
                        .here = true,
                        .criterion = "load",
                        .algorithm = "b1",
+                       .held = "c",
                        .state = "lead",
                        .candidates = {{"host1", 5, true}, {"host2", 4, false}}};
   EXPECT_EQ(group_of(*parse_reply(group_line(view))).value(), view);

@@ -53,7 +53,7 @@ Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Re
            [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
       break;
     case Algorithm::c:
-    case Algorithm::count:
+    default:
       step(c_, moment.now, draw, results,
            [](auto& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
       break;
@@ -122,17 +122,21 @@ void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do t
   Outbox<M> out;
   Turn<M> turn{now, draw, out};
   todo(machine, turn);
+  constexpr Algorithm by = std::is_same_v<M, OverA>    ? Algorithm::a
+                           : std::is_same_v<M, OverB1> ? Algorithm::b1
+                                                       : Algorithm::c;
   for (const auto& output : out) {
     if (output.kind == OutputKind::broadcast)
       results.said.emplace_back(output.message);
     else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
-      heed(output.notice, results);
+      heed(output.notice, by, results);
     else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
-      heed(*notice, results);
+      heed(*notice, by, results);
   }
 }
 
-void Elections::heed(const ElectionNotice& notice, Results& results) {
+void Elections::heed(const ElectionNotice& notice, Algorithm by, Results& results) {
+  results.by = by;
   results.elected = notice.kind == ElectionNotice::Kind::elected ? notice.master : kNobody;
 }
 

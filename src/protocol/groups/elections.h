@@ -59,6 +59,7 @@ class Elections {
   struct Results {
     std::vector<Said> said{};         // to all
     std::optional<NodeId> elected{};  // nobody: the election came to nothing
+    Algorithm by = Algorithm::c;      // which elected
   };
 
   // Which algorithm it is in the end.
@@ -73,7 +74,7 @@ class Elections {
  private:
   template <class M, class Do>
   void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
-  void heed(const election::capacity::Notice& notice, Results& results);
+  void heed(const election::capacity::Notice& notice, Algorithm by, Results& results);
   template <class M>
   void wake_due(M& machine, Instant now, Draw& draw, Results& results);
   Instant network(const Moment& moment, Draw& draw, Results& results);

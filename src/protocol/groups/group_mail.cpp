@@ -36,6 +36,19 @@ struct ToBody {
     body.first = bid(message.first);
     body.second = bid(message.second);
   }
+  void operator()(const OnRing& said) {
+    body.kind = said.algorithm == Algorithm::ring ? Kind::ring : Kind::anonymous;
+    body.phase = static_cast<std::uint8_t>(said.message.kind);
+    body.life = std::to_underlying(said.message.life);
+    body.number = said.message.number;
+    body.sender = host(said.message.id);
+    body.ring = {.ring = said.ring,
+                 .election = said.election,
+                 .sequence = std::to_underlying(said.message.sequence),
+                 .after = std::to_underlying(said.message.after),
+                 .answers = std::to_underlying(said.message.answers),
+                 .priority = said.message.priority};
+  }
   template <class Message>
   void carry(const Message& message) {
     body.step = static_cast<std::uint8_t>(message.kind);
@@ -81,25 +94,70 @@ struct FromBody {
   }
 };
 
-std::optional<HeardWord> word_of(const wire::GroupBody& body, FromBody& from) {
+std::optional<OnRing> on_ring_of(const wire::GroupBody& body, FromBody& from) {
+  const bool anonymous = body.kind == Kind::anonymous;
+  if (body.phase >= election::ring::kKinds || (anonymous && body.sender != kNoHost))
+    return std::nullopt;
+  return OnRing{.algorithm = anonymous ? Algorithm::ring_anonymous : Algorithm::ring,
+                .election = body.ring.election,
+                .ring = body.ring.ring,
+                .message = {.kind = static_cast<election::ring::Kind>(body.phase),
+                            .life = Incarnation{body.life},
+                            .sequence = Sequence{body.ring.sequence},
+                            .after = Sequence{body.ring.after},
+                            .answers = Sequence{body.ring.answers},
+                            .number = body.number,
+                            .id = from.node(body.sender),
+                            .priority = body.ring.priority}};
+}
+
+std::optional<SaidWord> word_of(const wire::GroupBody& body, FromBody& from) {
   if (body.criterion >= std::to_underlying(Criterion::count) ||
       body.algorithm >= std::to_underlying(Algorithm::count))
     return std::nullopt;
   if (body.leads && body.term == 0) return std::nullopt;
-  return HeardWord{
+  return SaidWord{
       .word = {.capacity = std::max(body.capacity, kNotCandidate),
                .leads = body.leads,
                .asks = body.asks,
                .term = Token{body.term},
                .heir = from.node(body.heir),
                .over = body.over ? body.ago : kNotOver},
-      .terms = {static_cast<Criterion>(body.criterion), static_cast<Algorithm>(body.algorithm)}};
+      .terms = {static_cast<Criterion>(body.criterion), static_cast<Algorithm>(body.algorithm)},
+      .last_on_ring = body.number};
+}
+
+std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
+  switch (body.kind) {
+    case Kind::begin:
+      return Begin{Nanos{body.stamp_ns}};
+    case Kind::a:
+      return from.carried<OverA::Message>(body);
+    case Kind::b1: {
+      if (body.phase > 1) return std::nullopt;
+      auto message = from.carried<OverB1::Message>(body);
+      message.content.kind = static_cast<election::capacity_b1::Kind>(body.phase);
+      return message;
+    }
+    case Kind::c: {
+      if (body.phase > 2) return std::nullopt;
+      CapacityC::Message message;
+      message.kind = static_cast<election::capacity_c::Kind>(body.phase);
+      message.number = body.number;
+      message.first = from.bid(body.first);
+      message.second = from.bid(body.second);
+      if (message.first.node == kNobody) return std::nullopt;
+      return message;
+    }
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace
 
-wire::GroupBody body_of(std::string_view name, const Word& word, const Terms& terms,
-                        const Numbering& hosts) {
+wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts) {
+  const auto& [word, terms, last_on_ring] = said;
   wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
   body.leads = word.leads;
   body.asks = word.asks;
@@ -110,6 +168,7 @@ wire::GroupBody body_of(std::string_view name, const Word& word, const Terms& te
   body.heir = word.heir == kNobody ? kNoHost : hosts.host_of(word.heir);
   body.ago = std::max(word.over, Nanos{0});
   body.capacity = word.capacity;
+  body.number = last_on_ring;
   return body;
 }
 
@@ -120,38 +179,25 @@ wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering
   return to.body;
 }
 
+wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts) {
+  ToBody to{hosts};
+  to(said);
+  to.body.name = wire::GroupName(name);
+  return to.body;
+}
+
 std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts) {
   FromBody from{hosts};
-  std::optional<Heard> heard;
-  switch (body.kind) {
-    case Kind::word:
-      if (const auto word = word_of(body, from)) heard = *word;
-      break;
-    case Kind::begin:
-      heard = Said(Begin{Nanos{body.stamp_ns}});
-      break;
-    case Kind::a:
-      heard = Said(from.carried<OverA::Message>(body));
-      break;
-    case Kind::b1: {
-      if (body.phase > 1) return std::nullopt;
-      auto message = from.carried<OverB1::Message>(body);
-      message.content.kind = static_cast<election::capacity_b1::Kind>(body.phase);
-      heard = Said(message);
-      break;
-    }
-    case Kind::c: {
-      CapacityC::Message message;
-      message.kind = static_cast<election::capacity_c::Kind>(body.phase);
-      message.number = body.number;
-      message.first = from.bid(body.first);
-      message.second = from.bid(body.second);
-      if (message.first.node == kNobody) return std::nullopt;
-      heard = Said(message);
-      break;
-    }
+  if (body.kind == Kind::word) {
+    const auto word = word_of(body, from);
+    return word && from.known ? std::optional<Heard>(*word) : std::nullopt;
   }
-  return from.known ? heard : std::nullopt;
+  if (body.kind == Kind::ring || body.kind == Kind::anonymous) {
+    const auto said = on_ring_of(body, from);
+    return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
+  }
+  const auto said = said_of(body, from);
+  return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
 }
 
 }  // namespace tempo::groups

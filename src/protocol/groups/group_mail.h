@@ -7,6 +7,7 @@
 
 #include "protocol/groups/elections.h"
 #include "protocol/groups/leadership.h"
+#include "protocol/groups/ring_elections.h"
 #include "protocol/groups/terms.h"
 #include "protocol/locks/seats.h"
 #include "protocol/wire/group_body.h"
@@ -23,15 +24,18 @@ struct Terms {
   bool operator==(const Terms&) const = default;
 };
 
-wire::GroupBody body_of(std::string_view name, const Word& word, const Terms& terms,
-                        const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
-
-struct HeardWord {
+// A word, and what goes with it.
+struct SaidWord {
   Word word{};
   Terms terms{};
+  std::uint32_t last_on_ring = 0;  // election
 };
-using Heard = std::variant<HeardWord, Said>;
+
+wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts);
+
+using Heard = std::variant<SaidWord, Said, OnRing>;
 // Nothing, if it names a host for which there is no number, or terms of a later revision.
 std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts);
 

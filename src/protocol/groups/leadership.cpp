@@ -33,7 +33,7 @@ void Leadership::wake(Turn<Leadership>& turn, TimerId timer) {
       happen(turn, Event::leader_gone);
       break;
     case Timer::election:
-      if (state_ == State::elect) hear_result(turn, kNobody);
+      if (state_ == State::elect) hear_of_no_result(turn);
       break;
     case Timer::patience:
       happen(turn, Event::patience_over);
@@ -86,7 +86,13 @@ void Leadership::command(Turn<Leadership>& turn, const Command& command) {
       happen(turn, Event::stopped);
       break;
     case Command::Kind::elected:
-      hear_result(turn, command.node);
+      if (command.node == kNobody)
+        hear_of_no_result(turn);
+      else
+        hear_result(turn, command.node == self_);
+      break;
+    case Command::Kind::defeated:
+      hear_result(turn, false);
       break;
     case Command::Kind::granted:
       if (state_ != State::ask) break;
@@ -272,14 +278,15 @@ void Leadership::hear(Turn<Leadership>& turn, NodeId from, const Word& word) {
   }
 }
 
-// While a leader is heard, an election that others hold is not about us. One that came to nothing
-// is decided by what is known.
-void Leadership::hear_result(Turn<Leadership>& turn, NodeId elected) {
+// While a leader is heard, an election that others hold is not about us.
+void Leadership::hear_result(Turn<Leadership>& turn, bool we_are_elected) {
   if (state_ == State::follow && leader_ != kNobody && turn.now < heard_at_ + rules_.doubt())
     return;
-  if (elected == kNobody) elected = best() > own() ? best().node : self_;
-  happen(turn, elected == self_ ? Event::elected_self : Event::elected_other);
+  happen(turn, we_are_elected ? Event::elected_self : Event::elected_other);
 }
+
+// An election that came to nothing is decided by what is known.
+void Leadership::hear_of_no_result(Turn<Leadership>& turn) { hear_result(turn, own() > best()); }
 
 // --- what we offer ---
 
@@ -306,7 +313,7 @@ bool Leadership::speaks(Instant now) const {
 }
 
 Word Leadership::word(Instant now) const {
-  return {.capacity = stands() && state_ != State::retire ? bid_ : kNotCandidate,
+  return {.capacity = eligible() ? bid_ : kNotCandidate,
           .leads = acts(),
           .asks = state_ == State::ask,
           .term = acts() ? term_ : kNoToken,

@@ -90,10 +90,11 @@ struct Command {
     withdraw,  // the user is gone, or wants no more
     finish,    // the one job is done
     resign,
-    stopped,  // the user acts no more
-    elected,  // by an election: `node`; nobody: it came to nothing
-    granted,  // the lease: `token`
-    lost,     // the lease
+    stopped,   // the user acts no more
+    elected,   // by an election: `node`; nobody: it came to nothing
+    defeated,  // by one that does not say who was elected
+    granted,   // the lease: `token`
+    lost,      // the lease
   };
   Kind kind = Kind::stand;
   Capacity capacity = kNotCandidate;
@@ -189,6 +190,8 @@ class Leadership {
   NodeId leader() const { return leader_; }  // as far as is known
   Token term() const { return term_; }       // of the leader, or of the last there was
   bool stands() const { return state_ != State::watch && state_ != State::rest; }
+  // What the others know of us as a candidate.
+  bool eligible() const { return stands() && state_ != State::retire; }
   bool acts() const {
     return state_ == State::lead || state_ == State::yield || state_ == State::retire;
   }
@@ -231,7 +234,8 @@ class Leadership {
 
   void learn(Instant now, NodeId from, const Word& word);
   void hear(Turn<Leadership>& turn, NodeId from, const Word& word);
-  void hear_result(Turn<Leadership>& turn, NodeId elected);
+  void hear_result(Turn<Leadership>& turn, bool we_are_elected);
+  void hear_of_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
   void say(Turn<Leadership>& turn);

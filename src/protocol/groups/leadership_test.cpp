@@ -53,6 +53,16 @@ TEST(Leadership, IsAwaitedByTheOthersInTheOrderOfTheirRank) {  // rows 3, 4 and 
   EXPECT_EQ(stage.machine().state(), State::follow);
 }
 
+TEST(Leadership, IsAwaitedWhereNobodySaysWhoWasElected) {  // rows 3 and 5
+  Stage stage;
+  stage.stand(100);
+  stage.hear(1, {.capacity = 50});
+  stage.pass(1s);
+  EXPECT_EQ(stage.command(Command::Kind::defeated), "says 100");
+  EXPECT_EQ(stage.machine().state(), State::stand_by);
+  EXPECT_EQ(stage.pass(Stage::kRules.patience()), "ask; says 100 asks");
+}
+
 TEST(Leadership, WithoutAMajorityIsPutToElectionAgain) {  // row 8
   Stage stage;
   stage.stand(100);

@@ -25,6 +25,11 @@ Service::Service(Start start, Draw& draw, Driver& driver)
 
 Result<void> Service::stand(const Moment& moment, const Wish& wish) {
   if (const auto wrong = wrong_with_name(wish.group)) return std::unexpected(*wrong);
+  if (on_ring(wish.terms.algorithm) && wish.terms.criterion != Criterion::random)
+    return std::unexpected(fmt::format(
+        "an election on a ring gives every candidate the same chance; use '--criterion random', or "
+        "'--algorithm b1' to elect by {}",
+        name_of(wish.terms.criterion)));
   const auto place = find_or_make(moment.now, wish.group);
   if (!place)
     return std::unexpected("too many groups are known here; try again when some have ended");
@@ -90,10 +95,15 @@ void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& bod
     return;
   }
   Group& group = (*place)->second;
-  if (const auto* word = std::get_if<HeardWord>(&*heard)) {
+  if (const auto* word = std::get_if<SaidWord>(&*heard)) {
     if (!group.user) group.terms = word->terms;
+    group.rings.learn(word->last_on_ring);
     step(moment, *place,
          [&](Turn<Leadership>& turn) { group.leadership.receive(turn, sender, word->word); });
+  } else if (const auto* said = std::get_if<OnRing>(&*heard)) {
+    run_ring(moment, *place, [&](RingElections::Results& results) {
+      group.rings.hear(moment.now, *draw_, sender, *said, ring_of(group), results);
+    });
   } else {
     run_election(moment, *place, [&](Elections::Results& results) {
       group.elections.hear(moment, *draw_, sender, std::get<Said>(*heard), results);
@@ -135,6 +145,9 @@ void Service::wake(const Moment& moment) {
     run_election(moment, place, [&](Elections::Results& results) {
       group.elections.wake(moment, *draw_, results);
     });
+    run_ring(moment, place, [&](RingElections::Results& results) {
+      group.rings.wake(moment.now, *draw_, results);
+    });
   }
   forget_idle(moment.now);
 }
@@ -143,8 +156,8 @@ std::optional<Nanos> Service::due_in(const Moment& moment) const {
   std::optional<Nanos> due;
   const auto consider = [&](Nanos wait) { due = due ? std::min(*due, wait) : wait; };
   for (const auto& [name, group] : groups_) {
-    if (const Instant first = group.leadership.timers().first(); first != kNever)
-      consider(std::max(first - moment.now, Nanos{0}));
+    for (const Instant first : {group.leadership.timers().first(), group.rings.due()})
+      if (first != kNever) consider(std::max(first - moment.now, Nanos{0}));
     if (const auto wait = group.elections.due_in(moment)) consider(*wait);
   }
   return due;
@@ -172,7 +185,9 @@ void Service::carry_out(const Moment& moment, Place place, const Outbox<Leadersh
     if (output.kind == OutputKind::notice)
       heed(moment, place, output.notice);
     else
-      driver_->broadcast(body_of(place->first, output.message, place->second.terms, start_.hosts));
+      driver_->broadcast(body_of(place->first,
+                                 {output.message, place->second.terms, place->second.rings.last()},
+                                 start_.hosts));
   }
 }
 
@@ -213,6 +228,11 @@ void Service::heed(const Moment& moment, Place place, const Notice& notice) {
 
 void Service::hold(const Moment& moment, Place place) {
   Group& group = place->second;
+  group.held.reset();
+  if (on_ring(group.terms.algorithm))
+    return run_ring(moment, place, [&](RingElections::Results& results) {
+      group.rings.hold(moment.now, *draw_, group.terms.algorithm, ring_of(group), results);
+    });
   Algorithm held = group.terms.algorithm;
   run_election(moment, place, [&](Elections::Results& results) {
     held = group.elections.hold(moment, *draw_, group.terms.algorithm, results);
@@ -233,8 +253,35 @@ void Service::run_election(const Moment& moment, Place place, Do todo) {
   todo(results);
   for (const Said& said : results.said)
     driver_->broadcast(body_of(place->first, said, start_.hosts));
+  if (!results.elected) return;
+  if (*results.elected != kNobody) place->second.held = results.by;
+  command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
+}
+
+template <class Do>
+void Service::run_ring(const Moment& moment, Place place, Do todo) {
+  RingElections::Results results;
+  todo(results);
+  for (const OnRing& said : results.said)
+    driver_->send(start_.hosts.host_of(said.to), body_of(place->first, said, start_.hosts));
+  if (!results.elected && !results.defeated) return;
+  place->second.held = place->second.rings.algorithm();
   if (results.elected)
     command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
+  else
+    command(moment, place, {.kind = Command::Kind::defeated});
+}
+
+// The candidates as they are known here, in the order of their numbers, which is that of their ids.
+Ring Service::ring_of(const Group& group) const {
+  Ring ring;
+  for (const Leadership::Candidate& one : group.leadership.candidates())
+    ring.members.push_back(one.bid.node);
+  if (group.leadership.eligible())
+    ring.members.insert(std::ranges::lower_bound(ring.members, start_.self), start_.self);
+  for (const NodeId member : ring.members)
+    ring.sum += std::to_underlying(start_.hosts.host_of(member));
+  return ring;
 }
 
 void Service::ask(Place place) {
@@ -286,6 +333,7 @@ Known Service::portrait(const std::string& name, const Group& group) const {
   known.here = leadership.acts();
   known.stands = leadership.stands();
   known.state = name_of(leadership.state());
+  known.held = group.held;
   if (known.stands) known.capacity = leadership.capacity();
   for (const Leadership::Candidate& one : leadership.candidates())
     known.candidates.push_back({start_.hosts.host_of(one.bid.node), one.bid.capacity});

@@ -22,6 +22,7 @@
 #include "protocol/groups/elections.h"
 #include "protocol/groups/group_mail.h"
 #include "protocol/groups/leadership.h"
+#include "protocol/groups/ring_elections.h"
 #include "protocol/locks/service.h"
 #include "protocol/wire/group_body.h"
 
@@ -55,6 +56,7 @@ class Driver {
  public:
   virtual ~Driver() = default;
   virtual void broadcast(const wire::GroupBody& body) = 0;
+  virtual void send(HostId to, const wire::GroupBody& body) = 0;
   // A lock of the lock service. Its news come back by `hear_lock`, not before this returns.
   virtual Result<void> want(locks::ClientId client, const std::string& name) = 0;
   virtual void done(locks::ClientId client) = 0;
@@ -73,6 +75,7 @@ struct Known {
   bool here = false;    // this host leads
   bool stands = false;  // somebody here is a candidate
   std::string_view state{};
+  std::optional<Algorithm> held{};  // which decided the last election; nothing: what was known did
   Capacity capacity = kNotCandidate;  // of this host's candidate
   struct Candidate {
     HostId host = kNoHost;
@@ -125,14 +128,18 @@ class Service {
 
   struct Group {
     Group(NodeId self, const Start& start, const ElectionBounds& bounds)
-        : leadership(self, start.rules), elections(self, start.life, bounds) {}
+        : leadership(self, start.rules),
+          elections(self, start.life, bounds),
+          rings(self, start.life, start.rules.lease) {}
     Leadership leadership;
     Elections elections;
+    RingElections rings;
     Terms terms{};                            // of the candidate here, or as last heard
     std::optional<UserId> user{};             // who stands
     std::optional<locks::ClientId> client{};  // of the lock, while it is asked for or held
     Instant deadline{};                       // of the lease, while it is held
     bool by_c = false;                        // the last election was held otherwise than wanted
+    std::optional<Algorithm> held{};          // which decided it; nothing: what was known did
   };
   using Place = std::map<std::string, Group, std::less<>>::iterator;
 
@@ -146,6 +153,9 @@ class Service {
   void heed(const Moment& moment, Place place, const Notice& notice);
   template <class Do>
   void run_election(const Moment& moment, Place place, Do todo);
+  template <class Do>
+  void run_ring(const Moment& moment, Place place, Do todo);
+  Ring ring_of(const Group& group) const;
   void hold(const Moment& moment, Place place);
   void ask(Place place);
   void drop(Group& group);

@@ -15,6 +15,7 @@ constexpr Moment kNow{.now = Instant{1000s}, .network = Instant{2000s}, .trusted
 class Desk final : public Driver {
  public:
   void broadcast(const wire::GroupBody& body) override { said.push_back(body); }
+  void send(HostId to, const wire::GroupBody& body) override { sent.emplace_back(to, body); }
   Result<void> want(locks::ClientId client, const std::string& name) override {
     if (!locks_here) return std::unexpected("no locks");
     wanted = name;
@@ -39,6 +40,7 @@ class Desk final : public Driver {
 
   bool locks_here = true;
   std::vector<wire::GroupBody> said;
+  std::vector<std::pair<HostId, wire::GroupBody>> sent;
   std::vector<News::Kind> told;
   std::vector<std::string> changes;
   std::vector<std::string> complaints;
@@ -125,6 +127,51 @@ TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
   EXPECT_TRUE(desk.service.stand(kNow, same));
 }
 
+TEST(GroupService, OnARingComparesNothing) {
+  Desk desk;
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
+    Service::Wish bad = wish(1, "web");
+    bad.terms = {Criterion::uptime, algorithm};
+    EXPECT_THAT(desk.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
+    EXPECT_FALSE(desk.service.known("web"));
+  }
+  Service::Wish good = wish(1, "web");
+  good.terms = {Criterion::random, Algorithm::ring};
+  EXPECT_TRUE(desk.service.stand(kNow, good));
+}
+
+// The next host on the ring is the one with the next larger id, and only it is asked.
+TEST(GroupService, OnARingSendsToTheNextHost) {
+  Desk desk;
+  Service::Wish here = wish(1, "web");
+  here.terms = {Criterion::random, Algorithm::ring};
+  wire::GroupBody other = word("web", 100);
+  other.criterion = std::to_underlying(Criterion::random);
+  for (const std::uint64_t host : {3U, 7U, 9U}) desk.service.hear(kNow, HostId{host}, other);
+  ASSERT_TRUE(desk.service.stand(kNow, here));
+  desk.pass(kNow, 2s);
+  ASSERT_FALSE(desk.sent.empty());
+  EXPECT_EQ(desk.sent[0].first, HostId{7});
+  EXPECT_EQ(desk.sent[0].second.kind, wire::GroupBody::Kind::ring);
+  EXPECT_EQ(desk.sent[0].second.ring.ring, 3 + 5 + 7 + 9);
+  EXPECT_EQ(desk.sent[0].second.ring.election, 1);
+}
+
+TEST(GroupService, HearsOfEarlierElectionsOnARing) {
+  Desk desk;
+  Service::Wish here = wish(1, "web");
+  here.terms = {Criterion::random, Algorithm::ring};
+  wire::GroupBody other = word("web", 100);
+  other.criterion = std::to_underlying(Criterion::random);
+  other.number = 41;
+  desk.service.hear(kNow, HostId{7}, other);
+  ASSERT_TRUE(desk.service.stand(kNow, here));
+  EXPECT_EQ(desk.said.back().number, 41) << "and says so";
+  desk.pass(kNow, 2s);
+  ASSERT_FALSE(desk.sent.empty());
+  EXPECT_EQ(desk.sent[0].second.ring.election, 42);
+}
+
 TEST(GroupService, RefusesBadNames) {
   Desk desk;
   for (const std::string_view name : {"", "two words", "@web", "\x07"})
@@ -203,10 +250,46 @@ TEST(GroupMail, CarriesEverything) {
                                                 .second = {6, NodeId{7}}}));
   const Word word{
       .capacity = 1, .leads = true, .asks = true, .term = Token{2}, .heir = NodeId{3}, .over = 4s};
-  const auto heard = heard_of(body_of("web", word, {Criterion::id, Algorithm::c}, hosts), hosts);
+  const Terms terms{Criterion::id, Algorithm::c};
+  const auto heard = heard_of(body_of("web", SaidWord{word, terms, 17}, hosts), hosts);
   ASSERT_TRUE(heard);
-  EXPECT_EQ(std::get<HeardWord>(*heard).word, word);
-  EXPECT_EQ(std::get<HeardWord>(*heard).terms, (Terms{Criterion::id, Algorithm::c}));
+  EXPECT_EQ(std::get<SaidWord>(*heard).word, word);
+  EXPECT_EQ(std::get<SaidWord>(*heard).terms, terms);
+  EXPECT_EQ(std::get<SaidWord>(*heard).last_on_ring, 17);
+}
+
+TEST(GroupMail, CarriesWhatIsSaidOnARing) {
+  const Numbering hosts{
+      [](HostId host) { return NodeId{static_cast<std::uint32_t>(std::to_underlying(host))}; },
+      [](NodeId node) { return HostId{index(node)}; }};
+  const OnRing said{.algorithm = Algorithm::ring,
+                    .election = 2,
+                    .ring = 3,
+                    .message = {.kind = election::ring::Kind::announcement,
+                                .life = Incarnation{4},
+                                .sequence = Sequence{5},
+                                .after = Sequence{6},
+                                .answers = Sequence{7},
+                                .number = 8,
+                                .id = NodeId{9},
+                                .priority = 10}};
+  wire::GroupBody body = body_of("web", said, hosts);
+  const auto heard = heard_of(body, hosts);
+  ASSERT_TRUE(heard);
+  const OnRing& same = std::get<OnRing>(*heard);
+  EXPECT_EQ(same.algorithm, Algorithm::ring);
+  EXPECT_EQ(same.election, 2);
+  EXPECT_EQ(same.ring, 3);
+  EXPECT_EQ(same.message.kind, election::ring::Kind::announcement);
+  EXPECT_EQ(same.message.life, Incarnation{4});
+  EXPECT_EQ(same.message.sequence, Sequence{5});
+  EXPECT_EQ(same.message.after, Sequence{6});
+  EXPECT_EQ(same.message.answers, Sequence{7});
+  EXPECT_EQ(same.message.number, 8);
+  EXPECT_EQ(same.message.id, NodeId{9});
+  EXPECT_EQ(same.message.priority, 10);
+  body.kind = wire::GroupBody::Kind::anonymous;
+  EXPECT_FALSE(heard_of(body, hosts)) << "a name where there are none";
 }
 
 }  // namespace

@@ -27,9 +27,15 @@ inline constexpr auto kCriterionNames = std::to_array<std::string_view>(
     {"load", "free-memory", "uptime", "clock-quality", "id", "random", "weight", "cmd"});
 static_assert(kCriterionNames.size() == std::to_underlying(Criterion::count));
 
-enum class Algorithm : std::uint8_t { a, b1, c, count };
-inline constexpr auto kAlgorithmNames = std::to_array<std::string_view>({"a", "b1", "c"});
+enum class Algorithm : std::uint8_t { a, b1, c, ring, ring_anonymous, count };
+inline constexpr auto kAlgorithmNames =
+    std::to_array<std::string_view>({"a", "b1", "c", "ring", "ring-anonymous"});
 static_assert(kAlgorithmNames.size() == std::to_underlying(Algorithm::count));
+
+// These give every candidate the same chance, whatever it has to offer.
+constexpr bool on_ring(Algorithm algorithm) {
+  return algorithm == Algorithm::ring || algorithm == Algorithm::ring_anonymous;
+}
 
 constexpr std::string_view name_of(Criterion criterion) {
   return kCriterionNames[std::to_underlying(criterion)];

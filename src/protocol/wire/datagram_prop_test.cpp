@@ -21,6 +21,37 @@ std::int64_t any_nanos() {
 }
 Nanos any_span() { return Nanos{any_nanos() & (kMostNanos - 1)}; }
 
+GroupBody any_group() {
+  GroupBody group =
+      GroupBody{.kind = GroupBody::Kind{*rc::gen::inRange<std::uint8_t>(0, GroupBody::kKinds)},
+                .name = GroupName('g' + *rc::gen::arbitrary<std::string>()),
+                .leads = *rc::gen::arbitrary<bool>(),
+                .criterion = any<std::uint8_t>(),
+                .term = any<std::uint64_t>(),
+                .heir = any<HostId>(),
+                .ago = any_span(),
+                .capacity = any<std::int64_t>(),
+                .step = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kSteps),
+                .phase = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kPhases),
+                .sender = any<HostId>(),
+                .stamp_ns = any_span().count(),
+                .delay = any_span(),
+                .number = any<std::uint32_t>(),
+                .first = {any<std::int64_t>(), any<HostId>()},
+                .ring = {.ring = any<std::uint64_t>(),
+                         .election = any<std::uint32_t>(),
+                         .sequence = any<std::uint32_t>(),
+                         .after = any<std::uint32_t>(),
+                         .answers = any<std::uint32_t>(),
+                         .priority = any<std::uint32_t>()}};
+  // Bids and rings are in the same place.
+  if (group.kind < GroupBody::Kind::ring)
+    group.ring = {};
+  else
+    group.first = {};
+  return group;
+}
+
 Datagram any_datagram() {
   Datagram datagram;
   datagram.header = {.cluster = any<ClusterId>(),
@@ -46,22 +77,7 @@ Datagram any_datagram() {
                  .question = any<std::uint32_t>(),
                  .text = Text<WordBody::kMostText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
-    datagram.group =
-        GroupBody{.kind = GroupBody::Kind{*rc::gen::inRange<std::uint8_t>(0, GroupBody::kKinds)},
-                  .name = GroupName('g' + *rc::gen::arbitrary<std::string>()),
-                  .leads = *rc::gen::arbitrary<bool>(),
-                  .criterion = any<std::uint8_t>(),
-                  .term = any<std::uint64_t>(),
-                  .heir = any<HostId>(),
-                  .ago = any_span(),
-                  .capacity = any<std::int64_t>(),
-                  .step = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kSteps),
-                  .phase = *rc::gen::inRange<std::uint8_t>(0, GroupBody::kPhases),
-                  .sender = any<HostId>(),
-                  .stamp_ns = any_span().count(),
-                  .delay = any_span(),
-                  .number = any<std::uint32_t>(),
-                  .first = {any<std::int64_t>(), any<HostId>()}};
+    datagram.group = any_group();
   else if (*rc::gen::arbitrary<bool>())
     datagram.election =
         ElectionBody{.kind = *rc::gen::inRange<std::uint8_t>(0, ElectionBody::kKinds),

@@ -22,6 +22,32 @@ GroupBid take_bid(Reader& in) {
   return bid;
 }
 
+void put_ring(Writer& out, const GroupRing& ring) {
+  out.put(ring.ring);
+  out.put(ring.election);
+  out.put(ring.sequence);
+  out.put(ring.after);
+  out.put(ring.answers);
+  out.put(ring.priority);
+  out.put(std::uint32_t{0});
+}
+
+GroupRing take_ring(Reader& in) {
+  GroupRing ring;
+  ring.ring = in.take<std::uint64_t>();
+  ring.election = in.take<std::uint32_t>();
+  ring.sequence = in.take<std::uint32_t>();
+  ring.after = in.take<std::uint32_t>();
+  ring.answers = in.take<std::uint32_t>();
+  ring.priority = in.take<std::uint32_t>();
+  in.take<std::uint32_t>();  // reserved
+  return ring;
+}
+
+bool is_on_ring(GroupBody::Kind kind) {
+  return kind == GroupBody::Kind::ring || kind == GroupBody::Kind::anonymous;
+}
+
 bool fits(Nanos span) { return span >= Nanos{0} && span.count() <= kMostNanos; }
 
 }  // namespace
@@ -50,10 +76,14 @@ Result<GroupBody, Error> take_group(Reader in) {
   body.sender = HostId{in.take<std::uint64_t>()};
   body.stamp_ns = in.take<std::int64_t>();
   body.delay = Nanos{in.take<std::int64_t>()};
-  body.first = take_bid(in);
-  body.second = take_bid(in);
   if (kind >= GroupBody::kKinds) return std::unexpected(Error::bad_kind);
   body.kind = static_cast<GroupBody::Kind>(kind);
+  if (is_on_ring(body.kind)) {
+    body.ring = take_ring(in);
+  } else {
+    body.first = take_bid(in);
+    body.second = take_bid(in);
+  }
   if (body.step >= GroupBody::kSteps || body.phase >= GroupBody::kPhases || !fits(body.ago) ||
       !fits(body.delay) || body.stamp_ns < 0 || body.stamp_ns > kMostNanos)
     return std::unexpected(Error::bad_value);
@@ -85,8 +115,12 @@ void put_group(Writer& out, const GroupBody& body) {
   out.put(std::to_underlying(body.sender));
   out.put(std::clamp<std::int64_t>(body.stamp_ns, 0, kMostNanos));
   out.put(std::min(body.delay.count(), kMostNanos));
-  put_bid(out, body.first);
-  put_bid(out, body.second);
+  if (is_on_ring(body.kind)) {
+    put_ring(out, body.ring);
+  } else {
+    put_bid(out, body.first);
+    put_bid(out, body.second);
+  }
   out.put_bytes(std::as_bytes(std::span(body.name.text())));
 }
 

@@ -28,11 +28,23 @@ struct GroupBid {
   bool operator==(const GroupBid&) const = default;
 };
 
+// From one station of a ring to another.
+struct GroupRing {
+  std::uint64_t ring = 0;  // which: the sum of the ids of its hosts
+  std::uint32_t election = 0;
+  std::uint32_t sequence = 0;  // of the sender's messages; 0: none
+  std::uint32_t after = 0;     // the one before it to the same station; 0: none
+  std::uint32_t answers = 0;   // an acknowledgement's
+  std::uint32_t priority = 0;
+
+  bool operator==(const GroupRing&) const = default;
+};
+
 struct GroupBody {
-  enum class Kind : std::uint8_t { word, begin, a, b1, c };
-  static constexpr std::uint8_t kKinds = 5;
+  enum class Kind : std::uint8_t { word, begin, a, b1, c, ring, anonymous };
+  static constexpr std::uint8_t kKinds = 7;
   static constexpr std::uint8_t kSteps = 3;  // of the messages of one algorithm
-  static constexpr std::uint8_t kPhases = 3;
+  static constexpr std::uint8_t kPhases = 8;
 
   Kind kind = Kind::word;
   GroupName name{};
@@ -49,18 +61,20 @@ struct GroupBody {
   std::int64_t capacity = 0;
   // a, b1: atomic broadcast
   std::uint8_t step = 0;   // word, filler, doubt
-  std::uint8_t phase = 0;  // b1: bid, alive; c: init, elected, dup
+  std::uint8_t phase = 0;  // b1: bid, alive; c: init, elected, dup; on a ring: the message's kind
   std::uint8_t hops = 0;
-  HostId sender = kNoHost;
+  HostId sender = kNoHost;  // on a ring: whose priority it is, or who is elected
   std::uint32_t serial = 0;
-  std::uint32_t life = 0;
+  std::uint32_t life = 0;     // of the first sender; on a ring: of this one
   std::int64_t stamp_ns = 0;  // network time; begin: when
   Nanos delay{0};             // not negative
-  // a, b1, c
-  std::uint32_t number = 0;  // of the election
+  // a, b1, c: of the election; on a ring: of its beginnings; word: the last election on a ring
+  std::uint32_t number = 0;
   // c
   GroupBid first{};
   GroupBid second{};
+  // ring, anonymous; in the place of the bids
+  GroupRing ring{};
 
   bool operator==(const GroupBody&) const = default;
 };

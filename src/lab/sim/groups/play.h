@@ -73,6 +73,7 @@ class Play {
   void send(std::uint32_t from, std::uint32_t to, Body body);
   void plan(What::Kind kind, double per_second);
   Nanos up_to(Nanos most);
+  live::Capacity new_capacity();
 
   void start(std::uint32_t host);
   void crash(std::uint32_t host);

@@ -70,6 +70,9 @@ class Play::Host final : public locks::Driver, public live::Driver {
   }
 
   void broadcast(const wire::GroupBody& body) override { play_->send(number_, kAll, body); }
+  void send(HostId to, const wire::GroupBody& body) override {
+    play_->send(number_, index(node_of(to)), body);
+  }
   Result<void> want(locks::ClientId client, const std::string& name) override {
     return locks.want(
         play_->moment(number_).now,
@@ -111,7 +114,7 @@ Play::Play(const Setup& setup)
     rates_.push_back(static_cast<std::int64_t>(chance_.below(2 * drift + 1)) -
                      static_cast<std::int64_t>(drift));
     errors_.push_back(up_to(setup.clock_error));
-    users_[i].capacity = static_cast<live::Capacity>(100 + chance_.below(100));
+    users_[i].capacity = new_capacity();
   }
   reign_ended_ = now_;
 }
@@ -263,6 +266,12 @@ void Play::happen(const What& what) {
   if (outcome_.broken == nullptr && hosts_[who]) outcome_.broken = hosts_[who]->groups.check();
 }
 
+// On a ring nobody is clearly better than another.
+live::Capacity Play::new_capacity() {
+  const std::uint64_t range = live::on_ring(setup_.algorithm) ? 9 : 100;
+  return static_cast<live::Capacity>(100 + chance_.below(range));
+}
+
 void Play::plan(What::Kind kind, double per_second) {
   if (per_second <= 0) return;
   const double seconds = chance_.exponential(1 / per_second);
@@ -295,7 +304,7 @@ void Play::fault(const What& what) {
         if (host) (void)host->groups.resign(moment(victim), kGroup);
       return plan(resign, faults.resigns_per_s);
     case flap:
-      users_[victim].capacity = static_cast<live::Capacity>(100 + chance_.below(100));
+      users_[victim].capacity = new_capacity();
       if (hosts_[victim] && !paused_[victim])
         hosts_[victim]->groups.offer(moment(victim), kUser, users_[victim].capacity);
       return plan(flap, faults.flaps_per_s);
@@ -337,7 +346,9 @@ void Play::stand(std::uint32_t host) {
   const auto stood = hosts_[host]->groups.stand(
       moment(host), {.user = kUser,
                      .group = kGroup,
-                     .terms = {live::Criterion::weight, setup_.algorithm},
+                     .terms = {live::on_ring(setup_.algorithm) ? live::Criterion::random
+                                                               : live::Criterion::weight,
+                               setup_.algorithm},
                      .capacity = user.capacity,
                      .min_stay = setup_.min_stay});
   if (!stood) outcome_.broken = "cannot stand";
@@ -381,7 +392,8 @@ void Play::begin_to_act(std::uint32_t host, const live::News& news) {
   last_token_ = news.term;
   last_leader_ = host;
   reign_began_ = now_;
-  ++outcome_.reigns;
+  if (outcome_.reigns++ == 0) outcome_.first = host;
+  outcome_.as_wanted += hosts_[host]->groups.known(kGroup)->held == setup_.algorithm ? 1U : 0U;
   ++user.life;
   user.acts = true;
   user.orphan = false;

@@ -48,6 +48,8 @@ struct Outcome {
   std::uint64_t needless = 0;    // unseated, and nobody was clearly better
   std::uint64_t leaderless = 0;  // nobody leads when all is well again
   std::uint64_t outdone = 0;     // or one that is clearly outdone
+  std::uint64_t as_wanted = 0;   // reigns after an election that the algorithm wanted decided
+  std::uint32_t first = 0;       // the host that led first
   Nanos longest_gap{0};          // without an acting user
   const char* broken = nullptr;  // an invariant of the machine
 

@@ -1,5 +1,6 @@
 #include "lab/sim/groups/run.h"
 
+#include <array>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
@@ -25,16 +26,40 @@ Outcome all_of(Setup setup, std::uint64_t count) {
                             << " outdone " << one.outdone
                             << (one.broken == nullptr ? "" : one.broken);
     sum.reigns += one.reigns;
+    sum.as_wanted += one.as_wanted;
     sum.longest_gap = std::max(sum.longest_gap, one.longest_gap);
   }
   return sum;
 }
 
 TEST(Group, InPeaceHasOneLeaderForEver) {
-  for (const Algorithm algorithm : {Algorithm::a, Algorithm::b1, Algorithm::c}) {
+  for (const Algorithm algorithm : {Algorithm::a, Algorithm::b1, Algorithm::c, Algorithm::ring}) {
     const Outcome outcome = all_of({.algorithm = algorithm}, seeds(5));
     EXPECT_EQ(outcome.reigns, seeds(5)) << name_of(algorithm);
+    EXPECT_EQ(outcome.as_wanted, seeds(5)) << name_of(algorithm);
     EXPECT_LT(outcome.longest_gap, 200ms);
+  }
+}
+
+// Without names an election may take several phases, longer than anybody waits; then what is known
+// decides.
+TEST(Group, OnARingWithoutNamesHasOneLeaderForEver) {
+  const Outcome outcome = all_of({.algorithm = Algorithm::ring_anonymous}, seeds(40));
+  EXPECT_EQ(outcome.reigns, seeds(40));
+  EXPECT_GE(outcome.as_wanted, seeds(40) * 3 / 4);
+  EXPECT_LT(outcome.longest_gap, 300ms);
+}
+
+// Chi-square with two degrees of freedom is above 18.4 one time in ten thousand.
+TEST(Group, OnARingGivesAllTheSameChance) {
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
+    constexpr std::uint64_t kRuns = 300;
+    std::array<double, 3> wins{};
+    for (std::uint64_t seed = 1; seed <= kRuns; ++seed)
+      ++wins.at(run({.algorithm = algorithm, .faulty = 500ms, .seed = seed}).first);
+    double chi_square = 0;
+    for (const double won : wins) chi_square += (won - 100) * (won - 100) / 100;
+    EXPECT_LT(chi_square, 18.4) << name_of(algorithm);
   }
 }
 
@@ -56,8 +81,9 @@ TEST(Group, WhoseLeadersResignGoesOn) {
 // A dead leader is noticed after one lease; then comes an election, and the lease of the dead one
 // must have ended.
 TEST(Group, HasAnotherLeaderSoonAfterACrash) {
-  for (const Algorithm algorithm : {Algorithm::a, Algorithm::b1, Algorithm::c}) {
-    const groups::Setup setup{.hosts = 5, .algorithm = algorithm, .faults = {.crashes_per_s = 0.5}};
+  for (const Algorithm algorithm :
+       {Algorithm::a, Algorithm::b1, Algorithm::c, Algorithm::ring, Algorithm::ring_anonymous}) {
+    const groups::Setup setup{.hosts = 5, .algorithm = algorithm, .faults = {.crashes_per_s = 1}};
     const Outcome outcome = all_of(setup, seeds(10));
     EXPECT_GT(outcome.reigns, 2 * seeds(10));
     EXPECT_LT(outcome.longest_gap, 12 * setup.lease) << name_of(algorithm);
@@ -72,17 +98,20 @@ TEST(Group, WithoutKnownTimeIsLedAllTheSame) {
 }
 
 TEST(Group, BearsEverything) {
-  const Outcome outcome = all_of({.hosts = 5,
-                                  .faults = {.loss = 0.2,
-                                             .duplicate = 0.1,
-                                             .late = 0.05,
-                                             .crashes_per_s = 2,
-                                             .pauses_per_s = 2,
-                                             .partitions_per_s = 1,
-                                             .resigns_per_s = 0.5,
-                                             .flaps_per_s = 5}},
-                                 seeds(25));
-  EXPECT_GT(outcome.reigns, 10 * seeds(25));
+  for (const Algorithm algorithm : {Algorithm::b1, Algorithm::ring, Algorithm::ring_anonymous}) {
+    const Outcome outcome = all_of({.hosts = 5,
+                                    .algorithm = algorithm,
+                                    .faults = {.loss = 0.2,
+                                               .duplicate = 0.1,
+                                               .late = 0.05,
+                                               .crashes_per_s = 2,
+                                               .pauses_per_s = 2,
+                                               .partitions_per_s = 1,
+                                               .resigns_per_s = 0.5,
+                                               .flaps_per_s = 5}},
+                                   seeds(25));
+    EXPECT_GT(outcome.reigns, 10 * seeds(25)) << name_of(algorithm);
+  }
 }
 
 }  // namespace
