@@ -125,6 +125,24 @@ void draw_counters(const Subject& subject, obs::Snapshot& shot) {
   }
 }
 
+void draw_groups(const Subject& subject, obs::Snapshot& shot) {
+  const auto name_of_host = [&](HostId host) {
+    const node::Directory::Host* known = subject.mailroom->directory().find(host);
+    return known == nullptr ? "" : name_of_node(*subject.mailroom, known->node);
+  };
+  for (const groups::Known& group : subject.groups)
+    shot.groups.push_back({.name = group.name,
+                           .leader = group.leader == kNoHost ? "" : name_of_host(group.leader),
+                           .term = fmt::format("{}", std::to_underlying(group.term)),
+                           .here = group.here,
+                           .state = std::string(group.state),
+                           .criterion = std::string(groups::name_of(group.terms.criterion)),
+                           .algorithm = std::string(groups::name_of(group.terms.algorithm)),
+                           .held = std::string(group.held ? groups::name_of(*group.held) : ""),
+                           .candidates = static_cast<std::uint32_t>(group.candidates.size()) +
+                                         (group.stands ? 1U : 0U)});
+}
+
 }  // namespace
 
 obs::Snapshot portrait(const Subject& subject) {
@@ -133,6 +151,7 @@ obs::Snapshot portrait(const Subject& subject) {
   draw_clock(subject, shot);
   draw_networks(subject, shot);
   draw_members(subject, shot);
+  draw_groups(subject, shot);
   draw_counters(subject, shot);
   return shot;
 }

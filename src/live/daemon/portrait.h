@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/ids.h"
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/obs/snapshot.h"
+#include "protocol/groups/service.h"
 #include "protocol/node/mailroom.h"
 #include "protocol/node/node.h"
 
@@ -29,7 +31,8 @@ struct Subject {
   std::string clock_trouble{};  // the last failure of the kernel's clock
   std::uint64_t unsent = 0;     // messages for hosts whose address is not known
   std::uint64_t stalls = 0;
-  std::string locks{};  // what is promised of them
+  std::string locks{};                  // what is promised of them
+  std::vector<groups::Known> groups{};  // that are known here
 };
 obs::Snapshot portrait(const Subject& subject);
 

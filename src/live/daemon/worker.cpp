@@ -566,7 +566,8 @@ obs::Snapshot Worker::snapshot() {
                    .clock_trouble = clock_trouble_,
                    .unsent = unsent_,
                    .stalls = stalls_,
-                   .locks = locks_.wished_for() ? lock_promise() : ""});
+                   .locks = locks_.wished_for() ? lock_promise() : "",
+                   .groups = groups_.known()});
 }
 
 }  // namespace tempo::daemon

@@ -44,6 +44,20 @@ void fields(View& view, const Visit& visit) {
 }
 
 template <class View, class Visit>
+  requires std::is_same_v<std::remove_const_t<View>, GroupView>
+void fields(View& view, const Visit& visit) {
+  visit("name", view.name);
+  visit("leader", view.leader);
+  visit("term", view.term);
+  visit("here", view.here);
+  visit("state", view.state);
+  visit("criterion", view.criterion);
+  visit("algorithm", view.algorithm);
+  visit("held", view.held);
+  visit("candidates", view.candidates);
+}
+
+template <class View, class Visit>
   requires std::is_same_v<std::remove_const_t<View>, Snapshot>
 void fields(View& view, const Visit& visit) {
   visit("version", view.version);
@@ -70,6 +84,7 @@ void fields(View& view, const Visit& visit) {
   visit("warnings", view.warnings);
   visit("networks", view.networks);
   visit("members", view.members);
+  visit("groups", view.groups);
   visit("counters", view.counters);
 }
 

@@ -50,6 +50,21 @@ struct MemberView {
   bool operator==(const MemberView&) const = default;
 };
 
+// A group that is known here.
+struct GroupView {
+  std::string name;
+  std::string leader;  // its name; empty: nobody is known to lead
+  std::string term;    // the lease's token, a number of 64 bits; "0": nobody has led yet
+  bool here = false;   // this machine leads
+  std::string state;   // of this machine's part in it
+  std::string criterion;
+  std::string algorithm;
+  std::string held;              // the algorithm that decided last; empty: what was known did
+  std::uint32_t candidates = 0;  // this machine's included
+
+  bool operator==(const GroupView&) const = default;
+};
+
 struct Snapshot {
   std::string version;
   std::string name;
@@ -75,6 +90,7 @@ struct Snapshot {
   std::vector<std::string> warnings;  // sentences: no key, two machines with one id, ...
   std::vector<NetworkView> networks;
   std::vector<MemberView> members;
+  std::vector<GroupView> groups;
   std::map<std::string, std::uint64_t> counters;  // datagrams by name of what became of them
 
   bool operator==(const Snapshot&) const = default;

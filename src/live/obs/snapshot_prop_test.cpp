@@ -68,6 +68,16 @@ rc::Gen<MemberView> some_member() {
       rc::gen::set(&MemberView::offset_us, perhaps_number()));
 }
 
+rc::Gen<GroupView> some_group() {
+  return rc::gen::build<GroupView>(
+      rc::gen::set(&GroupView::name, some_text()), rc::gen::set(&GroupView::leader, some_text()),
+      rc::gen::set(&GroupView::term, some_text()), rc::gen::set(&GroupView::here),
+      rc::gen::set(&GroupView::state, some_text()),
+      rc::gen::set(&GroupView::criterion, some_text()),
+      rc::gen::set(&GroupView::algorithm, some_text()), rc::gen::set(&GroupView::held, some_text()),
+      rc::gen::set(&GroupView::candidates));
+}
+
 rc::Gen<Snapshot> some_snapshot() {
   return rc::gen::build<Snapshot>(
       rc::gen::set(&Snapshot::version, some_text()), rc::gen::set(&Snapshot::name, some_text()),
@@ -84,6 +94,7 @@ rc::Gen<Snapshot> some_snapshot() {
       rc::gen::set(&Snapshot::warnings, a_few(some_text())),
       rc::gen::set(&Snapshot::networks, a_few(some_network())),
       rc::gen::set(&Snapshot::members, a_few(some_member())),
+      rc::gen::set(&Snapshot::groups, a_few(some_group())),
       rc::gen::set(&Snapshot::counters, rc::gen::container<std::map<std::string, std::uint64_t>>(
                                             some_text(), rc::gen::arbitrary<std::uint64_t>())));
 }

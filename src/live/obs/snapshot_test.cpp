@@ -40,6 +40,7 @@ Snapshot sample() {
                     .warnings = {},
                     .networks = {},
                     .members = {},
+                    .groups = {},
                     .counters = {{"accepted", 12}, {"bad \"version\"", 3}}};
   snapshot.networks.push_back({.name = "eth0",
                                .state = "slave",
@@ -85,6 +86,15 @@ Snapshot sample() {
                               .sigma_us = 1250,
                               .bound_us = 3.2e6,
                               .offset_us = 4e4});
+  snapshot.groups.push_back({.name = "web",
+                             .leader = "stern",
+                             .term = "1099528404993",
+                             .here = false,
+                             .state = "follow",
+                             .criterion = "load",
+                             .algorithm = "b1",
+                             .held = "b1",
+                             .candidates = 3});
   return snapshot;
 }
 
@@ -102,7 +112,7 @@ TEST(SnapshotJson, IsThis) {
       R"("earliest_ns":0,"latest_ns":0,"offset_us":0.0,"rate_ppm":0.0,"scale":0,)"
       R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
       R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
-      R"("faulty":false,"heard_ago_s":0.0}],"counters":{}})");
+      R"("faulty":false,"heard_ago_s":0.0}],"groups":[],"counters":{}})");
 }
 
 TEST(SnapshotJson, ComesBack) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
@@ -173,15 +183,40 @@ TEST(SnapshotBound, IsExact) {
 // --- for people ---
 
 TEST(StatusText, OfASlave) {
-  EXPECT_EQ(status_text(sample()),
-            "bow: synchronized to stern, within 12.3 us\n"
-            "  time      2023-11-14 22:13:20.123456789 UTC\n"
-            "  clock     system, -1.25 us off, rate +3.500 ppm, 99 exchanges\n"
-            "  network   eth0: slave of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
-            "stamps\n"
-            "  cluster   ship, 3 members, profile lan, sealed with a key\n"
-            "  locks     locks are safe while 2 of 3 members answer\n"
-            "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
+  EXPECT_EQ(
+      status_text(sample()),
+      "bow: synchronized to stern, within 12.3 us\n"
+      "  time      2023-11-14 22:13:20.123456789 UTC\n"
+      "  clock     system, -1.25 us off, rate +3.500 ppm, 99 exchanges\n"
+      "  network   eth0: slave of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
+      "stamps\n"
+      "  cluster   ship, 3 members, profile lan, sealed with a key\n"
+      "  locks     locks are safe while 2 of 3 members answer\n"
+      "  group     web: stern leads, term 1099528404993, 3 candidates, by load, algorithm b1\n"
+      "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
+}
+
+TEST(StatusText, OfAGroupThatNobodyLeads) {
+  Snapshot snapshot = sample();
+  snapshot.groups[0].leader.clear();
+  snapshot.groups[0].held = "c";
+  snapshot.groups[0].candidates = 1;
+  EXPECT_THAT(
+      status_text(snapshot),
+      HasSubstr("  group     web: nobody leads, 1 candidate, by load, algorithm b1, held by "
+                "c\n"));
+}
+
+TEST(StatusText, OfManyGroupsHasTheFirstFew) {
+  Snapshot snapshot = sample();
+  for (int i = 1; i < 20; ++i) {
+    snapshot.groups.push_back(snapshot.groups[0]);
+    snapshot.groups.back().name = "web" + std::to_string(i);
+  }
+  EXPECT_THAT(status_text(snapshot), HasSubstr("web7: "));
+  EXPECT_THAT(status_text(snapshot), Not(HasSubstr("web8: ")));
+  EXPECT_THAT(status_text(snapshot),
+              HasSubstr("  groups    12 more; 'tempo groups' lists them all\n"));
 }
 
 TEST(StatusText, SaysWhoStamps) {

@@ -53,6 +53,17 @@ std::string network_text(const NetworkView& network) {
                                            : "no kernel stamps"}));
 }
 
+std::string group_text(const GroupView& group) {
+  return fmt::format(
+      "{}: {}", group.name,
+      quoted_list(
+          {group.leader.empty() ? "nobody leads"
+                                : fmt::format("{} leads, term {}", group.leader, group.term),
+           fmt::format("{} candidate{}", group.candidates, group.candidates == 1 ? "" : "s"),
+           "by " + group.criterion, "algorithm " + group.algorithm,
+           group.held.empty() || group.held == group.algorithm ? "" : "held by " + group.held}));
+}
+
 std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }
 
 std::string role_text(const MemberView& member) {
@@ -61,6 +72,7 @@ std::string role_text(const MemberView& member) {
   return text;
 }
 
+constexpr std::size_t kMostGroupsShown = 8;
 constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
@@ -120,6 +132,11 @@ std::string status_text(const Snapshot& snapshot) {
                                           : fmt::format("sealed, {} keys valid", snapshot.keys),
                   snapshot.may_lead ? "" : ", may not lead"));
   if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);
+  const std::size_t shown = std::min(snapshot.groups.size(), kMostGroupsShown);
+  for (std::size_t i = 0; i < shown; ++i) text += line("group", group_text(snapshot.groups[i]));
+  if (shown < snapshot.groups.size())
+    text += line("groups", fmt::format("{} more; 'tempo groups' lists them all",
+                                       snapshot.groups.size() - shown));
   text += line("tempod", fmt::format("{}, id {}, process {}, up {}", snapshot.version, snapshot.id,
                                      snapshot.pid, uptime_text(snapshot.uptime_s)));
   for (const std::string& warning : snapshot.warnings) text += line("warning", warning);
