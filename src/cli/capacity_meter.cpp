@@ -28,22 +28,27 @@ constexpr auto kLongestCommand = std::chrono::seconds{10};
 constexpr std::int64_t kBase = 1'000'000;
 constexpr std::uint64_t kDraws = 90'000;  // less than a tenth of the base
 
-Result<double> first_number_in(const char* path) {
+Result<double> first_number_in(const std::string& path) {
   std::ifstream file(path);
   double number = 0;
-  if (!(file >> number)) return std::unexpected(fmt::format("{} cannot be read", path));
+  if (!(file >> number) || number < 0)
+    return std::unexpected(fmt::format(
+        "{} does not begin with a number; set TEMPO_PROC to where the kernel's /proc is", path));
   return number;
 }
 
-Result<std::int64_t> free_memory() {
-  std::ifstream file("/proc/meminfo");
+Result<std::int64_t> free_memory(const std::string& proc) {
+  std::ifstream file(proc + "/meminfo");
   for (std::string word; file >> word;)
     if (std::int64_t kilobytes = 0; word == "MemAvailable:" && file >> kilobytes) return kilobytes;
-  return std::unexpected("/proc/meminfo does not say how much memory is available");
+  return std::unexpected(fmt::format(
+      "{}/meminfo does not say how much memory is available; set TEMPO_PROC to where the kernel's "
+      "/proc is",
+      proc));
 }
 
-Result<std::int64_t> load() {
-  TRY(load, first_number_in("/proc/loadavg"));
+Result<std::int64_t> load(const std::string& proc) {
+  TRY(load, first_number_in(proc + "/loadavg"));
   const auto processors = static_cast<double>(std::max(sysconf(_SC_NPROCESSORS_ONLN), 1L));
   return static_cast<std::int64_t>(
       std::llround(static_cast<double>(kBase) / (1 + load / processors)));
@@ -57,8 +62,7 @@ Result<std::int64_t> clock_quality(const std::string& socket) {
   if (!reply) return std::unexpected(reply.error().sentence);
   TRY(now, ipc::now_of(*reply));
   if (now.status == "unsynchronized") return 0;
-  const std::int64_t bound = std::max<std::int64_t>(now.latest_ns - now.time_ns, 0);
-  return kBase * kBase / (bound + 1);
+  return clock_capacity(now.latest_ns - now.time_ns);
 }
 
 Result<std::int64_t> draw() {
@@ -70,9 +74,13 @@ Result<std::int64_t> draw() {
 
 }  // namespace
 
-Result<CapacityMeter> CapacityMeter::create(const std::string& criterion, std::string socket) {
+std::int64_t clock_capacity(std::int64_t bound_ns) {
+  return kBase * kBase / (std::max<std::int64_t>(bound_ns, 0) + 1);
+}
+
+Result<CapacityMeter> CapacityMeter::create(const std::string& criterion, Places places) {
   CapacityMeter meter;
-  meter.socket_ = std::move(socket);
+  meter.places_ = std::move(places);
   const std::size_t equals = criterion.find('=');
   meter.criterion_ = criterion.substr(0, equals);
   const std::string value = equals == std::string::npos ? "" : criterion.substr(equals + 1);
@@ -104,13 +112,13 @@ Result<CapacityMeter> CapacityMeter::create(const std::string& criterion, std::s
 }
 
 Result<std::int64_t> CapacityMeter::read_now() const {
-  if (criterion_ == "load") return load();
-  if (criterion_ == "free-memory") return free_memory();
+  if (criterion_ == "load") return load(places_.proc);
+  if (criterion_ == "free-memory") return free_memory(places_.proc);
   if (criterion_ == "uptime") {
-    TRY(seconds, first_number_in("/proc/uptime"));
+    TRY(seconds, first_number_in(places_.proc + "/uptime"));
     return static_cast<std::int64_t>(seconds);
   }
-  if (criterion_ == "clock-quality") return clock_quality(socket_);
+  if (criterion_ == "clock-quality") return clock_quality(places_.socket);
   if (criterion_ == "id") return kBase;
   if (criterion_ == "random") return draw();
   return std::unexpected(
@@ -174,7 +182,7 @@ bool CapacityMeter::take() {
 CapacityMeter::CapacityMeter(CapacityMeter&& other) noexcept
     : criterion_(std::move(other.criterion_)),
       command_(std::move(other.command_)),
-      socket_(std::move(other.socket_)),
+      places_(std::move(other.places_)),
       capacity_(other.capacity_),
       pipe_(std::exchange(other.pipe_, -1)),
       child_(std::exchange(other.child_, 0)),

@@ -8,6 +8,9 @@
 //   random         drawn once; no draw outdoes another by so much that it would unseat it
 //   weight=N       N
 //   cmd=COMMAND    the whole number that the command prints
+//
+// Load, memory and uptime are read where the kernel says them, or where TEMPO_PROC says: a
+// container that has the host's /proc elsewhere, or a test.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +23,18 @@
 
 namespace tempo::cli {
 
+// Of a clock that is wrong by at most so much.
+std::int64_t clock_capacity(std::int64_t bound_ns);
+
 class CapacityMeter {
  public:
+  struct Places {
+    std::string socket{};        // of tempod
+    std::string proc = "/proc";  // where the kernel tells of itself
+  };
   // A sentence says what is wrong with the words; then the first measurement, which may take a
   // while if it is a command's.
-  static Result<CapacityMeter> create(const std::string& criterion, std::string socket);
+  static Result<CapacityMeter> create(const std::string& criterion, Places places);
   ~CapacityMeter();
   CapacityMeter(CapacityMeter&& other) noexcept;
   CapacityMeter& operator=(CapacityMeter&&) = delete;
@@ -48,7 +58,7 @@ class CapacityMeter {
 
   std::string criterion_;
   std::string command_;
-  std::string socket_;
+  Places places_;
   std::int64_t capacity_ = 0;
   int pipe_ = -1;
   pid_t child_ = 0;

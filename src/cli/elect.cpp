@@ -4,7 +4,9 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -176,10 +178,12 @@ int elect(const ElectArguments& arguments) {
   const auto min_stay = span_of(arguments.min_stay, "--min-stay");
   if (!min_stay) return min_stay.error();
   const bool on_ring = arguments.algorithm.starts_with("ring");
-  auto meter = CapacityMeter::create(!arguments.criterion.empty() ? arguments.criterion
-                                     : on_ring                    ? "random"
-                                                                  : "load",
-                                     arguments.socket);
+  const std::string criterion = !arguments.criterion.empty() ? arguments.criterion
+                                : on_ring                    ? "random"
+                                                             : "load";
+  const char* const proc = std::getenv("TEMPO_PROC");
+  auto meter = CapacityMeter::create(
+      criterion, {.socket = arguments.socket, .proc = proc == nullptr ? "/proc" : proc});
   if (!meter) return complain(kBadUsage, meter.error());
   const CandidateOptions options{.criterion = meter->criterion(),
                                  .algorithm = arguments.algorithm,

@@ -2,8 +2,10 @@
 // elect` as users run it. Each command writes when it runs, under its term: of two terms the
 // earlier must have ended before the later begins.
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -11,6 +13,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -39,7 +42,7 @@ bool wait_for(const std::function<bool()>& done, steady_clock::duration limit = 
 
 class Site : public Daemons {
  public:
-  Site() : Daemons(kHosts) {}
+  explicit Site(const std::string& arguments = "") : Daemons(kHosts, arguments) {}
 
   Ended ask(std::size_t i, const std::string& verb, const std::string& more = "") const {
     return Child(words_of(verb + " --socket " + socket(i) + ' ' + more)).wait();
@@ -48,6 +51,17 @@ class Site : public Daemons {
     for (std::size_t i = 0; i < kHosts; ++i)
       if (promise(i) != "locks are safe while 2 of 3 members answer") return false;
     return true;
+  }
+  // Well enough for atomic broadcast: to a 128th of the lease.
+  bool time_is_known() const {
+    for (std::size_t i = 0; i < kHosts; ++i)
+      if (error_ns(i) > std::chrono::nanoseconds{1s}.count() / 128) return false;
+    return true;
+  }
+  std::int64_t error_ns(std::size_t i) const {
+    const json now = json::parse(ask(i, "status --json").out);
+    if (now["status"] != "synchronized" && now["status"] != "leads") return 1'000'000'000;
+    return now["latest_ns"].get<std::int64_t>() - now["time_ns"].get<std::int64_t>();
   }
 };
 
@@ -58,16 +72,17 @@ class LiveGroup : public testing::Test {
   void SetUp() override {
     ASSERT_TRUE(wait_for([] { return site->ready(); }));
   }
-  void TearDown() override {
-    for (auto& candidate : candidates_)
-      if (candidate) end(*candidate);
-    expect_one_at_a_time();
-  }
+  void TearDown() override { end_all(); }
 
   // The guard stops the command and then lets go, whatever the wrapper was doing.
   static void end(Child& child) {
     kill(child.id(), SIGKILL);
     child.wait();
+  }
+  void end_all() {
+    for (auto& candidate : candidates_)
+      if (candidate) end(*std::exchange(candidate, nullptr));
+    expect_one_at_a_time();
   }
   static std::string group() {
     return testing::UnitTest::GetInstance()->current_test_info()->name();
@@ -155,19 +170,49 @@ TEST_F(LiveGroup, IsLedByTheHeaviest) {
   EXPECT_EQ(told["group"]["candidates"].size(), 3);
 }
 
+TEST_F(LiveGroup, IsInTheStatus) {
+  stand(1, "--criterion weight=5");
+  stand(2, "--criterion weight=50");
+  ASSERT_TRUE(runs_on(2));
+  const std::string term = std::to_string(runs().back().term);
+  ASSERT_TRUE(wait_for([] { return site->ask(0, "leader", group()).out == "host2\n"; }));
+  EXPECT_THAT(
+      site->ask(0, "status").out,
+      HasSubstr(fmt::format("  group     {}: host2 leads, term {}, 2 candidates, by weight, "
+                            "algorithm b1",
+                            group(), term)));
+  const auto seen = [](std::size_t host) {
+    const json status = json::parse(site->ask(host, "status --json").out);
+    for (const json& one : status["groups"])
+      if (one["name"] == group()) return one;
+    return json{};
+  };
+  const Words states{"watch", "follow", "lead"};
+  for (std::size_t i = 0; i < kHosts; ++i) {
+    EXPECT_EQ(seen(i)["leader"], "host2") << i;
+    EXPECT_EQ(seen(i)["term"], term) << i;
+    EXPECT_EQ(seen(i)["here"], i == 2) << i;
+    EXPECT_EQ(seen(i)["candidates"], 2) << i;
+    EXPECT_EQ(seen(i)["state"], states.at(i));
+  }
+}
+
+// The elections by capacity, each decided by the algorithm that was wanted. On a busy machine a
+// candidate may come too late for the first election; not three times in a row.
 TEST_F(LiveGroup, IsLedByTheHeaviestByEveryAlgorithm) {
-  for (const char* algorithm : {"a", "b1", "c"}) {
-    const std::size_t before = runs().size();
-    for (std::size_t i = 0; i < kHosts; ++i)
-      stand(i, fmt::format("--algorithm {} --criterion weight={}", algorithm, i == 2 ? 20 : i));
-    ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
-    EXPECT_EQ(last_host(), 2U) << algorithm;
-    // The best goes last, or the others would take over.
-    for (std::size_t i = 0; i < kHosts; ++i) {
-      end(*candidates_[i]);
-      candidates_[i].reset();
+  ASSERT_TRUE(wait_for([] { return site->time_is_known(); }));
+  for (const std::string algorithm : {"a", "b1", "c"}) {
+    bool as_wanted = false;
+    for (int i = 0; i < 3 && !as_wanted; ++i) {
+      const std::size_t before = runs().size();
+      for (std::size_t host = 0; host < kHosts; ++host)
+        stand(host, fmt::format("--algorithm {} --criterion weight={}", algorithm,
+                                host == 2 ? 20 : host));
+      ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
+      as_wanted = last_host() == 2U && known(2)["held"] == algorithm;
+      end_all();
     }
-    expect_one_at_a_time();
+    EXPECT_TRUE(as_wanted) << algorithm;
   }
 }
 
@@ -198,11 +243,7 @@ TEST_F(LiveGroup, IsLedByOneOfARingWithoutNames) {
     for (std::size_t host = 0; host < kHosts; ++host) stand(host, "--algorithm ring-anonymous");
     ASSERT_TRUE(wait_for([&] { return runs().size() > before; }));
     held = known(*last_host())["held"];
-    for (std::size_t host = 0; host < kHosts; ++host) {
-      end(*candidates_[host]);
-      candidates_[host].reset();
-    }
-    expect_one_at_a_time();
+    end_all();
   }
   EXPECT_EQ(held, "ring-anonymous");
 }
@@ -225,16 +266,53 @@ TEST_F(LiveGroup, IsLedByTheLargestId) {
   EXPECT_EQ(fmt::format("host{}", *last_host()), names.rbegin()->second);
 }
 
-// One machine is as good as another here: what they measure is the same.
-TEST_F(LiveGroup, IsLedByOneWhateverIsMeasured) {
-  for (const char* criterion : {"load", "free-memory", "uptime", "clock-quality", "random"}) {
-    const std::size_t before = runs().size();
-    for (std::size_t i = 0; i < kHosts; ++i) stand(i, fmt::format("--criterion {}", criterion));
-    ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << criterion;
+// What the kernel tells of each machine is made up, so that a certain one is the best.
+TEST_F(LiveGroup, IsLedByTheBestOfWhatIsMeasured) {
+  struct Measured {
+    const char* criterion;
+    const char* file;
+    const char* good;
+    const char* bad;
+  };
+  const std::array<Measured, 3> all{
+      {{"load", "loadavg", "0.10 0 0 1/2 3\n", "64.00 0 0 1/2 3\n"},
+       {"free-memory", "meminfo", "MemAvailable: 8000000 kB\n", "MemAvailable: 40000 kB\n"},
+       {"uptime", "uptime", "86400.00 1.00\n", "60.00 1.00\n"}}};
+  for (std::size_t best = 0; best < all.size(); ++best) {
     for (std::size_t i = 0; i < kHosts; ++i) {
-      end(*candidates_[i]);
-      candidates_[i].reset();
+      const std::string proc = site->file(fmt::format("proc{}", i));
+      std::filesystem::create_directories(proc);
+      std::ofstream(proc + '/' + all[best].file) << (i == best ? all[best].good : all[best].bad);
+      setenv("TEMPO_PROC", proc.c_str(), 1);
+      stand(i, fmt::format("--min-stay 1s --criterion {}", all[best].criterion));
+      unsetenv("TEMPO_PROC");
     }
+    EXPECT_TRUE(runs_on(best)) << all[best].criterion;
+    end_all();
+  }
+}
+
+// Here nobody knows beforehand who is the best; everybody knows afterwards who was.
+TEST_F(LiveGroup, IsLedByTheBestClockAndTheHighestDraw) {
+  ASSERT_TRUE(wait_for([] { return site->time_is_known(); }));
+  for (const char* criterion : {"clock-quality", "random"}) {
+    const std::size_t before = runs().size();
+    for (std::size_t i = 0; i < kHosts; ++i)
+      stand(i, fmt::format("--min-stay 1s --criterion {}", criterion));
+    ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << criterion;
+    const auto best_leads = [] {
+      const json group = known(0);
+      std::int64_t best = 0;
+      std::int64_t leads = -1;
+      for (const json& one : group["candidates"]) {
+        best = std::max<std::int64_t>(best, one["capacity"]);
+        if (one["host"] == group["leader"]) leads = one["capacity"];
+      }
+      // A clock that is better by less than the margin unseats nobody.
+      return group["candidates"].size() == kHosts && best > 0 && best <= leads + leads / 10;
+    };
+    EXPECT_TRUE(wait_for(best_leads)) << criterion << known(0);
+    end_all();
   }
 }
 
@@ -253,6 +331,36 @@ TEST_F(LiveGroup, MovesWhenTheLeaderIsKilled) {
   RecordProperty("ms_after_the_daemon", static_cast<int>((steady_clock::now() - start) / 1ms));
   site->start(1);
   EXPECT_TRUE(wait_for([] { return site->ready(); }));
+}
+
+// A leader's silence is noticed after one lease, an election is decided within two, and the lease
+// is had within three quarters of one: four leases (doc/groups.md). On a busy machine it may be
+// late once, not three times in a row.
+TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
+  constexpr auto kLease = 1s;  // of lock_daemons.h
+  for (const std::string algorithm : {"a", "b1", "c", "ring", "ring-anonymous"}) {
+    std::chrono::nanoseconds took = 1h;
+    for (int trial = 0; trial < 3 && took > 4 * kLease; ++trial) {
+      const std::size_t before = runs().size();
+      for (std::size_t i = 0; i < kHosts; ++i)
+        stand(i, "--criterion random --algorithm " + algorithm);
+      ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
+      const std::size_t leader = *last_host();
+      ASSERT_TRUE(wait_for([&] { return known((leader + 1) % kHosts)["candidates"].size() == 3; }));
+      const std::size_t reigns = runs().size();
+      const auto killed = std::chrono::system_clock::now().time_since_epoch();
+      site->kill_all(leader);
+      ASSERT_TRUE(
+          wait_for([&] { return runs().size() > reigns && !runs()[reigns].stamps.empty(); }));
+      EXPECT_NE(runs()[reigns].host, leader);
+      took = std::chrono::nanoseconds{runs()[reigns].stamps.front()} - killed;
+      end_all();
+      site->start(leader);
+      ASSERT_TRUE(wait_for([] { return site->ready(); }));
+    }
+    RecordProperty("ms_" + algorithm, static_cast<int>(took / 1ms));
+    EXPECT_LE(took, 4 * kLease) << algorithm;
+  }
 }
 
 TEST_F(LiveGroup, MovesWhenTheLeaderResigns) {
@@ -388,6 +496,29 @@ TEST_F(LiveGroup, IsForProgramsToo) {
   better->withdraw();
   EXPECT_EQ(better->remaining(), 0s);
   EXPECT_TRUE(wait_for([&] { return election->dispatch(10ms) && election->term() != 0; }));
+}
+
+// Nobody may lead in time, so that there is no network time: elections are held by C, and it is
+// said.
+TEST(GroupWithoutTime, IsLedByTheHeaviestAllTheSame) {
+  const Site site("--set may-lead=false");
+  ASSERT_TRUE(wait_for([&] { return site.ready(); }));
+  const auto groups_of = [&](std::size_t host) { return site.ask(host, "groups").out; };
+  for (const std::string algorithm : {"a", "b1"}) {
+    std::vector<std::unique_ptr<Child>> candidates;
+    for (std::size_t i = 0; i < kHosts; ++i)
+      candidates.push_back(std::make_unique<Child>(
+          words_of(fmt::format("elect --socket {} {} --algorithm {} --min-stay 1s --criterion "
+                               "weight={} -- sleep 1000",
+                               site.socket(i), algorithm, algorithm, 10 + 40 * i))));
+    EXPECT_TRUE(wait_for([&] {
+      return site.ask(0, "leader", algorithm).out == "host2\n" &&
+             groups_of(2).find(algorithm + ", held by c") != std::string::npos;
+    })) << groups_of(2);
+    for (const auto& candidate : candidates) kill(candidate->id(), SIGKILL);
+    for (const auto& candidate : candidates) candidate->wait();
+  }
+  EXPECT_THAT(site.ask(0, "status").out, HasSubstr("unsynchronized"));
 }
 
 TEST(ElectCommand, WithoutADaemonSaysSo) {
