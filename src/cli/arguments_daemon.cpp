@@ -36,7 +36,11 @@ void describe_daemon(CLI::App& command, DaemonArguments& arguments, const std::s
 }
 
 void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
-  command.add_option("file", arguments.file, "where to; - prints it")->capture_default_str();
+  command.add_option("file", arguments.file,
+                     "where to, /etc/tempo/key if left out, with --node /etc/tempo/node-key; - "
+                     "prints it");
+  command.add_flag("--node", arguments.node,
+                   "a signing key for this machine alone; its public part is printed");
   command.add_flag("--force", arguments.force, "replace the file that is there");
   command.add_flag("--add", arguments.add,
                    "change keys: the new one comes first, the old one stays valid");
@@ -45,7 +49,8 @@ void describe_keygen(CLI::App& command, KeygenArguments& arguments) {
       "Exit status: 0 written, 2 nothing was written.\n\n"
       "Examples:\n"
       "  sudo tempo keygen\n"
-      "  sudo tempo keygen --add       then copy the file everywhere and reload tempod");
+      "  sudo tempo keygen --add       then copy the file everywhere and reload tempod\n"
+      "  sudo tempo keygen --node | ssh other 'sudo tee -a /etc/tempo/node-list'");
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void describe_elect(CLI::App& app, std::function<int()>& run) {
   command->add_option("--criterion", arguments->criterion,
                       "load, free-memory, uptime, clock-quality, id, random, weight=N, "
                       "cmd=COMMAND; if left out, load, on a ring random");
-  command->add_option("--algorithm", arguments->algorithm, "a, b1, c, ring or ring-anonymous")
+  command->add_option("--algorithm", arguments->algorithm, "a, b1, b2, c, ring or ring-anonymous")
       ->capture_default_str();
   command
       ->add_option("--min-stay", arguments->min_stay,

@@ -17,6 +17,7 @@
 #include "cli/daemon.h"
 #include "cli/exit_codes.h"
 #include "protocol/auth/keyring.h"
+#include "protocol/auth/node_keys.h"
 
 namespace tempo::cli {
 namespace {
@@ -73,9 +74,41 @@ std::string cure_of(const std::string& path, int error) {
   return fmt::format("{} cannot be written ({}); give another file", path, std::strerror(error));
 }
 
+// The line for the list is all that is printed on standard output, so that it can be appended.
+int keygen_node(const KeygenArguments& arguments) {
+  if (arguments.add)
+    return complain(kBadUsage, "a machine has one signing key; --force replaces it");
+  if (arguments.file == "-")
+    return complain(kBadUsage, "a signing key stays on its machine; give a file instead of -");
+  const std::string path = arguments.file.empty() ? "/etc/tempo/node-key" : arguments.file;
+  const auth::Key seed = auth::new_key();
+  const std::string text = "# The signing key of this machine alone, mode 0600. Do not copy it.\n" +
+                           auth::node_key_line(seed) + '\n';
+  const int error = put_in_place(path, text, arguments.force);
+  if (error == EEXIST)
+    return complain(kBadUsage, fmt::format("{} is there already and stays as it is; --force "
+                                           "replaces it",
+                                           path));
+  if (error != 0) return complain(kBadUsage, cure_of(path, error));
+  const std::string line = auth::node_list_line(auth::public_of(seed));
+  if (arguments.json) {
+    fmt::print("{}", Json::object().add("file", path).add("public", line).text());
+    return kDone;
+  }
+  fmt::print("{}\n", line);
+  fmt::print(stderr,
+             "The key is in {}. Put the line above into the node list of every machine, name both "
+             "files under [groups],\nand restart tempod.\n",
+             path);
+  return kDone;
+}
+
 }  // namespace
 
-int keygen(const KeygenArguments& arguments) {
+int keygen(const KeygenArguments& given) {
+  if (given.node) return keygen_node(given);
+  KeygenArguments arguments = given;
+  if (arguments.file.empty()) arguments.file = "/etc/tempo/key";
   if (arguments.add && arguments.force)
     return complain(kBadUsage, "--add keeps the old key and --force does not; give one of them");
   if (arguments.add && arguments.file == "-")

@@ -9,6 +9,7 @@
 
 #include "program.h"
 #include "protocol/auth/keyring.h"
+#include "protocol/auth/node_keys.h"
 
 namespace tempo {
 namespace {
@@ -94,6 +95,28 @@ TEST(Keygen, PrintsOrRefuses) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_THAT(ended.err, HasSubstr("make its directory first"));
   EXPECT_THAT(ended.out, IsEmpty());
+}
+
+TEST(Keygen, ForOneMachineShowsThePublicPartAlone) {
+  const TemporaryFile file("node-key");
+  const Ended ended = tempo("keygen --node " + file.path());
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  EXPECT_EQ(mode_of(file.path()), 0600U);
+  const auto seed = auth::parse_node_key(file.text());
+  ASSERT_TRUE(seed) << seed.error();
+  EXPECT_EQ(ended.out, auth::node_list_line(auth::public_of(*seed)) + '\n');
+  EXPECT_THAT(ended.err, Not(HasSubstr(auth::node_key_line(*seed).substr(17))));
+  const Ended again = tempo("keygen --node " + file.path());
+  EXPECT_EQ(again.status, 2);
+  EXPECT_THAT(again.err, HasSubstr("stays as it is; --force replaces it"));
+  EXPECT_EQ(auth::parse_node_key(file.text()), seed);
+  EXPECT_EQ(tempo("keygen --node --force " + file.path()).status, 0);
+  EXPECT_NE(auth::parse_node_key(file.text()), seed);
+}
+
+TEST(Keygen, ForOneMachineIsNeitherPrintedNorAdded) {
+  EXPECT_EQ(tempo("keygen --node -").status, 2);
+  EXPECT_EQ(tempo("keygen --node --add /tmp/x").status, 2);
 }
 
 }  // namespace

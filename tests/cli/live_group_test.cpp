@@ -454,12 +454,12 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
     return std::pair{ended.status, ended.err};
   };
   EXPECT_EQ(refused("--algorithm b2").first, 103);
-  EXPECT_THAT(refused("--algorithm b2").second, HasSubstr("signing key"));
+  EXPECT_THAT(refused("--algorithm b2").second, HasSubstr("'tempo keygen --node'"));
   EXPECT_EQ(refused("--algorithm ring --criterion uptime").first, 103);
   EXPECT_THAT(refused("--algorithm ring --criterion uptime").second,
               HasSubstr("'--criterion random', or '--algorithm b1' to elect by uptime"));
   EXPECT_THAT(refused("--algorithm z").second,
-              HasSubstr("take one of a, b1, c, ring, ring-anonymous"));
+              HasSubstr("take one of a, b1, c, ring, ring-anonymous, b2"));
   EXPECT_EQ(refused("--criterion beauty").first, 2);
   EXPECT_THAT(refused("--criterion weight=much").second, HasSubstr("'weight=5'"));
   EXPECT_EQ(refused("--criterion cmd=true").first, 2);
@@ -519,6 +519,62 @@ TEST(GroupWithoutTime, IsLedByTheHeaviestAllTheSame) {
     for (const auto& candidate : candidates) candidate->wait();
   }
   EXPECT_THAT(site.ask(0, "status").out, HasSubstr("unsynchronized"));
+}
+
+// Four machines, each with a signing key of its own; one of them does not stand. On a busy machine
+// a candidate may come too late, or time be lost for a moment; not ten times in a row.
+TEST(GroupOfMachinesThatSign, IsLedByTheHeaviest) {
+  constexpr std::size_t kMachines = 4;
+  const TemporaryFile base("node");
+  std::ofstream list(base.path() + "-list");
+  for (std::size_t i = 0; i < kMachines; ++i) {
+    const Ended made = tempo(fmt::format("keygen --node {}{}", base.path(), i));
+    ASSERT_EQ(made.status, 0) << made.err;
+    list << made.out;
+  }
+  list.close();
+  const Daemons site(kMachines, fmt::format("--set groups.node-key-file=\"{0}@\" --set "
+                                            "groups.node-list-file=\"{0}-list\"",
+                                            base.path()));
+  ASSERT_TRUE(wait_for([&] { return site.all_say("locks are safe while 3 of 4 members answer"); }));
+  const auto status = [&](std::size_t host) {
+    return json::parse(Child(words_of("status --json --socket " + site.socket(host))).wait().out);
+  };
+  const auto time_is_known = [&] {
+    for (std::size_t host = 0; host < kMachines; ++host) {
+      const json now = status(host);
+      if (now["status"] != "synchronized" && now["status"] != "leads") return false;
+      if (now["latest_ns"].get<std::int64_t>() - now["time_ns"].get<std::int64_t>() > 7'000'000)
+        return false;
+    }
+    return true;
+  };
+  const auto known = [&](std::size_t host, const std::string& name) {
+    const json now = status(host);
+    for (const json& group : now["groups"])
+      if (group["name"] == name) return group;
+    return json{{"leader", ""}, {"held", ""}};
+  };
+  bool as_wanted = false;
+  for (int i = 0; i < 10 && !as_wanted; ++i) {
+    ASSERT_TRUE(wait_for(time_is_known));
+    const std::string name = fmt::format("signed{}", i);
+    std::vector<std::unique_ptr<Child>> candidates;
+    for (std::size_t host = 0; host < 3; ++host)
+      candidates.push_back(std::make_unique<Child>(
+          words_of(fmt::format("elect --socket {} {} --algorithm b2 --criterion weight={} -- "
+                               "sleep 1000",
+                               site.socket(host), name, host == 1 ? 90 : 10))));
+    EXPECT_TRUE(wait_for([&] { return known(3, name)["leader"] != ""; }));
+    as_wanted = known(3, name)["leader"] == "host1" && known(3, name)["held"] == "b2" &&
+                known(1, name)["held"] == "b2";
+    for (const auto& candidate : candidates) kill(candidate->id(), SIGKILL);
+    for (const auto& candidate : candidates) candidate->wait();
+  }
+  EXPECT_TRUE(as_wanted);
+  for (std::size_t i = 0; i < kMachines; ++i)
+    std::filesystem::remove(fmt::format("{}{}", base.path(), i));
+  std::filesystem::remove(base.path() + "-list");
 }
 
 TEST(ElectCommand, WithoutADaemonSaysSo) {

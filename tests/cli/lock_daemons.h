@@ -14,7 +14,8 @@ namespace tempo {
 
 class Daemons : public LockHosts {
  public:
-  // The first `voters` machines that are started found the locks.
+  // The first `voters` machines that are started found the locks. In the arguments '@' stands for
+  // the number of the machine.
   explicit Daemons(std::size_t voters, std::string arguments = "", std::size_t others = 0)
       : LockHosts(voters + others, "locks"), voters_(voters), arguments_(std::move(arguments)) {
     for (std::size_t i = 0; i < voters; ++i) start(i);
@@ -24,7 +25,7 @@ class Daemons : public LockHosts {
     start_tempod(i, 20'000 + getpid() % 10'000,
                  fmt::format("--cluster locks-{} --set broadcast=\"127.255.255.255\" --set "
                              "locks.expect={} --set locks.lease-ms=1000 {}",
-                             getpid(), voters_, arguments_));
+                             getpid(), voters_, arguments_of(i)));
   }
   void stop(std::size_t i) { stop_tempod(i); }
   void kill_all(std::size_t i) { kill_tempod(i); }
@@ -37,6 +38,12 @@ class Daemons : public LockHosts {
   }
 
  private:
+  std::string arguments_of(std::size_t i) const {
+    std::string text;
+    for (const char c : arguments_) text += c == '@' ? std::to_string(i) : std::string(1, c);
+    return text;
+  }
+
   std::size_t voters_;
   std::string arguments_;
 };

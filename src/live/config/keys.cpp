@@ -287,6 +287,12 @@ const std::vector<Key>& keys() {
                put_text<&Settings::etcd_cert_file>, bad_path_or_none, "an absolute path"),
       text_key("locks.etcd-key-file", "none", "the key of that certificate",
                put_text<&Settings::etcd_key_file>, bad_path_or_none, "an absolute path"),
+      text_key("groups.node-key-file", "none",
+               "this machine's signing key, written by `tempo keygen --node`, for elections by B.2",
+               put_text<&Settings::node_key_file>, bad_path_or_none, "an absolute path"),
+      text_key("groups.node-list-file", "none",
+               "the public keys of all machines that sign; the same file everywhere",
+               put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
         "how far off it starts"},
@@ -365,7 +371,9 @@ const Key* find_key(std::string_view name) {
   return found == keys().end() ? nullptr : &*found;
 }
 
-std::vector<std::string_view> table_names() { return {"timers", "locks", "software-clock"}; }
+std::vector<std::string_view> table_names() {
+  return {"timers", "locks", "groups", "software-clock"};
+}
 
 std::string nearest_key(std::string_view name) {
   // A key in the wrong table, or in none, is nearest to its namesake.

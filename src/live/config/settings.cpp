@@ -185,6 +185,11 @@ void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mi
     mistakes.push_back({said.at("locks.back-end").where,
                         "back-end = \"etcd\" goes without expect: nobody votes on locks that etcd "
                         "keeps; remove one of the two"});
+  if (settings.node_key_file.empty() != settings.node_list_file.empty())
+    mistakes.push_back(
+        {said.at(settings.node_key_file.empty() ? "groups.node-list-file" : "groups.node-key-file")
+             .where,
+         "node-key-file and node-list-file go together; give both or none"});
   if (settings.etcd_cert_file.empty() != settings.etcd_key_file.empty())
     mistakes.push_back(
         {said.at(settings.etcd_cert_file.empty() ? "locks.etcd-key-file" : "locks.etcd-cert-file")

@@ -61,10 +61,12 @@ struct Settings {
   LockBackEnd lock_back_end = LockBackEnd::tempo;                    // locks.back-end
   std::vector<std::string> etcd_endpoints{"http://127.0.0.1:2379"};  // locks.etcd-endpoints
   std::string etcd_socket = "/run/tempo-etcd/etcd.sock";             // locks.etcd-socket
-  std::string etcd_ca_file;                       // locks.etcd-ca-file: empty, the system's
-  std::string etcd_cert_file;                     // locks.etcd-cert-file, with its key: empty, none
-  std::string etcd_key_file;                      // locks.etcd-key-file
-  std::string log_level = "info";                 // log-level: error, warning or info
+  std::string etcd_ca_file;        // locks.etcd-ca-file: empty, the system's
+  std::string etcd_cert_file;      // locks.etcd-cert-file, with its key: empty, none
+  std::string etcd_key_file;       // locks.etcd-key-file
+  std::string node_key_file;       // groups.node-key-file: empty, this machine does not sign
+  std::string node_list_file;      // groups.node-list-file, with it
+  std::string log_level = "info";  // log-level: error, warning or info
   std::string state_dir = "/var/lib/tempo";       // state-dir
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; "" stays root

@@ -93,6 +93,8 @@ const std::map<std::string, std::string>& samples() {
       {"locks.etcd-ca-file", "\"/etc/tempo/ca.pem\""},
       {"locks.etcd-cert-file", "\"/etc/tempo/etcd.pem\""},
       {"locks.etcd-key-file", "\"/etc/tempo/etcd.key\""},
+      {"groups.node-key-file", "\"/etc/tempo/node-key\""},
+      {"groups.node-list-file", "\"/etc/tempo/node-list\""},
       {"software-clock.offset-ms", "-12.5"},
       {"software-clock.drift-ppm", "50"},
       {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
@@ -247,6 +249,8 @@ TEST(Keys, AreAllAccepted) {
     // And a certificate with its key.
     if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";
     if (key == "locks.etcd-key-file") with = "locks.etcd-cert-file = \"/x\"\n";
+    if (key == "groups.node-key-file") with = "groups.node-list-file = \"/x\"\n";
+    if (key == "groups.node-list-file") with = "groups.node-key-file = \"/x\"\n";
     EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;
     EXPECT_FALSE(help.type.empty()) << key;
     EXPECT_FALSE(help.fallback.empty()) << key;

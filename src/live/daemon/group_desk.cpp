@@ -19,15 +19,6 @@ std::string list_of(const Names& names) {
   return list;
 }
 
-// Why there is no such algorithm here.
-std::string no_algorithm(const std::string& name) {
-  if (name == "b2")
-    return "b2 needs a signing key for each machine, which tempo does not have yet: one machine "
-           "could speak for another; use 'b1'";
-  return fmt::format("there is no algorithm '{}'; take one of {}", name,
-                     list_of(groups::kAlgorithmNames));
-}
-
 }  // namespace
 
 GroupDesk::GroupDesk(GroupRoom& room, Write write, NameOf name_of)
@@ -86,7 +77,10 @@ std::string GroupDesk::elect(Caller caller, const ipc::Request& request) {
                   fmt::format("there is no criterion '{}'; take one of {}", request.criterion,
                               list_of(groups::kCriterionNames)));
   const auto algorithm = groups::algorithm_of(request.algorithm);
-  if (!algorithm) return refuse(request, ipc::Code::bad_request, no_algorithm(request.algorithm));
+  if (!algorithm)
+    return refuse(request, ipc::Code::bad_request,
+                  fmt::format("there is no algorithm '{}'; take one of {}", request.algorithm,
+                              list_of(groups::kAlgorithmNames)));
   if (find(caller, request.id) != claims_.end())
     return refuse(request, ipc::Code::bad_request,
                   "this connection has a candidate of that id; take another");

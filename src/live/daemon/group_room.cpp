@@ -19,7 +19,8 @@ void GroupRoom::start(Tell tell) {
           .life = parts_.life->incarnation,
           .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
                     [this](NodeId node) { return parts_.mailroom->directory().host_of(node); }},
-          .rules = {.lease = parts_.life->settings.lock_lease}},
+          .rules = {.lease = parts_.life->settings.lock_lease},
+          .node_keys = parts_.life->node_keys.get()},
       *parts_.draw, static_cast<groups::Driver&>(*this));
   parts_.locks->on_group_news([this](locks::ClientId client, const locks::News& news) {
     news_.emplace_back(client, news);

@@ -13,21 +13,52 @@
 
 namespace tempo::daemon {
 
+namespace {
+
+constexpr std::size_t kMostKeyBytes = 4096;
+constexpr std::size_t kMostListBytes = 65536;
+
+// `option` is what 'tempo keygen' makes it with.
+Result<std::string> read_secret(const std::string& path, std::string_view option) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return std::unexpected(
+        fmt::format("cannot read the key file {}: {}; 'tempo keygen {}{}' makes "
+                    "one",
+                    path, std::strerror(errno), option, path));
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return std::unexpected(
+        fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it", path, path));
+  return sys::read_file(path, kMostKeyBytes);
+}
+
+// A machine that signs has a key of its own and the list of all.
+Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Settings& settings) {
+  if (settings.node_key_file.empty()) return nullptr;
+  const auto about = [](const std::string& path) {
+    return [path](const std::string& why) {
+      return std::unexpected(fmt::format("{}: {}", path, why));
+    };
+  };
+  TRY(secret, read_secret(settings.node_key_file, "--node "));
+  const auto seed = auth::parse_node_key(secret);
+  if (!seed) return about(settings.node_key_file)(seed.error());
+  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMostListBytes));
+  if (!list) return about(settings.node_list_file)(list.error());
+  auto keys = auth::NodeKeys::make(*seed, *std::move(list));
+  if (!keys) return about(settings.node_list_file)(keys.error());
+  return std::make_shared<const auth::NodeKeys>(*std::move(keys));
+}
+
+}  // namespace
+
 Result<std::string> read_key_file(const config::Settings& settings) {
   if (settings.key_file.empty()) return "";
   struct stat status{};
-  if (::stat(settings.key_file.c_str(), &status) != 0) {
-    if (!settings.key_file_given && errno == ENOENT) return "";
-    return std::unexpected(
-        fmt::format("cannot read the key file {}: {}; 'tempo keygen {}' makes one",
-                    settings.key_file, std::strerror(errno), settings.key_file));
-  }
-  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return std::unexpected(
-        fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it",
-                    settings.key_file, settings.key_file));
-  constexpr std::size_t kMostBytes = 4096;
-  return sys::read_file(settings.key_file, kMostBytes);
+  if (!settings.key_file_given && ::stat(settings.key_file.c_str(), &status) != 0 &&
+      errno == ENOENT)
+    return "";
+  return read_secret(settings.key_file, "");
 }
 
 Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text) {
@@ -40,9 +71,11 @@ Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::stri
 Result<Life> prepare_life(const config::Settings& settings) {
   TRY(text, read_key_file(settings));
   TRY(keys, parse_key_file(settings, text));
+  TRY(node_keys, read_node_keys(settings));
   Life life;
   life.settings = settings;
   life.keys = std::move(keys);
+  life.node_keys = std::move(node_keys);
   life.machine_id = settings.machine_id;
   life.machine_id_from = "the settings";
   if (life.machine_id.empty()) {

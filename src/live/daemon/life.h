@@ -4,6 +4,7 @@
 // child dies, that it did.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "live/config/settings.h"
 #include "live/daemon/state.h"
 #include "live/sys/network.h"
+#include "protocol/auth/node_keys.h"
 #include "protocol/node/mailroom.h"
 
 namespace tempo::daemon {
@@ -25,6 +27,7 @@ struct Life {
   std::string machine_id;       // what the host's id is made from
   std::string machine_id_from;  // where that came from, for people
   auth::Keyring keys;
+  std::shared_ptr<const auth::NodeKeys> node_keys;  // of machines that sign; null: we do not
   State state;
 };
 

@@ -120,6 +120,8 @@ constexpr std::array kRows{
     Row{"locks.etcd-ca-file", same<&Settings::etcd_ca_file>},
     Row{"locks.etcd-cert-file", same<&Settings::etcd_cert_file>},
     Row{"locks.etcd-key-file", same<&Settings::etcd_key_file>},
+    Row{"groups.node-key-file", same<&Settings::node_key_file>},
+    Row{"groups.node-list-file", same<&Settings::node_list_file>},
     Row{"software-clock.offset-ms", same_software<&config::SoftwareClock::offset>},
     Row{"software-clock.drift-ppm", same_software<&config::SoftwareClock::drift>},
     Row{"software-clock.wander-ppb-per-sqrt-s", same_software<&config::SoftwareClock::wander>},

@@ -9,6 +9,7 @@
 #include <sodium.h>
 
 #include "base/check.h"
+#include "protocol/auth/node_keys.h"
 
 namespace tempo::auth {
 namespace {
@@ -23,6 +24,8 @@ constexpr Domain kOfDatagrams{'t', 'e', 'm', 'p', 'o', '-', 'd', 'a',
 constexpr Domain kOfHashes{'t', 'e', 'm', 'p', 'o', '-', 'h', 'a', 's', 'h', '-', '2'};
 
 constexpr std::string_view kKeyWord = "tempo-key-1";
+constexpr std::string_view kNodeKeyWord = "tempo-node-key-1";
+constexpr std::string_view kNodeListWord = "tempo-node-1";
 constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::string_view kBlank = " \t\r";
 
@@ -84,21 +87,16 @@ Result<Key> parse_digits(std::string_view digits) {
   return key;
 }
 
-Result<Key> parse_line(std::string_view line) {
+Result<Key> parse_line(std::string_view line, std::string_view word) {
   const std::size_t gap = std::min(line.find_first_of(kBlank), line.size());
-  if (line.substr(0, gap) != kKeyWord)
-    return std::unexpected("a key line begins with '" + std::string(kKeyWord) + "'");
+  if (line.substr(0, gap) != word)
+    return std::unexpected("a key line begins with '" + std::string(word) + "'");
   return parse_digits(trimmed(line.substr(gap)));
 }
 
-}  // namespace
-
-std::string_view name_of(Error error) {
-  CHECK(error < Error::count);
-  return kErrorNames[std::to_underlying(error)];
-}
-
-Result<std::vector<Key>> parse_keys(std::string_view text) {
+// Lines that begin with this word, one key on each.
+Result<std::vector<Key>> parse_lines(std::string_view text, std::string_view word,
+                                     std::size_t most) {
   std::vector<Key> keys;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -110,10 +108,11 @@ Result<std::vector<Key>> parse_keys(std::string_view text) {
     const auto refuse = [number](const std::string& why) {
       return std::unexpected("line " + std::to_string(number) + ": " + why);
     };
-    const auto key = parse_line(words);
+    const auto key = parse_line(words, word);
     if (!key) return refuse(key.error());
-    if (keys.size() == kMostKeys)
-      return refuse("there are at most " + std::to_string(kMostKeys) + " keys");
+    if (keys.size() == most)
+      return refuse(most == 1 ? "there is at most 1 key"
+                              : "there are at most " + std::to_string(most) + " keys");
     if (std::ranges::find(keys, *key) != keys.end()) return refuse("the same key again");
     keys.push_back(*key);
   }
@@ -121,14 +120,27 @@ Result<std::vector<Key>> parse_keys(std::string_view text) {
   return keys;
 }
 
-std::string key_line(const Key& key) {
-  std::string line = std::string(kKeyWord) + ' ';
-  for (const std::byte byte : key) {
+std::string line_of(std::string_view word, std::span<const std::byte> bytes) {
+  std::string line = std::string(word) + ' ';
+  for (const std::byte byte : bytes) {
     line += kHex[std::to_integer<std::size_t>(byte >> 4)];
     line += kHex[std::to_integer<std::size_t>(byte & std::byte{15})];
   }
   return line;
 }
+
+}  // namespace
+
+std::string_view name_of(Error error) {
+  CHECK(error < Error::count);
+  return kErrorNames[std::to_underlying(error)];
+}
+
+Result<std::vector<Key>> parse_keys(std::string_view text) {
+  return parse_lines(text, kKeyWord, kMostKeys);
+}
+
+std::string key_line(const Key& key) { return line_of(kKeyWord, key); }
 
 Key new_key() {
   ready();
@@ -198,6 +210,65 @@ Result<std::span<const std::byte>, Error> Keyring::open(std::span<const std::byt
   if (sodium_memcmp(tag.data(), datagram.last(kTagBytes).data(), kTagBytes) != 0)
     return std::unexpected(Error::forged);
   return bytes;
+}
+
+// --- signatures of single machines ---
+
+PublicKey public_of(const Key& seed) {
+  ready();
+  PublicKey shown{};
+  std::array<unsigned char, crypto_sign_SECRETKEYBYTES> secret{};
+  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(shown.data()), secret.data(),
+                                 raw(seed.data())) == 0);
+  return shown;
+}
+
+Result<Key> parse_node_key(std::string_view text) {
+  TRY(keys, parse_lines(text, kNodeKeyWord, 1));
+  return keys.front();
+}
+
+Result<std::vector<PublicKey>> parse_node_list(std::string_view text) {
+  return parse_lines(text, kNodeListWord, kMostMembers);
+}
+
+std::string node_key_line(const Key& seed) { return line_of(kNodeKeyWord, seed); }
+std::string node_list_line(const PublicKey& key) { return line_of(kNodeListWord, key); }
+
+Result<NodeKeys> NodeKeys::make(const Key& seed, std::vector<PublicKey> list) {
+  static_assert(kSecretBytes == crypto_sign_SECRETKEYBYTES &&
+                kSignatureBytes == crypto_sign_BYTES && kPublicBytes == crypto_sign_PUBLICKEYBYTES);
+  ready();
+  std::ranges::sort(list);
+  NodeKeys keys;
+  PublicKey shown{};
+  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(shown.data()),
+                                 reinterpret_cast<unsigned char*>(keys.secret_.data()),
+                                 raw(seed.data())) == 0);
+  const auto place = std::ranges::find(list, shown);
+  if (place == list.end())
+    return std::unexpected("this machine's own key is not in the list; add the line '" +
+                           node_list_line(shown) + "' on every machine");
+  keys.self_ = static_cast<std::uint32_t>(place - list.begin());
+  std::string all;
+  for (const PublicKey& key : list) all += node_list_line(key) + '\n';
+  keys.list_id_ = keyed_hash(Key{}, "node list", all);
+  keys.list_ = std::move(list);
+  return keys;
+}
+
+Signature NodeKeys::sign(std::span<const std::byte> bytes) const {
+  Signature signature{};
+  CHECK(crypto_sign_detached(reinterpret_cast<unsigned char*>(signature.data()), nullptr,
+                             raw(bytes.data()), bytes.size(), raw(secret_.data())) == 0);
+  return signature;
+}
+
+bool NodeKeys::verifies(std::uint32_t member, std::span<const std::byte> bytes,
+                        const Signature& signature) const {
+  return member < list_.size() &&
+         crypto_sign_verify_detached(raw(signature.data()), raw(bytes.data()), bytes.size(),
+                                     raw(list_[member].data())) == 0;
 }
 
 }  // namespace tempo::auth

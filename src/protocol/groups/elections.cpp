@@ -40,6 +40,7 @@ Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Re
            carrier.latency() > 2 * bounds_->ordered.latency();
   };
   if (!moment.trusted || (wanted == Algorithm::b1 && doubts(b1_.carrier()))) wanted = Algorithm::c;
+  if (wanted == Algorithm::b2) wanted = Algorithm::c;
   const Instant now = network(moment, draw, results);
   switch (wanted) {
     case Algorithm::a:

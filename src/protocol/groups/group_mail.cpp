@@ -111,6 +111,24 @@ std::optional<OnRing> on_ring_of(const wire::GroupBody& body, FromBody& from) {
                             .priority = body.ring.priority}};
 }
 
+std::optional<Signed> signed_of(const wire::GroupBody& body) {
+  if (body.phase > 1 || body.signatures.empty()) return std::nullopt;
+  Signed said{.list = body.proof.list, .election = body.proof.election};
+  said.message.kind = static_cast<OverB2::Message::Kind>(body.step);
+  said.message.sender = NodeId{body.proof.sender};
+  said.message.number = body.serial;
+  said.message.life = Incarnation{body.life};
+  said.message.stamp = Nanos{body.stamp_ns};
+  said.message.delay = body.delay;
+  said.message.content = {.kind = static_cast<election::capacity_b2::Kind>(body.phase),
+                          .number = body.number,
+                          .capacity = body.capacity,
+                          .size = body.proof.size};
+  for (const wire::GroupSignature& one : body.signatures)
+    said.signatures.push_back({.member = one.member, .signature = one.bytes});
+  return said;
+}
+
 std::optional<SaidWord> word_of(const wire::GroupBody& body, FromBody& from) {
   if (body.criterion >= std::to_underlying(Criterion::count) ||
       body.algorithm >= std::to_underlying(Algorithm::count))
@@ -186,11 +204,35 @@ wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numberi
   return to.body;
 }
 
+wire::GroupBody body_of(std::string_view name, const Signed& said) {
+  const OverB2::Message& message = said.message;
+  wire::GroupBody body{.kind = Kind::b2, .name = wire::GroupName(name)};
+  body.step = static_cast<std::uint8_t>(message.kind);
+  body.phase = static_cast<std::uint8_t>(message.content.kind);
+  body.serial = message.number;
+  body.life = std::to_underlying(message.life);
+  body.stamp_ns = message.stamp.count();
+  body.delay = message.delay;
+  body.number = message.content.number;
+  body.capacity = message.content.capacity;
+  body.proof = {.list = said.list,
+                .election = said.election,
+                .sender = index(message.sender),
+                .size = message.content.size};
+  for (const Countersign& one : said.signatures)
+    body.signatures.push_back({.member = one.member, .bytes = one.signature});
+  return body;
+}
+
 std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts) {
   FromBody from{hosts};
   if (body.kind == Kind::word) {
     const auto word = word_of(body, from);
     return word && from.known ? std::optional<Heard>(*word) : std::nullopt;
+  }
+  if (body.kind == Kind::b2) {
+    const auto said = signed_of(body);
+    return said ? std::optional<Heard>(*said) : std::nullopt;
   }
   if (body.kind == Kind::ring || body.kind == Kind::anonymous) {
     const auto said = on_ring_of(body, from);

@@ -8,6 +8,7 @@
 #include "protocol/groups/elections.h"
 #include "protocol/groups/leadership.h"
 #include "protocol/groups/ring_elections.h"
+#include "protocol/groups/signed_elections.h"
 #include "protocol/groups/terms.h"
 #include "protocol/locks/seats.h"
 #include "protocol/wire/group_body.h"
@@ -34,8 +35,9 @@ struct SaidWord {
 wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const Signed& said);
 
-using Heard = std::variant<SaidWord, Said, OnRing>;
+using Heard = std::variant<SaidWord, Said, OnRing, Signed>;
 // Nothing, if it names a host for which there is no number, or terms of a later revision.
 std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts);
 

@@ -25,11 +25,7 @@ Service::Service(Start start, Draw& draw, Driver& driver)
 
 Result<void> Service::stand(const Moment& moment, const Wish& wish) {
   if (const auto wrong = wrong_with_name(wish.group)) return std::unexpected(*wrong);
-  if (on_ring(wish.terms.algorithm) && wish.terms.criterion != Criterion::random)
-    return std::unexpected(fmt::format(
-        "an election on a ring gives every candidate the same chance; use '--criterion random', or "
-        "'--algorithm b1' to elect by {}",
-        name_of(wish.terms.criterion)));
+  if (const auto wrong = wrong_with_terms(wish.terms)) return std::unexpected(*wrong);
   const auto place = find_or_make(moment.now, wish.group);
   if (!place)
     return std::unexpected("too many groups are known here; try again when some have ended");
@@ -50,6 +46,22 @@ Result<void> Service::stand(const Moment& moment, const Wish& wish) {
            .min_stay = wish.min_stay,
            .once = wish.once});
   return {};
+}
+
+std::optional<std::string> Service::wrong_with_terms(const Terms& terms) const {
+  if (on_ring(terms.algorithm) && terms.criterion != Criterion::random)
+    return fmt::format(
+        "an election on a ring gives every candidate the same chance; use '--criterion random', or "
+        "'--algorithm b1' to elect by {}",
+        name_of(terms.criterion));
+  if (terms.algorithm != Algorithm::b2 || can_sign(start_)) return std::nullopt;
+  if (start_.node_keys == nullptr)
+    return "b2 needs a signing key for each machine, or one could speak for another: make it with "
+           "'tempo keygen --node' and name it under [groups], or use 'b1'";
+  return fmt::format(
+      "b2 needs at least {} machines that sign, and the list of this one's [groups] has {}; add "
+      "others, or use 'b1'",
+      kFewestMembers, start_.node_keys->members());
 }
 
 void Service::offer(const Moment& moment, UserId user, Capacity capacity) {
@@ -100,6 +112,11 @@ void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& bod
     group.rings.learn(word->last_on_ring);
     step(moment, *place,
          [&](Turn<Leadership>& turn) { group.leadership.receive(turn, sender, word->word); });
+  } else if (const auto* signed_word = std::get_if<Signed>(&*heard)) {
+    if (group.signs)
+      run_signed(moment, *place, [&](SignedElections::Results& results) {
+        group.signs->hear(moment, *draw_, *signed_word, results);
+      });
   } else if (const auto* said = std::get_if<OnRing>(&*heard)) {
     run_ring(moment, *place, [&](RingElections::Results& results) {
       group.rings.hear(moment.now, *draw_, sender, *said, ring_of(group), results);
@@ -148,6 +165,10 @@ void Service::wake(const Moment& moment) {
     run_ring(moment, place, [&](RingElections::Results& results) {
       group.rings.wake(moment.now, *draw_, results);
     });
+    if (group.signs)
+      run_signed(moment, place, [&](SignedElections::Results& results) {
+        group.signs->wake(moment, *draw_, results);
+      });
   }
   forget_idle(moment.now);
 }
@@ -159,6 +180,7 @@ std::optional<Nanos> Service::due_in(const Moment& moment) const {
     for (const Instant first : {group.leadership.timers().first(), group.rings.due()})
       if (first != kNever) consider(std::max(first - moment.now, Nanos{0}));
     if (const auto wait = group.elections.due_in(moment)) consider(*wait);
+    if (const auto wait = group.signs ? group.signs->due_in(moment) : std::nullopt) consider(*wait);
   }
   return due;
 }
@@ -198,6 +220,7 @@ void Service::heed(const Moment& moment, Place place, const Notice& notice) {
     case Kind::hold:
       return hold(moment, place);
     case Kind::offer:
+      if (group.signs) group.signs->offer(notice.capacity);
       return run_election(moment, place, [&](Elections::Results& results) {
         group.elections.offer(moment, *draw_, notice.capacity, results);
       });
@@ -233,6 +256,12 @@ void Service::hold(const Moment& moment, Place place) {
     return run_ring(moment, place, [&](RingElections::Results& results) {
       group.rings.hold(moment.now, *draw_, group.terms.algorithm, ring_of(group), results);
     });
+  if (group.terms.algorithm == Algorithm::b2 && group.signs && moment.trusted) {
+    group.by_c = false;
+    return run_signed(moment, place, [&](SignedElections::Results& results) {
+      group.signs->hold(moment, *draw_, results);
+    });
+  }
   Algorithm held = group.terms.algorithm;
   run_election(moment, place, [&](Elections::Results& results) {
     held = group.elections.hold(moment, *draw_, group.terms.algorithm, results);
@@ -272,6 +301,20 @@ void Service::run_ring(const Moment& moment, Place place, Do todo) {
     command(moment, place, {.kind = Command::Kind::defeated});
 }
 
+template <class Do>
+void Service::run_signed(const Moment& moment, Place place, Do todo) {
+  SignedElections::Results results;
+  todo(results);
+  for (const Signed& said : results.said) driver_->broadcast(body_of(place->first, said));
+  if (results.elected || results.defeated) place->second.held = Algorithm::b2;
+  if (results.elected)
+    command(moment, place, {.kind = Command::Kind::elected, .node = start_.self});
+  else if (results.defeated)
+    command(moment, place, {.kind = Command::Kind::defeated});
+  else if (results.nothing)
+    command(moment, place, {.kind = Command::Kind::elected});
+}
+
 // The candidates as they are known here, in the order of their numbers, which is that of their ids.
 Ring Service::ring_of(const Group& group) const {
   Ring ring;
@@ -308,7 +351,7 @@ std::optional<Service::Place> Service::find_or_make(Instant now, std::string_vie
   if (found != groups_.end()) return found;
   if (groups_.size() >= kMostGroups) forget_idle(now);
   if (groups_.size() >= kMostGroups) return std::nullopt;
-  return groups_.try_emplace(std::string(name), start_.self, start_, bounds_).first;
+  return groups_.try_emplace(std::string(name), name, start_, bounds_).first;
 }
 
 Service::Place Service::of(UserId user) {

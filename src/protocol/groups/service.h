@@ -23,6 +23,7 @@
 #include "protocol/groups/group_mail.h"
 #include "protocol/groups/leadership.h"
 #include "protocol/groups/ring_elections.h"
+#include "protocol/groups/signed_elections.h"
 #include "protocol/locks/service.h"
 #include "protocol/wire/group_body.h"
 
@@ -91,6 +92,7 @@ class Service {
     Incarnation life{};
     Numbering hosts{};
     Rules rules{};
+    const auth::NodeKeys* node_keys = nullptr;  // of machines that sign; none: no B.2
   };
   Service(Start start, Draw& draw, Driver& driver);
   Service(const Service&) = delete;
@@ -125,15 +127,21 @@ class Service {
 
  private:
   static constexpr std::size_t kMostGroups = 256;
+  static bool can_sign(const Start& start) {
+    return start.node_keys != nullptr && start.node_keys->members() >= kFewestMembers;
+  }
 
   struct Group {
-    Group(NodeId self, const Start& start, const ElectionBounds& bounds)
-        : leadership(self, start.rules),
-          elections(self, start.life, bounds),
-          rings(self, start.life, start.rules.lease) {}
+    Group(std::string_view name, const Start& start, const ElectionBounds& bounds)
+        : leadership(start.self, start.rules),
+          elections(start.self, start.life, bounds),
+          rings(start.self, start.life, start.rules.lease) {
+      if (can_sign(start)) signs.emplace(name, start.life, start.rules.lease, *start.node_keys);
+    }
     Leadership leadership;
     Elections elections;
     RingElections rings;
+    std::optional<SignedElections> signs{};   // where machines sign
     Terms terms{};                            // of the candidate here, or as last heard
     std::optional<UserId> user{};             // who stands
     std::optional<locks::ClientId> client{};  // of the lock, while it is asked for or held
@@ -156,6 +164,9 @@ class Service {
   template <class Do>
   void run_ring(const Moment& moment, Place place, Do todo);
   Ring ring_of(const Group& group) const;
+  template <class Do>
+  void run_signed(const Moment& moment, Place place, Do todo);
+  std::optional<std::string> wrong_with_terms(const Terms& terms) const;
   void hold(const Moment& moment, Place place);
   void ask(Place place);
   void drop(Group& group);

@@ -27,9 +27,9 @@ inline constexpr auto kCriterionNames = std::to_array<std::string_view>(
     {"load", "free-memory", "uptime", "clock-quality", "id", "random", "weight", "cmd"});
 static_assert(kCriterionNames.size() == std::to_underlying(Criterion::count));
 
-enum class Algorithm : std::uint8_t { a, b1, c, ring, ring_anonymous, count };
+enum class Algorithm : std::uint8_t { a, b1, c, ring, ring_anonymous, b2, count };
 inline constexpr auto kAlgorithmNames =
-    std::to_array<std::string_view>({"a", "b1", "c", "ring", "ring-anonymous"});
+    std::to_array<std::string_view>({"a", "b1", "c", "ring", "ring-anonymous", "b2"});
 static_assert(kAlgorithmNames.size() == std::to_underlying(Algorithm::count));
 
 // These give every candidate the same chance, whatever it has to offer.

@@ -32,7 +32,8 @@ enum class Section : std::uint8_t {
   voters = 12,
   next_voters = 13,
   quiet = 14,
-  beat = 15
+  beat = 15,
+  signatures = 16
 };
 
 constexpr std::size_t kSectionHeadBytes = 2;
@@ -49,7 +50,7 @@ static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kT
 static_assert(kMostQuietBytes <= kMostBeatBytes && kMostBeatBytes <= 255);
 static_assert(kMostLockVotersBytes <= 255 && kMostLockBytes <= 255 &&
               kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255 &&
-              kGroupFixedBytes + kMostGroupName <= 255);
+              kGroupFixedBytes + kMostGroupName <= 255 && kMostGroupSignatureBytes <= 255);
 static_assert(kHeaderBytes + (6 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
                   kMostLockBytes + kLockPassBytes + kMostLockStandings * kMostLockStandingBytes +
                   2 * kMostLockVotersBytes + kTagBytes <=
@@ -368,6 +369,7 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
   std::optional<LockPass> pass;
   std::optional<LockVoters> voters;
   std::optional<LockVoters> next_voters;
+  std::optional<GroupSignatures> signatures;
   Few<LockStanding, kMostLockStandings> standings;
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
@@ -423,6 +425,9 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
       case Section::next_voters:
         wrong = keep_only(next_voters, take_voters(Reader(body)));
         break;
+      case Section::signatures:
+        wrong = keep_only(signatures, take_signatures(Reader(body)));
+        break;
       default:
         break;  // of a later revision
     }
@@ -440,6 +445,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
   if ((voters || next_voters) && !datagram.lock) return std::unexpected(Error::no_body);
   if (voters) datagram.lock->set = *voters;
   if (next_voters) datagram.lock->next = *next_voters;
+  if (signatures && !datagram.group) return std::unexpected(Error::no_body);
+  if (signatures) datagram.group->signatures = *signatures;
   datagram.name = name.value_or(Name{});
   datagram.view = view.value_or(0);
   return datagram;
@@ -461,6 +468,8 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
   if (datagram.roster) put_measured(sections, Section::roster, put_roster, *datagram.roster);
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
+  if (datagram.group && !datagram.group->signatures.empty())
+    put_measured(sections, Section::signatures, put_signatures, datagram.group->signatures);
   if (datagram.quiet) put_measured(sections, Section::quiet, put_quiet, *datagram.quiet);
   if (datagram.beat) put_measured(sections, Section::beat, put_beat, *datagram.beat);
 

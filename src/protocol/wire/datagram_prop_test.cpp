@@ -44,11 +44,18 @@ GroupBody any_group() {
                          .after = any<std::uint32_t>(),
                          .answers = any<std::uint32_t>(),
                          .priority = any<std::uint32_t>()}};
-  // Bids and rings are in the same place.
-  if (group.kind < GroupBody::Kind::ring)
-    group.ring = {};
-  else
-    group.first = {};
+  // Bids, rings and proofs are in the same place.
+  const bool on_ring =
+      group.kind == GroupBody::Kind::ring || group.kind == GroupBody::Kind::anonymous;
+  if (!on_ring) group.ring = {};
+  if (on_ring || group.kind == GroupBody::Kind::b2) group.first = {};
+  if (group.kind == GroupBody::Kind::b2) {
+    group.proof = {.list = any<std::uint64_t>(),
+                   .election = any<std::uint64_t>(),
+                   .sender = any<std::uint32_t>(),
+                   .size = any<std::uint32_t>()};
+    group.signatures.push_back({.member = any<std::uint8_t>()});
+  }
   return group;
 }
 

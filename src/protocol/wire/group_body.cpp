@@ -44,6 +44,24 @@ GroupRing take_ring(Reader& in) {
   return ring;
 }
 
+void put_signed(Writer& out, const GroupSigned& proof) {
+  out.put(proof.list);
+  out.put(proof.election);
+  out.put(proof.sender);
+  out.put(proof.size);
+  out.put(std::uint64_t{0});
+}
+
+GroupSigned take_signed(Reader& in) {
+  GroupSigned proof;
+  proof.list = in.take<std::uint64_t>();
+  proof.election = in.take<std::uint64_t>();
+  proof.sender = in.take<std::uint32_t>();
+  proof.size = in.take<std::uint32_t>();
+  in.take<std::uint64_t>();  // reserved
+  return proof;
+}
+
 bool is_on_ring(GroupBody::Kind kind) {
   return kind == GroupBody::Kind::ring || kind == GroupBody::Kind::anonymous;
 }
@@ -80,6 +98,8 @@ Result<GroupBody, Error> take_group(Reader in) {
   body.kind = static_cast<GroupBody::Kind>(kind);
   if (is_on_ring(body.kind)) {
     body.ring = take_ring(in);
+  } else if (body.kind == GroupBody::Kind::b2) {
+    body.proof = take_signed(in);
   } else {
     body.first = take_bid(in);
     body.second = take_bid(in);
@@ -117,11 +137,35 @@ void put_group(Writer& out, const GroupBody& body) {
   out.put(std::min(body.delay.count(), kMostNanos));
   if (is_on_ring(body.kind)) {
     put_ring(out, body.ring);
+  } else if (body.kind == GroupBody::Kind::b2) {
+    put_signed(out, body.proof);
   } else {
     put_bid(out, body.first);
     put_bid(out, body.second);
   }
   out.put_bytes(std::as_bytes(std::span(body.name.text())));
+}
+
+Result<GroupSignatures, Error> take_signatures(Reader in) {
+  if (in.left() < 1) return std::unexpected(Error::bad_section);
+  const auto count = in.take<std::uint8_t>();
+  if (count == 0 || count > kMostGroupSignatures) return std::unexpected(Error::bad_value);
+  if (in.left() < count * (1 + GroupSignature::kBytes)) return std::unexpected(Error::bad_section);
+  GroupSignatures signatures;
+  for (std::uint8_t i = 0; i < count; ++i) {
+    GroupSignature signature{.member = in.take<std::uint8_t>()};
+    std::ranges::copy(in.take_bytes(GroupSignature::kBytes), signature.bytes.begin());
+    signatures.push_back(signature);
+  }
+  return signatures;
+}
+
+void put_signatures(Writer& out, const GroupSignatures& signatures) {
+  out.put(static_cast<std::uint8_t>(signatures.size()));
+  for (const GroupSignature& signature : signatures) {
+    out.put(signature.member);
+    out.put_bytes(signature.bytes);
+  }
 }
 
 }  // namespace tempo::wire

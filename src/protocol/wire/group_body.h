@@ -5,9 +5,11 @@
 // does not use is 0.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/few.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -40,9 +42,31 @@ struct GroupRing {
   bool operator==(const GroupRing&) const = default;
 };
 
+// Of a member in the list of machines that sign.
+struct GroupSignature {
+  static constexpr std::size_t kBytes = 64;
+
+  std::uint8_t member = 0;
+  std::array<std::byte, kBytes> bytes{};
+
+  bool operator==(const GroupSignature&) const = default;
+};
+inline constexpr std::size_t kMostGroupSignatures = 3;
+using GroupSignatures = Few<GroupSignature, kMostGroupSignatures>;
+
+// Of algorithm B.2.
+struct GroupSigned {
+  std::uint64_t list = 0;  // which: a hash of it
+  std::uint64_t election = 0;
+  std::uint32_t sender = 0;  // its place in the list
+  std::uint32_t size = 0;    // of a report
+
+  bool operator==(const GroupSigned&) const = default;
+};
+
 struct GroupBody {
-  enum class Kind : std::uint8_t { word, begin, a, b1, c, ring, anonymous };
-  static constexpr std::uint8_t kKinds = 7;
+  enum class Kind : std::uint8_t { word, begin, a, b1, c, ring, anonymous, b2 };
+  static constexpr std::uint8_t kKinds = 8;
   static constexpr std::uint8_t kSteps = 3;  // of the messages of one algorithm
   static constexpr std::uint8_t kPhases = 8;
 
@@ -75,13 +99,21 @@ struct GroupBody {
   GroupBid second{};
   // ring, anonymous; in the place of the bids
   GroupRing ring{};
+  // b2; in the place of the bids, and a section of its own
+  GroupSigned proof{};
+  GroupSignatures signatures{};
 
   bool operator==(const GroupBody&) const = default;
 };
 
 inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section, before the name
 
+inline constexpr std::size_t kMostGroupSignatureBytes =
+    1 + kMostGroupSignatures * (1 + GroupSignature::kBytes);
+
 Result<GroupBody, Error> take_group(Reader in);
+Result<GroupSignatures, Error> take_signatures(Reader in);
+void put_signatures(Writer& out, const GroupSignatures& signatures);
 void put_group(Writer& out, const GroupBody& body);
 
 }  // namespace tempo::wire

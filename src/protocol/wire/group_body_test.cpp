@@ -98,6 +98,37 @@ TEST(GroupBody, OnARingIsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
 }
 
+TEST(GroupBody, WithSignaturesIsTheseBytes) {
+  Datagram datagram{.header = sample_header()};
+  GroupBody& body = datagram.group.emplace();
+  body.kind = GroupBody::Kind::b2;
+  body.name = GroupName("web");
+  body.proof = {.list = 0x3132333435363738, .election = 4, .sender = 5, .size = 6};
+  for (const std::uint8_t member : {std::uint8_t{1}, std::uint8_t{5}}) {
+    GroupSignature signature{.member = member};
+    signature.bytes.fill(std::byte{member});
+    body.signatures.push_back(signature);
+  }
+  using namespace std::string_literals;
+  EXPECT_EQ(written(datagram), "\x0b\x6f\7\3"s +
+                                   std::string(74, '\0') +  // 108 + 3; kind, length, the rest
+                                   "\x31\x32\x33\x34\x35\x36\x37\x38"  // list
+                                   "\0\0\0\0\0\0\0\4\0\0\0\5\0\0\0\6"  // election, sender, size
+                                   "\0\0\0\0\0\0\0\0web"               // reserved
+                                   "\x10\x83\2\1"s +                   // 1 + 2 * 65; how many
+                                   std::string(64, '\1') +
+                                   '\5' + std::string(64, '\5'));
+  EXPECT_EQ(parse(bytes_of(datagram)).value(), datagram);
+  Bytes bytes = bytes_of(datagram);
+  const std::size_t count = bytes.size() - 2 * 65 - 1;
+  bytes[count] = std::byte{3};
+  EXPECT_EQ(error_of(bytes), Error::bad_section) << "one is missing";
+  bytes[count] = std::byte{4};
+  EXPECT_EQ(error_of(bytes), Error::bad_value) << "too many";
+  bytes[count] = std::byte{0};
+  EXPECT_EQ(error_of(bytes), Error::bad_value) << "none";
+}
+
 TEST(GroupBody, CutAnywhereIsRefused) {
   const Bytes whole = bytes_of(sample_group());
   for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {
@@ -109,7 +140,7 @@ TEST(GroupBody, CutAnywhereIsRefused) {
 }
 
 TEST(GroupBody, HasValuesInTheirRanges) {
-  EXPECT_EQ(with_byte(kFirst, 7), Error::bad_kind);
+  EXPECT_EQ(with_byte(kFirst, 8), Error::bad_kind);
   EXPECT_EQ(with_byte(kFirst + 1, 58), Error::bad_section) << "name";
   EXPECT_EQ(with_byte(kFirst + 1, 0), Error::bad_section) << "no name";
   EXPECT_EQ(with_byte(kFirst + 5, 3), Error::bad_value) << "step";
