@@ -392,7 +392,6 @@ std::optional<Row> tempo_row(Clock::duration span) {
   }
   Row row{.name = "tempo, three daemons"};
   Locks locks = connected(site.host(0).socket());
-  // Paced, so that the leases that stay with this host for a while are not too many.
   const auto idle_from = datagrams(site);
   const auto idle_start = Clock::now();
   usleep(1'000'000);
@@ -406,7 +405,6 @@ std::optional<Row> tempo_row(Clock::duration span) {
     const auto from = Clock::now();
     if (!once(locks, fmt::format("fresh-{}", i))) return std::nullopt;
     row.fresh.us.push_back(micros(Clock::now() - from));
-    usleep(500);
   }
   const double said =
       static_cast<double>(*datagrams(site) - *before) - idle * micros(Clock::now() - start);

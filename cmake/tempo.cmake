@@ -14,7 +14,7 @@
 #     SHARDS 2                               split a slow test program into parallel parts
 #     TEST_OPTIMISED                         its tests compute so much that optimising them pays
 #     TEST_HEAVY)                            they compute so much that `make test` has them in the
-#                                            release build alone (TEMPO_HEAVY_TESTS, decision 028)
+#                                            release build alone (TEMPO_HEAVY_TESTS, decision 030)
 #
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
 #

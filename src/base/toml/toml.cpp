@@ -93,9 +93,7 @@ struct BadGrammar {
   toml::source_position at;
   std::string what;
 };
-Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
-  if (const auto at = stray_letter(text))
-    return std::unexpected(BadGrammar{*at, "outside quotes and comments, letters are ASCII"});
+Result<toml::table, BadGrammar> parse_ascii_or_sound(std::string_view text) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& mistake) {
@@ -103,6 +101,47 @@ Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
   } catch (const ParserLost&) {
     return std::unexpected(BadGrammar{odd_header(text), "a table's header is [ and a name and ]"});
   }
+}
+
+// The text with every byte that is not ASCII spelt in letters, so that what differs stays
+// different.
+std::string spelt(std::string_view text) {
+  constexpr std::string_view kLetters = "ghijklmnopqrstuv";
+  std::string ascii;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x80)
+      ascii += c;
+    else
+      (ascii += kLetters[byte >> 4]) += kLetters[byte & 15];
+  }
+  return ascii;
+}
+// Where a place of the spelt text is in the text itself, by characters.
+toml::source_position unspelt(std::string_view text, toml::source_position at) {
+  for (toml::source_index line = 1; line < at.line; ++line)
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  toml::source_index characters = 0;
+  toml::source_index letters = 0;
+  for (std::size_t i = 0; i < text.size() && letters < at.column; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    letters += byte < 0x80 ? 1 : 2;
+    characters += (byte & 0xC0) == 0x80 ? 0 : 1;
+  }
+  return {at.line, std::max<toml::source_index>(characters, 1)};
+}
+
+// Where a file is broken the parser may take for a bare word what stands between quotes: its
+// grammar is tested with letters alone first.
+Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
+  if (const auto at = stray_letter(text))
+    return std::unexpected(BadGrammar{*at, "outside quotes and comments, letters are ASCII"});
+  if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
+    if (auto plain = parse_ascii_or_sound(spelt(text)); !plain)
+      return std::unexpected(
+          BadGrammar{unspelt(text, plain.error().at), std::move(plain.error().what)});
+  }
+  return parse_ascii_or_sound(text);
 }
 
 TomlNode node_of(const toml::node& node);
