@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 #include <linux/errqueue.h>
+#include <linux/filter.h>
 #include <linux/net_tstamp.h>
 #include <net/if.h>
 #include <netinet/in.h>
@@ -34,6 +35,28 @@ using Control = std::array<std::byte, 512>;
 template <class T>
 bool set_option(int socket, int level, int name, const T& value) {
   return setsockopt(socket, level, name, &value, sizeof value) == 0;
+}
+
+// Own broadcasts are not to come back to this socket, or each of them would wake us once more. A
+// wish: where the kernel does not grant it they are recognised later.
+void leave_out(int socket, const Address& own) {
+  sockaddr_in from{};
+  if (own.family() != AF_INET || own.size() != sizeof from) return;
+  std::memcpy(&from, own.raw(), sizeof from);
+  // A socket's filter sees the datagram from its UDP header on, and the IP header at SKF_NET_OFF.
+  constexpr auto kSourceAddress = static_cast<std::uint32_t>(SKF_NET_OFF + 12);
+  constexpr std::uint32_t kSourcePort = 0;
+  constexpr std::uint32_t kAllOfIt = 0xFFFFFFFF;
+  std::array<sock_filter, 6> program{{
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, kSourceAddress},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 3, ntohl(from.sin_addr.s_addr)},
+      {BPF_LD | BPF_H | BPF_ABS, 0, 0, kSourcePort},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, ntohs(from.sin_port)},
+      {BPF_RET | BPF_K, 0, 0, 0},
+      {BPF_RET | BPF_K, 0, 0, kAllOfIt},
+  }};
+  const sock_fprog filter{.len = program.size(), .filter = program.data()};
+  set_option(socket, SOL_SOCKET, SO_ATTACH_FILTER, filter);
 }
 
 // What a datagram or a stamp came with.
@@ -188,6 +211,7 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
   }
   if (::bind(number, address.raw(), address.size()) != 0)
     return failure(fmt::format("bind {}", address.text_with_port()));
+  if (is_for_all && !sockets_.empty()) leave_out(number, sockets_.front().bound);
 
   const auto index = static_cast<int>(if_nametoindex(options.interface.c_str()));
   const int scope = address.scope() != 0 ? static_cast<int>(address.scope()) : index;

@@ -7,7 +7,8 @@
 // (card_clock.h). Stamps are given as raw instants (oscillator.h); where the kernel gives none, the
 // instant of the call is.
 //
-// No call blocks. Own broadcasts that come back are the caller's to recognise.
+// No call blocks. Own broadcasts do not come back where the kernel can be told so (IPv4); others
+// are the caller's to recognise.
 #pragma once
 
 #include <cstddef>
