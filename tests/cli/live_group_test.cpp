@@ -260,9 +260,14 @@ TEST_F(LiveGroup, IsLedByWhomACommandSays) {
 TEST_F(LiveGroup, IsLedByTheLargestId) {
   for (std::size_t i = 0; i < kHosts; ++i) stand(i, "--criterion id");
   ASSERT_TRUE(wait_for([] { return !runs().empty(); }));
-  std::map<std::string, std::string> names;  // by id: all have the same length
-  for (const json& member : json::parse(site->ask(0, "members --json").out))
-    names[member["id"]] = member["name"];
+  // By id: all have the same length. A name comes later than an id, which stands for it until then.
+  std::map<std::string, std::string> names;
+  ASSERT_TRUE(wait_for([&] {
+    for (const json& member : json::parse(site->ask(0, "members --json").out))
+      names[member["id"]] = member["name"];
+    return names.size() == kHosts &&
+           std::ranges::all_of(names, [](const auto& one) { return one.first != one.second; });
+  }));
   EXPECT_EQ(fmt::format("host{}", *last_host()), names.rbegin()->second);
 }
 

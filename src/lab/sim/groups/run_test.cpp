@@ -99,7 +99,7 @@ TEST(Group, WithoutKnownTimeIsLedAllTheSame) {
 
 TEST(Group, BearsEverything) {
   for (const Algorithm algorithm : {Algorithm::b1, Algorithm::ring, Algorithm::ring_anonymous}) {
-    const std::uint64_t count = seeds(algorithm == Algorithm::b1 ? 25 : 5);
+    const std::uint64_t count = seeds(algorithm == Algorithm::b1 ? 10 : 3);
     const Outcome outcome = all_of({.hosts = 5,
                                     .algorithm = algorithm,
                                     .faults = {.loss = 0.2,
