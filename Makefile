@@ -1,7 +1,7 @@
 # A thin front: the work is in tools/ and in CMake (CMakePresets.json). `make help` lists the targets.
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-all build run test tsan coverage soak bench lint format clean
+.PHONY: help deps deps-all build run test asan tsan coverage soak bench lint format clean
 
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
@@ -18,8 +18,11 @@ build: deps ## release binaries in build/release/bin/
 run: build ## build, then watch five daemons agree and lose their master; ARGS="..." is passed on
 	@build/release/bin/tempo demo $(ARGS)
 
-test: deps ## build and run every test; sanitizers first, then the release build
+test: deps ## build and run every test: units and the daemon with sanitizers, whole programs in the release build
 	@tools/test dev release
+
+asan: deps ## every test, whole programs too, under the address and undefined-behaviour sanitizers
+	@tools/test asan
 
 tsan: deps ## every test again under the thread sanitizer
 	@tools/test tsan

@@ -1,9 +1,9 @@
 # The headers of the standard library, of fmt and of googletest are a third of what the compiler reads.
-# In sanitizer builds, the large ones, they are read once for all rooms and once for all tests. A file still
-# includes what it uses: all other builds do without this. (With -O3 g++ 12 warns of what is not there when
-# headers are precompiled.)
+# In sanitizer builds, the large ones, they are read once for all rooms and once for all tests; in the release
+# build once for the light rooms and once for all tests. (With -O3 g++ 12 warns of what is not there when headers
+# are precompiled.) A file still includes what it uses: all other builds, `make lint` among them, do without this.
 #
-# These two targets exist for their precompiled headers alone; everybody else takes those over.
+# These targets exist for their precompiled headers alone; everybody else takes those over.
 function(tempo_read_headers name)
   cmake_parse_arguments(PARSE_ARGV 1 READ "" "" "HEADERS;LINKS;OPTIONS")
   set(source "${CMAKE_BINARY_DIR}/${name}.cpp")
@@ -14,11 +14,15 @@ function(tempo_read_headers name)
   target_precompile_headers(${name} PRIVATE ${READ_HEADERS})
 endfunction()
 
-if(TEMPO_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LIGHT_OPTIMISATION))
   set(common <algorithm> <array> <bit> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map>
              <memory> <optional> <set> <span> <string> <string_view> <tuple> <utility> <variant> <vector>
              <fmt/core.h>)
-  tempo_read_headers(tempo_headers HEADERS ${common})
+  if(TEMPO_SANITIZE)
+    tempo_read_headers(tempo_headers HEADERS ${common})
+  else()
+    tempo_read_headers(tempo_light_headers HEADERS ${common} OPTIONS ${TEMPO_LIGHT_OPTIMISATION})
+  endif()
   if(TEMPO_TESTS)
     tempo_read_headers(tempo_test_headers
       HEADERS ${common} <gmock/gmock.h> <gtest/gtest.h>
@@ -42,4 +46,10 @@ function(tempo_take_headers name from)
   if(TARGET ${from})
     target_precompile_headers(${name} REUSE_FROM ${from})
   endif()
+endfunction()
+
+# For a target that computes little: in the release build it is optimised less, and takes its headers over.
+function(tempo_be_light name)
+  target_compile_options(${name} PRIVATE ${TEMPO_LIGHT_OPTIMISATION})
+  tempo_take_headers(${name} tempo_light_headers)
 endfunction()

@@ -7,14 +7,16 @@
 #   tempo_room(tempo_sim lab/sim             the target, and the directory below src/
 #     SEES tempo_base                        rooms it may include (and what those see in turn)
 #     LINKS fmt::fmt                         libraries from outside the project
+#     LIGHT                                  computes little: optimised less in the release build
 #     TEST_SEES tempo_election               rooms only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
 #     TEST_LABELS release soak               also run these tests in the release build (where its
 #                                            arithmetic could differ); in `make soak`
 #     SHARDS 2                               split a slow test program into parallel parts
 #     TEST_OPTIMISED                         its tests compute so much that optimising them pays
-#     TEST_HEAVY)                            they compute so much that `make test` has them in the
-#                                            release build alone (TEMPO_HEAVY_TESTS, decision 030)
+#     TEST_HEAVY)                            they are so much to build or to run that `make test` has
+#                                            them in the release build alone (TEMPO_HEAVY_TESTS,
+#                                            decisions 030 and 032)
 #
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
 #
@@ -33,7 +35,7 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_room name path)
-  cmake_parse_arguments(PARSE_ARGV 2 ROOM "TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
+  cmake_parse_arguments(PARSE_ARGV 2 ROOM "LIGHT;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
                         "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} ROOM)
   set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
@@ -48,6 +50,9 @@ function(tempo_room name path)
       target_compile_options(${name} PRIVATE ${TEMPO_LAB_CHECKS})
     endif()
     tempo_take_headers(${name} tempo_headers)
+    if(ROOM_LIGHT)
+      tempo_be_light(${name})
+    endif()
     set(reach PUBLIC)
   else()
     add_library(${name} INTERFACE)
@@ -76,6 +81,7 @@ function(tempo_program name path)
   if(main)
     add_executable(${name} ${main})
     tempo_take_headers(${name} tempo_headers)
+    tempo_be_light(${name})
     target_link_libraries(${name} PRIVATE ${PROGRAM_SEES} ${PROGRAM_LINKS})
   endif()
 endfunction()
@@ -158,14 +164,16 @@ function(_tempo_test_program name dir)
   foreach(shard RANGE 1 ${TEST_SHARDS})
     set(entry ${name})
     set(environment "UBSAN_OPTIONS=print_stacktrace=1")
+    set(cost "")
     if(TEST_SHARDS GREATER 1)
       set(entry ${name}_${shard})
       math(EXPR index "${shard} - 1")
       list(APPEND environment GTEST_TOTAL_SHARDS=${TEST_SHARDS} GTEST_SHARD_INDEX=${index})
+      set(cost COST 100)  # long, so that they begin first
     endif()
     add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1
              "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${entry}.xml")
-    set_tests_properties(${entry} PROPERTIES LABELS "${TEST_LABELS}" ENVIRONMENT "${environment}")
+    set_tests_properties(${entry} PROPERTIES LABELS "${TEST_LABELS}" ENVIRONMENT "${environment}" ${cost})
   endforeach()
 endfunction()
 

@@ -159,9 +159,9 @@ TEST(SameSeed, SameHashOnAnyNumberOfThreads) {
   EXPECT_NE(other["trace_hash"], one["trace_hash"]);
 }
 
-// The one number here that comes from the program itself. This test runs in every build, with and
-// without sanitizers and optimisation: the number says that all of them do the same, bit for bit.
-// Update it when elections change on purpose, and look at two builds when you do.
+// The one number here that comes from the program itself. It stands in lab/sim/election's tests as
+// well, which run with sanitizers: all builds do the same, bit for bit. Update it when elections
+// change on purpose, and look at two builds when you do.
 TEST(SameSeed, SameHashInEveryBuild) {
   json run = answer(
       "sim election --nodes 7 --scenario churn --loss 0.1 --duplicate 0.05 --reorder 0.1 "

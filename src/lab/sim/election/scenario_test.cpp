@@ -76,6 +76,17 @@ INSTANTIATE_TEST_SUITE_P(All, EveryScenario,
                            return name;
                          });
 
+// What tests/cli has from the program of the release build; here it is of every other build, too.
+TEST(SameSeed, SameHashInEveryBuild) {
+  auto setup = setup_of("lan", 7);
+  setup.link.loss = 0.1;
+  setup.link.duplicate = 0.05;
+  setup.link.reorder = 0.1;
+  setup.link.delay = *Delay::parse("100us+exp:200us");
+  setup.seed = 42;
+  EXPECT_EQ(run(*plan_of(Scenario::churn, setup, 0s)).trace_hash, 0xdcd7e27b2ee91d54);
+}
+
 // With no newcomer: the first Loop of either master repairs it.
 TEST(PartitionHeal, WithinTwoLoopsAndTwoDelays) {
   for (const std::string_view profile : tempo::election::profile_names()) {
