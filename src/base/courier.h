@@ -127,6 +127,12 @@ class Courier {
   // Not later than the next send that is due.
   Instant due() const { return due_; }
 
+  // Something of this node will be looked at soon: asks for the memory.
+  void fetch_ahead(NodeId from) const {
+    __builtin_prefetch(parcels_.data());
+    peers_.fetch_ahead(from);
+  }
+
   // Receiver's side.
 
   // Whether this message has not been seen before; remembers it.

@@ -13,6 +13,9 @@
 //   - any message may come late, twice, out of order and from anybody, and does no harm;
 //   - a timer woken early or twice is harmless: it looks at its own deadline;
 //   - two machines whose field lists pack to the same bytes behave the same from then on.
+//
+// A machine of which thousands live side by side may have one door more, `fetch_ahead(from)`: a
+// message of that node comes soon, and what it will need can be asked of the memory now.
 #pragma once
 
 #include <concepts>

@@ -38,21 +38,27 @@ class RadixHeap {
   }
 
   // The first item, unless its key is `limit` or more. What is refused is left untouched, so that
-  // something earlier may still be pushed. `soon(item)` is told of items that will come out next,
-  // in no particular order and not of all: a chance to fetch what they need.
-  template <class Soon>
-  bool pop_before(std::uint64_t limit, Item& item, Soon soon) {
-    if (next_ == end_ && !refill(limit, soon)) return false;
+  // something earlier may still be pushed. `soon(item)` is told of items that will come out before
+  // long, in no particular order, some of them twice and not of all; `next(item)` of those among
+  // the next few: chances to fetch what they need.
+  template <class Soon, class Next>
+  bool pop_before(std::uint64_t limit, Item& item, Soon soon, Next next) {
+    if (next_ == end_) {
+      if (!refill(limit, soon)) return false;
+      for (std::size_t i = 0; i < std::min(kNext, end_); ++i) next(front_[i]);
+    }
     const Item& first = front_[next_];
     if (first.key >= limit) return false;
     item = first;
     ++next_;
+    if (next_ + kNext <= end_) next(front_[next_ + kNext - 1]);
     last_ = item.key;
     --size_;
     return true;
   }
   bool pop_before(std::uint64_t limit, Item& item) {
-    return pop_before(limit, item, [](const Item&) {});
+    const auto nothing = [](const Item&) {};
+    return pop_before(limit, item, nothing, nothing);
   }
 
  private:
@@ -61,6 +67,8 @@ class RadixHeap {
   static constexpr std::size_t kLevels = 64 / kBits + 1;
   static constexpr std::size_t kFew = 32;          // items that are sorted rather than taken apart
   static constexpr std::size_t kMostInFront = 64;  // where more is inserted it is taken apart too
+  static constexpr std::size_t kNext = 6;          // items
+  static constexpr std::size_t kMostSoon = 256;    // items of a bucket
 
   // Into its bucket; for items after the front.
   void put(const Item& item) {
@@ -132,7 +140,9 @@ class RadixHeap {
       return true;
     }
     front_last_ = smallest;
+    const bool comes_soon = bucket.size() <= kMostSoon;
     for (const Item& item : bucket) {
+      if (comes_soon) soon(item);
       if (item.key == smallest)
         front_.push_back(item);
       else

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -105,6 +106,26 @@ TEST(RadixHeap, TakesLargeKeys) {
   heap.push({std::uint64_t{1} << 40, 3});  // these differ above the 32nd bit only
   heap.push({0, 4});
   EXPECT_EQ(drain(heap), (std::vector{4, 3, 2, 1}));
+}
+
+// Keys so close that the front holds a few of them at a time, as in a world of ten thousand nodes.
+TEST(RadixHeap, TellsOfWhatComesBeforeItComes) {
+  RadixHeap<Entry> heap;
+  for (int i = 0; i < 2000; ++i) heap.push({static_cast<std::uint64_t>(i) * 300 + 17, i});
+  std::set<int> soon;
+  std::set<int> next;
+  std::size_t early = 0;  // of which was told before their neighbour came
+  for (Entry entry; heap.pop_before(
+           kNoLimit, entry, [&](const Entry& item) { soon.insert(item.name); },
+           [&](const Entry& item) { next.insert(item.name); });) {
+    EXPECT_TRUE(soon.contains(entry.name)) << entry.name;
+    EXPECT_TRUE(next.contains(entry.name)) << entry.name;
+    early += soon.contains(entry.name + 20) ? 1U : 0U;
+    for (const int name : next) EXPECT_LT(name, entry.name + 10);
+    next.erase(entry.name);
+  }
+  EXPECT_EQ(soon.size(), 2000U);
+  EXPECT_GT(early, 1000U);
 }
 
 TEST(RadixHeapDeathTest, RefusesWhatIsEarlierThanTheLastPopped) {

@@ -305,13 +305,12 @@ class World {
   std::uint32_t incarnation_count(NodeId id) const { return nodes_[index(id)].lives; }
 
  private:
-  static constexpr std::size_t kHotBytes = 384;         // of a node: most of what a step reads
   static constexpr std::size_t kMostWaiting = 1 << 16;  // datagrams for all paused nodes together
   static constexpr int kMostWakesAtOnce = 10'000;       // at one instant of one node
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
-  struct Node {
+  struct alignas(64) Node {
     Node(std::uint64_t seed, std::uint32_t i)
         : delays(seed, std::to_underlying(Cause::delay), i),
           draws(seed, std::to_underlying(Cause::machine), i) {}
@@ -322,11 +321,13 @@ class World {
     std::uint32_t lives = 0;
     Ppb rate;
     Instant wake_at = kNever;  // true time of the timer event that counts; others are left-overs
+    std::unique_ptr<Oscillator> clock;  // null: `rate` is all
     Stream delays;
     std::optional<M> machine;
     Stream draws;
-    std::unique_ptr<Oscillator> clock;  // null: `rate` is all
   };
+  // Of a node: what nearly every step reads. A machine that is larger than this has its own reasons.
+  static constexpr std::size_t kHotBytes = std::min<std::size_t>(sizeof(Node) - sizeof(Stream), 512);
 
   // The streams most Worlds never use.
   struct FaultStreams {
@@ -401,15 +402,27 @@ class World {
     return Incarnation{static_cast<std::uint32_t>(drawn >> 32) | 1};
   }
 
-  // Large worlds do not fit into a cache: what the next events touch is fetched ahead.
+  // Large worlds do not fit into a cache: what the next events touch is fetched ahead, first the
+  // node, then what its machine keeps elsewhere.
   bool next_before(Instant limit, Event& event) {
     if (events_ >= next_count_ && storms()) return false;
-    return queue_.pop_before(key_of(limit, false), event, [this](const Event& soon) {
-      const char* node = reinterpret_cast<const char*>(&nodes_[index(soon.to)]);
-      for (std::size_t offset = 0; offset < kHotBytes; offset += 64)
-        __builtin_prefetch(node + offset);
-      if (soon.slot != kTimer) __builtin_prefetch(&flights_[soon.slot]);
-    });
+    return queue_.pop_before(
+        key_of(limit, false), event, [this](const Event& soon) { fetch_node(soon); },
+        [this](const Event& next) { fetch_machine(next); });
+  }
+  void fetch_node(const Event& soon) const {
+    const char* node = reinterpret_cast<const char*>(&nodes_[index(soon.to)]);
+    __builtin_prefetch(node);
+    if (soon.slot == kTimer) return;  // most of them are left over
+    for (std::size_t offset = 64; offset < kHotBytes; offset += 64)
+      __builtin_prefetch(node + offset);
+    __builtin_prefetch(&flights_[soon.slot]);
+  }
+  void fetch_machine([[maybe_unused]] const Event& next) const {
+    if constexpr (requires(const M& machine) { machine.fetch_ahead(kNobody); }) {
+      const Node& node = nodes_[index(next.to)];
+      if (node.up && next.slot != kTimer) node.machine->fetch_ahead(flights_[next.slot].from);
+    }
   }
 
   // Looked at now and then.

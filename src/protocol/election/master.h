@@ -50,6 +50,9 @@ class MasterElection {
   void wake(Turn<MasterElection>& turn, TimerId timer);
   void command(Turn<MasterElection>& turn, Command command);
 
+  // A message of this node comes soon.
+  void fetch_ahead(NodeId from) const { courier_.fetch_ahead(from); }
+
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
