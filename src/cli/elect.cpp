@@ -24,7 +24,6 @@ namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kMeasureEvery = std::chrono::seconds{5};
 constexpr nanoseconds kComeBackAfter = std::chrono::milliseconds{500};
 
@@ -98,12 +97,12 @@ class Candidacy {
       deadline_ = election_->deadline();
       guard_->extend(deadline_);
     }
-    if (!alive || too_soon_) leave();
+    if (!alive || not_started_) leave();
   }
 
   void leave() {
     election_.reset();
-    too_soon_ = false;
+    not_started_ = false;
     come_back_at_ = boot_clock() + kComeBackAfter;
   }
 
@@ -116,14 +115,15 @@ class Candidacy {
   }
 
   // The connection holds the lease and a guard closes it: while one still stops a command no other
-  // may begin on it.
+  // may begin on it. Nor on what is left of a lease when this was stopped meanwhile.
   void lead(std::uint64_t term) {
-    if (guard_) {
-      too_soon_ = true;
+    const auto margin = Guard::margin_of(election_->remaining());
+    if (guard_ || !margin) {
+      not_started_ = true;
       return;
     }
     deadline_ = election_->deadline();
-    margin_ = std::min(kMostMargin, election_->remaining() / 8);
+    margin_ = *margin;
     auto guard = Guard::start({.command = arguments_->command,
                                .environment = {{"TEMPO_LEADER_TOKEN", fmt::format("{}", term)},
                                                {"TEMPO_GROUP", arguments_->group}},
@@ -166,7 +166,7 @@ class Candidacy {
   nanoseconds margin_{0};
   nanoseconds measure_at_ = boot_clock() + kMeasureEvery;
   nanoseconds come_back_at_{0};
-  bool too_soon_ = false;  // elected again before the last command was stopped
+  bool not_started_ = false;  // elected too soon or too late to start the command; stands again
   std::optional<int> exit_;
 };
 

@@ -29,6 +29,8 @@ constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // as tempo catches them
 constexpr int kGonePolls = 10'000;                    // of a millisecond, for a group to be gone
+constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
+constexpr nanoseconds kLeastMargin = std::chrono::milliseconds{5};  // of the shortest lease's 40
 
 struct Word {
   enum class Kind : std::uint8_t { extend, signal };
@@ -37,7 +39,8 @@ struct Word {
 };
 
 // To tempo: the command's group, said by the command before it runs, so that there is none that
-// tempo does not know of; then its end, said by the guard.
+// tempo does not know of; then its end, said by the guard. One that comes too late to run says its
+// end itself, and the guard's word is not waited for.
 struct Report {
   enum class Kind : std::uint8_t { begins, ended };
   Kind kind = Kind::begins;
@@ -101,9 +104,11 @@ class Watch {
           if (who == child_) tell({.stopped = false, .status = status});
       }
       if ((ends[0].revents & (POLLIN | POLLHUP)) != 0 && !take_word()) stop();
-      if (boot_clock() >= deadline_ - order_->margin) stop();
+      if (is_over()) stop();
     }
   }
+
+  bool is_over() const { return boot_clock() >= deadline_ - order_->margin; }
 
   // On a busy machine late is too late: where it may, it goes before ordinary programs. It only
   // waits, and the command, which was started before, is as it was.
@@ -184,6 +189,10 @@ class Watch {
     for (const std::string& word : order_->command)
       words.push_back(const_cast<char*>(word.c_str()));
     words.push_back(nullptr);
+    if (is_over()) {
+      report({.kind = Report::Kind::ended, .end = {.stopped = true}});
+      _exit(kCannotRun);
+    }
     execvp(words.front(), words.data());
     const int error = errno;
     fmt::print(stderr, "tempo: cannot run '{}': {}\n", order_->command.front(),
@@ -199,6 +208,12 @@ class Watch {
 };
 
 }  // namespace
+
+std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
+  const nanoseconds margin = std::clamp(remaining / 8, kLeastMargin, kMostMargin);
+  if (remaining <= margin) return std::nullopt;
+  return margin;
+}
 
 Result<Guard> Guard::start(const Order& order) {
   std::array<int, 2> ends{};
@@ -243,7 +258,7 @@ void Guard::signal(int number) const {
 }
 
 std::optional<Guard::End> Guard::ended() {
-  for (;;) {  // at most two reports come
+  for (;;) {  // at most three reports come
     Report report;
     const ssize_t size = recv(line_, &report, sizeof report, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return std::nullopt;

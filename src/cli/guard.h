@@ -4,7 +4,8 @@
 // a clock that goes on while the machine sleeps, and is told of every extension. When the time has
 // come, or tempo is gone, it stops the command's whole process group (TERM, then KILL) and only
 // then lets go of the connection to tempod, so that nobody else gets the lock while the command
-// still runs. It needs neither tempo nor tempod to be awake for that. Should the guard itself be
+// still runs. It needs neither tempo nor tempod to be awake for that. A command whose time has come
+// before it runs, because somebody slept on the way, is not run at all. Should the guard itself be
 // killed, tempo, which still has the connection, stops the group; only who kills both at once
 // leaves children of the command behind.
 #pragma once
@@ -29,7 +30,7 @@ class Guard {
     std::vector<std::pair<std::string, std::string>> environment;  // beside what there is
     int connection = -1;                  // to tempod: shut down when the command had to be stopped
     std::chrono::nanoseconds deadline{};  // of the lease, on CLOCK_BOOTTIME
-    std::chrono::nanoseconds margin{};    // the command is stopped so long before
+    std::chrono::nanoseconds margin{};    // the command is stopped so long before, as `margin_of`
   };
   static Result<Guard> start(const Order& order);
   ~Guard();
@@ -49,6 +50,10 @@ class Guard {
   // Nothing: the command still runs. A guard that was killed is an end, too: its command died with
   // it, and here is waited until the command's whole group is gone.
   std::optional<End> ended();
+
+  // How long before the end of a lease a command is stopped that starts with so much left of it.
+  // Nothing: it is too late to start one.
+  static std::optional<std::chrono::nanoseconds> margin_of(std::chrono::nanoseconds remaining);
 
  private:
   Guard(int line, pid_t process) : line_(line), process_(process) {}

@@ -1,6 +1,5 @@
 #include "cli/lock.h"
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -18,8 +17,6 @@ namespace tempo::cli {
 namespace {
 
 using std::chrono::nanoseconds;
-
-constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
 
 int exit_of(const Failure& failure) {
   switch (failure.trouble) {
@@ -85,6 +82,12 @@ int lock(const LockArguments& arguments) {
   auto taken = locks->take(arguments.name, *options);
   if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
   note_signals();
+  // While this waited it may have been stopped, the lock given to it, and then lost.
+  const auto margin = Guard::margin_of(taken->remaining());
+  if (!margin)
+    return complain(kLockLost, fmt::format("the lock '{}' was lost again before it could be used; "
+                                           "the command was not started",
+                                           arguments.name));
   // Only a lease has a token; one of a lock around this one would be taken for it.
   unsetenv("TEMPO_LOCK_TOKEN");
   std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
@@ -94,7 +97,7 @@ int lock(const LockArguments& arguments) {
                              .environment = std::move(environment),
                              .connection = locks->descriptor(),
                              .deadline = taken->deadline(),
-                             .margin = std::min(kMostMargin, taken->remaining() / 8)});
+                             .margin = *margin});
   if (!guard) return complain(kLockRefused, guard.error());
   const Guard::End end = watch(*guard, *taken, locks->descriptor());
   if (end.stopped)

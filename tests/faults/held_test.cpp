@@ -7,9 +7,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -41,15 +43,17 @@ constexpr int kLost = 101;     // the status of `tempo lock` when the lock could
 // A program with its own process; it is gone when this is.
 class Program {
  public:
-  explicit Program(const std::vector<std::string>& words) {
+  // What it complains of goes to that file.
+  explicit Program(const std::vector<std::string>& words,
+                   const std::string& complaints = "/dev/null") {
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);
     process_ = fork();
     if (process_ != 0) return;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    dup2(nothing, STDERR_FILENO);
+    const int file = open(complaints.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    dup2(file, STDERR_FILENO);
     execv(arguments[0], arguments.data());
     _exit(127);
   }
@@ -76,6 +80,12 @@ class Program {
  private:
   pid_t process_ = 0;
 };
+
+std::string text_of(const std::string& file) {
+  std::ostringstream text;
+  text << std::ifstream(file).rdbuf();
+  return text.str();
+}
 
 pid_t child_of(pid_t process) {
   std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", process));
@@ -153,19 +163,25 @@ class Held : public testing::Test {
     outcome.gap = second->first - harmed;
     return outcome;
   }
-  // Whether a client of that host waits for it.
-  static bool waits(std::uint32_t host, const std::string& name) {
+  // Who of that host has it or waits for it.
+  static std::vector<ipc::LockView::Client> clients(std::uint32_t host, const std::string& name) {
     ipc::Request request;
     request.verb = ipc::Verb::locks;
     auto client = client::Client::connect(site->host(host).socket(), 2s);
-    if (!client) return false;
+    if (!client) return {};
     const auto reply = client->ask(request);
-    if (!reply) return false;
+    if (!reply) return {};
     const auto locks = ipc::locks_of(*reply);
-    return locks && std::ranges::any_of(*locks, [&](const ipc::LockView& lock) {
-             return lock.name == name &&
-                    std::ranges::any_of(lock.clients, [](const auto& who) { return !who.inside; });
-           });
+    if (!locks) return {};
+    for (const ipc::LockView& lock : *locks)
+      if (lock.name == name) return lock.clients;
+    return {};
+  }
+  static bool waits(std::uint32_t host, const std::string& name) {
+    return std::ranges::any_of(clients(host, name), [](const auto& who) { return !who.inside; });
+  }
+  static bool is_inside(std::uint32_t host, const std::string& name) {
+    return std::ranges::any_of(clients(host, name), [](const auto& who) { return who.inside; });
   }
 
   // Each kind of harm as often; both commands never run together, and the holder learns of it.
@@ -180,6 +196,35 @@ class Held : public testing::Test {
       EXPECT_EQ(outcome.status, kLost) << "trial " << i;
       EXPECT_GT(outcome.gap, kLease / 4) << "the lease was not waited for, in trial " << i;
     }
+  }
+
+  // A wrapper that waits is stopped, and the lock given to it; its daemon comes to harm, and
+  // another has the lock. When it wakes it does not start its command, and says so.
+  static void expect_not_started(const Harm& harm) {
+    static int trials = 0;
+    const std::string name = fmt::format("sleeper-{}", ++trials);
+    const std::string file = site->directory() + '/' + name;
+    auto before = Locks::connect(site->host(1).socket());
+    ASSERT_TRUE(before) << before.error().sentence;
+    auto lock = before->take(name, {.wait = 20s});
+    ASSERT_TRUE(lock) << lock.error().sentence;
+    // The least that a command can do, so that it is done before anybody can stop it.
+    Program sleeper({TEMPO_BINARY, "lock", "--socket", site->host(0).socket(), name, "--", "mkdir",
+                     file + "-a"},
+                    file + "-complaints");
+    ASSERT_TRUE(site->wait(20s, [&] { return waits(0, name); }));
+    sleeper.send(SIGSTOP);
+    lock->release();
+    ASSERT_TRUE(site->wait(20s, [&] { return is_inside(0, name); }));
+    harm.begin(sleeper);
+    Program other(under_lock(1, name, {.file = file + "-b", .span = kLong}));
+    EXPECT_TRUE(site->wait(20s, [&] { return stamps_in(file + "-b").has_value(); }));
+    sleeper.send(SIGCONT);
+    EXPECT_EQ(sleeper.wait(), kLost);
+    EXPECT_FALSE(std::filesystem::exists(file + "-a")) << "its command ran beside the other";
+    EXPECT_NE(text_of(file + "-complaints").find("the command was not started"), std::string::npos)
+        << text_of(file + "-complaints");
+    harm.end(sleeper);
   }
 
   static std::unique_ptr<testbed::Site> site;
@@ -221,6 +266,27 @@ TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsRestarted) {
 TEST_F(Held, IsNotHadByTwoWhenTheDaemonIsCutOff) {
   expect_no_overlap({.begin = [](const Program&) { site->host(0).set_link(false); },
                      .end = [](const Program&) { site->host(0).set_link(true); }});
+}
+
+// While it slept the lock was its own, and then another's.
+TEST_F(Held, IsNotUsedByASleeperWhoseDaemonStandsStill) {
+  expect_not_started({.begin = [](const Program&) { site->host(0).pause(true); },
+                      .end = [](const Program&) { site->host(0).pause(false); }});
+}
+
+// The daemon is awake again, and has said that the lock is lost.
+TEST_F(Held, IsNotUsedByASleeperWhoIsToldThatItIsLost) {
+  expect_not_started({.begin = [](const Program&) {
+    const Instant paused = sys::boot_clock();
+    site->host(0).pause(true);
+    EXPECT_TRUE(site->wait(20s, [&] { return sys::boot_clock() > paused + 2 * kLease; }));
+    site->host(0).pause(false);
+  }});
+}
+
+TEST_F(Held, IsNotUsedByASleeperWhoseDaemonIsKilled) {
+  expect_not_started({.begin = [](const Program&) { site->host(0).kill_all(); },
+                      .end = [](const Program&) { site->host(0).start(); }});
 }
 
 // Nobody waits for a lease to end when its holder is known to be dead: that would take half a lease
