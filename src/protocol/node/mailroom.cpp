@@ -223,6 +223,14 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
   return message;
 }
 
+// What everybody hears now and then has it: a host that follows a master for long says nothing of
+// elections, and who came later would know it by its id alone. The messages of an exchange are
+// equally long both ways, whatever the hosts are called.
+bool Mailroom::says_name(const wire::Datagram& datagram) {
+  return datagram.election || datagram.roster ||
+         (datagram.group && datagram.group->kind == wire::GroupBody::Kind::word);
+}
+
 // An Ack of words of our present life, which no life before can have heard.
 bool Mailroom::answers_us(const wire::Datagram& datagram) const {
   return datagram.election &&
@@ -248,8 +256,7 @@ std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire:
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
-  // The messages of an exchange are equally long both ways, whatever the hosts are called.
-  if (datagram.election) datagram.name = options_.name;
+  if (says_name(datagram)) datagram.name = options_.name;
   const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
   said_[datagram.header.number % kRemembered] = hash_of(out.first(size));
   return size;

@@ -127,6 +127,7 @@ class Mailroom {
   std::size_t close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
                          std::span<std::byte, wire::kMostBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
+  static bool says_name(const wire::Datagram& datagram);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<Refusal> refuse_malformed(wire::Error error);

@@ -256,6 +256,28 @@ TEST(Mailroom, WordsAreForTheDaemon) {
   EXPECT_FALSE(other->word);
 }
 
+// A host that only follows speaks of nothing else to everybody: a receiver that has not heard its
+// first words learns its name from these.
+TEST(Mailroom, RostersAndWordsOfGroupsSayWhoSpeaks) {
+  Mailroom sender = room({.id = 2});
+  const auto name_after = [&](const auto& body) {
+    Mailroom receiver = room({.id = 1});
+    std::array<std::byte, wire::kMostBytes> buffer;
+    const std::size_t size = sender.close(body, buffer);
+    const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
+    EXPECT_TRUE(letter) << name_of(letter.error());
+    const Directory::Host* const host = receiver.directory().find(HostId{std::uint64_t{2} << 50});
+    return host == nullptr ? "unknown" : std::string(host->name.text());
+  };
+  wire::RosterBody roster;
+  roster.voters.push_back(HostId{std::uint64_t{2} << 50});
+  EXPECT_EQ(name_after(roster), "host2");
+  wire::GroupBody group{.name = wire::GroupName("web")};
+  EXPECT_EQ(name_after(group), "host2");
+  group.kind = wire::GroupBody::Kind::c;
+  EXPECT_EQ(name_after(group), "") << "an election is not slowed down by it";
+}
+
 TEST(Mailroom, StrangersAreRefusedByName) {
   Mailroom receiver = room({.id = 1});
   const auto try_from = [&](const HostOptions& options) {
