@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -25,7 +26,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "live/client/client.h"
+#include "live/client/election.h"
 #include "live/client/lock.h"
+#include "live/client/public_failure.h"
+#include "live/ipc/protocol.h"
 #include "netns.h"
 
 namespace tempo::testbed {
@@ -354,48 +359,80 @@ class OfAUser : public AtTheDoor {
     std::string group;  // in addition to the user's own
     bool operator==(const Person&) const = default;
   };
-  enum Had : int { locked, not_allowed, another_trouble, no_such_user };
+  enum Had : int { had, not_allowed, another_trouble, no_such_user };
+  // Something that only some may do; why it could not be done.
+  using Deed = std::optional<Failure> (*)(const std::string& socket);
 
-  // What happens when that person wants a lock.
-  Had locks(const Person& person) {
+  // What happens when that person does it.
+  Had tries(const Person& person, Deed deed) {
     const pid_t child = fork();
-    if (child == 0) _exit(lock_as(person));
+    if (child == 0) _exit(become(person) ? outcome_of(deed) : no_such_user);
     int status = 0;
     waitpid(child, &status, 0);
     return static_cast<Had>(WEXITSTATUS(status));
   }
 
+  static std::optional<Failure> lock(const std::string& socket) {
+    auto locks = Locks::connect(socket);
+    if (!locks) return locks.error();
+    const auto lock = locks->take("permitted", {.wait = 20s});
+    if (!lock) return lock.error();
+    return std::nullopt;
+  }
+  static std::optional<Failure> elect(const std::string& socket) {
+    const auto election = Election::stand("permitted", {.capacity = 1}, socket);
+    if (!election) return election.error();
+    return std::nullopt;
+  }
+  // There is no such machine, which is said to those who may ask.
+  static std::optional<Failure> forget(const std::string& socket) {
+    ipc::Request request;
+    request.verb = ipc::Verb::forget;
+    request.host = "nowhere";
+    auto client = client::Client::connect(socket, 20s);
+    if (!client) return public_failure(client.error());
+    const auto reply = client->ask(request);
+    if (!reply && reply.error().sentence.find("nowhere") == std::string::npos)
+      return public_failure(reply.error());
+    return std::nullopt;
+  }
+
  private:
-  Had lock_as(const Person& person) {
+  static bool become(const Person& person) {
     const passwd* const user = getpwnam(person.user.c_str());
-    if (user == nullptr) return no_such_user;
+    if (user == nullptr) return false;
     const uid_t id = user->pw_uid;
-    gid_t own = user->pw_gid;
+    const gid_t own = user->pw_gid;
     std::vector<gid_t> groups;
     if (!person.group.empty()) {
       const group* const more = getgrnam(person.group.c_str());
-      if (more == nullptr) return no_such_user;
+      if (more == nullptr) return false;
       groups.push_back(more->gr_gid);
     }
-    if (setgroups(groups.size(), groups.data()) != 0 || setgid(own) != 0 || setuid(id) != 0)
-      return no_such_user;
-    auto locks = Locks::connect(host().socket());
-    if (!locks) return another_trouble;
-    const auto lock = locks->take("permitted", {.wait = 20s});
-    if (lock) return locked;
-    const bool told = lock.error().trouble == Trouble::not_allowed &&
-                      lock.error().sentence.find("usermod -aG tempo") != std::string::npos;
+    return setgroups(groups.size(), groups.data()) == 0 && setgid(own) == 0 && setuid(id) == 0;
+  }
+  Had outcome_of(Deed deed) {
+    const auto failure = deed(host().socket());
+    if (!failure) return had;
+    const bool told = failure->trouble == Trouble::not_allowed &&
+                      failure->sentence.find("usermod -aG tempo") != std::string::npos;
     return told ? not_allowed : another_trouble;
   }
 };
 
-TEST_F(OfAUser, OnlyRootAndTheDaemonsGroupMayLock) {
-  EXPECT_EQ(locks({.user = "root", .group = ""}), locked);
-  EXPECT_EQ(locks({.user = "daemon", .group = ""}), locked);
-  EXPECT_EQ(locks({.user = "nobody", .group = "daemon"}), locked) << "a member of the group";
-  EXPECT_EQ(locks({.user = "nobody", .group = ""}), not_allowed);
-  EXPECT_EQ(locks({.user = "nobody", .group = "sys"}), not_allowed) << "another group";
-  EXPECT_EQ(locks({.user = "nobody", .group = "root"}), not_allowed) << "root's group is not root";
+TEST_F(OfAUser, OnlyRootAndTheDaemonsGroupMayLockElectAndForget) {
+  const std::array<std::pair<const char*, Deed>, 3> deeds{
+      {{"lock", lock}, {"elect", elect}, {"forget", forget}}};
+  for (const auto& [name, deed] : deeds) {
+    SCOPED_TRACE(name);
+    EXPECT_EQ(tries({.user = "root", .group = ""}, deed), had);
+    EXPECT_EQ(tries({.user = "daemon", .group = ""}, deed), had);
+    EXPECT_EQ(tries({.user = "nobody", .group = "daemon"}, deed), had) << "a member of the group";
+    EXPECT_EQ(tries({.user = "nobody", .group = ""}, deed), not_allowed);
+    EXPECT_EQ(tries({.user = "nobody", .group = "sys"}, deed), not_allowed) << "another group";
+    EXPECT_EQ(tries({.user = "nobody", .group = "root"}, deed), not_allowed)
+        << "root's group is not root";
+  }
 }
 
 // They may look, but together they leave room for those who may lock.
