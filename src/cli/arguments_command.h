@@ -19,6 +19,16 @@ void add_command(CLI::App& parent, std::function<int()>& run, const char* name, 
   described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
 }
 
+// For whatever asks tempod.
+template <class Arguments>
+void describe_connection(CLI::App& command, Arguments& arguments) {
+  command.add_option("--socket", arguments.socket, "where tempod listens")
+      ->envname("TEMPO_SOCKET")
+      ->capture_default_str();
+  command.add_option("--patience", arguments.patience, "how long to wait for its answer")
+      ->capture_default_str();
+}
+
 // For whatever is worked at by many hands.
 template <class Arguments>
 void describe_threads(CLI::App& command, Arguments& arguments) {

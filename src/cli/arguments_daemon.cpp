@@ -26,11 +26,7 @@ constexpr const char* kDaemonStatuses =
     "reached, 4 tempod refuses, 130 interrupted.";
 
 void describe_daemon(CLI::App& command, DaemonArguments& arguments, const std::string& examples) {
-  command.add_option("--socket", arguments.socket, "where tempod listens")
-      ->envname("TEMPO_SOCKET")
-      ->capture_default_str();
-  command.add_option("--patience", arguments.patience, "how long to wait for its answer")
-      ->capture_default_str();
+  describe_connection(command, arguments);
   command.add_flag("--json", arguments.json, "for programs");
   command.footer(std::string(kDaemonStatuses) + "\n\nExamples:\n" + examples);
 }

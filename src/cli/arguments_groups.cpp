@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_command.h"
 #include "cli/arguments_topics.h"
 #include "cli/elect.h"
 
@@ -30,8 +31,7 @@ void describe_elect(CLI::App& app, std::function<int()>& run) {
                    "nobody is unseated by a better one sooner, for example 30s")
       ->capture_default_str();
   command->add_flag("--once", arguments->once, "for one job: over when one machine has done it");
-  command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
-  command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
+  describe_connection(*command, *arguments);
   command->add_option("command", arguments->command, "after --, with its words")->required();
   command->footer(std::string(kElectExits) +
                   "The command finds TEMPO_LEADER_TOKEN and TEMPO_GROUP in its environment. It is "
@@ -49,9 +49,7 @@ void describe_one(CLI::App& app, std::function<int()>& run, const char* name, co
   auto arguments = std::make_shared<GroupArguments>();
   CLI::App* command = app.add_subcommand(name, help);
   command->add_option("group", arguments->group, "its name")->required();
-  command->add_option("--socket", arguments->daemon.socket, "tempod's")->capture_default_str();
-  command->add_option("--patience", arguments->daemon.patience, "with tempod")
-      ->capture_default_str();
+  describe_connection(*command, arguments->daemon);
   command->add_flag("--json", arguments->daemon.json, "for programs");
   command->footer(std::string("Examples:\n") + examples);
   command->callback([&run, arguments, todo] { run = [=] { return todo(*arguments); }; });
@@ -61,8 +59,7 @@ void describe_groups(CLI::App& app, std::function<int()>& run) {
   auto arguments = std::make_shared<DaemonArguments>();
   CLI::App* command =
       app.add_subcommand("groups", "groups that are known here, who leads them, and who would");
-  command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
-  command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
+  describe_connection(*command, *arguments);
   command->add_flag("--json", arguments->json, "for programs");
   command->footer(
       "Examples:\n"

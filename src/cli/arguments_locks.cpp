@@ -1,10 +1,10 @@
 // The commands about locks, described for CLI11.
-#include <map>
 #include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_command.h"
 #include "cli/arguments_topics.h"
 #include "cli/lock.h"
 
@@ -13,8 +13,9 @@ namespace {
 
 constexpr const char* kLockExits =
     "Exit status: the command's own, 128 and the number of the signal that ended it; 100 the lock\n"
-    "was not to be had in time, 101 it could not be kept and the command was stopped, 102 no\n"
-    "tempod, 103 tempod said no, 126 and 127 the command cannot be run or found, 2 bad usage.\n\n";
+    "was not to be had in time, 101 it could not be kept and the command was stopped or not\n"
+    "started, 102 no tempod, 103 tempod said no, 126 and 127 the command cannot be run or found,\n"
+    "2 bad usage.\n\n";
 
 void describe_lock(CLI::App& app, std::function<int()>& run) {
   auto arguments = std::make_shared<LockArguments>();
@@ -26,12 +27,7 @@ void describe_lock(CLI::App& app, std::function<int()>& run) {
       ->add_option("--kind", arguments->kind,
                    "how it is agreed on: lease by a majority, silent by nobody's objection while "
                    "delays are known, explicit by a reply from each; the same for all who use it")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, LockKind>{{"lease", LockKind::lease},
-                                          {"silent", LockKind::silent},
-                                          {"explicit", LockKind::explicit_replies}},
-          CLI::ignore_case))
-      ->default_str("lease");
+      ->capture_default_str();
   command->add_option("--wait", arguments->wait, "how long to wait for it, for example 5s");
   command->add_flag("--no-wait", arguments->no_wait, "only if it can be had at once");
   command
@@ -39,8 +35,7 @@ void describe_lock(CLI::App& app, std::function<int()>& run) {
                    "how long its lease is, for example 10s: so long at most the command goes on "
                    "without tempod or the network, and others wait for a machine that dies")
       ->default_str("the network's");
-  command->add_option("--socket", arguments->socket, "tempod's")->capture_default_str();
-  command->add_option("--patience", arguments->patience, "with tempod")->capture_default_str();
+  describe_connection(*command, *arguments);
   command->add_option("command", arguments->command, "after --, with its words")->required();
   command->footer(std::string(kLockExits) +
                   "The command finds TEMPO_LOCK_NAME and, of a lease, TEMPO_LOCK_TOKEN in its "
@@ -72,11 +67,7 @@ void describe_voters(CLI::App& app, std::function<int()>& run, const char* name,
   arguments->daemon.patience = "10min";  // tempod gives up by itself, in some leases
   CLI::App* command = app.add_subcommand(name, help);
   command->add_option("host", arguments->host, "the machine's name, or its id")->required();
-  command->add_option("--socket", arguments->daemon.socket, "tempod's")
-      ->envname("TEMPO_SOCKET")
-      ->capture_default_str();
-  command->add_option("--patience", arguments->daemon.patience, "how long to wait for its answer")
-      ->capture_default_str();
+  describe_connection(*command, arguments->daemon);
   command->add_flag("--json", arguments->daemon.json, "for programs");
   command->footer(
       std::string("Exit status: 0 done, 2 bad usage, 3 tempod cannot be reached, 4 it "

@@ -8,6 +8,7 @@
 #include <poll.h>
 
 #include "base/span_text.h"
+#include "cli/choice.h"
 #include "cli/exit_codes.h"
 #include "cli/guard.h"
 #include "cli/noted_signals.h"
@@ -17,6 +18,14 @@ namespace tempo::cli {
 namespace {
 
 using std::chrono::nanoseconds;
+
+struct KindName {
+  const char* name;
+  LockKind kind;
+};
+constexpr std::array<KindName, 3> kKinds{{{"lease", LockKind::lease},
+                                          {"silent", LockKind::silent},
+                                          {"explicit", LockKind::explicit_replies}}};
 
 int exit_of(const Failure& failure) {
   switch (failure.trouble) {
@@ -35,7 +44,9 @@ int exit_of(const Failure& failure) {
 
 Result<TakeOptions, int> options_of(const LockArguments& arguments) {
   TakeOptions options{.shared = arguments.shared};
-  options.kind = arguments.kind;
+  const auto kind = chosen("--kind", kKinds, arguments.kind, &KindName::name);
+  if (!kind) return std::unexpected(complain(kBadUsage, kind.error()));
+  options.kind = kind->kind;
   if (arguments.no_wait && !arguments.wait.empty())
     return std::unexpected(complain(kBadUsage, "give --wait or --no-wait, not both"));
   if (arguments.no_wait) options.wait = nanoseconds{0};
@@ -44,7 +55,7 @@ Result<TakeOptions, int> options_of(const LockArguments& arguments) {
     options.wait = wait;
   }
   if (!arguments.lease.empty()) {
-    if (arguments.kind != LockKind::lease)
+    if (options.kind != LockKind::lease)
       return std::unexpected(complain(kBadUsage, "--lease is for locks of kind lease alone"));
     TRY(lease, span_of(arguments.lease, "--lease"));
     if (lease <= nanoseconds{0})

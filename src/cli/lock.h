@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "cli/daemon.h"
-#include "live/client/lock.h"
 
 namespace tempo::cli {
 
@@ -14,7 +13,7 @@ struct LockArguments {
   std::string patience = "5s";
   std::string name;
   bool shared = false;
-  LockKind kind = LockKind::lease;
+  std::string kind = "lease";
   std::string wait;   // empty: for ever
   std::string lease;  // empty: as long as the network's
   bool no_wait = false;

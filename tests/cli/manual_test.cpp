@@ -1,8 +1,12 @@
-// The manual pages list what there is: no command, status or metric more or less.
+// The manual pages list what there is: no command, status or metric more or less; the help that
+// programs give themselves is in order.
+#include <algorithm>
+#include <cstdlib>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,10 +28,7 @@ std::vector<std::string> lines_of_page(const std::string& name) {
   return lines;
 }
 
-TEST(Manual, HasEveryCommand) {
-  std::set<std::string> documented;
-  for (const std::string& line : lines_of_page("tempo.1"))
-    if (line.starts_with(".SS tempo ")) documented.insert(line.substr(10));
+std::set<std::string> all_commands() {
   std::set<std::string> known;
   bool list = false;
   for (const std::string& line : lines_of(tempo("--help").out)) {
@@ -36,7 +37,47 @@ TEST(Manual, HasEveryCommand) {
     if (!line.starts_with(' ')) list = line.starts_with("Subcommands");
   }
   EXPECT_GE(known.size(), 10U) << "the help has another form";
-  EXPECT_EQ(documented, known);
+  return known;
+}
+
+TEST(Manual, HasEveryCommand) {
+  std::set<std::string> documented;
+  for (const std::string& line : lines_of_page("tempo.1"))
+    if (line.starts_with(".SS tempo ")) documented.insert(line.substr(10));
+  EXPECT_EQ(documented, all_commands());
+}
+
+// What it says is for people: no bytes of ours in it, and no C++.
+TEST(Help, OfEveryCommandIsReadable) {
+  for (const std::string& command : all_commands()) {
+    const Ended help = tempo(command + " --help");
+    EXPECT_EQ(help.status, 0) << command;
+    EXPECT_TRUE(std::ranges::none_of(help.out, [](char c) {
+      return static_cast<unsigned char>(c) < ' ' && c != '\n';
+    })) << command;
+    EXPECT_THAT(help.out, ::testing::Not(::testing::HasSubstr("ENUM"))) << command;
+  }
+}
+
+// Where tempod listens is said in one way to all commands that ask it.
+TEST(Help, OfEveryCommandThatAsksTempodNamesTheEnvironment) {
+  int asking = 0;
+  for (const std::string& command : all_commands()) {
+    const std::string help = tempo(command + " --help").out;
+    if (help.find("--socket") == std::string::npos) continue;
+    ++asking;
+    EXPECT_THAT(help, ::testing::HasSubstr("TEMPO_SOCKET")) << command;
+  }
+  EXPECT_GE(asking, 15);
+}
+
+TEST(Help, IsRightAboutTheEnvironment) {
+  setenv("TEMPO_SOCKET", "/nonexistent/of-the-environment", 1);
+  for (const char* line :
+       {"status", "locks", "lock x -- true", "forget x", "elect x --criterion id -- true",
+        "leader x", "groups", "watch-group x", "resign-group x"})
+    EXPECT_THAT(tempo(line).err, ::testing::HasSubstr("/nonexistent/of-the-environment")) << line;
+  unsetenv("TEMPO_SOCKET");
 }
 
 TEST(Manual, HasEveryMetric) {
