@@ -1,16 +1,15 @@
 #include "live/client/daemon.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/span_text.h"
 #include "live/client/client.h"
+#include "live/client/news_wait.h"
 #include "live/client/public_failure.h"
 #include "live/client/status_json.h"
 
@@ -74,16 +73,6 @@ Expected<std::optional<News>, Failure> news_in(const ipc::Reply& reply) {
   return std::optional(std::move(news));
 }
 
-// Until one of the two can be read; at most `wait`. False: it was `cancel`.
-bool wait_for(int connection, nanoseconds wait, int cancel) {
-  constexpr nanoseconds kLongest = std::chrono::hours{1};
-  std::array<pollfd, 2> ends{{{connection, POLLIN, 0}, {cancel, POLLIN, 0}}};
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(std::min(wait, kLongest)).count();
-  if (poll(ends.data(), ends.size(), static_cast<int>(std::max<std::int64_t>(ms, 0))) <= 0)
-    return true;
-  return (ends[1].revents & (POLLIN | POLLHUP)) == 0;
-}
-
 }  // namespace
 
 Expected<Daemon, Failure> Daemon::connect(const std::string& socket, nanoseconds patience) {
@@ -145,7 +134,7 @@ Expected<News, Failure> Watch::next(nanoseconds wait, int cancel) {
       return Unexpected{Failure{
           Trouble::too_late,
           fmt::format("no news came within {}", span_text(std::max(wait, nanoseconds{0})))}};
-    if (!wait_for(descriptor(), left, cancel))
+    if (!wait_for_news(descriptor(), left, cancel))
       return Unexpected{Failure{Trouble::cancelled, "the waiting was cancelled"}};
   }
 }

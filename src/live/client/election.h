@@ -14,11 +14,14 @@
 // Whoever the election proposes leads once it holds the group's lease, for as long as that lasts.
 // `remaining` says how long: ask before every step, plan no step that takes longer, and give the
 // term to the resource, so that it can refuse one that is smaller than the largest it has seen.
-// After `on_stop` has returned the lease is let go: stop before it does. When tempod is gone, a
-// leader leads until its lease ends and no longer.
+// After `on_stop` has returned the lease is let go: stop before it does. A program that slept is
+// not told to lead in a term that is over by then. When tempod is gone, a leader leads until its
+// lease ends and no longer.
 //
-// For one thread at a time; callbacks are called from `dispatch` alone. A forked child must not use
-// it. Its destructor withdraws.
+// For one thread at a time; callbacks are called from `dispatch` alone. Its destructor withdraws.
+// What was made before a fork belongs to the parent: the child does not lead (`remaining` is 0),
+// `dispatch` fails with a sentence, and no destructor withdraws the parent; a child that wants to
+// be a candidate stands anew.
 #pragma once
 
 #include <chrono>
@@ -38,7 +41,10 @@ struct CandidateOptions {
   std::string algorithm = "b1";
   std::chrono::nanoseconds min_stay = std::chrono::seconds{30};
   bool once = false;  // for one job: over when one has done it
+  int cancel = -1;    // a descriptor: when it can be read, `stand` waits no longer
 };
+
+class ElectionConnection;
 
 class Election {
  public:
@@ -64,22 +70,28 @@ class Election {
 
   // Can be read when `dispatch` has something to do.
   int descriptor() const;
-  // Takes in what has come, or comes within `wait`; whether there was anything. A failure: tempod
-  // is gone, nothing comes any more.
-  Expected<bool, Failure> dispatch(std::chrono::nanoseconds wait = {});
+  // Takes in what has come, or comes within `wait` and before the descriptor `cancel` can be read;
+  // whether there was anything. A failure that is cancelled is not the end; any other is: tempod is
+  // gone, nothing comes any more.
+  Expected<bool, Failure> dispatch(std::chrono::nanoseconds wait = {}, int cancel = -1);
 
   // How long this program certainly leads; 0: it does not. It waits for nothing.
   std::chrono::nanoseconds remaining() const;
   // When that ends if tempod extends it no more, on CLOCK_BOOTTIME.
   std::chrono::nanoseconds deadline() const;
   std::uint64_t term() const;  // of this program's leadership; 0: none
+  bool stands() const;         // until it withdraws, or its one job is done
   void offer(std::int64_t capacity);
   void withdraw(bool job_done = false);
 
  private:
-  class Candidate;
-  explicit Election(std::unique_ptr<Candidate> candidate);
-  std::unique_ptr<Candidate> candidate_;
+  friend class FakeNetwork;
+  static Expected<Election, Failure> stand_on(std::unique_ptr<ElectionConnection> connection,
+                                              const std::string& group,
+                                              const CandidateOptions& options,
+                                              std::chrono::nanoseconds patience);
+  explicit Election(std::unique_ptr<ElectionConnection> connection);
+  std::unique_ptr<ElectionConnection> connection_;
 };
 
 }  // namespace tempo

@@ -23,6 +23,8 @@
 #include "base/check.h"
 #include "live/client/boot_clock.h"
 #include "live/client/client.h"
+#include "live/client/election_connection.h"
+#include "live/client/fake_groups.h"
 #include "live/client/lock_connection.h"
 #include "live/client/status_json.h"
 #include "live/ipc/protocol.h"
@@ -167,6 +169,13 @@ class FakeNetwork::Inside {
     }));
   }
 
+  // What the test says of groups, and asks.
+  template <class Do>
+  auto with_groups(Do todo) {
+    const std::lock_guard lock(mutex_);
+    return todo(groups_);
+  }
+
   void pause(bool on) {
     const std::lock_guard lock(mutex_);
     paused_ = on;
@@ -287,17 +296,22 @@ class FakeNetwork::Inside {
         send(caller, ipc::done_line());
         return send(caller, status_line());
       default:
-        send(caller, ipc::refusal_line({.code = ipc::Code::unavailable,
-                                        .sentence = "a fake network does not know that"}));
+        if (request.verb == ipc::Verb::elect && refuses(caller, request)) return;
+        if (const std::string line = groups_.answer(&caller, request); !line.empty())
+          send(caller, line);
     }
   }
 
+  bool refuses(Caller& caller, const ipc::Request& request) const {
+    if (!refusal_) return false;
+    ipc::Refusal refusal = *refusal_;
+    refusal.id = request.id;
+    send(caller, ipc::refusal_line(refusal));
+    return true;
+  }
+
   void lock(Caller& caller, const ipc::Request& request) {
-    if (refusal_) {
-      ipc::Refusal refusal = *refusal_;
-      refusal.id = request.id;
-      return send(caller, ipc::refusal_line(refusal));
-    }
+    if (refuses(caller, request)) return;
     claims_[request.name].push_back({.caller = &caller,
                                      .id = request.id,
                                      .shared = request.shared,
@@ -343,6 +357,7 @@ class FakeNetwork::Inside {
 
   void extend_all(nanoseconds now) {
     extended_at_ = now;
+    groups_.extend_all(now);
     for (auto& [name, claims] : claims_)
       for (Claim& claim : claims) {
         if (!claim.inside || claim.caller == nullptr) continue;
@@ -355,6 +370,7 @@ class FakeNetwork::Inside {
 
   // Leases that have run out are over, here and of before a restart.
   void let_go_of_old() {
+    groups_.let_go_of_old();
     const nanoseconds now = now_on_network();
     for (auto& [name, claims] : claims_) {
       const std::size_t over = std::erase_if(claims, [&](const Claim& claim) {
@@ -370,6 +386,7 @@ class FakeNetwork::Inside {
 
   // Its locks are free; after tempod's own end they last until their deadlines.
   void leave(Caller& caller, bool last) {
+    groups_.leave(&caller, last ? FakeGroups::End::of_the_daemon : FakeGroups::End::of_the_caller);
     for (auto& [name, claims] : claims_) {
       std::erase_if(claims, [&](const Claim& claim) {
         return claim.caller == &caller && !(last && claim.inside);
@@ -389,6 +406,11 @@ class FakeNetwork::Inside {
     if (::send(caller.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
         static_cast<ssize_t>(text.size()))
       caller.gone = true;
+  }
+
+  // A caller, as groups know it; it is gone from there before it is gone.
+  Caller& caller_of(FakeGroups::Caller known) {
+    return *std::ranges::find_if(callers_, [&](const Caller& one) { return &one == known; });
   }
 
   // --- time ---
@@ -446,6 +468,18 @@ class FakeNetwork::Inside {
   mutable std::mutex mutex_;   // of all that follows
   std::list<Caller> callers_;  // at most kMostCallers of those that came by path
   std::map<std::string, std::vector<Claim>> claims_;
+  FakeGroups groups_{{.lease = lease_,
+                      .now = [this] { return now_on_network(); },
+                      .tell =
+                          [this](FakeGroups::Caller who, ipc::ElectionNews news) {
+                            Caller& caller = caller_of(who);
+                            news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
+                            send(caller, ipc::election_line(news));
+                          },
+                      .show =
+                          [this](FakeGroups::Caller who, const ipc::GroupView& group) {
+                            send(caller_of(who), ipc::group_line(group));
+                          }}};
   std::uint64_t last_token_ = 0;
   std::optional<ipc::Refusal> refusal_;
   bool paused_ = false;
@@ -474,6 +508,13 @@ Expected<Locks, Failure> FakeNetwork::locks() const {
       std::make_shared<LockConnection>(client::Client::over(inside_->connect(), kPatience),
                                        [ahead = inside_->ahead()] { return clock_with(ahead); }));
 }
+Expected<Election, Failure> FakeNetwork::stand(const std::string& group,
+                                               const CandidateOptions& options) const {
+  return Election::stand_on(std::make_unique<ElectionConnection>(
+                                client::Client::over(inside_->connect(), kPatience),
+                                [ahead = inside_->ahead()] { return clock_with(ahead); }),
+                            group, options, kPatience);
+}
 Expected<Daemon, Failure> FakeNetwork::daemon() const { return Daemon::connect(socket()); }
 Expected<TimePage, std::string> FakeNetwork::page() const { return TimePage::open(page_path()); }
 std::string FakeNetwork::socket() const { return inside_->socket(); }
@@ -494,6 +535,24 @@ std::size_t FakeNetwork::holders(const std::string& name) const {
 }
 std::size_t FakeNetwork::waiters(const std::string& name) const {
   return inside_->count(name, false);
+}
+void FakeNetwork::elect_elsewhere(const std::string& group, const std::string& host) {
+  inside_->with_groups([&](FakeGroups& groups) { groups.elect_elsewhere(group, host); });
+}
+void FakeNetwork::elect_here(const std::string& group) {
+  inside_->with_groups([&](FakeGroups& groups) { groups.elect_here(group); });
+}
+void FakeNetwork::lose_majority(const std::string& group) {
+  inside_->with_groups([&](FakeGroups& groups) { groups.lose_majority(group); });
+}
+void FakeNetwork::finish_elsewhere(const std::string& group, const std::string& host) {
+  inside_->with_groups([&](FakeGroups& groups) { groups.finish_elsewhere(group, host); });
+}
+bool FakeNetwork::leads(const std::string& group) const {
+  return inside_->with_groups([&](const FakeGroups& groups) { return groups.leads(group); });
+}
+std::optional<std::int64_t> FakeNetwork::capacity(const std::string& group) const {
+  return inside_->with_groups([&](const FakeGroups& groups) { return groups.capacity(group); });
 }
 void FakeNetwork::pause() { inside_->pause(true); }
 void FakeNetwork::resume() { inside_->pause(false); }

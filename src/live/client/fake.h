@@ -8,17 +8,20 @@
 //
 // The types are the real ones and so is all of libtempo: behind them a thread of this process plays
 // tempod. Locks are granted in the order in which they are asked for, tokens rise, leases are
-// extended; time is the network's and the machine's, moved on by `advance` at will. What goes wrong
-// goes wrong when the test says so. Everything here may be called from any thread.
+// extended; a candidate of a group leads as soon as it stands; time is the network's and the
+// machine's, moved on by `advance` at will. What goes wrong goes wrong when the test says so.
+// Everything here may be called from any thread.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "live/client/daemon.h"
+#include "live/client/election.h"
 #include "live/client/expected.h"
 #include "live/client/failure.h"
 #include "live/client/lock.h"
@@ -44,6 +47,8 @@ class FakeNetwork {
 
   // --- what the program under test is given ---
   Expected<Locks, Failure> locks() const;  // whose clock `advance` moves
+  Expected<Election, Failure> stand(const std::string& group,
+                                    const CandidateOptions& options = {}) const;  // the same
   Expected<Daemon, Failure> daemon() const;
   Expected<TimePage, std::string> page() const;
   // For programs that connect by path, of this or another process; `advance` does not move their
@@ -63,10 +68,26 @@ class FakeNetwork {
   void free_elsewhere(const std::string& name);
   // Whoever of this host has it loses it.
   void lose(const std::string& name);
-  // From now on every request for a lock fails with this; an empty sentence: no more.
+  // From now on every request for a lock, and to stand for a group, fails with this; an empty
+  // sentence: no more.
   void refuse(Trouble trouble, const std::string& sentence);
   std::size_t holders(const std::string& name) const;  // of this host
   std::size_t waiters(const std::string& name) const;
+
+  // --- groups ---
+  // Another machine is to lead from now on, for an empty name none; a leader of this host is told
+  // to stop, and the other leads when it has.
+  void elect_elsewhere(const std::string& group, const std::string& host = "elsewhere");
+  // The candidate of this host leads again, as soon as it stands.
+  void elect_here(const std::string& group);
+  // Too few machines answer: a leader of this host loses its lease at once, nobody leads until
+  // `elect_here`.
+  void lose_majority(const std::string& group);
+  // Another machine has done the one job of the group.
+  void finish_elsewhere(const std::string& group, const std::string& host = "elsewhere");
+  bool leads(const std::string& group) const;  // this host
+  // What the candidate of this host offers; nothing: nobody here stands.
+  std::optional<std::int64_t> capacity(const std::string& group) const;
 
   // --- the daemon ---
   // Paused, it neither grants nor extends nor answers, as one that was stopped with SIGSTOP.

@@ -1,16 +1,15 @@
 #include "live/client/lock.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/span_text.h"
 #include "live/client/boot_clock.h"
 #include "live/client/lock_connection.h"
+#include "live/client/news_wait.h"
 #include "live/client/public_failure.h"
 
 namespace tempo {
@@ -21,16 +20,6 @@ using std::chrono::nanoseconds;
 // Enough for members to answer; who wants a lock at once does not wait longer.
 constexpr nanoseconds kMoment = std::chrono::milliseconds{100};
 constexpr const char* kOver = "this wish is over; make another";
-constexpr nanoseconds kLongestPoll = std::chrono::seconds{3600};
-
-// Until one of the two can be read; at most `wait`. False: it was `cancel`.
-bool wait_for_news(int connection, nanoseconds wait, int cancel) {
-  std::array<pollfd, 2> ends{{{connection, POLLIN, 0}, {cancel, POLLIN, 0}}};
-  const auto ms =
-      std::chrono::ceil<std::chrono::milliseconds>(std::clamp(wait, nanoseconds{0}, kLongestPoll));
-  if (poll(ends.data(), ends.size(), static_cast<int>(ms.count())) <= 0) return true;
-  return (ends[1].revents & (POLLIN | POLLHUP)) == 0;
-}
 
 }  // namespace
 
