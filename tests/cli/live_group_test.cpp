@@ -110,6 +110,7 @@ class LiveGroup : public testing::Test {
     std::size_t host = 0;
     std::vector<std::int64_t> stamps;
     std::chrono::nanoseconds begins() const { return std::chrono::nanoseconds{stamps.front()}; }
+    std::uint64_t ballot() const { return term >> 24; }
   };
   // Those of this test, by term.
   static std::vector<Run> runs() {
@@ -136,6 +137,18 @@ class LiveGroup : public testing::Test {
     std::erase_if(all, [](const Run& run) { return run.stamps.empty(); });
     return all;
   }
+  // How long those led who then made room for a better one. They hand their lease over, and the
+  // next term goes on with its ballot (doc/lease.md); whoever loses it, which a busy machine may
+  // do, is followed by one with another ballot.
+  static std::vector<std::chrono::nanoseconds> stays() {
+    std::vector<std::chrono::nanoseconds> stays;
+    const auto all = begun();
+    for (std::size_t i = 1; i < all.size(); ++i)
+      if (all[i].ballot() == all[i - 1].ballot())
+        stays.push_back(all[i].begins() - all[i - 1].begins());
+    return stays;
+  }
+  static constexpr auto kLongestStart = 1s;  // of a command, on a busy machine
   static std::optional<std::size_t> last_host() {
     const auto all = runs();
     if (all.empty()) return std::nullopt;
@@ -431,15 +444,13 @@ TEST_F(LiveGroup, DoesNotMoveMoreOftenThanMinStayAllows) {
                stamping(i));
   }
   ASSERT_TRUE(wait_for([] { return !begun().empty(); }));
-  constexpr std::size_t kMoves = 2;
   EXPECT_TRUE(wait_for([&] {
     const std::size_t leads = *last_host();
     weigh(leads, 10);
     weigh(1 - leads, 1000);
-    return begun().size() > kMoves;
+    return stays().size() == 2;
   })) << "it does not move";
-  const auto all = begun();
-  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i].begins() - all[i - 1].begins(), 9s);
+  for (const auto stay : stays()) EXPECT_GE(stay, 9s - kLongestStart);
 }
 
 // A leader whose machine dies and comes back, again and again, and is by far the best: each time
@@ -449,18 +460,17 @@ TEST_F(LiveGroup, DoesNotMoveBackMoreOftenThanMinStayAllows) {
   stand_best();
   stand(1, "--criterion weight=10 --min-stay 9s");
   ASSERT_TRUE(runs_on(0));
-  for (int i = 0; i < 2; ++i) {
+  for (int i = 0; i < 4 && stays().size() < 2; ++i) {
     site->kill_all(0);
     end(*std::exchange(candidates_[0], nullptr));
     ASSERT_TRUE(runs_on(1)) << "it does not move away";
     site->start(0);
     ASSERT_TRUE(wait_for([] { return site->ready(); }));
     stand_best();
-    ASSERT_TRUE(runs_on(0)) << "it does not move back";
+    ASSERT_TRUE(wait_for([] { return begun().back().host == 0; })) << "it does not move back";
   }
-  ASSERT_TRUE(wait_for([] { return begun().size() == 5; })) << begun().size() << " moves";
-  const auto all = begun();
-  for (const std::size_t i : {1U, 3U}) EXPECT_GE(all[i + 1].begins() - all[i].begins(), 9s) << i;
+  EXPECT_GE(stays().size(), 2U);
+  for (const auto stay : stays()) EXPECT_GE(stay, 9s - kLongestStart);
 }
 
 TEST_F(LiveGroup, ForOneJobRunsItOnce) {
