@@ -121,6 +121,8 @@ class Shop final : public papers::Workshop {
   }
   void breathe() override { draw(); }
 
+  // Found by an earlier run.
+  void keep(const Experiment& experiment) { progress_.keep(usual_ms(experiment, effort_)); }
   void begin(const Experiment& experiment) {
     usual_ = usual_ms(experiment, effort_);
     before_ = progress_.done();
@@ -179,26 +181,36 @@ struct Run {
 Run run_all(const ReportArguments& arguments, const Order& order,
             const std::filesystem::path& directory) {
   const std::uint64_t program = program_hash();
+  const auto file_of = [&](const Experiment& experiment) {
+    return directory / (std::string(experiment.name) + ".json");
+  };
+  const auto key_of_one = [&](const Experiment& experiment) {
+    return key_of(experiment, order.effort, arguments.seed, program);
+  };
   Run run;
   Shop shop(arguments, order);
+  // What is kept is looked for first: the time left is that of what is not.
+  std::vector<std::optional<Findings>> found;
   for (const Experiment* experiment : order.experiments) {
-    if (interrupted()) break;
-    const std::uint64_t key = key_of(*experiment, order.effort, arguments.seed, program);
-    const std::filesystem::path file = directory / (std::string(experiment->name) + ".json");
-    shop.begin(*experiment);
-    if (Result<Findings> kept = papers::read_kept(read_file(file), key)) {
-      ++run.kept;
-      run.chapters.push_back({experiment, *std::move(kept)});
-    } else {
-      Findings findings = experiment->run(shop);
+    Result<Findings> kept =
+        papers::read_kept(read_file(file_of(*experiment)), key_of_one(*experiment));
+    if (kept) shop.keep(*experiment);
+    run.kept += kept.has_value();
+    found.push_back(kept ? std::optional{*std::move(kept)} : std::nullopt);
+  }
+  for (std::size_t i = 0; i < found.size() && !interrupted(); ++i) {
+    const Experiment& experiment = *order.experiments[i];
+    if (!found[i]) {
+      shop.begin(experiment);
+      found[i] = experiment.run(shop);
       if (interrupted()) break;
-      if (!replace_file(file, kept_text(findings, key))) {
+      if (!replace_file(file_of(experiment), kept_text(*found[i], key_of_one(experiment)))) {
         run.written = false;
         break;
       }
-      run.chapters.push_back({experiment, std::move(findings)});
+      shop.end();
     }
-    shop.end();
+    run.chapters.push_back({&experiment, *std::move(found[i])});
   }
   shop.finish();
   run.interrupted = interrupted();

@@ -85,7 +85,7 @@ void Progress::finish() {
 std::string Progress::line(Nanos elapsed, std::size_t width) const {
   const std::uint64_t done = this->done();
   const double seconds = std::chrono::duration<double>(elapsed).count();
-  const double rate = seconds > 0 ? static_cast<double>(done) / seconds : 0;
+  const double rate = seconds > 0 ? static_cast<double>(done - kept_) / seconds : 0;
   const std::string unit = options_.unit.empty() ? "" : ' ' + options_.unit;
 
   std::string text = options_.what;

@@ -1,7 +1,7 @@
 // How far long work has come, on one line of a terminal: what, how far, how fast, how long still.
 //
-// Any thread may add(); only the thread that made the Progress calls draw() and finish(). The line
-// is redrawn at most every `redraw_every`, and nothing at all is written where there is no
+// Any thread may add(); only the thread that made the Progress calls keep(), draw() and finish().
+// The line is redrawn at most every `redraw_every`, and nothing at all is written where there is no
 // terminal. Time comes from the clock that is passed in.
 #pragma once
 
@@ -44,6 +44,11 @@ class Progress {
 
   void add(std::uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
+  // So much was done by an earlier run: it is done, and says nothing of how fast this one is.
+  void keep(std::uint64_t count) {
+    kept_ += count;
+    add(count);
+  }
 
   // What is worked at from now on. Only for the thread that draws.
   void go_on_with(std::string what) { options_.what = std::move(what); }
@@ -63,6 +68,7 @@ class Progress {
   Clock clock_;
   Terminal terminal_;
   std::atomic<std::uint64_t> done_{0};
+  std::uint64_t kept_ = 0;  // of what is done
   Instant started_;
   Instant
       next_draw_;  // not before; the first is one period after the start, short work shows nothing

@@ -54,6 +54,16 @@ TEST_F(ProgressTest, LongWaitsAreInMinutesAndHours) {
   EXPECT_TRUE(progress.line(10ms, 200).ends_with("2h 46m left")) << progress.line(10ms, 200);
 }
 
+// Nine tenths were there; the tenth that is left takes as long as it would alone.
+TEST_F(ProgressTest, WhatWasKeptSaysNothingOfHowFastItIs) {
+  Progress progress({.what = "w", .total = 1'000}, clock(), terminal());
+  progress.keep(900);
+  EXPECT_EQ(progress.line(1s, 200), "w  [##################..]  90%  900/1,000");
+  progress.add(10);
+  EXPECT_EQ(progress.line(10s, 200),
+            "w  [##################..]  91%  910/1,000  1.0/s  1m 30s left");
+}
+
 TEST_F(ProgressTest, BeyondTheTotalTheBarIsFull) {
   Progress progress({.what = "w", .total = 2}, clock(), terminal());
   progress.add(5);
