@@ -5,12 +5,20 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 
 namespace tempo::cli {
+
+// How far one process is with its part of the work.
+struct Headway {
+  std::uint64_t kept = 0;  // pieces that were there from before
+  std::uint64_t done = 0;  // and those done since
+  bool ended = false;      // it says no more
+};
 
 class Machines {
  public:
@@ -26,6 +34,15 @@ class Machines {
   virtual std::vector<std::string> gathered(const std::string& text) { return {text}; }
   // The largest of all.
   virtual int agreed(int status) { return status; }
+
+  // These at any time. Every process but the first tells it; it hears each in the order of telling,
+  // and must hear all until each has ended.
+  virtual void tell(const Headway& /*headway*/) {}
+  struct Word {
+    std::uint32_t from = 0;
+    Headway headway{};
+  };
+  virtual std::optional<Word> hear() { return std::nullopt; }
 };
 
 }  // namespace tempo::cli

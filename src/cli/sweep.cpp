@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "cli/arguments.h"
 #include "cli/exit_codes.h"
+#include "cli/interrupt.h"
 #include "cli/machines.h"
 #include "cli/output.h"
 #include "cli/parallel_runs.h"
@@ -23,6 +24,7 @@
 #include "cli/sim_ring.h"
 #include "cli/speech.h"
 #include "cli/sweep_files.h"
+#include "cli/sweep_progress.h"
 #include "lab/sweep/results.h"
 #include "tempo_version.h"
 
@@ -86,13 +88,12 @@ struct Work {
   std::string out;
   std::uint32_t rank = 0;
   std::uint32_t workers = 1;
+  std::uint64_t all = 0;               // cells of all processes
   Lines known{};                       // from before
   std::vector<std::uint64_t> cells{};  // still to be run
 };
 
-Done run_cells(const Spec& spec, const Work& work) {
-  Done done{.lines = work.known, .resumed = work.known.size()};
-  if (work.cells.empty()) return done;
+void run_missing_cells(const Spec& spec, const Work& work, SweepProgress& progress, Done& done) {
   SweepDiary diary(work.out, work.rank, work.header);
   std::mutex mutex;
   std::atomic<bool> stop{false};
@@ -104,15 +105,23 @@ Done run_cells(const Spec& spec, const Work& work) {
     if (!answer.line.empty()) {
       diary.add(answer.line);
       done.lines.emplace(cell, answer.line);
+      progress.add();
       return;
     }
     stop = true;
     if (done.wrong.empty()) done.wrong = answer.wrong;
-    done.interrupted |= answer.status == kInterrupted;
   };
-  const Effort effort = run_in_parallel(
-      {.count = work.cells.size(), .what = "sweep", .unit = "cells"}, work.workers, run_one);
-  done.interrupted |= effort.interrupted;
+  share_out(work.cells.size(), work.workers, run_one, [&] { progress.look(); });
+  done.interrupted =
+      done.wrong.empty() && done.lines.size() < work.known.size() + work.cells.size();
+}
+
+Done run_cells(const Spec& spec, const Work& work, Machines& machines) {
+  Done done{.lines = work.known, .resumed = work.known.size()};
+  const InterruptGuard guard;
+  SweepProgress progress(machines, {.all = work.all, .kept = work.known.size()});
+  if (!work.cells.empty()) run_missing_cells(spec, work, progress, done);
+  progress.finish();
   return done;
 }
 
@@ -208,7 +217,9 @@ Work work_of(const Order& order, const Machines& machines, std::uint32_t threads
   const Lines before = kept_lines(order.out, work.header);
   const Share mine{machines.rank() + 1, machines.count()};
   for (std::uint64_t cell = 0, nth = 0; cell < order.spec.cells(); ++cell) {
-    if (!order.share.has(cell) || !mine.has(nth++)) continue;
+    if (!order.share.has(cell)) continue;
+    ++work.all;
+    if (!mine.has(nth++)) continue;
     if (const auto found = before.find(cell); found != before.end())
       work.known.insert(*found);
     else
@@ -219,7 +230,7 @@ Work work_of(const Order& order, const Machines& machines, std::uint32_t threads
 
 int run_order(const Order& order, const SweepArguments& arguments, Machines& machines) {
   const Work work = work_of(order, machines, arguments.threads);
-  const Done done = run_cells(order.spec, work);
+  const Done done = run_cells(order.spec, work, machines);
   Lines all;
   std::string wrong;
   bool interrupted = false;

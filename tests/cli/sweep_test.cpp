@@ -1,5 +1,6 @@
 // `tempo sweep` and `tempo merge`: the same bytes, however a sweep is shared out and whatever stops
 // it.
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -59,6 +60,13 @@ constexpr const char* kElections =
     "nodes = [3, 4, 5]\n"
     "loss = { from = 0, to = 0.2, step = 0.1 }\n";
 
+constexpr const char* kLocks =
+    "command = \"sim lock\"\n"
+    "[options]\n"
+    "entries = 5000\n"
+    "[grid]\n"
+    "seed = { from = 1, to = 24 }\n";
+
 Ended sweep(const Folder& folder, const std::string& more) {
   return tempo("sweep " + folder.at("spec.toml") + " " + more);
 }
@@ -104,37 +112,6 @@ TEST(Sweep, ACellIsTheCommand) {
   EXPECT_EQ(cell["result"], alone);
 }
 
-TEST(Sweep, IsTheSameUnderMpirun) {
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer does not know how OpenMPI's threads wait for each other";
-#endif
-  if (std::system("command -v mpirun > /dev/null") != 0)
-    GTEST_SKIP() << "mpirun (openmpi-bin) is not there";
-  const auto module =
-      std::filesystem::path(TEMPO_BINARY).parent_path() / "../lib/tempo/tempo-mpi.so";
-  if (!std::filesystem::exists(module)) GTEST_SKIP() << "built without MPI (libopenmpi-dev)";
-  const Folder folder;
-  folder.put("spec.toml", kElections);
-  ASSERT_EQ(sweep(folder, "--out " + folder.at("alone")).status, 0);
-  // Nothing leaves this machine, and what MPI does not free is not ours.
-  const std::string mpirun =
-      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
-      "timeout 100 mpirun -np 2 --oversubscribe --mca plm isolated --mca btl self,vader " +
-      std::string(TEMPO_BINARY) + " sweep " + folder.at("spec.toml");
-  const Ended ended =
-      Child({"-c", mpirun + " --threads 1 --out " + folder.at("many")}, "/bin/sh").wait();
-  ASSERT_EQ(ended.status, 0) << ended.out << ended.err;
-  EXPECT_EQ(count(ended.out, "18 cells"), 1U);  // one of them speaks
-  EXPECT_EQ(folder.text("many.jsonl"), folder.text("alone.jsonl"));
-  EXPECT_EQ(folder.text("many.csv"), folder.text("alone.csv"));
-  for (const std::string& name : folder.names()) EXPECT_EQ(name.find(".part"), std::string::npos);
-  // A mistake ends all of them, and is told once.
-  folder.put("spec.toml", "command = \"sim nothing\"\n");
-  const Ended refused = Child({"-c", mpirun}, "/bin/sh").wait();
-  EXPECT_EQ(refused.status, 2);
-  EXPECT_EQ(count(refused.err, "cannot be swept"), 1U);
-}
-
 // Every command, so that none says anything that depends on time or threads.
 TEST(Sweep, IsTheSameForEveryCommand) {
   struct Case {
@@ -169,9 +146,7 @@ TEST(Sweep, IsTheSameForEveryCommand) {
 // Killed in the middle, without a chance to tidy up.
 TEST(Sweep, GoesOnWhereItWasKilled) {
   const Folder folder;
-  folder.put("spec.toml",
-             "command = \"sim lock\"\n[options]\nentries = 5000\n[grid]\nseed = "
-             "{ from = 1, to = 24 }\n");
+  folder.put("spec.toml", kLocks);
   ASSERT_EQ(sweep(folder, "--out " + folder.at("whole")).status, 0);
   // On a busy machine it may be done before it is killed: then it is tried again.
   for (int tries = 0; tries < 20; ++tries) {
@@ -245,6 +220,105 @@ TEST(Sweep, SaysWhereAPromiseWasBroken) {
   EXPECT_EQ(json::parse(lines_of(folder.text("spec.jsonl"))[1])["status"], 0);
   EXPECT_EQ(json::parse(lines_of(folder.text("spec.jsonl"))[2])["status"], 1);
 }
+
+// --- under mpirun ---
+
+// Why a sweep cannot run there; empty: it can.
+std::string why_no_mpirun() {
+#ifdef __SANITIZE_THREAD__
+  return "the thread sanitizer does not know how OpenMPI's threads wait for each other";
+#endif
+  if (std::system("command -v mpirun > /dev/null") != 0) return "mpirun (openmpi-bin) is not there";
+  const auto module =
+      std::filesystem::path(TEMPO_BINARY).parent_path() / "../lib/tempo/tempo-mpi.so";
+  return std::filesystem::exists(module) ? "" : "built without MPI (libopenmpi-dev)";
+}
+
+// What a shell is told. Nothing leaves this machine, and what MPI does not free is not ours.
+Words under_mpirun(const Folder& folder, const std::string& more) {
+  return {"-c",
+          "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 "
+          "timeout 100 mpirun -np 2 --oversubscribe --mca plm isolated --mca btl self,vader " +
+              std::string(TEMPO_BINARY) + " sweep " + folder.at("spec.toml") + " " + more};
+}
+
+Ended mpirun_sweep(const Folder& folder, const std::string& more) {
+  return Child(under_mpirun(folder, more), "/bin/sh").wait();
+}
+
+TEST(Sweep, IsTheSameUnderMpirun) {
+  if (const std::string why = why_no_mpirun(); !why.empty()) GTEST_SKIP() << why;
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  ASSERT_EQ(sweep(folder, "--out " + folder.at("alone")).status, 0);
+  const Ended ended = mpirun_sweep(folder, "--threads 1 --out " + folder.at("many"));
+  ASSERT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_EQ(count(ended.out, "18 cells"), 1U);  // one of them speaks
+  EXPECT_EQ(folder.text("many.jsonl"), folder.text("alone.jsonl"));
+  EXPECT_EQ(folder.text("many.csv"), folder.text("alone.csv"));
+  for (const std::string& name : folder.names()) EXPECT_EQ(name.find(".part"), std::string::npos);
+  // A mistake ends all of them, and is told once.
+  folder.put("spec.toml", "command = \"sim nothing\"\n");
+  const Ended refused = mpirun_sweep(folder, "");
+  EXPECT_EQ(refused.status, 2);
+  EXPECT_EQ(count(refused.err, "cannot be swept"), 1U);
+}
+
+// Standard error is a pipe there, and each process does half of the cells.
+TEST(Sweep, UnderMpirunTheFirstSaysHowFarAllAre) {
+  if (const std::string why = why_no_mpirun(); !why.empty()) GTEST_SKIP() << why;
+  const Folder folder;
+  folder.put("spec.toml", kElections);
+  const Ended ended = mpirun_sweep(folder, "--threads 1");
+  ASSERT_EQ(ended.status, 0) << ended.out << ended.err;
+  EXPECT_EQ(count(ended.err, "sweep 100%  18/18 cells  "), 1U) << ended.err;
+  EXPECT_EQ(count(ended.err, "\r"), 0U) << ended.err;
+}
+
+// The processes that mpirun has started for a sweep of this folder.
+std::vector<pid_t> processes_of(const Folder& folder) {
+  std::vector<pid_t> found;
+  const std::string own = std::string(TEMPO_BINARY) + '\0' + "sweep" + '\0' + folder.at("");
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const int id = std::atoi(entry.path().filename().c_str());
+    if (id <= 0) continue;
+    std::ostringstream line;
+    line << std::ifstream(entry.path() / "cmdline").rdbuf();
+    if (line.str().starts_with(own)) found.push_back(id);
+  }
+  return found;
+}
+
+TEST(Sweep, GoesOnWhereItWasKilledUnderMpirun) {
+  if (const std::string why = why_no_mpirun(); !why.empty()) GTEST_SKIP() << why;
+  const Folder folder;
+  folder.put("spec.toml", kLocks);
+  ASSERT_EQ(sweep(folder, "--out " + folder.at("whole")).status, 0);
+  const auto done = [&] {
+    return std::min(count(folder.text("spec.part"), "\n"), count(folder.text("spec.part.1"), "\n"));
+  };
+  // On a busy machine it may be done before it is killed: then it is tried again.
+  for (int tries = 0; tries < 20; ++tries) {
+    std::filesystem::remove(folder.at("spec.jsonl"));
+    Child child(under_mpirun(folder, "--threads 1"), "/bin/sh");
+    child.read_until([&] { return done() >= 3; });
+    for (const pid_t id : processes_of(folder)) kill(id, SIGKILL);
+    if (child.wait().status != 0) break;
+  }
+  ASSERT_FALSE(std::filesystem::exists(folder.at("spec.jsonl")));
+  ASSERT_GE(done(), 3U);
+  const std::size_t kept =
+      count(folder.text("spec.part"), "\n") + count(folder.text("spec.part.1"), "\n") - 2;
+  const Ended again = mpirun_sweep(folder, "--json");
+  ASSERT_EQ(again.status, 0) << again.out << again.err;
+  EXPECT_EQ(json::parse(again.out)["resumed"], kept);
+  EXPECT_EQ(count(again.err, "sweep 100%  24/24 cells"), 1U) << again.err;
+  EXPECT_EQ(folder.text("spec.jsonl"), folder.text("whole.jsonl"));
+  EXPECT_EQ(folder.text("spec.csv"), folder.text("whole.csv"));
+  for (const std::string& name : folder.names()) EXPECT_EQ(name.find(".part"), std::string::npos);
+}
+
+// --- parts that are put together ---
 
 TEST(Merge, NeedsAllPartsOfOneSweep) {
   const Folder folder;

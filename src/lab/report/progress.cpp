@@ -40,6 +40,11 @@ std::string rate_text(double per_second) {
   return fmt::format("{:.1f}", per_second);
 }
 
+void write_to_stderr(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace
 
 Terminal stderr_terminal() {
@@ -51,12 +56,11 @@ Terminal stderr_terminal() {
   terminal.unicode = speaks_utf8();
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
-  terminal.write = [](std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);
-    std::fflush(stderr);
-  };
+  terminal.write = write_to_stderr;
   return terminal;
 }
+
+Terminal stderr_lines() { return {.present = true, .redraws = false, .write = write_to_stderr}; }
 
 Progress::Progress(Options options, Clock clock, Terminal terminal)
     : options_(std::move(options)),
@@ -70,16 +74,24 @@ void Progress::draw() {
   const Instant now = clock_();
   if (now < next_draw_) return;
   next_draw_ = now + options_.redraw_every;
-  // The last column stays free: some terminals wrap as soon as it is written.
-  const std::size_t width = terminal_.width > 1 ? terminal_.width - 1 : 1;
-  terminal_.write(std::string(kClearLine) + line(now - started_, width));
+  write(now);
   drawn_ = true;
 }
 
 void Progress::finish() {
   if (finished_) return;
   finished_ = true;
-  if (drawn_) terminal_.write(kClearLine);
+  if (terminal_.present && !terminal_.redraws)
+    write(clock_());
+  else if (drawn_)
+    terminal_.write(kClearLine);
+}
+
+void Progress::write(Instant now) const {
+  // The last column stays free: some terminals wrap as soon as it is written.
+  const std::size_t width = terminal_.width > 1 ? terminal_.width - 1 : 1;
+  const std::string text = line(now - started_, width);
+  terminal_.write(terminal_.redraws ? std::string(kClearLine) + text : text + '\n');
 }
 
 std::string Progress::line(Nanos elapsed, std::size_t width) const {
@@ -92,8 +104,9 @@ std::string Progress::line(Nanos elapsed, std::size_t width) const {
   if (options_.total > 0) {
     const std::uint64_t shown = std::min(done, options_.total);
     const double share = static_cast<double>(shown) / static_cast<double>(options_.total);
-    text += fmt::format("  {} {:3.0f}%  {}/{}{}", bar(shown, kBarCells), std::floor(share * 100),
-                        grouped(done), grouped(options_.total), unit);
+    if (terminal_.redraws) text += "  " + bar(shown, kBarCells);
+    text += fmt::format(" {:3.0f}%  {}/{}{}", std::floor(share * 100), grouped(done),
+                        grouped(options_.total), unit);
   } else {
     text += fmt::format("  {}{}", grouped(done), unit);
   }

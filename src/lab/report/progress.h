@@ -2,7 +2,8 @@
 //
 // Any thread may add(); only the thread that made the Progress calls keep(), draw() and finish().
 // The line is redrawn at most every `redraw_every`, and nothing at all is written where there is no
-// terminal. Time comes from the clock that is passed in.
+// terminal. Where lines cannot be redrawn each is a line of its own, without a bar, and the last
+// one says how far it came. Time comes from the clock that is passed in.
 #pragma once
 
 #include <atomic>
@@ -19,6 +20,7 @@ namespace tempo::report {
 // Where a Progress draws. A default one is no terminal.
 struct Terminal {
   bool present = false;
+  bool redraws = true;  // else what is written stays
   bool unicode = false;
   std::size_t width = 80;
   std::function<void(std::string_view)> write{};
@@ -26,6 +28,8 @@ struct Terminal {
 
 // The process's standard error; present only if it is a terminal that can redraw a line.
 Terminal stderr_terminal();
+// The same, whatever it is: lines that are written one below the other.
+Terminal stderr_lines();
 
 class Progress {
  public:
@@ -55,13 +59,15 @@ class Progress {
 
   // Redraws the line if it is time to.
   void draw();
-  // Clears the line; what is printed next starts on it. A second call does nothing.
+  // Clears the line, or says the last one; what is printed next starts where it was, or below it. A
+  // second call does nothing.
   void finish();
 
   // The line as it would be drawn after this much time, at most this wide.
   std::string line(Nanos elapsed, std::size_t width) const;
 
  private:
+  void write(Instant now) const;
   std::string bar(std::uint64_t done, std::size_t cells) const;
 
   Options options_;

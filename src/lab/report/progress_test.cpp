@@ -120,6 +120,26 @@ TEST_F(ProgressTest, WithoutATerminalNothingIsWritten) {
   EXPECT_TRUE(written.empty());
 }
 
+TEST_F(ProgressTest, WhereNothingCanBeRedrawnLinesAreFewAndTheLastSaysAll) {
+  Terminal lines = terminal();
+  lines.redraws = false;
+  {
+    Progress progress({.what = "sweep", .total = 20, .unit = "cells", .redraw_every = 3s}, clock(),
+                      lines);
+    progress.keep(4);
+    for (int i = 0; i < 7; ++i) {
+      now += 1s;
+      progress.add();
+      progress.draw();
+    }
+  }
+  EXPECT_EQ(written, (std::vector<std::string>{
+                         "sweep  35%  7/20 cells  1.0/s  13s left\n",
+                         "sweep  50%  10/20 cells  1.0/s  10s left\n",
+                         "sweep  55%  11/20 cells  1.0/s  9s left\n",
+                     }));
+}
+
 TEST_F(ProgressTest, AnyThreadMayAdd) {
   Progress progress({.what = "w"}, clock(), terminal());
   static constexpr int kThreads = 4;
