@@ -2,6 +2,8 @@
 // it.
 #include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -112,8 +114,23 @@ TEST(Sweep, ACellIsTheCommand) {
   EXPECT_EQ(cell["result"], alone);
 }
 
+// All that can be swept, by the program's own word.
+std::set<std::string> commands_for_sweeps() {
+  std::set<std::string> all;
+  for (const std::string group : {"sim", "check", "analyze"}) {
+    const std::string help = tempo(group + " --help").out;
+    std::istringstream below(help.substr(std::min(help.find("Subcommands:"), help.size())));
+    for (std::string line; std::getline(below, line);)
+      if (line.starts_with("  ") && line[2] != ' ')
+        all.insert(group + ' ' + line.substr(2, line.find(' ', 2) - 2));
+  }
+  for (const char* shows_files : {"sim replay", "sim merge"}) all.erase(shows_files);
+  return all;
+}
+
 // Every command, so that none says anything that depends on time or threads.
 TEST(Sweep, IsTheSameForEveryCommand) {
+  std::set<std::string> tried;
   struct Case {
     const char* command;
     const char* options;
@@ -130,7 +147,13 @@ TEST(Sweep, IsTheSameForEveryCommand) {
            Case{"check election", "nodes = 2", "losses = [0, 1]"},
            Case{"check lock", "sites = 2", "hold = [1, 2]"},
            Case{"check ring", "", "stations = [2, 3]"},
+           Case{"check core-model", "", "timeouts = [1, 2]"},
+           Case{"check capacity", "nodes = 2", "algorithm = [\"a\", \"b1\", \"b2\", \"c\"]"},
+           Case{"check broadcast", "", "faults = [\"omission\", \"malicious\"]"},
            Case{"analyze ring", "range = 2", "stations = [3, 4]"},
+           Case{"analyze anonymous-ring", "stations = 8", "stages = [1, 2]"},
+           Case{"analyze collision", "window = \"10ms\"\nwidth = \"2s\"", "daemons = [3, 4]"},
+           Case{"analyze algorithm-c", "loss = \"3/10\"", "candidates = [\"2\", \"2..5\"]"},
        }) {
     const Folder folder;
     folder.put("spec.toml", fmt::format("command = \"{}\"\n[options]\n{}\n[grid]\n{}\n",
@@ -140,7 +163,9 @@ TEST(Sweep, IsTheSameForEveryCommand) {
     EXPECT_EQ(sweep(folder, "--threads 2 --out " + folder.at("two")).status, 0) << one.command;
     EXPECT_EQ(folder.text("one.jsonl"), folder.text("two.jsonl")) << one.command;
     EXPECT_GE(count(folder.text("one.jsonl"), "\n"), 3U) << one.command;
+    tried.insert(one.command);
   }
+  EXPECT_EQ(tried, commands_for_sweeps());
 }
 
 // Killed in the middle, without a chance to tidy up.
