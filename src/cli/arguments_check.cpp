@@ -167,6 +167,10 @@ void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
   command.add_option("--delay", arguments.delay, "of a message, 1 to this many ticks")
       ->capture_default_str();
   command.add_option("--hold", arguments.hold, "at most so many ticks")->capture_default_str();
+  command
+      .add_option("--handling", arguments.handling,
+                  "mutex, rw, explicit: each message takes so many ticks")
+      ->capture_default_str();
   command.add_option("--crashes", arguments.crashes, "sites that may crash")->capture_default_str();
   command
       .add_option("--restarts", arguments.restarts,
@@ -186,7 +190,7 @@ void describe_check_lock(CLI::App& command, CheckLockArguments& arguments) {
                    "lease: messages may overtake each other, and timers mail");
   command
       .add_option("--variant", arguments.variant,
-                  "corrected, as-printed, modulo, silent-second-timeout")
+                  "corrected, as-printed, printed-window, modulo, silent-second-timeout")
       ->capture_default_str();
   describe_search(command, arguments);
   command.footer(

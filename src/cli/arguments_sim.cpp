@@ -286,7 +286,8 @@ void describe_sim_lock(CLI::App& command, SimLockArguments& arguments) {
   describe_lock_faults(command, arguments);
   command
       .add_option("--variant", arguments.variant,
-                  "corrected, as-printed, modulo, silent-second-timeout; lamport (optimistic)")
+                  "corrected, as-printed, printed-window, modulo, silent-second-timeout; lamport "
+                  "(optimistic)")
       ->capture_default_str();
   describe_seed(command, arguments);
   describe_threads(command, arguments);

@@ -27,9 +27,10 @@ constexpr std::uint32_t kMostSites = 5;
 constexpr std::uint32_t kMostAsks = 8;
 constexpr std::uint32_t kMostOfOneFault = 4;
 constexpr std::uint32_t kMostTicks = 4;
-constexpr std::array<std::pair<std::string_view, Variant>, 4> kVariants{
+constexpr std::array<std::pair<std::string_view, Variant>, 5> kVariants{
     {{"corrected", Variant::corrected},
      {"as-printed", Variant::as_printed},
+     {"printed-window", Variant::printed_window},
      {"modulo", Variant::modulo},
      {"silent-second-timeout", Variant::silent_second_timeout}}};
 
@@ -69,6 +70,9 @@ Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld&
        {std::pair{"--delay", arguments.delay}, {"--hold", arguments.hold}})
     if (ticks < 1 || ticks > kMostTicks)
       return refuse(fmt::format("{} must be from 1 to {} ticks, not {}", name, kMostTicks, ticks));
+  if (arguments.handling > kMostTicks)
+    return refuse(fmt::format("--handling must be from 0 to {} ticks, not {}", kMostTicks,
+                              arguments.handling));
   for (const std::uint32_t count : {arguments.crashes, arguments.restarts, arguments.losses,
                                     arguments.duplicates, arguments.pauses})
     if (count > kMostOfOneFault)
@@ -98,6 +102,7 @@ Result<LockWorld> understand(const CheckLockArguments& arguments) {
                         .by_replies = arguments.kind == "explicit",
                         .delay_max = static_cast<std::uint8_t>(arguments.delay),
                         .hold = static_cast<std::uint8_t>(arguments.hold),
+                        .handling = static_cast<std::uint8_t>(arguments.handling),
                         .budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
                                    .duplicates = static_cast<std::uint8_t>(arguments.duplicates),
                                    .crashes = static_cast<std::uint8_t>(arguments.crashes),
@@ -113,8 +118,9 @@ std::vector<std::string> assumptions(const LockWorld& world) {
   const lock::mutex::Rules rules = rules_of(world).lock;
   std::vector<std::string> list{
       fmt::format("time goes in whole ticks, the same for all; a message takes up to {}, "
-                  "in any order, and handling it takes none",
-                  freedom.delay_max),
+                  "in any order, and handling it takes {}",
+                  freedom.delay_max,
+                  world.handling == 0 ? "none" : fmt::format("{}, beside others", world.handling)),
       "timers fire in the tick in which they are due",
       fmt::format("sites 1 to {} want the lock {} each, at any time, and hold it for up to {} "
                   "tick{}",

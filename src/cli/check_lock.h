@@ -13,8 +13,9 @@ struct CheckLockArguments {
   std::uint32_t contending = 0;  // 0: 2, or all of the sites if there are fewer
   std::uint32_t readers = 0;     // of rw; 0: 1. Of lease
   std::uint32_t entries = 1;
-  std::uint32_t delay = 1;  // ticks, at most
-  std::uint32_t hold = 1;   // likewise
+  std::uint32_t delay = 1;     // ticks, at most
+  std::uint32_t hold = 1;      // likewise
+  std::uint32_t handling = 0;  // ticks of each message; not of lease
   std::uint32_t crashes = 0;
   std::uint32_t restarts = 0;
   std::uint32_t losses = 0;

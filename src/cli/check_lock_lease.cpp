@@ -81,6 +81,7 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
         fmt::format("--changes must be at most {}, not {}", kMostChanges, arguments.changes));
   if (arguments.hold != 1)
     return refuse("--hold is not for --kind lease: a client stays for a tick or for a lease");
+  if (arguments.handling > 0) return refuse("--handling is not for --kind lease");
   if (arguments.variant != "corrected") return refuse("--variant is not for --kind lease");
   if (arguments.restarts != arguments.crashes)
     return refuse("--restarts must be as many as --crashes: a daemon of a lease lock starts again");

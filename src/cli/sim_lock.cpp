@@ -45,9 +45,10 @@ struct VariantRow {
   Variant variant;
   bool waits;
 };
-constexpr std::array<VariantRow, 5> kVariants{
+constexpr std::array<VariantRow, 6> kVariants{
     {{"corrected", Variant::corrected, true},
      {"as-printed", Variant::as_printed, true},
+     {"printed-window", Variant::printed_window, true},
      {"modulo", Variant::modulo, true},
      {"silent-second-timeout", Variant::silent_second_timeout, true},
      {"lamport", Variant::corrected, false}}};

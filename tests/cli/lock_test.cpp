@@ -112,6 +112,17 @@ TEST(CheckLock, FindsHowWhatIsPrintedLetsTwoIn) {
   EXPECT_EQ(broken["violations"][0]["steps"], broken["violations"][0]["trace"].size());
 }
 
+// A window for one handler is enough where handling takes no time.
+TEST(CheckLock, FindsThatThePrintedWindowIsTooShort) {
+  const std::string order = "check lock --sites 2 --hold 2 --variant printed-window --json";
+  EXPECT_EQ(answer(order)["complete"], true);
+  const Ended busy = tempo(order + " --handling 2");
+  EXPECT_EQ(busy.status, 1);
+  json broken = json::parse(busy.out, nullptr, false);
+  ASSERT_EQ(broken["violations"].size(), 1U);
+  EXPECT_EQ(broken["violations"][0]["property"], "exclusion");
+}
+
 TEST(CheckLock, TellsTheStepsInWords) {
   const Ended lost = tempo("check lock --sites 2 --hold 2 --losses 1");
   EXPECT_EQ(lost.status, 1);
@@ -145,6 +156,7 @@ TEST(CheckLock, RefusesWhatCannotBe) {
                            "--entries 5",
                            "--delay 0",
                            "--hold 5",
+                           "--handling 5",
                            "--crashes 9",
                            "--restarts 1",
                            "--variant printed",
@@ -156,6 +168,7 @@ TEST(CheckLock, RefusesWhatCannotBe) {
                            "--any-order",
                            "--kind lease --lease 4",
                            "--kind lease --hold 2",
+                           "--kind lease --handling 1",
                            "--kind lease --crashes 1",
                            "--kind lease --variant modulo",
                            "--kind lease --entries 9",

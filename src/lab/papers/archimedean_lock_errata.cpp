@@ -73,8 +73,8 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
        .diagram = printed.id});
 }
 
-const std::array<Printed, 4>& all_printed() {
-  static const std::array<Printed, 4> all{
+const std::array<Printed, 5>& all_printed() {
+  static const std::array<Printed, 5> all{
       {{"2.2.1, process (a)",
         "the sequence number is taken, and only then the site sleeps",
         "two are never inside",
@@ -85,6 +85,18 @@ const std::array<Printed, 4>& all_printed() {
         "refused by the one inside. A tick is a millisecond.",
         {.sites = 2, .hold = 2, .variant = Variant::as_printed},
         {.variant = Variant::as_printed}},
+       {"2.2.1, process (a)",
+        "the window covers both ways of a message and one handler, that of requests",
+        "two are never inside",
+        "it covers the handlers of replies too, and the queues before both",
+        "lock-window",
+        "A window for one handler",
+        "The shortest way, found by the checker; handling a message takes two ticks. The refusal "
+        "is there in time, and is read when its receiver is inside.",
+        {.sites = 2, .hold = 2, .handling = 2, .variant = Variant::printed_window},
+        {.variant = Variant::printed_window,
+         .handling = {.request = 20, .reply = 20},
+         .delay_max = 200us}},
        {"2.2.5",
         "a refuser that crashed is detected by another time-out, without sending a message",
         "two are never inside",

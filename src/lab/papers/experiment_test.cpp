@@ -102,7 +102,7 @@ TEST(Errata, AreAllDrawn) {
   }
   EXPECT_EQ(errata[Paper::tempo], 2U);
   EXPECT_EQ(errata[Paper::ring], 4U);
-  EXPECT_EQ(errata[Paper::archimedean], 10U);
+  EXPECT_EQ(errata[Paper::archimedean], 11U);
   EXPECT_EQ(errata[Paper::capacity], 5U);
 }
 

@@ -23,7 +23,8 @@ namespace {
 // c of rule 3. As printed: the steps of one handler of requests.
 Steps handling_steps(const Rules& rules) {
   Handling handling = rules.handling;
-  if (rules.variant == Variant::as_printed) return handling.request;
+  if (rules.variant == Variant::as_printed || rules.variant == Variant::printed_window)
+    return handling.request;
   if (mutated(Mutation::window_no_handlers)) return 0;
   if (mutated(Mutation::window_no_replies)) handling.reply = 0;
   if (mutated(Mutation::window_no_queue)) handling.serial = false;

@@ -61,6 +61,7 @@ using Number = std::uint64_t;
 enum class Variant : std::uint8_t {
   corrected,
   as_printed,
+  printed_window,         // of what is printed the window alone: it covers one handler of requests
   modulo,                 // the paper's numbers, modulo 2n - 1
   silent_second_timeout,  // who refused longer ago than the longest hold and a window is gone
 };

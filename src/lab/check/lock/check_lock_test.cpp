@@ -57,6 +57,12 @@ TEST(CheckLock, AsPrintedTwoGetIn) {
   EXPECT_EQ(broken_in({.sites = 2, .variant = Variant::as_printed}), "exclusion");
   EXPECT_EQ(broken_in({.sites = 2, .readers = 1, .variant = Variant::as_printed}), "exclusion");
 }
+// The corrected window covers what a request and the reply to it take to be handled.
+TEST(CheckLock, WithAWindowForOneHandlerTwoGetIn) {
+  expect_sound({.sites = 2, .hold = 2, .handling = 2}, 471);
+  EXPECT_EQ(broken_in({.sites = 2, .hold = 2, .handling = 2, .variant = Variant::printed_window}),
+            "exclusion");
+}
 // Where nobody forgets, printed numbers do.
 TEST(CheckLock, WithPrintedNumbersTwoGetInAfterARestart) {
   expect_sound({.sites = 2, .entries = 2, .variant = Variant::modulo}, 4'000);

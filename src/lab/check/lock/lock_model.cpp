@@ -7,9 +7,10 @@ using sim::lock::Site;
 using sim::lock::SiteCommand;
 using sim::lock::SiteRules;
 
-// Steps are ticks, the same for all; handling a message takes no time.
+// Steps are ticks, the same for all.
 SiteRules rules_of(const LockWorld& world) {
   lock::mutex::Rules rules{.members = world.sites,
+                           .handling = {.request = world.handling, .reply = world.handling},
                            .longest_hold = world.hold,
                            .mindelay = world.sleep,
                            .delaystep = world.sleep,

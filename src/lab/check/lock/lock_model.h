@@ -24,6 +24,7 @@ struct LockWorld {
   std::uint8_t delay_max = 1;    // ticks
   std::uint8_t hold = 1;         // ticks at most
   std::uint8_t sleep = 1;        // ticks: the shortest, and what each refusal adds
+  std::uint8_t handling = 0;     // ticks that each message takes, several side by side
   Budget budget{};
   lock::mutex::Variant variant = lock::mutex::Variant::corrected;
 };

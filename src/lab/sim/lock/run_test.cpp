@@ -140,6 +140,14 @@ TEST(MutexRun, WhatIsPrintedLetsTwoIn) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::as_printed}), 10U);
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::as_printed, .serial = false}), 10U);
 }
+// Where handlers take long beside what messages take, and everything else is corrected.
+TEST(MutexRun, AWindowForOneHandlerLetsTwoIn) {
+  const LockSetup busy{.entries = 2'000,
+                       .variant = Variant::printed_window,
+                       .handling = {.request = 20, .reply = 20},
+                       .delay_max = 200us};
+  EXPECT_GT(violations(busy), 10U);
+}
 TEST(MutexRun, PrintedNumbersLetTwoIn) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::modulo, .sleep = 0, .crashes = 0.3}),
             0U);
