@@ -1,6 +1,14 @@
 #include "lab/sim/sync/experiment.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
 #include <gtest/gtest.h>
+
+#include "lab/sim/sync/round.h"
 
 namespace tempo::sim::sync {
 namespace {
@@ -25,6 +33,48 @@ TEST(SyncExperiment, KeepsClocksTogetherInsideTheirBounds) {
   EXPECT_GE(outcome.converged_20us, outcome.converged_1ms);
   EXPECT_EQ(outcome.master_changes, 0U);
   EXPECT_EQ(outcome.steps, 0U);
+}
+
+// Of each client, what happens first with this label in a round's picture.
+const Happening* first_in(const Round& round, NodeId node, What what, std::string_view label) {
+  const auto& all = round.drawn->trace().happenings();
+  const auto found = std::ranges::find_if(all, [&](const Happening& it) {
+    return it.at >= round.from && it.at <= round.to && it.what == what &&
+           (what == What::received ? it.peer : it.node) == node && it.label.starts_with(label);
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+// Of "corrects -698.7 us at once" and "off by +1.25 ms", in microseconds.
+double microseconds_in(std::string_view label) {
+  const double value = std::atof(label.data() + label.find_first_of("+-"));
+  return label.find("ms") != label.npos ? 1000 * value : value;
+}
+
+TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
+  Experiment experiment = brief();
+  experiment.clients = 3;
+  experiment.up = experiment.down = *Delay::parse("2ms+exp:1ms");
+  const Round round = first_round(experiment);
+  const Happening* const averages = first_in(round, NodeId{0}, What::becomes, "averages 4 clocks");
+  ASSERT_NE(averages, nullptr);
+  for (const NodeId client : {NodeId{1}, NodeId{2}, NodeId{3}}) {
+    const Happening* const off = first_in(round, client, What::becomes, "off by");
+    const Happening* const asks = first_in(round, client, What::sent, "probe");
+    const Happening* const hears = first_in(round, client, What::received, "echo");
+    const Happening* const told = first_in(round, client, What::received, "adjtime");
+    const Happening* const corrects = first_in(round, client, What::becomes, "corrects");
+    for (const Happening* const it : {off, asks, hears, told, corrects}) ASSERT_NE(it, nullptr);
+    EXPECT_LT(off->at, asks->at);
+    EXPECT_LT(asks->at, hears->at);
+    EXPECT_LT(hears->at, averages->at);
+    EXPECT_LT(averages->at, told->at);
+    EXPECT_GE(corrects->at, told->at);
+    // What it found is what is so, as far as delays of that kind let it know.
+    EXPECT_NEAR(microseconds_in(corrects->label), -microseconds_in(off->label), 200)
+        << corrects->label << ", " << off->label;
+  }
+  EXPECT_GT(round.before, 0ns);
+  EXPECT_GT(round.after, 0ns);
 }
 
 TEST(SyncExperiment, OneSeedIsOneStory) {

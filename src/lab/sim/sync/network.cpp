@@ -197,6 +197,17 @@ double Network::seconds_ahead(std::uint32_t i) {
                                        1e-9);
 }
 
+void Network::begin_trace() {
+  watch_.tracer = std::make_unique<ClockTracer>();
+  const auto truth = master();
+  for (std::uint32_t i = 0; truth && i < size(); ++i) {
+    if (i == *truth)
+      watch_.tracer->becomes(world_, NodeId{i}, "is network time");
+    else if (up(i))
+      watch_.tracer->shows(world_, NodeId{i}, reading(i).time - reading(*truth).time);
+  }
+}
+
 Nanos Network::least_trip() const {
   Nanos sum{0};
   int count = 0;

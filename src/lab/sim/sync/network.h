@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/random.h"
+#include "lab/sim/sync/clock_tracer.h"
 #include "lab/sim/sync/experiment.h"
 #include "lab/sim/world.h"
 #include "protocol/node/node.h"
@@ -28,10 +30,13 @@ class Network {
     std::uint64_t packets = 0;
     std::uint64_t steps = 0;
     std::uint32_t reigns = 0;
+    std::unique_ptr<ClockTracer> tracer;  // none: nothing is written down
 
     template <class World, class Message>
-    void sent(const World& world, NodeId from, NodeId, const Message& message, std::uint32_t) {
+    void sent(const World& world, NodeId from, NodeId to, const Message& message,
+              std::uint32_t number) {
       ++packets;
+      if (tracer) tracer->sent(world, from, to, message, number);
       const node::SyncMessage* sync = message.sync();
       if (sync != nullptr && sync->kind == node::SyncMessage::Kind::probe)
         asked[index(from)] = {sync->exchange, world.now()};
@@ -40,8 +45,9 @@ class Network {
         first_masterup = std::min(first_masterup, world.now());
     }
     template <class World, class Message>
-    void received(const World& world, NodeId, NodeId to, const Message& message, std::uint32_t,
-                  Instant) {
+    void received(const World& world, NodeId from, NodeId to, const Message& message,
+                  std::uint32_t number, Instant sent) {
+      if (tracer) tracer->received(world, from, to, message, number, sent);
       const node::SyncMessage* sync = message.sync();
       if (sync == nullptr || sync->kind != node::SyncMessage::Kind::echo) return;
       const auto& [exchange, when] = asked[index(to)];
@@ -49,7 +55,8 @@ class Network {
       if (sync->exchange == exchange) least = std::min(least, world.now() - when);
     }
     template <class World>
-    void noticed(const World&, NodeId, const node::Node::Notice& notice) {
+    void noticed(const World& world, NodeId id, const node::Node::Notice& notice) {
+      if (tracer) tracer->noticed(world, id, notice);
       using What = node::Node::Notice::What;
       steps += notice.what == What::sync && notice.sync.what == node::SyncNotice::What::stepped;
       reigns += notice.what == What::election && notice.election.news == election::News::leads;
@@ -76,6 +83,9 @@ class Network {
   const Watch& watch() const { return watch_; }
   Nanos least_trip() const;  // of a client's exchanges, on the mean
   std::uint64_t config_hash() const;
+  // From now on what happens is written down, first what all clocks show, until that is taken.
+  void begin_trace();
+  std::unique_ptr<ClockTracer> end_trace() { return std::move(watch_.tracer); }
 
  private:
   struct Accident {
