@@ -1,10 +1,14 @@
 // `tempo report`, all of it, as a user runs it; and the page as a browser shows it.
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -31,10 +35,11 @@ std::string text_of(const fs::path& path) {
 class Report : public ::testing::Test {
  public:
   static void SetUpTestSuite() {
+    if (!directory_.empty()) return;  // both suites come here
+    std::atexit([] { fs::remove_all(directory_); });
     directory_ = fs::temp_directory_path() / fmt::format("tempo_report_test_{}", getpid());
     ended_ = tempo(fmt::format("report --quick --out {}", directory_.string()));
   }
-  static void TearDownTestSuite() { fs::remove_all(directory_); }
 
  protected:
   static fs::path page() { return directory_ / "report.html"; }
@@ -110,17 +115,51 @@ class ReportPage : public Report {
   }
   void TearDown() override { fs::remove_all(profile_); }
 
-  // The bytes of a picture of the page.
-  std::string screenshot(const std::string& address, const Words& more = {}) const {
+  // The page with something more before its end, as a file beside it.
+  static std::string with(const std::string& more) {
+    std::string html = text_of(page());
+    const std::size_t end = html.rfind("</body>");
+    EXPECT_NE(end, std::string::npos);
+    html.insert(std::min(end, html.size()), more);
+    const fs::path file = directory_ / "changed.html";
+    std::ofstream(file) << html;
+    return "file://" + file.string();
+  }
+  // In pixels, in a window as wide as those of the pictures.
+  std::size_t height() const {
+    const std::string address = with(
+        "<script>addEventListener('load', () => { document.documentElement.dataset.height = "
+        "document.documentElement.scrollHeight; });</script>");
+    const Ended ended = browse(profile_, {kWindow, "--dump-dom", address});
+    const std::string_view name = "data-height=\"";
+    const std::size_t at = ended.out.find(name);
+    EXPECT_NE(at, std::string::npos) << ended.err;
+    return at == std::string::npos ? 0 : std::stoul(ended.out.substr(at + name.size()));
+  }
+  // The bytes of a picture of one window.
+  std::string screenshot(const std::string& address, const Words& more) const {
     const fs::path file = directory_ / "shot.png";
-    Words words{"--window-size=1280,9000", "--screenshot=" + file.string()};
+    fs::remove(file);
+    Words words{kWindow, "--screenshot=" + file.string()};
     words.insert(words.end(), more.begin(), more.end());
     words.push_back(address);
     const Ended ended = browse(profile_, words);
     EXPECT_EQ(ended.status, 0) << ended.err;
     return text_of(file);
   }
+  // Of the whole page, window by window from the top; the last one ends with it.
+  std::vector<std::string> pictures(const Words& more) const {
+    std::vector<std::string> all;
+    const std::size_t end = std::max(height(), kWindowHeight);
+    for (std::size_t top = 0; top < end; top += kWindowHeight)
+      all.push_back(screenshot(with(fmt::format("<style>html {{ margin-top: -{}px; }}</style>",
+                                                std::min(top, end - kWindowHeight))),
+                               more));
+    return all;
+  }
 
+  static constexpr std::size_t kWindowHeight = 8'000;
+  static constexpr const char* kWindow = "--window-size=1280,8000";
   fs::path profile_;
 };
 
@@ -136,16 +175,21 @@ TEST_F(ReportPage, DrawsAllChartsWithoutComplaint) {
   EXPECT_GE(count(ended.out, "class=\"picture\""), 12U);
 }
 
-// A picture of nothing takes a few kilobytes.
-TEST_F(ReportPage, IsSeenInLightAndInDark) {
-  const std::string empty = screenshot("data:text/html,");
+// From top to bottom. A picture of nothing takes a few kilobytes; a page is never empty for as long
+// as a window is high.
+TEST_F(ReportPage, IsSeenInLightAndInDarkToItsEnd) {
+  const std::string empty = screenshot("data:text/html,", {});
   ASSERT_GT(empty.size(), 100U);
-  const std::string address = "file://" + page().string();
-  const std::string light = screenshot(address);
-  const std::string dark = screenshot(address, {"--blink-settings=preferredColorScheme=0"});
-  EXPECT_GT(light.size(), 10 * empty.size());
-  EXPECT_GT(dark.size(), 10 * empty.size());
-  EXPECT_NE(light, dark);
+  const std::vector<std::string> light = pictures({});
+  const std::vector<std::string> dark = pictures({"--blink-settings=preferredColorScheme=0"});
+  EXPECT_GE(light.size(), 3U);
+  ASSERT_EQ(dark.size(), light.size());
+  for (std::size_t i = 0; i < light.size(); ++i) {
+    EXPECT_GT(light[i].size(), 5 * empty.size()) << "from pixel " << i * kWindowHeight;
+    EXPECT_GT(dark[i].size(), 5 * empty.size()) << "from pixel " << i * kWindowHeight;
+    EXPECT_FALSE(light[i] == dark[i]) << "from pixel " << i * kWindowHeight;
+    EXPECT_EQ(std::ranges::count(light, light[i]), 1) << "twice the same, and nothing scrolled";
+  }
 }
 
 }  // namespace

@@ -24,8 +24,10 @@ h2 { font-size: 21px; font-weight: 650; margin: 46px 0 4px; padding-top: 14px; b
 h3 { font-size: 16.5px; font-weight: 650; margin: 30px 0 2px; }
 p.lead { font-size: 15.5px; max-width: 62rem; color: var(--ink); margin: 8px 0; }
 p.about, p.cite { color: var(--muted); margin: 2px 0 10px; max-width: 62rem; }
-nav { display: flex; flex-wrap: wrap; gap: 5px 8px; margin: 9px 0; align-items: baseline; }
-nav b { flex: 0 0 13rem; font-size: 13px; font-weight: 600; color: var(--muted); }
+nav { display: grid; grid-template-columns: 13rem 1fr; gap: 5px 8px; margin: 9px 0; align-items: baseline; }
+nav b { font-size: 13px; font-weight: 600; color: var(--muted); }
+nav div { display: flex; flex-wrap: wrap; gap: 5px 8px; }
+@media (max-width: 45rem) { nav { grid-template-columns: 1fr; } }
 nav a { color: var(--ink); text-decoration: none; background: var(--panel); border: 1px solid var(--faint);
   border-radius: 14px; padding: 3px 12px; font-size: 13px; }
 nav a:hover, a.show:hover { border-color: var(--lit); color: var(--lit); }
@@ -144,12 +146,12 @@ void put_errata(std::string& all, const std::vector<Chapter>& chapters) {
 void put_contents(std::string& all, const std::vector<Chapter>& chapters, Paper paper) {
   const auto of_paper = [&](const Chapter& it) { return it.experiment->paper == paper; };
   if (std::ranges::none_of(chapters, of_paper)) return;
-  put(all, "<nav><b>{}</b>", escaped(citation_of(paper).authors));
+  put(all, "<nav><b>{}</b><div>", escaped(citation_of(paper).authors));
   for (const Chapter& chapter : chapters)
     if (of_paper(chapter))
       put(all, "<a href=\"#{}\">{}</a>", chapter.experiment->name,
           escaped(chapter.experiment->title));
-  all += "</nav>\n";
+  all += "</div></nav>\n";
 }
 
 void put_summary(std::string& all, const std::vector<Chapter>& chapters,
@@ -170,7 +172,7 @@ void put_summary(std::string& all, const std::vector<Chapter>& chapters,
         name_of(verdict), count_of(chapters, verdict));
   all += "</div>\n";
   for (std::size_t i = 0; i < kPapers; ++i) put_contents(all, chapters, static_cast<Paper>(i));
-  all += "<nav><b>all papers</b><a href=\"#errata\">Errata</a></nav>\n";
+  all += "<nav><b>all papers</b><div><a href=\"#errata\">Errata</a></div></nav>\n";
 }
 
 }  // namespace

@@ -176,9 +176,8 @@ Findings messages(Workshop& workshop) {
   findings.diagrams.push_back(
       diagram_of(trace, "tempo-election", "The normal case (section 5.1)",
                  "The master dies; of four survivors the one whose timer runs out first is elected "
-                 "with eleven "
-                 "messages.",
-                 {.nodes = 5, .from = crash.study_from, .to = crash.study_from + 6s}));
+                 "with eleven messages.",
+                 {.nodes = 5, .from = crash.study_from - 1ms, .to = crash.study_from + 6s}));
   return findings;
 }
 
