@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -160,6 +162,13 @@ std::string read_file(const std::filesystem::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// How long this run took, and for how long all cores together were at work.
+std::string duration_text(Instant began) {
+  return fmt::format("{:.1f} s, {:.1f} s of processor time",
+                     std::chrono::duration<double>(steady_now() - began).count(),
+                     static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
+}
+
 // Written beside its place first: nobody finds half of it.
 bool replace_file(const std::filesystem::path& path, const std::string& text) {
   const std::string beside = path.string() + ".new";
@@ -302,6 +311,7 @@ int report_papers(const ReportArguments& arguments) {
     return kBadUsage;
   }
   const InterruptGuard guard;
+  const Instant began = steady_now();
   const std::filesystem::path kept = std::filesystem::path(arguments.out) / "kept";
   std::error_code failure;
   std::filesystem::create_directories(kept, failure);
@@ -324,12 +334,13 @@ int report_papers(const ReportArguments& arguments) {
     fmt::print("{}", summary_json(arguments, *order, claims).text());
   } else {
     fmt::print("{}", table_text(claims));
-    fmt::print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}\n{}\n",
+    fmt::print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
                count_of(claims, Verdict::agrees), count_of(claims, Verdict::erratum),
                count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
                run.kept == 0 ? std::string()
                              : fmt::format("; {} of {} experiments had been done before", run.kept,
                                            order->experiments.size()),
+               duration_text(began),
                (std::filesystem::path(arguments.out) / "report.html").string());
   }
   return count_of(claims, Verdict::disagrees) == 0 ? kDone : kBrokenPromise;

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "program.h"
@@ -31,6 +32,16 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
+// Of all children that have ended: it does not count how long others kept the machine busy.
+double processor_seconds() {
+  rusage used{};
+  getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& span) {
+    return static_cast<double>(span.tv_sec) + static_cast<double>(span.tv_usec) * 1e-6;
+  };
+  return seconds(used.ru_utime) + seconds(used.ru_stime);
+}
+
 // All papers, once for all tests of this file.
 class Report : public ::testing::Test {
  public:
@@ -38,17 +49,21 @@ class Report : public ::testing::Test {
     if (!directory_.empty()) return;  // both suites come here
     std::atexit([] { fs::remove_all(directory_); });
     directory_ = fs::temp_directory_path() / fmt::format("tempo_report_test_{}", getpid());
+    const double before = processor_seconds();
     ended_ = tempo(fmt::format("report --quick --out {}", directory_.string()));
+    processor_seconds_ = processor_seconds() - before;
   }
 
  protected:
   static fs::path page() { return directory_ / "report.html"; }
 
-  static fs::path directory_;  // NOLINT: of the whole suite
-  static Ended ended_;         // NOLINT: likewise
+  static fs::path directory_;        // NOLINT: of the whole suite
+  static Ended ended_;               // NOLINT: likewise
+  static double processor_seconds_;  // NOLINT: likewise
 };
 fs::path Report::directory_;
 Ended Report::ended_;
+double Report::processor_seconds_ = 0;
 
 TEST_F(Report, EveryClaimAgreesOrIsAnErratum) {
   EXPECT_EQ(ended_.status, 0) << ended_.out << ended_.err;
@@ -64,6 +79,14 @@ TEST_F(Report, EveryClaimAgreesOrIsAnErratum) {
   EXPECT_EQ(papers, (std::set<std::string>{"tempo", "ring", "archimedean", "capacity"}));
   EXPECT_EQ(results["errata"], 23);
   EXPECT_EQ(count(text_of(directory_ / "claims.csv"), "\n"), results["claims"].size() + 1);
+}
+
+// On two cores, and on one: that much processor time is a minute's.
+TEST_F(Report, QuickIsUnderAMinute) {
+  EXPECT_LT(processor_seconds_, 60);
+  EXPECT_GT(processor_seconds_, 0.1) << "nothing was measured";
+  EXPECT_EQ(count(ended_.out, " s of processor time\n"), 1U);
+  fmt::print("tempo report --quick: {:.1f} s of processor time\n", processor_seconds_);
 }
 
 TEST_F(Report, HasFiguresThatCanBeCheckedByHand) {
