@@ -60,6 +60,8 @@ int work(const Life& life, const ParentLine& parent) {
   return (*worker)->run();
 }
 
+bool has_slept(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == kSlept; }
+
 class Parent {
  public:
   Parent(Life life, ReadSettings read_settings)
@@ -91,8 +93,15 @@ class Parent {
       const auto clock = sys::real_oscillator();
       const Instant born = clock->now();
       const int status = live();
+      if (has_slept(status) && stopping_) return 0;
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
       orphan_page(life_.settings.socket);
+      if (has_slept(status)) {
+        log_info("the machine has slept: the worker is started anew");
+        pause = 0s;
+        life_.state.rate = read_state(life_.settings.state_dir).rate;
+        continue;
+      }
       // It was told to end before it could do so in order.
       if (stopping_ && WIFSIGNALED(status) && WTERMSIG(status) == passed_on_) return 0;
       log_error(WIFSIGNALED(status)
@@ -131,9 +140,12 @@ class Parent {
     line.be_parent();
     hint_ = std::make_unique<CrashHint>(life_);
     const int status = watch_over(child, line);
-    if (!WIFEXITED(status) || (WEXITSTATUS(status) != 0 && !stopping_)) hint_->send();
+    const bool in_order = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
+    if (!in_order || has_slept(status)) hint_->send();
     hint_.reset();
-    if (std::exchange(leads_, false)) run_hook("lost-master", "the worker of this host has died");
+    if (std::exchange(leads_, false))
+      run_hook("lost-master",
+               has_slept(status) ? "this machine has slept" : "the worker of this host has died");
     return status;
   }
 
@@ -276,15 +288,18 @@ int run_bare(Life life) {
   // A simulator's cards know true time, which would be no measure of anything.
   life.settings.hardware_stamps = false;
   be_one_of_many(life);
-  be_born(life);
-  if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)
-    log_warning(saved.error());
-  auto worker = Worker::create(life, nullptr);
-  if (!worker) {
-    log_error(worker.error());
-    return kFailed;
+  for (;;) {
+    be_born(life);
+    if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)
+      log_warning(saved.error());
+    auto worker = Worker::create(life, nullptr);
+    if (!worker) {
+      log_error(worker.error());
+      return kFailed;
+    }
+    if (const int status = (*worker)->run(); status != kSlept) return status;
+    life.state.rate = read_state(life.settings.state_dir).rate;
   }
-  return (*worker)->run();
 }
 
 }  // namespace tempo::daemon

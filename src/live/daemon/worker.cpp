@@ -26,25 +26,6 @@ node::SyncRules sync_rules(const config::Settings& settings) {
       .interval = settings.timing.adjtime, .step_limit = settings.step_limit, .follow_ups = true};
 }
 
-Result<std::unique_ptr<sys::Clock>> make_clock(const config::Settings& settings) {
-  switch (settings.clock) {
-    case config::ClockKind::system:
-      return sys::system_clock();
-    case config::ClockKind::software:
-      return sys::no_clock(settings.software.offset);
-    case config::ClockKind::none:
-      return sys::no_clock(Nanos{0});
-  }
-  std::unreachable();
-}
-
-std::unique_ptr<sys::Oscillator> make_oscillator(const config::Settings& settings) {
-  const config::SoftwareClock& software = settings.software;
-  if (settings.clock != config::ClockKind::software) return sys::real_oscillator();
-  return sys::drifting_oscillator(
-      {.rate = software.drift, .wander = software.wander, .seed = software.seed});
-}
-
 // Whether it may lead at all is said by command, for that can change.
 election::Reluctance reluctance_of(const config::Settings& settings) {
   return election::Reluctance{static_cast<std::uint8_t>(9 - settings.lead_priority)};
@@ -58,21 +39,24 @@ std::string moved(Nanos by) {
 }  // namespace
 
 Result<std::unique_ptr<Worker>> Worker::create(const Life& life, const ParentLine* parent) {
-  TRY(clock, make_clock(life.settings));
-  std::unique_ptr<Worker> worker(
-      new Worker(life, make_oscillator(life.settings), std::move(clock), parent));
+  TRY(instruments, instruments_of(life.settings));
+  return create(life, std::move(instruments), parent);
+}
+
+Result<std::unique_ptr<Worker>> Worker::create(const Life& life, Instruments instruments,
+                                               const ParentLine* parent) {
+  std::unique_ptr<Worker> worker(new Worker(life, std::move(instruments), parent));
   if (auto opened = worker->links_.open(life.settings); !opened)
     return std::unexpected(opened.error());
   return worker;
 }
 
-Worker::Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
-               std::unique_ptr<sys::Clock> clock, const ParentLine* parent)
+Worker::Worker(const Life& life, Instruments instruments, const ParentLine* parent)
     : life_(life),
       rules_{.timing = life.settings.timing},
       sync_rules_(sync_rules(life.settings)),
-      oscillator_(std::move(oscillator)),
-      clock_(std::move(clock)),
+      oscillator_(std::move(instruments.oscillator)),
+      clock_(std::move(instruments.clock)),
       parent_(parent),
       loop_(*oscillator_),
       mailroom_(make_mailroom(life)),
@@ -280,6 +264,8 @@ void Worker::publish() {
 
 void Worker::follow_clock(bool stepped) {
   if (life_.settings.clock != config::ClockKind::system) return;
+  // The dial stood still meanwhile: the kernel's clock would be set back by the time slept.
+  if (loop_.slept() > Nanos{0}) return;
   const Instant now = oscillator_->now();
   const clock::Dial& dial = node_.sync().dial();
   const auto done = clock_->follow(now, dial.at(now), dial.rate(), stepped);
@@ -340,6 +326,10 @@ int Worker::run() {
     for (const auto& due : {locks_.due_in(), groups_.due_in()})
       if (due) deadline = std::min(deadline, oscillator_->now() + *due);
     const sys::Loop::Round round = loop_.wait(deadline);
+    if (round.suspended > Nanos{0}) {
+      stop_after_sleep(round.suspended);
+      return kSlept;
+    }
     if (round.stalled > Nanos{0}) ++stalls_;
     // What has arrived comes before timers, also after a pause.
     if (round.due || round.stalled > Nanos{0})
@@ -350,6 +340,11 @@ int Worker::run() {
     if (oscillator_->now() >= next_chore_) do_chores();
     if (each_round_) each_round_();
   }
+  stop_in_order();
+  return 0;
+}
+
+void Worker::stop_in_order() {
   notifier_.stopping();
   publisher_.reset();
   for (std::uint8_t i = 0; i < links_.count(); ++i)
@@ -358,7 +353,14 @@ int Worker::run() {
     });
   save_state();
   log_info("stopped");
-  return 0;
+}
+
+// No farewell: it would be in the name of a clock that is wrong. The rate is still good.
+void Worker::stop_after_sleep(Nanos span) {
+  publisher_.reset();
+  tell("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
+                            span_text(std::chrono::round<std::chrono::milliseconds>(span))));
+  save_state();
 }
 
 // What the kernel says of its clock that others keep, without the steps of leap seconds.

@@ -18,6 +18,7 @@
 #include "base/machine.h"
 #include "live/daemon/consultation.h"
 #include "live/daemon/group_room.h"
+#include "live/daemon/instruments.h"
 #include "live/daemon/life.h"
 #include "live/daemon/links.h"
 #include "live/daemon/live_trace.h"
@@ -26,12 +27,10 @@
 #include "live/daemon/publisher.h"
 #include "live/ipc/protocol.h"
 #include "live/obs/snapshot.h"
-#include "live/sys/clock.h"
 #include "live/sys/discipline.h"
 #include "live/sys/host.h"
 #include "live/sys/loop.h"
 #include "live/sys/notify.h"
-#include "live/sys/oscillator.h"
 #include "protocol/clock/utc.h"
 #include "protocol/node/mailroom.h"
 #include "protocol/node/node.h"
@@ -39,10 +38,11 @@
 namespace tempo::daemon {
 
 inline constexpr int kPriority = 20;  // of both processes, where real-time ones are allowed
+inline constexpr int kSlept = 3;      // the worker's exit status: start another one at once
 
 // Something that happened, for hooks, logs and whoever watches.
 struct Event {
-  std::string what;        // became-master, lost-master, master-changed, two-masters, ...
+  std::string what;        // became-master, lost-master, master-changed, two-masters, slept, ...
   std::string details;     // a sentence
   std::int64_t at_ns = 0;  // of the steered clock
 };
@@ -51,6 +51,8 @@ class Worker {
  public:
   // Without a parent nobody hears of events, and settings stay as they are.
   static Result<std::unique_ptr<Worker>> create(const Life& life, const ParentLine* parent);
+  static Result<std::unique_ptr<Worker>> create(const Life& life, Instruments instruments,
+                                                const ParentLine* parent);
 
   // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
   // not be done.
@@ -59,7 +61,8 @@ class Worker {
   // The page that programs on this host read the time from; without one they ask at the door.
   void publish_to(page::Writer page) { publisher_.emplace(std::move(page)); }
 
-  // Until a signal or `stop`. 0 for a clean stop.
+  // Until a signal or `stop`: 0. Or until the machine has slept: kSlept, and whatever was known of
+  // the time is known no more (decision 031).
   int run();
   void stop() { stopping_ = true; }
 
@@ -89,8 +92,7 @@ class Worker {
  private:
   static constexpr std::size_t kMostEvents = 64;
 
-  Worker(const Life& life, std::unique_ptr<sys::Oscillator> oscillator,
-         std::unique_ptr<sys::Clock> clock, const ParentLine* parent);
+  Worker(const Life& life, Instruments instruments, const ParentLine* parent);
 
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
@@ -113,6 +115,8 @@ class Worker {
   void set_leadership(std::uint8_t number);
   void save_state();
   void check_id();
+  void stop_in_order();
+  void stop_after_sleep(Nanos span);
   void do_chores();
   void watch_bound();
   std::string name_of(NodeId node) const;

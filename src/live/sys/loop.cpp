@@ -18,11 +18,6 @@ extern "C" void note_signal(int signal) {
   if (signal >= 0 && signal < NSIG) arrived[static_cast<std::size_t>(signal)] = 1;
 }
 
-Nanos reading(clockid_t clock) {
-  timespec time{};
-  return clock_gettime(clock, &time) == 0 ? nanos_of(time) : Nanos::min();
-}
-
 }  // namespace
 
 int milliseconds_until(Instant deadline, Instant now, int most) {
@@ -31,8 +26,12 @@ int milliseconds_until(Instant deadline, Instant now, int most) {
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count());
 }
 
-Loop::Loop(Oscillator& oscillator, Nanos stall_limit)
-    : oscillator_(&oscillator), stall_limit_(stall_limit), left_(kNever), asleep_(asleep()) {}
+Loop::Loop(Oscillator& oscillator, Nanos stall_limit, Nanos sleep_limit)
+    : oscillator_(&oscillator),
+      stall_limit_(stall_limit),
+      sleep_limit_(sleep_limit),
+      left_(kNever),
+      asleep_(oscillator.asleep().most) {}
 
 Loop::~Loop() {
   for (const auto& [signal, handled] : handled_) sigaction(signal, &handled.before, nullptr);
@@ -83,14 +82,14 @@ Loop::Round Loop::wait(Instant deadline) {
     const Instant expected = now + std::chrono::milliseconds{timeout};
     now = oscillator_->now();
     round.stalled = std::max(round.stalled, stall_since(expected, now));
+    round.suspended = slept();
+    if (round.suspended > Nanos{0}) {
+      asleep_ = oscillator_->asleep().most;
+      break;
+    }
     round.called += call_signalled();
     if (ready > 0) round.called += call_ready();
     if (round.called > 0 || now >= deadline) break;
-  }
-  if (const Nanos asleep_now = asleep(); asleep_now > asleep_) {
-    // Readings of the two clocks are a moment apart.
-    if (asleep_now - asleep_ > 1ms) round.suspended = asleep_now - asleep_;
-    asleep_ = asleep_now;
   }
   left_ = oscillator_->now();
   round.due = left_ >= deadline;
@@ -124,11 +123,9 @@ int Loop::call_ready() {
   return called;
 }
 
-Nanos Loop::asleep() const {
-  const Nanos since_boot = reading(CLOCK_BOOTTIME);
-  const Nanos awake = reading(CLOCK_MONOTONIC);
-  // A simulator may not have the first.
-  return since_boot == Nanos::min() || awake == Nanos::min() ? Nanos{0} : since_boot - awake;
+Nanos Loop::slept() const {
+  const Nanos span = oscillator_->asleep().least - asleep_;
+  return span > sleep_limit_ ? span : Nanos{0};
 }
 
 Nanos Loop::stall_since(Instant expected, Instant now) const {

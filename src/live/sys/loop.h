@@ -5,6 +5,9 @@
 // still, or that the machine was suspended. Deadlines are in the oscillator's timescale; they are
 // met from above, at most a millisecond late, as poll() counts in milliseconds.
 //
+// A round that finds the machine to have slept calls nothing that was ready: it is for the caller
+// to say whether anything still holds. What is ready stays so until the next round.
+//
 // A signal that arrives just before poll() does not interrupt it; no poll() is therefore longer
 // than a quarter of a second. One Loop at a time may handle signals.
 #pragma once
@@ -31,8 +34,9 @@ class Loop {
   using Ready = std::move_only_function<void(short events)>;  // poll's revents
   using Signalled = std::move_only_function<void()>;
 
-  // A round that takes more than `stall_limit` longer than it should has been a stall.
-  explicit Loop(Oscillator& oscillator, Nanos stall_limit = 100ms);
+  // A round that takes more than `stall_limit` longer than it should has been a stall. Sleeps are
+  // added up until together they exceed `sleep_limit`.
+  explicit Loop(Oscillator& oscillator, Nanos stall_limit = 100ms, Nanos sleep_limit = 100ms);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
@@ -54,6 +58,9 @@ class Loop {
   };
   Round wait(Instant deadline);
 
+  // What the next round will call `suspended`, as far as it is known now.
+  Nanos slept() const;
+
  private:
   static constexpr int kLongestPollMs = 250;
 
@@ -68,18 +75,18 @@ class Loop {
   };
   int call_signalled();
   int call_ready();
-  Nanos asleep() const;  // of this machine since it started
   Nanos stall_since(Instant expected, Instant now) const;
 
   Oscillator* oscillator_;
   Nanos stall_limit_;
+  Nanos sleep_limit_;
   std::map<int, Watched> watched_;
   std::map<int, Handled> handled_;
   std::vector<pollfd> polled_;      // of one round
   std::vector<std::uint64_t> ids_;  // of `polled_`
   std::uint64_t next_id_ = 1;
   Instant left_;  // when the last round ended; kNever before the first
-  Nanos asleep_;  // seen in the last round
+  Nanos asleep_;  // the machine, when a round last said so: not more
 };
 
 }  // namespace tempo::sys

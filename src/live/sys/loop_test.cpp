@@ -201,6 +201,69 @@ TEST(LoopSignals, AreGivenBackAtTheEnd) {
   EXPECT_EQ(now.sa_handler, SIG_DFL);
 }
 
+// A machine that sleeps when the test says so.
+class SleepyOscillator final : public Oscillator {
+ public:
+  Instant now() override { return raw_now(); }
+  Instant at(Instant raw) override { return raw; }
+  Lasted asleep() override { return asleep_; }
+  void sleep(Nanos span) { be_asleep({asleep_.least + span, asleep_.most + span}); }
+  void be_asleep(Lasted asleep) { asleep_ = asleep; }
+
+ private:
+  Lasted asleep_{.least = 1h, .most = 1h};  // before the test
+};
+
+TEST(LoopSleep, IsToldOnceAndBeforeAnythingIsCalled) {
+  SleepyOscillator oscillator;
+  Loop loop{oscillator};
+  const Pipe pipe;
+  int called = 0;
+  loop.watch(pipe.out.number(), POLLIN, [&](short /*events*/) {
+    pipe.take();
+    ++called;
+  });
+  pipe.put();
+  oscillator.sleep(5s);
+  EXPECT_EQ(loop.slept(), Nanos{5s});
+  const Loop::Round first = loop.wait(oscillator.now() + kLongestWait);
+  EXPECT_EQ(first.suspended, Nanos{5s});
+  EXPECT_EQ(first.called, 0);
+  EXPECT_EQ(called, 0);
+  EXPECT_EQ(loop.slept(), Nanos{0});
+  const Loop::Round second = loop.wait(oscillator.now() + kLongestWait);
+  EXPECT_EQ(second.suspended, Nanos{0});
+  EXPECT_EQ(called, 1);
+}
+
+TEST(LoopSleep, AddsUpFromNaps) {
+  SleepyOscillator oscillator;
+  Loop loop{oscillator, 100ms, 100ms};
+  oscillator.sleep(60ms);
+  EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{0});
+  oscillator.sleep(60ms);
+  EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{120ms});
+}
+
+// A process that had to wait between two readings knows less, and takes that for no sleep.
+TEST(LoopSleep, IsNotAReadingThatTookLong) {
+  SleepyOscillator oscillator;
+  oscillator.be_asleep({.least = 1h - 3s, .most = 1h});
+  Loop loop{oscillator};
+  oscillator.be_asleep({.least = 1h, .most = 1h});
+  EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{0});
+  oscillator.be_asleep({.least = 1h, .most = 1h + 3s});
+  EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{0});
+}
+
+TEST(LoopSleep, IsNotSeenWhereTheMachineIsAwake) {
+  const auto oscillator = real_oscillator();
+  const Lasted asleep = oscillator->asleep();
+  EXPECT_LE(asleep.least, asleep.most);
+  Loop loop{*oscillator};
+  EXPECT_EQ(loop.wait(oscillator->now() + 5ms).suspended, Nanos{0});
+}
+
 TEST(LoopStall, IsAPollThatLastedTooLong) {
   JumpingOscillator oscillator{{155ms}};  // 5 ms were asked for
   Loop loop{oscillator, 100ms};

@@ -38,6 +38,16 @@ Bracket read_bracket() {
   return narrowest(brackets);
 }
 
+// Between two of the three readings the process may have had to wait.
+Lasted Oscillator::asleep() {
+  const Nanos before = read(CLOCK_MONOTONIC);
+  timespec since_boot{};
+  // A simulator may not have it.
+  if (clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) return {};
+  const Nanos after = read(CLOCK_MONOTONIC);
+  return {.least = nanos_of(since_boot) - after, .most = nanos_of(since_boot) - before};
+}
+
 std::optional<Instant> Oscillator::from_realtime(const timespec& stamp) {
   return converter_.convert(read_bracket(), nanos_of(stamp)).transform([this](Instant raw) {
     return at(raw);

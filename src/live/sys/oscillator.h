@@ -4,7 +4,7 @@
 // and unprivileged use: with an offset, a rate and a wander of its own, so that several daemons on
 // one machine have as many clocks. Kernel stamps are CLOCK_REALTIME; they are carried over by a
 // bracketed reading RAW, REALTIME, RAW, the narrowest of three, and dropped when older than 100 ms
-// or taken before a step of the kernel's clock.
+// or taken before a step of the kernel's clock. All of them stand still while the machine sleeps.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +20,20 @@
 
 namespace tempo::sys {
 
+// How long something lasted: not less, not more.
+struct Lasted {
+  Nanos least{0};
+  Nanos most{0};
+};
+
 class Oscillator {
  public:
   virtual ~Oscillator() = default;
   virtual Instant now() = 0;
   // What this timescale showed when CLOCK_MONOTONIC_RAW showed `raw`.
   virtual Instant at(Instant raw) = 0;
+  // The sleep of this machine since it started, which this timescale knows nothing of.
+  virtual Lasted asleep();
 
   // The instant of a kernel stamp, or nothing if it cannot be trusted.
   std::optional<Instant> from_realtime(const timespec& stamp);

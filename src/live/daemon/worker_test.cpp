@@ -1,0 +1,136 @@
+#include "live/daemon/worker.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "live/daemon/log.h"
+
+namespace tempo::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What the instruments show and are told, in the test's hands.
+struct Bench {
+  Nanos ahead{0};         // of the oscillator
+  Nanos asleep{0};        // the machine, so far
+  Nanos falls_asleep{0};  // when it is next asked, after the answer
+  int followed = 0;       // times
+};
+
+class BenchOscillator final : public sys::Oscillator {
+ public:
+  explicit BenchOscillator(Bench& bench) : bench_(&bench) {}
+  Instant now() override { return sys::raw_now() + bench_->ahead; }
+  Instant at(Instant raw) override { return raw + bench_->ahead; }
+  sys::Lasted asleep() override {
+    const Nanos shown = bench_->asleep;
+    bench_->asleep += std::exchange(bench_->falls_asleep, Nanos{0});
+    return {.least = shown, .most = shown};
+  }
+
+ private:
+  Bench* bench_;
+};
+
+class BenchClock final : public sys::Clock {
+ public:
+  explicit BenchClock(Bench& bench) : bench_(&bench) {}
+  const char* name() const override { return "bench"; }
+  WallTime read() override { return WallTime{1'700'000'000s}; }
+  Result<void> follow(Instant /*now*/, WallTime /*wall*/, double /*rate*/, bool /*step*/) override {
+    ++bench_->followed;
+    return {};
+  }
+
+ private:
+  Bench* bench_;
+};
+
+class SleepingWorker : public ::testing::Test {
+ protected:
+  SleepingWorker() {
+    set_log_level("error");
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-worker-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    config::Settings settings;
+    settings.cluster = "worker-test";
+    settings.profile = "fast";
+    settings.port = static_cast<std::uint16_t>(20'000 + ::getpid() % 10'000);
+    settings.bind = {fmt::format("127.{}.9.1", 64 + ::getpid() % 128)};
+    settings.broadcast = "127.255.255.255";
+    settings.key_file.clear();
+    settings.state_dir = directory_;
+    settings.machine_id = "worker-test";
+    settings.clock = config::ClockKind::system;  // which the bench stands in for
+    Life life = prepare_life(settings).value();
+    life.state.rate = 12e-6;
+    be_born(life);
+    worker_ = Worker::create(life,
+                             {.oscillator = std::make_unique<BenchOscillator>(bench_),
+                              .clock = std::make_unique<BenchClock>(bench_)},
+                             nullptr)
+                  .value();
+  }
+  ~SleepingWorker() override { std::filesystem::remove_all(directory_); }
+
+  // So that the next round is due at once, with all that is done once a second.
+  void let_a_second_pass() { bench_.ahead += 1s; }
+
+  Bench bench_;
+  std::string directory_;
+  std::unique_ptr<Worker> worker_;
+};
+
+TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.asleep += 5s;
+  });
+  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_GE(followed_before, 3);
+  EXPECT_EQ(bench_.followed, followed_before);
+  ASSERT_FALSE(worker_->events().empty());
+  EXPECT_EQ(worker_->events().back().what, "slept");
+  EXPECT_THAT(worker_->events().back().details, HasSubstr("suspended for 5s"));
+  EXPECT_NEAR(read_state(directory_).rate, 12e-6, 1e-9);
+}
+
+// It falls asleep after the round was found to be a good one, and before the clock is followed.
+TEST_F(SleepingWorker, LeavesTheClockAloneAlsoInThatRound) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.falls_asleep = 5s;
+  });
+  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_EQ(bench_.followed, followed_before);
+}
+
+TEST_F(SleepingWorker, TakesNoNapForASleep) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed >= 6) return worker_->stop();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.asleep += 50ms;
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_GT(bench_.followed, followed_before);
+}
+
+}  // namespace
+}  // namespace tempo::daemon
