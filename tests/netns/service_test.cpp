@@ -204,5 +204,41 @@ TEST_F(Netns, TheWorkerGivesUpWhatItDoesNotNeed) {
   EXPECT_EQ(::sched_getscheduler(host.parent()), SCHED_FIFO | SCHED_RESET_ON_FORK);
 }
 
+// As packaged: the directory is root's, the worker somebody else, and nobody stops it in order.
+TEST_F(Netns, TheRateIsRememberedThroughAKill) {
+  Site site(options());
+  const std::string state = site.directory() + "/state";
+  std::filesystem::create_directories(state);
+  std::filesystem::permissions(state, std::filesystem::perms(0755));
+  site.add();
+  Host& drifting = site.add(
+      {.drift = 80e-6, .user = "nobody", .state = state, .arguments = {"--set", "may-lead=false"}});
+  site.start_all();
+  // What the file says, in ppm.
+  const auto remembered = [&] {
+    const std::string text = text_of(state + "/state");
+    const std::size_t at = text.find("rate_ppt ");
+    return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 9, nullptr) * 1e-6;
+  };
+  const auto close_to_its_drift = testing::DoubleNear(-80, 3);
+  ASSERT_TRUE(site.wait(30s, [&] { return testing::Value(remembered(), close_to_its_drift); }))
+      << remembered() << logs(site);
+  drifting.kill_all();
+  site.host(0).kill_all();
+  EXPECT_THAT(remembered(), close_to_its_drift);
+  // Alone it can have learnt nothing since.
+  drifting.start();
+  ASSERT_TRUE(site.wait(10s, [&] { return drifting.status().has_value(); })) << logs(site);
+  EXPECT_EQ(drifting.status()->status, "unsynchronized");
+  EXPECT_THAT(drifting.status()->rate_ppm, close_to_its_drift);
+  // The next worker of the same parent knows it too.
+  const pid_t first = drifting.worker();
+  drifting.kill_worker();
+  ASSERT_TRUE(site.wait(10s, [&] {
+    return drifting.worker() > 0 && drifting.worker() != first && drifting.status();
+  })) << logs(site);
+  EXPECT_THAT(drifting.status()->rate_ppm, close_to_its_drift);
+}
+
 }  // namespace
 }  // namespace tempo::testbed

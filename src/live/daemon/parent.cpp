@@ -88,8 +88,7 @@ class Parent {
     Nanos pause{0};
     for (;;) {
       be_born(life_);
-      if (const auto saved = write_state(life_.settings.state_dir, life_.state); !saved)
-        log_warning(saved.error());
+      save_state();
       const auto clock = sys::real_oscillator();
       const Instant born = clock->now();
       const int status = live();
@@ -99,7 +98,6 @@ class Parent {
       if (has_slept(status)) {
         log_info("the machine has slept: the worker is started anew");
         pause = 0s;
-        life_.state.rate = read_state(life_.settings.state_dir).rate;
         continue;
       }
       // It was told to end before it could do so in order.
@@ -119,7 +117,6 @@ class Parent {
         take_signal(0);
       }
       if (stopping_) return kFailed;
-      life_.state.rate = read_state(life_.settings.state_dir).rate;
     }
   }
 
@@ -140,6 +137,8 @@ class Parent {
     line.be_parent();
     hint_ = std::make_unique<CrashHint>(life_);
     const int status = watch_over(child, line);
+    while (hear_event(line)) {  // its last words; nobody adds to them any more
+    }
     const bool in_order = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
     if (!in_order || has_slept(status)) hint_->send();
     hint_.reset();
@@ -228,20 +227,36 @@ class Parent {
     return all;
   }
 
-  // A line "what\tdetails" for each event.
   void hear_events(const ParentLine& line) {
-    for (int i = 0; i < kMostHooks; ++i) {
-      const std::string event = line.receive();
-      const std::size_t tab = event.find('\t');
-      if (tab == std::string::npos) return;
-      const std::string what = event.substr(0, tab);
-      if (what == LockRoom::kWrite) {
-        write_locks(line, event.substr(tab + 1));
-        continue;
-      }
-      if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";
-      run_hook(what, event.substr(tab + 1));
+    for (int i = 0; i < kMostHooks && hear_event(line); ++i) {
     }
+  }
+
+  // A line "what\tdetails", of an event or for the disk; false: there is none.
+  bool hear_event(const ParentLine& line) {
+    const std::string event = line.receive();
+    const std::size_t tab = event.find('\t');
+    if (tab == std::string::npos) return false;
+    const std::string what = event.substr(0, tab);
+    const std::string details = event.substr(tab + 1);
+    if (what == LockRoom::kWrite) {
+      write_locks(line, details);
+    } else if (what == Worker::kKeepRate) {
+      life_.state.rate = parse_rate(details).value_or(life_.state.rate);
+      save_state();
+    } else {
+      if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";
+      run_hook(what, details);
+    }
+    return true;
+  }
+
+  // The worker may not write there, and the life after a kill is to know what this one has learnt.
+  void save_state() {
+    const auto saved = write_state(life_.settings.state_dir, life_.state);
+    const std::string trouble = saved ? "" : saved.error();
+    if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
+    trouble_ = trouble;
   }
 
   // "number\ttext": what the worker wants to remember of locks.
@@ -276,6 +291,7 @@ class Parent {
   int passed_on_ = 0;   // to the worker, when stopping
   bool leads_ = false;  // the worker, by what it last told
   int hooks_ = 0;
+  std::string trouble_;  // of the disk, told once
 };
 
 }  // namespace

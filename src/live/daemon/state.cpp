@@ -17,15 +17,19 @@ constexpr std::size_t kMostBytes = 4096;
 
 std::string path_in(const std::string& directory) { return directory + "/state"; }
 
-template <class Number>
-void read_number(std::string_view text, Number& number) {
-  number = parse_number<Number>(text).value_or(number);
-}
-
 }  // namespace
 
 std::string state_text(const State& state) {
-  return fmt::format("lives {}\nrate_ppt {}\n", state.lives, std::llround(state.rate * 1e12));
+  return fmt::format("lives {}\nrate_ppt {}\n", state.lives, rate_text(state.rate));
+}
+
+std::string rate_text(double rate) { return fmt::format("{}", std::llround(rate * 1e12)); }
+
+std::optional<double> parse_rate(std::string_view text) {
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number) return std::nullopt;
+  const double rate = static_cast<double>(*number) * 1e-12;
+  return std::abs(rate) < kMostRate ? std::optional(rate) : std::nullopt;
 }
 
 State parse_state(std::string_view text) {
@@ -34,13 +38,9 @@ State parse_state(std::string_view text) {
     const std::size_t end = text.find('\n');
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-    if (line.starts_with("lives ")) read_number(line.substr(6), state.lives);
-    if (line.starts_with("rate_ppt ")) {
-      std::int64_t rate = 0;
-      read_number(line.substr(9), rate);
-      const double fraction = static_cast<double>(rate) * 1e-12;
-      if (std::abs(fraction) < kMostRate) state.rate = fraction;
-    }
+    if (line.starts_with("lives "))
+      state.lives = parse_number<std::uint32_t>(line.substr(6)).value_or(state.lives);
+    if (line.starts_with("rate_ppt ")) state.rate = parse_rate(line.substr(9)).value_or(state.rate);
   }
   return state;
 }

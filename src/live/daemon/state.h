@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,10 @@ struct State {
 
 std::string state_text(const State& state);
 State parse_state(std::string_view text);  // what is not understood stays at its default
+
+// A rate alone, as the file has it; nothing if that is no number, or nobody's clock.
+std::string rate_text(double rate);
+std::optional<double> parse_rate(std::string_view text);
 
 State read_state(const std::string& directory);
 Result<void> write_state(const std::string& directory, const State& state);

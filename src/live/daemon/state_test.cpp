@@ -49,6 +49,13 @@ TEST(State, WhatIsDamagedStaysAtItsDefault) {
   EXPECT_EQ(parse_state(""), State{});
 }
 
+TEST(Rate, TravelsAsTheFileHasIt) {
+  EXPECT_EQ(rate_text(-50e-6), "-50000000");
+  EXPECT_DOUBLE_EQ(parse_rate("-50000000").value(), -50e-6);
+  for (const char* text : {"", "fast", "5x", "2000000000", "9999999999999999999"})
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+}
+
 TEST(Lives, AreOrderedByTheFileOrByTheClock) {
   constexpr std::int64_t kYear2025 = 1'735'689'600;
   EXPECT_EQ(next_life({.lives = 0}, kYear2025), Incarnation{157'852'800});

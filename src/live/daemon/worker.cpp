@@ -1,6 +1,7 @@
 #include "live/daemon/worker.h"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
 #include <utility>
 
@@ -18,8 +19,10 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr int kMostWakes = 1000;  // timers in one round
-constexpr Nanos kChores = 1s;     // what is done now and then
+constexpr int kMostWakes = 1000;        // timers in one round
+constexpr Nanos kChores = 1s;           // what is done now and then
+constexpr Nanos kKeeping = 1min;        // the rate is remembered so often...
+constexpr double kQuiteAnother = 1e-6;  // ...and when it has changed by more
 
 node::SyncRules sync_rules(const config::Settings& settings) {
   return {
@@ -81,7 +84,8 @@ Worker::Worker(const Life& life, Instruments instruments, const ParentLine* pare
                .draw = &draw_,
                .locks = &locks_,
                .reading = [this] { return reading(); }}),
-      next_chore_(started_ + kChores) {
+      next_chore_(started_ + kChores),
+      next_keeping_(started_ + kKeeping) {
   if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
 
@@ -351,7 +355,7 @@ void Worker::stop_in_order() {
     step([&](auto& turn) {
       node_.command(turn, {.network = i, .election = election::Command::stop});
     });
-  save_state();
+  keep_rate();
   log_info("stopped");
 }
 
@@ -360,7 +364,7 @@ void Worker::stop_after_sleep(Nanos span) {
   publisher_.reset();
   tell("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
                             span_text(std::chrono::round<std::chrono::milliseconds>(span))));
-  save_state();
+  keep_rate();
 }
 
 // What the kernel says of its clock that others keep, without the steps of leap seconds.
@@ -396,6 +400,7 @@ void Worker::do_chores() {
   follow_clock(false);
   publish();
   watch_bound();
+  keep_rate_now_and_then();
   locks_.each_second();
   notifier_.alive();
 }
@@ -453,10 +458,23 @@ void Worker::take_order() {
   look_for_networks(true);
 }
 
-void Worker::save_state() {
+// The directory is not the worker's to write in, once it has become another user.
+void Worker::keep_rate() {
+  next_keeping_ = oscillator_->now() + kKeeping;
   life_.state.rate = node_.sync().base_rate();
+  if (parent_ != nullptr) {
+    parent_->send(fmt::format("{}\t{}", kKeepRate, rate_text(life_.state.rate)));
+    return;
+  }
   if (const auto saved = write_state(life_.settings.state_dir, life_.state); !saved)
     log_warning(saved.error());
+}
+
+// What is killed keeps nothing. Without a parent the disk would have to be waited for here.
+void Worker::keep_rate_now_and_then() {
+  if (parent_ == nullptr) return;
+  const double change = std::abs(node_.sync().base_rate() - life_.state.rate);
+  if (change > kQuiteAnother || (change > 0 && oscillator_->now() >= next_keeping_)) keep_rate();
 }
 
 std::vector<std::string> Worker::confine() {

@@ -49,6 +49,8 @@ struct Event {
 
 class Worker {
  public:
+  static constexpr std::string_view kKeepRate = "@rate";  // to the parent: see rate_text
+
   // Without a parent nobody hears of events, and settings stay as they are.
   static Result<std::unique_ptr<Worker>> create(const Life& life, const ParentLine* parent);
   static Result<std::unique_ptr<Worker>> create(const Life& life, Instruments instruments,
@@ -113,7 +115,8 @@ class Worker {
   void tell(std::string what, std::string details);
   void take_order();
   void set_leadership(std::uint8_t number);
-  void save_state();
+  void keep_rate();
+  void keep_rate_now_and_then();
   void check_id();
   void stop_in_order();
   void stop_after_sleep(Nanos span);
@@ -144,6 +147,7 @@ class Worker {
   GroupRoom groups_;
   Consultation consultation_;
   Instant next_chore_;
+  Instant next_keeping_;  // of the rate
   std::uint64_t stalls_ = 0;
   std::uint64_t unsent_ = 0;  // messages for hosts whose address is not known
   bool stays_out_ = false;

@@ -125,7 +125,7 @@ void Host::start() {
       "--clock",
       "software",
       "--state-dir",
-      directory(),
+      options_.state.empty() ? directory() : options_.state,
       "--socket",
       socket(),
       "--user",

@@ -33,6 +33,7 @@ struct HostOptions {
   bool keyless = false;                  // without the site's key
   bool ipv6 = false;                     // no IPv4 address, only the kernel's own of IPv6
   std::string user{};                    // whom the worker becomes; empty: stays root
+  std::string state{};                   // where it remembers things; empty: in its directory
   std::vector<std::string> arguments{};  // for tempod, after all others
 };
 
