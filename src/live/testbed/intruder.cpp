@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 #include <arpa/inet.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "live/testbed/forger.h"
 
 namespace tempo::testbed {
 namespace {
@@ -26,8 +28,6 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
   ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
   return address;
 }
-
-using Bytes = std::vector<std::byte>;
 
 // One false datagram: noise, or one of those overheard, whole or damaged.
 Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
@@ -46,6 +46,14 @@ Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
   return bytes;
 }
 
+// As many of each kind and seal, if there are enough.
+Bytes forged(Forger& forger, const Plan& plan, int i) {
+  const auto turn = i / static_cast<int>(plan.targets.size());
+  const auto what = static_cast<Forger::What>(turn % Forger::kWhats);
+  if (plan.attempt == Attempt::forged_unsealed) return forger.forge(what, Forger::Seal::none);
+  return forger.forge(what, static_cast<Forger::Seal>(turn / Forger::kWhats % Forger::kSeals));
+}
+
 Attack flood(const Plan& plan) {
   constexpr std::size_t kMostOverheard = 64;
   constexpr int kAtOnce =
@@ -59,6 +67,7 @@ Attack flood(const Plan& plan) {
   if (::bind(ear, reinterpret_cast<const sockaddr*>(&everybody), sizeof(everybody)) != 0)
     return done;
   std::vector<Bytes> overheard;
+  std::optional<Forger> forger;
   const auto end = std::chrono::steady_clock::now() + 3s;
   while (std::chrono::steady_clock::now() < end && overheard.size() < kMostOverheard) {
     pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
@@ -67,14 +76,21 @@ Attack flood(const Plan& plan) {
     const ssize_t size = ::recv(ear, bytes.data(), bytes.size(), 0);
     if (size <= 0) continue;
     bytes.resize(static_cast<std::size_t>(size));
+    if (plan.attempt != Attempt::noise) {
+      forger = Forger::after(bytes);
+      if (!forger) continue;
+      overheard.push_back(std::move(bytes));
+      break;
+    }
     overheard.push_back(std::move(bytes));
   }
   done.overheard = static_cast<int>(overheard.size());
+  if (plan.attempt != Attempt::noise && !forger) return done;
   std::vector<sockaddr_in> goals;
   for (const std::string& target : plan.targets) goals.push_back(address_of(target, plan.port));
   Stream chance(1, 1, 1);
   for (int i = 0; i < plan.count; ++i) {
-    const Bytes bytes = false_datagram(chance, overheard);
+    const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, overheard);
     const sockaddr_in& goal = goals[static_cast<std::size_t>(i) % goals.size()];
     if (::sendto(mouth, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&goal),
                  sizeof(goal)) >= 0)

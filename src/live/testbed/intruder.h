@@ -7,7 +7,14 @@
 
 namespace tempo::testbed {
 
+enum class Attempt : std::uint8_t {
+  noise,           // random bytes, what it has heard, and that with bits changed, cut or lengthened
+  forged,          // in the master's name, by each kind and each false seal in turn
+  forged_unsealed  // the same, without any seal
+};
+
 struct Plan {
+  Attempt attempt = Attempt::noise;
   std::string space{};      // the namespace it is in
   std::string broadcast{};  // the address where it listens
   std::vector<std::string> targets{};
@@ -17,12 +24,11 @@ struct Plan {
 
 // What it did.
 struct Attack {
-  int overheard = 0;  // broadcasts it has heard and used
+  int overheard = 0;  // broadcasts it has heard and used; forged: those of the master
   int sent = 0;
 };
 
-// Listens for a while and then sends false datagrams: random bytes, what it has heard, and that
-// with bits changed, cut or lengthened.
+// Listens for a while and then sends false datagrams, to each target in turn.
 Attack attack(const Plan& plan);
 
 }  // namespace tempo::testbed

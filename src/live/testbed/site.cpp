@@ -218,8 +218,25 @@ std::optional<client::ClockOffset> Host::clock_offset() const {
   return client::clock_offset(*client, 5);
 }
 
-Attack Host::attack(const std::vector<std::string>& targets, int count) const {
-  return testbed::attack({.space = space(),
+// A line of names, then one of numbers. What a socket's filter keeps out is not among them.
+std::uint64_t Host::dropped() const {
+  std::istringstream table(text_of(fmt::format("/proc/{}/net/snmp", worker())));
+  std::vector<std::string> names;
+  for (std::string line; std::getline(table, line);) {
+    if (!line.starts_with("Udp: ")) continue;
+    std::istringstream words(line);
+    std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+    const auto place = std::ranges::find(names, "RcvbufErrors") - names.begin();
+    if (std::cmp_less(place, names.size()) && std::cmp_less(place, columns.size()))
+      return std::strtoull(columns[static_cast<std::size_t>(place)].c_str(), nullptr, 10);
+    names = std::move(columns);
+  }
+  return 0;
+}
+
+Attack Host::attack(const std::vector<std::string>& targets, int count, Attempt attempt) const {
+  return testbed::attack({.attempt = attempt,
+                          .space = space(),
                           .broadcast = fmt::format("10.99.{}.255", options_.lans.front()),
                           .targets = targets,
                           .port = kPort,

@@ -68,7 +68,10 @@ class Host {
   std::optional<obs::Snapshot> status() const;
   std::optional<client::ClockOffset> clock_offset() const;
   // Without a daemon of its own, this host sends that many false datagrams to the addresses.
-  Attack attack(const std::vector<std::string>& targets, int count) const;
+  Attack attack(const std::vector<std::string>& targets, int count,
+                Attempt attempt = Attempt::noise) const;
+  // Datagrams that the kernel has thrown away because the daemon's buffers were full.
+  std::uint64_t dropped() const;
 
   // Whether the daemon did what it was told; nothing if it cannot be asked.
   std::optional<bool> command(const ipc::Request& request) const;

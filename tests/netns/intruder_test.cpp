@@ -1,0 +1,160 @@
+// Somebody on the network who has not the key: noise, recordings, and forgeries in the master's
+// name. They are counted, each by its name, and that is all.
+#include <chrono>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "live/testbed/forger.h"
+#include "netns.h"
+
+namespace tempo::testbed {
+namespace {
+
+constexpr std::size_t kHosts = 3;
+
+// What must stay as it is, and what must add up.
+struct Look {
+  int master = -1;
+  std::vector<pid_t> workers{};
+  std::vector<std::string> logs{};
+  std::vector<std::uint64_t> rounds{};  // of the epochs
+  std::vector<Nanos> clocks{};
+  std::map<std::string, std::uint64_t> counters{};  // of all hosts together
+  std::uint64_t dropped = 0;                        // by kernels
+
+  std::uint64_t refused() const {
+    std::uint64_t sum = 0;
+    for (const auto& [name, count] : counters)
+      if (name.starts_with("refused_")) sum += count;
+    return sum;
+  }
+};
+
+class Intruder : public Netns {
+ protected:
+  static Site::Options with_key(bool key) {
+    Site::Options all = options();
+    all.key = key;
+    return all;
+  }
+  static std::vector<std::string> targets(Site& site) {
+    std::vector<std::string> addresses;
+    for (std::size_t i = 0; i < kHosts; ++i) addresses.push_back(site.host(i).address());
+    return addresses;
+  }
+  static Look look(Site& site) {
+    Look seen{.master = site.master_of_first(kHosts)};
+    for (std::size_t i = 0; i < kHosts; ++i) {
+      const Host& host = site.host(i);
+      const auto status = host.status();
+      const auto clock = host.clock_offset();
+      EXPECT_TRUE(status && clock) << host.name();
+      if (!status || !clock) continue;
+      seen.workers.push_back(host.worker());
+      seen.logs.push_back(host.log());
+      seen.rounds.push_back(status->networks.at(0).epoch_round);
+      seen.clocks.push_back(clock->offset);
+      for (const auto& [name, count] : status->counters) seen.counters[name] += count;
+      seen.dropped += host.dropped();
+      EXPECT_EQ(status->members.size(), kHosts);
+    }
+    return seen;
+  }
+  static void expect_nothing_has_changed(Site& site, const Look& before, const Look& after) {
+    EXPECT_EQ(after.master, before.master) << logs(site);
+    EXPECT_EQ(after.workers, before.workers) << "one has died\n" << logs(site);
+    EXPECT_EQ(after.logs, before.logs) << "nothing is worth a word";
+    EXPECT_EQ(after.rounds, before.rounds);
+    ASSERT_EQ(after.clocks.size(), before.clocks.size());
+    // Network time runs at most 50 ppm away from the clock of this machine that it is compared
+    // with.
+    for (std::size_t i = 0; i < kHosts; ++i)
+      EXPECT_LT(std::chrono::abs(after.clocks[i] - before.clocks[i]), 20ms) << i;
+    const auto spread = site.spread_of_first(kHosts);
+    ASSERT_TRUE(spread);
+    EXPECT_LT(*spread, 1ms);
+  }
+};
+
+// Random, mutated and replayed datagrams against a cluster with a key. A million of them in the
+// soak.
+TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
+  Site site(with_key(true));
+  populate(site, kHosts);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const Host& intruder = site.add({});
+  const Look before = look(site);
+  const int count = std::getenv("TEMPO_SOAK") != nullptr ? 1'000'000 : 100'000;
+  const Attack attack = intruder.attack(targets(site), count);
+  EXPECT_GT(attack.overheard, 0) << "nothing was overheard to be replayed";
+  EXPECT_EQ(attack.sent, count);
+  // Each one was refused by a daemon or never reached it.
+  const auto accounted = [&](const Look& seen) {
+    return seen.refused() - before.refused() + seen.dropped - before.dropped;
+  };
+  site.wait(10s, [&] { return accounted(look(site)) == static_cast<std::uint64_t>(count); });
+  const Look after = look(site);
+  EXPECT_EQ(accounted(after), static_cast<std::uint64_t>(count));
+  EXPECT_LT(after.dropped - before.dropped, static_cast<std::uint64_t>(count) / 10)
+      << "a flood that fills buffers tests nothing";
+  std::uint64_t malformed = 0;
+  for (const auto& [name, times] : after.counters) {
+    if (name.starts_with("malformed_")) malformed += times;
+    if (times > before.counters.at(name)) RecordProperty(name, std::to_string(times));
+  }
+  RecordProperty("dropped_by_kernels", std::to_string(after.dropped - before.dropped));
+  EXPECT_EQ(malformed, after.counters.at("refused_malformed"));
+  expect_nothing_has_changed(site, before, after);
+}
+
+// Quit, Masterup, Settime, Adjtime, the crash hint and a time set by hand: without a seal, under
+// another key, and with a seal that is wrong.
+TEST_F(Intruder, ForgeriesInTheMastersNameChangeNothing) {
+  Site site(with_key(true));
+  populate(site, kHosts);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const Host& intruder = site.add({});
+  const Look before = look(site);
+  constexpr int kEach = 50;  // to each host, of each kind, with each seal
+  constexpr int kCount = kEach * Forger::kWhats * Forger::kSeals * static_cast<int>(kHosts);
+  const Attack attack = intruder.attack(targets(site), kCount, Attempt::forged);
+  ASSERT_EQ(attack.overheard, 1) << "the master was not heard";
+  ASSERT_EQ(attack.sent, kCount);
+  const auto refused = [&](const Look& seen, const std::string& why) {
+    return seen.counters.at("refused_" + why) - before.counters.at("refused_" + why);
+  };
+  site.wait(10s, [&] { return look(site).refused() - before.refused() == kCount; });
+  const Look after = look(site);
+  ASSERT_EQ(after.dropped, before.dropped) << "fewer have arrived than were sent";
+  for (const char* why : {"not_sealed", "unknown_key", "forged"})
+    EXPECT_EQ(refused(after, why), static_cast<std::uint64_t>(kCount / Forger::kSeals)) << why;
+  EXPECT_EQ(after.refused() - before.refused(), static_cast<std::uint64_t>(kCount));
+  expect_nothing_has_changed(site, before, after);
+}
+
+// The same datagrams are believed where nobody has a key: it is the seal that keeps them out.
+TEST_F(Intruder, TheSameForgeriesAreBelievedWithoutAKey) {
+  Site site(with_key(false));
+  populate(site, kHosts);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
+      << logs(site);
+  const Host& intruder = site.add({});
+  const Look before = look(site);
+  const Attack attack = intruder.attack(targets(site), Forger::kWhats * static_cast<int>(kHosts),
+                                        Attempt::forged_unsealed);
+  ASSERT_EQ(attack.overheard, 1) << "the master was not heard";
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const Look after = look(site);
+    return after.master >= 0 && after.rounds != before.rounds &&
+           std::chrono::abs(after.clocks.at(0) - before.clocks[0]) > 59min;
+  })) << logs(site);
+}
+
+}  // namespace
+}  // namespace tempo::testbed
