@@ -89,7 +89,7 @@ int doctor(const DoctorArguments& arguments) {
   const config::Settings settings = loaded.value_or(config::Settings{});
   bool running = false;
   append(findings, daemon_findings(arguments, *patience, running));
-  append(findings, rival_findings("/proc"));
+  append(findings, rival_findings("/proc", settings));
   append(findings, interface_findings("/sys", settings));
   for (const std::string& name : broadcast_interfaces("/sys"))
     if (settings.interfaces.empty() || std::ranges::count(settings.interfaces, name) > 0)

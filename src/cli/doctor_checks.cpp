@@ -78,22 +78,33 @@ unsigned hexadecimal(std::string_view text) {
 
 }  // namespace
 
-Findings rival_findings(const std::string& proc) {
+Findings rival_findings(const std::string& proc, const config::Settings& settings) {
+  const bool steers = settings.clock == config::ClockKind::system;
   Findings findings;
   for (const fs::path& process : entries(proc)) {
     const std::string id = process.filename();
     if (id.find_first_not_of("0123456789") != std::string::npos) continue;
     const std::string comm = first_line(process / "comm");
-    for (const Rival& rival : kRivals)
-      if (comm == rival.comm)
+    for (const Rival& rival : kRivals) {
+      if (comm != rival.comm) continue;
+      if (steers)
         findings.push_back(problem(
             fmt::format("{} (process {}) steers the clock too", rival.unit, id),
             fmt::format(
                 "stop it with 'systemctl disable --now {}', or let tempod only measure with "
                 "clock = \"none\"",
                 rival.unit)));
+      else
+        findings.push_back(ok(
+            fmt::format("{} (process {}) steers the clock, and tempod does not", rival.unit, id)));
+    }
   }
-  if (findings.empty()) findings.push_back(ok("no other program steers the clock"));
+  if (findings.empty() && settings.trusted)
+    findings.push_back(problem(
+        "this machine is to carry UTC (trusted), and no program that is known keeps its clock",
+        "start chronyd or ptp4l; see 'trusted' in tempo.toml(5) if tempod.service stops it"));
+  else if (findings.empty())
+    findings.push_back(ok("no other program steers the clock"));
   return findings;
 }
 

@@ -14,8 +14,9 @@ namespace tempo::cli {
 
 using Findings = std::vector<ipc::Finding>;
 
-// Programs that steer the clock too, from `proc`/PID/comm.
-Findings rival_findings(const std::string& proc);
+// Programs that steer the clock too, from `proc`/PID/comm. Where tempod leaves it alone they are no
+// rivals.
+Findings rival_findings(const std::string& proc, const config::Settings& settings);
 
 // Interfaces that are up and can broadcast, from `sys`/class/net; only those named in the
 // configuration, if it names some.

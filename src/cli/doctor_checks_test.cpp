@@ -58,16 +58,32 @@ TEST(Doctor, FindsRivalsForTheClock) {
   const Patient patient;
   patient.file("1/comm", "systemd\n");
   patient.file("self/comm", "chronyd\n");
-  EXPECT_THAT(told(rival_findings(patient.root())),
+  config::Settings settings;
+  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
               ElementsAre("ok: no other program steers the clock"));
   patient.file("77/comm", "chronyd\n");
   patient.file("78/comm", "systemd-timesyn\n");
   patient.file("79/comm", "timed-out\n");
-  const auto findings = rival_findings(patient.root());
+  const auto findings = rival_findings(patient.root(), settings);
   EXPECT_THAT(told(findings),
               ElementsAre("problem: chrony (process 77) steers the clock too",
                           "problem: systemd-timesyncd (process 78) steers the clock too"));
   EXPECT_THAT(findings[1].cure, HasSubstr("systemctl disable --now systemd-timesyncd"));
+}
+
+TEST(Doctor, CallsNobodyARivalForAClockThatIsNotSteered) {
+  const Patient patient;
+  config::Settings settings;
+  settings.clock = config::ClockKind::none;
+  settings.trusted = true;
+  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
+              ElementsAre(HasSubstr("problem: this machine is to carry UTC")));
+  patient.file("77/comm", "chronyd\n");
+  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
+              ElementsAre("ok: chrony (process 77) steers the clock, and tempod does not"));
+  settings.trusted = false;
+  EXPECT_THAT(told(rival_findings(patient.root(), settings)),
+              ElementsAre("ok: chrony (process 77) steers the clock, and tempod does not"));
 }
 
 TEST(Doctor, LooksAtInterfaces) {

@@ -4,6 +4,7 @@
 #include <sstream>
 #include <string>
 
+#include "live/config/settings.h"
 #include "program.h"
 
 namespace tempo {
@@ -15,6 +16,29 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
   const std::size_t at = text.find(what);
   EXPECT_NE(at, std::string::npos) << what;
   return at == std::string::npos ? text : text.replace(at, what.size(), with);
+}
+
+// The user and the group that tempod's worker becomes.
+TEST(Units, HaveTheUserTheyNeed) {
+  constexpr const char* kSysusers = "/usr/bin/systemd-sysusers";
+  if (access(kSysusers, X_OK) != 0) GTEST_SKIP() << "needs systemd-sysusers";
+  const std::filesystem::path root =
+      std::filesystem::temp_directory_path() / fmt::format("tempo_sysusers_test_{}", getpid());
+  std::filesystem::create_directories(root / "etc");
+  const Ended ended = Child({fmt::format("--root={}", root.string()),
+                             std::string(TEMPO_PACKAGING) + "/tempo.sysusers"},
+                            kSysusers)
+                          .wait();
+  const auto text_of = [&](const char* name) {
+    std::ostringstream text;
+    text << std::ifstream(root / "etc" / name).rdbuf();
+    return text.str();
+  };
+  EXPECT_EQ(ended.status, 0) << ended.err;
+  const std::string user = config::Settings{}.user;
+  EXPECT_EQ(count('\n' + text_of("passwd"), '\n' + user + ":"), 1U) << text_of("passwd");
+  EXPECT_EQ(count('\n' + text_of("group"), '\n' + user + ":"), 1U) << text_of("group");
+  std::filesystem::remove_all(root);
 }
 
 TEST(Units, AreUnderstood) {
@@ -32,6 +56,9 @@ TEST(Units, AreUnderstood) {
                                      : replaced(text.str(), "/usr/bin/tempo", TEMPO_BINARY));
     words.push_back((directory / name).string());
   }
+  std::filesystem::create_directories(directory / "tempod.service.d");
+  std::filesystem::copy_file(std::string(TEMPO_PACKAGING) + "/tempod-alone.conf",
+                             directory / "tempod.service.d" / "alone.conf");
   const Ended ended = Child(words, kAnalyze).wait();
   std::filesystem::remove_all(directory);
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;

@@ -43,9 +43,9 @@ Result<void> lock_memory() {
 Result<void> drop_privileges(const Privileges& privileges) {
   uid_t user = getuid();
   gid_t group = getgid();
-  if (!privileges.user.empty()) {
-    const passwd* const entry = getpwnam(privileges.user.c_str());
-    if (entry == nullptr) return std::unexpected(fmt::format("no user '{}'", privileges.user));
+  const passwd* const entry = privileges.user.empty() ? nullptr : getpwnam(privileges.user.c_str());
+  const bool unknown = entry == nullptr && !privileges.user.empty();
+  if (entry != nullptr) {
     user = entry->pw_uid;
     group = entry->pw_gid;
   }
@@ -77,6 +77,11 @@ Result<void> drop_privileges(const Privileges& privileges) {
     return std::unexpected("capabilities cannot be dropped");
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("no_new_privs");
+  if (unknown)
+    return std::unexpected(fmt::format(
+        "no user '{0}': goes on as who it is, without what it does not need; make one with "
+        "'useradd --system {0}', or set user in tempo.toml",
+        privileges.user));
   return {};
 }
 

@@ -25,7 +25,8 @@ struct Privileges {
 };
 
 // Becomes `user` with its groups, keeps of the capabilities those two that are wished for and were
-// there, and can gain none any more, by no program either.
+// there, and can gain none any more, by no program either. A user that is not known is a failure,
+// but everything else is done.
 Result<void> drop_privileges(const Privileges& privileges);
 
 struct FilterOptions {

@@ -188,10 +188,18 @@ TEST(Privileges, OfOneWithoutRootStayNone) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Privileges, OfNobodyThatIsKnownAreRefusedByName) {
-  const auto dropped = drop_privileges({.user = "no-such-user"});
-  ASSERT_FALSE(dropped);
-  EXPECT_EQ(dropped.error(), "no user 'no-such-user'");
+// Whom it cannot become is no reason to keep what it does not need.
+TEST(Privileges, AreDroppedAlsoIfTheUserIsNotKnown) {
+  const int status = in_child([] {
+    const bool root = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_TIME) == 1;
+    const auto dropped = drop_privileges({.user = "no-such-user", .set_clock = true});
+    CHILD_EXPECT(!dropped);
+    CHILD_EXPECT(dropped.error().starts_with("no user 'no-such-user': goes on as who it is"));
+    CHILD_EXPECT(own_status("CapEff") == (root ? "0000000002000400" : "0000000000000000"));
+    CHILD_EXPECT(own_status("NoNewPrivs") == "1");
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
 }
 
 TEST(RealTime, IsTheFirstInFirstOutClass) {
