@@ -151,16 +151,53 @@ TEST(NowCommand, DoesNotPassTheMachinesOwnTimeOffAsTheNetworks) {
   EXPECT_EQ(run(daemon, "now --json").status, 1);
 }
 
+// Who does not measure the others says who does.
+TEST(ClockdiffCommand, NamesWhoKnowsWhatASlaveDoesNot) {
+  obs::Snapshot slave = ship();
+  slave.networks[0].root = "stern";
+  slave.offset_us = 3.5;
+  for (obs::MemberView& member : slave.members) member.offset_us.reset();
+  obs::MemberView& keel = slave.members.emplace_back();
+  keel.name = "keel";
+  keel.role = "slave";
+  const FakeDaemon daemon({{"status", {line_of(slave)}}});
+  const Ended other = run(daemon, "clockdiff keel");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_EQ(other.err,
+            "tempo: no figure for keel here: the master measures them; ask on stern, with 'tempo "
+            "clockdiff keel'\n");
+  const Ended own = run(daemon, "clockdiff bow stern");
+  EXPECT_EQ(own.status, 0) << own.err;
+  const json list = parsed(run(daemon, "clockdiff bow stern --json"));
+  EXPECT_EQ(list[0]["offset_us"], 3.5);
+  EXPECT_EQ(list[1]["offset_us"], 0.0) << "it leads: all others are compared with it";
+}
+
+TEST(ClockdiffCommand, SaysWhenAMasterHasNotMeasuredYet) {
+  obs::Snapshot master = ship("leads");
+  master.networks[0].state = "master";
+  master.networks[0].master = "bow";
+  master.members[0].role = "slave";
+  master.members[1].offset_us.reset();
+  const FakeDaemon daemon({{"status", {line_of(master)}}});
+  EXPECT_EQ(run(daemon, "clockdiff bow").status, 0);
+  const Ended other = run(daemon, "clockdiff stern");
+  EXPECT_EQ(other.status, 1);
+  EXPECT_THAT(other.err, StartsWith("tempo: no figure for stern yet; ask again"));
+}
+
 TEST(ClockdiffCommand, ShowsTheMembersThatAreNamed) {
   const FakeDaemon daemon({{"status", {line_of(ship())}}});
   const Ended text = run(daemon, "clockdiff bow");
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_THAT(text.out, HasSubstr("-1.25 us"));
   EXPECT_THAT(text.out, Not(HasSubstr("stern")));
-  const json list = parsed(run(daemon, "clockdiff 192.0.2.1 00000000000000b0 --json"));
+  const Ended both = run(daemon, "clockdiff 192.0.2.1 00000000000000b0 --json");
+  const json list = parsed(both);
   EXPECT_EQ(list[0]["name"], "stern");
   EXPECT_TRUE(list[0]["offset_us"].is_null());
   EXPECT_EQ(list[1]["offset_us"], -1.25);
+  EXPECT_EQ(both.status, 1) << "one of them is not known";
   const Ended unknown = run(daemon, "clockdiff bow keel");
   EXPECT_EQ(unknown.status, 1);
   EXPECT_THAT(unknown.out, HasSubstr("bow"));
