@@ -25,6 +25,7 @@ void describe_demo(CLI::App& command, DemoArguments& arguments) {
       ->capture_default_str();
   command.add_option("--tempod", arguments.tempod, "the daemon; by default the one beside tempo");
   command.add_flag("--plain", arguments.plain, "lines instead of a moving picture");
+  command.add_flag("--json", arguments.json, "only the summary, for programs");
   command.footer(
       "Ordinary processes on 127.0.0.0/8 with software clocks; nothing of the machine is touched\n"
       "and nothing is left running. The last line is a summary.\n\n"

@@ -23,6 +23,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/json/json.h"
 #include "cli/exit_codes.h"
 #include "cli/interrupt.h"
 #include "cli/terminal.h"
@@ -235,7 +236,7 @@ class Show {
  public:
   Show(const DemoArguments& arguments, std::string tempod)
       : arguments_(arguments),
-        moving_(!arguments.plain && stdout_is_terminal()),
+        moving_(!arguments.plain && !arguments.json && stdout_is_terminal()),
         tempod_(std::move(tempod)) {}
 
   int run() {
@@ -271,7 +272,7 @@ class Show {
   void tell(std::string text) {
     const std::string line =
         fmt::format("{:6.2f} s  {}", Seconds(steady_now() - started_).count(), text);
-    if (!moving_) {
+    if (!moving_ && !arguments_.json) {
       fmt::print("{}\n", line);
       std::fflush(stdout);
     }
@@ -382,7 +383,7 @@ class Show {
     for (const auto& machine : machines_) machine->ask_to_end();
     for (const auto& machine : machines_) machine->wait_for_end();
     if (quit_ || interrupted()) {
-      fmt::print("stopped before the end\n");
+      if (!arguments_.json) fmt::print("stopped before the end\n");
       return interrupted() ? kInterrupted : kDone;
     }
     if (!agreed_at_ || !heir_ || !back_) {
@@ -393,6 +394,10 @@ class Show {
                  machines_.front()->log());
       return kBrokenPromise;
     }
+    if (arguments_.json) {
+      fmt::print("{}\n", summary().line());
+      return kDone;
+    }
     fmt::print(
         "{} machines agreed within 1 ms after {:.1f} s; {} was killed, {} led {:.0f} ms later; "
         "at the end all are within {:.0f} us\n",
@@ -400,6 +405,21 @@ class Show {
         machines_[*heir_]->name(), Seconds(replaced_after_).count() * 1e3,
         last_spread_ ? Seconds(*last_spread_).count() * 1e6 : 0);
     return kDone;
+  }
+
+  // Of one that has gone as it should.
+  Json summary() const {
+    Json json = Json::object()
+                    .add("machines", static_cast<std::uint64_t>(machines_.size()))
+                    .add("agreed_after_s", Seconds(*agreed_at_ - started_).count())
+                    .add("killed", machines_[*victim_]->name())
+                    .add("master", machines_[*heir_]->name())
+                    .add("replaced_after_ms", Seconds(replaced_after_).count() * 1e3);
+    if (last_spread_)
+      json.add("spread_us", Seconds(*last_spread_).count() * 1e6);
+    else
+      json.add_null("spread_us");
+    return json;
   }
 
   DemoArguments arguments_;

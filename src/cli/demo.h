@@ -17,6 +17,7 @@ struct DemoArguments {
   std::string profile = "lan";
   std::string tempod;  // empty: beside this program
   bool plain = false;  // lines instead of a moving picture; always so when not on a terminal
+  bool json = false;   // nothing but a summary, at the end
 };
 
 int demo(const DemoArguments& arguments);

@@ -15,6 +15,15 @@ TEST(Demo, GoesAsItShouldAndLeavesNothingRunning) {
   EXPECT_EQ(ended.err, "");
 }
 
+TEST(Demo, SumsUpForPrograms) {
+  const json summary = answer("demo --seconds 14 --json --port 15312");
+  EXPECT_EQ(summary["machines"], 5);
+  EXPECT_GT(summary["agreed_after_s"], 0.0);
+  EXPECT_NE(summary["killed"], summary["master"]);
+  EXPECT_GT(summary["replaced_after_ms"], 0.0);
+  EXPECT_LT(summary["spread_us"], 1000.0);
+}
+
 TEST(Demo, SaysWhatItNeeds) {
   const Ended few = tempo("demo --machines 2");
   EXPECT_EQ(few.status, 2);
