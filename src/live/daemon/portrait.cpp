@@ -38,6 +38,7 @@ void draw_host(const Subject& subject, obs::Snapshot& shot) {
     shot.warnings.push_back(
         fmt::format("another machine has this host's id, {}; neither leads", shot.id));
   if (!subject.clock_trouble.empty()) shot.warnings.push_back(subject.clock_trouble);
+  if (!subject.foreigner.empty()) shot.warnings.push_back(subject.foreigner);
 }
 
 void draw_clock(const Subject& subject, obs::Snapshot& shot) {

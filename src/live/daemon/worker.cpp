@@ -130,7 +130,10 @@ void Worker::ready(std::uint8_t number) {
         mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes,
                        links_.elsewhere(number, arrival->from) ? node::Mailroom::Source::elsewhere
                                                                : node::Mailroom::Source::anywhere);
-    if (!letter) continue;
+    if (!letter) {
+      hear_foreigner(arrival->from);
+      continue;
+    }
     if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
     if (letter->word || letter->lock || letter->roster || letter->group || letter->quiet ||
         letter->beat) {
@@ -144,6 +147,13 @@ void Worker::ready(std::uint8_t number) {
     if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
   }
+}
+
+void Worker::hear_foreigner(const sys::Address& from) {
+  const std::optional<std::uint8_t> revision = mailroom_.foreign_revision();
+  if (!revision) return;
+  if (auto told = foreigners_.hear(oscillator_->now(), from.text(), *revision))
+    tell("other-revision", *std::move(told));
 }
 
 void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& letter) {
@@ -584,6 +594,7 @@ obs::Snapshot Worker::snapshot() {
                    .started = started_,
                    .stays_out = stays_out_,
                    .clock_trouble = clock_trouble_,
+                   .foreigner = foreigners_.about(oscillator_->now()),
                    .unsent = unsent_,
                    .stalls = stalls_,
                    .locks = locks_.wished_for() ? lock_promise() : "",

@@ -17,6 +17,7 @@
 
 #include "base/machine.h"
 #include "live/daemon/consultation.h"
+#include "live/daemon/foreigners.h"
 #include "live/daemon/group_room.h"
 #include "live/daemon/instruments.h"
 #include "live/daemon/life.h"
@@ -99,6 +100,7 @@ class Worker {
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
+  void hear_foreigner(const sys::Address& from);
   void hear_other(std::uint8_t number, const node::Mailroom::Letter& letter);
   void hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word);
   void read_departures(std::uint8_t number);
@@ -146,6 +148,7 @@ class Worker {
   LockRoom locks_;
   GroupRoom groups_;
   Consultation consultation_;
+  Foreigners foreigners_;
   Instant next_chore_;
   Instant next_keeping_;  // of the rate
   std::uint64_t stalls_ = 0;

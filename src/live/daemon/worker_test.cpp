@@ -1,5 +1,7 @@
 #include "live/daemon/worker.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -8,9 +10,12 @@
 #include <fmt/core.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "live/daemon/log.h"
+#include "live/sys/address.h"
+#include "live/sys/descriptor.h"
 
 namespace tempo::daemon {
 namespace {
@@ -54,17 +59,17 @@ class BenchClock final : public sys::Clock {
   Bench* bench_;
 };
 
-class SleepingWorker : public ::testing::Test {
+class WorkerTest : public ::testing::Test {
  protected:
-  SleepingWorker() {
+  WorkerTest() {
     set_log_level("error");
     std::string pattern = (std::filesystem::temp_directory_path() / "tempo-worker-XXXXXX").string();
     directory_ = ::mkdtemp(pattern.data());
     config::Settings settings;
-    settings.cluster = "worker-test";
+    settings.cluster = kCluster;
     settings.profile = "fast";
-    settings.port = static_cast<std::uint16_t>(20'000 + ::getpid() % 10'000);
-    settings.bind = {fmt::format("127.{}.9.1", 64 + ::getpid() % 128)};
+    settings.port = port_;
+    settings.bind = {address_};
     settings.broadcast = "127.255.255.255";
     settings.key_file.clear();
     settings.state_dir = directory_;
@@ -79,15 +84,20 @@ class SleepingWorker : public ::testing::Test {
                              nullptr)
                   .value();
   }
-  ~SleepingWorker() override { std::filesystem::remove_all(directory_); }
+  ~WorkerTest() override { std::filesystem::remove_all(directory_); }
 
   // So that the next round is due at once, with all that is done once a second.
   void let_a_second_pass() { bench_.ahead += 1s; }
 
+  static constexpr const char* kCluster = "worker-test";
+
   Bench bench_;
   std::string directory_;
+  std::uint16_t port_ = static_cast<std::uint16_t>(20'000 + ::getpid() % 10'000);
+  std::string address_ = fmt::format("127.{}.9.1", 64 + ::getpid() % 128);
   std::unique_ptr<Worker> worker_;
 };
+using SleepingWorker = WorkerTest;
 
 TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
   int followed_before = 0;
@@ -130,6 +140,38 @@ TEST_F(SleepingWorker, TakesNoNapForASleep) {
   });
   EXPECT_EQ(worker_->run(), 0);
   EXPECT_GT(bench_.followed, followed_before);
+}
+
+// A daemon two revisions ahead asks for a master.
+TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
+  node::Mailroom theirs({.self = HostId{77},
+                         .incarnation = Incarnation{1},
+                         .name = wire::Name("newer"),
+                         .cluster = kCluster,
+                         .keys = {},
+                         .revision = wire::kRevision + 2});
+  node::Node::Message question;
+  question.body = {election::Message{.kind = election::Kind::masterreq}};
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const auto told = [&] {
+    return std::ranges::count(worker_->events(), "other-revision", &Event::what);
+  };
+  int rounds = 0;
+  worker_->each_round([&] {
+    std::array<std::byte, wire::kMostBytes> buffer;
+    const std::size_t size = theirs.close(question, buffer);
+    ASSERT_EQ(::sendto(mouth.number(), buffer.data(), size, 0, here.raw(), here.size()),
+              static_cast<ssize_t>(size));
+    ++rounds;  // it goes on, so that it could be told again
+    if ((told() > 0 && rounds > 100) || rounds > 10'000) worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_THAT(worker_->snapshot().warnings,
+              ::testing::Contains(HasSubstr(
+                  fmt::format("the tempod at 127.0.0.1 speaks revision {}", wire::kRevision + 2))));
+  EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
+  EXPECT_EQ(told(), 1);
 }
 
 }  // namespace

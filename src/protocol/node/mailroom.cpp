@@ -59,6 +59,7 @@ Mailroom::Mailroom(Options options) : options_(std::move(options)) {
 
 Result<Mailroom::Letter, Refusal> Mailroom::open(Instant now, std::uint8_t network, Instant arrived,
                                                  std::span<const std::byte> bytes, Source source) {
+  foreign_revision_.reset();
   Result<Letter, Refusal> letter = examine(now, network, arrived, bytes, source);
   if (letter)
     ++accepted_;
@@ -76,8 +77,11 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
                                                     Instant arrived,
                                                     std::span<const std::byte> bytes,
                                                     Source source) {
-  const Result<wire::Header, wire::Error> header = wire::parse_header(bytes);
-  if (!header) return refuse_malformed(header.error());
+  const Result<wire::Header, wire::Error> header = wire::parse_header(bytes, options_.revision);
+  if (!header) {
+    if (header.error() == wire::Error::wrong_revision) note_revision(bytes);
+    return refuse_malformed(header.error());
+  }
   const auto opened = options_.keys.open(bytes, std::to_underlying(header->key));
   if (!opened) {
     switch (opened.error()) {
@@ -90,7 +94,7 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
     }
   }
   if (header->cluster != cluster(header->key)) return std::unexpected(Refusal::other_cluster);
-  const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened);
+  const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
   if (header->instance != 0) return std::unexpected(Refusal::not_for_us);
 
@@ -142,6 +146,13 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
                 .group = datagram->group,
                 .quiet = datagram->quiet,
                 .beat = datagram->beat};
+}
+
+// A seal is the same in every revision, so that nobody without the key can make us speak of one.
+void Mailroom::note_revision(std::span<const std::byte> bytes) {
+  const std::optional<wire::Header> stated = wire::stated_header(bytes);
+  if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
+    foreign_revision_ = stated->revision;
 }
 
 Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
@@ -256,6 +267,7 @@ std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire:
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
   datagram.header.incarnation = options_.incarnation;
+  datagram.header.revision = options_.revision;
   if (says_name(datagram)) datagram.name = options_.name;
   const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
   said_[datagram.header.number % kRemembered] = hash_of(out.first(size));
@@ -312,7 +324,7 @@ std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
 }
 
 template <class Body>
-std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::*place, const Body& body,
                                  std::span<std::byte, wire::kMostBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;

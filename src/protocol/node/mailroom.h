@@ -50,6 +50,7 @@ class Mailroom {
     wire::Name name;
     std::string cluster;  // its name
     auth::Keyring keys;
+    std::uint8_t revision = wire::kRevision;  // another one: to try how revisions get on
   };
 
   explicit Mailroom(Options options);
@@ -104,6 +105,10 @@ class Mailroom {
   // Another machine has been heard with our id, not only once.
   bool id_taken() const { return strangers_ >= kStrangersToBelieve; }
 
+  // Of the datagram last opened, if all that was wrong with it is that its sender is too old or too
+  // new for us; with a key only if it has ours.
+  std::optional<std::uint8_t> foreign_revision() const { return foreign_revision_; }
+
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t sent() const { return number_; }
   std::uint64_t refused(Refusal refusal) const {
@@ -124,13 +129,14 @@ class Mailroom {
                                            Instant arrived);
   // A datagram with this body and no other.
   template <class Body>
-  std::size_t close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+  std::size_t close_only(std::optional<Body> wire::Datagram::*place, const Body& body,
                          std::span<std::byte, wire::kMostBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
   static bool says_name(const wire::Datagram& datagram);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
   std::unexpected<Refusal> refuse_malformed(wire::Error error);
+  void note_revision(std::span<const std::byte> bytes);
   wire::ClusterId cluster(wire::KeyId key) const;
 
   Options options_;
@@ -140,6 +146,7 @@ class Mailroom {
   std::array<std::uint64_t, kRemembered> said_{};  // hashes of the newest, by number
   int strangers_ = 0;
   Incarnation twins_life_{};  // the latest heard with our id
+  std::optional<std::uint8_t> foreign_revision_;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count)> refused_{};
   std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};

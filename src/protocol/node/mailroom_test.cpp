@@ -23,6 +23,7 @@ struct HostOptions {
   std::uint32_t life = 10;
   std::vector<auth::Key> keys{key_of(1)};
   std::string cluster = "lab";
+  int revision = wire::kRevision;
 };
 
 Mailroom room(const HostOptions& options) {
@@ -30,7 +31,8 @@ Mailroom room(const HostOptions& options) {
                    .incarnation = Incarnation{options.life},
                    .name = wire::Name("host" + std::to_string(options.id)),
                    .cluster = options.cluster,
-                   .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys)});
+                   .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
+                   .revision = static_cast<std::uint8_t>(options.revision)});
 }
 
 std::vector<std::byte> closed(Mailroom& sender, const Node::Message& message) {
@@ -74,6 +76,47 @@ TEST(Mailroom, AnElectionMessageArrivesAsItWasSent) {
   EXPECT_EQ(heard.epoch, (Epoch{3, letter->from, Incarnation{10}}));
   EXPECT_EQ(heard.subject, letter->from);
   EXPECT_EQ(receiver.accepted(), 1U);
+}
+
+// A network is brought forward machine by machine: neighbours talk, both ways.
+TEST(Mailroom, NeighbouringRevisionsTalkAndOthersDoNot) {
+  for (const int step : {-1, 0, 1, 2, 3}) {
+    Mailroom ours = room({.id = 1});
+    Mailroom theirs = room({.id = 2, .revision = wire::kRevision + step});
+    const auto there = theirs.open(kNow, 0, kNow, closed(ours, loop_of(ours)));
+    const auto back = ours.open(kNow, 0, kNow, closed(theirs, loop_of(theirs, 4)));
+    if (step < 2) {
+      ASSERT_TRUE(there && back) << step;
+      EXPECT_EQ(theirs.directory().find(there->from)->name.text(), "host1");
+      EXPECT_EQ(back->message.election()->epoch.round, 4U);
+      EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+      continue;
+    }
+    EXPECT_EQ(refusal_of(there), Refusal::malformed) << step;
+    EXPECT_EQ(refusal_of(back), Refusal::malformed) << step;
+    EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 1U);
+    EXPECT_EQ(ours.foreign_revision(), wire::kRevision + step);
+    EXPECT_EQ(theirs.foreign_revision(), wire::kRevision);
+    // It is said of the last one alone.
+    EXPECT_FALSE(ours.open(kNow, 0, kNow, {}));
+    EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+  }
+}
+
+// Who has not our key cannot make us speak of it.
+TEST(Mailroom, KnowsNoForeignerBehindAnotherSeal) {
+  Mailroom ours = room({.id = 1});
+  for (const std::vector<auth::Key>& keys : {std::vector<auth::Key>{}, {key_of(9)}}) {
+    Mailroom theirs = room({.id = 2, .keys = keys, .revision = wire::kRevision + 2});
+    EXPECT_FALSE(ours.open(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
+    EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+  }
+  Mailroom theirs = room({.id = 2, .revision = wire::kRevision + 2});
+  auto forged = closed(theirs, loop_of(theirs));
+  forged.back() ^= std::byte{1};
+  EXPECT_FALSE(ours.open(kNow, 0, kNow, forged));
+  EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+  EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 3U);
 }
 
 TEST(Mailroom, AnEchoArrivesAsItWasSent) {

@@ -78,10 +78,12 @@ constexpr bool bit_of(std::uint8_t flags, std::uint8_t number) {
   return (static_cast<unsigned>(flags) >> number) % 2 != 0;
 }
 
-// `size` is that of the whole datagram, its authenticator included, as the header should state it;
-// nothing: it is that of `bytes`, plus the authenticator the header speaks of.
-Result<Header, Error> take_header(std::span<const std::byte> bytes,
-                                  std::optional<std::size_t> size) {
+struct Stated {
+  Header header{};
+  std::uint16_t length = 0;  // of the whole datagram
+};
+
+Result<Stated, Error> take_stated(std::span<const std::byte> bytes) {
   if (bytes.size() >= 2 && (bytes[0] != std::byte{kMagic} || bytes[1] != std::byte{kVersion}))
     return std::unexpected(Error::wrong_version);
   if (bytes.size() < kHeaderBytes) return std::unexpected(Error::too_short);
@@ -99,12 +101,20 @@ Result<Header, Error> take_header(std::span<const std::byte> bytes,
   header.key = KeyId{in.take<std::uint32_t>()};
   header.number = in.take<std::uint64_t>();
   header.instance = in.take<std::uint32_t>();
+  return Stated{.header = header, .length = length};
+}
 
+// `size` is that of the whole datagram, its authenticator included, as the header should state it;
+// nothing: it is that of `bytes`, plus the authenticator the header speaks of.
+Result<Header, Error> take_header(std::span<const std::byte> bytes, std::optional<std::size_t> size,
+                                  std::uint8_t own) {
+  TRY(stated, take_stated(bytes));
+  const Header& header = stated.header;
   const std::size_t whole = size.value_or(bytes.size() + (header.key == kNoKey ? 0 : kTagBytes));
   if (whole > kMostBytes) return std::unexpected(Error::too_long);
-  if (header.revision + 1 < kRevision || header.revision > kRevision + 1)
+  if (header.revision + 1 < own || header.revision > own + 1)
     return std::unexpected(Error::wrong_revision);
-  if (length != whole) return std::unexpected(Error::wrong_length);
+  if (stated.length != whole) return std::unexpected(Error::wrong_length);
   if (header.sender == kNoHost) return std::unexpected(Error::no_sender);
   return header;
 }
@@ -355,13 +365,18 @@ std::string_view name_of(Error error) {
   return kErrorNames[std::to_underlying(error)];
 }
 
-Result<Header, Error> parse_header(std::span<const std::byte> bytes) {
-  return take_header(bytes, bytes.size());
+Result<Header, Error> parse_header(std::span<const std::byte> bytes, std::uint8_t own) {
+  return take_header(bytes, bytes.size(), own);
 }
 
-Result<Datagram, Error> parse(std::span<const std::byte> bytes) {
+std::optional<Header> stated_header(std::span<const std::byte> bytes) {
+  const Result<Stated, Error> stated = take_stated(bytes);
+  return stated ? std::optional(stated->header) : std::nullopt;
+}
+
+Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own) {
   Datagram datagram;
-  TRY(header, take_header(bytes, std::nullopt));
+  TRY(header, take_header(bytes, std::nullopt, own));
   datagram.header = header;
 
   std::optional<Name> name;

@@ -146,12 +146,16 @@ struct Datagram {
 };
 
 // `bytes` is the datagram without its authenticator. Exactly one of election, sync, word, lock,
-// roster, group, quiet and beat is there.
-Result<Datagram, Error> parse(std::span<const std::byte> bytes);
+// roster, group, quiet and beat is there. `own` is the revision of who reads it.
+Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
 
 // Only the header of a whole datagram, authenticator included: which key it names must be known
 // before the rest is believed.
-Result<Header, Error> parse_header(std::span<const std::byte> bytes);
+Result<Header, Error> parse_header(std::span<const std::byte> bytes, std::uint8_t own = kRevision);
+
+// What the header of a datagram of any revision states, unchecked: it begins as ours do. Nothing if
+// it is none of version 2.
+std::optional<Header> stated_header(std::span<const std::byte> bytes);
 
 // The number of bytes written; there is always room. The authenticator is not among them, but with
 // `header.key` set the stated length counts it.
