@@ -287,6 +287,101 @@ TEST_F(Netns, AGatewayJoinsTwoNetworks) {
   })) << logs(site);
 }
 
+// How many daemons take their time from nobody.
+int roots(Site& site) {
+  int count = 0;
+  for (std::size_t i = 0; i < site.size(); ++i) {
+    if (!site.host(i).running()) continue;
+    const auto status = site.host(i).status();
+    count += status && status->status == "leads" ? 1 : 0;
+  }
+  return count;
+}
+
+// Three networks, each pair joined by a gateway: time could run round for ever. There is one root,
+// and when it dies another one, and nobody follows what is left of the first.
+TEST_F(Netns, ACircleOfNetworksHasOneRoot) {
+  Site::Options three = options();
+  three.lans = 3;
+  Site site(three);
+  for (int i = 0; i < 3; ++i) site.add({.lans = {i}, .offset = i * 100ms});
+  for (int i = 0; i < 3; ++i) site.add({.lans = {i, (i + 1) % 3}, .offset = -i * 50ms});
+  site.start_all();
+  const auto agreed = [&] {
+    const auto spread = site.spread();
+    return roots(site) == 1 && all_synchronized(site) && spread && *spread < 2ms;
+  };
+  ASSERT_TRUE(site.wait(40s, agreed)) << logs(site);
+  for (std::size_t i = 0; i < site.size(); ++i)
+    if (site.host(i).status()->status == "leads") {
+      const std::string first = site.host(i).name();
+      site.host(i).kill_all();
+      ASSERT_TRUE(site.wait(40s, [&] {
+        for (std::size_t other = 0; other < site.size(); ++other) {
+          if (!site.host(other).running()) continue;
+          const auto status = site.host(other).status();
+          if (!status || std::ranges::count(status->networks, first, &obs::NetworkView::root) > 0)
+            return false;
+        }
+        return agreed();
+      })) << logs(site);
+      break;
+    }
+}
+
+// Where broadcasts do not arrive, a list of addresses does.
+TEST_F(Netns, PeersFindEachOtherWithoutBroadcast) {
+  if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
+  Site::Options listed = options();
+  listed.arguments = {"--set", R"(peers=["10.99.0.1","10.99.0.2","10.99.0.3"])"};
+  Site site(listed);
+  site.filter({"ip daddr 10.99.0.255 counter drop"});
+  populate(site, 3);
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto spread = site.spread();
+    return site.master() >= 0 && all_synchronized(site) && spread && *spread < 1ms;
+  })) << logs(site);
+  EXPECT_EQ(site.host(0).status()->members.size(), 3U);
+  const auto first = static_cast<std::size_t>(site.master());
+  site.host(first).kill_worker();
+  ASSERT_TRUE(site.wait(20s, [&] {
+    return site.master() >= 0 && site.master() != static_cast<int>(first);
+  })) << logs(site);
+  // Without the list they are alone.
+  Host& deaf = site.add({.arguments = {"--set", "peers=[]"}});
+  deaf.start();
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto alone = deaf.status();
+    return alone && alone->networks.at(0).state == "master" && alone->members.size() == 1;
+  })) << logs(site);
+}
+
+// A master that hears but is not heard: the others elect one, and it gives way to what it hears.
+TEST_F(Netns, AMuteMasterIsReplacedAndFollows) {
+  if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
+  Site site(options());
+  populate(site, 4);
+  ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
+  const auto first = static_cast<std::size_t>(site.master());
+  site.filter({"iifname h" + std::to_string(first + 1) + "e0 ip daddr 10.99.0.0/24 drop"});
+  ASSERT_TRUE(site.wait(40s, [&] {
+    std::set<std::string> masters;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      const auto status = site.host(i).status();
+      if (!status) return false;
+      if (i == first && status->networks.at(0).state == "master") return false;
+      if (i != first) masters.insert(status->networks.at(0).master);
+    }
+    return masters.size() == 1 && !masters.contains("") &&
+           !masters.contains(site.host(first).name());
+  })) << logs(site);
+  site.filter({});
+  ASSERT_TRUE(site.wait(20s, [&] {
+    const auto spread = site.spread();
+    return site.master() >= 0 && all_synchronized(site) && spread && *spread < 1ms;
+  })) << logs(site);
+}
+
 TEST_F(Netns, TimeSetByHandIsFollowedByAll) {
   Site site(options());
   populate(site, 4);
