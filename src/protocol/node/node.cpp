@@ -159,12 +159,14 @@ void Node::heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& 
       slot.leads = true;
       slot.master = identity_.self;
       slot.path = {};
+      slot.path_heard = false;
       choose(turn);
       break;
     case election::News::follows:
       slot.leads = false;
       slot.master = notice.peer;
       slot.path = {.root = notice.peer, .hops = 0};
+      slot.path_heard = false;
       choose(turn);
       break;
     case election::News::adjusted:
@@ -202,6 +204,7 @@ void Node::hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const 
   if (slot.leads || from != slot.master || message.path.root == kNobody ||
       !election::masters_message(heard.kind) || heard.epoch != slot.election.followed())
     return;
+  slot.path_heard = true;
   if (slot.path == message.path) return;
   const bool was_usable = usable(slot);
   slot.path = message.path;
@@ -242,13 +245,15 @@ void Node::choose(Turn<Node>& turn) {
 }
 
 // Takes over the networks whose root is worse than ours, once our clock has been corrected: it may
-// be by any message that it is.
+// be by any message that it is. What a new master's root is must have been heard: two gateways to
+// the same root that took each other for it would take the network from each other for ever.
 void Node::claim_worse(Turn<Node>& turn) {
   if (upstream_ == kNoNetwork || !sync_.settled()) return;
   for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
     if (i == upstream_ || !slots_[i]) continue;
     const Slot& slot = *slots_[i];
-    if (slot.leads || slot.master == kNobody || slot.path.root >= path().root) continue;
+    if (slot.leads || slot.master == kNobody || !slot.path_heard) continue;
+    if (slot.path.root >= path().root) continue;
     if (slot.election.state() != election::State::slave) continue;
     step_election(turn, i, [](auto& machine, auto& inner) {
       machine.command(inner, election::Command::claim);

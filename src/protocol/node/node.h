@@ -139,6 +139,7 @@ class Node {
     bool leads = false;
     NodeId master = kNobody;
     Path path{};
+    bool path_heard = false;  // from this master; until then `path` is what may well be
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -146,6 +147,7 @@ class Node {
       visit("leads", self.leads);
       visit("master", self.master);
       visit("path", self.path);
+      visit("path_heard", self.path_heard);
     }
   };
 
