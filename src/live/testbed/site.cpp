@@ -262,6 +262,19 @@ std::string Site::obstacle() {
   return bridges ? "" : "bridges cannot be made here";
 }
 
+// A line for each processor; its second number, in hexadecimal.
+std::uint64_t Site::lost_on_the_way() {
+  std::istringstream table(text_of("/proc/net/softnet_stat"));
+  std::uint64_t sum = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream words(line);
+    std::string processed, dropped;
+    words >> processed >> dropped;
+    sum += std::strtoull(dropped.c_str(), nullptr, 16);
+  }
+  return sum;
+}
+
 Site::Site(const Options& options) : options_(options) {
   static std::atomic<int> count{0};
   prefix_ = fmt::format("tempo{}-{}", ::getpid(), ++count);

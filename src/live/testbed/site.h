@@ -97,6 +97,8 @@ class Site {
 
   // What stands in the way of having one here; empty: nothing.
   static std::string obstacle();
+  // Packets that this machine's kernel has thrown away on the way between namespaces, anybody's.
+  static std::uint64_t lost_on_the_way();
 
   explicit Site(const Options& options);
   ~Site();
