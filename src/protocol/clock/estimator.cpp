@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t kUsualEvery = 8;
 constexpr std::uint64_t kUsualFrom = 16;
+constexpr std::size_t kBefore = 8;  // slots ago: not yet taken along by a reference that drifts
 
 }  // namespace
 
@@ -33,6 +34,12 @@ bool Estimator::suspects(const Exchange& exchange) {
   const std::optional<Sample> raw = frame_.sample(exchange);
   if (!raw) return false;
   if (Guard::suspects(corrected(*raw), now_.theta, now_.sigma, usual_)) return true;
+  if (slots_.size() > kBefore && slots_.back(kBefore).number > believed_) {
+    const Slot& before = slots_.back(kBefore);
+    const double age = frame_.seconds(exchange.heard) - before.theta.origin;
+    const double sigma = grown(before.sigma, age, span_);
+    if (Guard::suspects(corrected(*raw), before.theta, sigma, usual_before_)) return true;
+  }
   const Estimate now = at(exchange.heard);
   return exchange.asked.time_since_epoch() - exchange.received.time_since_epoch() > now.latest ||
          exchange.heard.time_since_epoch() - exchange.answered.time_since_epoch() < now.earliest;
@@ -65,13 +72,16 @@ void Estimator::insert(const Sample& raw) {
   const bool opened = slots_.add(corrected(raw), raw, now_.theta.rate);
   refit(opened);
   if (opened && slots_.opened() >= kUsualFrom && slots_.opened() % kUsualEvery == 0 &&
-      !path_.running())
+      !path_.running()) {
+    usual_before_ = usual_;
     usual_.measure(slots_, now_.theta);
+  }
 }
 
 void Estimator::close_slot() {
   const auto longer = path_.close(slots_, usual_, now_.theta, now_.kind);
   if (!longer) return;
+  believed_ = slots_.newest().number;
   for (const Way way : kWays) {
     if (longer->by[index(way)] == 0) continue;
     slots_.lower(way, longer->by[index(way)], longer->slots[index(way)]);
@@ -83,6 +93,7 @@ void Estimator::close_slot() {
 
 void Estimator::believe(const Verdict& verdict) {
   using enum Verdict::What;
+  believed_ = slots_.newest().number;
   switch (verdict.what) {
     case clock_jumped:
       slots_.shift(verdict.by);
@@ -102,6 +113,7 @@ void Estimator::believe(const Verdict& verdict) {
   for (const Sample& raw : guard_.release(verdict.way))
     if (Slots::number_of(raw) >= slots_.newest().number) insert(raw);
   usual_.measure(slots_, now_.theta);
+  usual_before_ = usual_;
 }
 
 void Estimator::refit(bool opened) {

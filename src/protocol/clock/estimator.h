@@ -54,7 +54,7 @@ class Estimator {
   // dropped.
   bool add(const Exchange& exchange);
   // Whether the exchange is possible, but not by clocks and paths as they were: it would be held
-  // back, or is outside the bound. Only when ready().
+  // back, now or by the line as it was some seconds ago, or is outside the bound. Only when ready().
   bool suspects(const Exchange& exchange);
   bool ready() const { return !slots_.empty(); }
   std::size_t exchanges() const { return count_; }  // that were not dropped
@@ -85,6 +85,7 @@ class Estimator {
   Bank bank_;
   Scores scores_;
   Usual usual_;
+  Usual usual_before_;  // as measured the time before
   Guard guard_;
   PathWatch path_;
   std::array<double, 2> correction_{};  // how much longer than the shortest each way is believed
@@ -92,6 +93,7 @@ class Estimator {
   double drift_ = 0;  // the allowance that goes with `now_`
   double span_ = 1;   // and the seconds its best window covers
   std::size_t count_ = 0;
+  std::int64_t believed_ = -1;  // the slot in which a clock or a path was last found changed
 };
 
 }  // namespace tempo::clock

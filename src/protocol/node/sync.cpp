@@ -21,6 +21,7 @@ constexpr Nanos kMostPatience = 250ms;        // for an answer before the next e
 constexpr double kLeadersDoubt = 0.1e-6;      // of one whose clock was network time
 constexpr double kLeadersSpan = 64;           // seconds
 constexpr double kHeldNoMore = 0.95;          // part of the fresh that is as good as the whole
+constexpr double kWellInside = 16;            // standard errors
 
 // The master's rate changes by no more than this at once, and not often; members rely on it.
 constexpr double kMasterWander = 0.1e-6;
@@ -152,10 +153,10 @@ void Sync::hold(Instant now) {
     held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
     held_->line.set_rate(now, -servo_.rate());
     held_followed_ = false;
-  } else if (corrected_ && !objecting(now)) {
+  } else if (corrected_ && !(held_ && objects_since_ != kNever)) {
     const clock::Estimate estimate = estimator_->at(now);
-    remember(now, estimate, know(now, estimate));
-    held_ = unspoilt(now);
+    if (remembered_count_ == 0) remember(now, estimate, know(now, estimate));
+    held_ = unspoilt(last_heard_);
     held_followed_ = true;
   }
   held_against_ = false;
@@ -188,9 +189,10 @@ void Sync::object(Turn<Sync>& turn) {
   held_ = unspoilt(turn.now);
   held_followed_ = true;
   held_against_ = true;
+  correct(turn);  // there may be no Adjtime any more
 }
 
-// What was known some seconds ago: a master may have gone wrong before it was noticed.
+// What was known some seconds before: a master may have gone wrong before it was noticed.
 const clock::Holdover& Sync::unspoilt(Instant now) const {
   const std::size_t kept = std::min<std::size_t>(remembered_count_, remembered_.size());
   std::size_t age = 1;
@@ -467,11 +469,12 @@ void Sync::lead(Turn<Sync>& turn) {
     held_since_ = turn.now;
     held_bound_ = std::max(before.latest - before.time, before.time - before.earliest);
   }
+  hold(turn.now);
+  const std::optional<clock::Holdover> known = std::exchange(held_, std::nullopt);
   leads_ = true;
   leads_since_ = turn.now;
   reference_ = kNobody;
   estimator_.reset();
-  held_.reset();
   asked_ = {};
   contacts_left_ = burst_left_ = 0;
   owed_ = may_step_ = false;
@@ -479,7 +482,20 @@ void Sync::lead(Turn<Sync>& turn) {
   members_.begin(turn.now, young);
   timers_.stop(Timer::probe);
   timers_.set(Timer::round, turn.now + (young ? kYoungRound : TimeScale::kRound));
-  steer(turn, servo_.hold());
+  steer(turn, known ? take_over(turn.now, *known) : servo_.hold());
+}
+
+// Network time goes on as it was before the old master can have spoilt it. What our clock is off by
+// is closed while all count in the hand-over; if that does not suffice, it goes on as it is.
+clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
+  const WallTime shows = clock_.at(now);
+  const Nanos gap = std::chrono::abs(known.line.at(now) - shows);
+  if (seconds(gap) > clock::Servo::kMostFrequency * seconds(kHandOver) / 2)
+    return servo_.hold(-known.line.rate());
+  held_bound_ += gap;
+  const clock::Aim aim{.theta = raw_of(now) - known.line.at(now).time_since_epoch(),
+                       .rate = -known.line.rate()};
+  return servo_.steer(now, shows, aim, {});
 }
 
 // Answered whether we lead or not: a master of this network may follow one in another.
@@ -651,8 +667,21 @@ Reading Sync::reading(Instant now) const {
   const Nanos unheard = now - last_heard_;
   const Nanos doubt =
       published_.bound + Nanos{std::llround(static_cast<double>(unheard.count()) * kMasterWander)};
-  reading.earliest = std::min(network_at(raw - estimate.latest) - doubt, reading.time);
-  reading.latest = std::max(network_at(raw - estimate.earliest) + doubt, reading.time);
+  const WallTime low = network_at(raw - estimate.latest) - doubt;
+  const WallTime high = network_at(raw - estimate.earliest) + doubt;
+  reading.earliest = std::min(low, reading.time);
+  reading.latest = std::max(high, reading.time);
+  if (held_) {
+    // What this master says may exclude what was known before it: then either may be true.
+    const WallTime line = held_->line.at(now);
+    const Nanos margin{std::llround(kWellInside * held_->doubt(now) * 1e9)};
+    if (low > line - margin || high < line + margin) {
+      const auto age = static_cast<double>((now - held_->since).count());
+      const Nanos either = held_->bound + Nanos{std::llround(age * kHeldWander)};
+      reading.earliest = std::min(reading.earliest, line - either);
+      reading.latest = std::max(reading.latest, line + either);
+    }
+  }
   reading.status = Reading::Status::synchronized;
   if (objecting(now) && held_) {
     const double age = static_cast<double>((now - held_->since).count());

@@ -273,6 +273,7 @@ class Sync {
 
   void follow(Turn<Sync>& turn, NodeId master);
   void lead(Turn<Sync>& turn);
+  clock::Steering take_over(Instant now, const clock::Holdover& known);
   void ask(Turn<Sync>& turn, Asked asked);  // as much as is known before it is sent
   void contact(Turn<Sync>& turn);
   void begin_burst(Turn<Sync>& turn);
