@@ -122,7 +122,8 @@ void describe_sim_sync_clocks(CLI::App& command, SimSyncArguments& arguments) {
 
 void describe_sim_sync_accidents(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--liars", arguments.liars,
-                     "K:constant (10 ms), K:drifting (100 us a second) or K:random (up to 10 ms)");
+                     "K:constant (10 ms), K:drifting (100 us a second), K:random (up to 10 ms), or "
+                     "K:gone to compare with: they fall silent");
   command.add_flag("--lying-master", arguments.lying_master, "the first master is one of them");
   command
       .add_option("--lies-from", arguments.lies_from,

@@ -4,12 +4,14 @@
 #include <atomic>
 #include <charconv>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <thread>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/check.h"
 #include "lab/sim/allan.h"
 #include "lab/sim/sync/network.h"
 
@@ -17,8 +19,9 @@ namespace tempo::sim::sync {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr Nanos kStart = 60s;  // looked at closely
+constexpr Nanos kCritical = 60s;  // after whatever happens, looked at closely
 constexpr Nanos kClosely = 100ms;
+constexpr Nanos kCarriedBy = 64s;  // whose rate carries network time on while a liar leads
 constexpr double kForGood = 10;       // seconds
 constexpr std::uint32_t kBend = 32;   // seconds to each side
 constexpr std::uint32_t kAfter = 60;  // seconds after a death
@@ -53,18 +56,13 @@ class Judge {
   }
 
   Outcome run() {
-    for (Instant at{kClosely}; at < Instant{kStart}; at += kClosely) {
+    for (Instant at{kClosely}; at <= Instant{experiment_.seconds * 1s}; at += kClosely) {
+      const bool whole = at.time_since_epoch() % 1s == 0ns;
+      if (!whole && !critical(at)) continue;
       network_.run_until(at);
-      watch_start();
+      if (at < Instant{kCritical}) watch_start();
       check_bounds();
-      if (at.time_since_epoch() % 1s == 0ns)
-        judge(static_cast<std::uint32_t>(at.time_since_epoch() / 1s));
-    }
-    const auto from = static_cast<std::uint32_t>(kStart / 1s);
-    for (std::uint32_t second = from; second <= experiment_.seconds; ++second) {
-      network_.run_until(Instant{second * 1s});
-      check_bounds();
-      judge(second);
+      if (whole) judge(static_cast<std::uint32_t>(at.time_since_epoch() / 1s));
     }
     finish();
     return std::move(outcome_);
@@ -73,6 +71,16 @@ class Judge {
  private:
   bool judged(std::uint32_t second) const { return second > experiment_.discard; }
   bool honest(std::uint32_t i) const { return network_.up(i) && !network_.lies(i); }
+
+  // The first minute, and the one after whatever happens.
+  bool critical(Instant at) const {
+    const auto within = [at](Instant from) { return at >= from && at - from < kCritical; };
+    const auto after = [&](std::optional<std::uint32_t> second) {
+      return second && within(Instant{*second * 1s});
+    };
+    return within(Instant{}) || within(network_.lies_from()) ||
+           after(experiment_.kill_master_at) || after(experiment_.change_at);
+  }
 
   // How far all clients are from the master, at most; nothing while there is none.
   std::optional<Nanos> worst() const {
@@ -103,14 +111,34 @@ class Judge {
   }
 
   void check_bounds() {
-    const auto master = network_.master();
-    if (!master || network_.lies(*master)) return;
-    const WallTime truth = network_.reading(*master).time;
+    const auto truth = network_time();
+    if (!truth) return;
     for (std::uint32_t i = 0; i < network_.size(); ++i) {
       if (!honest(i)) continue;
       const node::Reading reading = network_.reading(i);
-      outcome_.bound_violations += reading.earliest > truth || truth > reading.latest;
+      outcome_.bound_violations += reading.earliest > *truth || *truth > reading.latest;
     }
+  }
+
+  // What bounds must contain; nothing while there is no master. A liar's word is not network time:
+  // that goes on as the last honest master left it.
+  std::optional<WallTime> network_time() {
+    const auto master = network_.master();
+    if (!master) return std::nullopt;
+    const Instant now = network_.now();
+    if (!network_.lies(*master)) {
+      if (last_honest_ != master) course_of_honest_.clear();
+      last_honest_ = master;
+      const WallTime time = network_.reading(*master).time;
+      course_of_honest_.push_back({now, time});
+      while (now - course_of_honest_.front().at > kCarriedBy) course_of_honest_.pop_front();
+      return time;
+    }
+    if (course_of_honest_.empty()) return std::nullopt;
+    const auto& [from, first] = course_of_honest_.front();
+    const auto& [to, last] = course_of_honest_.back();
+    const double rate = to > from ? seconds(last - first) / seconds(to - from) : 1;
+    return last + Nanos{std::llround(rate * static_cast<double>((now - to).count()))};
   }
 
   void judge(std::uint32_t second) {
@@ -120,6 +148,8 @@ class Judge {
     double low = std::numeric_limits<double>::infinity();
     double high = -low;
     double mean = 0;
+    double mean_of_all = 0;
+    double all = 0;
     std::vector<double> clients;
     std::vector<double> widths;
     const double network =
@@ -131,6 +161,8 @@ class Judge {
       const double ahead = microseconds(reading.time - kWallStart - passed);
       low = std::min(low, ahead);
       high = std::max(high, ahead);
+      mean_of_all += ahead;
+      ++all;
       if (master && i == *master) continue;
       clients.push_back(ahead);
       mean += ahead;
@@ -144,6 +176,7 @@ class Judge {
       if (reading.status != node::Reading::Status::unsynchronized)
         widths.push_back(microseconds(reading.latest - reading.earliest));
     }
+    outcome_.course.push_back(all > 0 ? mean_of_all / all : kNone);
     outcome_.widths.push_back(widths.empty() ? kNone : quantile(widths, 0.5));
     all_widths_.insert(all_widths_.end(), widths.begin(), widths.end());
     if (!judged(second) || clients.empty()) return;
@@ -212,12 +245,19 @@ class Judge {
   std::vector<double> scale_;   // network time, s ahead of true time
   std::vector<std::vector<double>> phases_;
   std::uint64_t steps_before_ = kUncounted;
+  // Network time under the last honest master, for as long as its rate is taken from.
+  struct Moment {
+    Instant at;
+    WallTime time;
+  };
+  std::deque<Moment> course_of_honest_;
+  std::optional<std::uint32_t> last_honest_;
 };
 
 }  // namespace
 
 std::string_view name_of(Lie lie) {
-  constexpr std::array<std::string_view, 4> kNames{"none", "constant", "drifting", "random"};
+  constexpr std::array<std::string_view, 5> kNames{"none", "constant", "drifting", "random", "gone"};
   return kNames.at(static_cast<std::size_t>(lie));
 }
 
@@ -227,13 +267,21 @@ Result<Liars> parse_liars(std::string_view text) {
   const char* const end = text.data() + std::min(colon, text.size());
   const auto [stop, failure] = std::from_chars(text.data(), end, liars.count);
   if (colon != std::string_view::npos && failure == std::errc{} && stop == end)
-    for (const Lie lie : {Lie::constant, Lie::drifting, Lie::random})
+    for (const Lie lie : {Lie::constant, Lie::drifting, Lie::random, Lie::gone})
       if (text.substr(colon + 1) == name_of(lie)) {
         liars.lie = lie;
         return liars;
       }
   return std::unexpected(fmt::format(
-      "--liars should have the form 2:constant, 2:drifting or 2:random, not '{}'", text));
+      "--liars should have the form 2:constant, 2:drifting, 2:random or 2:gone, not '{}'", text));
+}
+
+double apart(const Outcome& a, const Outcome& b, std::uint32_t from, std::uint32_t to) {
+  CHECK(from >= 1 && to <= a.course.size() && to <= b.course.size());
+  Squares gaps;
+  for (std::uint32_t second = from; second <= to; ++second)
+    gaps.add(a.course[second - 1] - b.course[second - 1]);
+  return gaps.root();
 }
 
 Outcome run(const Experiment& experiment) { return Judge(experiment).run(); }

@@ -6,8 +6,12 @@
 // from it. One seed decides a run.
 //
 // Every second each clock is compared with the master's, with the others and with true time, and
-// what it says about its own error is compared with the truth: network time is the reading of the
-// highest-epoch master's steered clock. While that one lies there is no network time to be bounded.
+// what it says about its own error is compared with the truth, ten times a second in the first
+// minute and in the one after whatever happens. Network time is the reading of the highest-epoch
+// master's steered clock. While that one lies it is what the honest had: the clock of the last
+// honest master as it was at the last reading before the first lie, carried on in true time at the
+// rate it had in the minute before. From the liar's resignation on the next master's clock counts,
+// at once.
 #pragma once
 
 #include <array>
@@ -28,6 +32,7 @@ enum class Lie : std::uint8_t {
   constant,  // from a moment on everything it says of its clock is 10 ms off
   drifting,  // from then on it is off by 100 us more every second
   random,    // from then on each datagram is off by up to 10 ms to either side
+  gone,      // from then on it is silent: what a lie is to be compared with
 };
 std::string_view name_of(Lie lie);
 // As "2:drifting": how many lie, and how.
@@ -72,6 +77,10 @@ struct Experiment {
   std::uint32_t churn = 0;  // every so many seconds a client crashes, and returns a minute later
 
   std::uint64_t seed = 1;
+
+  std::uint32_t begin_of_lies() const {
+    return lies_from != 0 ? lies_from : (seconds + discard) / 2;
+  }
 };
 
 // At these spans, in seconds, Allan deviations are given.
@@ -108,9 +117,14 @@ struct Outcome {
   // By second, for pictures; not-a-number where there is none.
   std::vector<std::vector<double>> errors;  // of each client
   std::vector<double> widths;               // median over the clients
+  std::vector<double> course;  // of the honest nodes' mean, us ahead of true time
 };
 
 Outcome run(const Experiment& experiment);
+
+// How far apart the honest nodes' time was in two runs of one seed, rms in microseconds over the
+// seconds `from` to `to`: with lies, and with the liars gone instead.
+double apart(const Outcome& a, const Outcome& b, std::uint32_t from, std::uint32_t to);
 
 // Runs with seeds from the experiment's on, on all cores; in the order of the seeds.
 std::vector<Outcome> run_seeds(const Experiment& experiment, std::uint32_t seeds,

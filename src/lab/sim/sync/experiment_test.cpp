@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <ostream>
 #include <string>
 #include <string_view>
 
@@ -112,6 +113,42 @@ TEST(SyncExperiment, LiarsAreNotJudged) {
   EXPECT_LT(outcome.rms, 2);
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
+
+// Two of seven lie, from some moment on.
+Experiment with_liars(Lie lie, bool master) {
+  Experiment seven = brief();
+  seven.clients = 6;
+  seven.seconds = 600;
+  seven.lies_from = 400;
+  seven.liars = {.count = 2, .lie = lie, .master = master};
+  return seven;
+}
+
+struct Case {
+  Lie lie;
+  bool master;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << name_of(one.lie) << (one.master ? ", the master too" : "");
+}
+class Lies : public ::testing::TestWithParam<Case> {};
+
+// The honest keep their time as if the liars had fallen silent instead, and what they promise of it
+// holds all the while, also as long as a liar leads.
+TEST_P(Lies, MoveNobody) {
+  const auto& [lie, master] = GetParam();
+  const Outcome lied = run(with_liars(lie, master));
+  const Outcome without = run(with_liars(Lie::gone, master));
+  EXPECT_LE(apart(lied, without, 400, 600), 2);
+  EXPECT_EQ(apart(lied, without, 1, 399), 0) << "until then it is one story";
+  EXPECT_EQ(lied.bound_violations, 0U);
+  EXPECT_EQ(lied.master_changes > 0, master) << "a liar that leads is deposed, and nobody else";
+  EXPECT_EQ(lied.steps, master ? 1U : 0U) << "only the one that was deposed is set anew";
+}
+INSTANTIATE_TEST_SUITE_P(All, Lies,
+                         ::testing::Values(Case{Lie::constant, false}, Case{Lie::drifting, false},
+                                           Case{Lie::random, false}, Case{Lie::constant, true},
+                                           Case{Lie::drifting, true}, Case{Lie::random, true}));
 
 TEST(Liars, AreReadAsWritten) {
   ASSERT_TRUE(parse_liars("2:drifting").has_value());

@@ -12,15 +12,14 @@ enum Cause : std::uint32_t { rates = 201, offsets, starts, wandering, lying, chu
 
 constexpr Nanos kLie = 10ms;
 constexpr double kLyingRate = 100e-6;
-constexpr Nanos kAway = 60s;                // of one that crashed
-constexpr double kDay = 24.0 * 3600;        // of the temperature
-constexpr double kLoadCycle = 3600;         // of the load
-constexpr double kBooted = 1000;            // seconds on each raw clock at the start, and more
-constexpr std::uint32_t kProbesAtOnce = 2;  // a burst
+constexpr Nanos kAway = 60s;          // of one that crashed
+constexpr double kDay = 24.0 * 3600;  // of the temperature
+constexpr double kLoadCycle = 3600;   // of the load
+constexpr double kBooted = 1000;      // seconds on each raw clock at the start, and more
 
 Instant second(double t) { return Instant{Nanos{std::llround(t * 1e9)}}; }
 
-// A rate of one probe a second means that bursts come half as often.
+// How often a client asks is all that a case sets.
 node::SyncRules sync_rules(double rate) {
   node::SyncRules rules;
   rules.interval = Nanos{std::llround(1e9 / rate)};
@@ -94,14 +93,22 @@ void Network::plan() {
       accidents_.push_back({.at = second(t) + kAway, .what = What::start, .node = node});
     }
   }
+  plan_lies();
   std::ranges::stable_sort(accidents_, std::ranges::greater{}, &Accident::at);
+}
 
+void Network::plan_lies() {
+  using What = Accident::What;
   const Liars& liars = experiment_.liars;
   if (liars.count == 0) return;
-  for (std::uint32_t k = 0; k < liars.count; ++k)
-    liar_[liars.master && k == 0 ? 0 : size() - 1 - (k - (liars.master ? 1 : 0))] = true;
-  lies_from_ = second(experiment_.lies_from != 0 ? experiment_.lies_from
-                                                 : (experiment_.seconds + experiment_.discard) / 2);
+  lies_from_ = second(experiment_.begin_of_lies());
+  for (std::uint32_t k = 0; k < liars.count; ++k) {
+    const std::uint32_t node =
+        liars.master && k == 0 ? 0 : size() - 1 - (k - (liars.master ? 1 : 0));
+    liar_[node] = true;
+    if (liars.lie == Lie::gone)
+      accidents_.push_back({.at = lies_from_, .what = What::crash, .node = node});
+  }
   world_.set_forgery([this](NodeId from, node::Node::Message& m) { forge(from, m); });
 }
 
@@ -157,6 +164,7 @@ Nanos Network::lie() {
   const double since = static_cast<double>((now() - lies_from_).count());
   switch (experiment_.liars.lie) {
     case Lie::none:
+    case Lie::gone:
       return Nanos{0};
     case Lie::constant:
       return kLie;

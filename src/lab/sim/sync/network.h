@@ -76,6 +76,7 @@ class Network {
   Instant now() const { return world_.now(); }
   bool up(std::uint32_t i) const { return world_.up(NodeId{i}); }
   bool lies(std::uint32_t i) const { return liar_[i] && now() >= lies_from_; }
+  Instant lies_from() const { return lies_from_; }  // kNever: nobody lies
   node::Reading reading(std::uint32_t i) const;
   double seconds_ahead(std::uint32_t i);  // of its oscillator
   // Whose reading is network time: the living master of the highest epoch.
@@ -95,6 +96,7 @@ class Network {
   };
 
   void plan();
+  void plan_lies();
   void happen(const Accident& accident);
   Nanos route(NodeId from, NodeId to, Stream& stream);
   void forge(NodeId from, node::Node::Message& message);
