@@ -148,6 +148,19 @@ void describe_sim_sync_accidents(CLI::App& command, SimSyncArguments& arguments)
       ->capture_default_str();
 }
 
+void describe_sim_sync_utc(CLI::App& command, SimSyncArguments& arguments) {
+  command
+      .add_option("--trusted", arguments.trusted,
+                  "so many clients carry UTC, right to 100 us; network time comes to it")
+      ->capture_default_str();
+  command
+      .add_option("--utc-liars", arguments.utc_liars,
+                  "so many of these are wrong by 100 ms and do not know it")
+      ->capture_default_str();
+  command.add_option("--leap-at", arguments.leap_at,
+                     "second in which their kernels insert a leap second");
+}
+
 void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--clients", arguments.clients, "machines beside the master")
       ->capture_default_str();
@@ -170,6 +183,7 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
   command.add_option("--discard", arguments.discard, "at the start, not judged")
       ->capture_default_str();
   describe_sim_sync_accidents(command, arguments);
+  describe_sim_sync_utc(command, arguments);
   describe_runs(command, arguments, "--seeds", arguments.seeds,
                 "how many runs; the mean and the worst are shown");
   command.add_option("--html", arguments.html, "write the picture and the figures to this file");
@@ -180,6 +194,7 @@ void describe_sim_sync(CLI::App& command, SimSyncArguments& arguments) {
       "  tempo sim sync --jitter exp:10us --seeds 5\n"
       "  tempo sim sync --clients 6 --liars 2:drifting --lying-master\n"
       "  tempo sim sync --kill-master-at 2500 --html killed.html\n"
+      "  tempo sim sync --trusted 3 --utc-liars 1 --seconds 20000 --discard 10000\n"
       "  tempo sim sync --clients 7 --isolated --jitter exp:10us --json");
 }
 

@@ -22,6 +22,8 @@ std::string story(const SimSyncArguments& arguments) {
   if (arguments.kill_master_at)
     line += fmt::format(" --kill-master-at {}", *arguments.kill_master_at);
   if (arguments.isolated) line += " --isolated";
+  if (arguments.trusted > 0) line += fmt::format(" --trusted {}", arguments.trusted);
+  if (arguments.utc_liars > 0) line += fmt::format(" --utc-liars {}", arguments.utc_liars);
   return line;
 }
 

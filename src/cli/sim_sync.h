@@ -37,6 +37,9 @@ struct SimSyncArguments {
   std::string rate_jump = "0ppm";
   double diurnal = 0;
   std::uint32_t churn = 0;
+  std::uint32_t trusted = 0;
+  std::uint32_t utc_liars = 0;
+  std::optional<std::uint32_t> leap_at{};
   std::uint64_t seed = 1;
   std::uint32_t seeds = 1;
   std::uint32_t threads = 0;

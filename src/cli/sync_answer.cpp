@@ -72,6 +72,7 @@ Json sync_json(const SimSyncArguments& arguments, const Experiment& experiment,
       .add("seconds", std::uint64_t{experiment.seconds})
       .add("discard", std::uint64_t{experiment.discard})
       .add("isolated", experiment.isolated)
+      .add("trusted", std::uint64_t{experiment.trusted})
       .add("seed", arguments.seed)
       .add("seeds", std::uint64_t{outcomes.size()});
   for (const Number& number : kNumbers)

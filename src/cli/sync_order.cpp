@@ -63,8 +63,18 @@ Result<void> understand_numbers(const SimSyncArguments& arguments) {
   if (arguments.churn > 0 && arguments.churn <= 60)
     return std::unexpected(fmt::format(
         "--churn must be above 60: who crashes is away for a minute, not {}", arguments.churn));
+  if (arguments.trusted > arguments.clients)
+    return std::unexpected(fmt::format("--trusted {}: there are only {} clients; see --clients",
+                                       arguments.trusted, arguments.clients));
+  if (arguments.utc_liars > arguments.trusted)
+    return std::unexpected(fmt::format("--utc-liars {}: only {} carry UTC; see --trusted",
+                                       arguments.utc_liars, arguments.trusted));
+  if (arguments.leap_at && arguments.trusted == 0)
+    return std::unexpected(
+        std::string("--leap-at needs somebody whose clock leaps, for example --trusted 3"));
   for (const auto& [name, moment] : {std::pair{"--kill-master-at", arguments.kill_master_at},
-                                     {"--change-at", arguments.change_at}})
+                                     {"--change-at", arguments.change_at},
+                                     {"--leap-at", arguments.leap_at}})
     if (moment && (*moment == 0 || *moment >= arguments.seconds))
       return std::unexpected(fmt::format("{} must be from 1 to the end of --seconds {}, not {}",
                                          name, arguments.seconds, *moment));
@@ -120,6 +130,9 @@ Result<sim::sync::Experiment> understand(const SimSyncArguments& arguments) {
                                    .rate_jump = rate_jump,
                                    .diurnal = arguments.diurnal,
                                    .churn = arguments.churn,
+                                   .trusted = arguments.trusted,
+                                   .utc_liars = arguments.utc_liars,
+                                   .leap_at = arguments.leap_at,
                                    .seed = arguments.seed};
   if (!arguments.liars.empty()) {
     TRY(liars, sim::sync::parse_liars(arguments.liars));

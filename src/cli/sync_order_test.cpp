@@ -27,7 +27,9 @@ TEST(SyncOrder, SaysWhatCannotBe) {
         SimSyncArguments{.rate = 0}, SimSyncArguments{.seconds = 30},
         SimSyncArguments{.seconds = 100, .discard = 90}, SimSyncArguments{.liars = "9:random"},
         SimSyncArguments{.lying_master = true}, SimSyncArguments{.kill_master_at = 4000},
-        SimSyncArguments{.churn = 30}, SimSyncArguments{.seeds = 0}}) {
+        SimSyncArguments{.churn = 30}, SimSyncArguments{.trusted = 5},
+        SimSyncArguments{.trusted = 2, .utc_liars = 3}, SimSyncArguments{.leap_at = 100},
+        SimSyncArguments{.trusted = 2, .leap_at = 4000}, SimSyncArguments{.seeds = 0}}) {
     const auto order = understand(wrong);
     ASSERT_FALSE(order.has_value());
     EXPECT_GT(order.error().size(), 20U);

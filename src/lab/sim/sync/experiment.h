@@ -76,6 +76,12 @@ struct Experiment {
   double diurnal = 0;  // delays above the least grow by this part in the middle of the day, hourly
   std::uint32_t churn = 0;  // every so many seconds a client crashes, and returns a minute later
 
+  // The first so many clients carry UTC: true time, from kernel clocks that others keep to 100 us
+  // and say are within 1 ms. The last of these are wrong by 100 ms and say the same.
+  std::uint32_t trusted = 0;
+  std::uint32_t utc_liars = 0;
+  std::optional<std::uint32_t> leap_at{};  // second in which their kernels insert a leap second
+
   std::uint64_t seed = 1;
 
   std::uint32_t begin_of_lies() const {

@@ -159,5 +159,63 @@ TEST(Liars, AreReadAsWritten) {
     EXPECT_FALSE(parse_liars(wrong).has_value()) << wrong;
 }
 
+// --- UTC ---
+
+// No clock is right but those that some clients are kept by.
+Experiment with_utc(std::uint32_t trusted, std::uint32_t wrong = 0) {
+  Experiment carried = brief();
+  carried.clients = 5;
+  carried.isolated = true;
+  carried.frequency = 1e-6;
+  carried.trusted = trusted;
+  carried.utc_liars = wrong;
+  carried.seconds = 8000;
+  carried.discard = 6000;
+  return carried;
+}
+
+TEST(Utc, IsFollowedWithoutSteps) {
+  const Outcome alone = run(with_utc(0));
+  const Outcome outcome = run(with_utc(3));
+  EXPECT_GT(alone.true_rms, 1000) << "a network that is left alone goes its own way";
+  EXPECT_LT(outcome.true_rms, 200);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_LT(outcome.rms, 2) << "the clients stay with their master";
+}
+
+TEST(Utc, OfAMinorityIsOutvoted) {
+  const Outcome outcome = run(with_utc(5, 2));
+  EXPECT_LT(outcome.true_rms, 200);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+// Two against two: nobody is believed, as if nobody had spoken.
+TEST(Utc, WithoutAMajorityIsLeftAlone) {
+  Experiment torn = with_utc(4, 2);
+  torn.seconds = 1000;
+  torn.discard = 500;
+  Experiment silent = torn;
+  silent.trusted = silent.utc_liars = 0;
+  EXPECT_EQ(run(torn).true_rms, run(silent).true_rms);
+}
+
+// The kernels' clocks go back by a second. Network time follows slowly: it bends by what a rate may
+// bend, and nobody's clock is stepped or leaves its bound.
+TEST(Utc, ALeapSecondIsNoStep) {
+  Experiment leap = with_utc(3);
+  leap.leap_at = 7000;
+  const Outcome usual = run(with_utc(3));
+  const Outcome outcome = run(leap);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_LT(outcome.bend, usual.bend + 2);
+  EXPECT_LT(outcome.rms, usual.rms + 0.5);
+  const double moved = std::abs(outcome.course.back() - usual.course.back());
+  EXPECT_GT(moved, 100) << "it begins to follow";
+  EXPECT_LT(moved, 50e3) << "by no more than is given back";
+}
+
 }  // namespace
 }  // namespace tempo::sim::sync

@@ -8,7 +8,7 @@
 namespace tempo::sim::sync {
 namespace {
 
-enum Cause : std::uint32_t { rates = 201, offsets, starts, wandering, lying, churning };
+enum Cause : std::uint32_t { rates = 201, offsets, starts, wandering, lying, churning, carrying };
 
 constexpr Nanos kLie = 10ms;
 constexpr double kLyingRate = 100e-6;
@@ -16,6 +16,11 @@ constexpr Nanos kAway = 60s;          // of one that crashed
 constexpr double kDay = 24.0 * 3600;  // of the temperature
 constexpr double kLoadCycle = 3600;   // of the load
 constexpr double kBooted = 1000;      // seconds on each raw clock at the start, and more
+constexpr Nanos kUtcEvery = 1s;       // a carrier asks its kernel
+constexpr Nanos kUtcOff = 100us;      // its clock may be off by this
+constexpr Nanos kUtcBound = 1ms;      // and says that it may be by this
+constexpr Nanos kWrongUtc = 100ms;    // a wrong one is off by this
+constexpr int kTai = 37;              // seconds from UTC to TAI, before the leap second
 
 Instant second(double t) { return Instant{Nanos{std::llround(t * 1e9)}}; }
 
@@ -95,6 +100,14 @@ void Network::plan() {
   }
   plan_lies();
   std::ranges::stable_sort(accidents_, std::ranges::greater{}, &Accident::at);
+  if (experiment_.trusted == 0) return;
+  next_utc_ = Instant{kUtcEvery};
+  Stream carrying(experiment_.seed, Cause::carrying, 0);
+  for (std::uint32_t k = 0; k < experiment_.trusted; ++k) {
+    const bool wrong = k + experiment_.utc_liars >= experiment_.trusted;
+    carriers_.push_back(
+        {.off = carrying.uniform(-kUtcOff, kUtcOff) + (wrong ? kWrongUtc : Nanos{0})});
+  }
 }
 
 void Network::plan_lies() {
@@ -113,7 +126,13 @@ void Network::plan_lies() {
 }
 
 void Network::run_until(Instant limit) {
-  while (!accidents_.empty() && accidents_.back().at <= limit) {
+  const auto next = [&] { return accidents_.empty() ? kNever : accidents_.back().at; };
+  while (std::min(next(), next_utc_) <= limit) {
+    if (next_utc_ < next()) {
+      world_.run_until(next_utc_);
+      carry_utc();
+      continue;
+    }
     const Accident accident = accidents_.back();
     accidents_.pop_back();
     world_.run_until(accident.at);
@@ -122,11 +141,34 @@ void Network::run_until(Instant limit) {
   world_.run_until(limit);
 }
 
+// As the daemon does: what the kernel's clock shows, without the steps of leap seconds. True time is
+// UTC but for the leap second, which every kernel makes.
+void Network::carry_utc() {
+  next_utc_ += kUtcEvery;
+  const int leaps = experiment_.leap_at && now() >= second(*experiment_.leap_at) ? 1 : 0;
+  for (std::uint32_t k = 0; k < carriers_.size(); ++k) {
+    const NodeId node{k + 1};
+    if (!world_.up(node)) continue;
+    const Instant raw = world_.local_now(node);
+    const Nanos real = (kWallStart + now().time_since_epoch()).time_since_epoch() +
+                       carriers_[k].off - leaps * 1s;
+    world_.command(node, {.what = node::Node::Command::What::sync,
+                          .network = node::kNoNetwork,
+                          .sync = {.what = node::SyncCommand::What::utc,
+                                   .at = raw,
+                                   .by = carriers_[k].leaps.utc(raw, real, kTai + leaps),
+                                   .bound = kUtcBound}});
+  }
+}
+
 void Network::happen(const Accident& accident) {
   const NodeId node{accident.node};
   switch (accident.what) {
     case Accident::What::start:
-      if (!world_.up(node)) world_.start(node);
+      if (world_.up(node)) break;
+      if (accident.node > 0 && accident.node <= carriers_.size())
+        carriers_[accident.node - 1].leaps = {};
+      world_.start(node);
       break;
     case Accident::What::crash:
       world_.crash(node);

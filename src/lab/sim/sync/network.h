@@ -12,6 +12,7 @@
 #include "lab/sim/sync/clock_tracer.h"
 #include "lab/sim/sync/experiment.h"
 #include "lab/sim/world.h"
+#include "protocol/clock/utc.h"
 #include "protocol/node/node.h"
 
 namespace tempo::sim::sync {
@@ -95,12 +96,19 @@ class Network {
     std::uint32_t node = 0;
   };
 
+  // One that carries UTC: its kernel's clock, which somebody else keeps.
+  struct Carrier {
+    Nanos off{0};  // of that clock
+    clock::LeapSmear leaps{};
+  };
+
   void plan();
   void plan_lies();
   void happen(const Accident& accident);
   Nanos route(NodeId from, NodeId to, Stream& stream);
   void forge(NodeId from, node::Node::Message& message);
   Nanos lie();
+  void carry_utc();
 
   Experiment experiment_;
   election::Rules rules_;
@@ -111,6 +119,8 @@ class Network {
   bool changed_ = false;
   Instant lies_from_ = kNever;
   Stream lies_;
+  std::vector<Carrier> carriers_;  // of the first clients
+  Instant next_utc_ = kNever;
   Nanos least_up_ = Nanos::max();
   Nanos least_down_ = Nanos::max();
   Watch watch_;
