@@ -56,6 +56,24 @@ TEST(Script, OfABrokenPromiseIsShrunkAndStillBreaksIt) {
   EXPECT_EQ(*again, script);
 }
 
+// --- pictures ---
+
+TEST(Picture, OfClocksNeedsNothingElse) {
+  const TemporaryFile file("clocks.html");
+  const Ended ended =
+      tempo("sim sync --clients 3 --seconds 100 --discard 40 --html " + file.path());
+  EXPECT_EQ(ended.status, 0);
+  const std::string page = file.text();
+  EXPECT_THAT(page, StartsWith("<!doctype html>"));
+  EXPECT_THAT(page, EndsWith("</html>\n"));
+  for (const char* client : {"client 1", "client 2", "client 3"})
+    EXPECT_THAT(page, HasSubstr(client));
+  EXPECT_THAT(page, HasSubstr("tempo sim sync --clients 3")) << "it says how it was made";
+  EXPECT_THAT(page, HasSubstr("bounds violated"));
+  for (const char* foreign : {"http:", "https:", "<link", " src=", "@import", "url("})
+    EXPECT_THAT(page, Not(HasSubstr(foreign))) << foreign;
+}
+
 // --- diagrams ---
 
 TEST(Diagram, HasAnArrowForEveryReception) {

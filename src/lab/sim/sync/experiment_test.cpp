@@ -159,6 +159,53 @@ TEST(Liars, AreReadAsWritten) {
     EXPECT_FALSE(parse_liars(wrong).has_value()) << wrong;
 }
 
+// --- what can be wrong with clocks, queues and machines ---
+
+double excess_width(const Outcome& outcome) { return outcome.bound_width - outcome.least_trip; }
+
+TEST(Oscillators, WhiteNoiseShowsWithinASecond) {
+  Experiment noisy = brief();
+  noisy.white = 1e-7;
+  EXPECT_GT(run(noisy).member_adev[0], 10 * run(brief()).member_adev[0]);
+  EXPECT_NEAR(run(noisy).member_adev[0], 1e-7, 0.3e-7);
+}
+
+TEST(Oscillators, AgeingAndTemperatureShowOverAMinute) {
+  const double usual = run(brief()).member_adev[2];
+  Experiment aging = brief();
+  aging.aging = 1e-9;
+  // The rate grows by 64e-9 from one minute to the next.
+  EXPECT_NEAR(run(aging).member_adev[2], 64e-9 / std::sqrt(2), 10e-9);
+  Experiment warm = brief();
+  warm.temperature = 100e-6;
+  EXPECT_GT(run(warm).member_adev[2], 2 * usual);
+}
+
+TEST(Accidents, QueuesGrowTowardsTheMiddleOfTheHour) {
+  Experiment loaded = brief();
+  loaded.diurnal = 100;
+  const Outcome usual = run(brief());
+  const Outcome outcome = run(loaded);
+  EXPECT_GT(excess_width(outcome), 2 * excess_width(usual));
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+TEST(Accidents, WhoCrashesIsAwayForAMinute) {
+  Experiment churn = brief();
+  churn.churn = 100;
+  const auto missed = [](const Outcome& outcome) {
+    std::ptrdiff_t seconds = 0;
+    for (const auto& errors : outcome.errors)
+      seconds += std::ranges::count_if(errors.begin() + 100, errors.end(),
+                                       [](double error) { return std::isnan(error); });
+    return seconds;
+  };
+  EXPECT_EQ(missed(run(brief())), 0);
+  const Outcome outcome = run(churn);
+  EXPECT_NEAR(static_cast<double>(missed(outcome)), 2 * 60, 5);  // of those in seconds 100 and 200
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
 // --- UTC ---
 
 // No clock is right but those that some clients are kept by.
