@@ -197,5 +197,22 @@ TEST_F(EstimatorTest, ResolutionWidensTheBound) {
   EXPECT_NEAR(static_cast<double>((narrow.earliest - wide.earliest).count()), 1000, 1);
 }
 
+// A reference that goes wrong no faster than each exchange allows takes the line along; it comes as
+// far as the line of some seconds ago allows and not farther.
+TEST_F(EstimatorTest, IsNotLedAwayInSmallSteps) {
+  run(200);
+  Nanos lie{0};
+  const auto told = [&] { return exchange(now_, theta_ - lie, 100us + lie, 100us); };
+  for (int i = 0; i < 7; ++i) {
+    while (!estimator_.suspects(told())) lie += 100ns;
+    lie -= 100ns;
+    EXPECT_TRUE(estimator_.add(told()));
+    now_ += 1s;
+    theta_ += rate_;
+  }
+  EXPECT_GT(lie, 1us);
+  EXPECT_LT(lie, 10us);
+}
+
 }  // namespace
 }  // namespace tempo::clock
