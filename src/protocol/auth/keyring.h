@@ -7,7 +7,7 @@
 // is derived from its name and the key that seals, so that two clusters on one wire with different
 // keys never mix; without a key it comes from the name alone.
 //
-// A ReplayWindow remembers which datagram numbers of one life of one sender have been seen.
+// It does not know what was seen before: that is for a ReplayWindow (replay_window.h) to say.
 #pragma once
 
 #include <array>
@@ -18,9 +18,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ids.h"
 #include "base/result.h"
-#include "protocol/auth/replay_window.h"
 
 namespace tempo::auth {
 
