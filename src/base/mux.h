@@ -4,8 +4,8 @@
 // part gives notice of becomes a command to another by a short list of rules:
 //
 //     struct Rules {
-//       template <class Mux, class Turn> static void on(Mux& mux, Turn& turn, Part<0>, const
-//       Clock::Notice& notice) {
+//       template <class Mux, class Turn>
+//       static void on(Mux& mux, Turn& turn, Part<0>, const Clock::Notice& notice) {
 //         if (notice.synchronized) mux.template tell<1>(turn, Election::Command{...});
 //       }
 //     };

@@ -9,9 +9,8 @@
 // Locks go on meanwhile. Promises survive a change, and quorums of neighbouring views meet in a
 // member that keeps them; a message between members of different views is lost. Quorums of views
 // that are not neighbours need not meet, so
-//   - nobody accepts a next view before KEEP(Lmax) has passed in this one: by then no lease of the
-//   one
-//     before is held;
+//   - nobody accepts a next view before KEEP(Lmax) has passed in this one: by then no lease of
+//     the one before is held;
 //   - whoever enters a view counts on from the largest reserve of those who accepted it.
 #include <algorithm>
 #include <utility>

@@ -15,10 +15,11 @@
 // Then acts, as in fault.h, `start all`, and
 //
 //     run SPAN     lets time pass
-//     settle SPAN  waits at most so long for one master, then for peace, and judges what is then
-//     promised states       shows every node's state, whom it follows and its list counts shows how
-//     many messages of each kind were sent since the last `counts` promises     shows which
-//     promises were broken so far, or that they are kept
+//     settle SPAN  waits at most so long for one master, then for peace, and judges what is
+//                  promised then
+//     states       shows every node's state, whom it follows and its list
+//     counts       shows how many messages of each kind were sent since the last `counts`
+//     promises     shows which promises were broken so far, or that they are kept
 #pragma once
 
 #include <string>
