@@ -11,7 +11,7 @@ struct CheckLockArguments {
   std::string kind = "mutex";
   std::uint32_t sites = 3;
   std::uint32_t contending = 0;  // 0: 2, or all of the sites if there are fewer
-  std::uint32_t readers = 0;     // of rw; 0: 1. Of lease
+  std::uint32_t readers = 0;     // of rw, where 0 is 1, and of lease
   std::uint32_t entries = 1;
   std::uint32_t delay = 1;     // ticks, at most
   std::uint32_t hold = 1;      // likewise

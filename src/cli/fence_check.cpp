@@ -20,7 +20,7 @@ std::string failure(const std::string& file) {
 
 }  // namespace
 
-// The newest token seen is the file's one line. Whoever checks has the file for himself.
+// The newest token seen is the file's one line. Whoever checks has the file to itself.
 int fence_check(const FenceCheckArguments& arguments) {
   const auto token = parse_number<std::uint64_t>(arguments.token);
   if (!token)

@@ -12,7 +12,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// A sleeping thread is woken this much late at the most of times; the rest is waited awake.
+// A sleeping thread is mostly woken no later than this; the rest is waited awake.
 constexpr std::chrono::nanoseconds kWakesLate = std::chrono::microseconds{60};
 constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds{100};
 

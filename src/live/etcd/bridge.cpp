@@ -23,7 +23,7 @@ constexpr std::size_t kMostClaims = 4096;  // of one caller
 constexpr int kMostLinesAtOnce = 64;       // of one caller, in one round
 constexpr Nanos kLongestWait = 250ms;      // a signal just before it does not end it
 constexpr Nanos kStreamAgain = 1s;         // after the stream of changes broke
-constexpr mode_t kEverybody = 0666;        // who it is is asked for each time
+constexpr mode_t kEverybody = 0666;        // may connect; who it is, the kernel says
 
 // What is asked may take this long: two failures in a row leave time for a third.
 Nanos patience_of(Nanos lease) { return std::clamp<Nanos>(lease / 4, 500ms, 5s); }

@@ -52,10 +52,11 @@ enum class Verb : std::uint8_t {
 };
 std::string_view name_of(Verb verb);  // as in a request: "set-time"
 bool streams(Verb verb);              // whether more than one line answers it
-bool changes(Verb verb);              // whether it changes anything: for those who may only
-bool locks(Verb verb);                // whether it takes locks: for those who may only
-bool votes(Verb verb);                // whether it changes who votes on locks: for the same
-bool elects(Verb verb);               // whether it is about leading a group: for the same
+// Not everybody may ask for these.
+bool changes(Verb verb);  // whether it changes anything
+bool locks(Verb verb);    // whether it takes locks
+bool votes(Verb verb);    // whether it changes who votes on locks
+bool elects(Verb verb);   // whether it is about leading a group
 
 // How a lock is agreed on: doc/lock.md. All who take a lock take it by one of lease and the others.
 enum class LockKind : std::uint8_t { lease, silent, explicit_replies, count };

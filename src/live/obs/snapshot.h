@@ -37,7 +37,7 @@ struct MemberView {
   std::string name;
   std::string id;  // 16 hexadecimal digits
   std::string address;
-  std::string role;  // "master", "slave", "self" is told by `self`
+  std::string role;  // "master", "slave", ...; that it is this host, `self` says
   bool self = false;
   bool faulty = false;  // its clock is not averaged
   double heard_ago_s = 0;

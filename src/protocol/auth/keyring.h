@@ -1,8 +1,8 @@
 // Keys and the authentication of datagrams: keyed BLAKE2b (libsodium) over the whole datagram.
 //
 // A cluster has one key, or two while it is being changed: the first seals, each opens. The new key
-// is added behind the old one on every machine, then put before it, then left alone: at no time
-// are there two machines that do not understand each other. A Keyring without a key seals and
+// is added behind the old one on every machine, then put before it, then the old one goes: at no
+// time are there two machines that do not understand each other. A Keyring without a key seals and
 // checks nothing; who has one drops whatever is not sealed with one of its keys. The cluster's id
 // is derived from its name and the key that seals, so that two clusters on one wire with different
 // keys never mix; without a key it comes from the name alone.

@@ -4,7 +4,7 @@
 // where it should be against the scale; each prediction is an opinion about the master's own
 // offset, and the weighted mean of the opinions that are consistent is believed. Weights come from
 // how well a member was predicted before. Nobody who joins, leaves or is rejected moves the scale
-// by more than his weight times his surprise.
+// by more than its weight times its surprise.
 //
 // What is known of the members does not depend on who measures: a new master that has it goes on
 // where the old one stopped, and only the clock that others are measured against is another.

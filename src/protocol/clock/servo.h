@@ -3,8 +3,8 @@
 // History lives on the raw clock, so steering never disturbs the estimate. Now and then the servo
 // looks how far the wall clock is from where it should be and chooses a rate that would close the
 // gap within a period, limited to what the kernel can do; a clock that is slewed never goes back.
-// When the gap is closed the rate alone goes on. It is stepped only from a gap on that the caller
-// names. With no reference the last good rate goes on.
+// When the gap is closed the rate alone goes on. Only a gap as large as the caller names is closed
+// by a step. With no reference the last good rate goes on.
 #pragma once
 
 #include <limits>

@@ -47,15 +47,15 @@ struct Rules {
   Nanos retry() const { return lease / 4; }             // R
   Nanos patience() const { return 2 * retry(); }        // D
   Nanos leaders_words() const { return lease / 4; }     // between two of them
-  Nanos candidates_words() const { return lease; }      //
+  Nanos candidates_words() const { return lease; }      // likewise, of one that does not lead
   Nanos silence() const { return lease; }               // after so much there is no leader
   Nanos doubt() const { return lease / 2; }             // after so much there may be none
   Nanos fresh() const { return 4 * lease; }             // a candidate not heard for longer is gone
   Nanos hold() const { return 2 * lease; }              // t_hold: better for so long
   Nanos invitation() const { return 2 * lease; }        // the heir has so long to ask
-  Nanos no_majority() const { return 3 * retry(); }     //
+  Nanos no_majority() const { return 3 * retry(); }     // asked in vain for so long: too few answer
   Nanos longest_election() const { return 2 * lease; }  // then what is known decides
-  Nanos repeats_over() const { return 4 * lease; }      // that the job is done
+  Nanos repeats_over() const { return 4 * lease; }      // for so long it says that the job is done
 };
 
 // What a host says of itself, to all.

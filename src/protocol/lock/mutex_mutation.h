@@ -17,7 +17,7 @@ enum class Mutation : std::uint8_t {
   window_no_spare,        // rule 3: not the one step more
   window_no_hold,         // a hold may outlive its site, and the window does not know it
   enter_refused,          // rule 4: refusers are not waited for
-  no_positive,            // rule 5: who leaves keeps it to himself
+  no_positive,            // rule 5: who leaves keeps it to itself
   no_asking_again,        // rule 6
   repeated_unanswered,    // rule 7: who was refused once is not refused again
   number_not_raised,      // rule 7: a request heard does not raise the highest number
