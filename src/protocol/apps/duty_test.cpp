@@ -95,7 +95,7 @@ TEST(MemberOfAGroup, GivesUpItsElectionWhenTheBoundsBreak) {
   member.pass(2 * member.bound());
   member.hear_from_the_future();
   ASSERT_EQ(member.elections.size(), 1U);
-  EXPECT_EQ(member.elections[0].kind, Elected::Kind::void_);
+  EXPECT_EQ(member.elections[0].kind, Elected::Kind::given_up);
   member.pass(30 * member.bound());
   EXPECT_EQ(member.notices.back().kind, Notice::Kind::done) << "and tries again";
 }

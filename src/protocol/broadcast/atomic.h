@@ -229,7 +229,7 @@ class Atomic {
   static constexpr std::size_t kMostKept = 4096;
   static constexpr Nanos kLongestDelay = std::chrono::hours{1};
 
-  enum class Fate : std::uint8_t { pending, delivered, void_ };
+  enum class Fate : std::uint8_t { pending, delivered, exposed };
   struct Entry {
     Message message{};
     Fate fate = Fate::pending;
@@ -344,7 +344,7 @@ class Atomic {
     for (Entry& entry : history_) {
       if (!one(entry.message, message)) continue;
       if (entry.fate != Fate::pending) return;
-      entry.fate = Fate::void_;
+      entry.fate = Fate::exposed;
     }
     turn.out.note({.kind = Notice::Kind::two_faced, .node = message.sender, .content = {}});
     relay(turn, message, hops_of(message));

@@ -130,9 +130,9 @@ struct Command {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    elected,  // `master` is; nobody if there was no candidate
-    help,     // an election is known to have been held, and not who won it
-    void_,    // the election under way was given up
+    elected,   // `master` is; nobody if there was no candidate
+    help,      // an election is known to have been held, and not who won it
+    given_up,  // the election under way, by command
   };
   Kind kind = Kind::elected;
   NodeId master = kNobody;

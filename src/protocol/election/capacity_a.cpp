@@ -43,7 +43,7 @@ void CapacityA::command(Turn<CapacityA>& turn, const Command& command) {
       if (phase_ != Phase::wait) break;
       timers_.stop_all();
       phase_ = Phase::start;
-      turn.out.note({capacity::Notice::Kind::void_, kNobody, number_});
+      turn.out.note({capacity::Notice::Kind::given_up, kNobody, number_});
       break;
   }
 }

@@ -43,7 +43,7 @@ void CapacityB1::command(Turn<CapacityB1>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (phase_ != Phase::collect) break;
-      turn.out.note({Notice::Kind::void_, kNobody, number_});
+      turn.out.note({Notice::Kind::given_up, kNobody, number_});
       renew(number_ + 1);
       break;
   }

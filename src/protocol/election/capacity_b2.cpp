@@ -60,7 +60,7 @@ void CapacityB2::command(Turn<CapacityB2>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (phase_ == Phase::normal || phase_ == Phase::stop) break;
-      turn.out.note({Notice::Kind::void_, kNobody, number_});
+      turn.out.note({Notice::Kind::given_up, kNobody, number_});
       begin_next(turn);
       break;
   }

@@ -95,7 +95,7 @@ void CapacityB2Unordered::command(Turn<CapacityB2Unordered>& turn, const Command
       break;
     case Command::Kind::give_up:
       if (phase_ == Phase::normal || phase_ == Phase::stop) break;
-      turn.out.note({Notice::Kind::void_, kNobody, number_});
+      turn.out.note({Notice::Kind::given_up, kNobody, number_});
       begin_next(turn);
       break;
   }

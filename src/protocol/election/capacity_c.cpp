@@ -54,7 +54,7 @@ void CapacityC::command(Turn<CapacityC>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (decided() || phase_ == Phase::normal) break;
-      turn.out.note({Notice::Kind::void_, kNobody, number_});
+      turn.out.note({Notice::Kind::given_up, kNobody, number_});
       renew(number_ + 1);
       break;
   }
