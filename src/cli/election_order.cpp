@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/span_text.h"
+#include "cli/parallel_runs.h"
 
 namespace tempo::cli {
 namespace {
@@ -15,7 +16,6 @@ using sim::election::Scenario;
 
 constexpr std::uint32_t kMostNodes = 2'000;
 constexpr std::uint64_t kMostRuns = 1'000'000;
-constexpr std::uint32_t kMostThreads = 256;
 
 }  // namespace
 

@@ -19,6 +19,8 @@ struct Effort {
   bool interrupted = false;  // not all was done
 };
 
+inline constexpr std::uint32_t kMostThreads = 256;  // that a command may be asked for
+
 // As asked for; 0: one for each core.
 std::uint32_t workers_for(std::uint32_t threads);
 

@@ -42,7 +42,6 @@ using papers::Findings;
 using papers::Paper;
 using papers::Verdict;
 
-constexpr std::uint32_t kMostThreads = 256;
 constexpr std::size_t kLeastClaim = 30;  // columns of the table for what a claim says
 constexpr std::size_t kMostClaim = 72;
 constexpr std::size_t kMostCell = 26;  // and for what is predicted or measured; the page has it all

@@ -27,7 +27,6 @@ using sim::apps::Setup;
 
 constexpr std::uint64_t kUsualRuns = 1'000;
 constexpr std::uint64_t kMostRuns = 1'000'000;
-constexpr std::uint32_t kMostThreads = 256;
 
 Result<Portrait> named(const std::string& name) {
   std::string known;

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
+#include "cli/parallel_runs.h"
 #include "cli/ring_counts.h"
 #include "cli/ring_runs.h"
 #include "cli/shard.h"
@@ -31,7 +32,6 @@ constexpr std::uint64_t kMostRuns = 10'000'000;
 constexpr std::uint64_t kMostFastRuns = 1'000'000'000'000;
 constexpr double kLeastGamma = 0.01;
 constexpr double kMostLossAnonymous = 0.2;  // beyond it the time of a phase passes all bounds
-constexpr std::uint32_t kMostThreads = 256;
 
 int refuse(const std::string& why) {
   complain("tempo sim: {}\n", why);

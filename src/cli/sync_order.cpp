@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "base/span_text.h"
+#include "cli/parallel_runs.h"
 
 namespace tempo::cli {
 namespace {
@@ -15,7 +16,6 @@ constexpr std::uint32_t kMostClients = 500;
 constexpr std::uint32_t kMostSeconds = 1'000'000;
 constexpr std::uint32_t kLeastSeconds = 60;
 constexpr std::uint32_t kMostSeeds = 10'000;
-constexpr std::uint32_t kMostThreads = 256;
 constexpr double kMostRate = 64;
 constexpr double kMostFrequency = 200e-6;
 
