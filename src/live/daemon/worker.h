@@ -163,4 +163,12 @@ class Worker {
   std::string clock_trouble_;  // the last failure of the kernel's clock, told once
 };
 
+template <class Do>
+void Worker::step(Do todo) {
+  outbox_.clear();
+  Turn<node::Node> turn{oscillator_->now(), draw_, outbox_};
+  todo(turn);
+  carry_out();
+}
+
 }  // namespace tempo::daemon
