@@ -16,7 +16,6 @@ namespace tempo::monte_carlo {
 
 inline constexpr std::uint32_t kBlock = 4'096;  // elections
 inline constexpr std::uint32_t kLanes = 4;
-inline constexpr std::uint32_t kLaneShare = kBlock / kLanes;
 
 // What the blocks are drawn for; numbers are part of a seed's meaning and never reused.
 enum class Cause : std::uint32_t { equitable = 101, anonymous = 102, algorithm_c = 103 };

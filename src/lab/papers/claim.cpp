@@ -82,13 +82,6 @@ Claim at_most(Saying saying, double bound, const Estimate& measured) {
   return claim;
 }
 
-Claim at_least(Saying saying, double bound, const Estimate& measured) {
-  Claim claim = measured_claim(std::move(saying), bound, measured);
-  claim.prediction = "≥ " + number(bound);
-  claim.verdict = verdict_of(measured.runs > 0 && measured.low >= bound);
-  return claim;
-}
-
 Claim never_above(Saying saying, double bound, const Extremes& measured, std::string_view unit) {
   Claim claim = measured_claim(std::move(saying), bound, estimate_of(measured));
   claim.prediction = fmt::format("always ≤ {}{}", number(bound), unit);

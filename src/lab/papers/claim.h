@@ -51,10 +51,9 @@ struct Saying {
 Claim equals(Saying saying, double predicted, const Estimate& measured);
 // The same where the prediction is better known by another name, as "3/8".
 Claim equals(Saying saying, double predicted, std::string name, const Estimate& measured);
-// The whole interval is on the right side.
+// The whole interval is not above it.
 Claim at_most(Saying saying, double bound, const Estimate& measured);
-Claim at_least(Saying saying, double bound, const Estimate& measured);
-// The largest or the smallest of all runs is; with a unit, such as " ms".
+// The largest of all runs is not; with a unit, such as " ms".
 Claim never_above(Saying saying, double bound, const Extremes& measured,
                   std::string_view unit = "");
 // Every single run gave exactly this.

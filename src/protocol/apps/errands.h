@@ -112,8 +112,6 @@ class Errands {
     return nullptr;
   }
 
-  const Trade& trade() const { return trade_; }
-
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);

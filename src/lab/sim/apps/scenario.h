@@ -24,7 +24,6 @@ enum class Application : std::uint8_t {
   group_joining,
   mutual_exclusion,
 };
-inline constexpr std::size_t kApplications = 6;
 
 // How it is called, what it promises, and how people speak of it.
 struct Portrait {
