@@ -7,7 +7,6 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -156,27 +155,11 @@ class Shop final : public papers::Workshop {
   Instant began_ = steady_now();
 };
 
-std::string read_file(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 // How long this run took, and for how long all cores together were at work.
 std::string duration_text(Instant began) {
   return fmt::format("{:.1f} s, {:.1f} s of processor time",
                      std::chrono::duration<double>(steady_now() - began).count(),
                      static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
-}
-
-// Written beside its place first: nobody finds half of it.
-bool replace_file(const std::filesystem::path& path, const std::string& text) {
-  const std::string beside = path.string() + ".new";
-  if (!write_file(beside, text)) return false;
-  std::error_code failure;
-  std::filesystem::rename(beside, path, failure);
-  if (!failure) return true;
-  fmt::print(stderr, "tempo: cannot replace {}: {}\n", path.string(), failure.message());
-  return false;
 }
 
 struct Run {
@@ -201,7 +184,7 @@ Run run_all(const ReportArguments& arguments, const Order& order,
   std::vector<std::optional<Findings>> found;
   for (const Experiment* experiment : order.experiments) {
     Result<Findings> kept =
-        papers::read_kept(read_file(file_of(*experiment)), key_of_one(*experiment));
+        papers::read_kept(read_file(file_of(*experiment)).value_or(""), key_of_one(*experiment));
     if (kept) shop.keep(*experiment);
     run.kept += kept.has_value();
     found.push_back(kept ? std::optional{*std::move(kept)} : std::nullopt);

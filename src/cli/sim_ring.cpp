@@ -1,8 +1,6 @@
 #include "cli/sim_ring.h"
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -215,10 +213,9 @@ int sim_merge(const SimMergeArguments& arguments) {
   std::optional<RingPart> sum;
   std::set<std::string> shards;
   for (const std::string& path : arguments.files) {
-    std::ifstream file(path);
-    if (!file) return refuse(fmt::format("cannot read {}", path));
-    const std::string text{std::istreambuf_iterator<char>(file), {}};
-    Result<RingPart> part = parse_ring_part(text);
+    const std::optional<std::string> text = read_file(path);
+    if (!text) return refuse(fmt::format("cannot read {}", path));
+    Result<RingPart> part = parse_ring_part(*text);
     if (!part) return refuse(fmt::format("{}: {}", path, part.error()));
     if (!shards.insert(part->shard).second)
       return refuse(fmt::format("{}: shard {} is there twice; name each part once", path,

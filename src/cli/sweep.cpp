@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <fstream>
-#include <iterator>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -261,20 +258,13 @@ int run_order(const Order& order, const SweepArguments& arguments, Machines& mac
   return status;
 }
 
-// Text of a file, or nothing.
-std::optional<std::string> text_in(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string{std::istreambuf_iterator<char>(file), {}};
-}
-
 }  // namespace
 
 int sweep(const SweepArguments& arguments, const sweep::Commands& known) {
   auto machines = Machines::join();
   if (!machines) return refuse(machines.error());
   std::optional<std::string> text;
-  if ((*machines)->rank() == 0) text = text_in(arguments.spec);
+  if ((*machines)->rank() == 0) text = read_file(arguments.spec);
   std::string shared = text ? "=" + *text : "";
   (*machines)->spread(shared);
   const bool speaks = (*machines)->rank() == 0;
@@ -293,7 +283,7 @@ int sweep(const SweepArguments& arguments, const sweep::Commands& known) {
 int merge(const MergeArguments& arguments) {
   std::vector<Part> parts;
   for (const std::string& path : arguments.files) {
-    const std::optional<std::string> text = text_in(path);
+    const std::optional<std::string> text = read_file(path);
     if (!text) return refuse(fmt::format("cannot read {}", path));
     Result<Part> part = sweep::parse_part(*text);
     // The shards of one `sim ring` add up instead.

@@ -1,7 +1,6 @@
 #include "cli/sweep_files.h"
 
 #include <filesystem>
-#include <iterator>
 #include <system_error>
 #include <vector>
 
@@ -33,11 +32,6 @@ std::vector<fs::path> diaries_of(const std::string& out) {
   return found;
 }
 
-std::string text_of_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 bool of_this_sweep(const std::string& text, const std::string& header) {
   return text.starts_with(header + '\n');
 }
@@ -47,7 +41,7 @@ bool of_this_sweep(const std::string& text, const std::string& header) {
 sweep::Lines kept_lines(const std::string& out, const std::string& header) {
   sweep::Lines lines;
   for (const fs::path& path : diaries_of(out)) {
-    const std::string text = text_of_file(path);
+    const std::string text = read_file(path).value_or("");
     if (!of_this_sweep(text, header)) continue;
     if (Result<sweep::Part> part = sweep::parse_part(text)) lines.merge(part->lines);
   }
@@ -63,7 +57,7 @@ void forget_lines(const std::string& out, std::uint32_t rank) {
 
 SweepDiary::SweepDiary(const std::string& out, std::uint32_t rank, const std::string& header) {
   const std::string path = diary_of(out, rank);
-  const std::string before = text_of_file(path);
+  const std::string before = read_file(path).value_or("");
   // A line that was cut short is ended: it is no line of a cell, and is left out.
   const bool goes_on = of_this_sweep(before, header) && before.ends_with('\n');
   std::string kept;
@@ -78,15 +72,6 @@ SweepDiary::SweepDiary(const std::string& out, std::uint32_t rank, const std::st
 void SweepDiary::add(const std::string& line) {
   file_ << line << '\n';
   file_.flush();
-}
-
-bool replace_file(const std::string& path, const std::string& text) {
-  const std::string draft = path + ".new";
-  if (!write_file(draft, text)) return false;
-  std::error_code failure;
-  fs::rename(draft, path, failure);
-  if (failure) complain("tempo: cannot write {}: {}\n", path, failure.message());
-  return !failure;
 }
 
 }  // namespace tempo::cli

@@ -27,7 +27,4 @@ class SweepDiary {
   std::ofstream file_;
 };
 
-// As write_file, and there is no moment at which the file is there in part.
-bool replace_file(const std::string& path, const std::string& text);
-
 }  // namespace tempo::cli
