@@ -83,6 +83,7 @@ TEST(SameSeed, SameHashInEveryBuild) {
   setup.link.duplicate = 0.05;
   setup.link.reorder = 0.1;
   setup.link.delay = *Delay::parse("100us+exp:200us");
+  setup.link.lateness = Delay::uniform(0s, 4 * setup.link.delay.mean());
   setup.seed = 42;
   EXPECT_EQ(run(*plan_of(Scenario::churn, setup, 0s)).trace_hash, 0xdcd7e27b2ee91d54);
 }
