@@ -121,4 +121,27 @@ class HugeVector {
   std::size_t mapped_ = 0;  // bytes
 };
 
+// The same wish for a std::vector that is made once in its full size.
+template <class T>
+struct HugeAllocator {
+  using value_type = T;
+
+  T* allocate(std::size_t count) {
+    const std::size_t bytes = count * sizeof(T);
+    void* const block = ::operator new(bytes, std::align_val_t{alignment(bytes)});
+    if (bytes >= kHugePage) madvise(block, bytes / kHugePage * kHugePage, MADV_HUGEPAGE);
+    return static_cast<T*>(block);
+  }
+  void deallocate(T* block, std::size_t count) {
+    ::operator delete(block, std::align_val_t{alignment(count * sizeof(T))});
+  }
+  bool operator==(const HugeAllocator&) const = default;
+
+ private:
+  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
+  static std::size_t alignment(std::size_t bytes) {
+    return bytes >= kHugePage ? kHugePage : alignof(T);
+  }
+};
+
 }  // namespace tempo

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -43,6 +44,25 @@ TEST(HugeVector, AppendsAndMoves) {
   other = HugeVector<char>(2);
   EXPECT_EQ(other.size(), 2U);
   EXPECT_EQ(other[1], 0);
+}
+
+// A huge page serves only what begins where it does.
+TEST(HugeAllocator, BeginsLargeBlocksWhereAHugePageDoes) {
+  const auto place = [](const auto& vector) {
+    return reinterpret_cast<std::uintptr_t>(vector.data());
+  };
+  struct alignas(64) Line {
+    std::uint64_t number = 0;
+  };
+  const std::vector<Line, HugeAllocator<Line>> few(3, Line{7});
+  EXPECT_EQ(place(few) % 64, 0U);
+  EXPECT_EQ(few[2].number, 7U);
+  std::vector<Line, HugeAllocator<Line>> many(100'000, Line{9});
+  EXPECT_EQ(place(many) % (std::uintptr_t{2} << 20), 0U);
+  EXPECT_EQ(many.back().number, 9U);
+  const std::uintptr_t before = place(many);
+  const std::vector<Line, HugeAllocator<Line>> moved = std::move(many);
+  EXPECT_EQ(place(moved), before);
 }
 
 }  // namespace
