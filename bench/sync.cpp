@@ -30,9 +30,10 @@ struct Row {
   std::string name;
   Experiment experiment;
   std::vector<Bar> bars;
-  std::string without{};  // the row where the liars are gone instead: honest time may move by kMoved
+  std::string
+      without{};  // the row where the liars are gone instead: honest time may move by kMoved
 };
-constexpr double kMoved = 2;  // us rms, in the minutes after the first lie
+constexpr double kMoved = 2;              // us rms, in the minutes after the first lie
 constexpr std::uint32_t kMovedFor = 256;  // seconds
 
 using Outcomes = std::vector<Outcome>;

@@ -1,10 +1,9 @@
 // The command that reproduces the papers, described for CLI11.
-#include "cli/arguments_topics.h"
-
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
+#include "cli/arguments_topics.h"
 #include "cli/report.h"
 
 namespace tempo::cli {

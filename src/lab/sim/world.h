@@ -327,8 +327,10 @@ class World {
     std::optional<M> machine;
     Stream draws;
   };
-  // Of a node: what nearly every step reads. A machine that is larger than this has its own reasons.
-  static constexpr std::size_t kHotBytes = std::min<std::size_t>(sizeof(Node) - sizeof(Stream), 512);
+  // Of a node: what nearly every step reads. A machine that is larger than this has its own
+  // reasons.
+  static constexpr std::size_t kHotBytes =
+      std::min<std::size_t>(sizeof(Node) - sizeof(Stream), 512);
 
   // The streams most Worlds never use.
   struct FaultStreams {

@@ -14,8 +14,7 @@ namespace tempo::sys {
 inline Instant boot_clock() {
   timespec time{};
   // A simulated kernel may not have it; nothing sleeps there.
-  if (clock_gettime(CLOCK_BOOTTIME, &time) != 0)
-    CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
+  if (clock_gettime(CLOCK_BOOTTIME, &time) != 0) CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
   return Instant{nanos_of(time)};
 }
 

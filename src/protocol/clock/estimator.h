@@ -54,7 +54,8 @@ class Estimator {
   // dropped.
   bool add(const Exchange& exchange);
   // Whether the exchange is possible, but not by clocks and paths as they were: it would be held
-  // back, now or by the line as it was some seconds ago, or is outside the bound. Only when ready().
+  // back, now or by the line as it was some seconds ago, or is outside the bound. Only when
+  // ready().
   bool suspects(const Exchange& exchange);
   bool ready() const { return !slots_.empty(); }
   std::size_t exchanges() const { return count_; }  // that were not dropped

@@ -142,7 +142,8 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                                  .k = standing.k,
                                  .waiting = reading.waiting(standing.waiting)});
   if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
-  if (body.next.count != 0) message.next = {reading.count(body.next.count), reading.view(body.next)};
+  if (body.next.count != 0)
+    message.next = {reading.count(body.next.count), reading.view(body.next)};
   if (!reading.good() || message.sub > kMostSub) return std::nullopt;
   return message;
 }

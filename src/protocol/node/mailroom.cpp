@@ -324,7 +324,7 @@ std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
 }
 
 template <class Body>
-std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::*place, const Body& body,
+std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
                                  std::span<std::byte, wire::kMostBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;

@@ -129,7 +129,7 @@ class Mailroom {
                                            Instant arrived);
   // A datagram with this body and no other.
   template <class Body>
-  std::size_t close_only(std::optional<Body> wire::Datagram::*place, const Body& body,
+  std::size_t close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
                          std::span<std::byte, wire::kMostBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
   static bool says_name(const wire::Datagram& datagram);

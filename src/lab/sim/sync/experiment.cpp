@@ -21,7 +21,7 @@ namespace {
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr Nanos kCritical = 60s;  // after whatever happens, looked at closely
 constexpr Nanos kClosely = 100ms;
-constexpr Nanos kCarriedBy = 64s;  // whose rate carries network time on while a liar leads
+constexpr Nanos kCarriedBy = 64s;     // whose rate carries network time on while a liar leads
 constexpr double kForGood = 10;       // seconds
 constexpr std::uint32_t kBend = 32;   // seconds to each side
 constexpr std::uint32_t kAfter = 60;  // seconds after a death
@@ -78,8 +78,8 @@ class Judge {
     const auto after = [&](std::optional<std::uint32_t> second) {
       return second && within(Instant{*second * 1s});
     };
-    return within(Instant{}) || within(network_.lies_from()) ||
-           after(experiment_.kill_master_at) || after(experiment_.change_at);
+    return within(Instant{}) || within(network_.lies_from()) || after(experiment_.kill_master_at) ||
+           after(experiment_.change_at);
   }
 
   // How far all clients are from the master, at most; nothing while there is none.
@@ -257,7 +257,8 @@ class Judge {
 }  // namespace
 
 std::string_view name_of(Lie lie) {
-  constexpr std::array<std::string_view, 5> kNames{"none", "constant", "drifting", "random", "gone"};
+  constexpr std::array<std::string_view, 5> kNames{"none", "constant", "drifting", "random",
+                                                   "gone"};
   return kNames.at(static_cast<std::size_t>(lie));
 }
 

@@ -123,7 +123,7 @@ struct Outcome {
   // By second, for pictures; not-a-number where there is none.
   std::vector<std::vector<double>> errors;  // of each client
   std::vector<double> widths;               // median over the clients
-  std::vector<double> course;  // of the honest nodes' mean, us ahead of true time
+  std::vector<double> course;               // of the honest nodes' mean, us ahead of true time
 };
 
 Outcome run(const Experiment& experiment);

@@ -141,8 +141,8 @@ void Network::run_until(Instant limit) {
   world_.run_until(limit);
 }
 
-// As the daemon does: what the kernel's clock shows, without the steps of leap seconds. True time is
-// UTC but for the leap second, which every kernel makes.
+// As the daemon does: what the kernel's clock shows, without the steps of leap seconds. True time
+// is UTC but for the leap second, which every kernel makes.
 void Network::carry_utc() {
   next_utc_ += kUtcEvery;
   const int leaps = experiment_.leap_at && now() >= second(*experiment_.leap_at) ? 1 : 0;
@@ -150,8 +150,8 @@ void Network::carry_utc() {
     const NodeId node{k + 1};
     if (!world_.up(node)) continue;
     const Instant raw = world_.local_now(node);
-    const Nanos real = (kWallStart + now().time_since_epoch()).time_since_epoch() +
-                       carriers_[k].off - leaps * 1s;
+    const Nanos real =
+        (kWallStart + now().time_since_epoch()).time_since_epoch() + carriers_[k].off - leaps * 1s;
     world_.command(node, {.what = node::Node::Command::What::sync,
                           .network = node::kNoNetwork,
                           .sync = {.what = node::SyncCommand::What::utc,
