@@ -22,6 +22,7 @@
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
 #     SEES ... LINKS ... LABELS ... SHARDS ... HEAVY
+#     LONG                                   begins before others, as shards do
 #     DEFINES NAME="value"                   compile definitions
 #     PROGRAMS tempo)                        programs it runs: built before it is
 #
@@ -87,14 +88,15 @@ function(tempo_program name path)
 endfunction()
 
 function(tempo_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY;LONG" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
   _tempo_no_leftovers(${name} TEST)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   if(NOT sources)
     return()
   endif()
   _tempo_test_program(${name} "${CMAKE_CURRENT_SOURCE_DIR}" SOURCES ${sources}
-    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY})
+    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY}
+    LONG ${TEST_LONG})
   if(NOT TARGET ${name})
     return()
   endif()
@@ -125,7 +127,7 @@ endfunction()
 # One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
 # the test cases; so an entry's name ends in _test, or _test_<shard>.
 function(_tempo_test_program name dir)
-  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG" "SOURCES;LINKS;LABELS")
   if(TEST_HEAVY)
     if(NOT TEMPO_HEAVY_TESTS)
       return()
@@ -165,11 +167,13 @@ function(_tempo_test_program name dir)
     set(entry ${name})
     set(environment "UBSAN_OPTIONS=print_stacktrace=1")
     set(cost "")
+    if(TEST_LONG OR TEST_SHARDS GREATER 1)
+      set(cost COST 100)
+    endif()
     if(TEST_SHARDS GREATER 1)
       set(entry ${name}_${shard})
       math(EXPR index "${shard} - 1")
       list(APPEND environment GTEST_TOTAL_SHARDS=${TEST_SHARDS} GTEST_SHARD_INDEX=${index})
-      set(cost COST 100)  # long, so that they begin first
     endif()
     add_test(NAME ${entry} COMMAND ${name} --gtest_brief=1
              "--gtest_output=xml:${CMAKE_BINARY_DIR}/results/${entry}.xml")
