@@ -17,7 +17,6 @@ namespace tempo::check {
 namespace {
 
 using Algorithm = CapacityAlgorithm;
-using election::capacity::active_mutation;
 using election::capacity::missing_row;
 using election::capacity::Mutation;
 namespace a = election::capacity_a;
@@ -133,12 +132,12 @@ constexpr MissingRow kMissing[] = {
 
 class CapacityMutations : public testing::TestWithParam<MutationRow> {
  protected:
-  void TearDown() override { active_mutation = Mutation::none; }
+  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
 };
 
 TEST_P(CapacityMutations, AreCaught) {
   EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   EXPECT_NE(GetParam().caught_by(), "nothing");
 }
 

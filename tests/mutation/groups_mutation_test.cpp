@@ -13,7 +13,6 @@
 namespace tempo::sim::groups {
 namespace {
 
-using tempo::groups::active_mutation;
 using tempo::groups::LeadershipStage;
 using tempo::groups::Mutation;
 using Kind = tempo::groups::Command::Kind;
@@ -109,12 +108,12 @@ constexpr Row kRows[] = {
 
 class GroupMutations : public testing::TestWithParam<Row> {
  protected:
-  void TearDown() override { active_mutation = Mutation::none; }
+  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
 };
 
 TEST_P(GroupMutations, AreCaught) {
   EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   const std::string broken = GetParam().caught_by();
   EXPECT_NE(broken, "nothing");
   RecordProperty("broken", broken);

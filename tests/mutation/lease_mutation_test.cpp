@@ -20,7 +20,6 @@
 namespace tempo::sim::lease {
 namespace {
 
-using tempo::lock::lease::active_mutation;
 using tempo::lock::lease::Mutation;
 
 // --- simulations ---
@@ -402,12 +401,12 @@ constexpr Row kRows[] = {
 
 class LeaseMutations : public testing::TestWithParam<Row> {
  protected:
-  void TearDown() override { active_mutation = Mutation::none; }
+  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
 };
 
 TEST_P(LeaseMutations, AreCaught) {
   EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   const std::string broken = GetParam().caught_by();
   EXPECT_NE(broken, "nothing");
   RecordProperty("broken", broken);
@@ -421,11 +420,11 @@ constexpr std::pair<NodeId, tempo::lock::Mode> kWriter0{NodeId{0}, tempo::lock::
 constexpr std::pair<NodeId, tempo::lock::Mode> kWriter1{NodeId{1}, tempo::lock::Mode::exclusive};
 
 std::string broken_by(Mutation mutation, const check::LeaseWorld& world) {
-  active_mutation = mutation;
+  active_mutation<Mutation> = mutation;
   const check::Finding finding = check::in_space(world, [](check::Space<check::LeaseModel>& space) {
     return check::Search<check::LeaseModel>(space, {.fingerprints = true}).run();
   });
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
   return finding.violation ? finding.violation->promise : "nothing";
 }
 

@@ -16,7 +16,6 @@
 namespace tempo::sim::lock {
 namespace {
 
-using tempo::lock::mutex::active_mutation;
 using tempo::lock::mutex::Mutation;
 
 constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
@@ -181,16 +180,16 @@ constexpr Row kRows[] = {
 class LockMutations : public testing::TestWithParam<Row> {};
 
 TEST_P(LockMutations, AreCaught) {
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   EXPECT_FALSE(GetParam().caught_by()) << "nobody notices";
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LockMutations, testing::ValuesIn(kRows),
                          [](const auto& one) { return std::string(one.param.name); });
 
 TEST(LockMutationTable, ChecksAreGreenWithoutMutations) {
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
   for (const Row& row : kRows) {
     const bool first = &row == std::ranges::find(kRows, row.caught_by, &Row::caught_by);
     EXPECT_TRUE(!first || row.caught_by()) << row.name;

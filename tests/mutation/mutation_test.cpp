@@ -1,7 +1,5 @@
 // Every mutation of the election, the check that must fail because of it, and what the checker must
 // find.
-#include "protocol/election/mutation.h"
-
 #include <algorithm>
 #include <iterator>
 #include <ostream>
@@ -11,12 +9,12 @@
 #include <gtest/gtest.h>
 
 #include "checks.h"
+#include "protocol/election/master_mutation.h"
 #include "worlds.h"
 
 namespace tempo::sim::election {
 namespace {
 
-using tempo::election::active_mutation;
 using tempo::election::Mutation;
 
 // What the checker makes of it: the world in which it meets the mutation and the promise that it
@@ -116,7 +114,7 @@ const check::NamedWorld& world_named(std::string_view name) {
 class Checks : public testing::TestWithParam<NamedCheck> {};
 
 TEST_P(Checks, HoldWithoutMutation) {
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
   EXPECT_TRUE(GetParam().holds());
 }
 
@@ -125,11 +123,11 @@ INSTANTIATE_TEST_SUITE_P(All, Checks, testing::ValuesIn(all_checks()),
 
 class Mutations : public testing::TestWithParam<MutationRow> {
  protected:
-  void TearDown() override { active_mutation = Mutation::none; }
+  void TearDown() override { active_mutation<Mutation> = Mutation::none; }
 };
 
 TEST_P(Mutations, AreCaught) {
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   EXPECT_FALSE(check_named(GetParam().caught_by).holds());
 }
 
@@ -146,7 +144,7 @@ std::vector<MutationRow> concerned_rows() {
 class CheckedMutations : public Mutations {};
 
 TEST_P(CheckedMutations, AreFoundByTheChecker) {
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   EXPECT_EQ(world_named(GetParam().checker.world).broken(), GetParam().checker.promise);
 }
 
@@ -156,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(All, CheckedMutations, testing::ValuesIn(concerned_rows
 class Worlds : public testing::TestWithParam<check::NamedWorld> {};
 
 TEST_P(Worlds, KeepEveryPromiseWithoutMutation) {
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
   EXPECT_EQ(GetParam().broken(), "nothing");
 }
 

@@ -18,7 +18,6 @@
 namespace tempo::sim::ring {
 namespace {
 
-using tempo::election::ring::active_mutation;
 using tempo::election::ring::Mutation;
 
 constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
@@ -128,11 +127,11 @@ constexpr Row kRows[] = {
 class RingMutations : public testing::TestWithParam<Row> {};
 
 TEST_P(RingMutations, AreCaught) {
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
   EXPECT_TRUE(GetParam().caught_by()) << "fails without a mutation";
-  active_mutation = GetParam().mutation;
+  active_mutation<Mutation> = GetParam().mutation;
   EXPECT_FALSE(GetParam().caught_by()) << "nobody notices";
-  active_mutation = Mutation::none;
+  active_mutation<Mutation> = Mutation::none;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, RingMutations, testing::ValuesIn(kRows),

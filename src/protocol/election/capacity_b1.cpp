@@ -3,7 +3,6 @@
 namespace tempo::election {
 
 using capacity::Bid;
-using capacity::mutated;
 using capacity::Mutation;
 using capacity_b1::Event;
 using capacity_b1::Kind;

@@ -7,7 +7,6 @@
 namespace tempo::election {
 
 using capacity::Bid;
-using capacity::mutated;
 using capacity::Mutation;
 using capacity::Variant;
 using capacity_b2::Event;

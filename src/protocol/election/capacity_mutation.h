@@ -1,8 +1,10 @@
 // Mutations of the elections by capacity: single faults built in on purpose, to test the tests
-// (mutation.h says how). Besides those listed, any one row of any table can be missing.
+// (base/mutation.h). Besides those listed, any one row of any table can be missing.
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::election::capacity {
 
@@ -18,15 +20,12 @@ enum class Mutation : std::uint8_t {
 };
 
 #ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
 inline const void* missing_row = nullptr;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
 template <class Row>
 bool missing(const Row& row) {
   return &row == missing_row;
 }
 #else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
 template <class Row>
 constexpr bool missing(const Row& /*row*/) {
   return false;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "protocol/election/mutation.h"
+#include "protocol/election/master_mutation.h"
 
 namespace tempo::election {
 namespace {

@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "protocol/election/master.h"
-#include "protocol/election/mutation.h"
+#include "protocol/election/master_mutation.h"
 
 namespace tempo::election {
 

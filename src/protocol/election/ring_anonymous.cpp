@@ -13,7 +13,6 @@ using anonymous::State;
 using anonymous::Timer;
 using anonymous::Verb;
 using ring::Kind;
-using ring::mutated;
 using ring::Mutation;
 using What = anonymous::Notice::What;
 

@@ -8,7 +8,6 @@ namespace tempo::election {
 
 using ring::Kind;
 using ring::Method;
-using ring::mutated;
 using ring::Mutation;
 using ring::State;
 using What = ring::Notice::What;

@@ -1,8 +1,10 @@
-// Mutations of the ring elections: single faults built in on purpose, to test the tests (mutation.h
-// says how).
+// Mutations of the ring elections: single faults built in on purpose, to test the tests
+// (base/mutation.h).
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::election::ring {
 
@@ -17,12 +19,5 @@ enum class Mutation : std::uint8_t {
   swallow_next_time,  // anonymous: who leaves a phase on a Next-time does not pass it on
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
-#else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
-#endif
 
 }  // namespace tempo::election::ring

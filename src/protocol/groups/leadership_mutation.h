@@ -1,7 +1,10 @@
-// Mutations of leadership: single faults built in on purpose, to test the tests (decision 005).
+// Mutations of leadership: single faults built in on purpose, to test the tests
+// (base/mutation.h).
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::groups {
 
@@ -19,12 +22,5 @@ enum class Mutation : std::uint8_t {
   old_terms_believed,   // a late word of an earlier leader counts
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
-#else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
-#endif
 
 }  // namespace tempo::groups

@@ -1,8 +1,11 @@
-// Mutations of the lease lock: single faults built in on purpose, to test the tests (decision 005).
+// Mutations of the lease lock: single faults built in on purpose, to test the tests
+// (base/mutation.h).
 // The first nineteen are the variants that the lock's specification says must fail.
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::lock::lease {
 
@@ -44,12 +47,5 @@ enum class Mutation : std::uint8_t {
   abstains_for_own_length,    // and after a restart knows of no longer ones
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
-#else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
-#endif
 
 }  // namespace tempo::lock::lease

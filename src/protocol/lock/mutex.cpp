@@ -9,7 +9,6 @@ namespace tempo::lock {
 
 using mutex::Birth;
 using mutex::Kind;
-using mutex::mutated;
 using mutex::Mutation;
 using mutex::Number;
 using mutex::Peer;

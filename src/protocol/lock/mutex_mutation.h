@@ -1,8 +1,10 @@
 // Mutations of the lock in which silence is consent: single faults built in on purpose, to test the
-// tests (doc/decisions/005-mutations-are-a-second-build.md says how).
+// tests (base/mutation.h).
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::lock::mutex {
 
@@ -36,12 +38,5 @@ enum class Mutation : std::uint8_t {
   explicit_at_once,       // an explicit reply does not wait for its turn
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
-#else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
-#endif
 
 }  // namespace tempo::lock::mutex

@@ -10,7 +10,6 @@ namespace tempo::check {
 
 using lock::LockId;
 using lock::lease::ClientId;
-using lock::lease::mutated;
 using lock::lease::Mutation;
 
 namespace {

@@ -11,7 +11,6 @@ using tempo::lock::LockId;
 using tempo::lock::Mode;
 using tempo::lock::lease::ClientId;
 using tempo::lock::lease::kMostVoters;
-using tempo::lock::lease::mutated;
 using tempo::lock::lease::Mutation;
 using tempo::lock::lease::View;
 

@@ -1,11 +1,10 @@
-// Mutations: single faults built into the real class on purpose, to test the tests.
-//
-// In the library that ships, `mutated` is false at compile time and every switch disappears. A
-// second build of the same sources (TEMPO_MUTATIONS) can turn one on; mutation_test.cpp in
-// tests/mutation lists for each the check that must then fail.
+// Mutations of the master election: single faults built in on purpose, to test the tests
+// (base/mutation.h).
 #pragma once
 
 #include <cstdint>
+
+#include "base/mutation.h"
 
 namespace tempo::election {
 
@@ -38,12 +37,5 @@ enum class Mutation : std::uint8_t {
   no_repeats,           // Masterreq and Election are sent once whatever the rules say
   count,
 };
-
-#ifdef TEMPO_MUTATIONS
-inline Mutation active_mutation = Mutation::none;
-inline bool mutated(Mutation mutation) { return active_mutation == mutation; }
-#else
-consteval bool mutated(Mutation /*mutation*/) { return false; }
-#endif
 
 }  // namespace tempo::election
