@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fstream>
 #include <optional>
+#include <span>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/check.h"
+#include "base/fnv.h"
 #include "live/sys/descriptor.h"
 
 namespace tempo::sys {
@@ -78,17 +80,10 @@ MachineId machine_id(const MachineIdOptions& options) {
 }
 
 HostId host_id(const std::string& machine_id) {
-  // FNV-1a (Fowler, Noll, Vo), then the finalizer of SplitMix64 (Steele et al., 2014), so that ids
-  // that differ in one digit differ in every bit. The prefix makes it tempo's own.
-  std::uint64_t hash = 0xcbf29ce484222325;
-  const auto mix = [&](std::string_view text) {
-    for (const char letter : text) {
-      hash ^= static_cast<unsigned char>(letter);
-      hash *= 0x100000001b3;
-    }
-  };
-  mix("tempo host ");
-  mix(machine_id);
+  // The prefix makes it tempo's own; the finalizer of SplitMix64 (Steele et al., 2014) lets ids
+  // that differ in one digit differ in every bit.
+  const std::string text = "tempo host " + machine_id;
+  std::uint64_t hash = fnv1a(std::as_bytes(std::span(text)));
   hash = (hash ^ (hash >> 30)) * 0xbf58476d1ce4e5b9;
   hash = (hash ^ (hash >> 27)) * 0x94d049bb133111eb;
   hash ^= hash >> 31;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/fnv.h"
 
 namespace tempo::node {
 namespace {
@@ -30,14 +31,6 @@ SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
 
 // Spans beyond this would overflow when added; nobody honest sends them.
 constexpr std::int64_t kMostNanos = std::int64_t{1} << 61;
-// To recognise our own words again; nobody gains by finding other words with the same hash.
-std::uint64_t hash_of(std::span<const std::byte> bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const std::byte byte : bytes)
-    hash = (hash ^ std::to_integer<std::uint64_t>(byte)) * 0x100000001b3;
-  return hash;
-}
-
 bool sane(std::int64_t nanos) { return nanos > -kMostNanos && nanos < kMostNanos; }
 
 }  // namespace
@@ -255,7 +248,7 @@ bool Mailroom::answers_us(const wire::Datagram& datagram) const {
 bool Mailroom::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
   if (number > number_) return false;
   if (number + kRemembered <= number_) return true;
-  return said_[number % kRemembered] == hash_of(bytes);
+  return said_[number % kRemembered] == fnv1a(bytes);
 }
 
 wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
@@ -270,7 +263,7 @@ std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire:
   datagram.header.revision = options_.revision;
   if (says_name(datagram)) datagram.name = options_.name;
   const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
-  said_[datagram.header.number % kRemembered] = hash_of(out.first(size));
+  said_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
   return size;
 }
 
