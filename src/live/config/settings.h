@@ -71,7 +71,7 @@ struct Settings {
   std::string socket = "/run/tempo/tempod.sock";  // socket
   std::string user = "tempo";  // user: to run as when started as root; "" stays root
   std::string hook;            // hook: a program called on events
-  bool realtime = true;        // realtime: ask for real-time priority
+  bool realtime = true;        // realtime: ask for that priority, and for locked memory
   std::string machine_id;      // machine-id: instead of the host's, for tests
 
   Nanos longest_lease() const { return std::max(lock_lease, lock_lease_max); }

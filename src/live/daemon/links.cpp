@@ -10,6 +10,14 @@
 #include "live/daemon/log.h"
 
 namespace tempo::daemon {
+namespace {
+
+void add(const sys::Losses& some, sys::Losses& sum) {
+  for (const auto& [error, count] : some.unsent) sum.unsent[error] += count;
+  sum.too_long += some.too_long;
+}
+
+}  // namespace
 
 Result<void> Links::open(const config::Settings& settings) {
   const bool fixed = !settings.bind.empty() || !settings.peers.empty();
@@ -64,6 +72,7 @@ Links::Changes Links::look_again(const config::Settings& settings, bool other_se
     });
     if (there || link.network == nullptr) continue;
     for (const int descriptor : link.network->descriptors()) loop_->forget(descriptor);
+    add(link.network->losses(), gone_);
     link.network.reset();
     changes.gone.push_back(i);
   }
@@ -134,6 +143,13 @@ bool Links::send_anywhere(NodeId host, std::span<const std::byte> bytes) {
   for (std::uint8_t number = 0; number < count_; ++number)
     if (here(number) && send(number, host, bytes, std::nullopt)) return true;
   return false;
+}
+
+sys::Losses Links::losses() const {
+  sys::Losses sum = gone_;
+  for (const Link& link : links_)
+    if (link.network != nullptr) add(link.network->losses(), sum);
+  return sum;
 }
 
 std::optional<Links::Departed> Links::departed(std::uint8_t number) {

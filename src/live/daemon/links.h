@@ -76,6 +76,9 @@ class Links {
   // Over the first network on which it was heard.
   bool send_anywhere(NodeId host, std::span<const std::byte> bytes);
 
+  // On all networks that are and were here.
+  sys::Losses losses() const;
+
   struct Departed {
     NodeId host = kNobody;
     std::uint32_t exchange = 0;
@@ -107,6 +110,7 @@ class Links {
   sys::Oscillator* oscillator_;
   std::array<Link, node::kMostNetworks> links_;
   std::uint8_t count_ = 0;
+  sys::Losses gone_;                                 // of networks that are here no more
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed
   std::string trouble_;  // of networks that could not be opened when last tried, told once
 };

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -116,6 +117,12 @@ void draw_counters(const Subject& subject, obs::Snapshot& shot) {
   shot.counters["datagrams_sent"] = mailroom.sent();
   shot.counters["messages_without_address"] = subject.unsent;
   shot.counters["stalls"] = subject.stalls;
+  const sys::Losses losses = subject.links->losses();
+  shot.counters["datagrams_too_long"] = losses.too_long;
+  for (const auto& [error, count] : losses.unsent) {
+    const char* const name = strerrorname_np(error);
+    shot.counters[fmt::format("not_sent_{}", name == nullptr ? "unknown" : name)] += count;
+  }
   for (std::size_t i = 0; i < static_cast<std::size_t>(node::Refusal::count); ++i) {
     const auto refusal = static_cast<node::Refusal>(i);
     shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = mailroom.refused(refusal);

@@ -31,7 +31,8 @@ node::SyncRules sync_rules(const config::Settings& settings) {
 
 // Whether it may lead at all is said by command, for that can change.
 election::Reluctance reluctance_of(const config::Settings& settings) {
-  return election::Reluctance{static_cast<std::uint8_t>(9 - settings.lead_priority)};
+  return election::Reluctance{static_cast<std::uint8_t>(
+      std::to_underlying(election::kMostReluctant) - settings.lead_priority)};
 }
 
 // "-200.1ms": which way and how far.
@@ -484,7 +485,10 @@ std::vector<std::string> Worker::confine() {
   const auto attempt = [&](const Result<void>& done) {
     if (!done) troubles.push_back(done.error());
   };
-  if (life_.settings.realtime && ::geteuid() == 0) attempt(sys::run_real_time(kPriority));
+  if (life_.settings.realtime && ::geteuid() == 0) {
+    attempt(sys::run_real_time(kPriority));
+    attempt(sys::lock_memory());
+  }
   if (::geteuid() == 0)
     attempt(sys::drop_privileges({.user = life_.settings.user,
                                   .set_clock = life_.settings.clock == config::ClockKind::system}));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <gmock/gmock.h>
@@ -16,6 +17,7 @@
 #include "live/daemon/log.h"
 #include "live/sys/address.h"
 #include "live/sys/descriptor.h"
+#include "live/sys/network.h"
 
 namespace tempo::daemon {
 namespace {
@@ -172,6 +174,22 @@ TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
                   fmt::format("the tempod at 127.0.0.1 speaks revision {}", wire::kRevision + 2))));
   EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
   EXPECT_EQ(told(), 1);
+}
+
+TEST_F(WorkerTest, CountsWhatIsTooLongToBeADatagramOfOurs) {
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const std::vector<std::byte> huge(sys::Network::kMostBytes + 1);
+  ASSERT_EQ(::sendto(mouth.number(), huge.data(), huge.size(), 0, here.raw(), here.size()),
+            static_cast<ssize_t>(huge.size()));
+  const auto counted = [&] { return worker_->snapshot().counters.at("datagrams_too_long"); };
+  int rounds = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (counted() > 0 || ++rounds > 1'000) worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_EQ(counted(), 1U);
 }
 
 }  // namespace

@@ -33,10 +33,10 @@ Result<void> run_real_time(int priority, Children children) {
 }
 
 Result<void> lock_memory() {
-  // The limit is for users; without root it may be too low for what is mapped later.
+  // Under a limit, what is mapped later could fail.
   const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-  setrlimit(RLIMIT_MEMLOCK, &none);
-  if (mlockall(MCL_CURRENT | MCL_FUTURE) != 0) return failure("mlockall");
+  if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) return failure("locked memory without a limit");
+  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return failure("mlockall");
   return {};
 }
 

@@ -16,7 +16,7 @@ enum class Children : std::uint8_t { same, ordinary };  // what they run as
 
 // SCHED_FIFO, 1 to 99.
 Result<void> run_real_time(int priority, Children children = Children::same);
-Result<void> lock_memory();  // nothing is paged out, now or later
+Result<void> lock_memory();  // what has been touched is not paged out, now or later
 
 struct Privileges {
   std::string user;           // empty: the one we are

@@ -113,12 +113,10 @@ class UdpNetwork final : public Network {
   std::optional<std::uint32_t> send(const Address& to, std::span<const std::byte> bytes,
                                     bool stamp) override;
   void broadcast(std::span<const std::byte> bytes) override;
-  std::uint64_t failed_sends() const override;
   bool kernel_stamps() const override { return kernel_stamps_; }
   bool card_stamps() const override { return card_stamps_; }
   std::vector<Address> bound() const override;
-  std::map<int, std::uint64_t> failed_sends_by_errno() const override { return failed_; }
-  std::uint64_t truncated() const override { return truncated_; }
+  const Losses& losses() const override { return losses_; }
 
  private:
   struct Socket {
@@ -162,8 +160,7 @@ class UdpNetwork final : public Network {
   std::uint32_t transmissions_ = 0;
   bool kernel_stamps_ = false;
   bool card_stamps_ = false;
-  std::uint64_t truncated_ = 0;
-  std::map<int, std::uint64_t> failed_;
+  Losses losses_;
 
   std::array<std::byte, kMostBytes> buffer_{};
   // A datagram that came where a stamp was looked for; simulators have one queue for both.
@@ -311,7 +308,7 @@ std::optional<Arrival> UdpNetwork::receive() {
       turn_ = (turn_ + 1) % sockets_.size();
       ++empty;
     } else if ((received->flags & MSG_TRUNC) != 0) {
-      ++truncated_;
+      ++losses_.too_long;
       empty = 0;
     } else {
       const Arrival arrival = arrival_of(*received, std::span{buffer_}.first(received->bytes));
@@ -378,7 +375,7 @@ std::optional<Departure> UdpNetwork::departure_of(std::size_t socket, const Rece
 
 void UdpNetwork::keep(const Received& received) {
   if ((received.flags & MSG_TRUNC) != 0) {
-    ++truncated_;
+    ++losses_.too_long;
     return;
   }
   early_bytes_.assign(buffer_.begin(),
@@ -391,7 +388,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
   const auto sender = std::ranges::find_if(
       sockets_, [&](const Socket& socket) { return socket.bound.family() == to.family(); });
   if (sender == sockets_.end()) {
-    ++failed_[EAFNOSUPPORT];
+    ++losses_.unsent[EAFNOSUPPORT];
     return std::nullopt;
   }
   // The kernel's interfaces take pointers to what they do not change.
@@ -414,7 +411,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
   }
   const Instant called = stamp ? oscillator_->now() : Instant{};
   if (sendmsg(sender->descriptor.number(), &header, 0) < 0) {
-    ++failed_[errno];
+    ++losses_.unsent[errno];
     if (by_kernel) start_numbering_again(static_cast<std::size_t>(sender - sockets_.begin()));
     return std::nullopt;
   }
@@ -451,12 +448,6 @@ void UdpNetwork::start_numbering_again(std::size_t index) {
 
 void UdpNetwork::broadcast(std::span<const std::byte> bytes) {
   for (const Address& one : everyone_) send(one, bytes, false);
-}
-
-std::uint64_t UdpNetwork::failed_sends() const {
-  std::uint64_t sum = 0;
-  for (const auto& [error, count] : failed_) sum += count;
-  return sum;
 }
 
 }  // namespace

@@ -41,6 +41,12 @@ struct Departure {
   bool kernel_stamp = false;
 };
 
+// What came to nothing, since the network was opened.
+struct Losses {
+  std::map<int, std::uint64_t> unsent{};  // by errno
+  std::uint64_t too_long = 0;             // arrivals
+};
+
 struct NetworkOptions {
   std::string label{};  // "eth0", "peers"
   // Where datagrams arrive, a socket each: this host's address, and the broadcast address or the
@@ -79,15 +85,13 @@ class Network {
   virtual std::optional<std::uint32_t> send(const Address& to, std::span<const std::byte> bytes,
                                             bool stamp) = 0;
   virtual void broadcast(std::span<const std::byte> bytes) = 0;
-  virtual std::uint64_t failed_sends() const = 0;
   virtual bool kernel_stamps() const = 0;             // receive stamps have been seen
   virtual bool card_stamps() const { return false; }  // stamps of the card have been used
 
   // Where it is bound, with the ports that the kernel chose; in the order of NetworkOptions::bind.
   virtual std::vector<Address> bound() const { return {}; }
-  virtual std::map<int, std::uint64_t> failed_sends_by_errno() const { return {}; }
-  virtual std::uint64_t truncated() const { return 0; }  // arrivals too long for us: dropped
-  static constexpr std::size_t kMostBytes = 2048;        // of an arrival
+  virtual const Losses& losses() const = 0;
+  static constexpr std::size_t kMostBytes = 2048;  // of an arrival
 };
 
 // The group of tempo on an IPv6 link: transient, link-local; the last five bytes spell its name.

@@ -200,8 +200,7 @@ TEST_F(Loopback, FailedSendIsCountedAndDoesNotShiftTheNumbers) {
   const std::vector<std::byte> huge(70'000);
   EXPECT_FALSE(one->send(two->bound().front(), huge, true));
   EXPECT_FALSE(one->send(address("::1", 9), bytes_of("x"), true));
-  EXPECT_EQ(one->failed_sends(), 2U);
-  EXPECT_THAT(one->failed_sends_by_errno(),
+  EXPECT_THAT(one->losses().unsent,
               ElementsAre(std::pair{EMSGSIZE, 1U}, std::pair{EAFNOSUPPORT, 1U}));
   const auto transmission = one->send(two->bound().front(), bytes_of("x"), true);
   const auto departure = stamp_of(*one);
@@ -223,7 +222,7 @@ TEST_F(Loopback, EmptyDatagramArrivesAndATooLongOneIsDroppedAndCounted) {
   const auto longest = next(*two);
   ASSERT_TRUE(longest);
   EXPECT_EQ(longest->bytes.size(), Network::kMostBytes);
-  EXPECT_EQ(two->truncated(), 1U);
+  EXPECT_EQ(two->losses().too_long, 1U);
 }
 
 TEST_F(Loopback, PeersAreReachedOneByOne) {
