@@ -262,8 +262,8 @@ class Search {
       if (reader.failure() != nullptr) stop(reader.failure());
     const std::size_t taken = bytes();
     if (taken > options_.memory) stop("the memory allowed is used up");
-    if (options_.progress && !options_.progress({store_.size(), expanded_, finding_.transitions,
-                                                 finding_.depth, seconds(), taken}))
+    if (options_.progress &&
+        !options_.progress({store_.size(), finding_.transitions, finding_.depth, seconds(), taken}))
       stop("interrupted");
   }
 
@@ -308,7 +308,6 @@ class Search {
   }
   void keep_one(const Chunk& chunk, const Expanded& state, std::size_t from, std::uint32_t number) {
     if (kWantsGood) outlook_.expand();
-    ++expanded_;
     finding_.transitions += state.transitions;
     finding_.pruned += state.pruned;
     keep(chunk, from, state.pending_end);
@@ -427,7 +426,6 @@ class Search {
   Chunk alone_;
   std::array<char, Space<Model>::kMostBytes> encoded_;
   Finding finding_;
-  std::uint64_t expanded_ = 0;
   Store store_;
   Outlook outlook_;
   std::optional<std::uint32_t> dead_end_;

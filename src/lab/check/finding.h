@@ -14,7 +14,6 @@ namespace tempo::check {
 
 struct Progress {
   std::uint64_t states = 0;
-  std::uint64_t expanded = 0;
   std::uint64_t transitions = 0;
   std::uint32_t depth = 0;
   double seconds = 0;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr Turnstile kLast{.ticket = std::numeric_limits<std::uint64_t>::max(), .member = kNobody};
 
-Turnstile first_of(NodeId member, const Waiting& waiting) {
+// Where the first who waits there stands; behind everybody, and no member's, if none waits.
+Turnstile place_of(NodeId member, const Waiting& waiting) {
   return waiting.empty() ? kLast : Turnstile{waiting.front().ticket, member};
 }
 
@@ -196,7 +197,7 @@ void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
                   .held = message.held,
                   .length = message.length,
                   .over_in = scope.home.over_in(message.over_at, scope.now())};
-  const std::optional<Why> why = decide(scope, from, plea, first_of(from, message.waiting));
+  const std::optional<Why> why = decide(scope, from, plea, place_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & scope.home.view().bit_of(scope.self())) != 0;
   if (why && (named || why == Why::low))
@@ -215,7 +216,7 @@ bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) co
   const bool granted =
       std::ranges::any_of(granted_until_, [&](Instant until) { return until > scope.now(); });
   return granted && conflict(message.mode, attempt_->mode) &&
-         (message.held || first_of(from, message.waiting) < own_place(scope.self()));
+         (message.held || place_of(from, message.waiting) < own_place(scope.self()));
 }
 
 // The PASS may have been lost: it is said again to who still waits for it. Only its newest word

@@ -181,6 +181,8 @@ class Sync {
   // Our clock minus network time, by the last estimate; nothing before there is one.
   std::optional<Nanos> error(Instant now) const;
 
+  // What a trace shows. The statistics are left out (the estimator, what is held and remembered): a
+  // state with them never comes again, so that Sync is not for the checker.
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("reference", self.reference_);
