@@ -155,8 +155,11 @@ TEST_F(Intruder, TheSameForgeriesAreBelievedWithoutAKey) {
   ASSERT_EQ(attack.overheard, 1) << "the master was not heard";
   ASSERT_TRUE(site.wait(20s, [&] {
     const Look after = look(site);
-    return after.master >= 0 && after.rounds != before.rounds &&
-           std::chrono::abs(after.clocks.at(0) - before.clocks[0]) > 59min;
+    // Not of every host: who has lost its name to the forger is heard by nobody any more.
+    bool moved = false;
+    for (std::size_t i = 0; i < kHosts; ++i)
+      moved |= std::chrono::abs(after.clocks.at(i) - before.clocks.at(i)) > 59min;
+    return after.master >= 0 && after.rounds != before.rounds && moved;
   })) << logs(site);
 }
 
