@@ -10,12 +10,11 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram_test_samples.h"
 
 namespace tempo::wire {
 namespace {
-
-using Bytes = std::vector<std::byte>;
 
 std::string hex(std::span<const std::byte> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -25,11 +24,6 @@ std::string hex(std::span<const std::byte> bytes) {
     text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
   }
   return text;
-}
-
-Error error_of(std::span<const std::byte> bytes) {
-  const auto parsed = parse(bytes);
-  return parsed ? Error::count : parsed.error();
 }
 
 void state_length(Bytes& bytes, std::size_t length) {
@@ -51,15 +45,6 @@ Bytes header_alone() {
   state_length(bytes, bytes.size());
   return bytes;
 }
-
-Bytes changed(const Datagram& datagram, std::size_t at, std::uint8_t value) {
-  Bytes bytes = bytes_of(datagram);
-  bytes.at(at) = std::byte{value};
-  return bytes;
-}
-
-// The place of a field: after the header and the section's tag and length.
-constexpr std::size_t kFirst = kHeaderBytes + 2;
 
 TEST(Datagram, ElectionIsTheseBytes) {
   EXPECT_EQ(hex(bytes_of(sample_election())),

@@ -5,32 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/datagram_test_samples.h"
 
 namespace tempo::wire {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the section's body
-
-std::string written(const Datagram& datagram) {
-  std::string text;
-  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
-  return text.substr(kHeaderBytes);
-}
-
-Error error_of(const Bytes& bytes) {
-  const auto parsed = parse(bytes);
-  return parsed ? Error::count : parsed.error();
-}
-
-Error with_byte(std::size_t at, std::uint8_t value) {
-  Bytes bytes = bytes_of(sample_group());
-  bytes.at(at) = std::byte{value};
-  return error_of(bytes);
-}
 
 // By hand from the tables of doc/wire.md.
 TEST(GroupBody, IsTheseBytes) {
@@ -140,16 +120,17 @@ TEST(GroupBody, CutAnywhereIsRefused) {
 }
 
 TEST(GroupBody, HasValuesInTheirRanges) {
-  EXPECT_EQ(with_byte(kFirst, 8), Error::bad_kind);
-  EXPECT_EQ(with_byte(kFirst + 1, 58), Error::bad_section) << "name";
-  EXPECT_EQ(with_byte(kFirst + 1, 0), Error::bad_section) << "no name";
-  EXPECT_EQ(with_byte(kFirst + 5, 3), Error::bad_value) << "step";
-  EXPECT_EQ(with_byte(kFirst + 6, 8), Error::bad_value) << "phase";
-  EXPECT_EQ(with_byte(kFirst + 36, 0x80), Error::bad_value) << "done in the future";
-  EXPECT_EQ(with_byte(kFirst + 60, 0x80), Error::bad_value) << "a stamp before all time";
-  EXPECT_EQ(with_byte(kFirst + 68, 0x80), Error::bad_value) << "a negative delay";
-  EXPECT_EQ(with_byte(kFirst + 68, 0x41), Error::bad_value) << "a long one";
-  EXPECT_EQ(with_byte(kFirst + 108, 0x07), Error::bad_name);
+  EXPECT_EQ(with_byte(sample_group(), kFirst, 8), Error::bad_kind);
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 1, 58), Error::bad_section) << "name";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 1, 0), Error::bad_section) << "no name";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 5, 3), Error::bad_value) << "step";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 6, 8), Error::bad_value) << "phase";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 36, 0x80), Error::bad_value) << "done in the future";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 60, 0x80), Error::bad_value)
+      << "a stamp before all time";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 68, 0x80), Error::bad_value) << "a negative delay";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 68, 0x41), Error::bad_value) << "a long one";
+  EXPECT_EQ(with_byte(sample_group(), kFirst + 108, 0x07), Error::bad_name);
 }
 
 }  // namespace

@@ -5,32 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/datagram_test_samples.h"
 
 namespace tempo::wire {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the lock section's body
-
-std::string written(const Datagram& datagram) {
-  std::string text;
-  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
-  return text.substr(kHeaderBytes);
-}
-
-Error error_of(const Bytes& bytes) {
-  const auto parsed = parse(bytes);
-  return parsed ? Error::count : parsed.error();
-}
-
-Error with_byte(const Datagram& datagram, std::size_t at, std::uint8_t value) {
-  Bytes bytes = bytes_of(datagram);
-  bytes.at(at) = std::byte{value};
-  return error_of(bytes);
-}
 
 // By hand from the tables of doc/wire.md.
 TEST(LockBody, IsTheseBytes) {

@@ -5,15 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/datagram_test_samples.h"
 
 namespace tempo::wire {
 namespace {
-
-using Bytes = std::vector<std::byte>;
-
-constexpr std::size_t kFirst = kHeaderBytes + 2;  // of the section's body
 
 Datagram sample_quiet() {
   Datagram datagram{.header = sample_header()};
@@ -36,19 +33,6 @@ Datagram sample_beat() {
   body.busy = true;
   body.members.push_back({.life = 4, .heard = 5, .age_us = 6, .received = 7, .sent = 8});
   return datagram;
-}
-
-std::string written(const Datagram& datagram) {
-  std::string text;
-  for (const std::byte byte : bytes_of(datagram)) text += static_cast<char>(byte);
-  return text.substr(kHeaderBytes);
-}
-
-Error with_byte(const Datagram& datagram, std::size_t at, std::uint8_t value) {
-  Bytes bytes = bytes_of(datagram);
-  bytes.at(at) = std::byte{value};
-  const auto parsed = parse(bytes);
-  return parsed ? Error::count : parsed.error();
 }
 
 // By hand from the tables of doc/wire.md.
