@@ -1,9 +1,8 @@
 // How failures reach programs in C.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include "live/client/failure.h"
 #include "live/client/trouble_c.h"
@@ -12,7 +11,7 @@ namespace tempo {
 
 // Cut to `size` bytes with its end; nothing if there is no place for it.
 inline void copy_sentence(std::string_view sentence, char* into, unsigned size) {
-  if (into != nullptr && size > 0) *fmt::format_to_n(into, size - 1, "{}", sentence).out = 0;
+  if (into != nullptr && size > 0) *std::ranges::copy(sentence.substr(0, size - 1), into).out = 0;
 }
 
 inline void copy_failure(const Failure& failure, tempo_trouble* why, char* into, unsigned size) {
