@@ -31,6 +31,17 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LIGHT_OPTIM
   endif()
 endif()
 
+# Compiles the sources of a target six at a time: what they instantiate alike is made once. Not those that
+# tempo_apart names, nor those with definitions of their own.
+function(tempo_together name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_TOGETHER} UNITY_BUILD_BATCH_SIZE 6)
+endfunction()
+
+# Sources whose names would meet others'.
+function(tempo_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # Files that describe a command line: no checks, and so none of those headers.
 #
 #   tempo_plain_sources(arguments.cpp ...)

@@ -8,6 +8,7 @@
 #     SEES tempo_base                        rooms it may include (and what those see in turn)
 #     LINKS fmt::fmt                         libraries from outside the project
 #     LIGHT                                  computes little: optimised less in the release build
+#     TOGETHER TEST_TOGETHER                 its sources, its tests are compiled several at once (decision 033)
 #     TEST_SEES tempo_election               rooms only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
 #     TEST_LABELS release soak               also run these tests in the release build (where its
@@ -21,7 +22,7 @@
 #   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
-#     SEES ... LINKS ... LABELS ... SHARDS ... HEAVY
+#     SEES ... LINKS ... LABELS ... SHARDS ... HEAVY TOGETHER
 #     LONG                                   begins before others, as shards do
 #     DEFINES NAME="value"                   compile definitions
 #     PROGRAMS tempo)                        programs it runs: built before it is
@@ -36,7 +37,7 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_room name path)
-  cmake_parse_arguments(PARSE_ARGV 2 ROOM "LIGHT;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
+  cmake_parse_arguments(PARSE_ARGV 2 ROOM "LIGHT;TOGETHER;TEST_TOGETHER;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
                         "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} ROOM)
   set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
@@ -53,6 +54,9 @@ function(tempo_room name path)
     tempo_take_headers(${name} tempo_headers)
     if(ROOM_LIGHT)
       tempo_be_light(${name})
+    endif()
+    if(ROOM_TOGETHER)
+      tempo_together(${name})
     endif()
     set(reach PUBLIC)
   else()
@@ -71,7 +75,7 @@ function(tempo_room name path)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
       LINKS ${name} ${ROOM_TEST_SEES} ${ROOM_TEST_LINKS}
       LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS} OPTIMISED ${ROOM_TEST_OPTIMISED}
-      HEAVY ${ROOM_TEST_HEAVY})
+      HEAVY ${ROOM_TEST_HEAVY} TOGETHER ${ROOM_TEST_TOGETHER})
   endif()
 endfunction()
 
@@ -88,7 +92,7 @@ function(tempo_program name path)
 endfunction()
 
 function(tempo_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY;LONG" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY;LONG;TOGETHER" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
   _tempo_no_leftovers(${name} TEST)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   if(NOT sources)
@@ -96,7 +100,7 @@ function(tempo_test name)
   endif()
   _tempo_test_program(${name} "${CMAKE_CURRENT_SOURCE_DIR}" SOURCES ${sources}
     LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY}
-    LONG ${TEST_LONG})
+    LONG ${TEST_LONG} TOGETHER ${TEST_TOGETHER})
   if(NOT TARGET ${name})
     return()
   endif()
@@ -127,7 +131,7 @@ endfunction()
 # One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
 # the test cases; so an entry's name ends in _test, or _test_<shard>.
 function(_tempo_test_program name dir)
-  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG;TOGETHER" "SOURCES;LINKS;LABELS")
   if(TEST_HEAVY)
     if(NOT TEMPO_HEAVY_TESTS)
       return()
@@ -153,6 +157,10 @@ function(_tempo_test_program name dir)
   if(NOT TEST_OPTIMISED)
     target_compile_options(${name} PRIVATE ${TEMPO_TEST_OPTIMISATION})
     tempo_take_headers(${name} tempo_test_headers)
+  endif()
+
+  if(TEST_TOGETHER)
+    tempo_together(${name})
   endif()
 
   add_dependencies(tests ${name})

@@ -13,7 +13,7 @@ using locks::News;
 
 namespace {
 
-constexpr int kMostLinesAtOnce = 256;  // in one round
+constexpr int kMostLinesInARound = 256;
 
 std::int64_t id_of(ClientId client) {
   return static_cast<std::int64_t>(std::to_underlying(client));
@@ -122,7 +122,7 @@ void EtcdLine::settle() {
 
 void EtcdLine::hear() {
   line_->flush();
-  for (int i = 0; i < kMostLinesAtOnce && line_ != nullptr; ++i) {
+  for (int i = 0; i < kMostLinesInARound && line_ != nullptr; ++i) {
     const std::optional<std::string> line = line_->line();
     if (!line) break;
     hear_line(*line);
@@ -149,23 +149,23 @@ void EtcdLine::hear_news(const ipc::LockNews& news) {
   if (found == clients_.end()) return;
   Client& client = found->second;
   const Instant until{Nanos{news.until_ns}};
-  using State = ipc::LockNews::State;
+  using Now = ipc::LockNews::State;
   switch (news.state) {
-    case State::granted:
+    case Now::granted:
       client.inside = true;
       client.since = sys::boot_clock();
       client.token = locks::Token{news.token};
       client.until = until;
       return on_news_(id, {.kind = News::Kind::granted, .token = client.token, .deadline = until});
-    case State::extended:
+    case Now::extended:
       client.until = until;
       return on_news_(id, {.kind = News::Kind::extended, .deadline = until});
-    case State::lost:
+    case Now::lost:
       return forget(id, {.kind = News::Kind::lost});
-    case State::refused:
+    case Now::refused:
       return forget(id, {.kind = News::Kind::refused});
-    case State::released:
-    case State::count:
+    case Now::released:
+    case Now::count:
       return;
   }
 }
