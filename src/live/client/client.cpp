@@ -153,7 +153,7 @@ Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
       return fail(Trouble::nonsense,
                   "what answers at the socket is not tempod: its line does not end; give another "
                   "with --socket");
-    std::array<char, 65536> buffer{};
+    std::array<char, 4096> buffer{};
     const ssize_t got = recv(socket_, buffer.data(), buffer.size(), 0);
     if (got > 0) {
       input_.append(buffer.data(), static_cast<std::size_t>(got));

@@ -29,6 +29,7 @@ constexpr int kMostLetInAtOnce = 16;
 constexpr int kMostLinesAtOnce = 16;  // of one caller, in one turn...
 constexpr Nanos kTurn{100us};         // ...which ends after the line that makes it longer
 constexpr Nanos kTurns{1ms};          // of all callers, before the network has its own
+constexpr Nanos kSoon{100us};         // a lease that nobody has is granted within
 constexpr mode_t kEverybody = 0666;   // may look; what more one may do is by who one is
 
 class RealDoor final : public Door {
@@ -280,7 +281,13 @@ class RealDoor final : public Door {
              std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0)),
          .lease = Nanos{request.lease_ns}},
         static_cast<locks::LockKind>(request.kind));
-    if (wanted) return "";
+    if (wanted) {
+      // Only for a program that is alone with its locks: where several wait, others can use the
+      // processor.
+      if (request.kind == ipc::LockKind::lease && claims_.size() == caller.locks.size())
+        worker_->loop().stay_awake(kSoon);
+      return "";
+    }
     claims_.erase(client);
     caller.locks.erase(request.id);
     return refuse(ipc::Code::unavailable, wanted.error());

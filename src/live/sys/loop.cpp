@@ -77,7 +77,7 @@ Loop::Round Loop::wait(Instant deadline) {
     }
     round.called += call_signalled();
     const int timeout = round.called > 0 ? 0 : milliseconds_until(deadline, now, kLongestPollMs);
-    const int ready = poll(polled_.data(), polled_.size(), timeout);
+    const int ready = look(timeout, now);
     CHECK(ready >= 0 || errno == EINTR || errno == ENOMEM);
     const Instant expected = now + std::chrono::milliseconds{timeout};
     now = oscillator_->now();
@@ -94,6 +94,17 @@ Loop::Round Loop::wait(Instant deadline) {
   left_ = oscillator_->now();
   round.due = left_ >= deadline;
   return round;
+}
+
+void Loop::stay_awake(Nanos span) { awake_until_ = oscillator_->now() + span; }
+
+// How many descriptors are ready, at once or after sleeping.
+int Loop::look(int timeout_ms, Instant now) {
+  while (timeout_ms > 0 && now < awake_until_) {
+    if (const int ready = poll(polled_.data(), polled_.size(), 0); ready != 0) return ready;
+    now = oscillator_->now();
+  }
+  return poll(polled_.data(), polled_.size(), timeout_ms);
 }
 
 int Loop::call_signalled() {

@@ -50,6 +50,11 @@ class Loop {
   // Called by `wait`, not by the handler; several signals of a kind may be one call.
   void on_signal(int signal, Signalled signalled);
 
+  // For so long from now, rounds look and look again instead of sleeping: where an answer is a
+  // matter of microseconds, falling asleep and being woken would take as long once more. It is the
+  // caller's to be sparing with it.
+  void stay_awake(Nanos span);
+
   struct Round {
     bool due = false;    // the deadline has come
     int called = 0;      // callbacks
@@ -73,6 +78,7 @@ class Loop {
     Signalled signalled;
     struct sigaction before;
   };
+  int look(int timeout_ms, Instant now);
   int call_signalled();
   int call_ready();
   Nanos stall_since(Instant expected, Instant now) const;
@@ -85,6 +91,7 @@ class Loop {
   std::vector<pollfd> polled_;      // of one round
   std::vector<std::uint64_t> ids_;  // of `polled_`
   std::uint64_t next_id_ = 1;
+  Instant awake_until_{};
   Instant left_;  // when the last round ended; kNever before the first
   Nanos asleep_;  // the machine, when a round last said so: not more
 };

@@ -45,6 +45,7 @@ class JumpingOscillator final : public Oscillator {
     return shown;
   }
   Instant at(Instant raw) override { return raw; }
+  std::size_t readings() const { return next_; }
 
  private:
   std::vector<Nanos> jumps_;
@@ -186,6 +187,33 @@ TEST_F(LoopTest, SignalFromOutsideEndsTheRound) {
   EXPECT_FALSE(round.due);
   EXPECT_EQ(called, 1);
   waitpid(child, nullptr, 0);
+}
+
+// It reads the clock between two looks, and at the end: with 300 us from one reading to the next
+// there are three more before a millisecond is over.
+TEST(LoopAwake, LooksAgainAndAgainAndThenSleeps) {
+  const auto readings_of_a_round = [](Nanos awake) {
+    JumpingOscillator oscillator(std::vector<Nanos>(20, 300us));
+    Loop loop(oscillator);
+    loop.stay_awake(awake);
+    const std::size_t before = oscillator.readings();
+    EXPECT_TRUE(loop.wait(Instant{1000s} + 500us).due);
+    return oscillator.readings() - before;
+  };
+  EXPECT_EQ(readings_of_a_round(1ms), readings_of_a_round(0ms) + 3);
+}
+
+TEST_F(LoopTest, WhatComesWhileItIsAwakeIsCalled) {
+  loop_.stay_awake(kLongestWait);
+  const Pipe pipe;
+  int called = 0;
+  loop_.watch(pipe.out.number(), POLLIN, [&](short) {
+    ++called;
+    pipe.take();
+  });
+  pipe.put();
+  EXPECT_EQ(loop_.wait(later()).called, 1);
+  EXPECT_EQ(called, 1);
 }
 
 TEST(LoopSignals, AreGivenBackAtTheEnd) {
