@@ -69,12 +69,8 @@ class Courier {
 
   // The message `to` has now acknowledged; null if it is not waited for. Valid until the next call.
   const Message* acknowledge(NodeId to, Sequence sequence) {
-    // Parcels lie in the order of their sequence numbers.
-    const auto found = std::ranges::lower_bound(parcels_, sequence, {},
-                                                [](const Parcel& p) { return p.message.sequence; });
-    if (found == parcels_.end() || found->message.sequence != sequence || found->to != to ||
-        found->sends == 0)
-      return nullptr;
+    Parcel* const found = find(sequence);
+    if (found == nullptr || found->to != to || found->sends == 0) return nullptr;
     finish(*found);
     settle();
     return &found->message;
@@ -206,6 +202,22 @@ class Courier {
   static constexpr std::size_t kMostParcels = 2 * std::size_t{kMaxNodes};
   static constexpr std::size_t kFew =
       16;  // parcels that are cheaper to look through than to postpone
+
+  // The parcel of that number, or null. They lie in the order of their numbers, which rise by one
+  // at least: one lies no further on than its number says, and mostly just there.
+  Parcel* find(Sequence sequence) {
+    if (parcels_.empty() || sequence < parcels_.front().message.sequence) return nullptr;
+    const std::size_t furthest = std::min<std::size_t>(
+        std::to_underlying(sequence) - std::to_underlying(parcels_.front().message.sequence),
+        parcels_.size() - 1);
+    const auto end = parcels_.begin() + static_cast<std::ptrdiff_t>(furthest);
+    const auto found = end->message.sequence == sequence
+                           ? end
+                           : std::ranges::lower_bound(
+                                 parcels_.begin(), end, sequence, {},
+                                 [](const Parcel& parcel) { return parcel.message.sequence; });
+    return found->message.sequence == sequence ? &*found : nullptr;
+  }
 
   // What is known of this life of the peer; null if it is the life before and does not go on.
   // Incarnations have no order: a late message of a life that has ended may be the first that is

@@ -1,5 +1,6 @@
 #include "base/courier.h"
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <string>
@@ -119,6 +120,26 @@ TEST(Courier, TakesEachAcknowledgementOnceAndFromTheRightNode) {
   EXPECT_EQ(courier.acknowledge(kAnn, kNoSequence), nullptr);
   EXPECT_NE(courier.acknowledge(kAnn, sequence), nullptr);
   EXPECT_EQ(courier.acknowledge(kAnn, sequence), nullptr);
+}
+
+// Numbers that were used for other things leave gaps between those of parcels.
+TEST(Courier, FindsWhatIsAcknowledgedAcrossGapsInTheNumbers) {
+  Post courier;
+  std::vector<Sequence> posted;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    for (std::uint32_t gap = 0; gap < i % 3; ++gap) courier.next_sequence();
+    posted.push_back(post(courier, at(0s), kAnn, i));
+  }
+  const std::uint32_t last = std::to_underlying(posted.back());
+  std::uint32_t found = 0;
+  for (std::uint32_t number = 0; number <= last + 1; ++number) {
+    const Letter* const letter = courier.acknowledge(kAnn, Sequence{number});
+    const bool was_posted = std::ranges::find(posted, Sequence{number}) != posted.end();
+    ASSERT_EQ(letter != nullptr, was_posted) << number;
+    if (letter != nullptr) {
+      EXPECT_EQ(letter->content, found++);
+    }
+  }
 }
 
 TEST(Courier, TakesNoAcknowledgementOfWhatItHasGivenUp) {
