@@ -74,7 +74,7 @@ class HugeVector {
     make_room(count);
     size_ = count;
   }
-  void swap(HugeVector& other) {
+  void swap(HugeVector& other) noexcept {
     std::swap(items_, other.items_);
     std::swap(size_, other.size_);
     std::swap(mapped_, other.mapped_);

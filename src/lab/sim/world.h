@@ -240,10 +240,10 @@ class World {
   // made, timers wait to be woken, time passes on request.
 
   struct Held {
-    NodeId from;
-    NodeId to;
-    std::uint32_t number;
-    Instant sent;
+    NodeId from = kNobody;
+    NodeId to = kNobody;
+    std::uint32_t number = 0;
+    Instant sent{};
   };
 
   void hold() {

@@ -35,7 +35,7 @@ class Client {
   // Nothing waits longer than `patience`.
   static Result<Client, Failure> connect(const std::string& socket, Nanos patience);
   // Over a socket that is connected already, which it owns from now on; non-blocking.
-  static Client over(int socket, Nanos patience) { return Client(socket, "a socket", patience); }
+  static Client over(int socket, Nanos patience) { return {socket, "a socket", patience}; }
   ~Client();
   Client(Client&& other) noexcept;
   Client& operator=(Client&& other) noexcept;

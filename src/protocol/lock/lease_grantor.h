@@ -4,6 +4,7 @@
 // that keeps two quorums apart; it knows nothing of clients, waiters or messages.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/few.h"
@@ -44,7 +45,7 @@ class Grantor {
  public:
   std::uint64_t top() const { return top_; }
   void raise(std::uint64_t count) {
-    if (count > top_) top_ = count;
+    top_ = std::max(count, top_);
   }
 
   // DECIDE 2 to 6. Why::none: granted. The caller has made sure that the count is reserved.

@@ -111,6 +111,7 @@ Outcome Play::run() {
   }
   stop_faults();
   std::vector<std::uint64_t> before;
+  before.reserve(ledgers_.size());
   for (const sim::lock::Ledger& ledger : ledgers_) before.push_back(ledger.tally().entries);
   run_until(world_.now() + 30 * lease);
   wishes_ = false;
