@@ -203,6 +203,29 @@ TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
   EXPECT_LT(lans.spread(), 2ms);
 }
 
+// A network that had a time of its own, and was set by its own master, steps to the time of the
+// gateway that takes it over.
+TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
+  Lans lans({{{0}, 40ms, 20e-6},
+             {{0}, -60ms, -30e-6},
+             {{1, 0}, 250ms, 10e-6, 1},
+             {{1}, 300ms, 15e-6},
+             {{1}, 350ms, -5e-6}});
+  lans.start();
+  lans.run(20s);
+  for (int i = 0; i < 10 && lans.masters_in(2, 0); ++i) {
+    lans.resign(2);
+    lans.run(20s);
+  }
+  ASSERT_FALSE(lans.masters_in(2, 0));
+  ASSERT_GT(lans.spread(), 100ms);
+  lans.join(2, 1);
+  lans.run(15s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_TRUE(lans.masters_in(2, 1));
+  EXPECT_LT(lans.spread(), 2ms);
+}
+
 // Each of the two could bring the root's time to the other network; the one that does is left alone
 // by the other, whoever has the higher number.
 TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {

@@ -161,6 +161,8 @@ void Node::heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& 
       slot.path = {};
       slot.path_heard = false;
       choose(turn);
+      // Those who have followed another here may be far from the time that it is brought.
+      if (upstream_ != kNoNetwork) sync_.pass_on_step();
       break;
     case election::News::follows:
       slot.leads = false;

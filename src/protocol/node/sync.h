@@ -174,8 +174,8 @@ class Sync {
   using Member = TimeScale::Member;
   // What we tell those who follow us.
   std::uint32_t told_scale() const { return scale_ + passed_on_; }
-  // Our clock was stepped while others follow it, in another network than the one we follow: they
-  // are told to step too, as if network time had been set by hand.
+  // Those who follow us in another network than the one we follow are told to step to our time, as
+  // if network time had been set by hand: our clock was stepped, or we have just taken them over.
   void pass_on_step() { ++passed_on_; }
   const NodeMap<Member>& members() const { return members_.members(); }
   // Our clock minus network time, by the last estimate; nothing before there is one.
