@@ -326,6 +326,7 @@ TEST(WatchCommand, SaysThatTempodIsGone) {
 }
 
 TEST(WatchCommand, FillsAScreenAndGivesItBack) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is to be had";
   const FakeDaemon daemon(
       {{"watch", {line_of(ship())}},
        {"events", {ipc::event_line({"lost-master", 1'700'000'000'000'000'000, "stern is gone"})}}});
@@ -340,6 +341,7 @@ TEST(WatchCommand, FillsAScreenAndGivesItBack) {
 }
 
 TEST(WatchCommand, GivesTheScreenBackOnCtrlC) {
+  if (!TerminalChild::possible()) GTEST_SKIP() << "no terminal is to be had";
   const FakeDaemon daemon({{"watch", {line_of(ship())}}});
   TerminalChild child(with(daemon, "watch"));
   EXPECT_TRUE(child.read_until("bow")) << child.out();

@@ -126,6 +126,13 @@ class Child {
 // The program on a terminal of its own, 100 by 30.
 class TerminalChild {
  public:
+  // Not where /dev/pts is not mounted, as in a bare chroot.
+  static bool possible() {
+    const int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    if (terminal >= 0) close(terminal);
+    return terminal >= 0;
+  }
+
   explicit TerminalChild(const Words& words) {
     terminal_ = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
     if (terminal_ < 0 || grantpt(terminal_) != 0 || unlockpt(terminal_) != 0) std::abort();
