@@ -36,6 +36,17 @@ class Netns : public testing::Test {
     }
     return true;
   }
+  // There is a master, and everybody else knows its heir. One that dies before that may be back
+  // before anybody stands.
+  static bool heir_is_known(Site& site) {
+    const int master = site.master();
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (static_cast<int>(i) == master) continue;
+      const auto status = site.host(i).status();
+      if (!status || status->networks.at(0).heir.empty()) return false;
+    }
+    return master >= 0;
+  }
   // No clock is further from the master's than its daemon says it may be.
   static void expect_bounds_hold(Site& site) {
     const int master = site.master();
