@@ -3,11 +3,11 @@
 //     bench_clock [SEEDS [NAME]]     8 seeds, every row, unless told otherwise
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <ctime>
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "protocol/clock/estimator.h"
@@ -148,10 +148,15 @@ void report_cost() {
 }  // namespace tempo::clock::testing
 
 int main(int argc, char** argv) {
-  const int seeds = argc > 1 ? std::atoi(argv[1]) : 8;
-  tempo::clock::testing::report(seeds > 0 ? seeds : 8, argc > 2 ? argv[2] : nullptr);
-  if (argc > 2) return 0;
-  tempo::clock::testing::report_scale(seeds > 0 ? seeds : 8);
+  CLI::App arguments("how well the estimator and the ensemble keep time");
+  int seeds = 8;
+  std::string only;
+  arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
+  arguments.add_option("name", only, "of one row; else there are all");
+  CLI11_PARSE(arguments, argc, argv);
+  tempo::clock::testing::report(seeds, only.empty() ? nullptr : only.c_str());
+  if (!only.empty()) return 0;
+  tempo::clock::testing::report_scale(seeds);
   tempo::clock::testing::report_cost();
   return 0;
 }

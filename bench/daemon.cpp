@@ -15,10 +15,10 @@
 #include <optional>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -189,14 +189,19 @@ void measure_idle() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  CLI::App arguments("how soon there is a new master, and what an idle daemon costs");
   int rounds = 25;
   int load = 0;
-  bool all = true;
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (std::string_view(argv[i]) == "--rounds") rounds = std::atoi(argv[i + 1]);
-    if (std::string_view(argv[i]) == "--load") load = std::atoi(argv[i + 1]);
-    if (std::string_view(argv[i]) == "--only") all = std::string_view(argv[i + 1]) != "kill";
-  }
+  std::string only;
+  arguments.add_option("--rounds", rounds, "how often")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  arguments.add_option("--load", load, "busy processes beside it")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  arguments.add_option("--only", only, "the quickest row alone")->check(CLI::IsMember({"kill"}));
+  CLI11_PARSE(arguments, argc, argv);
+  const bool all = only.empty();
   if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) {
     fmt::print("bench_daemon: {}\n", obstacle);
     return 0;

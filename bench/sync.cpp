@@ -3,13 +3,13 @@
 //     bench_sync [SEEDS [NAME]]     5 seeds, every row, unless told otherwise
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "lab/sim/sync/experiment.h"
@@ -256,9 +256,12 @@ bool report(const Row& row, Part& part) {
 
 int main(int argc, char** argv) {
   using namespace tempo::sim::sync;
-  const int wanted = argc > 1 ? std::atoi(argv[1]) : 5;
-  const auto seeds = static_cast<std::uint32_t>(wanted > 0 ? wanted : 5);
-  const std::string only = argc > 2 ? argv[2] : "";
+  CLI::App arguments("how well whole nodes keep time");
+  std::uint32_t seeds = 5;
+  std::string only;
+  arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
+  arguments.add_option("name", only, "a part of a row's name; else there are all");
+  CLI11_PARSE(arguments, argc, argv);
   bool good = true;
   for (const auto& rows : {steady(), disturbed(), lying(), isolated()}) {
     Part part(rows, seeds);

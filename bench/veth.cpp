@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -97,7 +98,12 @@ bool report(const std::vector<double>& errors) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const int seconds = argc > 1 ? std::max(std::atoi(argv[1]), 1) : 60;
+  CLI::App arguments("how well two real daemons agree over virtual Ethernet");
+  int seconds = 60;
+  arguments.add_option("seconds", seconds, "after 90 to settle")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  CLI11_PARSE(arguments, argc, argv);
   if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) {
     fmt::print("bench_veth: {}\n", obstacle);
     return 0;
