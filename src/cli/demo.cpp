@@ -43,6 +43,8 @@ constexpr Nanos kAgreed = 1ms;  // as near as this counts as one time
 constexpr std::array<double, 9> kOffsetsMs{-700, 420, 930, -250, 610, -980, 150, -530, 340};
 constexpr std::array<double, 9> kDriftsPpm{35, -80, 12, 97, -44, 60, -15, 78, -99};
 
+std::string text_of(Nanos length) { return obs::micros_text(Seconds(length).count() * 1e6); }
+
 ipc::Request asking(ipc::Verb verb) {
   ipc::Request request;
   request.verb = verb;
@@ -326,8 +328,7 @@ class Show {
     const Instant now = steady_now();
     if (!agreed_at_ && leader && spread_ && *spread_ < kAgreed) {
       agreed_at_ = now;
-      tell(fmt::format("all clocks agree within a millisecond ({:.0f} us)",
-                       Seconds(*spread_).count() * 1e6));
+      tell(fmt::format("all clocks agree within a millisecond ({})", text_of(*spread_)));
     }
     const Nanos before_kill = std::min<Nanos>(4s, Nanos{std::llround(arguments_.seconds * 2e8)});
     if (agreed_at_ && !victim_ && leader && now - *agreed_at_ > before_kill) {
@@ -359,19 +360,17 @@ class Show {
     for (std::size_t i = 0; i < views_.size(); ++i) {
       const View& view = views_[i];
       const bool leads = view.state == "master";
-      std::string off = "         ?";
+      std::string off = "?";
       if (view.offset && leader && views_[*leader].offset)
-        off = fmt::format("{:>+10.0f}",
-                          Seconds(*view.offset - *views_[*leader].offset).count() * 1e6);
-      line(fmt::format("    {} {:<10} {:<12} {} us   {}",
+        off = text_of(*view.offset - *views_[*leader].offset);
+      line(fmt::format("    {} {:<10} {:<12} {:>10}   {}",
                        leads                  ? "*"
                        : view.state == "down" ? "x"
                                               : "-",
                        machines_[i]->name(), view.state, off, view.status));
     }
     line("");
-    line(spread_ ? fmt::format("    largest difference {:.1f} us", Seconds(*spread_).count() * 1e6)
-                 : "    largest difference ?");
+    line(fmt::format("    largest difference {}", spread_ ? text_of(*spread_) : "?"));
     line("");
     for (const std::string& told : story_) line("  " + told);
     page += "\x1b[J";
@@ -400,10 +399,10 @@ class Show {
     }
     fmt::print(
         "{} machines agreed within 1 ms after {:.1f} s; {} was killed, {} led {:.0f} ms later; "
-        "at the end all are within {:.0f} us\n",
+        "at the end all are within {}\n",
         machines_.size(), Seconds(*agreed_at_ - started_).count(), machines_[*victim_]->name(),
         machines_[*heir_]->name(), Seconds(replaced_after_).count() * 1e3,
-        last_spread_ ? Seconds(*last_spread_).count() * 1e6 : 0);
+        last_spread_ ? text_of(*last_spread_) : "an unknown time");
     return kDone;
   }
 

@@ -32,9 +32,7 @@ Result<Order> understand(const SimElectionArguments& arguments) {
   if (arguments.runs < 1 || arguments.runs > kMostRuns)
     return std::unexpected(
         fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
-  if (arguments.threads > kMostThreads)
-    return std::unexpected(fmt::format("--threads must be from 0 (one for each core) to {}, not {}",
-                                       kMostThreads, arguments.threads));
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   for (const auto& [name, probability] : {std::pair{"--loss", arguments.loss},
                                           {"--duplicate", arguments.duplicate},
                                           {"--reorder", arguments.reorder}})

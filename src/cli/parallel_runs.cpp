@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/core.h>
+
 #include "cli/interrupt.h"
 #include "cli/speech.h"
 #include "lab/report/progress.h"
@@ -24,6 +26,12 @@ Effort run_here(const Pieces& pieces,
 }
 
 }  // namespace
+
+std::optional<std::string> why_not_threads(std::uint32_t threads) {
+  if (threads <= kMostThreads) return std::nullopt;
+  return fmt::format("--threads must be from 0 (one for each core) to {}, not {}", kMostThreads,
+                     threads);
+}
 
 std::uint32_t workers_for(std::uint32_t threads) {
   if (overheard()) return 1;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace tempo::cli {
@@ -20,6 +21,9 @@ struct Effort {
 };
 
 inline constexpr std::uint32_t kMostThreads = 256;  // that a command may be asked for
+
+// Why a command refuses so many; nothing if it does not.
+std::optional<std::string> why_not_threads(std::uint32_t threads);
 
 // As asked for; 0: one for each core.
 std::uint32_t workers_for(std::uint32_t threads);

@@ -64,9 +64,7 @@ Result<Order> understand(const ReportArguments& arguments) {
         fmt::format("--paper is one of {}all, not '{}'", known, arguments.paper));
   if (arguments.glance + arguments.quick + arguments.full > 1)
     return std::unexpected("--glance, --quick and --full exclude each other; choose one");
-  if (arguments.threads > kMostThreads)
-    return std::unexpected(fmt::format("--threads must be from 0 (one for each core) to {}, not {}",
-                                       kMostThreads, arguments.threads));
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (arguments.out.empty())
     return std::unexpected("--out names the directory for the page; say --out tempo-report");
   if (arguments.glance) order.effort = papers::Effort::glance;

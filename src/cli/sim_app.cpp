@@ -59,9 +59,7 @@ Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait
         fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMostLoss, arguments.loss));
   if (arguments.runs > kMostRuns)
     return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
-  if (arguments.threads > kMostThreads)
-    return refuse(fmt::format("--threads must be from 0 (one for each core) to {}, not {}",
-                              kMostThreads, arguments.threads));
+  if (const auto why_not = why_not_threads(arguments.threads)) return refuse(*why_not);
   if (arguments.runs > 1 && shows_one(arguments))
     return refuse(
         "--trace and --diagram show one run; leave out --runs, and choose the run by --seed");

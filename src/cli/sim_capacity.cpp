@@ -106,6 +106,7 @@ Result<Setup> understand(const SimCapacityArguments& arguments) {
       clock_error > 1h)
     return std::unexpected(std::string(
         "--bound must be above 0s, --start-skew and --clock-error not below, and none above 1h"));
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (arguments.broadcast != "ideal" && arguments.broadcast != "atomic")
     return std::unexpected(
         fmt::format("--broadcast must be ideal or atomic, not '{}'", arguments.broadcast));

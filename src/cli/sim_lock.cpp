@@ -160,6 +160,7 @@ Result<Setup> understand(const SimLockArguments& arguments) {
                     .partitions = arguments.partitions,
                     .doubts = arguments.doubts,
                     .seed = arguments.seed};
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (auto good = within_bounds(arguments, setup); !good) return std::unexpected(good.error());
   if (auto good = sensible(arguments, setup); !good) return std::unexpected(good.error());
   return setup;

@@ -201,6 +201,7 @@ Result<Order> understand(const SweepArguments& arguments, const std::string& tex
     return std::unexpected(all);
   }
   TRY(shard, shard_of(arguments.shard));
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   std::string out = arguments.out.empty() ? without_ending(arguments.spec) : arguments.out;
   if (shard.of > 1) out += fmt::format(".{}-of-{}", shard.number, shard.of);
   return Order{*std::move(spec), shard, std::move(out)};

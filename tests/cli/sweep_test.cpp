@@ -232,6 +232,8 @@ TEST(Sweep, NamesTheCellThatCannotBeRun) {
   EXPECT_EQ(ended.err, "tempo: cell 1 (sim lock sites=1): --sites must be from 2 to 1000, not 1\n");
   EXPECT_EQ(folder.names(), std::vector<std::string>{"spec.toml"});
   EXPECT_EQ(sweep(folder, "--shard 4/3").status, 2);
+  EXPECT_EQ(sweep(folder, "--threads 257").err,
+            "tempo: --threads must be from 0 (one for each core) to 256, not 257\n");
 }
 
 TEST(Sweep, SaysWhereAPromiseWasBroken) {
