@@ -6,10 +6,9 @@ namespace tempo::daemon {
 namespace {
 
 constexpr Nanos kAhead = 1s;
-constexpr Nanos kFresh = 3s;           // three times as long as the page may stay unpublished
-constexpr Nanos kLasts = 1h;           // 36 ms at the wander below: no time to coordinate by
-constexpr double kHeldWander = 10e-6;  // of a raw clock whose rate was known, by temperature
-constexpr double kRounding = 1e-9;     // of a rate, from readings in whole nanoseconds
+constexpr Nanos kFresh = 3s;        // three times as long as the page may stay unpublished
+constexpr Nanos kLasts = 1h;        // 36 ms at node::kHeldWander: no time to coordinate by
+constexpr double kRounding = 1e-9;  // of a rate, from readings in whole nanoseconds
 constexpr Nanos kDoubtAfterSleep = 10s;
 
 page::Status status_of(node::Reading::Status status) {
@@ -41,7 +40,7 @@ page::Content content_of(const page::Moment& moment, const node::Reading& now,
                         .time = hand(now.time, in_a_second.time, 0),
                         .earliest = {},
                         .latest = {},
-                        .held_wander = kHeldWander,
+                        .held_wander = node::kHeldWander,
                         .fresh = kFresh,
                         .lasts = kLasts,
                         .status = status_of(now.status)};

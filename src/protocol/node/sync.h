@@ -41,6 +41,9 @@
 
 namespace tempo::node {
 
+// Of a raw clock whose rate was known and is no longer measured, by temperature.
+inline constexpr double kHeldWander = 10e-6;
+
 struct SyncRules {
   Nanos interval = 1s;  // from one burst to the next
   std::uint32_t rest_after =
@@ -270,6 +273,10 @@ class Sync {
     double fresh = 1;  // the part of the present reference in it; the rest was held
   };
 
+  // The master's rate changes by no more than this at once, and not often; members rely on it.
+  static constexpr double kMasterWander = 0.1e-6;
+
+  static Nanos raw_of(Instant instant) { return instant.time_since_epoch(); }
   static std::int64_t whole(double rate);
   static double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 

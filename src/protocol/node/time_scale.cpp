@@ -14,7 +14,6 @@ constexpr Nanos kProbation = 60s;        // after which a member's report is kno
 constexpr Nanos kFirstProbation = 256s;  // before it counts at once, for lack of others
 constexpr Nanos kLeastForget = 8s;       // without a report
 constexpr int kReportsToForget = 5;      // or so many that did not come
-constexpr double kRateDoubt = 10e-6;     // a rate that may be wrong by more is not averaged
 constexpr double kSlopeGain = 0.25;      // of the newest round
 constexpr Nanos kObjections = 6s;        // an objection counts for so long
 constexpr NodeId kOurselves = kNobody;   // in the ensemble

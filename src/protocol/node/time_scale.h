@@ -31,6 +31,7 @@ class TimeScale {
  public:
   static constexpr Nanos kRound{
       std::chrono::seconds{static_cast<std::int64_t>(clock::Ensemble::kPeriod)}};
+  static constexpr double kRateDoubt = 10e-6;  // a rate that may be wrong by more is not believed
 
   // One member's word.
   struct Report {
