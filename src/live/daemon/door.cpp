@@ -284,7 +284,8 @@ class RealDoor final : public Door {
     if (wanted) {
       // Only for a program that is alone with its locks: where several wait, others can use the
       // processor.
-      if (request.kind == ipc::LockKind::lease && claims_.size() == caller.locks.size())
+      if (request.kind == ipc::LockKind::lease && worker_->locks().answers_soon() &&
+          claims_.size() == caller.locks.size())
         worker_->loop().stay_awake(kSoon);
       return "";
     }

@@ -58,6 +58,8 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   void on_group_news(OnNews on_news) { on_group_news_ = std::move(on_news); }
   Result<void> want(const locks::Service::Wish& wish,
                     locks::LockKind kind = locks::LockKind::lease);
+  // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
+  bool answers_soon() const { return !etcd_; }
   void done(locks::ClientId client);
   std::vector<locks::Known> known() const;
 
