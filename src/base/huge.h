@@ -20,6 +20,8 @@
 
 namespace tempo {
 
+inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
+
 template <class T>
 class HugeVector {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -59,7 +61,6 @@ class HugeVector {
 
  private:
   static constexpr std::size_t kPage = 4096;
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   static constexpr std::size_t kLarge = 2 * kHugePage;
 
   static std::size_t whole(std::size_t bytes, std::size_t pages) {
@@ -138,7 +139,6 @@ struct HugeAllocator {
   bool operator==(const HugeAllocator&) const = default;
 
  private:
-  static constexpr std::size_t kHugePage = std::size_t{2} << 20;
   static std::size_t alignment(std::size_t bytes) {
     return bytes >= kHugePage ? kHugePage : alignof(T);
   }

@@ -1,7 +1,6 @@
 #include "lab/papers/page.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -15,6 +14,7 @@ namespace tempo::papers {
 namespace {
 
 using report::escaped;
+using report::put;
 
 constexpr std::string_view kStyle = R"(
 body { line-height: 1.5; }
@@ -60,11 +60,6 @@ a.show { color: var(--muted); font-size: 12px; border: 1px solid var(--faint); b
   text-decoration: none; white-space: nowrap; }
 @media print { nav { display: none; } .diagram .sheet { max-height: none; } }
 )";
-
-template <class... Values>
-void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
-}
 
 std::size_t count_of(const std::vector<Chapter>& chapters, Verdict verdict) {
   std::size_t count = 0;

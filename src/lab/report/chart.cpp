@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include <fmt/core.h>
 
@@ -12,11 +11,6 @@ namespace tempo::report {
 namespace {
 
 constexpr std::array<std::string_view, 3> kMarks{"line", "dots", "bars"};
-
-template <class... Values>
-void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
-}
 
 }  // namespace
 

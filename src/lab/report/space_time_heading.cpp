@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/core.h>
 
@@ -10,11 +9,6 @@ namespace tempo::report {
 namespace {
 
 constexpr std::size_t kMostButtons = 24;
-
-template <class... Values>
-void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
-}
 
 bool has_stretch(const Picture& picture, Mode mode) {
   return std::ranges::any_of(picture.stretches,

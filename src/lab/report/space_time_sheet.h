@@ -3,12 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <iterator>
 #include <string>
 #include <string_view>
-#include <utility>
-
-#include <fmt/core.h>
 
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_layout.h"
@@ -42,10 +38,5 @@ struct Sheet {
 
 double text_width(std::string_view text);
 inline std::int64_t nanos(Instant at) { return at.time_since_epoch().count(); }
-
-template <class... Values>
-void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
-  fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
-}
 
 }  // namespace tempo::report

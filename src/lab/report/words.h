@@ -7,8 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
 
 #include "base/units.h"
 
@@ -28,5 +32,11 @@ std::string brief_span(Nanos span);
 
 // "1,234,567".
 std::string grouped(std::uint64_t number);
+
+// Appends what fmt::format would give.
+template <class... Values>
+void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
+  fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);
+}
 
 }  // namespace tempo::report

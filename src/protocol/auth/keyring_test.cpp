@@ -9,6 +9,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/hex.h"
+
 namespace tempo::auth {
 namespace {
 
@@ -40,12 +42,6 @@ Bytes sealed(const Keyring& ring, std::string_view text) {
 Error error_of(const Keyring& ring, std::span<const std::byte> datagram, std::uint32_t key) {
   const auto opened = ring.open(datagram, key);
   return opened ? Error::count : opened.error();
-}
-
-std::string hex(std::span<const std::byte> bytes) {
-  Key key{};
-  std::ranges::copy(bytes, key.begin());
-  return key_line(key).substr(12, 2 * bytes.size());
 }
 
 constexpr std::string_view kText = "what one daemon says to another";

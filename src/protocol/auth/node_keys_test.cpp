@@ -7,6 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/testing/hex.h"
+
 namespace tempo::auth {
 namespace {
 
@@ -24,12 +26,6 @@ std::span<const std::byte> bytes(std::string_view text) { return std::as_bytes(s
 
 std::vector<PublicKey> list_of_three() {
   return {public_of(seed(1)), public_of(seed(2)), public_of(seed(3))};
-}
-
-std::string hex(std::span<const std::byte> data) {
-  std::string text;
-  for (const std::byte byte : data) text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  return text;
 }
 
 // RFC 8032, section 7.1, test 2.

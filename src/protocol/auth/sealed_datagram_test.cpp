@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/hex.h"
 #include "protocol/auth/keyring.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/tsp.h"
@@ -56,16 +57,6 @@ Bytes sealed(const wire::Datagram& datagram, const Keyring& ring) {
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-std::string hex(std::span<const std::byte> bytes) {
-  std::string text;
-  for (const std::byte byte : bytes) {
-    std::array<char, 4> digits{};
-    std::snprintf(digits.data(), digits.size(), " %02x", std::to_integer<unsigned>(byte));
-    text += digits.data();
-  }
-  return text.empty() ? text : text.substr(1);
-}
-
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -108,7 +99,7 @@ std::string explained(std::span<const std::byte> bytes) {
   for (const Group& group : kGroups) {
     std::string line = std::to_string(at);
     line.insert(0, 3 - std::min<std::size_t>(line.size(), 3), ' ');
-    line += "  " + hex(bytes.subspan(at, group.size));
+    line += "  " + hex(bytes.subspan(at, group.size), " ");
     line.resize(std::max<std::size_t>(line.size() + 2, 54), ' ');
     text << line << group.meaning << '\n';
     at += group.size;
@@ -154,7 +145,7 @@ TEST(TspDatagram, IsTheExampleOfTheDocument) {
   const auto zeros = std::span(bytes).subspan(17);
   EXPECT_EQ(zeros.size(), 251);
   EXPECT_TRUE(std::ranges::all_of(zeros, [](std::byte byte) { return byte == std::byte{0}; }));
-  EXPECT_NE(file_text(TEMPO_WIRE_DOC).find("\n    " + hex(std::span(bytes).first(17)) + "\n"),
+  EXPECT_NE(file_text(TEMPO_WIRE_DOC).find("\n    " + hex(std::span(bytes).first(17), " ") + "\n"),
             std::string::npos);
 }
 

@@ -10,10 +10,6 @@
 namespace tempo::lock::lease {
 namespace {
 
-constexpr Rules kRules{};  // 2 s
-
-Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
-
 // --- section 2 ---
 
 TEST(LeaseRules, HolderEndsBeforeGrantors) {

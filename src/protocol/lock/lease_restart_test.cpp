@@ -8,10 +8,6 @@
 namespace tempo::lock::lease {
 namespace {
 
-constexpr Rules kRules{};  // 2 s
-
-Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
-
 // --- section 11 ---
 
 // An ASK that was under way for half a lease binds its grantor for half a lease: network time tells

@@ -16,6 +16,10 @@
 
 namespace tempo::lock::lease {
 
+inline constexpr Rules kRules{};  // 2 s
+
+inline Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
+
 class Stage {
  public:
   struct Letter {

@@ -7,10 +7,6 @@
 namespace tempo::lock::lease {
 namespace {
 
-constexpr Rules kRules{};  // 2 s
-
-Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
-
 // --- section 9: who votes and who asks ---
 
 // Votes are three; whoever else is there is served like them.

@@ -10,21 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/hex.h"
 #include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram_test_samples.h"
 
 namespace tempo::wire {
 namespace {
-
-std::string hex(std::span<const std::byte> bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  return text;
-}
 
 void state_length(Bytes& bytes, std::size_t length) {
   bytes[4] = static_cast<std::byte>(length >> 8U);

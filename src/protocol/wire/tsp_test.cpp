@@ -9,6 +9,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/testing/hex.h"
+
 namespace tempo::wire::tsp {
 namespace {
 
@@ -22,15 +24,10 @@ Bytes bytes_of(const Datagram& datagram) {
 }
 
 // The bytes up to the last that is not zero.
-std::string hex(Bytes bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
+std::string hex_of(const Datagram& datagram) {
+  Bytes bytes = bytes_of(datagram);
   while (!bytes.empty() && bytes.back() == std::byte{0}) bytes.pop_back();
-  std::string text;
-  for (const std::byte byte : bytes) {
-    text += kDigits[std::to_integer<std::size_t>(byte >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(byte & std::byte{15})];
-  }
-  return text;
+  return hex(bytes);
 }
 
 // A datagram as an old program might send it, its unused bytes full of what was there before.
@@ -60,18 +57,18 @@ TEST(Tsp, IsTheseBytes) {
   const Datagram back{
       .type = Type::adjtime, .sequence = 0x1234, .micros = -35'000, .name = Name("earth")};
   EXPECT_EQ(bytes_of(back).size(), 268);
-  EXPECT_EQ(hex(bytes_of(back)), "01011234ffffffff000eb9886561727468");  // -1 s, 965000 us
-  EXPECT_EQ(hex(bytes_of({.type = Type::settime,
-                          .sequence = 0xffff,
-                          .micros = 1'794'770'693'258'145,
-                          .name = Name("h1")})),
+  EXPECT_EQ(hex_of(back), "01011234ffffffff000eb9886561727468");  // -1 s, 965000 us
+  EXPECT_EQ(hex_of({.type = Type::settime,
+                    .sequence = 0xffff,
+                    .micros = 1'794'770'693'258'145,
+                    .name = Name("h1")}),
             "0501ffff6afa07050003f0616831");
-  EXPECT_EQ(hex(bytes_of({.type = Type::loop, .sequence = 7, .hops = 10, .name = Name("h1")})),
+  EXPECT_EQ(hex_of({.type = Type::loop, .sequence = 7, .hops = 10, .name = Name("h1")}),
             "180100070a000000000000006831");
 }
 
 TEST(Tsp, WritesOnlyWhatTheTypeCarries) {
-  EXPECT_EQ(hex(bytes_of({.type = Type::election, .micros = 5, .hops = 9, .name = Name("a")})),
+  EXPECT_EQ(hex_of({.type = Type::election, .micros = 5, .hops = 9, .name = Name("a")}),
             "08010000000000000000000061");
 }
 
@@ -108,7 +105,7 @@ TEST(Tsp, ReadsTheWholeRangeOfSeconds) {
 
 TEST(Tsp, WritesTheLowerBitsOfSecondsThatAreTooMany) {
   const Datagram late{.type = Type::settime, .micros = 2'147'483'648'000'001, .name = Name("h")};
-  EXPECT_EQ(hex(bytes_of(late)), "05010000800000000000000168");
+  EXPECT_EQ(hex_of(late), "05010000800000000000000168");
 }
 
 TEST(Tsp, RefusesMicrosecondsOfASecondOrMore) {
