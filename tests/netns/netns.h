@@ -36,6 +36,21 @@ class Netns : public testing::Test {
     }
     return true;
   }
+  // How many daemons take their time from nobody.
+  static int roots(Site& site) {
+    int count = 0;
+    for (std::size_t i = 0; i < site.size(); ++i) {
+      if (!site.host(i).running()) continue;
+      const auto status = site.host(i).status();
+      count += status && status->status == "leads" ? 1 : 0;
+    }
+    return count;
+  }
+  // All networks take their time from one daemon, and agree.
+  static bool one_root(Site& site) {
+    const auto spread = site.spread();
+    return roots(site) == 1 && all_synchronized(site) && spread && *spread < 2ms;
+  }
   // There is a master, and everybody else knows its heir. One that dies before that may be back
   // before anybody stands.
   static bool heir_is_known(Site& site) {

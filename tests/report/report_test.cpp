@@ -181,8 +181,8 @@ class ReportPage : public Report {
     return all;
   }
 
-  static constexpr std::size_t kWindowHeight = 8'000;
-  static constexpr const char* kWindow = "--window-size=1280,8000";
+  static constexpr std::size_t kWindowHeight = 16'000;
+  static constexpr const char* kWindow = "--window-size=1280,16000";
   fs::path profile_;
 };
 
