@@ -1,7 +1,6 @@
 # The headers of the standard library, of fmt and of googletest are a third of what the compiler reads.
-# In sanitizer builds, the large ones, they are read once for all rooms and once for all tests; in the release
-# build once for the light rooms and once for all tests. (With -O3 g++ 12 warns of what is not there when headers
-# are precompiled.) A file still includes what it uses: all other builds, `make lint` among them, do without this.
+# In the builds of `make test` they are read once for all rooms, in the release build once more for the light ones, and
+# once for all tests. A file still includes what it uses: all other builds, `make lint` among them, do without this.
 #
 # These targets exist for their precompiled headers alone; everybody else takes those over.
 function(tempo_read_headers name)
@@ -18,9 +17,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LIGHT_OPTIM
   set(common <algorithm> <array> <bit> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map>
              <memory> <optional> <set> <span> <string> <string_view> <tuple> <utility> <variant> <vector>
              <fmt/core.h>)
-  if(TEMPO_SANITIZE)
-    tempo_read_headers(tempo_headers HEADERS ${common})
-  else()
+  tempo_read_headers(tempo_headers HEADERS ${common})
+  if(TEMPO_LIGHT_OPTIMISATION)
     tempo_read_headers(tempo_light_headers HEADERS ${common} OPTIONS ${TEMPO_LIGHT_OPTIMISATION})
   endif()
   if(TEMPO_TESTS)
@@ -59,8 +57,15 @@ function(tempo_take_headers name from)
   endif()
 endfunction()
 
-# For a target that computes little: in the release build it is optimised less, and takes its headers over.
-function(tempo_be_light name)
-  target_compile_options(${name} PRIVATE ${TEMPO_LIGHT_OPTIMISATION})
-  tempo_take_headers(${name} tempo_light_headers)
+# How a room or a program is compiled. LIGHT: it computes little, and is optimised less in the release build.
+#
+#   tempo_compile(target [LIGHT])
+function(tempo_compile name)
+  cmake_parse_arguments(PARSE_ARGV 1 COMPILE "LIGHT" "" "")
+  if(COMPILE_LIGHT AND TEMPO_LIGHT_OPTIMISATION)
+    target_compile_options(${name} PRIVATE ${TEMPO_LIGHT_OPTIMISATION})
+    tempo_take_headers(${name} tempo_light_headers)
+  else()
+    tempo_take_headers(${name} tempo_headers)
+  endif()
 endfunction()

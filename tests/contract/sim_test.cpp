@@ -45,8 +45,6 @@ std::string state_of(const World<M>& world) {
   return state;
 }
 
-constexpr Heartbeat::Options kHeartbeat{.period = 1s, .patience = 3s};
-
 // With delays below 2 ms no beat comes more than 1.002 s after the one before.
 TEST(HeartbeatInTheSimulator, TrustsTheLivingAndSuspectsTheDeadInTime) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

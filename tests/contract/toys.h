@@ -118,6 +118,8 @@ class Heartbeat {
   NodeMap<Instant> trusted_until_;  // never: heard once and suspected now
 };
 
+inline constexpr Heartbeat::Options kHeartbeat{.period = 1s, .patience = 3s};
+
 // Everybody draws a lot and waits: the higher the lot, the shorter. Who has heard of no leader by
 // then claims to lead, and goes on claiming. Of two leaders the one with the higher lot stays, of
 // equal lots the one with the higher number; the mistake is to forget the second half.

@@ -27,7 +27,6 @@ void step(M& machine, Do todo) {
   todo(machine, turn);
 }
 
-constexpr Heartbeat::Options kHeartbeat{.period = 1s, .patience = 3s};
 constexpr Lots<>::Options kLots{.lots = 4, .slot = 1s};
 constexpr Tally<>::Options kTally{.nodes = 3, .post = {.interval = 1s, .sends = 2}};
 

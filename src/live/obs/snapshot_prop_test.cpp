@@ -46,57 +46,95 @@ rc::Gen<std::optional<double>> perhaps_number() {
                       });
 }
 
+template <class T>
+void draw(T& field) {
+  field = *rc::gen::arbitrary<T>();
+}
+
 rc::Gen<NetworkView> some_network() {
-  return rc::gen::build<NetworkView>(
-      rc::gen::set(&NetworkView::name, some_text()), rc::gen::set(&NetworkView::state, some_text()),
-      rc::gen::set(&NetworkView::master, some_text()),
-      rc::gen::set(&NetworkView::master_id, some_text()), rc::gen::set(&NetworkView::epoch_round),
-      rc::gen::set(&NetworkView::listed), rc::gen::set(&NetworkView::heir, some_text()),
-      rc::gen::set(&NetworkView::root, some_text()), rc::gen::set(&NetworkView::hops),
-      rc::gen::set(&NetworkView::kernel_stamps), rc::gen::set(&NetworkView::hardware_stamps));
+  return rc::gen::exec([] {
+    NetworkView network;
+    network.name = *some_text();
+    network.state = *some_text();
+    network.master = *some_text();
+    network.master_id = *some_text();
+    draw(network.epoch_round);
+    draw(network.listed);
+    network.heir = *some_text();
+    network.root = *some_text();
+    draw(network.hops);
+    draw(network.kernel_stamps);
+    draw(network.hardware_stamps);
+    return network;
+  });
 }
 
 rc::Gen<MemberView> some_member() {
-  return rc::gen::build<MemberView>(
-      rc::gen::set(&MemberView::name, some_text()), rc::gen::set(&MemberView::id, some_text()),
-      rc::gen::set(&MemberView::address, some_text()), rc::gen::set(&MemberView::role, some_text()),
-      rc::gen::set(&MemberView::self), rc::gen::set(&MemberView::faulty),
-      rc::gen::set(&MemberView::heard_ago_s, some_number()),
-      rc::gen::set(&MemberView::rate_ppm, perhaps_number()),
-      rc::gen::set(&MemberView::sigma_us, perhaps_number()),
-      rc::gen::set(&MemberView::bound_us, perhaps_number()),
-      rc::gen::set(&MemberView::offset_us, perhaps_number()));
+  return rc::gen::exec([] {
+    MemberView member;
+    member.name = *some_text();
+    member.id = *some_text();
+    member.address = *some_text();
+    member.role = *some_text();
+    draw(member.self);
+    draw(member.faulty);
+    member.heard_ago_s = *some_number();
+    member.rate_ppm = *perhaps_number();
+    member.sigma_us = *perhaps_number();
+    member.bound_us = *perhaps_number();
+    member.offset_us = *perhaps_number();
+    return member;
+  });
 }
 
 rc::Gen<GroupView> some_group() {
-  return rc::gen::build<GroupView>(
-      rc::gen::set(&GroupView::name, some_text()), rc::gen::set(&GroupView::leader, some_text()),
-      rc::gen::set(&GroupView::term, some_text()), rc::gen::set(&GroupView::here),
-      rc::gen::set(&GroupView::state, some_text()),
-      rc::gen::set(&GroupView::criterion, some_text()),
-      rc::gen::set(&GroupView::algorithm, some_text()), rc::gen::set(&GroupView::held, some_text()),
-      rc::gen::set(&GroupView::candidates));
+  return rc::gen::exec([] {
+    GroupView group;
+    group.name = *some_text();
+    group.leader = *some_text();
+    group.term = *some_text();
+    draw(group.here);
+    group.state = *some_text();
+    group.criterion = *some_text();
+    group.algorithm = *some_text();
+    group.held = *some_text();
+    draw(group.candidates);
+    return group;
+  });
 }
 
 rc::Gen<Snapshot> some_snapshot() {
-  return rc::gen::build<Snapshot>(
-      rc::gen::set(&Snapshot::version, some_text()), rc::gen::set(&Snapshot::name, some_text()),
-      rc::gen::set(&Snapshot::id, some_text()), rc::gen::set(&Snapshot::cluster, some_text()),
-      rc::gen::set(&Snapshot::pid), rc::gen::set(&Snapshot::uptime_s, some_number()),
-      rc::gen::set(&Snapshot::profile, some_text()), rc::gen::set(&Snapshot::authenticated),
-      rc::gen::set(&Snapshot::keys), rc::gen::set(&Snapshot::clock, some_text()),
-      rc::gen::set(&Snapshot::status, some_text()), rc::gen::set(&Snapshot::time_ns),
-      rc::gen::set(&Snapshot::earliest_ns), rc::gen::set(&Snapshot::latest_ns),
-      rc::gen::set(&Snapshot::offset_us, some_number()),
-      rc::gen::set(&Snapshot::rate_ppm, some_number()), rc::gen::set(&Snapshot::scale),
-      rc::gen::set(&Snapshot::exchanges), rc::gen::set(&Snapshot::reference, some_text()),
-      rc::gen::set(&Snapshot::may_lead), rc::gen::set(&Snapshot::locks, some_text()),
-      rc::gen::set(&Snapshot::warnings, a_few(some_text())),
-      rc::gen::set(&Snapshot::networks, a_few(some_network())),
-      rc::gen::set(&Snapshot::members, a_few(some_member())),
-      rc::gen::set(&Snapshot::groups, a_few(some_group())),
-      rc::gen::set(&Snapshot::counters, rc::gen::container<std::map<std::string, std::uint64_t>>(
-                                            some_text(), rc::gen::arbitrary<std::uint64_t>())));
+  return rc::gen::exec([] {
+    Snapshot snapshot;
+    snapshot.version = *some_text();
+    snapshot.name = *some_text();
+    snapshot.id = *some_text();
+    snapshot.cluster = *some_text();
+    draw(snapshot.pid);
+    snapshot.uptime_s = *some_number();
+    snapshot.profile = *some_text();
+    draw(snapshot.authenticated);
+    draw(snapshot.keys);
+    snapshot.clock = *some_text();
+    snapshot.status = *some_text();
+    draw(snapshot.time_ns);
+    draw(snapshot.earliest_ns);
+    draw(snapshot.latest_ns);
+    snapshot.offset_us = *some_number();
+    snapshot.rate_ppm = *some_number();
+    draw(snapshot.scale);
+    draw(snapshot.exchanges);
+    snapshot.reference = *some_text();
+    draw(snapshot.may_lead);
+    snapshot.locks = *some_text();
+    snapshot.warnings = *a_few(some_text());
+    snapshot.networks = *a_few(some_network());
+    snapshot.members = *a_few(some_member());
+    snapshot.groups = *a_few(some_group());
+    snapshot.counters = *rc::gen::container<std::map<std::string, std::uint64_t>>(
+        some_text(), rc::gen::arbitrary<std::uint64_t>());
+    return snapshot;
+  });
 }
 
 RC_GTEST_PROP(Snapshots, TravelUnchanged, ()) {

@@ -75,12 +75,7 @@ class Bids {
     return bids_[place];
   }
   // The best candidate; nobody's bid if there is none.
-  Bid best() const {
-    Bid best;
-    for (const Bid& bid : bids_)
-      if (bid.capacity > kNotCandidate && beats(bid, best)) best = bid;
-    return best;
-  }
+  Bid best() const;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -88,13 +83,6 @@ class Bids {
   }
 
  private:
-  static bool beats(const Bid& bid, const Bid& best) {
-    if (best.node == kNobody) return true;
-    if (mutated(Mutation::worst_wins)) return bid < best;
-    if (mutated(Mutation::tie_to_lower)) return bid.capacity > best.capacity;
-    return bid > best;
-  }
-
   std::vector<Bid> bids_;  // ascending by node
 };
 
