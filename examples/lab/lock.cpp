@@ -1,7 +1,10 @@
-// A lock that believes silence: ask all, and enter if nobody objects within three ticks. Is it safe?
+// A lock that believes silence: ask all, and enter if nobody objects within three ticks. Is it
+// safe?
 #include <cstdio>
+#include <string>
 
 #include "lab/check/explore.h"
+#include "lab/check/story.h"
 
 using namespace tempo;
 
@@ -59,5 +62,8 @@ int main() {
     std::printf("delays up to %d: %llu states, %s\n", longest,
                 static_cast<unsigned long long>(finding.states),
                 finding.violation ? finding.violation->promise.c_str() : "safe");
+    if (!finding.violation) continue;
+    for (const std::string& step : check::told(space, finding.violation->stem))
+      std::printf("  %s\n", step.c_str());
   }
 }

@@ -26,6 +26,8 @@
 
 namespace tempo::check {
 
+inline constexpr Instant kNow{Nanos{1'000'000'000}};  // of every machine while it is looked at
+
 // What may happen to a machine.
 struct Input {
   enum class Kind : std::uint8_t { start, wake, command, receive };
@@ -212,8 +214,7 @@ class Parts {
   }
 
  private:
-  static constexpr Instant kNow{Nanos{1'000'000'000}};  // of every machine while it is looked at
-  static constexpr std::size_t kFlightHead = 3;         // bytes: from, to, broadcast
+  static constexpr std::size_t kFlightHead = 3;  // bytes: from, to, broadcast
 
   template <class Work>
   static std::uint32_t remembered(FlatMap& memory, std::uint32_t id, std::uint32_t how,

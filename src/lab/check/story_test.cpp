@@ -1,0 +1,98 @@
+// A way is told by the field lists of its machine and its messages where nobody has better words.
+#include "lab/check/story.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/machine.h"
+#include "base/timers.h"
+#include "lab/check/explore.h"
+
+namespace tempo::check {
+namespace {
+
+// Lights its lamp two ticks after it was told to, with as many watts as fall.
+struct Lamp {
+  enum class Timer : std::uint8_t { light, count };
+  struct Message {
+    std::uint8_t watts = 0;
+    static void fields(auto& self, auto& visit) { visit("watts", self.watts); }
+  };
+  using Command = Nothing;
+  using Notice = Nothing;
+
+  void start(Turn<Lamp>& turn) {
+    if (first) turn.out.broadcast({static_cast<std::uint8_t>(5 + turn.draw.below(2))});
+  }
+  void receive(Turn<Lamp>& turn, NodeId /*from*/, const Message& message) {
+    watts = message.watts;
+    timers_.set(Timer::light, turn.now + 2ns);
+  }
+  void wake(Turn<Lamp>& turn, TimerId timer) {
+    if (turn.now < timers_.at(timer)) return;
+    timers_.stop(Timer::light);
+    lit = true;
+  }
+  void command(Turn<Lamp>& /*turn*/, const Command& /*command*/) {}
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const { return nullptr; }
+  static void fields(auto& lamp, auto& visit) {
+    visit("first", lamp.first);
+    visit("watts", lamp.watts);
+    visit("lit", lamp.lit);
+    visit("timers", lamp.timers_);
+  }
+
+  bool first = false;
+  std::uint8_t watts = 0;
+  bool lit = false;
+  Timers<Timer> timers_{};
+};
+
+// That no lamp of 6 watts is ever lit, which is not so.
+struct Dark {
+  using Machine = Lamp;
+  struct View {
+    std::uint8_t watts = 0;
+  };
+  Machine make(NodeId node, Incarnation /*life*/) const { return {.first = node == NodeId{0}}; }
+  View view(const Machine& lamp) const { return {lamp.lit ? lamp.watts : std::uint8_t{0}}; }
+  const char* broken(const Scene<View>& scene) const {
+    for (const auto& seat : scene.seats)
+      if (seat.view != nullptr && seat.view->watts == 6) return "dark";
+    return nullptr;
+  }
+};
+
+TEST(Story, IsToldByFields) {
+  const Dark model;
+  Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3});
+  const Finding finding = Search<Dark>(space, {}).run();
+  ASSERT_TRUE(finding.violation);
+  EXPECT_EQ(finding.violation->promise, "dark");
+  EXPECT_THAT(told(space, finding.violation->stem),
+              testing::ElementsAre(
+                  "1 starts, draws 1 = first=1 watts=0 lit=0 timers{timer=never}",
+                  "2 starts = first=0 watts=0 lit=0 timers{timer=never}", "3 ticks",
+                  "1->2 watts=6 arrives = first=0 watts=6 lit=0 timers{timer=+2ns}", "2 ticks",
+                  "2's 1. timer fires = first=0 watts=6 lit=1 timers{timer=never}"));
+}
+
+struct ShortWords : PlainWords {
+  static std::string timer(const Lamp& /*lamp*/, std::uint32_t /*timer*/) { return "only"; }
+  static std::string state(const Lamp& lamp) { return lamp.lit ? "lit" : "dark"; }
+};
+
+TEST(Story, IsToldInTheCallersWords) {
+  const Dark model;
+  Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3, .budget = {.losses = 1}});
+  const Finding finding = Search<Dark>(space, {}).run();
+  ASSERT_TRUE(finding.violation);
+  EXPECT_EQ(told(space, finding.violation->stem, ShortWords{}).back(),
+            "2's only timer fires = lit");
+}
+
+}  // namespace
+}  // namespace tempo::check
