@@ -7,7 +7,7 @@
 namespace tempo {
 
 struct Json::Value {
-  Value(nlohmann::ordered_json from) : json(std::move(from)) {}
+  explicit Value(nlohmann::ordered_json from) : json(std::move(from)) {}
   const nlohmann::ordered_json* member(std::string_view key) const;
 
   nlohmann::ordered_json json;

@@ -9,7 +9,7 @@
 // The parser asserts what a file can break (`[?]` is one): its assertions are mistakes of the file.
 namespace tempo {
 struct ParserLost {};
-[[noreturn]] inline void parser_lost() { throw ParserLost{}; }
+[[noreturn]] static void parser_lost() { throw ParserLost{}; }
 }  // namespace tempo
 #undef NDEBUG
 #define TOML_ASSERT(expression) ((expression) ? static_cast<void>(0) : tempo::parser_lost())
