@@ -307,7 +307,7 @@ std::size_t Mailroom::close(const Node::Message& message,
 }
 
 std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
-  if (!id_taken() || twins_life_ <= options_.incarnation) return 0;
+  if (!id_taken()) return 0;
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),

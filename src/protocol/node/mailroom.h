@@ -90,9 +90,10 @@ class Mailroom {
   // For the parent of a process that died.
   std::size_t crash_hint(std::span<std::byte, wire::kMostBytes> out);
 
-  // For everybody, now and then while a twin with a later life is about: nothing, or a datagram
-  // that lets the twin know of us. With a key our words look to it like its own of an earlier life,
-  // which anybody may have recorded; that we name its present life shows that we are not that.
+  // For everybody, now and then while a twin is about: nothing, or a datagram that lets the twin
+  // know of us, who may not have heard what we broadcast before it ran. With a key our words may
+  // look to it like its own of an earlier life, which anybody may have recorded; that we name its
+  // present life shows that we are not that.
   std::size_t word_to_twin(std::span<std::byte, wire::kMostBytes> out);
 
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
