@@ -77,7 +77,11 @@ TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
   daemons.start(1);
   ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
-  EXPECT_EQ(order(daemons, 0, "forget host1").status, 0);
+  // A busy machine may answer too late for the first order.
+  ASSERT_TRUE(wait_for(kLong, [&] {
+    return order(daemons, 0, "forget host1").status == 0 ||
+           daemons.promise(0) == "locks are safe while host0 answers";
+  }));
   ASSERT_TRUE(
       wait_for(kLong, [&] { return daemons.promise(0) == "locks are safe while host0 answers"; }));
   EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only machine that votes"));
