@@ -1,8 +1,7 @@
 // When a group of real daemons gets another leader, and when it does not.
 #include <chrono>
-#include <cstdint>
 #include <string>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
