@@ -322,6 +322,7 @@ class World {
     std::uint32_t lives = 0;
     Ppb rate;
     Instant wake_at = kNever;  // true time of the timer event that counts; others are left-overs
+    Instant due = kNever;      // true time of the first timer, as of the last step
     std::unique_ptr<Oscillator> clock;  // null: `rate` is all
     Stream delays;
     std::optional<M> machine;
@@ -450,7 +451,12 @@ class World {
     if (node.wake_at != now_) return;
     node.wake_at = kNever;
     if (!node.up || node.paused) return;
-    fire(node, event.to);
+    // If the timer was put off since, its machine need not be fetched from memory to say so; but a
+    // clock of its own may have been disturbed since.
+    if (node.due > now_ && node.clock == nullptr)
+      wake_when_due(node, event.to);
+    else
+      fire(node, event.to);
   }
 
   void deliver(std::uint32_t slot, NodeId to) {
@@ -511,16 +517,16 @@ class World {
     watch_->stepped(*this, id);
   }
 
+  void schedule(Node& node, NodeId id) {
+    node.due = std::max(true_time(node, node.machine->timers().first()), now_);
+    wake_when_due(node, id);
+  }
   // A timer event that comes too early asks again when it comes; one that would come too late is
   // overtaken by a new one.
-  void schedule(Node& node, NodeId id) {
-    const Instant first = node.machine->timers().first();
-    if (first == kNever || held_mode_) return;
-    Instant when = true_time(node, first);
-    if (when < now_) when = now_;
-    if (when >= node.wake_at) return;
-    node.wake_at = when;
-    queue_.push({key_of(when, true), kTimer, id});
+  void wake_when_due(Node& node, NodeId id) {
+    if (node.due >= node.wake_at || held_mode_) return;
+    node.wake_at = node.due;
+    queue_.push({key_of(node.due, true), kTimer, id});
   }
 
   void transmit(NodeId from, NodeId to, const Message& message) {
