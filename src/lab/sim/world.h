@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <unordered_map>
@@ -22,67 +21,13 @@
 #include "base/huge.h"
 #include "base/machine.h"
 #include "lab/sim/delay.h"
+#include "lab/sim/flights.h"
+#include "lab/sim/link.h"
 #include "lab/sim/oscillator.h"
 #include "lab/sim/radix_heap.h"
+#include "lab/sim/watch.h"
 
 namespace tempo::sim {
-
-// The numbered causes of chance. A number is never reused for something else: it is part of a
-// seed's meaning.
-enum class Cause : std::uint32_t {
-  machine = 1,
-  delay,
-  loss,
-  duplicate,
-  late,
-  late_delay,
-  incarnation,
-  plan,
-  copy_delay
-};
-
-struct Link {
-  Delay delay = Delay::uniform(100us, 2ms);
-  double loss = 0;       // of each copy that is to arrive
-  double duplicate = 0;  // arrives twice, each copy after its own delay
-  double reorder = 0;    // takes `lateness` longer
-  Delay lateness = Delay::uniform(0s, 8ms);
-  bool same_order = false;  // a broadcast arrives everywhere after one and the same delay
-  bool in_order = false;    // from one node to another nothing overtakes: it arrives right behind
-  bool echo = false;        // a broadcast arrives at its sender too
-};
-
-// What happens to one copy of a message on one link, when a script wants it to be special.
-struct Fate {
-  bool lost = false;
-  bool twice = false;
-  Nanos extra{0};
-};
-
-// Watches nothing. Derive from it to see some things. `World` is whatever calls.
-struct NoWatch {
-  template <class World, class Message>
-  void sent(const World&, NodeId /*from*/, NodeId /*to; kNobody: all*/, const Message&,
-            std::uint32_t /*number*/) {}
-  template <class World, class Message>
-  void lost(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
-            std::uint32_t /*number*/) {}
-  template <class World, class Message>
-  void received(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
-                std::uint32_t /*number*/, Instant /*sent at*/) {}
-  template <class World, class Notice>
-  void noticed(const World&, NodeId, const Notice&) {}
-  // Arrived where nobody runs.
-  template <class World, class Message>
-  void unheard(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
-               std::uint32_t /*number*/) {}
-  // After every step of a node, when its outputs have been carried out.
-  template <class World>
-  void stepped(const World&, NodeId) {}
-  // A node started, crashed, paused or resumed, or reach changed; `what` is the fault's word.
-  template <class World>
-  void disturbed(const World&, NodeId /*kNobody: the network*/, const char* /*what*/) {}
-};
 
 template <Machine M, class Watch = NoWatch>
 class World {
@@ -268,11 +213,11 @@ class World {
   void lose_held(std::size_t place) {
     const auto [slot, to] = take_held(place);
     watch_->lost(*this, flights_[slot].from, to, flights_[slot].message, flights_[slot].number);
-    release(slot);
+    flights_.end(slot);
   }
   void copy_held(std::size_t place) {
     CHECK(place < held_.size());
-    ++flights_[held_[place].first].copies;
+    flights_.copy(held_[place].first);
     held_.push_back(held_[place]);
   }
   void wake(NodeId id, TimerId timer) {
@@ -344,21 +289,12 @@ class World {
     Stream loss, duplicate, late, late_delay, copy_delay;
   };
 
-  // One transmission, shared by all its copies under way.
-  struct Flight {
-    Message message;
-    NodeId from{};
-    std::uint32_t copies = 0;
-    std::uint32_t number = 0;
-    Instant sent;
-  };
-
   struct Event {
     std::uint64_t key = 0;   // time and class, see key_of
     std::uint32_t slot = 0;  // of the flight, or kTimer
     NodeId to{};
   };
-  static constexpr std::uint32_t kTimer = std::numeric_limits<std::uint32_t>::max();
+  static constexpr std::uint32_t kTimer = Flights<Message>::kNone;
 
   static std::uint64_t key_of(Instant when, bool timer) {
     return static_cast<std::uint64_t>(when.time_since_epoch().count()) * 2 + (timer ? 1 : 0);
@@ -465,18 +401,18 @@ class World {
       waiting_.emplace_back(to, slot);
       return;
     }
-    const Flight& flight = flights_[slot];
+    const Flight<Message>& flight = flights_[slot];
     if (node.up && !node.paused) {
       watch_->received(*this, flight.from, to, flight.message, flight.number, flight.sent);
       outbox_.clear();
       StreamDraw draw{node.draws};
       Turn<M> turn{local(node, now_), draw_ != nullptr ? *draw_ : draw, outbox_};
       node.machine->receive(turn, flight.from, flight.message);
-      release(slot);
+      flights_.end(slot);
       finish(node, to);
     } else {
       watch_->unheard(*this, flight.from, to, flight.message, flight.number);
-      release(slot);
+      flights_.end(slot);
     }
   }
 
@@ -533,7 +469,8 @@ class World {
     const std::uint32_t number = ++transmissions_;
     watch_->sent(*this, from, to, message, number);
     if (!plugged_) return;
-    const std::uint32_t slot = acquire(from, message, number);
+    const std::uint32_t slot = flights_.begin(
+        {.message = message, .from = from, .copies = 1, .number = number, .sent = now_});
     if (forge_) forge_(from, flights_[slot].message);
     if (to == kNobody) {
       const Nanos common = options_.link.same_order
@@ -544,7 +481,7 @@ class World {
     } else if (index(to) < options_.nodes) {
       launch(slot, from, to, Nanos{0});
     }
-    release(slot);
+    flights_.end(slot);
   }
 
   // One copy to one receiver; `common` is its delay if that is decided already.
@@ -588,7 +525,7 @@ class World {
   }
 
   void post(std::uint32_t slot, NodeId to, Nanos delay) {
-    ++flights_[slot].copies;
+    flights_.copy(slot);
     if (held_mode_) {
       held_.emplace_back(slot, to);
       return;
@@ -600,23 +537,6 @@ class World {
       when = last = std::max(last, when);
     }
     queue_.push({key_of(when, false), slot, to});
-  }
-
-  std::uint32_t acquire(NodeId from, const Message& message, std::uint32_t number) {
-    std::uint32_t slot = 0;
-    if (free_.empty()) {
-      slot = static_cast<std::uint32_t>(flights_.size());
-      CHECK(slot != kTimer);
-      flights_.emplace_back();
-    } else {
-      slot = free_.back();
-      free_.pop_back();
-    }
-    flights_[slot] = {message, from, 1, number, now_};
-    return slot;
-  }
-  void release(std::uint32_t slot) {
-    if (--flights_[slot].copies == 0) free_.push_back(slot);
   }
 
   FaultStreams& faults_of(NodeId id) {
@@ -637,7 +557,7 @@ class World {
 
   void drop_waiting(NodeId id) {
     for (const auto& [to, slot] : waiting_)
-      if (to == id) release(slot);
+      if (to == id) flights_.end(slot);
     std::erase_if(waiting_, [&](const auto& entry) { return entry.first == id; });
   }
 
@@ -653,8 +573,7 @@ class World {
   std::vector<bool> cuts_;                   // from * nodes + to; empty while all reach all
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order
   RadixHeap<Event> queue_;
-  std::vector<Flight> flights_;
-  std::vector<std::uint32_t> free_;                        // slots of flights_
+  Flights<Message> flights_;
   std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, in order of arrival
   std::vector<std::pair<std::uint32_t, NodeId>> held_;     // copies in the order they were made
   Outbox<M> outbox_;

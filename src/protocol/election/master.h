@@ -32,8 +32,8 @@ class MasterElection {
   using Notice = election::Notice;
 
   struct Identity {
-    NodeId self;
-    Incarnation incarnation;  // drawn by whoever starts this life, told to no other
+    NodeId self{};
+    Incarnation incarnation{};  // drawn by whoever starts this life, told to no other
     Reluctance reluctance = kGlad;
   };
 
@@ -135,20 +135,22 @@ class MasterElection {
   Nanos election_width() const { return timing().election_max - timing().election_min; }
   Nanos deference() const;
   void note_answering(const Step& step);
-  void begin_reign(Step& step);
   void draw_election_span(Step& step);
   void start_timer(Step& step, Timer timer);
+  void slaveup(Step& step, bool was_master);
+  Message make(Kind kind);
+  void send(Step& step, NodeId to, Message message);  // remembers it if its kind is reliable
+
+  // What it says of its own accord (master_calling.cpp).
+  void begin_reign(Step& step);
   void stand(Step& step);
+  Message call_message(const Step& step) const;
   void repeat_call(Step& step);
   void retransmit(Step& step);
   void adjtime_round(Step& step);
   void broadcast_loop(Step& step);
   void loop_at_once(Step& step);
   bool quit_under_way(NodeId to) const;
-  void slaveup(Step& step, bool was_master);
-  Message make(Kind kind);
-  void send(Step& step, NodeId to, Message message);  // remembers it if its kind is reliable
-  Message call_message(const Step& step) const;
 
   NodeId self_;
   Incarnation incarnation_;
