@@ -22,15 +22,6 @@ using check::Move;
 
 constexpr std::size_t kMostChoices = 500;
 
-std::string fate_text(const Move& move) {
-  std::string text;
-  for (unsigned i = 0; i < 64; ++i) {
-    if ((move.lost >> i & 1) != 0) text += fmt::format(", loses message {}", i + 1);
-    if ((move.twice >> i & 1) != 0) text += fmt::format(", message {} goes twice", i + 1);
-  }
-  return text;
-}
-
 struct ElectionWords {
   static std::string timer(const election::MasterElection&, std::uint32_t timer) {
     return std::string(name_of(static_cast<election::Timer>(timer)));

@@ -100,17 +100,23 @@ std::string move_text(const Space<Model>& space, const Move& move, const Words& 
   return text;
 }
 
-// The same with what the network made of it, and what the machine then is.
-template <class Model, class Words>
-std::string step_text(const Space<Model>& space, const Move& move, const Words& words) {
-  const auto& parts = space.parts();
-  std::string text = move_text(space, move, words);
-  if (!is_step(move.what)) return text;
+// What the network made of what was sent.
+inline std::string fate_text(const Move& move) {
+  std::string text;
   for (unsigned i = 0; i < 64; ++i) {
     if ((move.lost >> i & 1) != 0) text += fmt::format(", message {} is lost", i + 1);
     if ((move.twice >> i & 1) != 0) text += fmt::format(", message {} goes twice", i + 1);
   }
-  return fmt::format("{} = {}", text,
+  return text;
+}
+
+// Both, and what the machine then is.
+template <class Model, class Words>
+std::string step_text(const Space<Model>& space, const Move& move, const Words& words) {
+  const auto& parts = space.parts();
+  const std::string text = move_text(space, move, words);
+  if (!is_step(move.what)) return text;
+  return fmt::format("{}{} = {}", text, fate_text(move),
                      words.state(parts.machine(parts.outcome(move.outcome).local)));
 }
 
@@ -119,6 +125,7 @@ template <class Model, class Words = PlainWords>
 std::vector<std::string> told(const Space<Model>& space, std::span<const Move> way,
                               const Words& words = {}) {
   std::vector<std::string> steps;
+  steps.reserve(way.size());
   for (const Move& move : way) steps.push_back(step_text(space, move, words));
   return steps;
 }
