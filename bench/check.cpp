@@ -45,8 +45,6 @@ Measured measure(unsigned threads) {
   return {median(speed), bytes};
 }
 
-}  // namespace
-
 void report() {
   fmt::print("checker, core model N = 3 (medians of {})\n", kRuns);
   const Measured one = measure(1);
@@ -58,6 +56,7 @@ void report() {
              one.states_per_second >= 1e6 && one.bytes_per_state <= 48 ? "met" : "NOT met");
 }
 
+}  // namespace
 }  // namespace tempo::check
 
 int main() {

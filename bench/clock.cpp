@@ -20,8 +20,8 @@ namespace {
 
 struct Row {
   Trial trial;
-  double rms;   // bar, in microseconds; 0: none
-  double most;  // bar for the largest error; 0: none
+  double rms = 0;   // bar, in microseconds; 0: none
+  double most = 0;  // bar for the largest error; 0: none
 };
 
 std::string with(const char* jitter) { return std::string("100us+") + jitter; }
@@ -88,9 +88,9 @@ void report_scale(int seeds) {
   fmt::print("\n{:28} {:>10} {:>10} {:>8} {:>8} {:>8} {:>10}\n", "scale, Allan dev. at 256 s",
              "scale", "member", "ratio", "worst", "bar", "jolt us");
   struct Case {
-    const char* name;
+    const char* name = "";
     AssemblyTrial trial;
-    double bar;
+    double bar = 0;
   };
   for (const Case& one :
        {Case{"8 nodes", {.nodes = 8}, 0.45}, Case{"16 nodes", {.nodes = 16}, 0.33},

@@ -29,10 +29,9 @@
 #include "live/sys/confinement.h"
 #include "live/testbed/site.h"
 
+namespace tempo::testbed {
 namespace {
 
-using namespace tempo;
-using namespace tempo::testbed;
 using Clock = std::chrono::steady_clock;
 
 std::string tempod_beside_us() {
@@ -58,6 +57,7 @@ class Ears {
   // When somebody became master, if it happens within the limit.
   std::optional<Clock::time_point> hear_of_master(Clock::time_point limit) {
     std::vector<pollfd> ends;
+    ends.reserve(clients_.size());
     for (const client::Client& client : clients_)
       ends.push_back({.fd = client.descriptor(), .events = POLLIN, .revents = 0});
     while (Clock::now() < limit) {
@@ -186,22 +186,7 @@ void measure_idle() {
                (cpu_seconds(workers[i]) - before[i]) / kSeconds * 100);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App arguments("how soon there is a new master, and what an idle daemon costs");
-  int rounds = 25;
-  int load = 0;
-  std::string only;
-  arguments.add_option("--rounds", rounds, "how often")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  arguments.add_option("--load", load, "busy processes beside it")
-      ->check(CLI::Range(0, 64))
-      ->capture_default_str();
-  arguments.add_option("--only", only, "the quickest row alone")->check(CLI::IsMember({"kill"}));
-  CLI11_PARSE(arguments, argc, argv);
-  const bool all = only.empty();
+int measure_all(int rounds, int load, bool all) {
   if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) {
     fmt::print("bench_daemon: {}\n", obstacle);
     return 0;
@@ -236,4 +221,23 @@ int main(int argc, char** argv) {
   }
   if (load == 0 && all) measure_idle();
   return 0;
+}
+
+}  // namespace
+}  // namespace tempo::testbed
+
+int main(int argc, char** argv) {
+  CLI::App arguments("how soon there is a new master, and what an idle daemon costs");
+  int rounds = 25;
+  int load = 0;
+  std::string only;
+  arguments.add_option("--rounds", rounds, "how often")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  arguments.add_option("--load", load, "busy processes beside it")
+      ->check(CLI::Range(0, 64))
+      ->capture_default_str();
+  arguments.add_option("--only", only, "the quickest row alone")->check(CLI::IsMember({"kill"}));
+  CLI11_PARSE(arguments, argc, argv);
+  return tempo::testbed::measure_all(rounds, load, only.empty());
 }

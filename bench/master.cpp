@@ -47,7 +47,7 @@ class Master {
     const Nanos apart = 1s / slaves_;
     for (std::uint32_t i = 0; i < slaves_; ++i) {
       wake(now_ + apart);
-      const double t = static_cast<double>(now_.time_since_epoch().count()) * 1e-9;
+      const double t = in_seconds(now_.time_since_epoch());
       const double rate = (i % 100) * 1e-6 - 50e-6;
       hear(i, SyncMessage{.kind = SyncMessage::Kind::probe,
                           .exchange = ++exchange_,

@@ -5,18 +5,17 @@
 // Thread CPU time, the median of many runs, so that what else the machine does does not count.
 #include <algorithm>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <vector>
 
 #include <fmt/core.h>
-#include <time.h>
 
 #include "live/client/time.h"
 #include "live/page/page_file.h"
 
+namespace tempo {
 namespace {
-
-using namespace tempo;
 
 double cpu_ns() {
   timespec time{};
@@ -46,9 +45,7 @@ double clock_cost(clockid_t clock) {
   });
 }
 
-}  // namespace
-
-int main() {
+int measure() {
   char name[] = "/tmp/bench_now_XXXXXX";
   const std::filesystem::path directory = ::mkdtemp(name);
   const std::string path = directory / "tempod.page";
@@ -88,3 +85,8 @@ int main() {
   std::filesystem::remove_all(directory);
   return now < 100 ? 0 : 1;
 }
+
+}  // namespace
+}  // namespace tempo
+
+int main() { return tempo::measure(); }

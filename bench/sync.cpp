@@ -251,22 +251,25 @@ bool report(const Row& row, Part& part) {
   return good;
 }
 
-}  // namespace
-}  // namespace tempo::sim::sync
-
-int main(int argc, char** argv) {
-  using namespace tempo::sim::sync;
-  CLI::App arguments("how well whole nodes keep time");
-  std::uint32_t seeds = 5;
-  std::string only;
-  arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
-  arguments.add_option("name", only, "a part of a row's name; else there are all");
-  CLI11_PARSE(arguments, argc, argv);
+bool report_all(std::uint32_t seeds, const std::string& only) {
   bool good = true;
   for (const auto& rows : {steady(), disturbed(), lying(), isolated()}) {
     Part part(rows, seeds);
     for (const Row& row : part.rows())
       if (row.name.find(only) != std::string::npos) good &= report(row, part);
   }
-  return good ? 0 : 1;
+  return good;
+}
+
+}  // namespace
+}  // namespace tempo::sim::sync
+
+int main(int argc, char** argv) {
+  CLI::App arguments("how well whole nodes keep time");
+  std::uint32_t seeds = 5;
+  std::string only;
+  arguments.add_option("seeds", seeds)->check(CLI::Range(1, 1000))->capture_default_str();
+  arguments.add_option("name", only, "a part of a row's name; else there are all");
+  CLI11_PARSE(arguments, argc, argv);
+  return tempo::sim::sync::report_all(seeds, only) ? 0 : 1;
 }

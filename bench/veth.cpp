@@ -21,10 +21,8 @@
 #include "live/page/page_file.h"
 #include "live/testbed/site.h"
 
+namespace tempo::testbed {
 namespace {
-
-using namespace tempo;
-using namespace tempo::testbed;
 
 constexpr double kBarRms = 50;   // nanoseconds
 constexpr double kBarP99 = 200;  // nanoseconds
@@ -95,15 +93,7 @@ bool report(const std::vector<double>& errors) {
   return rms <= kBarRms && p99 <= kBarP99;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  CLI::App arguments("how well two real daemons agree over virtual Ethernet");
-  int seconds = 60;
-  arguments.add_option("seconds", seconds, "after 90 to settle")
-      ->check(CLI::Range(1, 86'400))
-      ->capture_default_str();
-  CLI11_PARSE(arguments, argc, argv);
+int measure_two_daemons(int seconds) {
   if (const std::string obstacle = Site::obstacle(); !obstacle.empty()) {
     fmt::print("bench_veth: {}\n", obstacle);
     return 0;
@@ -128,4 +118,17 @@ int main(int argc, char** argv) {
     return 1;
   }
   return report(measure(masters, slaves, seconds)) ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tempo::testbed
+
+int main(int argc, char** argv) {
+  CLI::App arguments("how well two real daemons agree over virtual Ethernet");
+  int seconds = 60;
+  arguments.add_option("seconds", seconds, "after 90 to settle")
+      ->check(CLI::Range(1, 86'400))
+      ->capture_default_str();
+  CLI11_PARSE(arguments, argc, argv);
+  return tempo::testbed::measure_two_daemons(seconds);
 }
