@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 
 using Nanos = std::chrono::nanoseconds;
 
+constexpr double in_seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
+
 struct LocalMonotonic {
   using rep = Nanos::rep;
   using period = Nanos::period;

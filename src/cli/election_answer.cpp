@@ -24,7 +24,7 @@ Json violations_json(const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
     list.push(Json::object()
                   .add("promise", violation.promise)
-                  .add("at_s", in_seconds(violation.at.time_since_epoch()))
+                  .add("at_s", printed_seconds(violation.at.time_since_epoch()))
                   .add("seen", violation.seen));
   return list;
 }
@@ -55,9 +55,9 @@ double mean(const std::vector<double>& values) {
 // 1985, appendix).
 double predicted_collisions(const Order& order) {
   const tempo::election::Timing& timing = order.setup.rules.timing;
-  const double width = in_seconds(timing.election_max - timing.election_min);
+  const double width = printed_seconds(timing.election_max - timing.election_min);
   if (width <= 0) return 0;
-  const double near = std::min(1.0, in_seconds(order.setup.link.delay.bound()) / width);
+  const double near = std::min(1.0, printed_seconds(order.setup.link.delay.bound()) / width);
   return 1 - std::pow(1 - near, survivors(order));
 }
 
@@ -79,9 +79,9 @@ std::string outcome_table(const SimElectionArguments& arguments, const Order& or
   table.row({"scenario", arguments.scenario});
   table.row({"nodes / survivors", fmt::format("{} / {}", order.setup.nodes, survivors(order))});
   table.row({"master at the end", masters.empty() ? "none" : masters});
-  table.row({"time to master", outcome.reached
-                                   ? fmt::format("{:.4g} s", in_seconds(outcome.time_to_master))
-                                   : "never"});
+  table.row({"time to master",
+             outcome.reached ? fmt::format("{:.4g} s", printed_seconds(outcome.time_to_master))
+                             : "never"});
   table.row({"election messages", fmt::format("{}", outcome.election_messages)});
   table.row({"sent again", fmt::format("{}", outcome.repeats_sent)});
   for (std::size_t i = 0; i < outcome.messages.size(); ++i)
@@ -124,7 +124,7 @@ Json outcome_json(const SimElectionArguments& arguments, const Order& order, con
       .add("masters", std::uint64_t{outcome.masters})
       .add("master_nodes", masters);
   if (outcome.reached)
-    json.add("time_to_master_s", in_seconds(outcome.time_to_master));
+    json.add("time_to_master_s", printed_seconds(outcome.time_to_master));
   else
     json.add_null("time_to_master_s");
   json.add("collision", outcome.collided)
@@ -188,7 +188,7 @@ Json tally_json(const SimElectionArguments& arguments, const Order& order, const
       .add("election_messages", Json::object()
                                     .add("mean", static_cast<double>(sum.messages) / counted(sum))
                                     .add("max", sum.most_messages))
-      .add("longest_repair_s", in_seconds(sum.longest_repair));
+      .add("longest_repair_s", printed_seconds(sum.longest_repair));
   if (order.scenario == Scenario::collision) {
     Json rates = Json::array();
     for (std::size_t i = 0; i < sum.attempts.size(); ++i)

@@ -47,7 +47,7 @@ Tally tally(const std::vector<RunResult>& results, std::uint64_t first_seed) {
     sum.most_messages = std::max(sum.most_messages, result.election_messages);
     sum.longest_repair = std::max(sum.longest_repair, result.repair);
     sum.hash = sim::mixed(sum.hash, result.trace_hash);
-    if (result.reached) sum.times.push_back(in_seconds(result.time_to_master));
+    if (result.reached) sum.times.push_back(printed_seconds(result.time_to_master));
   }
   std::ranges::sort(sum.times);
   return sum;

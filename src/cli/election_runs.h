@@ -28,8 +28,8 @@ struct Tally {
   double elapsed_s = 0;
 };
 
-// As numbers are printed.
-inline double in_seconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
+// Divided, not multiplied by a rounded 1e-9: 300 ms are printed as 0.3.
+inline double printed_seconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
 
 // arguments.runs runs from arguments.seed on. The order must be one that can be planned.
 Tally many_runs(const SimElectionArguments& arguments, const Order& order);

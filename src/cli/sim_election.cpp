@@ -30,7 +30,7 @@ void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
     complain("broken: {} at {}s: {}\n", violation.promise,
-             in_seconds(violation.at.time_since_epoch()), violation.seen);
+             printed_seconds(violation.at.time_since_epoch()), violation.seen);
   complain("replay: {}\n", replay_line(arguments, seed));
 }
 

@@ -126,7 +126,7 @@ Result<sim::sync::Experiment> understand(const SimSyncArguments& arguments) {
                                    .kill_master_at = arguments.kill_master_at,
                                    .change_at = arguments.change_at,
                                    .longer_up = longer_up,
-                                   .clock_jump = static_cast<double>(clock_jump.count()) * 1e-9,
+                                   .clock_jump = in_seconds(clock_jump),
                                    .rate_jump = rate_jump,
                                    .diurnal = arguments.diurnal,
                                    .churn = arguments.churn,

@@ -47,7 +47,7 @@ class Oscillator {
 
   // What it shows at a true instant, counted from `start`.
   Instant shows(Instant truth) {
-    const double t = static_cast<double>(truth.time_since_epoch().count()) * 1e-9;
+    const double t = in_seconds(truth.time_since_epoch());
     return truth + Nanos{std::llround(ahead(t) * 1e9)};
   }
   // About when it will show this, by its present rate; `now` is the truth by now.

@@ -89,7 +89,7 @@ class KernelFollower final : public Clock {
 
     double frequency = rate;
     if (!steps) {
-      const double correction = static_cast<double>(behind.count()) * 1e-9 / kMadeUpIn;
+      const double correction = in_seconds(behind) / kMadeUpIn;
       frequency += std::clamp(correction, -options_.slew_most, options_.slew_most);
     }
     frequency = std::clamp(frequency, -kMostFrequency, kMostFrequency);

@@ -58,7 +58,7 @@ std::optional<Instant> Oscillator::from_realtime(const timespec& stamp) {
 // shown does not depend on when it is asked for.
 Drift::Drift(Instant start, const DriftOptions& options)
     : start_(start),
-      wander_(options.wander * std::sqrt(static_cast<double>(kSegment.count()) * 1e-9)),
+      wander_(options.wander * std::sqrt(in_seconds(kSegment))),
       chance_(options.seed, 0, 0) {
   CHECK(options.rate > -0.5 && options.rate < 0.5);
   segments_.push_back({.index = 0, .deviation = 0, .rate = options.rate});

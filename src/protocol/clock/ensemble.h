@@ -21,14 +21,14 @@ namespace tempo::clock {
 // One member's clock as the master measures it, in seconds. Clocks may be given less a constant of
 // their own; within a day of each other picoseconds are kept.
 struct Measured {
-  NodeId node;
+  NodeId node{};
   double offset = 0;  // the member's clock minus the master's
   double rate = 0;    // of the offset, in seconds per second
 };
 
 // What is kept of a member, and replicated to who may be master next.
 struct MemberClock {
-  NodeId node;
+  NodeId node{};
   double offset = 0;         // of its clock against the scale
   double rate = 0;           // of that
   double surprise = 1e-12;   // mean squared error of its predictions

@@ -49,7 +49,7 @@ Estimate Estimator::at(Instant now) const {
   CHECK(ready());
   const double t = frame_.seconds(now);
   Interval bound = certain(slots_, now_.theta, drift_, guard_.held(), t);
-  const double resolution = static_cast<double>(options_.resolution.count()) * 1e-9;
+  const double resolution = in_seconds(options_.resolution);
   bound.low -= resolution;
   bound.high += resolution;
   return {.theta = frame_.theta_down(std::clamp(now_.theta.at(t), bound.low, bound.high) + 0.5e-9),

@@ -26,9 +26,7 @@ struct Holdover {
   double span = 1;   // of the fit, in seconds
   Nanos bound{0};    // of the error, then
 
-  double doubt(Instant now) const {
-    return grown(sigma, static_cast<double>((now - since).count()) * 1e-9, span);
-  }
+  double doubt(Instant now) const { return grown(sigma, in_seconds(now - since), span); }
 };
 
 // How much a fresh estimate counts beside what is held: the inverse squares of their errors.

@@ -12,8 +12,6 @@ constexpr Nanos kFarthest = Nanos::max() / 4;
 
 bool near(Nanos reading) { return reading > -kFarthest && reading < kFarthest; }
 
-double to_seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
-
 }  // namespace
 
 std::optional<Sample> Frame::sample(const Exchange& exchange) {
@@ -29,13 +27,13 @@ std::optional<Sample> Frame::sample(const Exchange& exchange) {
     offset_ = asked - received;
   }
   return Sample{
-      {Reading{.t = seconds(exchange.asked), .value = to_seconds(received - asked + offset_)},
-       Reading{.t = seconds(exchange.heard), .value = to_seconds(heard - answered - offset_)}}};
+      {Reading{.t = seconds(exchange.asked), .value = in_seconds(received - asked + offset_)},
+       Reading{.t = seconds(exchange.heard), .value = in_seconds(heard - answered - offset_)}}};
 }
 
 double Frame::seconds(Instant at) const {
   CHECK(start_.has_value());
-  return to_seconds(at - *start_);
+  return in_seconds(at - *start_);
 }
 
 Nanos Frame::theta_down(double theta) const {

@@ -17,9 +17,8 @@ Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const Manner& 
     steering.step = -ahead;
     return steering;
   }
-  const double gap = static_cast<double>(ahead.count()) * 1e-9;
-  const double seconds =
-      std::max(static_cast<double>(manner.period.count()) * 1e-9, std::abs(gap) / kMostFrequency);
+  const double gap = in_seconds(ahead);
+  const double seconds = std::max(in_seconds(manner.period), std::abs(gap) / kMostFrequency);
   const double wanted = limited(limited(-rate_) - gap / seconds);
   frequency_ = std::clamp(wanted, frequency_ - manner.most_change, frequency_ + manner.most_change);
   return {.frequency = frequency_, .step = 0ns, .settles = Nanos{std::llround(seconds * 1e9)}};

@@ -147,8 +147,8 @@ void Sync::remember(Instant now, const clock::Estimate& estimate, const Known& k
   remembered_[remembered_count_++ % remembered_.size()] = {
       .line = clock::Dial(now, known.time, -known.rate),
       .since = now,
-      .sigma = static_cast<double>(known.sigma.count()) * 1e-9,
-      .span = static_cast<double>(estimate.span.count()) * 1e-9,
+      .sigma = in_seconds(known.sigma),
+      .span = in_seconds(estimate.span),
       .bound = std::max(estimate.latest - estimate.theta, estimate.theta - estimate.earliest) +
                published_.bound};
 }
@@ -227,10 +227,8 @@ Sync::Known Sync::know(Instant now, const clock::Estimate& estimate) const {
   if (!knows_rate(now, estimate)) known.rate = servo_.rate();
   if (!held_) return known;
   // A fit that is younger than what is held was tested less, and knows its own error less.
-  const double seen =
-      std::max(static_cast<double>((now - std::min(first_heard_, now)).count()) * 1e-9, 1e-3);
-  const double fresh =
-      static_cast<double>(estimate.sigma.count()) * 1e-9 * std::sqrt(1 + held_->span / seen);
+  const double seen = std::max(in_seconds(now - std::min(first_heard_, now)), 1e-3);
+  const double fresh = in_seconds(estimate.sigma) * std::sqrt(1 + held_->span / seen);
   // The new master held on to a line just as good, and that is network time now.
   const double doubt = std::numbers::sqrt2 * held_->doubt(now);
   const double share = objecting(now) ? 0 : clock::share_of_fresh(doubt, fresh);

@@ -16,8 +16,6 @@ constexpr Nanos kHandOver = 5s;       // in which all have heard of a new master
 constexpr Nanos kDisgrace = 1min;
 constexpr Nanos kVotes = 500ms;
 
-double seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
-
 }  // namespace
 
 void Sync::lead(Turn<Sync>& turn) {
@@ -49,7 +47,7 @@ void Sync::lead(Turn<Sync>& turn) {
 clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
   const WallTime shows = clock_.at(now);
   const Nanos gap = std::chrono::abs(known.line.at(now) - shows);
-  if (seconds(gap) > clock::Servo::kMostFrequency * seconds(kHandOver) / 2)
+  if (in_seconds(gap) > clock::Servo::kMostFrequency * in_seconds(kHandOver) / 2)
     return servo_.hold(-known.line.rate());
   held_bound_ += gap;
   const clock::Aim aim{.theta = raw_of(now) - known.line.at(now).time_since_epoch(),
@@ -97,7 +95,7 @@ void Sync::make_round(Turn<Sync>& turn) {
   const auto gap = utc_gap(turn.now, clock_.at(turn.now));
   const clock::Aim aim = members_.round(
       turn.now, clock_, servo_.rate(), gap.transform([&](Nanos by) -> clock::UtcClaim {
-        return {.gap = seconds(by), .bound = seconds(utc_bound(turn.now))};
+        return {.gap = in_seconds(by), .bound = in_seconds(utc_bound(turn.now))};
       }));
   clock::Steering steering =
       servo_.steer(turn.now, clock_.at(turn.now), aim,

@@ -18,7 +18,6 @@ constexpr double kSlopeGain = 0.25;      // of the newest round
 constexpr Nanos kObjections = 6s;        // an objection counts for so long
 constexpr NodeId kOurselves = kNobody;   // in the ensemble
 
-double seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
 double part(std::int64_t ppt) { return static_cast<double>(ppt) * 1e-12; }
 
 }  // namespace
@@ -70,8 +69,8 @@ double TimeScale::average_rate(Instant now, double agreement) {
   std::vector<NodeId> counted{kOurselves};
   for (const auto& slot : members) {
     const Member& member = slot.value;
-    const double seen = std::max(seconds(now - member.since), 1e-3);
-    if (!fresh(now, member) || 2 * seconds(member.sigma) / seen > kRateDoubt) continue;
+    const double seen = std::max(in_seconds(now - member.since), 1e-3);
+    if (!fresh(now, member) || 2 * in_seconds(member.sigma) / seen > kRateDoubt) continue;
     rates.push_back(part(member.rate_ppt));
     claims.push_back(claim(rates.back()));
     counted.push_back(slot.key);
@@ -90,7 +89,7 @@ double TimeScale::average_rate(Instant now, double agreement) {
 // out of theta as it has come about.
 clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate,
                             const std::optional<clock::UtcClaim>& own) {
-  const double elapsed = pulled_at_ == Instant{} ? 0 : seconds(now - pulled_at_);
+  const double elapsed = pulled_at_ == Instant{} ? 0 : in_seconds(now - pulled_at_);
   theta_ -= Nanos{std::llround(utc_.rate() * elapsed * 1e9)};
   clock::Aim aim = ensemble_round(now, dial, rate + utc_.rate());
   pulled_at_ = now;
@@ -105,7 +104,7 @@ std::vector<clock::UtcClaim> TimeScale::utc_claims(Instant now) const {
   for (const auto& slot : members_.sorted()) {
     const Member& member = slot.value;
     if (member.utc_bound > Nanos{0} && known_well(now, member))
-      claims.push_back({.gap = seconds(member.utc_gap), .bound = seconds(member.utc_bound)});
+      claims.push_back({.gap = in_seconds(member.utc_gap), .bound = in_seconds(member.utc_bound)});
   }
   return claims;
 }
@@ -120,7 +119,7 @@ clock::Aim TimeScale::ensemble_round(Instant now, const clock::Dial& dial, doubl
     const double own = part(member.rate_ppt);
     measured.push_back(
         {.node = slot.key,
-         .offset = seconds(member.offset - member.origin) + own * seconds(now - member.heard),
+         .offset = in_seconds(member.offset - member.origin) + own * in_seconds(now - member.heard),
          .rate = own});
   }
   const bool first = !ensemble_;
@@ -131,7 +130,7 @@ clock::Aim TimeScale::ensemble_round(Instant now, const clock::Dial& dial, doubl
     round_at_ = now - kRound;
   }
   const double before = ensemble_->offset();
-  const double elapsed = seconds(now - round_at_);
+  const double elapsed = in_seconds(now - round_at_);
   ensemble_->round(elapsed, measured);
   // The ensemble's rate is one of many minutes; our clock has wandered since.
   slope_ = first ? rate : slope_ + ((ensemble_->offset() - before) / elapsed - slope_) * kSlopeGain;

@@ -165,10 +165,8 @@ Outcome run_with(const Setup& setup, const Plan& plan, Pledge promise, Trace* ke
       ear);
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), 1);
   for (std::uint32_t i = 0; i < setup.nodes; ++i)
-    world.set_clock(
-        NodeId{i},
-        Oscillator({.offset = clocks.unit() * static_cast<double>(setup.precision.count()) * 1e-9},
-                   Stream{}));
+    world.set_clock(NodeId{i},
+                    Oscillator({.offset = clocks.unit() * in_seconds(setup.precision)}, Stream{}));
   Weather weather(setup, plan);
   if (setup.crashes > 0 || setup.loss > 0)
     world.set_fate([&](NodeId from, NodeId /*to*/, const typename M::Message& /*message*/) {

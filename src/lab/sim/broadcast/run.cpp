@@ -150,7 +150,7 @@ Outcome run(const Setup& setup) {
   // Clocks at the extremes: in the chain the sender's is behind, the last ones' ahead.
   for (std::uint32_t i = 0; i < rules.members; ++i) {
     const bool ahead = slow ? i > rules.faulty : stream.below(2) == 0;
-    const double offset = ahead ? static_cast<double>(rules.precision.count()) * 1e-9 : 0;
+    const double offset = ahead ? in_seconds(rules.precision) : 0;
     world.set_clock(NodeId{i}, Oscillator({.offset = offset}, Stream{}));
   }
   world.set_fate(Saboteur(setup, chance));

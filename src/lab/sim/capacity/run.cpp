@@ -245,10 +245,8 @@ Outcome run_with(const Setup& asked) {
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), 1);
   if (setup.over_atomic)
     for (std::uint32_t i = 0; i < setup.nodes; ++i)
-      world.set_clock(NodeId{i},
-                      Oscillator({.offset = clocks.unit() *
-                                            static_cast<double>(setup.precision.count()) * 1e-9},
-                                 Stream{}));
+      world.set_clock(
+          NodeId{i}, Oscillator({.offset = clocks.unit() * in_seconds(setup.precision)}, Stream{}));
   for (std::uint32_t i = 0; i < setup.nodes; ++i) world.start(NodeId{i});
   for (std::uint32_t i = 0; i < setup.nodes; ++i)
     if (!plan.liars[i]) world.command(NodeId{i}, Command::offer(plan.capacities[i]));

@@ -63,7 +63,7 @@ void Play::happen(const What& what) {
       change_view(victim);
       return plan(change, faults.changes_per_s);
     case step:
-      world_.clock(victim).jump(mishap_.unit() * 2 * static_cast<double>(lease.count()) * 1e-9);
+      world_.clock(victim).jump(mishap_.unit() * 2 * in_seconds(lease));
       for (std::uint32_t i = 0; i < customers_.size(); ++i)
         if (customers_[i].site == victim && customers_[i].state == Customer::State::inside)
           plan_clock_test(i);

@@ -27,7 +27,6 @@ constexpr std::uint32_t kBend = 32;   // seconds to each side
 constexpr std::uint32_t kAfter = 60;  // seconds after a death
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
-double seconds(Nanos span) { return static_cast<double>(span.count()) * 1e-9; }
 
 double quantile(std::vector<double> values, double q) {
   if (values.empty()) return 0;
@@ -99,7 +98,7 @@ class Judge {
   void watch_start() {
     const Instant first = network_.watch().first_masterup;
     if (first == kNever) return;
-    const double since = seconds(network_.now() - first);
+    const double since = in_seconds(network_.now() - first);
     const std::optional<Nanos> worst_now = worst();
     const auto note = [&](double& converged, Nanos limit) {
       const bool within = worst_now && *worst_now <= limit;
@@ -137,7 +136,7 @@ class Judge {
     if (course_of_honest_.empty()) return std::nullopt;
     const auto& [from, first] = course_of_honest_.front();
     const auto& [to, last] = course_of_honest_.back();
-    const double rate = to > from ? seconds(last - first) / seconds(to - from) : 1;
+    const double rate = to > from ? in_seconds(last - first) / in_seconds(to - from) : 1;
     return last + Nanos{std::llround(rate * static_cast<double>((now - to).count()))};
   }
 

@@ -194,7 +194,7 @@ Nanos Network::route(NodeId from, NodeId to, Stream& stream) {
   if (experiment_.diurnal > 0) {
     Nanos& least = down ? least_down_ : least_up_;
     least = std::min(least, delay);
-    const double t = static_cast<double>(now().time_since_epoch().count()) * 1e-9 / kLoadCycle;
+    const double t = in_seconds(now().time_since_epoch()) / kLoadCycle;
     const double part = t - std::floor(t);
     const double load = experiment_.diurnal * 4 * part * (1 - part);
     delay += Nanos{std::llround(static_cast<double>((delay - least).count()) * load)};

@@ -73,7 +73,7 @@ class Run {
       if (i == master_ || (i == 3 && away_) || estimators_[i].exchanges() < kSettled) continue;
       const Estimate estimate = estimators_[i].at(now);
       measured.push_back({.node = NodeId{static_cast<std::uint32_t>(i)},
-                          .offset = -static_cast<double>(estimate.theta.count()) * 1e-9,
+                          .offset = -in_seconds(estimate.theta),
                           .rate = -estimate.rate});
     }
     if (ensemble_.members().empty() && measured.size() + 1 < count()) return;

@@ -78,8 +78,8 @@ class Run {
 
   void ask(double moment) {
     const bool lost = loss_stream_.chance(trial_.loss);
-    const double there = static_cast<double>(out_.sample(out_stream_).count()) * 1e-9;
-    const double here = static_cast<double>(back_.sample(back_stream_).count()) * 1e-9;
+    const double there = in_seconds(out_.sample(out_stream_));
+    const double here = in_seconds(back_.sample(back_stream_));
     if (lost) return;
     const Instant asked = clock_.reading(moment);
     const double answered = moment + there + kServing;
