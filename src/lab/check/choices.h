@@ -36,6 +36,7 @@ class EveryDraw final : public Draw {
 
   std::vector<std::uint32_t> values() const {
     std::vector<std::uint32_t> values;
+    values.reserve(taken_.size());
     for (const Taken& taken : taken_) values.push_back(static_cast<std::uint32_t>(taken.value));
     return values;
   }

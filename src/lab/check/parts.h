@@ -59,15 +59,15 @@ class Parts {
   static constexpr std::uint32_t kMostTimers = 32;
 
   struct Local {
-    NodeId node;
+    NodeId node{};
     std::uint32_t set = 0;  // timers, a bit each
     std::uint32_t due = 0;
     std::uint32_t ticked = Store::kNone;  // the local state one tick later, once it was asked for
     const char* broken = nullptr;         // the machine's own check
   };
   struct Flight {
-    NodeId from;
-    NodeId to;
+    NodeId from{};
+    NodeId to{};
     bool broadcast;  // said only where it makes a difference
   };
   struct Send {
@@ -148,6 +148,7 @@ class Parts {
 
   // The same with the numbers in play given their names.
   std::uint32_t context(const Numbers& all, Learning& learning) {
+    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): filled as far as it is read
     std::array<std::uint32_t, 1 + kMostNodes + (kMostNodes * kMostNodes)> words;
     std::size_t size = 0;
     words[size++] = all.least_round;
@@ -243,7 +244,7 @@ class Parts {
     return table[id] = work();
   }
   static std::size_t bytes_of(const Tables& tables) {
-    std::size_t bytes = tables.capacity() * sizeof(tables[0]);
+    std::size_t bytes = tables.capacity() * sizeof(Tables::value_type);
     for (const auto& table : tables) bytes += table.capacity() * sizeof(std::uint32_t);
     return bytes;
   }

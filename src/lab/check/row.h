@@ -15,7 +15,9 @@ namespace tempo::check {
 inline constexpr std::uint32_t kDown = 0xffffffff;
 inline constexpr std::uint32_t kMostFlights = 64;  // a multiple of 4
 
-// Local states and messages under way by their numbers (parts.h).
+// Local states and messages under way by their numbers (parts.h). What is beyond the last flight is
+// left as it is: states are made and copied by the million.
+// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init,bugprone-undefined-memory-manipulation)
 struct WorldState {
   std::array<std::uint32_t, kMostNodes> local{};
   std::array<std::uint8_t, kMostNodes> lives{};
@@ -30,14 +32,16 @@ struct WorldState {
   std::array<std::uint32_t, kMostFlights> flight;  // number and age, see code_of
 
   WorldState() = default;
+  ~WorldState() = default;
   WorldState(const WorldState& other) { *this = other; }
-  WorldState& operator=(const WorldState& other) {  // not the flights that are not there
+  WorldState& operator=(const WorldState& other) {
     std::memcpy(static_cast<void*>(this), &other, offsetof(WorldState, flight));
     for (std::uint32_t i = 0; i < other.flights; i += 4)
       std::memcpy(&flight[i], &other.flight[i], 4 * sizeof(std::uint32_t));
     return *this;
   }
 };
+// NOLINTEND(cppcoreguidelines-pro-type-member-init,bugprone-undefined-memory-manipulation)
 
 // States as rows: equal rows, equal states. What cannot differ in this world is left out.
 class Rows {

@@ -24,6 +24,7 @@ class Symmetry {
       : parts_(&parts), mail_(mail), rows_(rows), nodes_(freedom.nodes) {
     if (!freedom.symmetry) return;
     std::vector<NodeId> to;
+    to.reserve(nodes_);
     for (std::uint32_t i = 0; i < nodes_; ++i) to.push_back(NodeId{i});
     do permutations_.push_back(to);
     while (std::ranges::next_permutation(to).found);

@@ -20,8 +20,10 @@ Unexpected(E) -> Unexpected<E>;
 template <class T, class E>
 class [[nodiscard]] Expected {
  public:
-  Expected(T value) : content_(std::in_place_index<0>, std::move(value)) {}
-  Expected(Unexpected<E> why) : content_(std::in_place_index<1>, std::move(why.failure)) {}
+  Expected(T value)  // NOLINT: as std::expected
+      : content_(std::in_place_index<0>, std::move(value)) {}
+  Expected(Unexpected<E> why)  // NOLINT: as std::expected
+      : content_(std::in_place_index<1>, std::move(why.failure)) {}
 
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }

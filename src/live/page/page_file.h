@@ -57,7 +57,11 @@ class Reader {
   static Result<Reader> open(const std::string& path);
   Reading now() const;
 
+  ~Reader() = default;
   Reader(Reader&& other) noexcept;  // while nobody reads
+  Reader& operator=(Reader&&) = delete;
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
 
  private:
   struct Identity {
