@@ -292,5 +292,42 @@ TEST(GroupMail, CarriesWhatIsSaidOnARing) {
   EXPECT_FALSE(heard_of(body, hosts)) << "a name where there are none";
 }
 
+TEST(GroupMail, CarriesWhatIsSigned) {
+  const Numbering nobody{[](HostId) { return kNobody; }, [](NodeId) { return kNoHost; }};
+  Signed said{.list = 1, .election = 2};
+  said.message = {
+      .kind = OverB2::Message::Kind::filler,
+      .sender = NodeId{3},
+      .number = 4,
+      .life = Incarnation{5},
+      .stamp = 6s,
+      .delay = 7ms,
+      .content = {
+          .kind = election::capacity_b2::Kind::vect, .number = 8, .capacity = 9, .size = 10}};
+  said.signatures.push_back({.member = 11, .signature = {std::byte{12}}});
+  said.signatures.push_back({.member = 13, .signature = {std::byte{14}}});
+  wire::GroupBody body = body_of("web", said);
+  const auto heard = heard_of(body, nobody);
+  ASSERT_TRUE(heard) << "members are named by their places in the list, not as hosts";
+  const Signed& same = std::get<Signed>(*heard);
+  EXPECT_EQ(same.list, 1);
+  EXPECT_EQ(same.election, 2);
+  EXPECT_EQ(same.message.kind, OverB2::Message::Kind::filler);
+  EXPECT_EQ(same.message.sender, NodeId{3});
+  EXPECT_EQ(same.message.number, 4);
+  EXPECT_EQ(same.message.life, Incarnation{5});
+  EXPECT_EQ(same.message.stamp, Nanos{6s});
+  EXPECT_EQ(same.message.delay, Nanos{7ms});
+  EXPECT_EQ(same.message.content, said.message.content);
+  ASSERT_EQ(same.signatures.size(), 2U);
+  EXPECT_EQ(same.signatures[0].member, 11);
+  EXPECT_EQ(same.signatures[1].signature[0], std::byte{14});
+  body.phase = 2;
+  EXPECT_FALSE(heard_of(body, nobody)) << "neither a bid nor a report";
+  body.phase = 1;
+  body.signatures.clear();
+  EXPECT_FALSE(heard_of(body, nobody)) << "nobody has signed it";
+}
+
 }  // namespace
 }  // namespace tempo::groups

@@ -366,6 +366,53 @@ TEST(Quiet, OneHostAloneHasItsLocks) {
   EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 2); }));
 }
 
+TEST(Quiet, WhoFindsNoRoomIsTold) {
+  constexpr std::uint32_t kClients = 4096;
+  House house(1);
+  for (std::uint32_t i = 0; i < kClients; ++i) house.want(0, i);
+  const Quiet::Wish one_more{.client = ClientId{kClients}, .name = "door"};
+  const auto refused = house.quiet(0).want(house.now(), one_more);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr("too many clients"));
+  house.done(0, kClients - 1);
+  EXPECT_TRUE(house.quiet(0).want(house.now(), one_more));
+}
+
+// A lock that nobody has or wants makes room for another.
+TEST(Quiet, WhoNamesOneLockTooManyIsTold) {
+  constexpr std::uint32_t kLocks = 1024;
+  House house(2);
+  for (std::uint32_t i = 0; i < kLocks; ++i)
+    house.want(0, i, Mode::shared, true, "lock" + std::to_string(i));
+  const Quiet::Wish one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
+  const auto refused = house.quiet(0).want(house.now(), one_more);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr("too many locks"));
+  ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 7); }));
+  house.done(0, 7);
+  EXPECT_TRUE(house.quiet(0).want(house.now(), one_more));
+  EXPECT_FALSE(house.quiet(0).uses(house.now(), "lock7"));
+}
+
+TEST(Quiet, SaysWhatItKnows) {
+  House house(2);
+  EXPECT_THAT(house.quiet(0).known(), ::testing::IsEmpty());
+  house.want(0, 1);
+  ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 1); }));
+  house.want(0, 2);
+  const std::vector<Known> known = house.quiet(0).known();
+  ASSERT_EQ(known.size(), 1U);
+  EXPECT_EQ(known[0].name, "door");
+  EXPECT_EQ(known[0].mode, Mode::exclusive);
+  EXPECT_EQ(known[0].holder, host(0));
+  EXPECT_TRUE(known[0].held_here);
+  EXPECT_GT(known[0].until, house.now());
+  ASSERT_EQ(known[0].clients.size(), 2U);
+  EXPECT_TRUE(known[0].clients[0].inside);
+  EXPECT_FALSE(known[0].clients[1].inside);
+  EXPECT_EQ(known[0].token, lock::kNoToken) << "such locks have none";
+}
+
 TEST(Quiet, BeatsOnlyWhileItIsUsed) {
   House house(3);
   house.want(0, 1);

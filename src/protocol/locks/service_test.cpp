@@ -405,6 +405,33 @@ TEST(LockService, ManyNamesComeAndGo) {
   }
 }
 
+TEST(LockService, WhoFindsNoRoomIsTold) {
+  constexpr std::uint32_t kClients = 4096;
+  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMostClients);
+  Office office(3);
+  for (std::uint32_t i = 0; i < kClients; ++i)
+    office.want(0, i, "door" + std::to_string(i / kOfOneLock));
+  const Service::Wish one_more{.client = ClientId{kClients}, .name = "more"};
+  const auto refused = office.service(0).want(office.now(), one_more);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error(), HasSubstr("too many clients"));
+  office.done(0, kClients - 1);
+  const auto wanted = office.service(0).want(office.now(), one_more);
+  EXPECT_TRUE(wanted) << wanted.error();
+}
+
+TEST(LockService, WhoFindsNoRoomAtOneLockIsTold) {
+  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMostClients);
+  Office office(3);
+  for (std::uint32_t i = 0; i <= kOfOneLock; ++i) office.want(0, i, "door");
+  EXPECT_TRUE(office.inside(0, 0));
+  EXPECT_FALSE(office.told(0, kOfOneLock - 1)) << "it waits";
+  ASSERT_TRUE(office.told(0, kOfOneLock));
+  EXPECT_EQ(office.told(0, kOfOneLock)->kind, News::Kind::refused);
+  office.want(0, kOfOneLock, "window");
+  EXPECT_TRUE(office.inside(0, kOfOneLock)) << "it may want another";
+}
+
 // On every host that votes, from the first word to the end of what was promised.
 TEST(LockService, KnowsWhichNamesAreInUse) {
   Office office(3);
