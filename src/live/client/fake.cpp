@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <list>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -25,6 +24,7 @@
 #include "live/client/client.h"
 #include "live/client/election_connection.h"
 #include "live/client/fake_groups.h"
+#include "live/client/fake_locks.h"
 #include "live/client/lock_connection.h"
 #include "live/client/status_json.h"
 #include "live/ipc/protocol.h"
@@ -50,19 +50,6 @@ struct Caller {
   bool watches = false;
   std::string input{};  // at most one line and what one reading brings
   bool gone = false;
-};
-
-// Somebody who has a lock or waits for it, in the order of asking.
-struct Claim {
-  Caller* caller = nullptr;  // null: another machine, or one of before a restart
-  std::int64_t id = 0;
-  bool shared = false;
-  bool has_token = true;  // a lease has
-  nanoseconds lease{0};   // how long it lasts; 0: as the network's do
-  bool inside = false;
-  std::uint64_t token = 0;
-  nanoseconds until{0};  // inside, on the network's clock
-  bool elsewhere = false;
 };
 
 }  // namespace
@@ -133,25 +120,6 @@ class FakeNetwork::Inside {
       if (caller.same_clock) send(caller, ipc::done_line());
   }
 
-  void take_elsewhere(const std::string& name, bool shared) {
-    const std::lock_guard lock(mutex_);
-    claims_[name].push_back({.shared = shared, .elsewhere = true});
-    grant(name);
-  }
-  void free_elsewhere(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(claims_[name], [](const Claim& claim) { return claim.elsewhere; });
-    grant(name);
-  }
-  void lose(const std::string& name) {
-    const std::lock_guard lock(mutex_);
-    std::erase_if(claims_[name], [&](const Claim& claim) {
-      if (!claim.inside || claim.caller == nullptr) return false;
-      send(*claim.caller, ipc::lock_line({.id = claim.id, .state = ipc::LockNews::State::lost}));
-      return true;
-    });
-    grant(name);
-  }
   void refuse(Trouble trouble, const std::string& sentence) {
     const std::lock_guard lock(mutex_);
     refusal_.reset();
@@ -160,16 +128,12 @@ class FakeNetwork::Inside {
           .code = trouble == Trouble::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
           .sentence = sentence};
   }
-  std::size_t count(const std::string& name, bool inside) const {
+  // What the test says of locks and groups, and asks.
+  template <class Do>
+  auto with_locks(Do todo) {
     const std::lock_guard lock(mutex_);
-    const auto found = claims_.find(name);
-    if (found == claims_.end()) return 0;
-    return static_cast<std::size_t>(std::ranges::count_if(found->second, [&](const Claim& claim) {
-      return claim.caller != nullptr && claim.inside == inside;
-    }));
+    return todo(locks_);
   }
-
-  // What the test says of groups, and asks.
   template <class Do>
   auto with_groups(Do todo) {
     const std::lock_guard lock(mutex_);
@@ -283,9 +247,10 @@ class FakeNetwork::Inside {
   void answer(Caller& caller, const ipc::Request& request) {
     switch (request.verb) {
       case ipc::Verb::lock:
-        return lock(caller, request);
+        if (!refuses(caller, request)) locks_.lock(&caller, request);
+        return;
       case ipc::Verb::unlock:
-        return unlock(caller, request);
+        return locks_.unlock(&caller, request.id);
       case ipc::Verb::now:
         return send(caller, ipc::now_line(ipc_now_of(network_time())));
       case ipc::Verb::status:
@@ -310,92 +275,21 @@ class FakeNetwork::Inside {
     return true;
   }
 
-  void lock(Caller& caller, const ipc::Request& request) {
-    if (refuses(caller, request)) return;
-    claims_[request.name].push_back({.caller = &caller,
-                                     .id = request.id,
-                                     .shared = request.shared,
-                                     .has_token = request.kind == ipc::LockKind::lease,
-                                     .lease = nanoseconds{request.lease_ns}});
-    grant(request.name);
-  }
-
-  void unlock(Caller& caller, const ipc::Request& request) {
-    for (auto& [name, claims] : claims_)
-      if (std::erase_if(claims, [&](const Claim& claim) {
-            return claim.caller == &caller && claim.id == request.id;
-          }) > 0) {
-        grant(name);
-        break;
-      }
-    send(caller, ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released}));
-  }
-
-  // Everybody enters whom nobody before hinders.
-  void grant(const std::string& name) {
-    std::vector<Claim>& claims = claims_[name];
-    bool all_shared = true;
-    for (std::size_t i = 0; i < claims.size(); ++i) {
-      Claim& claim = claims[i];
-      all_shared &= claim.shared;
-      if (i > 0 && !all_shared) return;
-      if (claim.inside) continue;
-      claim.inside = true;
-      if (claim.has_token) claim.token = ++last_token_;
-      claim.until = now_on_network() + lease_of(claim);
-      if (claim.caller != nullptr)
-        send(*claim.caller, ipc::lock_line({.id = claim.id,
-                                            .state = ipc::LockNews::State::granted,
-                                            .token = claim.token,
-                                            .until_ns = seen_by(*claim.caller, claim.until)}));
-    }
-  }
-
-  nanoseconds lease_of(const Claim& claim) const {
-    return claim.lease == nanoseconds{0} ? lease_ : claim.lease;
-  }
-
   void extend_all(nanoseconds now) {
     extended_at_ = now;
     groups_.extend_all(now);
-    for (auto& [name, claims] : claims_)
-      for (Claim& claim : claims) {
-        if (!claim.inside || claim.caller == nullptr) continue;
-        claim.until = now + lease_of(claim);
-        send(*claim.caller, ipc::lock_line({.id = claim.id,
-                                            .state = ipc::LockNews::State::extended,
-                                            .until_ns = seen_by(*claim.caller, claim.until)}));
-      }
+    locks_.extend_all(now);
   }
-
-  // Leases that have run out are over, here and of before a restart.
   void let_go_of_old() {
     groups_.let_go_of_old();
-    const nanoseconds now = now_on_network();
-    for (auto& [name, claims] : claims_) {
-      const std::size_t over = std::erase_if(claims, [&](const Claim& claim) {
-        if (!claim.inside || claim.elsewhere || claim.until > now) return false;
-        if (claim.caller != nullptr)
-          send(*claim.caller,
-               ipc::lock_line({.id = claim.id, .state = ipc::LockNews::State::lost}));
-        return true;
-      });
-      if (over > 0) grant(name);
-    }
+    locks_.let_go_of_old();
   }
 
-  // Its locks are free; after tempod's own end they last until their deadlines.
+  // At tempod's own end what the caller has lasts until its deadline.
   void leave(Caller& caller, bool last) {
     groups_.leave(&caller, last ? FakeGroups::End::of_the_daemon : FakeGroups::End::of_the_caller);
-    for (auto& [name, claims] : claims_) {
-      std::erase_if(claims, [&](const Claim& claim) {
-        return claim.caller == &caller && !(last && claim.inside);
-      });
-      for (Claim& claim : claims)
-        if (claim.caller == &caller) claim.caller = nullptr;
-      grant(name);
-    }
-    if (!last) return;
+    if (!last) return locks_.leave(&caller);
+    locks_.outlive(&caller);
     ::shutdown(caller.socket, SHUT_RDWR);
     caller.gone = true;
   }
@@ -408,8 +302,8 @@ class FakeNetwork::Inside {
       caller.gone = true;
   }
 
-  // A caller, as groups know it; it is gone from there before it is gone.
-  Caller& caller_of(FakeGroups::Caller known) {
+  // A caller, as locks and groups know it; it is gone from there before it is gone.
+  Caller& caller_of(const void* known) {
     return *std::ranges::find_if(callers_, [&](const Caller& one) { return &one == known; });
   }
 
@@ -467,7 +361,15 @@ class FakeNetwork::Inside {
 
   mutable std::mutex mutex_;   // of all that follows
   std::list<Caller> callers_;  // at most kMostCallers of those that came by path
-  std::map<std::string, std::vector<Claim>> claims_;
+  FakeLocks locks_{{.lease = lease_,
+                    .now = [this] { return now_on_network(); },
+                    .tell =
+                        [this](FakeLocks::Caller who, ipc::LockNews news) {
+                          Caller& caller = caller_of(who);
+                          if (news.until_ns != 0)
+                            news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
+                          send(caller, ipc::lock_line(news));
+                        }}};
   FakeGroups groups_{{.lease = lease_,
                       .now = [this] { return now_on_network(); },
                       .tell =
@@ -480,7 +382,6 @@ class FakeNetwork::Inside {
                           [this](FakeGroups::Caller who, const ipc::GroupView& group) {
                             send(caller_of(who), ipc::group_line(group));
                           }}};
-  std::uint64_t last_token_ = 0;
   std::optional<ipc::Refusal> refusal_;
   bool paused_ = false;
   Status status_;
@@ -523,18 +424,22 @@ std::string FakeNetwork::page_path() const { return inside_->page_path(); }
 void FakeNetwork::set_now(const Now& now) { inside_->set_now(now); }
 void FakeNetwork::advance(nanoseconds span) { inside_->advance(span); }
 void FakeNetwork::take_elsewhere(const std::string& name, bool shared) {
-  inside_->take_elsewhere(name, shared);
+  inside_->with_locks([&](FakeLocks& locks) { locks.take_elsewhere(name, shared); });
 }
-void FakeNetwork::free_elsewhere(const std::string& name) { inside_->free_elsewhere(name); }
-void FakeNetwork::lose(const std::string& name) { inside_->lose(name); }
+void FakeNetwork::free_elsewhere(const std::string& name) {
+  inside_->with_locks([&](FakeLocks& locks) { locks.free_elsewhere(name); });
+}
+void FakeNetwork::lose(const std::string& name) {
+  inside_->with_locks([&](FakeLocks& locks) { locks.lose(name); });
+}
 void FakeNetwork::refuse(Trouble trouble, const std::string& sentence) {
   inside_->refuse(trouble, sentence);
 }
 std::size_t FakeNetwork::holders(const std::string& name) const {
-  return inside_->count(name, true);
+  return inside_->with_locks([&](const FakeLocks& locks) { return locks.count(name, true); });
 }
 std::size_t FakeNetwork::waiters(const std::string& name) const {
-  return inside_->count(name, false);
+  return inside_->with_locks([&](const FakeLocks& locks) { return locks.count(name, false); });
 }
 void FakeNetwork::elect_elsewhere(const std::string& group, const std::string& host) {
   inside_->with_groups([&](FakeGroups& groups) { groups.elect_elsewhere(group, host); });
