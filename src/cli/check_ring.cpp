@@ -36,6 +36,7 @@ Story story_in(const Model& model, const check::Freedom& freedom,
                const typename Model::Machine::Command& wake, const CheckRingArguments& arguments) {
   const std::uint32_t wakers = arguments.wakers == 0 ? freedom.nodes : arguments.wakers;
   std::vector<std::pair<NodeId, typename Model::Machine::Command>> commands;
+  commands.reserve(wakers);
   for (std::uint32_t i = 0; i < wakers; ++i) commands.emplace_back(NodeId{i}, wake);
   check::Space<Model> space(model, freedom, commands);
   return story_of(space, {.threads = arguments.threads}, RingWords{});

@@ -105,6 +105,7 @@ class Machine {
         fmt::format("software-clock.drift-ppm={}", kDriftsPpm[i]),
     };
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     const std::string log = directory_ + "/log";
@@ -112,8 +113,8 @@ class Machine {
     if (process_ != 0) return;
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
-    ::dup2(file, STDOUT_FILENO);
-    ::dup2(file, STDERR_FILENO);
+    if (file < 0 || ::dup2(file, STDOUT_FILENO) < 0 || ::dup2(file, STDERR_FILENO) < 0)
+      ::_exit(127);
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }

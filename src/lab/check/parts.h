@@ -68,7 +68,7 @@ class Parts {
   struct Flight {
     NodeId from{};
     NodeId to{};
-    bool broadcast;  // said only where it makes a difference
+    bool broadcast = false;  // said only where it makes a difference
   };
   struct Send {
     std::uint32_t flight;

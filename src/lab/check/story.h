@@ -114,7 +114,7 @@ inline std::string fate_text(const Move& move) {
 template <class Model, class Words>
 std::string step_text(const Space<Model>& space, const Move& move, const Words& words) {
   const auto& parts = space.parts();
-  const std::string text = move_text(space, move, words);
+  std::string text = move_text(space, move, words);
   if (!is_step(move.what)) return text;
   return fmt::format("{}{} = {}", text, fate_text(move),
                      words.state(parts.machine(parts.outcome(move.outcome).local)));

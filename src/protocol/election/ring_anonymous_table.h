@@ -89,7 +89,7 @@ using K = ring::Kind;
 }  // namespace rows
 
 // clang-format off
-inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<Row>({
+inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
   // 1, 2: waking up; a phase begins
   {S::sleeping,    E::woken,           S::between,     {V::begin}},
   {S::sleeping,    E::wake_up,         S::between,     {V::begin}},
@@ -130,7 +130,7 @@ inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<
 
 // 2.5, 4.7, 3, corrected: a Next-time is a marker. A station begins the next phase when it has it
 // from the station before it, and sends exactly one itself.
-inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<Row>({
+inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
   {S::awake_one,   E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::awake_other, E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::forwarding,  E::next_time,       S::between,     {K::next_time, V::begin}},
@@ -142,7 +142,7 @@ inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<
 // The same as printed: the first Next-time that reaches a next-timer is passed on (3.2), so that
 // there is always one on its way; and a Wake-up begins the phase (3.1), which every next-timer
 // generates (3.3). These rows come before the common ones.
-inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array<Row>({
+inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
   {S::awake_one,   E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.5
   {S::awake_other, E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
   {S::forwarding,  E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 4.7
