@@ -200,8 +200,18 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
 
 // --- around every input ---
 
-void Leadership::begin(Instant now) {
+void Leadership::forget_silent(Instant now) {
   std::erase_if(candidates_, [&](const Candidate& one) { return one.until <= now; });
+}
+
+Instant Leadership::next_silent() const {
+  Instant next = kNever;
+  for (const Candidate& one : candidates_) next = std::min(next, one.until);
+  return next;
+}
+
+void Leadership::begin(Instant now) {
+  forget_silent(now);
   if (over_at_ != kNever && over_at_ + rules_.repeats_over() <= now) over_at_ = kNever;
 }
 

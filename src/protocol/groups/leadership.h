@@ -199,6 +199,10 @@ class Leadership {
   Nanos min_stay() const { return min_stay_; }
   // Besides ourselves, those heard lately.
   const std::vector<Candidate>& candidates() const { return candidates_; }
+  // Those not heard again in time are gone. A machine that only watches has no timer for that: who
+  // asks for candidates sees to it.
+  void forget_silent(Instant now);
+  Instant next_silent() const;  // when it is time for that again, unless more is heard
   // Nobody here or elsewhere takes part, as far as is known.
   bool forgettable(Instant now) const;
 

@@ -33,6 +33,7 @@ Result<void> Service::stand(const Moment& moment, const Wish& wish) {
   if (group.user)
     return std::unexpected(fmt::format(
         "somebody on this host stands for '{}' already; one candidate a host", wish.group));
+  group.leadership.forget_silent(moment.now);
   const bool others = !group.leadership.candidates().empty();
   if (others && group.terms.criterion != wish.terms.criterion)
     return std::unexpected(
@@ -153,6 +154,7 @@ void Service::hear_lock(const Moment& moment, locks::ClientId client, const lock
 void Service::wake(const Moment& moment) {
   for (Place place = groups_.begin(); place != groups_.end(); ++place) {
     Group& group = place->second;
+    group.leadership.forget_silent(moment.now);
     for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each at most once
       if (group.leadership.timers().first() > moment.now) break;
       step(moment, place, [&](Turn<Leadership>& turn) {
@@ -177,7 +179,8 @@ std::optional<Nanos> Service::due_in(const Moment& moment) const {
   std::optional<Nanos> due;
   const auto consider = [&](Nanos wait) { due = due ? std::min(*due, wait) : wait; };
   for (const auto& [name, group] : groups_) {
-    for (const Instant first : {group.leadership.timers().first(), group.rings.due()})
+    for (const Instant first :
+         {group.leadership.timers().first(), group.leadership.next_silent(), group.rings.due()})
       if (first != kNever) consider(std::max(first - moment.now, Nanos{0}));
     if (const auto wait = group.elections.due_in(moment)) consider(*wait);
     if (const auto wait = group.signs ? group.signs->due_in(moment) : std::nullopt) consider(*wait);

@@ -212,6 +212,35 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
   EXPECT_TRUE(drops(HostId{7}, body)) << "nobody's bid";
 }
 
+// A machine that died says nothing any more: who only watches forgets its candidate too, and is not
+// bound by its terms.
+TEST(GroupService, TheSilentBindNobody) {
+  Desk desk;
+  desk.service.hear(kNow, HostId{7}, word("web", 1));
+  Service::Wish other = wish(1, "web");
+  other.terms.criterion = Criterion::uptime;
+  ASSERT_FALSE(desk.service.stand(kNow, other));
+  ASSERT_EQ(desk.service.known("web")->candidates.size(), 1U);
+  const auto due = desk.service.due_in(kNow);
+  ASSERT_TRUE(due);
+  EXPECT_EQ(*due, Rules{}.fresh());
+  Moment later = kNow;
+  later.now += *due;
+  Desk bystander;
+  bystander.service.hear(kNow, HostId{7}, word("web", 1));
+  Moment between = kNow;
+  between.now += 1s;
+  bystander.service.hear(between, HostId{8}, word("web", 2));
+  bystander.service.wake(later);
+  ASSERT_EQ(bystander.service.known("web")->candidates.size(), 1U);
+  EXPECT_EQ(bystander.service.due_in(later), std::optional<Nanos>(1s));
+  later.now += 1s;
+  bystander.service.wake(later);
+  EXPECT_FALSE(bystander.service.known("web"));
+  EXPECT_FALSE(bystander.service.due_in(later)) << "there is nothing to wait for";
+  EXPECT_TRUE(desk.service.stand(later, other));
+}
+
 TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
   Desk desk;
   for (int i = 0; i < 300; ++i) desk.service.hear(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
