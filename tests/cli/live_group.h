@@ -81,6 +81,15 @@ class LiveGroup : public testing::Test {
       if (candidate) end(*std::exchange(candidate, nullptr));
     expect_one_at_a_time();
   }
+  // The same, and every host knows it: before that, it refuses who comes with other terms.
+  bool end_everywhere() {
+    end_all();
+    return wait_for([] {
+      for (std::size_t i = 0; i < kHosts; ++i)
+        if (!known(i)["candidates"].empty()) return false;
+      return true;
+    });
+  }
   static std::string group() {
     return testing::UnitTest::GetInstance()->current_test_info()->name();
   }

@@ -56,6 +56,7 @@ TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
       end_all();
       site->start(leader);
       ASSERT_TRUE(wait_for([] { return site->ready(); }));
+      ASSERT_TRUE(end_everywhere());
     }
     RecordProperty("ms_" + algorithm, static_cast<int>(took / 1ms));
     EXPECT_LE(took, 4 * kLease) << algorithm;

@@ -74,7 +74,7 @@ TEST_F(LiveGroup, IsLedByTheHeaviestByEveryAlgorithm) {
                                 host == 2 ? 20 : host));
       ASSERT_TRUE(wait_for([&] { return runs().size() > before; })) << algorithm;
       as_wanted = last_host() == 2U && known(2)["held"] == algorithm;
-      end_all();
+      ASSERT_TRUE(end_everywhere());
     }
     EXPECT_TRUE(as_wanted) << algorithm;
   }
@@ -107,7 +107,7 @@ TEST_F(LiveGroup, IsLedByOneOfARingWithoutNames) {
     for (std::size_t host = 0; host < kHosts; ++host) stand(host, "--algorithm ring-anonymous");
     ASSERT_TRUE(wait_for([&] { return runs().size() > before; }));
     held = known(*last_host())["held"];
-    end_all();
+    ASSERT_TRUE(end_everywhere());
   }
   EXPECT_EQ(held, "ring-anonymous");
 }
@@ -157,7 +157,7 @@ TEST_F(LiveGroup, IsLedByTheBestOfWhatIsMeasured) {
       unsetenv("TEMPO_PROC");
     }
     EXPECT_TRUE(runs_on(best)) << all[best].criterion;
-    end_all();
+    ASSERT_TRUE(end_everywhere());
   }
 }
 
@@ -181,7 +181,7 @@ TEST_F(LiveGroup, IsLedByTheBestClockAndTheHighestDraw) {
       return group["candidates"].size() == kHosts && best > 0 && best <= leads + leads / 10;
     };
     EXPECT_TRUE(wait_for(best_leads)) << criterion << known(0);
-    end_all();
+    ASSERT_TRUE(end_everywhere());
   }
 }
 
