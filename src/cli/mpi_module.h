@@ -20,4 +20,5 @@ struct MpiModule {
 
 }  // namespace tempo::cli
 
+// NOLINTNEXTLINE(clang-diagnostic-return-type-c-linkage): for its plain name alone
 extern "C" tempo::cli::MpiModule tempo_mpi_module();

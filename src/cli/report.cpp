@@ -238,7 +238,7 @@ std::string table_text(const std::vector<Claim>& claims) {
     return std::min(least, kMostCell);
   };
   const std::size_t others = widest(&Claim::prediction, 9) + widest(&Claim::measurement, 8) +
-                             widest(&Claim::interval, 8) + 4 * 2 + 9;
+                             widest(&Claim::interval, 8) + std::size_t{4 * 2} + 9;
   const std::size_t width = stdout_is_terminal() ? stdout_width() : others + kMostClaim;
   const std::size_t room =
       width > others + kLeastClaim ? std::min(kMostClaim, width - others) : kLeastClaim;

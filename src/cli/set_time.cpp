@@ -47,7 +47,7 @@ std::optional<std::int64_t> take_fraction(std::string_view& text) {
 }
 
 std::optional<std::int64_t> calendar_time(std::string_view text) {
-  using namespace std::chrono;
+  namespace chrono = std::chrono;
   const auto y = take(text, 4);
   if (!y || !skip(text, "-")) return std::nullopt;
   const auto m = take(text, 2);
@@ -62,14 +62,14 @@ std::optional<std::int64_t> calendar_time(std::string_view text) {
   if (!second) return std::nullopt;
   const auto fraction = take_fraction(text);
   skip(text, "Z");
-  const year_month_day date{year{*y}, month{static_cast<unsigned>(*m)},
-                            day{static_cast<unsigned>(*d)}};
+  const chrono::year_month_day date{chrono::year{*y}, chrono::month{static_cast<unsigned>(*m)},
+                                    chrono::day{static_cast<unsigned>(*d)}};
   // What 64 bits of nanoseconds hold, with room to spare.
   if (!fraction || !text.empty() || !date.ok() || *y < 1970 || *y > 2200 || *hour > 23 ||
       *minute > 59 || *second > 59)
     return std::nullopt;
-  const seconds since =
-      sys_days{date}.time_since_epoch() + hours{*hour} + minutes{*minute} + seconds{*second};
+  const chrono::seconds since = chrono::sys_days{date}.time_since_epoch() + chrono::hours{*hour} +
+                                chrono::minutes{*minute} + chrono::seconds{*second};
   return since.count() * kSecond + *fraction;
 }
 
@@ -86,8 +86,8 @@ std::optional<std::int64_t> unix_time(std::string_view text) {
 }  // namespace
 
 Result<std::int64_t> parse_shift(const std::string& text) {
-  const bool signed_ = text.starts_with('-') || text.starts_with('+');
-  TRY(span, parse_span(signed_ ? text.substr(1) : text));
+  const bool has_sign = text.starts_with('-') || text.starts_with('+');
+  TRY(span, parse_span(has_sign ? text.substr(1) : text));
   return text.starts_with('-') ? -span.count() : span.count();
 }
 

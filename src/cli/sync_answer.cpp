@@ -102,7 +102,7 @@ Json sync_json(const SimSyncArguments& arguments, const Experiment& experiment,
     Json worsts = Json::object();
     for (std::size_t k = 0; k < kTaus.size(); ++k) {
       const Summary sum =
-          summary(outcomes, [k, row = row](const Outcome& o) { return (o.*row).at(k); });
+          summary(outcomes, [k, of = row](const Outcome& o) { return (o.*of).at(k); });
       means.add(std::to_string(kTaus.at(k)), sum.mean);
       worsts.add(std::to_string(kTaus.at(k)), sum.worst);
     }

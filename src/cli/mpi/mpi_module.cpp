@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of one message: MPI counts in ints
 
-enum Tag : int { kPart, kWord };
+enum Tag : int { part, word };
 
 // Pieces of what is too long for one message.
 template <class Byte, class Carry>
@@ -36,13 +36,13 @@ void spread(void* data, std::size_t size) {
 
 void send(const void* data, std::size_t size) {
   in_pieces(static_cast<const char*>(data), size, [](const char* piece, int bytes) {
-    MPI_Send(piece, bytes, MPI_BYTE, 0, kPart, MPI_COMM_WORLD);
+    MPI_Send(piece, bytes, MPI_BYTE, 0, Tag::part, MPI_COMM_WORLD);
   });
 }
 
 void take(int from, void* data, std::size_t size) {
   in_pieces(static_cast<char*>(data), size, [from](char* piece, int bytes) {
-    MPI_Recv(piece, bytes, MPI_BYTE, from, kPart, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Recv(piece, bytes, MPI_BYTE, from, Tag::part, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
   });
 }
 
@@ -53,16 +53,17 @@ int largest(int value) {
 }
 
 void tell(const void* data, std::size_t size) {
-  MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, kWord, MPI_COMM_WORLD);
+  MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, Tag::word, MPI_COMM_WORLD);
 }
 
 bool hear(int* from, void* data, std::size_t size) {
   int there = 0;
   MPI_Status status;
-  MPI_Iprobe(MPI_ANY_SOURCE, kWord, MPI_COMM_WORLD, &there, &status);
+  MPI_Iprobe(MPI_ANY_SOURCE, Tag::word, MPI_COMM_WORLD, &there, &status);
   if (there == 0) return false;
   *from = status.MPI_SOURCE;
-  MPI_Recv(data, static_cast<int>(size), MPI_BYTE, *from, kWord, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Recv(data, static_cast<int>(size), MPI_BYTE, *from, Tag::word, MPI_COMM_WORLD,
+           MPI_STATUS_IGNORE);
   return true;
 }
 

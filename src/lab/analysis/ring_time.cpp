@@ -66,9 +66,10 @@ std::vector<Value> raw_moments(std::uint32_t n, std::uint32_t q, const Value& ze
 template <class Value>
 std::vector<Value> central(const std::vector<Value>& raw, const Value& one) {
   std::vector<Value> result;
-  const Value minus_mean = one - one - raw[1];
+  const Value zero = one - one;  // NOLINT(misc-redundant-expression): of whatever kind it is
+  const Value minus_mean = zero - raw[1];
   for (std::uint32_t q = 0; q < raw.size(); ++q) {
-    Value sum = one - one;
+    Value sum = zero;
     Value power = one;
     for (std::uint32_t i = q + 1; i-- > 0;) {
       sum += power * raw[i] * Whole::binomial(q, i);

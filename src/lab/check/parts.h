@@ -148,7 +148,6 @@ class Parts {
 
   // The same with the numbers in play given their names.
   std::uint32_t context(const Numbers& all, Learning& learning) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): filled as far as it is read
     std::array<std::uint32_t, 1 + kMostNodes + (kMostNodes * kMostNodes)> words;
     std::size_t size = 0;
     words[size++] = all.least_round;

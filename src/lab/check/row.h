@@ -17,7 +17,6 @@ inline constexpr std::uint32_t kMostFlights = 64;  // a multiple of 4
 
 // Local states and messages under way by their numbers (parts.h). What is beyond the last flight is
 // left as it is: states are made and copied by the million.
-// NOLINTBEGIN(cppcoreguidelines-pro-type-member-init,bugprone-undefined-memory-manipulation)
 struct WorldState {
   std::array<std::uint32_t, kMostNodes> local{};
   std::array<std::uint8_t, kMostNodes> lives{};
@@ -32,16 +31,15 @@ struct WorldState {
   std::array<std::uint32_t, kMostFlights> flight;  // number and age, see code_of
 
   WorldState() = default;
-  ~WorldState() = default;
   WorldState(const WorldState& other) { *this = other; }
   WorldState& operator=(const WorldState& other) {
+    // NOLINTNEXTLINE(bugprone-undefined-memory-manipulation): plain numbers
     std::memcpy(static_cast<void*>(this), &other, offsetof(WorldState, flight));
     for (std::uint32_t i = 0; i < other.flights; i += 4)
       std::memcpy(&flight[i], &other.flight[i], 4 * sizeof(std::uint32_t));
     return *this;
   }
 };
-// NOLINTEND(cppcoreguidelines-pro-type-member-init,bugprone-undefined-memory-manipulation)
 
 // States as rows: equal rows, equal states. What cannot differ in this world is left out.
 class Rows {

@@ -9,7 +9,6 @@
 namespace tempo::papers {
 namespace {
 
-using lock::mutex::Variant;
 using report::Chart;
 using report::Mark;
 using report::Series;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr double kOneSided = 3.7190;  // deviations that are passed to one side alone
 constexpr double kFewest = 5;         // expected in a cell
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
@@ -35,7 +37,7 @@ void Moments::add(double value, std::uint64_t times) {
 }
 
 Estimate mean_of(const Moments& moments) {
-  if (moments.runs == 0) return {.value = 0, .low = -INFINITY, .high = INFINITY, .runs = 0};
+  if (moments.runs == 0) return {.value = 0, .low = -kInfinity, .high = kInfinity, .runs = 0};
   const auto n = static_cast<double>(moments.runs);
   const double mean = moments.sum / n;
   const double variance = std::max(0.0, moments.squares / n - mean * mean);

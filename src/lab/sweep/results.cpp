@@ -103,6 +103,7 @@ Result<Part> parse_part(std::string_view text) {
   return part;
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): their lines move
 Result<Part> merged(std::vector<Part> parts) {
   Part whole;
   for (Part& part : parts) {

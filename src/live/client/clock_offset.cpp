@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
-
-#include <time.h>
+#include <ctime>
 
 namespace tempo::client {
 namespace {

@@ -65,7 +65,7 @@ Key timer_key(std::string_view key, std::string_view meaning,
 
 using election::Timing;
 
-const std::vector<Key>& keys() {
+const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one table
   static const std::vector<Key> table{
       text_key("cluster", "\"tempo\"", "the network's name; networks of other names are not heard",
                put_text<&Settings::cluster>, bad_cluster),
@@ -349,6 +349,7 @@ std::string shown(const Value& value) {
 // Letters to insert, remove or replace to make one word of the other; '_' passes for '-'.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
+  // NOLINTNEXTLINE(modernize-use-ranges): the standard library of gcc 12 has none
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 0; i < a.size(); ++i) {
     std::size_t diagonal = row[0];

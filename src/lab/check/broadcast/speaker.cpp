@@ -6,8 +6,6 @@
 
 namespace tempo::check {
 
-using broadcast::Faults;
-
 static_assert(Machine<Speaker>);
 
 Nanos Speaker::reading(Instant now) const {

@@ -173,7 +173,7 @@ class Planner {
 }  // namespace
 
 const std::vector<Portrait>& portraits() {
-  static const std::vector<Portrait> kAll{
+  static const std::vector<Portrait> all{
       {.application = Application::group_server,
        .name = "group-server",
        .promise = "one-answer",
@@ -223,7 +223,7 @@ const std::vector<Portrait>& portraits() {
        .asked = "wishes",
        .done = "entries"},
   };
-  return kAll;
+  return all;
 }
 
 const Portrait& portrait_of(Application application) {

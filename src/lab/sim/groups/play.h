@@ -70,7 +70,7 @@ class Play {
   void happen(const What& what);
   void fault(const What& what);
   void wake(std::uint32_t host);
-  void send(std::uint32_t from, std::uint32_t to, Body body);
+  void send(std::uint32_t from, std::uint32_t to, const Body& body);
   void plan(What::Kind kind, double per_second);
   Nanos up_to(Nanos most);
   live::Capacity new_capacity();

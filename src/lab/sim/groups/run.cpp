@@ -191,8 +191,8 @@ Nanos Play::up_to(Nanos most) {
       static_cast<std::int64_t>(chance_.below(static_cast<std::uint64_t>(most.count()) + 1))};
 }
 
-void Play::send(std::uint32_t from, std::uint32_t to, Body body) {
-  const auto shared = std::make_shared<const Body>(std::move(body));
+void Play::send(std::uint32_t from, std::uint32_t to, const Body& body) {
+  const auto shared = std::make_shared<const Body>(body);
   for (std::uint32_t i = 0; i < setup_.hosts; ++i) {
     if (i == from || (to != kAll && to != i)) continue;
     if (parted_ && side_[i] != side_[from]) continue;

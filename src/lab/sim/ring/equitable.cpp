@@ -175,7 +175,7 @@ EquitableRules rules_of(const EquitableSetup& setup) {
 Nanos longest_election(const EquitableSetup& setup, const EquitableRules& rules) {
   const Nanos hop = rules.link.courier ? longest_way(*rules.link.courier, setup.delay.bound())
                                        : setup.delay.bound();
-  const auto rounds = std::int64_t{200} + 64 * std::bit_width(setup.stations);
+  const auto rounds = std::int64_t{200} + std::int64_t{64} * std::bit_width(setup.stations);
   return std::min((hop * setup.stations * 2 + kProbe) * rounds, Nanos{24h * 365 * 100});
 }
 
