@@ -10,7 +10,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -25,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "live/client/client.h"
 #include "live/sys/confinement.h"
 #include "live/testbed/site.h"
@@ -33,10 +33,6 @@ namespace tempo::testbed {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-std::string tempod_beside_us() {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tempod").string();
-}
 
 // Listens to the events of all hosts but one.
 class Ears {
@@ -83,7 +79,7 @@ class Ears {
 enum class How : std::uint8_t { kill, cut };
 
 void measure(const std::string& profile, How how, int rounds, double bar_median, double bar_worst) {
-  Site site({.tempod = tempod_beside_us(), .profile = profile, .realtime = true});
+  Site site({.tempod = bench::beside("tempod"), .profile = profile, .realtime = true});
   for (int i = 0; i < 5; ++i) site.add({.offset = i * 10ms, .drift = (i - 2) * 10e-6});
   site.start_all();
   std::vector<double> times;
@@ -166,7 +162,7 @@ double cpu_seconds(pid_t process) {
 }
 
 void measure_idle() {
-  Site site({.tempod = tempod_beside_us()});
+  Site site({.tempod = bench::beside("tempod")});
   for (int i = 0; i < 10; ++i) site.add({.offset = i * 10ms, .drift = (i - 5) * 10e-6});
   site.start_all();
   if (!site.wait(30s, [&] { return site.master() >= 0; })) {
@@ -191,7 +187,7 @@ int measure_all(int rounds, int load, bool all) {
     fmt::print("bench_daemon: {}\n", obstacle);
     return 0;
   }
-  if (::access(tempod_beside_us().c_str(), X_OK) != 0) {
+  if (::access(bench::beside("tempod").c_str(), X_OK) != 0) {
     fmt::print("bench_daemon: there is no tempod beside it; 'make build' makes it\n");
     return 1;
   }

@@ -16,7 +16,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -30,6 +29,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "lab/report/table.h"
 #include "live/sys/confinement.h"
 #include "live/testbed/site.h"
@@ -77,10 +77,6 @@ bool once(Locks& locks, const std::string& name) {
 }
 
 // --- commands under a lock ---
-
-std::string beside(const std::string& program) {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / program).string();
-}
 
 // From one start to the end, in turn, so that what else the machine does strikes both.
 void time_commands(Site& site) {

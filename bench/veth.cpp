@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,6 +17,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "beside.h"
 #include "live/page/page_file.h"
 #include "live/testbed/site.h"
 
@@ -57,10 +57,6 @@ class Dial {
   page::Mapping mapping_;
 };
 
-std::string tempod_beside_us() {
-  return (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "tempod").string();
-}
-
 std::vector<double> measure(const Dial& master, const Dial& slave, int seconds) {
   constexpr int kASecond = 10;
   const WallTime base = master.shows();
@@ -98,11 +94,11 @@ int measure_two_daemons(int seconds) {
     fmt::print("bench_veth: {}\n", obstacle);
     return 0;
   }
-  if (::access(tempod_beside_us().c_str(), X_OK) != 0) {
+  if (::access(bench::beside("tempod").c_str(), X_OK) != 0) {
     fmt::print("bench_veth: there is no tempod beside it; 'make build' makes it\n");
     return 1;
   }
-  Site site({.tempod = tempod_beside_us()});
+  Site site({.tempod = bench::beside("tempod")});
   for (int i = 0; i < 2; ++i) site.add();
   site.start_all();
   if (!site.wait(30s, [&] { return site.master() >= 0; })) {

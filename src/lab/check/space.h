@@ -127,7 +127,6 @@ class Space {
   static std::vector<Command> just_commands(
       const std::vector<std::pair<NodeId, Command>>& commands) {
     std::vector<Command> just;
-    just.reserve(commands.size());
     for (const auto& [node, command] : commands) just.push_back(command);
     return just;
   }

@@ -128,6 +128,7 @@ class FakeNetwork::Inside {
           .code = trouble == Trouble::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
           .sentence = sentence};
   }
+
   // What the test says of locks and groups, and asks.
   template <class Do>
   auto with_locks(Do todo) {
