@@ -18,12 +18,12 @@
 #include <cstdint>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/check.h"
 #include "base/fields.h"
 #include "base/ids.h"
 #include "base/node_map.h"
+#include "base/small_vector.h"
 #include "base/units.h"
 
 namespace tempo {
@@ -124,10 +124,7 @@ class Courier {
   Instant due() const { return due_; }
 
   // Something of this node will be looked at soon: asks for the memory.
-  void fetch_ahead(NodeId from) const {
-    __builtin_prefetch(parcels_.data());
-    peers_.fetch_ahead(from);
-  }
+  void fetch_ahead(NodeId from) const { lives_.fetch_ahead(from); }
 
   // Receiver's side.
 
@@ -172,7 +169,8 @@ class Courier {
       self.live_ = static_cast<std::uint32_t>(self.parcels_.size());
       self.due_ = self.earliest();
     }
-    visit("peers", self.peers_);
+    visit("lives", self.lives_);
+    visit("before", self.before_);
   }
 
  private:
@@ -186,16 +184,6 @@ class Courier {
     static void fields(Self& self, Visitor& visit) {
       visit("incarnation", self.incarnation);
       field::heard(visit, self.highest, self.seen, self.call);
-    }
-  };
-  struct Peer {
-    Life now;
-    Life before;  // what still comes of it is old, unless it goes on
-
-    template <class Self, class Visitor>
-    static void fields(Self& self, Visitor& visit) {
-      visit("now", self.now);
-      visit("before", self.before);
     }
   };
 
@@ -224,15 +212,17 @@ class Courier {
   // heard of it, and the life that goes on shows itself by its next number.
   template <class GoesOn>
   Life* known(NodeId from, Incarnation incarnation, GoesOn goes_on) {
-    Peer& peer = peers_[from];
-    if (peer.now.incarnation == incarnation) return &peer.now;
-    if (peer.before.incarnation == incarnation && incarnation != Incarnation{}) {
-      if (!goes_on(peer.before)) return nullptr;
-      std::swap(peer.now, peer.before);
-      return &peer.now;
+    Life& life = lives_[from];
+    if (life.incarnation == incarnation) return &life;
+    const Life* const before = before_.find(from);
+    if (before != nullptr && before->incarnation == incarnation) {
+      if (!goes_on(*before)) return nullptr;
+      std::swap(life, before_[from]);
+      return &life;
     }
-    peer = {.now = {.incarnation = incarnation}, .before = peer.now};
-    return &peer.now;
+    if (life.incarnation != Incarnation{}) before_[from] = life;
+    life = {.incarnation = incarnation};
+    return &life;
   }
 
   void finish(Parcel& parcel) {
@@ -257,14 +247,16 @@ class Courier {
   }
 
   void sweep() {
-    std::erase_if(parcels_, [](const Parcel& parcel) { return parcel.sends == 0; });
+    parcels_.erase_if([](const Parcel& parcel) { return parcel.sends == 0; });
   }
 
   std::uint32_t last_sequence_ = 0;
-  std::uint32_t live_ = 0;       // parcels with sends != 0
-  Instant due_ = kNever;         // never later than the earliest `due` of a parcel
-  std::vector<Parcel> parcels_;  // by sequence number; finished ones are swept now and then
-  NodeMap<Peer> peers_;          // one entry for each node heard
+  std::uint32_t live_ = 0;          // parcels with sends != 0
+  Instant due_ = kNever;            // never later than the earliest `due` of a parcel
+  SmallVector<Parcel, 1> parcels_;  // by sequence number; finished ones are swept now and then
+  NodeMap<Life, 2> lives_;          // of each node heard, the present one
+  NodeMap<Life>
+      before_;  // of those that restarted; what still comes of it is old, unless it goes on
 };
 
 }  // namespace tempo

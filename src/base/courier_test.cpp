@@ -271,6 +271,7 @@ Post busy() {
   post(courier, at(0s), kBob, 2);
   post(courier, at(0s), kAnn, 3);
   courier.acknowledge(kAnn, first);
+  courier.fresh(kAnn, Incarnation{78}, Sequence{3});
   courier.fresh(kAnn, kLife, Sequence{4});
   courier.newer_call(kBob, kLife, Sequence{2});
   return courier;
@@ -279,8 +280,8 @@ Post busy() {
 TEST(Courier, NoticesAWriteIntoEveryField) {
   const Writes writes = write_into_every_field(busy(), at(0s));
   EXPECT_THAT(writes.unnoticed, IsEmpty());
-  // The last sequence number; the parcels and two times five leaves; the peers and two times nine.
-  EXPECT_EQ(writes.tried, 1U + (1 + 2 * 5) + (1 + 2 * 9));
+  // The last sequence number; the parcels, the lives, the life before, of five leaves each.
+  EXPECT_EQ(writes.tried, 1U + (1 + 2 * 5) + (1 + 2 * 5) + (1 + 1 * 5));
   // What is not listed is `due`, which follows from the parcels.
   EXPECT_EQ(unlisted_bytes(busy()), sizeof(Instant));
 }

@@ -178,14 +178,14 @@ class FieldWalk {
     for (const NodeId node : nodes) value.insert(node);
   }
 
-  template <class T>
-  void walk(const char* name, const NodeMap<T>& value) {
+  template <class T, std::uint32_t kInside>
+  void walk(const char* name, const NodeMap<T, kInside>& value) {
     const auto size = static_cast<std::uint32_t>(value.size());
     (*this)(name, size);
     for (const auto& slot : value.sorted()) walk_slot(name, slot);
   }
-  template <class T>
-  void walk(const char* name, NodeMap<T>& value) {
+  template <class T, std::uint32_t kInside>
+  void walk(const char* name, NodeMap<T, kInside>& value) {
     auto slots = value.sorted();
     auto size = static_cast<std::uint32_t>(slots.size());
     (*this)(name, size);

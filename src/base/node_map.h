@@ -1,26 +1,33 @@
-// A map from nodes to small values: open addressing, no memory while empty, nothing is ever removed
-// but everything. A slave that hears of two peers pays for four slots, a master of a hundred
-// thousand for its own list only.
+// A map from nodes to small values; nothing is ever removed but everything. The first `kInside` lie
+// in the map itself, in a row; more go into a table with open addressing. So a slave that hears of
+// two peers needs no memory elsewhere, and a master of a hundred thousand pays for its own list
+// only.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "base/check.h"
 #include "base/ids.h"
+#include "base/small_vector.h"
 
 namespace tempo {
 
-template <class Value>
+template <class Value, std::uint32_t kInside = 0>
 class NodeMap {
+  static_assert(kInside <= 2);  // a table begins with four slots
+
  public:
   struct Slot {
     NodeId key = kNobody;
     Value value{};
   };
+
+  using Slots = std::conditional_t<kInside == 0, std::vector<Slot>, SmallVector<Slot, kInside>>;
 
   std::size_t size() const { return size_; }
   void clear() {
@@ -29,20 +36,33 @@ class NodeMap {
   }
 
   const Value* find(NodeId key) const {
-    if (slots_.empty() || key == kNobody) return nullptr;  // an empty slot's key is nobody's
+    if (key == kNobody) return nullptr;  // an empty slot's key is nobody's
+    if (in_a_row()) {
+      const auto slot = std::ranges::find(slots_, key, &Slot::key);
+      return slot != slots_.end() ? &slot->value : nullptr;
+    }
     const Slot& slot = slots_[place(key)];
     return slot.key == key ? &slot.value : nullptr;
   }
 
   // Asks for the memory in which this key will be looked for soon.
   void fetch_ahead(NodeId key) const {
-    if (!slots_.empty()) __builtin_prefetch(&slots_[hash(key) & (slots_.size() - 1)]);
+    if (!in_a_row()) __builtin_prefetch(&slots_[hash(key) & (slots_.size() - 1)]);
   }
 
   // The value of this key, made by default if it is new.
   Value& operator[](NodeId key) {
     CHECK(index(key) < kMaxNodes);
-    if (slots_.size() < 4 || (size_ + 1) * 4 > slots_.size() * 3) grow();
+    if (in_a_row()) {
+      for (Slot& slot : slots_)
+        if (slot.key == key) return slot.value;
+      if (size_ < kInside) {
+        slots_.push_back({.key = key});
+        ++size_;
+        return slots_.back().value;
+      }
+    }
+    if ((size_ + 1) * 4 > slots_.size() * 3) grow();
     Slot& slot = slots_[place(key)];
     if (slot.key == kNobody) {
       slot.key = key;
@@ -62,6 +82,8 @@ class NodeMap {
   }
 
  private:
+  bool in_a_row() const { return slots_.size() <= kInside; }
+
   static std::size_t hash(NodeId key) {
     return (index(key) * std::size_t{0x9e3779b97f4a7c15}) >> 32;
   }
@@ -75,14 +97,13 @@ class NodeMap {
   }
 
   void grow() {
-    std::vector<Slot> old =
-        std::exchange(slots_, std::vector<Slot>(std::max<std::size_t>(4, slots_.size() * 2)));
+    Slots old = std::exchange(slots_, Slots(std::max<std::size_t>(4, slots_.size() * 2)));
     for (Slot& slot : old)
       if (slot.key != kNobody) slots_[place(slot.key)] = std::move(slot);
   }
 
-  std::vector<Slot> slots_;  // a power of two, at most 4/3 of kMaxNodes rounded up
-  std::size_t size_ = 0;
+  Slots slots_;  // no more than kInside, or a power of two, at most 4/3 of kMaxNodes rounded up
+  std::uint32_t size_ = 0;
 };
 
 }  // namespace tempo

@@ -11,10 +11,11 @@
 namespace tempo {
 namespace {
 
-// Whatever is written and cleared, the map answers as a std::map does.
-RC_GTEST_PROP(NodeMapProperty, IsAMap,
-              (const std::vector<std::pair<std::uint16_t, std::uint8_t>>& operations)) {
-  NodeMap<int> map;
+using Operations = std::vector<std::pair<std::uint16_t, std::uint8_t>>;
+
+template <class Map>
+void compare_with_a_map(const Operations& operations) {
+  Map map;
   std::map<std::uint32_t, int> model;
   int written = 0;
   for (const auto& [key, operation] : operations) {
@@ -43,6 +44,14 @@ RC_GTEST_PROP(NodeMapProperty, IsAMap,
     }
   }
   RC_CLASSIFY(model.size() > 12, "has grown twice");
+}
+
+// Whatever is written and cleared, the map answers as a std::map does.
+RC_GTEST_PROP(NodeMapProperty, IsAMap, (const Operations& operations)) {
+  compare_with_a_map<NodeMap<int>>(operations);
+}
+RC_GTEST_PROP(NodeMapProperty, IsAMapWithSomeInside, (const Operations& operations)) {
+  compare_with_a_map<NodeMap<int, 2>>(operations);
 }
 
 }  // namespace

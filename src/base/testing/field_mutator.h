@@ -93,15 +93,16 @@ class FieldMutator {
     }
   }
 
-  template <class T>
-  void visit_parts(std::vector<T>& value) {
+  template <class Vector>
+    requires requires(Vector& v) { v.pop_back(); }
+  void visit_parts(Vector& value) {
     if (here()) {
       if (value.empty())
         value.emplace_back();
       else
         value.pop_back();
     } else {
-      for (T& element : value) visit(element);
+      for (auto& element : value) visit(element);
     }
   }
 
@@ -115,8 +116,8 @@ class FieldMutator {
     if (!value.erase(node_at(0))) value.insert(node_at(0));
   }
 
-  template <class T>
-  void visit_parts(NodeMap<T>& value) {
+  template <class T, std::uint32_t kInside>
+  void visit_parts(NodeMap<T, kInside>& value) {
     auto slots = value.sorted();
     if (here()) {
       if (slots.empty())

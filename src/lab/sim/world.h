@@ -270,13 +270,12 @@ class World {
     Instant due = kNever;      // true time of the first timer, as of the last step
     std::unique_ptr<Oscillator> clock;  // null: `rate` is all
     Stream delays;
-    std::optional<M> machine;
     Stream draws;
+    std::optional<M> machine;
   };
   // Of a node: what nearly every step reads. A machine that is larger than this has its own
   // reasons.
-  static constexpr std::size_t kHotBytes =
-      std::min<std::size_t>(sizeof(Node) - sizeof(Stream), 512);
+  static constexpr std::size_t kHotBytes = std::min<std::size_t>(sizeof(Node), 512);
 
   // The streams most Worlds never use.
   struct FaultStreams {

@@ -206,10 +206,6 @@ void MasterElection::enter(State next) {
   state_ = next;
   for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i)
     if (!belongs(static_cast<Timer>(i), next)) timers_.stop(static_cast<Timer>(i));
-  if (!collects(next)) {
-    list_.clear();
-    answering_.clear();
-  }
   const bool stops_ruling = collects(last) && !(next == State::master || next == State::conflict);
   const bool leaves_accept = last == State::accept;
   const bool becomes_master = next == State::master;
@@ -231,7 +227,9 @@ void MasterElection::enter(State next) {
     });
   }
   if (next != State::accept) candidate_ = kNobody;
-  if (!collects(next)) {
+  if (!collects(next) && (collects(last) || last == State::startup)) {
+    list_.clear();
+    answering_.clear();
     call_ = kNoSequence;
     repeats_left_ = 0;
     candidacy_ends_ = Instant{};

@@ -41,9 +41,9 @@ class MasterElection {
   MasterElection(const Identity& identity, const Rules& rules)
       : self_(identity.self),
         incarnation_(identity.incarnation),
+        rules_(&rules),
         reluctance_(identity.reluctance),
-        willing_(identity.reluctance),
-        rules_(&rules) {}
+        willing_(identity.reluctance) {}
 
   void start(Turn<MasterElection>& turn);
   void receive(Turn<MasterElection>& turn, NodeId from, const Message& message);
@@ -152,34 +152,38 @@ class MasterElection {
   void loop_at_once(Step& step);
   bool quit_under_way(NodeId to) const;
 
+  // What nearly every step needs comes first, what only some states use last: of a large network
+  // much lies in the processor's outer caches, and a slave's step should fetch little of it.
   NodeId self_;
   Incarnation incarnation_;
+  const Rules* rules_;
   Reluctance reluctance_;  // kNeverLeads while it stays out
   Reluctance willing_;     // when it comes back
-  const Rules* rules_;
   State state_ = State::startup;
-  Epoch followed_{};        // the highest whose master was followed; its own while ruling
-  std::uint32_t seen_ = 0;  // the highest round in any message
+  bool set_ = false;    // the clock was corrected since the start
+  bool rival_ = false;  // startup: somebody younger asks, or somebody stands
+  bool ended_ = false;
+  Epoch followed_{};            // the highest whose master was followed; its own while ruling
+  std::uint32_t seen_ = 0;      // the highest round in any message
+  NodeId first_ = kNobody;      // set only in consistency
+  NodeId candidate_ = kNobody;  // set only in accept
+  NodeId heir_ = kNobody;       // named by the last Loop of the master followed
+  std::uint32_t backoff_ = 1;   // 1 to 16: the range is this many times wider
+  Nanos election_span_{0};      // the patience drawn, restarted again and again with this value
+  Instant overlooked_at_{};     // no correction by then: our Slaveup was lost
+  Instant give_up_at_{};        // nothing addressed to us by then: this master does not hear
+  Instant given_up_until_{};    // after a crash hint
+  Instant slaveup_not_before_{};
   Timers<Timer> timers_;
-  NodeId first_ = kNobody;          // set only in consistency
-  NodeId candidate_ = kNobody;      // set only in accept
-  NodeId heir_ = kNobody;           // named by the last Loop of the master followed
-  NodeSet list_;                    // filled by candidates and masters, empty elsewhere
+  Courier<Message> courier_;
+
+  // Empty but in those that call or collect: startup, candidate, master, conflict.
+  NodeSet list_;
   NodeSet answering_;               // of list_: spoke last time it was asked, and is glad to lead
-  Nanos election_span_{0};          // the patience drawn, restarted again and again with this value
-  std::uint32_t backoff_ = 1;       // 1 to 16: the range is this many times wider
   Sequence call_ = kNoSequence;     // the last Masterreq or Election
   std::uint32_t repeats_left_ = 0;  // of that call
   Instant candidacy_ends_{};        // candidate: at the latest; accept/2 after the Election
-  Instant overlooked_at_{};         // no correction by then: our Slaveup was lost
-  Instant give_up_at_{};            // nothing addressed to us by then: this master does not hear
-  Instant given_up_until_{};        // after a crash hint
-  Instant slaveup_not_before_{};
-  Instant loop_not_before_{};  // for Loops out of turn
-  bool set_ = false;           // the clock was corrected since the start
-  bool rival_ = false;         // startup: somebody younger asks, or somebody stands
-  bool ended_ = false;
-  Courier<Message> courier_;
+  Instant loop_not_before_{};       // for Loops out of turn
 };
 
 static_assert(Machine<MasterElection>);
