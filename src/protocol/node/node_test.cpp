@@ -89,6 +89,56 @@ TEST(Node, TheNextMasterGoesOnWithTheSameTime) {
   EXPECT_EQ(network.watch().steps, steps);  // nobody jumps when the master changes
 }
 
+// It was never set, but the next master goes on with its time.
+TEST(Node, TheFirstMasterDoesNotJumpWhenItResigns) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    NodeWorld network({.seed = seed});
+    network.start_all();
+    network.run(20s);
+    const NodeId first = network.master();
+    ASSERT_NE(first, kNobody) << "seed " << seed;
+    const std::uint64_t steps = network.watch().steps;
+    network.world().command(first, {.network = 0, .election = election::Command::resign});
+    network.run(20s);
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    EXPECT_NE(network.master(), first) << "seed " << seed;
+    EXPECT_LT(network.spread(), 200us) << "seed " << seed;
+    EXPECT_EQ(network.watch().steps, steps) << "seed " << seed;
+  }
+}
+
+// It was told to set its clock, had not learnt to what when the master died, and was elected.
+// Whoever leads after it goes on with another time: it is set, where a slew would take minutes.
+TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
+  constexpr NodeId kLate{3};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    NodeWorld network({.nodes = 4, .seed = seed, .offset = 240ms});  // within the step limit
+    bool deaf = true;
+    network.world().set_fate([&](NodeId from, NodeId to, const Node::Message& message) {
+      const bool concerns = from == kLate || to == kLate;
+      return sim::Fate{.lost = deaf && concerns && message.sync() != nullptr};
+    });
+    for (std::uint32_t i = 0; i < 3; ++i) network.world().start(NodeId{i});
+    network.run(10s);
+    network.world().start(kLate);
+    network.run(2s);
+    const NodeId first = network.master();
+    ASSERT_NE(first, kNobody) << "seed " << seed;
+    ASSERT_EQ(network.reading(index(kLate)).status, Reading::Status::unsynchronized);
+    ASSERT_GT(network.spread(), 10ms) << "seed " << seed;
+    network.world().crash(first);
+    network.world().command(kLate, {.network = 0, .election = election::Command::stand});
+    network.run(2s);
+    ASSERT_EQ(network.master(), kLate) << "seed " << seed;
+    deaf = false;
+    network.world().command(kLate, {.network = 0, .election = election::Command::resign});
+    network.run(15s);
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    ASSERT_NE(network.master(), kLate) << "seed " << seed;
+    EXPECT_LT(network.spread(), 2ms) << "seed " << seed;
+  }
+}
+
 // The 1985 paper: corrections every four minutes, stamps of a millisecond, 20 ms.
 TEST(Node, ClassicStaysWithinTwentyMilliseconds) {
   NodeWorld network({.nodes = 7,

@@ -130,9 +130,12 @@ void Sync::follow(Turn<Sync>& turn, NodeId master) {
 // right, what it said before.
 void Sync::hold(Instant now) {
   if (leads_) {
-    held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
-    held_->line.set_rate(now, -servo_.rate());
     held_followed_ = false;
+    // While the rate of a young network turns its line is of no use.
+    if (!members_.young(now)) {
+      held_ = {.line = clock_, .since = now, .sigma = kLeadersDoubt, .span = kLeadersSpan};
+      held_->line.set_rate(now, -servo_.rate());
+    }
   } else if (corrected_ && !(held_ && objects_since_ != kNever)) {
     const clock::Estimate estimate = estimator_->at(now);
     if (remembered_count_ == 0) remember(now, estimate, know(now, estimate));
@@ -253,8 +256,11 @@ void Sync::correct(Turn<Sync>& turn) {
     return;
   }
   owed_ = false;
-  // A newcomer is set before it is slewed, also when its Slaveup, and so its Settime, was lost.
-  if (!corrected_ && held_bound_ < Nanos{0}) may_step_ = true;
+  // A newcomer is set before it is slewed, also when its Slaveup, and so its Settime, was lost. One
+  // that has led meanwhile is set if this master does not go on with its time.
+  if (own_time_)
+    may_step_ = held_bound_ < Nanos{0} ||
+                excludes(turn.now, clock_.at(turn.now), published_.bound + kWorthAStep);
   // Whoever is set anew does not know better.
   if (may_step_) held_.reset();
   // Nobody else objected in time: it was our own clock.
@@ -274,6 +280,7 @@ void Sync::correct(Turn<Sync>& turn) {
                        .rate = known.rate};
   if (estimator_->exchanges() >= rules_->first_burst) may_step_ = false;
   corrected_ = true;
+  own_time_ = false;
   steer(turn, servo_.steer(turn.now, clock_.at(turn.now), aim, {.step_from = from}));
 }
 
@@ -300,14 +307,17 @@ bool Sync::knows_rate(Instant now, const clock::Estimate& estimate) const {
 // What this master tells and what its predecessor told exclude each other.
 bool Sync::parted_from_held(Instant now) const {
   if (!held_ || !held_followed_ || held_against_) return false;
-  const clock::Estimate estimate = estimator_->at(now);
-  const Nanos raw = raw_of(now);
-  const WallTime held = held_->line.at(now);
   const double age = static_cast<double>((now - held_since_).count());
   const Nanos doubt =
       2 * held_bound_ + published_.bound + kApart + Nanos{std::llround(age * kHeldWander)};
-  return network_at(raw - estimate.latest) > held + doubt ||
-         network_at(raw - estimate.earliest) < held - doubt;
+  return excludes(now, held_->line.at(now), doubt);
+}
+
+// What the reference tells, with this much doubt, cannot be this time.
+bool Sync::excludes(Instant now, WallTime time, Nanos doubt) const {
+  const clock::Estimate estimate = estimator_->at(now);
+  return network_at(raw_of(now) - estimate.latest) > time + doubt ||
+         network_at(raw_of(now) - estimate.earliest) < time - doubt;
 }
 
 // --- carrying UTC ---

@@ -219,6 +219,7 @@ class Sync {
     visit("owed", self.owed_);
     visit("may_step", self.may_step_);
     visit("corrected", self.corrected_);
+    visit("own_time", self.own_time_);
     visit("shift_left", self.shift_left_);
     visit("shift_by", self.shift_by_);
     visit("shift_number", self.shift_number_);
@@ -295,6 +296,7 @@ class Sync {
   void compare_trips(const Asked& done);
   bool cannot_be(Turn<Sync>& turn, const clock::Exchange& exchange);
   bool parted_from_held(Instant now) const;
+  bool excludes(Instant now, WallTime time, Nanos doubt) const;
   void finish_unfollowed(Turn<Sync>& turn);
   void correct(Turn<Sync>& turn);
   void steer(Turn<Sync>& turn, const clock::Steering& steering);
@@ -352,6 +354,7 @@ class Sync {
   bool owed_ = false;             // a correction waits for an estimate
   bool may_step_ = false;         // the master has set us, or network time was set
   bool corrected_ = false;        // since we follow this reference
+  bool own_time_ = true;          // no master has ever corrected us
   std::uint32_t shift_left_ = 0;  // sends of a shift still to make
   Nanos shift_by_{0};
   std::uint32_t shift_number_ = 0;

@@ -143,7 +143,9 @@ TEST_P(Lies, MoveNobody) {
   EXPECT_EQ(apart(lied, without, 1, 399), 0) << "until then it is one story";
   EXPECT_EQ(lied.bound_violations, 0U);
   EXPECT_EQ(lied.master_changes > 0, master) << "a liar that leads is deposed, and nobody else";
-  EXPECT_EQ(lied.steps, master ? 1U : 0U) << "only the one that was deposed is set anew";
+  // One that drifts is deposed before it has come a millisecond away: that is slewed.
+  EXPECT_EQ(lied.steps, master && lie != Lie::drifting ? 1U : 0U)
+      << "only the one that was deposed is set anew";
 }
 INSTANTIATE_TEST_SUITE_P(All, Lies,
                          ::testing::Values(Case{Lie::constant, false}, Case{Lie::drifting, false},
