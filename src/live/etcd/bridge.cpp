@@ -30,8 +30,8 @@ Nanos patience_of(Nanos lease) { return std::clamp<Nanos>(lease / 4, 500ms, 5s);
 
 class RealBridge final : public Bridge {
  public:
-  RealBridge(const Options& options, sys::UnixListener listener, std::unique_ptr<Http> http)
-      : options_(options), listener_(std::move(listener)), http_(std::move(http)) {}
+  RealBridge(Options options, sys::UnixListener listener, std::unique_ptr<Http> http)
+      : options_(std::move(options)), listener_(std::move(listener)), http_(std::move(http)) {}
 
   void run(const volatile int& stop) override {
     while (stop == 0) {

@@ -257,11 +257,10 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
 void Session::heard_remove(Instant now, const Asked& asked, const Result<Json>& answer) {
   const auto found = leaving_.find(asked.key);
   if (found == leaving_.end()) return;
-  if (!held_ || held_->id != asked.lease) {  // it goes, or went, with its lease
-    leaving_.erase(found);
-  } else if (!answer) {
+  const bool its_lease_ends = !held_ || held_->id != asked.lease;  // and it goes, or went, with it
+  if (!its_lease_ends && !answer) {
     found->second.next = now + pause();
-  } else if (std::exchange(found->second.unsure, false)) {
+  } else if (!its_lease_ends && std::exchange(found->second.unsure, false)) {
     found->second.next = now + held_->span;  // what put it may have been overtaken
   } else {
     leaving_.erase(found);

@@ -94,11 +94,11 @@ std::string micros_text(double us) {
 }
 
 std::string utc_text(std::int64_t ns) {
-  using namespace std::chrono;
-  const sys_time<nanoseconds> at{nanoseconds{ns}};
-  const auto day = floor<days>(at);
-  const year_month_day date{day};
-  const hh_mm_ss<nanoseconds> time{at - day};
+  namespace chrono = std::chrono;
+  const chrono::sys_time<chrono::nanoseconds> at{chrono::nanoseconds{ns}};
+  const auto day = chrono::floor<chrono::days>(at);
+  const chrono::year_month_day date{day};
+  const chrono::hh_mm_ss<chrono::nanoseconds> time{at - day};
   return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09}", static_cast<int>(date.year()),
                      static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
                      time.hours().count(), time.minutes().count(), time.seconds().count(),

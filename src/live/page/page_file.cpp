@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <utility>
 
@@ -11,7 +12,6 @@
 #include <fmt/core.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace tempo::page {
@@ -26,11 +26,12 @@ class File {
  public:
   explicit File(int descriptor) : descriptor_(descriptor) {}
   ~File() {
-    if (descriptor_ >= 0) ::close(descriptor_);
+    if (open()) ::close(descriptor_);
   }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  operator int() const { return descriptor_; }
+  bool open() const { return descriptor_ >= 0; }
+  int descriptor() const { return descriptor_; }
 
  private:
   int descriptor_;
@@ -47,7 +48,7 @@ BootId boot_id() {
   BootId id{};
   const File file{::open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)};
   char text[37]{};
-  if (file < 0 || ::read(file, text, 36) != 36) return id;
+  if (!file.open() || ::read(file.descriptor(), text, 36) != 36) return id;
   char* end = std::remove(text, text + 36, '-');
   for (std::size_t i = 0; i < id.size() && text + 2 * i + 2 <= end; ++i)
     std::from_chars(text + 2 * i, text + 2 * i + 2, id[i], 16);
@@ -94,10 +95,11 @@ Result<Mapping> create(const std::string& path) {
   const std::string draft = path + ".new";
   ::unlink(draft.c_str());
   const File file{::open(draft.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, kEverybodyReads)};
-  if (file < 0) return std::unexpected(refusal("written", draft, errno));
-  if (::fchmod(file, kEverybodyReads) != 0 || ::ftruncate(file, sizeof(Page)) != 0)
+  if (!file.open()) return std::unexpected(refusal("written", draft, errno));
+  if (::fchmod(file.descriptor(), kEverybodyReads) != 0 ||
+      ::ftruncate(file.descriptor(), sizeof(Page)) != 0)
     return std::unexpected(refusal("written", draft, errno));
-  Mapping mapping(file, true);
+  Mapping mapping(file.descriptor(), true);
   if (mapping.none()) return std::unexpected(refusal("written", draft, errno));
   Page* const page = new (mapping.page()) Page;
   page->header = {.size = sizeof(Page), .boot_id = boot_id()};
@@ -149,8 +151,8 @@ bool Mapping::replace(int descriptor) const {
 Result<Writer> Writer::open(const std::string& path) {
   {
     const File file{::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW)};
-    if (file >= 0 && fault_of(file) == Fault::none) {
-      Mapping mapping(file, true);
+    if (file.open() && fault_of(file.descriptor()) == Fault::none) {
+      Mapping mapping(file.descriptor(), true);
       if (!mapping.none()) {
         take_over(*mapping.page());
         return Writer(std::move(mapping));
@@ -182,15 +184,15 @@ Reader::Reader(Reader&& other) noexcept
 
 Result<Reader> Reader::open(const std::string& path) {
   const File file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file < 0 && errno == ENOENT)
+  if (!file.open() && errno == ENOENT)
     return std::unexpected(
         fmt::format("there is no page {}; start tempod, or give the path of its page", path));
-  if (file < 0) return std::unexpected(refusal("read", path, errno));
-  if (const Fault fault = fault_of(file); fault != Fault::none)
+  if (!file.open()) return std::unexpected(refusal("read", path, errno));
+  if (const Fault fault = fault_of(file.descriptor()); fault != Fault::none)
     return std::unexpected(sentence(fault, path));
-  Mapping mapping(file, false);
+  Mapping mapping(file.descriptor(), false);
   if (mapping.none()) return std::unexpected(refusal("read", path, errno));
-  return Reader(path, std::move(mapping), identity_of(file));
+  return Reader(path, std::move(mapping), identity_of(file.descriptor()));
 }
 
 Reading Reader::now() const {
@@ -235,9 +237,11 @@ bool Reader::look_again(Instant now) const {
   if (at - looked < kLookEvery.count()) return false;
   if (!looked_.compare_exchange_strong(looked, at, std::memory_order_acq_rel)) return false;
   const File file{::open(path_.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (file < 0) return false;
-  const Identity found = identity_of(file);
-  if (found == file_ || fault_of(file) != Fault::none || !mapping_.replace(file)) return false;
+  if (!file.open()) return false;
+  const Identity found = identity_of(file.descriptor());
+  if (found == file_ || fault_of(file.descriptor()) != Fault::none ||
+      !mapping_.replace(file.descriptor()))
+    return false;
   file_ = found;
   return true;
 }

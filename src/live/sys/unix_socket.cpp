@@ -147,7 +147,7 @@ std::optional<std::string> LineConnection::line() {
 }
 
 void LineConnection::read_some() {
-  std::array<char, 16 * 1024> some;
+  std::array<char, kMostLine> some;
   const ssize_t size = recv(socket_.number(), some.data(), some.size(), 0);
   if (size > 0) {
     input_.append(some.data(), static_cast<std::size_t>(size));

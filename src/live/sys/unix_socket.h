@@ -52,9 +52,9 @@ struct Credentials {
 
 class LineConnection {
  public:
-  static constexpr std::size_t kMostLine = 16 * 1024;  // without the newline
+  static constexpr std::size_t kMostLine = std::size_t{16} * 1024;  // without the newline
   // Bytes that wait for the reader. A single line may be longer: it is what the reader asked for.
-  static constexpr std::size_t kMostQueued = 256 * 1024;
+  static constexpr std::size_t kMostQueued = std::size_t{256} * 1024;
 
   explicit LineConnection(Descriptor socket);
 

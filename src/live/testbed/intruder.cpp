@@ -61,6 +61,7 @@ Attack flood(const Plan& plan) {
   Attack done;
   const int ear = ::socket(AF_INET, SOCK_DGRAM, 0);
   const int mouth = ::socket(AF_INET, SOCK_DGRAM, 0);
+  if (ear < 0 || mouth < 0) return done;
   const int yes = 1;
   ::setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
   const sockaddr_in everybody = address_of(plan.broadcast, plan.port);

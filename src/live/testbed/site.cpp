@@ -45,6 +45,7 @@ pid_t spawn(const std::vector<std::string>& words, const std::string& output) {
   if (child != 0) return child;
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing outlives a test that was aborted
   const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  if (file < 0) ::_exit(127);
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
   ::execvp(arguments[0], arguments.data());
@@ -275,7 +276,7 @@ std::uint64_t Site::lost_on_the_way() {
   return sum;
 }
 
-Site::Site(const Options& options) : options_(options) {
+Site::Site(Options options) : options_(std::move(options)) {
   static std::atomic<int> count{0};
   prefix_ = fmt::format("tempo{}-{}", ::getpid(), ++count);
   directory_ = (std::filesystem::temp_directory_path() / prefix_).string();

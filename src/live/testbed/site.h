@@ -100,7 +100,7 @@ class Site {
   // Packets that this machine's kernel has thrown away on the way between namespaces, anybody's.
   static std::uint64_t lost_on_the_way();
 
-  explicit Site(const Options& options);
+  explicit Site(Options options);
   ~Site();
   Site(const Site&) = delete;
   Site& operator=(const Site&) = delete;

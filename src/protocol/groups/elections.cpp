@@ -123,16 +123,16 @@ void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do t
   Outbox<M> out;
   Turn<M> turn{now, draw, out};
   todo(machine, turn);
-  constexpr Algorithm by = std::is_same_v<M, OverA>    ? Algorithm::a
-                           : std::is_same_v<M, OverB1> ? Algorithm::b1
-                                                       : Algorithm::c;
+  constexpr Algorithm kBy = std::is_same_v<M, OverA>    ? Algorithm::a
+                            : std::is_same_v<M, OverB1> ? Algorithm::b1
+                                                        : Algorithm::c;
   for (const auto& output : out) {
     if (output.kind == OutputKind::broadcast)
       results.said.emplace_back(output.message);
     else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
-      heed(output.notice, by, results);
+      heed(output.notice, kBy, results);
     else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
-      heed(*notice, by, results);
+      heed(*notice, kBy, results);
   }
 }
 

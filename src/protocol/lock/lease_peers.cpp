@@ -16,9 +16,9 @@ Turnstile first_of(NodeId member, const Waiting& waiting) {
 Turnstile Peer::first() const { return first_of(member, waiting); }
 
 const Peer& Peers::of(NodeId member) const {
-  static const Peer kUnknown;
+  static const Peer unknown;
   const auto at = std::ranges::lower_bound(peers_, member, {}, &Peer::member);
-  return at != peers_.end() && at->member == member ? *at : kUnknown;
+  return at != peers_.end() && at->member == member ? *at : unknown;
 }
 
 Peer* Peers::find(NodeId member) {
