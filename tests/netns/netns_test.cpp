@@ -3,11 +3,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <set>
+#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace tempo::testbed {
 namespace {
@@ -20,6 +24,32 @@ TEST_F(Netns, EightHostsElectOneMasterAndAgree) {
     const auto spread = site.spread();
     return all_synchronized(site) && spread && *spread < 1ms;
   })) << logs(site);
+}
+
+// Tests that were interrupted leave nothing for ever.
+TEST_F(Netns, WhatAKilledSiteLeftIsRemovedByTheNext) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    Site site(options());
+    site.add();
+    ::_exit(0);  // nobody cleans up
+  }
+  // Until it is waited for it is still a process, to every other test that makes a Site now.
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
+  const std::string prefix = "tempo" + std::to_string(child) + "-";
+  const auto left = [&](const std::filesystem::path& where) {
+    return std::ranges::count_if(
+        std::filesystem::directory_iterator(where),
+        [&](const auto& entry) { return entry.path().filename().string().starts_with(prefix); });
+  };
+  EXPECT_EQ(left("/run/netns"), 2) << "the hub and a host";
+  ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+  const Site next(options());
+  // Or by one of another test, which may be about it just now.
+  EXPECT_TRUE(next.wait(5s, [&] {
+    return left("/run/netns") == 0 && left(std::filesystem::temp_directory_path()) == 0;
+  }));
 }
 
 TEST_F(Netns, ADeadWorkerIsReplacedAndStartsAgainAsSlave) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -56,6 +57,23 @@ ipc::Request asking(ipc::Verb verb) {
   ipc::Request request;
   request.verb = verb;
   return request;
+}
+
+// What somebody made who was ended from outside, by Ctrl-C say, and could not remove it: its name
+// begins with the number of a process that is no more.
+void remove_leftovers(const std::string& directory) {
+  const auto left_over = [](const std::string& name) {
+    unsigned process = 0;
+    char then = 0;
+    return std::sscanf(name.c_str(), "tempo%u%c", &process, &then) == 2 && then == '-' &&
+           !std::filesystem::exists(fmt::format("/proc/{}", process));
+  };
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/run/netns", ignored))
+    if (const std::string name = entry.path().filename(); left_over(name))
+      run({"ip", "netns", "delete", name});
+  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored))
+    if (left_over(entry.path().filename())) std::filesystem::remove_all(entry, ignored);
 }
 
 std::string text_of(const std::string& path) {
@@ -279,7 +297,9 @@ std::uint64_t Site::lost_on_the_way() {
 Site::Site(Options options) : options_(std::move(options)) {
   static std::atomic<int> count{0};
   prefix_ = fmt::format("tempo{}-{}", ::getpid(), ++count);
-  directory_ = (std::filesystem::temp_directory_path() / prefix_).string();
+  const std::filesystem::path parent = std::filesystem::temp_directory_path();
+  remove_leftovers(parent);
+  directory_ = parent / prefix_;
   std::filesystem::create_directories(directory_);
   if (options_.key) {
     std::ofstream(directory_ + "/key") << "tempo-key-1 " << std::string(63, 'a') << "b\n";

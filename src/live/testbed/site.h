@@ -2,7 +2,8 @@
 // pairs, and every daemon has a software clock of its own.
 //
 // For whole-program tests and benchmarks. It needs root and iproute2; `Site::obstacle` says what is
-// missing. Everything it makes is removed with it: namespaces, directories, processes.
+// missing. Everything it makes is removed with it: namespaces, directories, processes. What a Site
+// left behind whose program was killed is removed by the next one.
 #pragma once
 
 #include <cstdint>
