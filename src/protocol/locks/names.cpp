@@ -38,8 +38,8 @@ std::optional<LockId> Names::number(std::string_view name, const Forgotten& forg
 }
 
 const std::string& Names::name_of(LockId id) const {
-  static const std::string kNone;
-  return std::to_underlying(id) < names_.size() ? names_[std::to_underlying(id)] : kNone;
+  static const std::string none;
+  return std::to_underlying(id) < names_.size() ? names_[std::to_underlying(id)] : none;
 }
 
 }  // namespace tempo::locks
