@@ -9,8 +9,9 @@
 
 #include "base/check.h"
 
+namespace tempo::wire {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tempo::wire;
   const auto bytes = std::as_bytes(std::span(data, size));
   (void)parse_header(bytes);
   const auto datagram = parse(bytes);
@@ -23,3 +24,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(parse(std::span(buffer).first(written)) == *datagram);
   return 0;
 }
+
+}  // namespace tempo::wire

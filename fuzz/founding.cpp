@@ -12,9 +12,9 @@
 #include "base/random.h"
 #include "protocol/wire/lock_body.h"
 
+namespace tempo {
 namespace {
 
-using namespace tempo;
 using lock::Founding;
 
 constexpr std::uint32_t kHosts = 10;
@@ -80,7 +80,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto word = std::exchange(writing, std::nullopt))
           step([&](auto& turn) { founding.command(turn, {.written = *word}); });
         break;
+      default:
+        break;
     }
   }
   return 0;
 }
+
+}  // namespace tempo

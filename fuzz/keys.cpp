@@ -8,8 +8,9 @@
 #include "base/check.h"
 #include "protocol/auth/keyring.h"
 
+namespace tempo::auth {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tempo::auth;
   const auto keys = parse_keys({reinterpret_cast<const char*>(data), size});
   if (!keys) {
     CHECK(!keys.error().empty());
@@ -21,3 +22,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(parse_keys(lines) == *keys);
   return 0;
 }
+
+}  // namespace tempo::auth

@@ -17,9 +17,8 @@
 #include "protocol/locks/service.h"
 #include "protocol/wire/datagram.h"
 
+namespace tempo {
 namespace {
-
-using namespace tempo;
 
 constexpr std::uint32_t kHosts = 5;  // three of them vote
 constexpr std::array<std::string_view, 3> kNames{"one", "two", "three"};
@@ -141,6 +140,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (const auto saved = std::exchange(desk.writing, std::nullopt))
           service.written(desk.now, *saved);
         break;
+      default:
+        break;
     }
     const char* const broken = service.check();
     CHECK(broken == nullptr);
@@ -148,3 +149,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace tempo

@@ -7,9 +7,12 @@
 #include "base/check.h"
 #include "live/daemon/lock_record.h"
 
+namespace tempo::daemon {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tempo::daemon;
   const auto record = parse_lock_record({reinterpret_cast<const char*>(data), size});
   if (record) CHECK(parse_lock_record(record->text()) == *record);
   return 0;
 }
+
+}  // namespace tempo::daemon

@@ -9,8 +9,9 @@
 
 #include "base/check.h"
 
+namespace tempo::wire::tsp {
+
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace tempo::wire::tsp;
   const auto datagram = parse(std::as_bytes(std::span(data, size)));
   if (!datagram) {
     CHECK(!name_of(datagram.error()).empty());
@@ -22,3 +23,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   CHECK(parse(buffer) == *datagram);
   return 0;
 }
+
+}  // namespace tempo::wire::tsp

@@ -27,7 +27,7 @@ class SmallVector {
   using iterator = T*;
   using const_iterator = const T*;
 
-  SmallVector() {}
+  SmallVector() {}  // NOLINT(modernize-use-equals-default): or no constant could be made of it
   explicit SmallVector(std::size_t count) { resize(count); }
   SmallVector(const SmallVector& other) { assign(other); }
   SmallVector(SmallVector&& other) noexcept { take(other); }
