@@ -255,8 +255,7 @@ class Courier {
   Instant due_ = kNever;            // never later than the earliest `due` of a parcel
   SmallVector<Parcel, 1> parcels_;  // by sequence number; finished ones are swept now and then
   NodeMap<Life, 2> lives_;          // of each node heard, the present one
-  NodeMap<Life>
-      before_;  // of those that restarted; what still comes of it is old, unless it goes on
+  NodeMap<Life> before_;            // of those that restarted; it is old, unless it goes on
 };
 
 }  // namespace tempo

@@ -1,5 +1,7 @@
 #include "base/small_vector.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>

@@ -525,6 +525,8 @@ const char* MasterElection::check() const {
   if (state_ == State::slave && !timers_.running(Timer::election))
     return "a slave without an election timer";
   if (!collects(state_) && !list_.empty()) return "a list where none belongs";
+  if (!collects(state_) && state_ != State::startup && call_ != kNoSequence)
+    return "a call where none belongs";
   if ((first_ != kNobody) != (state_ == State::consistency))
     return "the first master is remembered in consistency only";
   if ((candidate_ != kNobody) != (state_ == State::accept))

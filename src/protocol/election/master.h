@@ -177,8 +177,8 @@ class MasterElection {
   Timers<Timer> timers_;
   Courier<Message> courier_;
 
-  // Empty but in those that call or collect: startup, candidate, master, conflict.
-  NodeSet list_;
+  // At their defaults but where one calls or collects: startup, candidate, master, conflict.
+  NodeSet list_;                    // filled by candidates and masters
   NodeSet answering_;               // of list_: spoke last time it was asked, and is glad to lead
   Sequence call_ = kNoSequence;     // the last Masterreq or Election
   std::uint32_t repeats_left_ = 0;  // of that call
