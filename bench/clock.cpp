@@ -1,4 +1,4 @@
-// How well the estimator and the ensemble keep time: the whole table of doc/clock.md.
+// How well the estimator and the ensemble keep time: the whole table of doc/internals/clock.md.
 //
 //     bench_clock [SEEDS [NAME]]     8 seeds, every row, unless told otherwise
 #include <algorithm>

@@ -11,7 +11,7 @@
         for leader in daemon.follow("web"):           # now, and whenever it changes
             print(leader.host, leader.term)
 
-Nothing but the standard library is needed: it speaks doc/ipc.md over tempod's unix socket. A lock is
+Nothing but the standard library is needed: it speaks doc/reference/control-protocol.md over tempod's unix socket. A lock is
 held for as long as its lease lasts, which `remaining` says; there is no "do I have it", for the
 answer could be old before it is read. One thread at a time uses a connection and its locks; a child
 of os.fork() holds nothing and connects anew.
@@ -39,7 +39,7 @@ class Error(Exception):
 
     def __init__(self, sentence, code=None):
         super().__init__(sentence)
-        self.code = code  # as in doc/ipc.md; None: it did not answer
+        self.code = code  # as in doc/reference/control-protocol.md; None: it did not answer
 
 
 class TooLate(Error):
@@ -93,7 +93,7 @@ class Daemon:
         return Now(now["time_ns"], now["earliest_ns"], now["latest_ns"], now["status"])
 
     def status(self):
-        """The snapshot of doc/ipc.md, as a dictionary."""
+        """The snapshot of doc/reference/control-protocol.md, as a dictionary."""
         return self._ask({"do": "status"})["status"]
 
     def members(self):
@@ -123,7 +123,7 @@ class Daemon:
                 yield Event(event["name"], event["at_ns"], event["text"])
 
     def groups(self):
-        """The groups that are known on this host, each a dictionary as in doc/ipc.md."""
+        """The groups that are known on this host, each a dictionary as in doc/reference/control-protocol.md."""
         return self._ask({"do": "groups"})["groups"]
 
     def follow(self, group):

@@ -33,7 +33,7 @@ TEST_F(LiveGroup, MovesWhenTheLeaderIsKilled) {
 }
 
 // A leader's silence is noticed after one lease, an election is decided within two, and the lease
-// is had within three quarters of one: four leases (doc/groups.md). On a busy machine it may be
+// is had within three quarters of one: four leases (doc/internals/groups.md). On a busy machine it may be
 // late once, not three times in a row.
 TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
   constexpr auto kLease = 1s;  // of lock_daemons.h

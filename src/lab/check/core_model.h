@@ -1,5 +1,5 @@
 // The checker's yardstick: a small election without epochs, acknowledgements that matter, or
-// retransmission, whose number of reachable states is known (doc/checking.md).
+// retransmission, whose number of reachable states is known (doc/internals/checking.md).
 //
 // N processes are slave, candidate, accept or master. A slave may stand as often as it has patience
 // for, a candidate may declare itself master, an acceptor may lose interest, at any time. Every

@@ -27,7 +27,7 @@ namespace tempo {
 struct Member {
   std::string name;
   std::string address;
-  std::string role;     // master, slave, ... as in doc/ipc.md
+  std::string role;     // master, slave, ... as in doc/reference/control-protocol.md
   bool self = false;    // this host
   bool faulty = false;  // its clock is left out
   double heard_ago_s = 0;
@@ -42,7 +42,7 @@ struct Status {
   std::string locks;    // what is promised of locks, or why there are none; empty: not asked for
   std::vector<Member> members;
   std::vector<std::string> warnings;
-  std::string json;  // everything that tempod said: the snapshot of doc/ipc.md
+  std::string json;  // everything that tempod said: the snapshot of doc/reference/control-protocol.md
 };
 
 struct Event {

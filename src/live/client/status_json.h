@@ -1,4 +1,4 @@
-// libtempo's picture of a daemon, from and to the snapshot of doc/ipc.md.
+// libtempo's picture of a daemon, from and to the snapshot of doc/reference/control-protocol.md.
 #pragma once
 
 #include "base/json/json.h"

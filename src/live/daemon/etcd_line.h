@@ -1,6 +1,6 @@
-// The line to tempo-etcd, for a daemon whose locks are kept by an etcd (doc/decisions/024).
+// The line to tempo-etcd, for a daemon whose locks are kept by an etcd (doc/internals/decisions/024).
 //
-// It speaks what programs speak to tempod itself (doc/ipc.md), for all of them over one connection;
+// It speaks what programs speak to tempod itself (doc/reference/control-protocol.md), for all of them over one connection;
 // a client's number is the id. Nothing here waits: without a line what is wanted is refused with a
 // sentence, and what was had is lost, as nobody extends it.
 #pragma once

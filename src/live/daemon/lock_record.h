@@ -1,4 +1,4 @@
-// What a daemon remembers of locks from one life to the next (doc/lease.md, section 4): who votes,
+// What a daemon remembers of locks from one life to the next (doc/internals/lease.md, section 4): who votes,
 // how often it started, and how far counts may have gone.
 //
 // One small text file beside the state, replaced as a whole. A file that is damaged, or another

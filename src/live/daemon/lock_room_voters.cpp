@@ -1,5 +1,5 @@
 // Who votes on locks, and how people change that: one machine gets a vote or loses it, by as many
-// views as it takes (doc/lease.md, section 5). What is begun ends: done, impossible, or given up
+// views as it takes (doc/internals/lease.md, section 5). What is begun ends: done, impossible, or given up
 // when no majority has answered.
 #include <algorithm>
 #include <array>

@@ -9,7 +9,7 @@
 // etcd said, less a thousandth for the rates of two clocks. And a renewal counts only when a read
 // that a majority stands behind has found the same leader afterwards: a leader that was stopped,
 // and does not know yet that there is another, renews what the other lets run out
-// (doc/decisions/024).
+// (doc/internals/decisions/024).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The lines about groups of doc/ipc.md, and what is refused.
+// The lines about groups of doc/reference/control-protocol.md, and what is refused.
 #include "live/ipc/groups.h"
 
 #include <gmock/gmock.h>

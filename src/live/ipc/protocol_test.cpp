@@ -1,4 +1,4 @@
-// The lines of doc/ipc.md, one by one, and what is refused.
+// The lines of doc/reference/control-protocol.md, one by one, and what is refused.
 #include "live/ipc/protocol.h"
 
 #include <string>

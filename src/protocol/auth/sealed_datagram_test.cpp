@@ -1,4 +1,4 @@
-// Datagrams with their seal, from writing to reading; and the examples of doc/wire.md.
+// Datagrams with their seal, from writing to reading; and the examples of doc/reference/wire.md.
 #include <algorithm>
 #include <array>
 #include <cstddef>

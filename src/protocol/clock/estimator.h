@@ -7,7 +7,7 @@
 // Nothing is tuned per network. Exchanges are merged into slots of a second (slots.h); thirty lines
 // are fitted to the newest 8 to 1024 slots (bank.h), each is judged by what came later (scores.h),
 // and the good ones are averaged (combination.h). Before a sample comes in the guard looks whether
-// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/clock.md explains.
+// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/internals/clock.md explains.
 #pragma once
 
 #include <array>

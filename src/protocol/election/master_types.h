@@ -2,7 +2,7 @@
 //
 // Words are those of Gusella and Zatti, "An Election Algorithm for a Distributed Clock
 // Synchronization Program" (1985), sections 4 to 6; Loop, Stale and Masterdown are later additions
-// (doc/election.md).
+// (doc/internals/election.md).
 #pragma once
 
 #include <cstdint>

@@ -2,7 +2,7 @@
 //
 // Each row reads: in this state, on this event, go to that state and do this. What is not listed is
 // ignored, and a message ends where it is. Numbers at the rows are the paper's rules; "*" marks
-// what we had to correct or fill in, and doc/rings.md says why.
+// what we had to correct or fill in, and doc/internals/rings.md says why.
 //
 // The paper's next-timer (rule 3) is here twice: as it must be, and as it is printed, which never
 // comes to an end.

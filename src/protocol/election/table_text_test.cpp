@@ -33,7 +33,7 @@ Section section_of(const std::string& document, const std::string& name) {
 void expect_section(const std::string& name, const std::string& generated) {
   std::string document = file_text(TEMPO_ELECTION_DOC);
   const Section section = section_of(document, name);
-  ASSERT_NE(section.from, std::string::npos) << "doc/election.md has no section " << name;
+  ASSERT_NE(section.from, std::string::npos) << "doc/internals/election.md has no section " << name;
   if (std::getenv("TEMPO_REWRITE") != nullptr) {
     document.replace(section.from, section.to - section.from, generated);
     std::ofstream(TEMPO_ELECTION_DOC, std::ios::binary) << document;

@@ -1,6 +1,6 @@
 // One lock of a member: its clients, the lease they share, and how it is asked for, extended,
 // served, handed over and ended (sections 4 to 6). Section numbers are those of the lock's
-// specification, retold in doc/lease.md.
+// specification, retold in doc/internals/lease.md.
 //
 // The idea: a member that wants the lock asks all for a lease; each grantor promises to grant
 // nothing in conflict for a while. A majority of promises is a lease. Its holder serves its own

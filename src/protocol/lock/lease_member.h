@@ -1,6 +1,6 @@
 // The lease lock as a machine: one member of a voting set, with all its locks.
 //
-// What it promises of every lock, whatever the network does (doc/lease.md has it in full):
+// What it promises of every lock, whatever the network does (doc/internals/lease.md has it in full):
 //   exclusion    no two clients whose own clock test passes are inside in conflict
 //   token order  of two grants in conflict the later has the larger token, across restarts too
 //   no revival   a client that lost the lock, or whose deadline has passed, has to ask again

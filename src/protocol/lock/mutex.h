@@ -39,7 +39,7 @@
 //   - restarts (rule 8), 64-bit numbers;
 //   - who is inside refuses everybody in conflict, whatever the number (rule 7). Within the bounds
 //     that never matters; where they broke, it keeps a site out that comes back with an old number.
-// doc/lock.md says what each kind of lock promises.
+// doc/internals/lock.md says what each kind of lock promises.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The locks of one host that are not leases: silence is consent while the bounds hold, else
-// everybody has to reply (doc/lock.md). Names, clients and hosts on one side, a Mutex for each lock
+// everybody has to reply (doc/internals/lock.md). Names, clients and hosts on one side, a Mutex for each lock
 // on the other, and the monitor that says when silence counts.
 //
 // Those who vote take part, and all of them must: who is dead or cut off blocks these locks until

@@ -69,7 +69,7 @@ class Driver {
   virtual void voters_changed() {}
 };
 
-// How a lock is agreed on (doc/lock.md).
+// How a lock is agreed on (doc/internals/lock.md).
 enum class LockKind : std::uint8_t { lease, silent, explicit_replies };
 
 // A lock that something is known of here.

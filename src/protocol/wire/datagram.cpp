@@ -1,5 +1,5 @@
 // The layout stands once per section, as a row of takes and a row of puts that are read side by
-// side with the tables of doc/wire.md.
+// side with the tables of doc/reference/wire.md.
 #include "protocol/wire/datagram.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 // authenticator at the end that auth/ adds and takes off. Unknown sections and unknown trailing
 // bytes of known ones are skipped, so that the format can grow; two neighbouring revisions
 // understand each other, others are refused. The first two bytes are laid out so that a historical
-// TSP daemon drops it. doc/wire.md specifies every byte.
+// TSP daemon drops it. doc/reference/wire.md specifies every byte.
 //
 // Nothing here allocates or trusts: whatever the bytes, `parse` gives a Datagram or the name of
 // what is wrong with it. Hosts are HostIds here; a machine's NodeIds are the business of node/.

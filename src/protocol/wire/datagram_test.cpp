@@ -81,7 +81,7 @@ TEST(Datagram, SyncIsTheseBytes) {
             "3132333435363738");
 }
 
-// By hand from the tables of doc/wire.md.
+// By hand from the tables of doc/reference/wire.md.
 TEST(Datagram, WordIsTheseBytes) {
   const Datagram datagram{.header = {.cluster = ClusterId{0x1122334455667788},
                                      .sender = HostId{0x1001},

@@ -1,4 +1,4 @@
-// What hosts say to each other of groups (doc/groups.md), as datagrams carry it: hosts by their
+// What hosts say to each other of groups (doc/internals/groups.md), as datagrams carry it: hosts by their
 // ids, groups by their names.
 //
 // A word is about who stands and who leads; the others belong to an election. A field that a kind

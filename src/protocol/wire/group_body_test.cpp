@@ -12,7 +12,7 @@
 namespace tempo::wire {
 namespace {
 
-// By hand from the tables of doc/wire.md.
+// By hand from the tables of doc/reference/wire.md.
 TEST(GroupBody, IsTheseBytes) {
   Datagram datagram{.header = sample_header()};
   GroupBody& body = datagram.group.emplace();

@@ -1,4 +1,4 @@
-// What members say to each other of locks (doc/lease.md), as datagrams carry it: hosts by their
+// What members say to each other of locks (doc/internals/lease.md), as datagrams carry it: hosts by their
 // ids, locks by their names.
 //
 // Kinds and reasons count as the lock's own enumerations do. A field that a kind does not use is 0.

@@ -12,7 +12,7 @@
 namespace tempo::wire {
 namespace {
 
-// By hand from the tables of doc/wire.md.
+// By hand from the tables of doc/reference/wire.md.
 TEST(LockBody, IsTheseBytes) {
   Datagram datagram{.header = sample_header()};
   LockBody& body = datagram.lock.emplace();

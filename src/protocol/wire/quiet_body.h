@@ -1,4 +1,4 @@
-// What members say of locks in which silence is consent (doc/lock.md), and the beats by which they
+// What members say of locks in which silence is consent (doc/internals/lock.md), and the beats by which they
 // measure whether it may be.
 #pragma once
 

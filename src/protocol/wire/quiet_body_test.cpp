@@ -35,7 +35,7 @@ Datagram sample_beat() {
   return datagram;
 }
 
-// By hand from the tables of doc/wire.md.
+// By hand from the tables of doc/reference/wire.md.
 TEST(QuietBody, IsTheseBytes) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_quiet()),

@@ -1,5 +1,5 @@
 // Version 1 of the Time Synchronization Protocol: the datagrams of historical time daemons, parsed
-// and written byte for byte. doc/wire.md has the layout.
+// and written byte for byte. doc/reference/wire.md has the layout.
 //
 // What those daemons leave uninitialised is ignored here and zero in what we write. Nothing
 // allocates or trusts: whatever the bytes, `parse` gives a Datagram or the name of what is wrong.
