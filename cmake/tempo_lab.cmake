@@ -3,9 +3,9 @@
 target_compile_features(tempo_base PUBLIC cxx_std_23)
 install(TARGETS tempo_base tempo_sim tempo_check EXPORT tempo-lab COMPONENT tempo-lab
         ARCHIVE DESTINATION lib COMPONENT tempo-lab)
-foreach(room base lab/sim lab/check)
-  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.h")
-  install(FILES ${headers} DESTINATION "include/tempo-lab/${room}" COMPONENT tempo-lab)
+foreach(module base lab/sim lab/check)
+  file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
+  install(FILES ${headers} DESTINATION "include/tempo-lab/${module}" COMPONENT tempo-lab)
 endforeach()
 install(EXPORT tempo-lab NAMESPACE tempo-lab:: FILE tempo-lab-targets.cmake
         DESTINATION lib/cmake/tempo-lab COMPONENT tempo-lab)

@@ -1,15 +1,15 @@
 # Rooms and their tests.
 #
 # A room is a directory under src/ and a library target. There is no -I src: each room has a directory
-# of links to its own headers, build/<preset>/rooms/<room>/<path>/x.h, and whoever links the room gets
-# that directory and no other. An include of something the SEES line does not reach is not found.
+# of links to its own headers, build/<preset>/modules/<room>/<path>/x.h, and whoever links the room gets
+# that directory and no other. An include of something the DEPENDS line does not reach is not found.
 #
-#   tempo_room(tempo_sim lab/sim             the target, and the directory below src/
-#     SEES tempo_base                        rooms it may include (and what those see in turn)
+#   tempo_module(tempo_sim lab/sim             the target, and the directory below src/
+#     DEPENDS tempo_base                        rooms it may include (and what those see in turn)
 #     LINKS fmt::fmt                         libraries from outside the project
-#     LIGHT                                  computes little: optimised less in the release build
-#     TOGETHER TEST_TOGETHER                 its sources, its tests are compiled several at once (decision 033)
-#     TEST_SEES tempo_election               rooms only its tests may include
+#     LOW_OPT                                  computes little: optimised less in the release build
+#     UNITY TEST_UNITY                 its sources, its tests are compiled several at once (decision 033)
+#     TEST_DEPENDS tempo_election               rooms only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
 #     TEST_LABELS release soak               also run these tests in the release build (where its
 #                                            arithmetic could differ); in `make soak`
@@ -19,10 +19,10 @@
 #                                            them in the release build alone (TEMPO_HEAVY_TESTS,
 #                                            decisions 030 and 032)
 #
-#   tempo_program(tempo cli SEES tempo_cli)  the program whose main.cpp is in src/cli
+#   tempo_program(tempo cli DEPENDS tempo_cli)  the program whose main.cpp is in src/cli
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
-#     SEES ... LINKS ... LABELS ... SHARDS ... HEAVY TOGETHER
+#     DEPENDS ... LINKS ... LABELS ... SHARDS ... HEAVY UNITY
 #     LONG                                   begins before all others, even shards
 #     DEFINES NAME="value"                   compile definitions
 #     PROGRAMS tempo)                        programs it runs: built before it is
@@ -36,10 +36,10 @@ foreach(target tests tests_release tests_soak tests_netns)
   add_custom_target(${target})
 endforeach()
 
-function(tempo_room name path)
-  cmake_parse_arguments(PARSE_ARGV 2 ROOM "LIGHT;TOGETHER;TEST_TOGETHER;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
-                        "SEES;LINKS;TEST_SEES;TEST_LINKS;TEST_LABELS")
-  _tempo_no_leftovers(${name} ROOM)
+function(tempo_module name path)
+  cmake_parse_arguments(PARSE_ARGV 2 MODULE "LOW_OPT;UNITY;TEST_UNITY;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
+                        "DEPENDS;LINKS;TEST_DEPENDS;TEST_LINKS;TEST_LABELS")
+  _tempo_no_leftovers(${name} MODULE)
   set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
   file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cpp")
   set(tests ${sources})
@@ -51,13 +51,13 @@ function(tempo_room name path)
     if(path MATCHES "^(lab|cli)(/|$)")
       target_compile_options(${name} PRIVATE ${TEMPO_LAB_CHECKS})
     endif()
-    if(ROOM_LIGHT)
-      tempo_compile(${name} LIGHT)
+    if(MODULE_LOW_OPT)
+      tempo_compile(${name} LOW_OPT)
     else()
       tempo_compile(${name})
     endif()
-    if(ROOM_TOGETHER)
-      tempo_together(${name})
+    if(MODULE_UNITY)
+      tempo_unity(${name})
     endif()
     set(reach PUBLIC)
   else()
@@ -65,42 +65,42 @@ function(tempo_room name path)
     set(reach INTERFACE)
   endif()
   _tempo_link_headers(${name} "${dir}" "${path}")
-  set(room "${CMAKE_BINARY_DIR}/rooms/${name}")
-  target_include_directories(${name} ${reach} "$<BUILD_INTERFACE:${room}>"
+  set(module "${CMAKE_BINARY_DIR}/modules/${name}")
+  target_include_directories(${name} ${reach} "$<BUILD_INTERFACE:${module}>"
                              "$<INSTALL_INTERFACE:include/tempo-lab>")
-  target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${room}/=src/>"
-                         "$<BUILD_INTERFACE:-ffile-prefix-map=rooms/${name}/=src/>")
-  target_link_libraries(${name} ${reach} ${ROOM_SEES} ${ROOM_LINKS})
+  target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${module}/=src/>"
+                         "$<BUILD_INTERFACE:-ffile-prefix-map=modules/${name}/=src/>")
+  target_link_libraries(${name} ${reach} ${MODULE_DEPENDS} ${MODULE_LINKS})
 
   if(TEMPO_TESTS AND tests)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
-      LINKS ${name} ${ROOM_TEST_SEES} ${ROOM_TEST_LINKS}
-      LABELS ${ROOM_TEST_LABELS} SHARDS ${ROOM_SHARDS} OPTIMISED ${ROOM_TEST_OPTIMISED}
-      HEAVY ${ROOM_TEST_HEAVY} TOGETHER ${ROOM_TEST_TOGETHER})
+      LINKS ${name} ${MODULE_TEST_DEPENDS} ${MODULE_TEST_LINKS}
+      LABELS ${MODULE_TEST_LABELS} SHARDS ${MODULE_SHARDS} OPTIMISED ${MODULE_TEST_OPTIMISED}
+      HEAVY ${MODULE_TEST_HEAVY} UNITY ${MODULE_TEST_UNITY})
   endif()
 endfunction()
 
 function(tempo_program name path)
-  cmake_parse_arguments(PARSE_ARGV 2 PROGRAM "" "" "SEES;LINKS")
+  cmake_parse_arguments(PARSE_ARGV 2 PROGRAM "" "" "DEPENDS;LINKS")
   _tempo_no_leftovers(${name} PROGRAM)
   file(GLOB main CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${path}/main.cpp")
   if(main)
     add_executable(${name} ${main})
-    tempo_compile(${name} LIGHT)
-    target_link_libraries(${name} PRIVATE ${PROGRAM_SEES} ${PROGRAM_LINKS})
+    tempo_compile(${name} LOW_OPT)
+    target_link_libraries(${name} PRIVATE ${PROGRAM_DEPENDS} ${PROGRAM_LINKS})
   endif()
 endfunction()
 
 function(tempo_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY;LONG;TOGETHER" "SHARDS" "SEES;LINKS;LABELS;DEFINES;PROGRAMS")
+  cmake_parse_arguments(PARSE_ARGV 1 TEST "HEAVY;LONG;UNITY" "SHARDS" "DEPENDS;LINKS;LABELS;DEFINES;PROGRAMS")
   _tempo_no_leftovers(${name} TEST)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
   if(NOT sources)
     return()
   endif()
   _tempo_test_program(${name} "${CMAKE_CURRENT_SOURCE_DIR}" SOURCES ${sources}
-    LINKS ${TEST_SEES} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY}
-    LONG ${TEST_LONG} TOGETHER ${TEST_TOGETHER})
+    LINKS ${TEST_DEPENDS} ${TEST_LINKS} LABELS ${TEST_LABELS} SHARDS ${TEST_SHARDS} HEAVY ${TEST_HEAVY}
+    LONG ${TEST_LONG} UNITY ${TEST_UNITY})
   if(NOT TARGET ${name})
     return()
   endif()
@@ -112,7 +112,7 @@ endfunction()
 
 # The links of one room: one per header, none that has lost its header.
 function(_tempo_link_headers name dir path)
-  set(links "${CMAKE_BINARY_DIR}/rooms/${name}/${path}")
+  set(links "${CMAKE_BINARY_DIR}/modules/${name}/${path}")
   file(MAKE_DIRECTORY "${links}")
   file(GLOB headers CONFIGURE_DEPENDS RELATIVE "${dir}" "${dir}/*.h")
   file(GLOB old RELATIVE "${links}" "${links}/*.h")
@@ -131,7 +131,7 @@ endfunction()
 # One googletest program. Results go to build/<preset>/results/<entry>.xml, where tools/test counts
 # the test cases; so an entry's name ends in _test, or _test_<shard>.
 function(_tempo_test_program name dir)
-  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG;TOGETHER" "SOURCES;LINKS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 TEST "" "SHARDS;OPTIMISED;HEAVY;LONG;UNITY" "SOURCES;LINKS;LABELS")
   if(TEST_HEAVY)
     if(NOT TEMPO_HEAVY_TESTS)
       return()
@@ -158,10 +158,10 @@ function(_tempo_test_program name dir)
     tempo_compile(${name})
   else()
     target_compile_options(${name} PRIVATE ${TEMPO_TEST_OPTIMISATION})
-    tempo_take_headers(${name} tempo_test_headers)
+    tempo_use_pch(${name} tempo_test_pch)
   endif()
-  if(TEST_TOGETHER)
-    tempo_together(${name})
+  if(TEST_UNITY)
+    tempo_unity(${name})
   endif()
 
   add_dependencies(tests ${name})

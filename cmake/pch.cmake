@@ -3,7 +3,7 @@
 # once for all tests. A file still includes what it uses: all other builds, `make lint` among them, do without this.
 #
 # These targets exist for their precompiled headers alone; everybody else takes those over.
-function(tempo_read_headers name)
+function(tempo_add_pch name)
   cmake_parse_arguments(PARSE_ARGV 1 READ "" "" "HEADERS;LINKS;OPTIONS")
   set(source "${CMAKE_BINARY_DIR}/${name}.cpp")
   file(CONFIGURE OUTPUT "${source}" CONTENT "")
@@ -13,16 +13,16 @@ function(tempo_read_headers name)
   target_precompile_headers(${name} PRIVATE ${READ_HEADERS})
 endfunction()
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LIGHT_OPTIMISATION))
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LOW_OPT))
   set(common <algorithm> <array> <bit> <chrono> <cmath> <cstdint> <cstring> <functional> <limits> <map>
              <memory> <optional> <set> <span> <string> <string_view> <tuple> <utility> <variant> <vector>
              <fmt/core.h>)
-  tempo_read_headers(tempo_headers HEADERS ${common})
-  if(TEMPO_LIGHT_OPTIMISATION)
-    tempo_read_headers(tempo_light_headers HEADERS ${common} OPTIONS ${TEMPO_LIGHT_OPTIMISATION})
+  tempo_add_pch(tempo_pch HEADERS ${common})
+  if(TEMPO_LOW_OPT)
+    tempo_add_pch(tempo_low_opt_pch HEADERS ${common} OPTIONS ${TEMPO_LOW_OPT})
   endif()
   if(TEMPO_TESTS)
-    tempo_read_headers(tempo_test_headers
+    tempo_add_pch(tempo_test_pch
       HEADERS ${common} <gmock/gmock.h> <gtest/gtest.h>
       LINKS GTest::gmock GTest::gtest
       OPTIONS ${TEMPO_TEST_CHECKS} ${TEMPO_TEST_OPTIMISATION})
@@ -30,13 +30,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND (TEMPO_SANITIZE OR TEMPO_LIGHT_OPTIM
 endif()
 
 # Compiles the sources of a target six at a time: what they instantiate alike is made once. Not those that
-# tempo_apart names, nor those with definitions of their own.
-function(tempo_together name)
-  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_TOGETHER} UNITY_BUILD_BATCH_SIZE 6)
+# tempo_no_unity names, nor those with definitions of their own.
+function(tempo_unity name)
+  set_target_properties(${name} PROPERTIES UNITY_BUILD ${TEMPO_UNITY} UNITY_BUILD_BATCH_SIZE 6)
 endfunction()
 
 # Sources whose names would meet others'.
-function(tempo_apart)
+function(tempo_no_unity)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
@@ -50,22 +50,22 @@ function(tempo_plain_sources)
   endif()
 endfunction()
 
-# tempo_take_headers(target tempo_headers)
-function(tempo_take_headers name from)
+# tempo_use_pch(target tempo_pch)
+function(tempo_use_pch name from)
   if(TARGET ${from})
     target_precompile_headers(${name} REUSE_FROM ${from})
   endif()
 endfunction()
 
-# How a room or a program is compiled. LIGHT: it computes little, and is optimised less in the release build.
+# How a room or a program is compiled. LOW_OPT: it computes little, and is optimised less in the release build.
 #
-#   tempo_compile(target [LIGHT])
+#   tempo_compile(target [LOW_OPT])
 function(tempo_compile name)
-  cmake_parse_arguments(PARSE_ARGV 1 COMPILE "LIGHT" "" "")
-  if(COMPILE_LIGHT AND TEMPO_LIGHT_OPTIMISATION)
-    target_compile_options(${name} PRIVATE ${TEMPO_LIGHT_OPTIMISATION})
-    tempo_take_headers(${name} tempo_light_headers)
+  cmake_parse_arguments(PARSE_ARGV 1 COMPILE "LOW_OPT" "" "")
+  if(COMPILE_LOW_OPT AND TEMPO_LOW_OPT)
+    target_compile_options(${name} PRIVATE ${TEMPO_LOW_OPT})
+    tempo_use_pch(${name} tempo_low_opt_pch)
   else()
-    tempo_take_headers(${name} tempo_headers)
+    tempo_use_pch(${name} tempo_pch)
   endif()
 endfunction()
