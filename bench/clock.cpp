@@ -10,10 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "protocol/clock/estimator.h"
-#include "protocol/clock/testing/assembly.h"
-#include "protocol/clock/testing/oscillator.h"
-#include "protocol/clock/testing/trial.h"
+#include "protocol/clock/estimation/estimator.h"
+#include "lab/studies/sync/assembly.h"
+#include "lab/studies/sync/oscillator.h"
+#include "lab/studies/sync/trial.h"
 
 namespace tempo::clock::testing {
 namespace {

@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 #include "beside.h"
-#include "live/client/client.h"
-#include "live/sys/confinement.h"
-#include "live/testbed/site.h"
+#include "client/client.h"
+#include "platform/confinement.h"
+#include "support/site.h"
 
 namespace tempo::testbed {
 namespace {

@@ -9,7 +9,7 @@
 // Datagrams are those of all three daemons, by their own counts; what they say without locks is
 // taken off. Then what `tempo lock` costs around a command, beside flock(1), and how soon the next
 // one has the lock of a holder that was killed.
-#include "live/client/lock.h"
+#include "tempo/lock.h"
 
 #include <chrono>
 #include <csignal>
@@ -30,9 +30,9 @@
 #include <unistd.h>
 
 #include "beside.h"
-#include "lab/report/table.h"
-#include "live/sys/confinement.h"
-#include "live/testbed/site.h"
+#include "base/table.h"
+#include "platform/confinement.h"
+#include "support/site.h"
 #include "lock_rivals.h"
 #include "lock_row.h"
 

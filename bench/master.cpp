@@ -13,7 +13,7 @@
 #include <fmt/core.h>
 
 #include "base/random.h"
-#include "protocol/node/node.h"
+#include "protocol/sync/node.h"
 
 namespace tempo::node {
 namespace {

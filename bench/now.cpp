@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
-#include "live/client/time.h"
-#include "live/page/page_file.h"
+#include "tempo/time.h"
+#include "api/page_file.h"
 
 namespace tempo {
 namespace {

@@ -14,9 +14,9 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/ring_time.h"
-#include "lab/monte_carlo/equitable.h"
-#include "lab/monte_carlo/lanes.h"
-#include "lab/sim/ring/equitable.h"
+#include "lab/analysis/equitable.h"
+#include "lab/analysis/lanes.h"
+#include "lab/studies/ring/equitable.h"
 
 namespace tempo::monte_carlo {
 namespace {

@@ -12,7 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "lab/sim/sync/experiment.h"
+#include "lab/studies/sync/experiment.h"
 
 namespace tempo::sim::sync {
 namespace {

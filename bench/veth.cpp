@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "beside.h"
-#include "live/page/page_file.h"
-#include "live/testbed/site.h"
+#include "api/page_file.h"
+#include "support/site.h"
 
 namespace tempo::testbed {
 namespace {

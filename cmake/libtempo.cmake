@@ -1,24 +1,17 @@
 # libtempo: the network's time, locks and elections for programs of others, as one archive and its headers,
 # which are C++17 (those whose names end in _c, C).
 # cmake --install BUILD --component libtempo --prefix DIR; then find_package(tempo), or pkg-config tempo.
-add_library(libtempo STATIC $<TARGET_OBJECTS:tempo_client> $<TARGET_OBJECTS:tempo_page>
-            $<TARGET_OBJECTS:tempo_ipc> $<TARGET_OBJECTS:tempo_json> $<TARGET_OBJECTS:tempo_base>)
+# tempod's configuration is part of the api module and not of the library.
+add_library(libtempo STATIC $<TARGET_OBJECTS:tempo_client>
+            "$<FILTER:$<TARGET_OBJECTS:tempo_api>,EXCLUDE,/(settings|config_[a-z]+)\\.cpp>"
+            "$<FILTER:$<TARGET_OBJECTS:tempo_base>,EXCLUDE,/toml\\.cpp>")
 set_target_properties(libtempo PROPERTIES OUTPUT_NAME tempo EXPORT_NAME tempo LINKER_LANGUAGE CXX)
 target_compile_features(libtempo PUBLIC cxx_std_17)
 target_include_directories(libtempo PUBLIC "$<INSTALL_INTERFACE:include>")
 target_link_libraries(libtempo PUBLIC fmt::fmt Threads::Threads)
 install(TARGETS libtempo EXPORT tempo COMPONENT libtempo ARCHIVE DESTINATION lib COMPONENT libtempo)
-# Installed headers find each other as <tempo/...>.
-set(public_headers time time_c lock lock_c election election_c daemon daemon_c fake expected failure trouble_c)
-foreach(header ${public_headers})
-  set(source "${PROJECT_SOURCE_DIR}/src/live/client/${header}.h")
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
-  file(READ "${source}" text)
-  string(REPLACE "#include \"live/client/" "#include \"tempo/" text "${text}")
-  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/libtempo/tempo/${header}.h" CONTENT "${text}" @ONLY)
-  install(FILES "${CMAKE_BINARY_DIR}/libtempo/tempo/${header}.h" DESTINATION include/tempo
-          COMPONENT libtempo)
-endforeach()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/tempo" DESTINATION include COMPONENT libtempo
+        FILES_MATCHING PATTERN "*.h")
 install(EXPORT tempo NAMESPACE tempo:: FILE tempo-targets.cmake DESTINATION lib/cmake/tempo
         COMPONENT libtempo)
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/tempo-config.cmake" CONTENT [[

@@ -1,35 +1,38 @@
-# Rooms and their tests.
+# Modules and their tests.
 #
-# A room is a directory under src/ and a library target. There is no -I src: each room has a directory
-# of links to its own headers, build/<preset>/modules/<room>/<path>/x.h, and whoever links the room gets
-# that directory and no other. An include of something the DEPENDS line does not reach is not found.
+# A module is a directory under src/ and a library target. There is no -I src: each module has a directory
+# of links to its own headers, build/<preset>/modules/<module>/<path>/x.h, and a target that links the module
+# gets that directory and no other. An include outside the DEPENDS line is not found.
 #
-#   tempo_module(tempo_sim lab/sim             the target, and the directory below src/
-#     DEPENDS tempo_base                        rooms it may include (and what those see in turn)
+#   tempo_module(tempo_sim lab/sim             the target, and its directory below src/
+#     ROOT tests                             the directory is below tests/ instead
+#     SUBDIRECTORIES a b                     directories below it that belong to the same module
+#     DEPENDS tempo_base                     modules it may include (and what those depend on in turn)
 #     LINKS fmt::fmt                         libraries from outside the project
-#     LOW_OPT                                  computes little: optimised less in the release build
-#     UNITY TEST_UNITY                 its sources, its tests are compiled several at once (decision 033)
-#     TEST_DEPENDS tempo_election               rooms only its tests may include
+#     PRIVATE_LINKS ...                      libraries that no header of the module shows
+#     LOW_OPT                                computes little: optimised less in the release build
+#     UNITY TEST_UNITY                       its sources, its tests are compiled several at once
+#     TEST_DEPENDS tempo_election            modules only its tests may include
 #     TEST_LINKS ...                         libraries only its tests use
 #     TEST_LABELS release soak               also run these tests in the release build (where its
 #                                            arithmetic could differ); in `make soak`
 #     SHARDS 2                               split a slow test program into parallel parts
-#     TEST_OPTIMISED                         its tests compute so much that optimising them pays
-#     TEST_HEAVY)                            they are so much to build or to run that `make test` has
-#                                            them in the release build alone (TEMPO_HEAVY_TESTS,
-#                                            decisions 030 and 032)
+#     TEST_OPTIMISED                         its tests are compute-bound: optimise them
+#     TEST_HEAVY)                            they take long to build or to run: `make test` has
+#                                            them in the release build alone (TEMPO_HEAVY_TESTS)
 #
-#   tempo_program(tempo cli DEPENDS tempo_cli)  the program whose main.cpp is in src/cli
+#   tempo_program(tempo cli DEPENDS tempo_cli) the program whose main.cpp is in src/cli
 #
 #   tempo_test(contract_test                 every *.cpp of the current directory as one test program
 #     DEPENDS ... LINKS ... LABELS ... SHARDS ... HEAVY UNITY
-#     LONG                                   begins before all others, even shards
+#     LONG                                   starts before all others, even shards
 #     DEFINES NAME="value"                   compile definitions
 #     PROGRAMS tempo)                        programs it runs: built before it is
 #
-# Sources are found by name: x.cpp belongs to the room, x_test.cpp and x_prop_test.cpp to its test
-# program <room>_test, main.cpp to a program. New files are noticed by the next build. A room without
-# sources yet is fine. A test finds its data through TEMPO_TESTDATA, the testdata/ beside it.
+# Sources are found by name: x.cpp belongs to the module, x_test.cpp and x_prop_test.cpp to its test
+# program <module>_test, x_check_test.cpp (exhaustive checks) to a heavy one of their own,
+# <module>_check_test, main.cpp to a program. The next build notices new files. A test finds its data
+# through TEMPO_TESTDATA, the testdata/ directory of the module.
 
 # `tests` is every test program; `tests_<label>` those with that label.
 foreach(target tests tests_release tests_soak tests_netns)
@@ -37,13 +40,23 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_module name path)
-  cmake_parse_arguments(PARSE_ARGV 2 MODULE "LOW_OPT;UNITY;TEST_UNITY;TEST_OPTIMISED;TEST_HEAVY" "SHARDS"
-                        "DEPENDS;LINKS;TEST_DEPENDS;TEST_LINKS;TEST_LABELS")
+  cmake_parse_arguments(PARSE_ARGV 2 MODULE "LOW_OPT;UNITY;TEST_UNITY;TEST_OPTIMISED;TEST_HEAVY" "ROOT;SHARDS"
+                        "SUBDIRECTORIES;DEPENDS;LINKS;PRIVATE_LINKS;TEST_DEPENDS;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} MODULE)
-  set(dir "${PROJECT_SOURCE_DIR}/src/${path}")
+  if(NOT MODULE_ROOT)
+    set(MODULE_ROOT src)
+  endif()
+  set(dir "${PROJECT_SOURCE_DIR}/${MODULE_ROOT}/${path}")
   file(GLOB sources CONFIGURE_DEPENDS "${dir}/*.cpp")
+  foreach(below IN LISTS MODULE_SUBDIRECTORIES)
+    file(GLOB more CONFIGURE_DEPENDS "${dir}/${below}/*.cpp")
+    list(APPEND sources ${more})
+  endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
+  set(checks ${tests})
+  list(FILTER checks INCLUDE REGEX "_check_test\\.cpp$")
+  list(FILTER tests EXCLUDE REGEX "_check_test\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cpp$")
 
   if(sources)
@@ -65,18 +78,29 @@ function(tempo_module name path)
     set(reach INTERFACE)
   endif()
   _tempo_link_headers(${name} "${dir}" "${path}")
+  foreach(below IN LISTS MODULE_SUBDIRECTORIES)
+    _tempo_link_headers(${name} "${dir}/${below}" "${path}/${below}")
+  endforeach()
   set(module "${CMAKE_BINARY_DIR}/modules/${name}")
   target_include_directories(${name} ${reach} "$<BUILD_INTERFACE:${module}>"
                              "$<INSTALL_INTERFACE:include/tempo-lab>")
-  target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${module}/=src/>"
-                         "$<BUILD_INTERFACE:-ffile-prefix-map=modules/${name}/=src/>")
+  target_compile_options(${name} ${reach} "$<BUILD_INTERFACE:-ffile-prefix-map=${module}/=${MODULE_ROOT}/>"
+                         "$<BUILD_INTERFACE:-ffile-prefix-map=modules/${name}/=${MODULE_ROOT}/>")
   target_link_libraries(${name} ${reach} ${MODULE_DEPENDS} ${MODULE_LINKS})
+  foreach(library IN LISTS MODULE_PRIVATE_LINKS)
+    target_link_libraries(${name} PRIVATE "$<BUILD_INTERFACE:${library}>")
+  endforeach()
 
   if(TEMPO_TESTS AND tests)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
       LINKS ${name} ${MODULE_TEST_DEPENDS} ${MODULE_TEST_LINKS}
       LABELS ${MODULE_TEST_LABELS} SHARDS ${MODULE_SHARDS} OPTIMISED ${MODULE_TEST_OPTIMISED}
       HEAVY ${MODULE_TEST_HEAVY} UNITY ${MODULE_TEST_UNITY})
+  endif()
+  if(TEMPO_TESTS AND checks)
+    _tempo_test_program(${name}_check_test "${dir}" SOURCES ${checks}
+      LINKS ${name} ${MODULE_TEST_DEPENDS} ${MODULE_TEST_LINKS}
+      LABELS ${MODULE_TEST_LABELS} OPTIMISED ${MODULE_TEST_OPTIMISED} HEAVY ON)
   endif()
 endfunction()
 

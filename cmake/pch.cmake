@@ -1,5 +1,5 @@
 # The headers of the standard library, of fmt and of googletest are a third of what the compiler reads.
-# In the builds of `make test` they are read once for all rooms, in the release build once more for the light ones, and
+# In the builds of `make test` they are read once for all modules, in the release build once more for those optimised less, and
 # once for all tests. A file still includes what it uses: all other builds, `make lint` among them, do without this.
 #
 # These targets exist for their precompiled headers alone; everybody else takes those over.
@@ -50,6 +50,15 @@ function(tempo_plain_sources)
   endif()
 endfunction()
 
+# Sources of a module that compute little, where the module as a whole computes much.
+#
+#   tempo_low_opt_sources(settings.cpp ...)
+function(tempo_low_opt_sources)
+  if(TEMPO_LOW_OPT)
+    set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS "${TEMPO_LOW_OPT}" SKIP_PRECOMPILE_HEADERS ON)
+  endif()
+endfunction()
+
 # tempo_use_pch(target tempo_pch)
 function(tempo_use_pch name from)
   if(TARGET ${from})
@@ -57,7 +66,7 @@ function(tempo_use_pch name from)
   endif()
 endfunction()
 
-# How a room or a program is compiled. LOW_OPT: it computes little, and is optimised less in the release build.
+# How a module or a program is compiled. LOW_OPT: it computes little, and is optimised less in the release build.
 #
 #   tempo_compile(target [LOW_OPT])
 function(tempo_compile name)

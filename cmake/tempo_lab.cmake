@@ -1,9 +1,9 @@
 # tempo-lab: the machine contract, the simulator and the checker as a package for machines that live
 # elsewhere. cmake --install BUILD --component tempo-lab --prefix DIR; then find_package(tempo-lab).
 target_compile_features(tempo_base PUBLIC cxx_std_23)
-install(TARGETS tempo_base tempo_sim tempo_check EXPORT tempo-lab COMPONENT tempo-lab
+install(TARGETS tempo_base tempo_machine tempo_sim tempo_check EXPORT tempo-lab COMPONENT tempo-lab
         ARCHIVE DESTINATION lib COMPONENT tempo-lab)
-foreach(module base lab/sim lab/check)
+foreach(module base machine lab/sim lab/check)
   file(GLOB headers CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${module}/*.h")
   install(FILES ${headers} DESTINATION "include/tempo-lab/${module}" COMPONENT tempo-lab)
 endforeach()

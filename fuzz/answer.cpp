@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "live/etcd/words.h"
+#include "services/etcd/words.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto json = tempo::Json::parse({reinterpret_cast<const char*>(data), size});

@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
-#include "protocol/locks/service.h"
+#include "protocol/lock/lock_service.h"
 #include "protocol/wire/datagram.h"
 
 namespace tempo {

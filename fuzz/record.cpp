@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "live/daemon/lock_record.h"
+#include "daemon/lock_record.h"
 
 namespace tempo::daemon {
 

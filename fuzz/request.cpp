@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "live/ipc/protocol.h"
+#include "api/control_protocol.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace ipc = tempo::ipc;

@@ -1,5 +1,5 @@
 // A configuration comes from outside: whatever the text, it is settings or a list of mistakes.
-#include "live/config/settings.h"
+#include "api/settings.h"
 
 #include <cstddef>
 #include <cstdint>

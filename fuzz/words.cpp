@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "lab/sim/delay.h"
-#include "lab/sim/election/fault.h"
+#include "lab/studies/election/fault.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -2,21 +2,21 @@
 #include <memory>
 #include <string>
 
-#include "cli/arguments_command.h"
+#include "cli/common/arguments_command.h"
 #include "cli/arguments_topics.h"
-#include "cli/clockdiff.h"
-#include "cli/doctor.h"
-#include "cli/keygen.h"
-#include "cli/lock.h"
-#include "cli/master.h"
-#include "cli/members.h"
-#include "cli/now.h"
-#include "cli/orders.h"
-#include "cli/set_time.h"
-#include "cli/status.h"
-#include "cli/trace.h"
-#include "cli/wait_sync.h"
-#include "cli/watch.h"
+#include "cli/time/clockdiff.h"
+#include "cli/operations/doctor.h"
+#include "cli/operations/keygen.h"
+#include "cli/locks/lock.h"
+#include "cli/operations/master.h"
+#include "cli/time/members.h"
+#include "cli/time/now.h"
+#include "cli/operations/orders.h"
+#include "cli/time/set_time.h"
+#include "cli/time/status.h"
+#include "cli/operations/trace.h"
+#include "cli/time/wait_sync.h"
+#include "cli/time/watch.h"
 
 namespace tempo::cli {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/arguments_command.h"
+#include "cli/common/arguments_command.h"
 #include "cli/arguments_topics.h"
-#include "cli/lock.h"
+#include "cli/locks/lock.h"
 
 namespace tempo::cli {
 namespace {

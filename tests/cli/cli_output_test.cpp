@@ -15,7 +15,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/types.h>
 
-#include "lab/sim/election/script.h"
+#include "lab/studies/election/script.h"
 #include "program.h"
 
 namespace tempo {

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "live/client/election.h"
+#include "tempo/election.h"
 
 namespace tempo {
 namespace {

@@ -18,8 +18,8 @@
 #include <sys/socket.h>
 
 #include "base/number_text.h"
-#include "live/client/client.h"
-#include "live/client/lock.h"
+#include "client/client.h"
+#include "tempo/lock.h"
 #include "lock_daemons.h"
 #include "program.h"
 

@@ -11,7 +11,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "live/obs/snapshot.h"
+#include "api/snapshot.h"
 #include "program.h"
 
 namespace tempo {

@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "live/config/settings.h"
+#include "api/settings.h"
 #include "program.h"
 
 namespace tempo {

@@ -24,7 +24,7 @@
 
 #include <fmt/core.h>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "lab/check/choices.h"
 
 namespace tempo::toys {

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/fields.h"
+#include "machine/fields.h"
 #include "lab/sim/world.h"
 #include "toys.h"
 

@@ -25,9 +25,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/courier.h"
-#include "base/machine.h"
-#include "base/mux.h"
+#include "machine/courier.h"
+#include "machine/machine.h"
+#include "machine/mux.h"
 
 namespace tempo::toys {
 

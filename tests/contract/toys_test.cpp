@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/field_mutator.h"
+#include "machine/field_mutator.h"
 
 namespace tempo::toys {
 namespace {

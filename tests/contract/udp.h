@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 
 namespace tempo::toys {
 

@@ -26,11 +26,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live/client/client.h"
-#include "live/client/election.h"
-#include "live/client/lock.h"
-#include "live/client/public_failure.h"
-#include "live/ipc/protocol.h"
+#include "client/client.h"
+#include "tempo/election.h"
+#include "tempo/lock.h"
+#include "client/public_failure.h"
+#include "api/control_protocol.h"
 #include "netns.h"
 
 namespace tempo::testbed {

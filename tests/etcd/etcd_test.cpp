@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "live/client/lock.h"
+#include "tempo/lock.h"
 #include "lock_hosts.h"
 #include "program.h"
 

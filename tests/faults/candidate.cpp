@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "live/sys/boot_clock.h"
+#include "platform/clocks/boot_clock.h"
 
 namespace tempo::faults {
 namespace {

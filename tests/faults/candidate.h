@@ -13,7 +13,7 @@
 #include "base/random.h"
 #include "base/units.h"
 #include "crew.h"
-#include "live/client/election.h"
+#include "tempo/election.h"
 
 namespace tempo::faults {
 

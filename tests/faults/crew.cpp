@@ -17,8 +17,8 @@
 
 #include "base/random.h"
 #include "candidate.h"
-#include "live/client/lock.h"
-#include "live/sys/boot_clock.h"
+#include "tempo/lock.h"
+#include "platform/clocks/boot_clock.h"
 
 namespace tempo::faults {
 namespace {

@@ -25,11 +25,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "live/client/client.h"
-#include "live/client/lock.h"
-#include "live/ipc/protocol.h"
-#include "live/sys/boot_clock.h"
-#include "live/testbed/site.h"
+#include "client/client.h"
+#include "tempo/lock.h"
+#include "api/control_protocol.h"
+#include "platform/clocks/boot_clock.h"
+#include "support/site.h"
 #include "stamps.h"
 
 namespace tempo::faults {

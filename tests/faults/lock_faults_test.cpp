@@ -17,8 +17,8 @@
 
 #include "crew.h"
 #include "history.h"
-#include "live/sys/boot_clock.h"
-#include "live/testbed/site.h"
+#include "platform/clocks/boot_clock.h"
+#include "support/site.h"
 #include "schedule.h"
 #include "stage.h"
 

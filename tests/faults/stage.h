@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "crew.h"
-#include "live/testbed/site.h"
+#include "support/site.h"
 #include "schedule.h"
 
 namespace tempo::faults {

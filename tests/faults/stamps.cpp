@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/number_text.h"
-#include "live/sys/boot_clock.h"
+#include "platform/clocks/boot_clock.h"
 
 namespace tempo::faults {
 namespace {

@@ -1,6 +1,6 @@
 // Every mutation of the elections by capacity, and every row that one of their tables can lack: the
 // check that must fail because of it.
-#include "protocol/election/capacity_mutation.h"
+#include "protocol/group/capacity_mutation.h"
 
 #include <algorithm>
 #include <ostream>
@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/check/capacity/capacity_model.h"
+#include "lab/studies/group/capacity_model.h"
 #include "lab/check/explore.h"
-#include "lab/sim/capacity/run.h"
+#include "lab/studies/group/capacity_run.h"
 
 namespace tempo::check {
 namespace {

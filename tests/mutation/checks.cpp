@@ -1,7 +1,7 @@
 #include "checks.h"
 
-#include "lab/sim/election/promises/no_starvation.h"
-#include "lab/sim/election/scenario.h"
+#include "lab/studies/election/no_starvation.h"
+#include "lab/studies/election/scenario.h"
 
 namespace tempo::sim::election {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/sim/groups/run.h"
-#include "protocol/groups/leadership_mutation.h"
-#include "protocol/groups/leadership_test_stage.h"
+#include "lab/studies/group/group_run.h"
+#include "protocol/group/leadership_mutation.h"
+#include "protocol/group/leadership_test_stage.h"
 
 namespace tempo::sim::groups {
 namespace {

@@ -1,5 +1,5 @@
 // Every mutation of the lease lock, and the simulation or story that must fail because of it.
-#include "protocol/lock/lease_mutation.h"
+#include "protocol/lock/lease/lease_mutation.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include <gtest/gtest.h>
 
 #include "lab/check/explore.h"
-#include "lab/check/lease/lease_model.h"
-#include "lab/check/testing/expect.h"
-#include "lab/sim/lease/run.h"
-#include "protocol/lock/lease_message.h"
-#include "protocol/lock/lease_test_stage.h"
+#include "lab/studies/lock/lease_model.h"
+#include "lab/check/expect.h"
+#include "lab/studies/lock/lease_run.h"
+#include "protocol/lock/lease/lease_message.h"
+#include "protocol/lock/lease/lease_test_stage.h"
 
 namespace tempo::sim::lease {
 namespace {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "lab/check/explore.h"
-#include "lab/check/lock/lock_model.h"
-#include "lab/sim/lock/run.h"
+#include "lab/studies/lock/lock_model.h"
+#include "lab/studies/lock/mutex_run.h"
 #include "protocol/lock/mutex.h"
 #include "protocol/lock/mutex_mutation.h"
 

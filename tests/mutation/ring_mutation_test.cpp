@@ -1,5 +1,5 @@
 // Every mutation of the ring elections, and the check that must fail because of it.
-#include "protocol/election/ring_mutation.h"
+#include "protocol/group/ring_mutation.h"
 
 #include <ostream>
 #include <string>
@@ -11,9 +11,9 @@
 
 #include "base/random.h"
 #include "lab/check/explore.h"
-#include "lab/check/ring/ring_models.h"
-#include "lab/sim/ring/anonymous.h"
-#include "lab/sim/ring/equitable.h"
+#include "lab/studies/ring/ring_models.h"
+#include "lab/studies/ring/anonymous.h"
+#include "lab/studies/ring/equitable.h"
 
 namespace tempo::sim::ring {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/check/election/election_model.h"
-#include "lab/check/election/replay.h"
+#include "lab/studies/election/election_model.h"
+#include "lab/studies/election/replay.h"
 #include "lab/check/explore.h"
 
 namespace tempo::check {

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "live/testbed/forger.h"
+#include "support/forger.h"
 #include "netns.h"
 
 namespace tempo::testbed {

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "live/testbed/site.h"
+#include "support/site.h"
 
 namespace tempo::testbed {
 

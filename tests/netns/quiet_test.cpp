@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "live/client/lock.h"
+#include "tempo/lock.h"
 #include "netns.h"
 
 namespace tempo::testbed {

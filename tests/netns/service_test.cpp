@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include "live/client/client.h"
+#include "client/client.h"
 #include "netns.h"
 
 namespace tempo::testbed {

@@ -13,7 +13,7 @@
 #include <x86intrin.h>
 #endif
 
-#include "live/page/page_file.h"
+#include "api/page_file.h"
 
 namespace tempo::uml {
 namespace {

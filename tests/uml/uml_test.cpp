@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "guest.h"
-#include "live/testbed/site.h"
+#include "support/site.h"
 
 namespace tempo::uml {
 namespace {

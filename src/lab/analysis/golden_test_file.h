@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/json/json.h"
+#include "base/json.h"
 
 namespace tempo::analysis {
 

@@ -8,7 +8,7 @@
 
 #include <cstdint>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "lab/check/model.h"
 
 namespace tempo::check {

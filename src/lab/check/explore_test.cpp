@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "lab/check/core_model.h"
 
 namespace tempo::check {

@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/fields.h"
+#include "machine/fields.h"
 #include "base/ids.h"
 
 namespace tempo::check {

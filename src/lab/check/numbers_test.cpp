@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/courier.h"
+#include "machine/courier.h"
 
 namespace tempo::check {
 namespace {

@@ -4,7 +4,7 @@
 // and every message under way is kept once and has a number, a state of the world is a short row of
 // such numbers, and what a machine does in a local state is worked out once, by running the
 // machine, however many worlds contain it. This is sound because a machine promises that two of it
-// with equal packed fields behave alike (base/machine.h).
+// with equal packed fields behave alike (machine/machine.h).
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "lab/check/choices.h"
 #include "lab/check/flat_map.h"
 #include "lab/check/model.h"

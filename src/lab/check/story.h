@@ -19,7 +19,7 @@
 
 #include <fmt/core.h>
 
-#include "base/fields.h"
+#include "machine/fields.h"
 #include "lab/check/move.h"
 #include "lab/check/parts.h"
 #include "lab/check/space.h"

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/machine.h"
-#include "base/timers.h"
+#include "machine/machine.h"
+#include "machine/timers.h"
 #include "lab/check/explore.h"
 
 namespace tempo::check {

@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
-#include "lab/check/lock/lock_model.h"
+#include "lab/studies/lock/lock_model.h"
 #include "lab/papers/archimedean_paper.h"
 #include "lab/papers/check_trace.h"
-#include "lab/sim/lock/run.h"
+#include "lab/studies/lock/mutex_run.h"
 
 namespace tempo::papers {
 namespace {

@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "lab/papers/archimedean_paper.h"
-#include "lab/sim/lock/run.h"
+#include "lab/studies/lock/mutex_run.h"
 
 namespace tempo::papers {
 namespace {

@@ -6,10 +6,10 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/anonymous_ring.h"
-#include "lab/monte_carlo/chains.h"
-#include "lab/monte_carlo/lanes.h"
+#include "lab/analysis/chain_samples.h"
+#include "lab/analysis/lanes.h"
 #include "lab/papers/archimedean_paper.h"
-#include "lab/sim/ring/anonymous.h"
+#include "lab/studies/ring/anonymous.h"
 
 namespace tempo::papers {
 namespace {

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/anonymous_ring.h"
-#include "lab/check/ring/ring_models.h"
+#include "lab/studies/ring/ring_models.h"
 #include "lab/papers/archimedean_paper.h"
 #include "lab/papers/check_trace.h"
 

@@ -8,10 +8,10 @@
 
 #include <fmt/core.h>
 
-#include "lab/check/capacity/capacity_model.h"
+#include "lab/studies/group/capacity_model.h"
 #include "lab/papers/capacity_paper.h"
 #include "lab/papers/check_trace.h"
-#include "lab/sim/capacity/run.h"
+#include "lab/studies/group/capacity_run.h"
 
 namespace tempo::papers {
 namespace {

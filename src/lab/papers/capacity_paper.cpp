@@ -7,10 +7,10 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/algorithm_c.h"
-#include "lab/monte_carlo/chains.h"
-#include "lab/monte_carlo/lanes.h"
-#include "lab/sim/apps/run.h"
-#include "lab/sim/capacity/run.h"
+#include "lab/analysis/chain_samples.h"
+#include "lab/analysis/lanes.h"
+#include "lab/studies/apps/run.h"
+#include "lab/studies/group/capacity_run.h"
 
 namespace tempo::papers {
 namespace {

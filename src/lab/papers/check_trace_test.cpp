@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/check/lock/lock_model.h"
+#include "lab/studies/lock/lock_model.h"
 
 namespace tempo::papers {
 namespace {

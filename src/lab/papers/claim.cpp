@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::papers {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "lab/papers/experiment.h"
 

@@ -8,7 +8,7 @@
 
 #include "lab/report/chart_page.h"
 #include "lab/report/space_time_page.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::papers {
 namespace {

@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/ring_time.h"
-#include "lab/monte_carlo/equitable.h"
-#include "lab/monte_carlo/lanes.h"
+#include "lab/analysis/equitable.h"
+#include "lab/analysis/lanes.h"
 #include "lab/papers/check_trace.h"
-#include "lab/sim/ring/equitable.h"
+#include "lab/studies/ring/equitable.h"
 
 namespace tempo::papers {
 namespace {

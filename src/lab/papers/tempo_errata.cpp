@@ -3,8 +3,8 @@
 
 #include <fmt/core.h>
 
-#include "lab/check/election/election_model.h"
-#include "lab/check/election/replay.h"
+#include "lab/studies/election/election_model.h"
+#include "lab/studies/election/replay.h"
 #include "lab/papers/check_trace.h"
 #include "lab/papers/tempo_paper.h"
 

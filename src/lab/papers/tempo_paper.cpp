@@ -7,9 +7,9 @@
 #include <fmt/core.h>
 
 #include "lab/papers/check_trace.h"
-#include "lab/sim/election/baselines.h"
-#include "lab/sim/sync/experiment.h"
-#include "lab/sim/sync/round.h"
+#include "lab/studies/election/baselines.h"
+#include "lab/studies/sync/experiment.h"
+#include "lab/studies/sync/round.h"
 
 namespace tempo::papers {
 namespace {

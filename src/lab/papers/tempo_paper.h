@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lab/papers/experiment.h"
-#include "lab/sim/election/scenario.h"
+#include "lab/studies/election/scenario.h"
 
 namespace tempo::papers {
 

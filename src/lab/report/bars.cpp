@@ -5,7 +5,7 @@
 #include <cmath>
 #include <string_view>
 
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -9,7 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

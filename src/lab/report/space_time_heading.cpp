@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "lab/report/space_time_page.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

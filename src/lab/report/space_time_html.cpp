@@ -12,7 +12,7 @@
 #include "lab/report/space_time_page.h"
 #include "lab/report/space_time_picture.h"
 #include "lab/report/space_time_sheet.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "lab/report/space_time_page.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "lab/report/space_time_page.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

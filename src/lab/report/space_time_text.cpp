@@ -7,7 +7,7 @@
 
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_picture.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_test_run.h"
-#include "lab/report/words.h"
+#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/huge.h"
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "lab/sim/delay.h"
 #include "lab/sim/flights.h"
 #include "lab/sim/link.h"

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json/json.h"
+#include "base/json.h"
 #include "base/result.h"
 #include "lab/sweep/share.h"
 #include "lab/sweep/spec.h"

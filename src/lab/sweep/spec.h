@@ -20,8 +20,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/json/json.h"
-#include "base/toml/toml.h"
+#include "base/json.h"
+#include "base/toml.h"
 
 namespace tempo::sweep {
 

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/hex.h"
+#include "base/hex.h"
 
 namespace tempo::auth {
 namespace {

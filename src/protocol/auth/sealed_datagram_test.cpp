@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/testing/hex.h"
+#include "base/hex.h"
 #include "protocol/auth/keyring.h"
 #include "protocol/wire/datagram.h"
 #include "protocol/wire/tsp.h"

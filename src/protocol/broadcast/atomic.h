@@ -30,7 +30,7 @@
 #include <tuple>
 #include <vector>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "base/node_map.h"
 #include "protocol/broadcast/bounds.h"
 

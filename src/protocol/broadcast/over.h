@@ -10,8 +10,8 @@
 #include <utility>
 #include <variant>
 
-#include "base/machine.h"
-#include "base/mux.h"
+#include "machine/machine.h"
+#include "machine/mux.h"
 #include "protocol/broadcast/atomic.h"
 
 namespace tempo::broadcast {

@@ -7,11 +7,11 @@
 
 #include <vector>
 
-#include "protocol/clock/bank.h"
-#include "protocol/clock/combination.h"
-#include "protocol/clock/guard.h"
+#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/combination.h"
+#include "protocol/clock/estimation/guard.h"
 #include "protocol/clock/interval.h"
-#include "protocol/clock/slots.h"
+#include "protocol/clock/estimation/slots.h"
 
 namespace tempo::clock {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/clock/testing/made.h"
+#include "lab/studies/sync/made.h"
 
 namespace tempo::clock {
 namespace {

@@ -4,8 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include "protocol/clock/dial.h"
-#include "protocol/clock/estimator.h"
-#include "protocol/clock/testing/oscillator.h"
+#include "protocol/clock/estimation/estimator.h"
+#include "lab/studies/sync/oscillator.h"
 
 namespace tempo::clock {
 namespace {

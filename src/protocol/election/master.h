@@ -17,8 +17,8 @@
 
 #include <optional>
 
-#include "base/courier.h"
-#include "base/machine.h"
+#include "machine/courier.h"
+#include "machine/machine.h"
 #include "protocol/election/master_rules.h"
 #include "protocol/election/master_table.h"
 #include "protocol/election/master_types.h"

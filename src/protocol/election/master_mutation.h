@@ -1,10 +1,10 @@
 // Mutations of the master election: single faults built in on purpose, to test the tests
-// (base/mutation.h).
+// (machine/mutation.h).
 #pragma once
 
 #include <cstdint>
 
-#include "base/mutation.h"
+#include "machine/mutation.h"
 
 namespace tempo::election {
 

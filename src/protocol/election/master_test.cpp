@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/field_mutator.h"
+#include "machine/field_mutator.h"
 #include "protocol/election/master_test_hand.h"
 
 namespace tempo::election {

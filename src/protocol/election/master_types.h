@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/fields.h"
+#include "machine/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
 

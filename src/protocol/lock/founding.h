@@ -17,8 +17,8 @@
 
 #include "base/few.h"
 #include "base/ids.h"
-#include "base/machine.h"
-#include "base/one_timer.h"
+#include "machine/machine.h"
+#include "machine/one_timer.h"
 #include "base/units.h"
 
 namespace tempo::lock {

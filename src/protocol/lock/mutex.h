@@ -47,7 +47,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/machine.h"
+#include "machine/machine.h"
 #include "protocol/lock/bounds.h"
 #include "protocol/lock/mode.h"
 #include "protocol/lock/mutex_mutation.h"

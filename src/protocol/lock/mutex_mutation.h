@@ -1,10 +1,10 @@
 // Mutations of the lock in which silence is consent: single faults built in on purpose, to test the
-// tests (base/mutation.h).
+// tests (machine/mutation.h).
 #pragma once
 
 #include <cstdint>
 
-#include "base/mutation.h"
+#include "machine/mutation.h"
 
 namespace tempo::lock::mutex {
 

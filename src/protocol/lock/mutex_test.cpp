@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "base/testing/field_mutator.h"
+#include "machine/field_mutator.h"
 #include "protocol/lock/mutex_test_hand.h"
 
 namespace tempo::lock {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/testing/hex.h"
+#include "base/hex.h"
 #include "protocol/wire/body_test_bytes.h"
 #include "protocol/wire/datagram_test_samples.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/testing/hex.h"
+#include "base/hex.h"
 
 namespace tempo::wire::tsp {
 namespace {

@@ -1,0 +1,157 @@
+#include "api/config_errors.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <fmt/core.h>
+
+#include "protocol/election/master_rules.h"
+
+namespace tempo::config {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+constexpr std::size_t kMostName = 63;         // characters of a name on the wire
+constexpr std::size_t kMostInterface = 15;    // IFNAMSIZ - 1
+constexpr std::size_t kMostSocketPath = 107;  // sun_path, with its end
+constexpr std::size_t kMostEndpoints = 16;    // of an etcd
+
+bool printable(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525".
+bool is_address(std::string text) {
+  const auto is_port = [](std::string_view port) {
+    return !port.empty() && port.size() <= 5 &&
+           std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; }) &&
+           std::stoi(std::string(port)) <= 65535;
+  };
+  if (text.starts_with('[')) {
+    const std::size_t end = text.find(']');
+    if (end == std::string::npos) return false;
+    const std::string rest = text.substr(end + 1);
+    if (!rest.empty() && !(rest.starts_with(':') && is_port(rest.substr(1)))) return false;
+    text = text.substr(1, end - 1);
+    if (text.find(':') == std::string::npos) return false;
+  } else if (std::ranges::count(text, ':') == 1) {
+    const std::size_t colon = text.find(':');
+    if (!is_port(text.substr(colon + 1))) return false;
+    text.resize(colon);
+  }
+  in_addr four{};
+  if (inet_pton(AF_INET, text.c_str(), &four) == 1) return true;
+  in6_addr six{};
+  const std::string bare = text.substr(0, text.find('%'));
+  return inet_pton(AF_INET6, bare.c_str(), &six) == 1;
+}
+
+}  // namespace
+
+Complaint bad_name(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.size() > kMostName) return fmt::format("is longer than {} characters", kMostName);
+  if (!printable(text)) return "has characters that are not printable ASCII";
+  return std::nullopt;
+}
+
+Complaint bad_cluster(const Value& value) {
+  if (std::get<std::string>(value).empty()) return "must not be empty; leave it out for \"tempo\"";
+  return bad_name(value);
+}
+
+Complaint bad_path(const Value& value) {
+  const auto& path = std::get<std::string>(value);
+  if (!path.starts_with('/')) return "must be an absolute path, one that begins with '/'";
+  return std::nullopt;
+}
+
+Complaint bad_socket(const Value& value) {
+  if (std::get<std::string>(value).size() > kMostSocketPath)
+    return fmt::format("is longer than the {} bytes a socket's path may have", kMostSocketPath);
+  return bad_path(value);
+}
+
+Complaint bad_path_or_none(const Value& value) {
+  return std::get<std::string>(value).empty() ? std::nullopt : bad_path(value);
+}
+
+Complaint bad_interfaces(const Value& value) {
+  for (const std::string& name : std::get<Texts>(value))
+    if (name.empty() || name.size() > kMostInterface || name.find('/') != std::string::npos)
+      return fmt::format("has '{}', which cannot be the name of an interface", name);
+  return std::nullopt;
+}
+
+Complaint bad_addresses(const Value& value) {
+  for (const std::string& text : std::get<Texts>(value))
+    if (!is_address(text))
+      return fmt::format(
+          "has '{}', which is not an address; names are not looked up, write for "
+          "example 192.0.2.7",
+          text);
+  return std::nullopt;
+}
+
+Complaint bad_broadcast(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.empty() || is_address(text)) return std::nullopt;
+  return fmt::format("is '{}', which is not an address", text);
+}
+
+Complaint bad_profile(const Value& value) {
+  const auto found = election::profile(std::get<std::string>(value));
+  if (found) return std::nullopt;
+  return "is wrong: " + found.error();
+}
+
+Complaint bad_clock(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kClocks, [&](const auto& clock) { return clock.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be system, software or none, not '{}'", text);
+}
+
+Complaint bad_policy(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be strict, witness, preferred or available, not '{}'", text);
+}
+
+Complaint bad_back_end(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (std::ranges::any_of(kBackEnds, [&](const auto& known) { return known.first == text; }))
+    return std::nullopt;
+  return fmt::format("must be tempo or etcd, not '{}'", text);
+}
+
+Complaint bad_endpoints(const Value& value) {
+  const auto& list = std::get<Texts>(value);
+  if (list.empty() || list.size() > kMostEndpoints)
+    return fmt::format("has {} endpoints; give 1 to {}", list.size(), kMostEndpoints);
+  for (const std::string& text : list) {
+    const std::size_t scheme = text.starts_with("http://")    ? 7
+                               : text.starts_with("https://") ? 8
+                                                              : 0;
+    if (scheme == 0 || text.size() == scheme || !printable(text) ||
+        text.find_first_of("/ ?#", scheme) != std::string::npos)
+      return fmt::format(
+          "has '{}', which is not an endpoint; write for example "
+          "http://10.0.0.1:2379, without a path",
+          text);
+  }
+  return std::nullopt;
+}
+
+Complaint bad_log_level(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text == "error" || text == "warning" || text == "info") return std::nullopt;
+  return fmt::format("must be error, warning or info, not '{}'", text);
+}
+
+}  // namespace tempo::config

@@ -1,0 +1,152 @@
+// Every kind of mistake that a configuration can have, and all of them at once.
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/settings.h"
+#include "api/settings_test_hand.h"
+
+namespace tempo::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+TEST(Mistakes, AreToldAllAtOnceWithLineAndColumn) {
+  EXPECT_THAT(
+      bad("port = 70000\n"
+          "prot = 525\n"
+          "may-lead = \"yes\"\n"
+          "key-file = \"key\"\n"
+          "clock = \"atomic\"\n"
+          "profile = \"slow\"\n"
+          "\n"
+          "[timers]\n"
+          "  loop_ms = 3\n"
+          "  sends = 0\n"),
+      ElementsAre(
+          "tempo.toml:1:8: port takes a whole number from 1 to 65535, not 70000",
+          "tempo.toml:2:1: there is no key 'prot'; is 'port' meant?",
+          "tempo.toml:3:12: may-lead takes true or false, not \"yes\"",
+          "tempo.toml:4:12: key-file must be an absolute path, one that begins with '/'",
+          "tempo.toml:5:9: clock must be system, software or none, not 'atomic'",
+          "tempo.toml:6:11: profile is wrong: there is no profile 'slow'; choose classic, lan or "
+          "fast",
+          "tempo.toml:9:3: there is no key 'timers.loop_ms'; is 'timers.loop-ms' meant?",
+          "tempo.toml:10:11: timers.sends takes a whole number from 1 to 16, not 0"));
+}
+
+TEST(Mistakes, OfGrammarAreToldTogetherWithTheOthers) {
+  const auto lines = bad("port = \nname = 3\ncluster = \"a\"\ncluster = \"b\"\n");
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0], HasSubstr("tempo.toml:1:"));
+  EXPECT_EQ(lines[1], "tempo.toml:2:8: name takes a text, not 3");
+  EXPECT_THAT(lines[2], HasSubstr("tempo.toml:4:"));
+}
+
+// What follows a broken header would only look wrong.
+TEST(Mistakes, AfterABrokenTableHeaderAreNotInvented) {
+  const auto lines = bad("[timers\nloop-ms = 3\n");
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("tempo.toml:1:"));
+}
+
+// Found by fuzzing: the parser's own assertions fail on such a name.
+TEST(Mistakes, InATablesNameAreMistakesOnly) {
+  EXPECT_THAT(bad("port = 5\n [?timers]\nloop-ms = 3\n"),
+              ElementsAre("tempo.toml:2:2: a table's header is [ and a name and ]"));
+  EXPECT_EQ(bad("[\x01").size(), 1U);
+  EXPECT_EQ(bad("p\xd4\xd4ort = 1\n[\x01\x02\nloop-ms = 250.5\n").size(), 2U);
+}
+
+// Found by fuzzing, too: letters that the parser takes for blanks that cannot be.
+TEST(Mistakes, OfLettersThatAreNotAscii) {
+  EXPECT_THAT(bad("port = 0\ncl\u00e9 = 1\n"),
+              ElementsAre("tempo.toml:1:8: port takes a whole number from 1 to 65535, not 0",
+                          "tempo.toml:2:3: outside quotes and comments, letters are ASCII"));
+  EXPECT_EQ(bad("port = \ncl\u00e9 = 1\nname = 3\n").size(), 3U);
+  EXPECT_EQ(bad("hook = \"\"\"/a\\\u00e9\"\"\"\n").size(), 1U);
+  EXPECT_THAT(refused({"port=\u00e9"}), ElementsAre(HasSubstr("--port: port takes a whole")));
+  // Inside quotes and comments they are letters like others.
+  EXPECT_EQ(good("# d\u00e9j\u00e0 vu\nhook = \"/\u00e9\" # \u00e9\n").hook, "/\u00e9");
+  EXPECT_EQ(good("hook = '''/\u00e9'\\'''\n").hook, "/\u00e9'\\");
+  EXPECT_EQ(good("hook = \"\"\"/\u00e9\\\"\"\"\"\"\nport = 5\n").hook, "/\u00e9\"\"");
+}
+
+TEST(Mistakes, NameTheTableAKeyBelongsTo) {
+  EXPECT_THAT(bad("loop-ms = 250\n"),
+              ElementsAre("tempo.toml:1:1: there is no key 'loop-ms' here; 'loop-ms' belongs into "
+                          "the table [timers]"));
+  EXPECT_THAT(bad("[timers]\nport = 525\n"),
+              ElementsAre("tempo.toml:2:1: there is no key 'timers.port'; is 'port' meant?"));
+  EXPECT_THAT(bad("[timer]\nloop-ms = 1\n"),
+              ElementsAre("tempo.toml:1:2: there is no key 'timer'; is 'timers' meant?"));
+  EXPECT_THAT(bad("timers = 3\n"),
+              ElementsAre("tempo.toml:1:1: timers is a table; write [timers] and its keys below"));
+  EXPECT_THAT(bad("port.x = 3\n"),
+              ElementsAre(HasSubstr("port takes a whole number from 1 to 65535, not a table")));
+}
+
+TEST(Mistakes, SuggestNothingWhereNothingIsNear) {
+  EXPECT_THAT(bad("zzzzzzzz = 1\n"),
+              ElementsAre("tempo.toml:1:1: there is no key 'zzzzzzzz'; tempo.toml(5) lists all"));
+}
+
+TEST(Mistakes, OfRange) {
+  for (const char* line : {"port = 0",
+                           "port = 65536",
+                           "lead-priority = 10",
+                           "lead-priority = -1",
+                           "step-limit-ms = 0",
+                           "step-limit-ms = nan",
+                           "bound-alarm-us = -1",
+                           "timers.loop-ms = 0",
+                           "timers.loop-ms = 1e12",
+                           "timers.sends = 17",
+                           "software-clock.drift-ppm = 10001",
+                           "software-clock.seed = -1",
+                           "software-clock.wander-ppb-per-sqrt-s = -0.5",
+                           "software-clock.offset-ms = inf",
+                           "cluster = \"\"",
+                           "interfaces = [\"\"]",
+                           "interfaces = [\"sixteen-letters!\"]",
+                           "peers = [\"host.example\"]",
+                           "peers = [\"192.0.2.7:66000\"]",
+                           "peers = [\"[::1\"]",
+                           "peers = [\"[192.0.2.7]:1\"]",
+                           "bind = [\"::1::\"]",
+                           "state-dir = \"here\"",
+                           "hook = \"told\"",
+                           "name = \"a\\tb\"",
+                           "socket = \"tempod.sock\""})
+    EXPECT_EQ(bad(line).size(), 1U) << line;
+  EXPECT_THAT(bad(fmt::format("socket = \"/{}\"", std::string(107, 'a'))),
+              ElementsAre(HasSubstr("longer than the 107 bytes")));
+  EXPECT_THAT(bad(fmt::format("name = \"{}\"", std::string(64, 'a'))),
+              ElementsAre(HasSubstr("longer than 63 characters")));
+}
+
+TEST(Mistakes, OfTimersThatDoNotFitTogether) {
+  EXPECT_THAT(
+      bad("\n[timers]\nelection-min-ms = 900\nelection-max-ms = 800\n"),
+      ElementsAre(
+          "tempo.toml:4:19: the longest election timer must not be shorter than the shortest",
+          "tempo.toml:4:19: the shortest election timer (900ms) must exceed the accept timer (1s)",
+          "tempo.toml:4:19: the shortest election timer (900ms) must outlast 5 Loops (1.25s)"));
+  // With one of them unknown nothing can be said about the others.
+  EXPECT_EQ(bad("[timers]\nelection-min-ms = 900\nloop-ms = -1\n").size(), 1U);
+}
+
+TEST(Mistakes, OfKeysThatDoNotGoTogether) {
+  EXPECT_THAT(bad("broadcast = \"10.0.0.255\"\n"),
+              ElementsAre(HasSubstr("tempo.toml:1:13: broadcast goes with bind")));
+  EXPECT_THAT(bad("interfaces = [\"eth0\"]\nbind = [\"10.0.0.1\"]\n"),
+              ElementsAre(HasSubstr("tempo.toml:2:8: bind takes the place of interfaces")));
+  EXPECT_THAT(bad("trusted = true\n"),
+              ElementsAre(HasSubstr("tempo.toml:1:11: trusted goes with clock = \"none\"")));
+}
+
+}  // namespace
+}  // namespace tempo::config

@@ -1,0 +1,492 @@
+#include "api/control_protocol.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+#include "base/number_text.h"
+#include "api/group_requests.h"
+
+namespace tempo::ipc {
+namespace {
+
+constexpr auto kVerbNames = std::to_array<std::string_view>(
+    {"status",  "members",  "now",          "watch",        "events",     "reelect",
+     "resign",  "set-time", "trace",        "trace-follow", "doctor",     "lock",
+     "unlock",  "locks",    "forget",       "admit",        "elect",      "offer",
+     "stopped", "withdraw", "resign-group", "groups",       "watch-group"});
+static_assert(kVerbNames.size() == std::to_underlying(Verb::count));
+
+constexpr auto kCodeNames =
+    std::to_array<std::string_view>({"bad-request", "wrong-version", "unknown-verb", "not-allowed",
+                                     "not-master", "no-master", "unavailable"});
+static_assert(kCodeNames.size() == std::to_underlying(Code::count));
+
+constexpr auto kLockStates =
+    std::to_array<std::string_view>({"granted", "extended", "released", "lost", "refused"});
+static_assert(kLockStates.size() == std::to_underlying(LockNews::State::count));
+
+constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
+static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
+
+std::unexpected<Refusal> refuse(Code code, std::string sentence) {
+  return std::unexpected(Refusal{.code = code, .sentence = std::move(sentence)});
+}
+
+std::string verb_list() {
+  std::string list;
+  for (const std::string_view name : kVerbNames) {
+    if (!list.empty()) list += ", ";
+    list += name;
+  }
+  return list;
+}
+
+// What was sent, short and printable enough to stand in a sentence.
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kMost = 40;
+  std::string shown;
+  for (const char c : text.substr(0, kMost)) shown += c >= ' ' && c <= '~' ? c : '?';
+  return '\'' + shown + (text.size() > kMost ? "..." : "") + '\'';
+}
+
+std::vector<std::string_view> members_of(Verb verb) {
+  if (verb == Verb::set_time) return {"v", "do", "by_ns", "to_ns"};
+  if (verb == Verb::trace) return {"v", "do", "on"};
+  if (verb == Verb::doctor) return {"v", "do", "all"};
+  if (verb == Verb::lock) return {"v", "do", "name", "shared", "id", "kind", "lease_ns"};
+  if (verb == Verb::unlock) return {"v", "do", "id"};
+  if (votes(verb)) return {"v", "do", "host"};
+  if (auto members = group_members(verb); !members.empty()) return members;
+  return {"v", "do"};
+}
+
+std::string head(bool ok) { return fmt::format(R"({{"v":{},"ok":{})", kVersion, ok); }
+
+}  // namespace
+
+std::string_view name_of(Verb verb) {
+  CHECK(verb < Verb::count);
+  return kVerbNames[std::to_underlying(verb)];
+}
+
+std::string_view name_of(Code code) {
+  CHECK(code < Code::count);
+  return kCodeNames[std::to_underlying(code)];
+}
+
+bool streams(Verb verb) {
+  return verb == Verb::watch || verb == Verb::events || verb == Verb::trace_follow ||
+         verb == Verb::watch_group;
+}
+
+bool changes(Verb verb) {
+  return verb == Verb::reelect || verb == Verb::resign || verb == Verb::set_time ||
+         verb == Verb::trace;
+}
+
+bool locks(Verb verb) { return verb == Verb::lock || verb == Verb::unlock; }
+
+bool votes(Verb verb) { return verb == Verb::forget || verb == Verb::admit; }
+
+bool elects(Verb verb) {
+  return verb == Verb::elect || verb == Verb::offer || verb == Verb::stopped ||
+         verb == Verb::withdraw || verb == Verb::resign_group;
+}
+
+// --- the daemon's side ---
+
+namespace {
+
+Result<void, Refusal> read_lock(const Json& json, Request& request) {
+  const auto id = json.whole_at("id");
+  if (!id)
+    return refuse(Code::bad_request,
+                  fmt::format(R"({} takes "id", a whole number of the client's choice)",
+                              name_of(request.verb)));
+  request.id = *id;
+  if (request.verb == Verb::unlock) return {};
+  const auto name = json.text_at("name");
+  if (!name) return refuse(Code::bad_request, R"(lock takes "name", the lock's)");
+  request.name = *name;
+  if (json.has("kind")) {
+    const auto* const kind = std::ranges::find(kLockKinds, json.text_at("kind").value_or(""));
+    if (kind == kLockKinds.end())
+      return refuse(Code::bad_request, R"(lock's "kind" is one of lease, silent, explicit)");
+    request.kind = static_cast<LockKind>(kind - kLockKinds.begin());
+  }
+  if (json.has("lease_ns")) {
+    request.lease_ns = json.whole_at("lease_ns").value_or(0);
+    if (request.lease_ns <= 0)
+      return refuse(Code::bad_request, R"(lock's "lease_ns" is a whole number above 0)");
+  }
+  if (!json.has("shared")) return {};
+  const auto shared = json.flag_at("shared");
+  if (!shared) return refuse(Code::bad_request, R"(lock takes "shared":true or "shared":false)");
+  request.shared = *shared;
+  return {};
+}
+
+}  // namespace
+
+Result<Request, Refusal> parse_request(std::string_view line) {
+  if (line.size() > kMostRequest)
+    return refuse(Code::bad_request, fmt::format("a request has at most {} bytes, this one has {}",
+                                                 kMostRequest, line.size()));
+  const auto json = Json::parse(line);
+  if (!json || !json->is_object())
+    return refuse(Code::bad_request,
+                  R"(a request is one JSON object on one line, for example {"v":1,"do":"status"})");
+  const auto version = json->whole_at("v");
+  if (!version)
+    return refuse(Code::wrong_version,
+                  fmt::format(R"(say which version is spoken: "v":{})", kVersion));
+  if (*version != kVersion)
+    return refuse(
+        Code::wrong_version,
+        fmt::format("this tempod speaks version {}, not {}; use the tempo that came with it",
+                    kVersion, *version));
+  const auto name = json->text_at("do");
+  if (!name)
+    return refuse(Code::bad_request,
+                  fmt::format(R"(say what to do: "do" is one of {})", verb_list()));
+  const auto found = std::ranges::find(kVerbNames, *name);
+  if (found == kVerbNames.end())
+    return refuse(Code::unknown_verb,
+                  fmt::format("there is no {}; \"do\" is one of {}", quoted(*name), verb_list()));
+
+  Request request{.verb = static_cast<Verb>(found - kVerbNames.begin()), .by_ns = {}, .to_ns = {}};
+  const auto known = members_of(request.verb);
+  for (const std::string& key : json->keys())
+    if (std::ranges::find(known, key) == known.end())
+      return refuse(Code::bad_request, fmt::format("{} takes no {}; leave it out",
+                                                   name_of(request.verb), quoted(key)));
+  for (const auto& [key, into] : {std::pair{"by_ns", &request.by_ns}, {"to_ns", &request.to_ns}}) {
+    if (!json->has(key)) continue;
+    *into = json->whole_at(key);
+    if (!*into)
+      return refuse(Code::bad_request, fmt::format("{} is a whole number of nanoseconds", key));
+  }
+  if (request.verb == Verb::set_time && request.by_ns.has_value() == request.to_ns.has_value())
+    return refuse(Code::bad_request,
+                  "set-time takes either by_ns or to_ns, a whole number of nanoseconds");
+  if (request.verb == Verb::trace) {
+    const auto on = json->flag_at("on");
+    if (!on) return refuse(Code::bad_request, R"(trace takes "on":true or "on":false)");
+    request.on = *on;
+  }
+  if (request.verb == Verb::doctor && json->has("all")) {
+    const auto all = json->flag_at("all");
+    if (!all) return refuse(Code::bad_request, R"(doctor takes "all":true or "all":false)");
+    request.all = *all;
+  }
+  if (locks(request.verb))
+    if (auto read = read_lock(*json, request); !read) return std::unexpected(read.error());
+  if (votes(request.verb)) {
+    const auto host = json->text_at("host");
+    if (!host)
+      return refuse(Code::bad_request, fmt::format(R"({} takes "host", a machine's name or id)",
+                                                   name_of(request.verb)));
+    request.host = *host;
+  }
+  if (!group_members(request.verb).empty())
+    if (auto read = read_group_request(*json, request); !read) return std::unexpected(read.error());
+  return request;
+}
+
+std::string done_line() { return head(true) + '}'; }
+
+std::string refusal_line(const Refusal& refusal) {
+  Json json = Json::object().add("v", kVersion).add("ok", false);
+  json.add("error", refusal.sentence).add("code", name_of(refusal.code));
+  if (refusal.id) json.add("id", *refusal.id);
+  return json.line();
+}
+
+std::string status_line(std::string_view snapshot_json) {
+  return fmt::format(R"({},"status":{}}})", head(true), snapshot_json);
+}
+
+std::string members_line(std::string_view members_json) {
+  return fmt::format(R"({},"members":{}}})", head(true), members_json);
+}
+
+std::string now_line(const Now& now) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("now", Json::object()
+                      .add("time_ns", now.time_ns)
+                      .add("earliest_ns", now.earliest_ns)
+                      .add("latest_ns", now.latest_ns)
+                      .add("status", now.status))
+      .line();
+}
+
+std::string event_line(const Event& event) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("event",
+           Json::object().add("name", event.name).add("at_ns", event.at_ns).add("text", event.text))
+      .line();
+}
+
+std::string trace_line(std::string_view trace) {
+  return Json::object().add("v", kVersion).add("ok", true).add("trace", trace).line();
+}
+
+namespace {
+
+Json list_of(const std::vector<Finding>& findings) {
+  Json list = Json::array();
+  for (const Finding& finding : findings)
+    list.push(Json::object()
+                  .add("level", finding.level)
+                  .add("what", finding.what)
+                  .add("cure", finding.cure));
+  return list;
+}
+
+std::vector<Finding> findings_in(const Json& list) {
+  std::vector<Finding> findings;
+  for (const Json& element : list.elements())
+    findings.push_back({element.text_at("level").value_or("note"),
+                        element.text_at("what").value_or(""),
+                        element.text_at("cure").value_or("")});
+  return findings;
+}
+
+}  // namespace
+
+std::string findings_line(const std::vector<Finding>& findings) {
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("findings", list_of(findings))
+      .line();
+}
+
+std::string findings_line(const std::vector<Finding>& findings,
+                          const std::vector<MemberFindings>& members) {
+  Json list = Json::array();
+  for (const MemberFindings& member : members)
+    list.push(Json::object()
+                  .add("name", member.name)
+                  .add("id", member.id)
+                  .add("answered", member.answered)
+                  .add("missing", std::uint64_t{member.missing})
+                  .add("findings", list_of(member.findings)));
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("findings", list_of(findings))
+      .add("members", list)
+      .line();
+}
+
+std::string_view name_of(LockNews::State state) {
+  CHECK(state < LockNews::State::count);
+  return kLockStates[std::to_underlying(state)];
+}
+
+std::string_view name_of(LockKind kind) {
+  CHECK(kind < LockKind::count);
+  return kLockKinds[std::to_underlying(kind)];
+}
+
+// Written by hand: it is said at every lock, and has nothing in it to be escaped.
+std::string lock_line(const LockNews& news) {
+  std::string line =
+      fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), news.id, name_of(news.state));
+  if (news.state == LockNews::State::granted && news.token != 0)
+    line += fmt::format(R"(,"token":"{}")", news.token);
+  if (news.state == LockNews::State::granted || news.state == LockNews::State::extended)
+    line += fmt::format(R"(,"until_ns":{})", news.until_ns);
+  return line + "}}";
+}
+
+std::string locks_line(const std::string& promise, const std::vector<LockView>& locks) {
+  Json list = Json::array();
+  for (const LockView& lock : locks) {
+    Json clients = Json::array();
+    for (const LockView::Client& client : lock.clients)
+      clients.push(Json::object()
+                       .add("pid", std::uint64_t{client.pid})
+                       .add("shared", client.shared)
+                       .add("inside", client.inside)
+                       .add("since_s", client.since_s)
+                       .add("token", fmt::format("{}", client.token)));
+    Json elsewhere = Json::array();
+    for (const LockView::Waiter& waiter : lock.elsewhere)
+      elsewhere.push(Json::object()
+                         .add("host", waiter.host)
+                         .add("shared", waiter.shared)
+                         .add("since_s", waiter.since_s));
+    list.push(Json::object()
+                  .add("name", lock.name)
+                  .add("kind", name_of(lock.kind))
+                  .add("shared", lock.shared)
+                  .add("holder", lock.holder)
+                  .add("here", lock.here)
+                  .add("left_s", lock.left_s)
+                  .add("clients", clients)
+                  .add("elsewhere", elsewhere));
+  }
+  return Json::object()
+      .add("v", kVersion)
+      .add("ok", true)
+      .add("promise", promise)
+      .add("locks", list)
+      .line();
+}
+
+// --- the client's side ---
+
+std::string request_line(const Request& request) {
+  Json json = Json::object().add("v", kVersion).add("do", name_of(request.verb));
+  if (request.by_ns) json.add("by_ns", *request.by_ns);
+  if (request.to_ns) json.add("to_ns", *request.to_ns);
+  if (request.verb == Verb::trace) json.add("on", request.on);
+  if (request.all) json.add("all", true);
+  if (locks(request.verb)) json.add("id", request.id);
+  if (votes(request.verb)) json.add("host", request.host);
+  if (request.verb == Verb::lock) json.add("name", request.name).add("shared", request.shared);
+  if (request.kind != LockKind::lease) json.add("kind", name_of(request.kind));
+  if (request.lease_ns != 0) json.add("lease_ns", request.lease_ns);
+  write_group_request(request, json);
+  return json.line();
+}
+
+Result<Reply> parse_reply(std::string_view line) {
+  TRY(json, Json::parse(line));
+  if (json.whole_at("v") != kVersion)
+    return std::unexpected(
+        fmt::format("it is not an answer in version {} of the protocol", kVersion));
+  const auto ok = json.flag_at("ok");
+  if (!ok) return std::unexpected(std::string("it does not say whether all is well"));
+  Reply reply;
+  if (!*ok) {
+    Refusal refusal{Code::unavailable, json.text_at("error").value_or("tempod gave no reason"),
+                    json.whole_at("id")};
+    const std::string code = json.text_at("code").value_or("");
+    const auto found = std::ranges::find(kCodeNames, code);
+    if (found != kCodeNames.end())
+      refusal.code = static_cast<Code>(found - kCodeNames.begin());
+    else
+      reply.unknown_code = code;
+    reply.refusal = std::move(refusal);
+  }
+  reply.body = std::move(json);
+  return reply;
+}
+
+namespace {
+std::unexpected<std::string> not_in_it(const char* what) {
+  return std::unexpected(fmt::format("there is no {} in tempod's answer", what));
+}
+}  // namespace
+
+Result<Now> now_of(const Reply& reply) {
+  const auto json = reply.body.at("now");
+  if (!json) return not_in_it("time");
+  const auto time = json->whole_at("time_ns");
+  const auto earliest = json->whole_at("earliest_ns");
+  const auto latest = json->whole_at("latest_ns");
+  const auto status = json->text_at("status");
+  if (!time || !earliest || !latest || !status) return not_in_it("complete time");
+  return Now{*time, *earliest, *latest, *status};
+}
+
+Result<Event> event_of(const Reply& reply) {
+  const auto json = reply.body.at("event");
+  if (!json) return not_in_it("event");
+  const auto name = json->text_at("name");
+  if (!name) return not_in_it("name of an event");
+  return Event{*name, json->whole_at("at_ns").value_or(0), json->text_at("text").value_or("")};
+}
+
+Result<std::string> trace_of(const Reply& reply) {
+  const auto text = reply.body.text_at("trace");
+  if (!text) return not_in_it("trace");
+  return *text;
+}
+
+Result<std::vector<Finding>> findings_of(const Reply& reply) {
+  const auto list = reply.body.at("findings");
+  if (!list || !list->is_array()) return not_in_it("list of findings");
+  return findings_in(*list);
+}
+
+Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply) {
+  const auto list = reply.body.at("members");
+  if (!list || !list->is_array()) return not_in_it("list of the members' findings");
+  std::vector<MemberFindings> members;
+  for (const Json& element : list->elements()) {
+    MemberFindings& member = members.emplace_back();
+    member.name = element.text_at("name").value_or("");
+    member.id = element.text_at("id").value_or("");
+    member.answered = element.flag_at("answered").value_or(false);
+    member.missing = static_cast<std::size_t>(element.whole_at("missing").value_or(0));
+    if (const auto findings = element.at("findings"); findings && findings->is_array())
+      member.findings = findings_in(*findings);
+  }
+  return members;
+}
+
+namespace {
+
+// A token is a text: not every language has whole numbers of 64 bits.
+std::uint64_t token_at(const Json& json) {
+  return parse_number<std::uint64_t>(json.text_at("token").value_or("")).value_or(0);
+}
+
+}  // namespace
+
+Result<LockNews> lock_of(const Reply& reply) {
+  const auto json = reply.body.at("lock");
+  if (!json) return not_in_it("lock");
+  const auto id = json->whole_at("id");
+  const auto* const state = std::ranges::find(kLockStates, json->text_at("state").value_or(""));
+  if (!id || state == kLockStates.end()) return not_in_it("lock that can be understood");
+  return LockNews{.id = *id,
+                  .state = static_cast<LockNews::State>(state - kLockStates.begin()),
+                  .token = token_at(*json),
+                  .until_ns = json->whole_at("until_ns").value_or(0)};
+}
+
+Result<std::vector<LockView>> locks_of(const Reply& reply) {
+  const auto list = reply.body.at("locks");
+  if (!list || !list->is_array()) return not_in_it("list of locks");
+  std::vector<LockView> locks;
+  for (const Json& element : list->elements()) {
+    LockView& lock = locks.emplace_back();
+    lock.name = element.text_at("name").value_or("");
+    const auto* const kind =
+        std::ranges::find(kLockKinds, element.text_at("kind").value_or("lease"));
+    if (kind != kLockKinds.end()) lock.kind = static_cast<LockKind>(kind - kLockKinds.begin());
+    lock.shared = element.flag_at("shared").value_or(false);
+    lock.holder = element.text_at("holder").value_or("");
+    lock.here = element.flag_at("here").value_or(false);
+    lock.left_s = element.number_at("left_s").value_or(0);
+    const auto elsewhere = element.at("elsewhere");
+    for (const Json& waiter : elsewhere ? elsewhere->elements() : std::vector<Json>{})
+      lock.elsewhere.push_back({.host = waiter.text_at("host").value_or(""),
+                                .shared = waiter.flag_at("shared").value_or(false),
+                                .since_s = waiter.number_at("since_s").value_or(0)});
+    const auto clients = element.at("clients");
+    if (!clients) continue;
+    for (const Json& client : clients->elements())
+      lock.clients.push_back({.pid = static_cast<std::uint32_t>(client.count_at("pid").value_or(0)),
+                              .shared = client.flag_at("shared").value_or(false),
+                              .inside = client.flag_at("inside").value_or(false),
+                              .since_s = client.number_at("since_s").value_or(0),
+                              .token = token_at(client)});
+  }
+  return locks;
+}
+
+}  // namespace tempo::ipc

@@ -1,0 +1,235 @@
+// The lines of doc/reference/control-protocol.md, one by one, and what is refused.
+#include "api/control_protocol.h"
+
+#include <string>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::ipc {
+namespace {
+
+using ::testing::HasSubstr;
+
+Request good(std::string_view line) {
+  const auto request = parse_request(line);
+  if (!request) ADD_FAILURE() << line << ": " << request.error().sentence;
+  return request.value_or(Request{.verb = Verb::count, .by_ns = {}, .to_ns = {}});
+}
+
+std::string refused(std::string_view line) {
+  const auto request = parse_request(line);
+  if (request) return "accepted";
+  return std::string(name_of(request.error().code)) + ": " + request.error().sentence;
+}
+
+TEST(Requests, AreUnderstood) {
+  for (int i = 0; i < static_cast<int>(Verb::count); ++i) {
+    Request request{.verb = static_cast<Verb>(i), .by_ns = {}, .to_ns = {}};
+    if (request.verb == Verb::set_time) request.by_ns = -5;
+    EXPECT_EQ(good(request_line(request)), request) << request_line(request);
+  }
+  EXPECT_EQ(good(R"( {"do":"status", "v":1} )").verb, Verb::status);
+  EXPECT_EQ(good(R"({"v":1,"do":"set-time","by_ns":-1500000000})").by_ns, -1'500'000'000);
+  EXPECT_EQ(good(R"({"v":1,"do":"set-time","to_ns":1700000000000000000})").to_ns,
+            1'700'000'000'000'000'000);
+  EXPECT_TRUE(good(R"({"v":1,"do":"trace","on":true})").on);
+  EXPECT_FALSE(good(R"({"v":1,"do":"trace","on":false})").on);
+}
+
+TEST(Requests, ForLocksAreUnderstood) {
+  const Request lock = good(R"({"v":1,"do":"lock","name":"door","shared":true,"id":-7})");
+  EXPECT_EQ(lock.name, "door");
+  EXPECT_TRUE(lock.shared);
+  EXPECT_EQ(lock.id, -7);
+  EXPECT_FALSE(good(R"({"v":1,"do":"lock","name":"door","id":1})").shared);
+  EXPECT_EQ(lock.kind, LockKind::lease);
+  EXPECT_EQ(good(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"silent"})").kind,
+            LockKind::silent);
+  EXPECT_EQ(good(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"explicit"})").kind,
+            LockKind::explicit_replies);
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"x","id":1,"kind":"loud"})"),
+            R"(bad-request: lock's "kind" is one of lease, silent, explicit)");
+  EXPECT_EQ(lock.lease_ns, 0);
+  const Request longer = good(R"({"v":1,"do":"lock","name":"x","id":1,"lease_ns":10000000000})");
+  EXPECT_EQ(longer.lease_ns, 10'000'000'000);
+  EXPECT_EQ(good(request_line(longer)), longer);
+  for (const char* wrong : {"0", "-5", "1.5", "\"10s\""})
+    EXPECT_EQ(
+        refused(fmt::format(R"({{"v":1,"do":"lock","name":"x","id":1,"lease_ns":{}}})", wrong)),
+        R"(bad-request: lock's "lease_ns" is a whole number above 0)");
+  EXPECT_EQ(good(R"({"v":1,"do":"forget","host":"db3"})").host, "db3");
+  EXPECT_EQ(good(R"({"v":1,"do":"admit","host":"db3"})").verb, Verb::admit);
+  EXPECT_EQ(refused(R"({"v":1,"do":"forget"})"),
+            R"(bad-request: forget takes "host", a machine's name or id)");
+  EXPECT_EQ(good(R"({"v":1,"do":"unlock","id":3})").id, 3);
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","name":"door"})"),
+            R"(bad-request: lock takes "id", a whole number of the client's choice)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"unlock"})"),
+            R"(bad-request: unlock takes "id", a whole number of the client's choice)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1})"),
+            R"(bad-request: lock takes "name", the lock's)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":7})"),
+            R"(bad-request: lock takes "name", the lock's)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"lock","id":1,"name":"x","shared":1})"),
+            R"(bad-request: lock takes "shared":true or "shared":false)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"unlock","id":1,"name":"x"})"),
+            "bad-request: unlock takes no 'name'; leave it out");
+}
+
+TEST(Replies, AboutLocksAreWrittenLikeThis) {
+  using State = LockNews::State;
+  EXPECT_EQ(
+      lock_line(
+          {.id = 7, .state = State::granted, .token = 18446744073709551615U, .until_ns = 123}),
+      R"({"v":1,"ok":true,"lock":{"id":7,"state":"granted",)"
+      R"("token":"18446744073709551615","until_ns":123}})");
+  EXPECT_EQ(lock_line({.id = 7, .state = State::extended, .until_ns = 124}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"extended","until_ns":124}})");
+  EXPECT_EQ(lock_line({.id = 7, .until_ns = 123}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"granted","until_ns":123}})")
+      << "not every kind has a token";
+  EXPECT_EQ(lock_line({.id = 7, .state = State::lost}),
+            R"({"v":1,"ok":true,"lock":{"id":7,"state":"lost"}})");
+  EXPECT_EQ(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}),
+            R"({"v":1,"ok":false,"error":"no","code":"unavailable","id":7})");
+}
+
+TEST(Replies, AboutLocksComeBack) {
+  using State = LockNews::State;
+  for (const State state :
+       {State::granted, State::extended, State::released, State::lost, State::refused}) {
+    LockNews news{.id = 3, .state = state};
+    if (state == State::granted) news.token = 1U << 31U;
+    if (state == State::granted || state == State::extended) news.until_ns = 5;
+    EXPECT_EQ(lock_of(parse_reply(lock_line(news)).value()).value(), news);
+  }
+  EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true})").value()));
+  EXPECT_FALSE(lock_of(parse_reply(R"({"v":1,"ok":true,"lock":{"id":1,"state":"?"}})").value()));
+  const std::vector<LockView> locks{
+      {.name = "door",
+       .kind = LockKind::silent,
+       .shared = true,
+       .holder = "bow",
+       .here = true,
+       .left_s = 1.5,
+       .clients = {{.pid = 7, .shared = true, .inside = true, .since_s = 0.5, .token = 99}},
+       .elsewhere = {{.host = "stern", .shared = true, .since_s = 2.5}}}};
+  const auto reply = parse_reply(locks_line("all is well", locks)).value();
+  EXPECT_EQ(locks_of(reply).value(), locks);
+  EXPECT_EQ(reply.body.text_at("promise"), "all is well");
+  EXPECT_EQ(parse_reply(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}))
+                ->refusal->id,
+            7);
+}
+
+TEST(Requests, AreWrittenLikeThis) {
+  EXPECT_EQ(request_line({.verb = Verb::trace_follow, .by_ns = {}, .to_ns = {}}),
+            R"({"v":1,"do":"trace-follow"})");
+  EXPECT_EQ(request_line({.verb = Verb::set_time, .by_ns = 7, .to_ns = {}}),
+            R"({"v":1,"do":"set-time","by_ns":7})");
+  EXPECT_EQ(request_line({.verb = Verb::trace, .by_ns = {}, .to_ns = {}, .on = true}),
+            R"({"v":1,"do":"trace","on":true})");
+}
+
+TEST(Requests, AreRefusedWithTheCure) {
+  const std::string shape =
+      R"(bad-request: a request is one JSON object on one line, for example {"v":1,"do":"status"})";
+  EXPECT_EQ(refused(""), shape);
+  EXPECT_EQ(refused("status"), shape);
+  EXPECT_EQ(refused("[]"), shape);
+  EXPECT_EQ(refused(R"({"v":1,"do":"status"}{})"), shape);
+  EXPECT_EQ(refused(R"({"do":"status"})"), R"(wrong-version: say which version is spoken: "v":1)");
+  EXPECT_EQ(refused(R"({"v":"1","do":"status"})"),
+            R"(wrong-version: say which version is spoken: "v":1)");
+  EXPECT_EQ(refused(R"({"v":2,"do":"status"})"),
+            "wrong-version: this tempod speaks version 1, not 2; use the tempo that came with it");
+  EXPECT_THAT(refused(R"({"v":1})"), HasSubstr("bad-request: say what to do"));
+  EXPECT_THAT(refused(R"({"v":1,"do":["status"]})"), HasSubstr("bad-request: say what to do"));
+  EXPECT_THAT(refused(R"({"v":1,"do":"dance"})"),
+              HasSubstr("unknown-verb: there is no 'dance'; \"do\" is one of status, members"));
+  EXPECT_THAT(refused("{\"v\":1,\"do\":\"\\u0007" + std::string(100, 'x') + "\"}"),
+              HasSubstr("there is no '?" + std::string(39, 'x') + "...'"));
+  EXPECT_EQ(refused(R"({"v":1,"do":"status","on":true})"),
+            "bad-request: status takes no 'on'; leave it out");
+  EXPECT_EQ(refused(R"({"v":1,"do":"trace"})"),
+            R"(bad-request: trace takes "on":true or "on":false)");
+  EXPECT_EQ(refused(R"({"v":1,"do":"trace","on":1})"),
+            R"(bad-request: trace takes "on":true or "on":false)");
+  const std::string either =
+      "bad-request: set-time takes either by_ns or to_ns, a whole number of nanoseconds";
+  EXPECT_EQ(refused(R"({"v":1,"do":"set-time"})"), either);
+  EXPECT_EQ(refused(R"({"v":1,"do":"set-time","by_ns":1,"to_ns":1})"), either);
+  EXPECT_EQ(refused(R"({"v":1,"do":"set-time","by_ns":1.5})"),
+            "bad-request: by_ns is a whole number of nanoseconds");
+  EXPECT_EQ(refused(R"({"v":1,"do":"set-time","to_ns":9223372036854775808})"),
+            "bad-request: to_ns is a whole number of nanoseconds");
+  EXPECT_EQ(refused(std::string(kMostRequest + 1, ' ')),
+            "bad-request: a request has at most 4096 bytes, this one has 4097");
+}
+
+TEST(Verbs, AreOfFewKinds) {
+  int streaming = 0, changing = 0;
+  for (int i = 0; i < static_cast<int>(Verb::count); ++i) {
+    streaming += streams(static_cast<Verb>(i)) ? 1 : 0;
+    changing += changes(static_cast<Verb>(i)) ? 1 : 0;
+  }
+  EXPECT_EQ(streaming, 4);
+  EXPECT_EQ(changing, 4);
+}
+
+TEST(Replies, AreWrittenLikeThis) {
+  EXPECT_EQ(done_line(), R"({"v":1,"ok":true})");
+  EXPECT_EQ(refusal_line({Code::not_master, "no \"master\""}),
+            R"({"v":1,"ok":false,"error":"no \"master\"","code":"not-master"})");
+  EXPECT_EQ(status_line(R"({"name":"a"})"), R"({"v":1,"ok":true,"status":{"name":"a"}})");
+  EXPECT_EQ(members_line("[]"), R"({"v":1,"ok":true,"members":[]})");
+  EXPECT_EQ(now_line({3, 1, 5, "leads"}),
+            R"({"v":1,"ok":true,"now":{"time_ns":3,"earliest_ns":1,"latest_ns":5,)"
+            R"("status":"leads"}})");
+  EXPECT_EQ(event_line({"became-master", 3, "bow is master"}),
+            R"({"v":1,"ok":true,"event":{"name":"became-master","at_ns":3,)"
+            R"("text":"bow is master"}})");
+  EXPECT_EQ(trace_line("1 becomes master"), R"({"v":1,"ok":true,"trace":"1 becomes master"})");
+  EXPECT_EQ(findings_line({{"problem", "a", "b"}}),
+            R"({"v":1,"ok":true,"findings":[{"level":"problem","what":"a","cure":"b"}]})");
+}
+
+TEST(Replies, ComeBack) {
+  const auto reply = [](const std::string& line) { return *parse_reply(line); };
+  EXPECT_EQ(now_of(reply(now_line({3, 1, 5, "leads"}))), (Now{3, 1, 5, "leads"}));
+  EXPECT_EQ(event_of(reply(event_line({"a", -3, "b"}))), (Event{"a", -3, "b"}));
+  EXPECT_EQ(trace_of(reply(trace_line("x\ny"))), "x\ny");
+  const std::vector<Finding> findings{{"ok", "a", ""}, {"note", "b", "c"}};
+  EXPECT_EQ(findings_of(reply(findings_line(findings))), findings);
+  EXPECT_EQ(reply(refusal_line({Code::not_master, "b"})).refusal, (Refusal{Code::not_master, "b"}));
+  EXPECT_FALSE(reply(done_line()).refusal);
+}
+
+// A newer daemon may refuse for reasons that are not known here.
+TEST(Replies, OfANewerDaemonAreUnderstood) {
+  const auto reply = parse_reply(R"({"v":1,"ok":false,"error":"too warm","code":"heat","x":1})");
+  ASSERT_TRUE(reply);
+  EXPECT_EQ(reply->refusal, (Refusal{Code::unavailable, "too warm"}));
+  EXPECT_EQ(reply->unknown_code, "heat");
+}
+
+TEST(Replies, ThatMakeNoSenseAreRefused) {
+  EXPECT_FALSE(parse_reply("x"));
+  EXPECT_FALSE(parse_reply("[]"));
+  EXPECT_FALSE(parse_reply(R"({"ok":true})"));
+  EXPECT_FALSE(parse_reply(R"({"v":2,"ok":true})"));
+  EXPECT_FALSE(parse_reply(R"({"v":1})"));
+  EXPECT_FALSE(parse_reply(R"({"v":1,"ok":1})"));
+  const auto empty = *parse_reply(done_line());
+  EXPECT_FALSE(now_of(empty));
+  EXPECT_FALSE(event_of(empty));
+  EXPECT_FALSE(trace_of(empty));
+  EXPECT_FALSE(findings_of(empty));
+  EXPECT_FALSE(now_of(*parse_reply(R"({"v":1,"ok":true,"now":{"time_ns":1}})")));
+  EXPECT_FALSE(findings_of(*parse_reply(R"({"v":1,"ok":true,"findings":{}})")));
+}
+
+}  // namespace
+}  // namespace tempo::ipc

@@ -1,0 +1,107 @@
+// The lines about groups of doc/reference/control-protocol.md, and what is refused.
+#include "api/group_requests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::ipc {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kElect =
+    R"({"v":1,"do":"elect","id":3,"group":"web","capacity":70,"criterion":"weight",)"
+    R"("algorithm":"b1","min_stay_ns":30000000000,"once":true})";
+
+std::string refused(std::string_view line) {
+  const auto request = parse_request(line);
+  return request ? "" : request.error().sentence;
+}
+
+std::string without(std::string_view key) {
+  Json whole = *Json::parse(kElect);
+  Json less = Json::object();
+  for (const std::string& one : whole.keys())
+    if (one != key && one != "once") {
+      if (const auto text = whole.text_at(one.c_str()))
+        less.add(one, *text);
+      else
+        less.add(one, *whole.whole_at(one.c_str()));
+    }
+  return refused(less.line());
+}
+
+TEST(GroupRequests, AreUnderstood) {
+  const auto elect = parse_request(kElect);
+  ASSERT_TRUE(elect);
+  EXPECT_EQ(elect->verb, Verb::elect);
+  EXPECT_EQ(elect->name, "web");
+  EXPECT_EQ(elect->id, 3);
+  EXPECT_EQ(elect->capacity, 70);
+  EXPECT_EQ(elect->criterion, "weight");
+  EXPECT_EQ(elect->algorithm, "b1");
+  EXPECT_EQ(elect->min_stay_ns, 30'000'000'000);
+  EXPECT_TRUE(elect->once);
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"offer","id":3,"capacity":8})")->capacity, 8);
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"stopped","id":3})")->id, 3);
+  EXPECT_TRUE(parse_request(R"({"v":1,"do":"withdraw","id":3,"job_done":true})")->once);
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"resign-group","group":"web"})")->name, "web");
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"watch-group","group":"web"})")->name, "web");
+  EXPECT_EQ(parse_request(R"({"v":1,"do":"groups"})")->verb, Verb::groups);
+}
+
+TEST(GroupRequests, AreReadAsWritten) {
+  for (const char* line : {kElect, R"({"v":1,"do":"offer","id":3,"capacity":8})",
+                           R"({"v":1,"do":"withdraw","id":3,"job_done":true})",
+                           R"({"v":1,"do":"watch-group","group":"web"})"}) {
+    const auto request = parse_request(line);
+    ASSERT_TRUE(request) << line;
+    EXPECT_EQ(*parse_request(request_line(*request)), *request) << line;
+  }
+}
+
+TEST(GroupRequests, ThatLackSomethingAreRefused) {
+  EXPECT_EQ(without(""), "") << "all there";
+  EXPECT_THAT(without("id"), HasSubstr("elect takes \"id\""));
+  EXPECT_THAT(without("group"), HasSubstr("elect takes \"group\""));
+  EXPECT_THAT(without("capacity"), HasSubstr("not below 0"));
+  EXPECT_THAT(without("criterion"), HasSubstr("elect takes \"criterion\""));
+  EXPECT_THAT(without("algorithm"), HasSubstr("elect takes \"algorithm\""));
+  EXPECT_THAT(without("min_stay_ns"), HasSubstr("up to one year"));
+  EXPECT_THAT(refused(R"({"v":1,"do":"offer","id":3,"capacity":-1})"), HasSubstr("not below 0"));
+  EXPECT_THAT(refused(R"({"v":1,"do":"stopped","id":3,"group":"x"})"),
+              HasSubstr("takes no 'group'"));
+  EXPECT_THAT(refused(R"({"v":1,"do":"withdraw","id":3,"job_done":1})"),
+              HasSubstr(R"("job_done":true)"));
+}
+
+TEST(GroupReplies, AreWrittenLikeThisAndComeBack) {
+  using State = ElectionNews::State;
+  EXPECT_EQ(election_line({.id = 3, .state = State::leads, .term = 77, .until_ns = 5}),
+            R"({"v":1,"ok":true,"election":{"id":3,"state":"leads","term":"77","until_ns":5}})");
+  EXPECT_EQ(election_line({.id = 3, .state = State::job_done, .leader = "host1"}),
+            R"({"v":1,"ok":true,"election":{"id":3,"state":"job-done","leader":"host1"}})");
+  for (const ElectionNews& news :
+       {ElectionNews{.id = 1},
+        ElectionNews{.id = 2, .state = State::leads, .term = 1, .until_ns = 2},
+        ElectionNews{.id = 2, .state = State::stop, .until_ns = 2},
+        ElectionNews{.id = 2, .state = State::follows, .term = 9, .leader = "x"},
+        ElectionNews{.id = 2, .state = State::no_majority}})
+    EXPECT_EQ(election_of(*parse_reply(election_line(news))).value(), news);
+  const GroupView view{.name = "web",
+                       .leader = "host1",
+                       .term = 1099528404993,
+                       .here = true,
+                       .criterion = "load",
+                       .algorithm = "b1",
+                       .held = "c",
+                       .state = "lead",
+                       .candidates = {{"host1", 5, true}, {"host2", 4, false}}};
+  EXPECT_EQ(group_of(*parse_reply(group_line(view))).value(), view);
+  EXPECT_EQ(groups_of(*parse_reply(groups_line({view, view}))).value().size(), 2);
+  EXPECT_FALSE(group_of(*parse_reply(done_line())));
+  EXPECT_FALSE(election_of(*parse_reply(R"({"v":1,"ok":true,"election":{"id":1}})")));
+}
+
+}  // namespace
+}  // namespace tempo::ipc

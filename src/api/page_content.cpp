@@ -1,0 +1,37 @@
+#include "api/page_content.h"
+
+namespace tempo::page {
+namespace {
+
+constexpr double kMostRate = 0.5;
+constexpr Nanos kFarthest = 24h * 365 * 250;  // from 1970, that a hand may show
+
+bool sane(const Hand& hand) {
+  const Nanos shows = hand.shows.time_since_epoch();
+  return hand.rate >= -kMostRate && hand.rate <= kMostRate && shows >= -kFarthest &&
+         shows <= kFarthest;
+}
+
+}  // namespace
+
+bool sane(const Content& content) {
+  return sane(content.time) && sane(content.earliest) && sane(content.latest) &&
+         content.raw.time_since_epoch() >= 0ns && content.boot >= 0ns && content.held_wander >= 0 &&
+         content.held_wander <= kMostRate && content.fresh >= 0ns &&
+         content.fresh <= content.lasts && content.lasts <= kLongest &&
+         content.status <= Status::leads;
+}
+
+Reading read(const Content& content, const Moment& moment) {
+  if (!sane(content) || moment.raw.time_since_epoch() < 0ns || moment.boot < 0ns) return {};
+  const Reading reading = carry(content, moment.raw);
+  if (slept(content, moment.raw, moment.boot)) return {.time = reading.time};
+  return reading;
+}
+
+Content orphaned(Content content) {
+  content.fresh = 0ns;
+  return content;
+}
+
+}  // namespace tempo::page

@@ -1,0 +1,363 @@
+// Every key, from a file and from the command line.
+#include "api/settings.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "api/settings_test_hand.h"
+
+namespace tempo::config {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(std::string_view text)
+      : path_(std::filesystem::temp_directory_path() /
+              fmt::format("tempo_config_test_{}.toml", getpid())) {
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  std::string path() const { return path_.string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+// A value for each key that is not its default, as the file has it.
+const std::map<std::string, std::string>& samples() {
+  static const std::map<std::string, std::string> table{
+      {"cluster", "\"ship\""},
+      {"name", "\"bow\""},
+      {"profile", "\"fast\""},
+      {"port", "5250"},
+      {"interfaces", "[\"eth0\", \"eth1\"]"},
+      {"peers", "[\"192.0.2.7\", \"[fe80::1%eth0]:525\"]"},
+      {"bind", "[\"127.0.0.3\"]"},
+      {"broadcast", "\"127.255.255.255\""},
+      {"ipv6", "true"},
+      {"hardware-stamps", "false"},
+      {"key-file", "\"/tmp/key\""},
+      {"trusted", "false"},
+      {"may-lead", "false"},
+      {"lead-priority", "3"},
+      {"clock", "\"software\""},
+      {"step-limit-ms", "250.5"},
+      {"bound-alarm-us", "750"},
+      {"log-level", "\"error\""},
+      {"state-dir", "\"/tmp/state\""},
+      {"socket", "\"/tmp/tempod.sock\""},
+      {"user", "\"\""},
+      {"hook", "\"/usr/local/bin/told\""},
+      {"realtime", "false"},
+      {"machine-id", "\"0123\""},
+      {"timers.adjtime-ms", "900"},
+      {"timers.loop-ms", "240"},
+      {"timers.election-min-ms", "2400"},
+      {"timers.election-max-ms", "4800"},
+      {"timers.startup-ms", "510"},
+      {"timers.no-master-ms", "520"},
+      {"timers.candidate-ms", "210"},
+      {"timers.accept-ms", "1100"},
+      {"timers.consistency-ms", "110"},
+      {"timers.conflict-ms", "310"},
+      {"timers.retransmit-ms", "51.5"},
+      {"timers.sends", "4"},
+      {"timers.delay-ms", "49"},
+      {"timers.loops-per-election", "4"},
+      {"timers.loops-per-startup", "2"},
+      {"locks.expect", "3"},
+      {"locks.lease-ms", "500"},
+      {"locks.lease-max-ms", "10000"},
+      {"locks.delay-max-ms", "2.5"},
+      {"locks.policy", "\"witness\""},
+      {"locks.policy-host", "\"stern\""},
+      {"locks.back-end", "\"etcd\""},
+      {"locks.etcd-endpoints", "[\"http://10.0.0.1:2379\", \"https://etcd.ship:2379\"]"},
+      {"locks.etcd-socket", "\"/run/x/etcd.sock\""},
+      {"locks.etcd-ca-file", "\"/etc/tempo/ca.pem\""},
+      {"locks.etcd-cert-file", "\"/etc/tempo/etcd.pem\""},
+      {"locks.etcd-key-file", "\"/etc/tempo/etcd.key\""},
+      {"groups.node-key-file", "\"/etc/tempo/node-key\""},
+      {"groups.node-list-file", "\"/etc/tempo/node-list\""},
+      {"software-clock.offset-ms", "-12.5"},
+      {"software-clock.drift-ppm", "50"},
+      {"software-clock.wander-ppb-per-sqrt-s", "1.5"},
+      {"software-clock.seed", "77"},
+  };
+  return table;
+}
+
+// --- what a file can say ---
+
+TEST(Settings, HaveDefaultsForEverything) {
+  const Settings settings = good("");
+  EXPECT_EQ(settings.cluster, "tempo");
+  EXPECT_EQ(settings.port, 525);
+  EXPECT_EQ(settings.timing.adjtime, 1s);  // the profile's, not zero
+  EXPECT_EQ(settings.timing.sends, 5U);
+  EXPECT_FALSE(settings.key_file_given);
+  EXPECT_EQ(settings.clock, ClockKind::system);
+}
+
+TEST(Settings, TakeEveryKeyOfAFile) {
+  const Settings settings = good(R"(
+    cluster = "ship"
+    name = "bow"
+    port = 5250
+    peers = ["192.0.2.7", "192.0.2.8:5250", "fe80::1%eth0", "[fe80::1%eth0]:525"]
+    bind = ["127.0.0.3"]
+    broadcast = "127.255.255.255"
+    ipv6 = true
+    hardware-stamps = false
+    key-file = "/tmp/key"
+    may-lead = false
+    lead-priority = 3
+    clock = "software"
+    step-limit-ms = 250.5
+    bound-alarm-us = 750
+    state-dir = "/tmp/state"
+    socket = "/tmp/tempod.sock"
+    user = ""
+    hook = "/usr/local/bin/told"
+    realtime = false
+    machine-id = "0123"
+    [timers]
+    adjtime-ms = 900
+    loop-ms = 240
+    election-min-ms = 2400
+    election-max-ms = 4800
+    startup-ms = 510
+    no-master-ms = 520
+    candidate-ms = 210
+    accept-ms = 1100
+    consistency-ms = 110
+    conflict-ms = 310
+    retransmit-ms = 51.5
+    sends = 4
+    delay-ms = 49
+    loops-per-election = 4
+    loops-per-startup = 2
+    [software-clock]
+    offset-ms = -12.5
+    drift-ppm = 50
+    wander-ppb-per-sqrt-s = 1.5
+    seed = 77
+  )");
+  EXPECT_EQ(settings.cluster, "ship");
+  EXPECT_EQ(settings.name, "bow");
+  EXPECT_EQ(settings.port, 5250);
+  EXPECT_EQ(settings.peers.size(), 4U);
+  EXPECT_THAT(settings.bind, ElementsAre("127.0.0.3"));
+  EXPECT_EQ(settings.broadcast, "127.255.255.255");
+  EXPECT_TRUE(settings.ipv6);
+  EXPECT_FALSE(settings.hardware_stamps);
+  EXPECT_EQ(settings.key_file, "/tmp/key");
+  EXPECT_TRUE(settings.key_file_given);
+  EXPECT_FALSE(settings.may_lead);
+  EXPECT_EQ(settings.lead_priority, 3);
+  EXPECT_EQ(settings.clock, ClockKind::software);
+  EXPECT_EQ(settings.step_limit, 250500us);
+  EXPECT_EQ(settings.bound_alarm, 750us);
+  EXPECT_EQ(settings.state_dir, "/tmp/state");
+  EXPECT_EQ(settings.socket, "/tmp/tempod.sock");
+  EXPECT_EQ(settings.user, "");
+  EXPECT_EQ(settings.hook, "/usr/local/bin/told");
+  EXPECT_FALSE(settings.realtime);
+  EXPECT_EQ(settings.machine_id, "0123");
+  EXPECT_EQ(settings.timing.adjtime, 900ms);
+  EXPECT_EQ(settings.timing.loop, 240ms);
+  EXPECT_EQ(settings.timing.election_min, 2400ms);
+  EXPECT_EQ(settings.timing.election_max, 4800ms);
+  EXPECT_EQ(settings.timing.startup, 510ms);
+  EXPECT_EQ(settings.timing.no_master, 520ms);
+  EXPECT_EQ(settings.timing.candidate, 210ms);
+  EXPECT_EQ(settings.timing.accept, 1100ms);
+  EXPECT_EQ(settings.timing.consistency, 110ms);
+  EXPECT_EQ(settings.timing.conflict, 310ms);
+  EXPECT_EQ(settings.timing.retransmit, 51500us);
+  EXPECT_EQ(settings.timing.sends, 4U);
+  EXPECT_EQ(settings.timing.delay, 49ms);
+  EXPECT_EQ(settings.timing.loops_per_election, 4U);
+  EXPECT_EQ(settings.timing.loops_per_startup, 2U);
+  EXPECT_EQ(settings.software.offset, -12500us);
+  EXPECT_DOUBLE_EQ(settings.software.drift, 50e-6);
+  EXPECT_DOUBLE_EQ(settings.software.wander, 1.5e-9);
+  EXPECT_EQ(settings.software.seed, 77U);
+}
+
+TEST(Settings, TakeInterfaces) {
+  EXPECT_THAT(good("interfaces = [\"eth0\", \"eth1\"]").interfaces, ElementsAre("eth0", "eth1"));
+}
+
+// Wherever it stands in the file, the profile is what the timers change.
+TEST(Settings, LetTimersChangeTheProfile) {
+  const Settings settings = good("timers.adjtime-ms = 2000\nprofile = \"fast\"\n");
+  EXPECT_EQ(settings.timing.adjtime, 2s);
+  EXPECT_EQ(settings.timing.loop, 5ms);
+}
+
+TEST(Settings, APolicyForTwoMachinesIsWhole) {
+  const auto said = [](std::uint32_t expect, const std::string& rest) {
+    return bad(fmt::format("[locks]\nexpect = {}\n{}\n", expect, rest));
+  };
+  EXPECT_THAT(said(2, "policy = \"strict\""), IsEmpty());
+  EXPECT_THAT(said(2, "policy = \"available\""), IsEmpty());
+  EXPECT_THAT(said(2, "policy = \"preferred\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(said(3, "policy = \"witness\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(said(3, "policy = \"available\""), ElementsAre(HasSubstr("locks.expect = 2")));
+  EXPECT_THAT(said(2, "policy = \"witness\"\npolicy-host = \"bow\""),
+              ElementsAre(HasSubstr("locks.expect = 3")));
+  EXPECT_THAT(said(2, "policy = \"preferred\""), ElementsAre(HasSubstr("locks.policy-host")));
+  EXPECT_THAT(said(2, "policy-host = \"bow\""), ElementsAre(HasSubstr("leave it out")));
+  EXPECT_THAT(said(2, "policy = \"brave\""), ElementsAre(HasSubstr("not 'brave'")));
+}
+
+TEST(Settings, OfAMachineThatCarriesUtc) {
+  const auto settings = read_settings("trusted = true\nclock = \"none\"\n", "tempo.toml");
+  ASSERT_TRUE(settings);
+  EXPECT_TRUE(settings->trusted);
+}
+
+// --- the table of keys ---
+
+TEST(Keys, AreAllAccepted) {
+  std::set<std::string> listed;
+  for (const KeyHelp& help : all_keys()) {
+    const std::string key(help.key);
+    listed.insert(key);
+    ASSERT_TRUE(samples().contains(key)) << "no sample for " << key;
+    // A broadcast address goes with one to bind, a policy with what it is about.
+    std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
+    if (key == "locks.policy") with = "locks.expect = 3\nlocks.policy-host = \"stern\"\n";
+    if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
+    // And a certificate with its key.
+    if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";
+    if (key == "locks.etcd-key-file") with = "locks.etcd-cert-file = \"/x\"\n";
+    if (key == "groups.node-key-file") with = "groups.node-list-file = \"/x\"\n";
+    if (key == "groups.node-list-file") with = "groups.node-key-file = \"/x\"\n";
+    EXPECT_THAT(bad(fmt::format("{}{} = {}\n", with, key, samples().at(key))), IsEmpty()) << key;
+    EXPECT_FALSE(help.type.empty()) << key;
+    EXPECT_FALSE(help.fallback.empty()) << key;
+    EXPECT_FALSE(help.meaning.empty()) << key;
+  }
+  EXPECT_EQ(listed.size(), samples().size());
+}
+
+TEST(Keys, RefuseAValueOfAnotherType) {
+  for (const KeyHelp& help : all_keys()) {
+    const std::string key(help.key);
+    EXPECT_THAT(bad(fmt::format("{} = 2024-01-01\n", key)),
+                ElementsAre(fmt::format("tempo.toml:1:{}: {} takes {}, not a date or time",
+                                        key.size() + 4, key, help.type)));
+    EXPECT_THAT(bad(fmt::format("{} = [1]\n", key)),
+                ElementsAre(HasSubstr(fmt::format("{} takes {}, not", key, help.type))));
+  }
+}
+
+// --- files and the command line ---
+
+TEST(Loading, NeedsNoFile) {
+  EXPECT_EQ(changed({}).port, 525);
+  const auto lines = mistakes_in(load_settings("/nonexistent/tempo.toml", true, {}));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("/nonexistent/tempo.toml: cannot be read (No such file"));
+}
+
+TEST(Loading, TellsOfAFileThatCannotBeRead) {
+  const auto lines = mistakes_in(load_settings("/", false, {}));
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_THAT(lines[0], HasSubstr("/: cannot be read"));
+}
+
+TEST(Loading, LetsTheCommandLineHaveTheLastWord) {
+  const TemporaryFile file("port = 1\nname = \"a\"\n[timers]\nadjtime-ms = 2000\n");
+  const auto settings = load_settings(file.path(), true, {"port=2", "profile=fast", "port=3"});
+  ASSERT_THAT(mistakes_in(settings), IsEmpty());
+  EXPECT_EQ(settings->port, 3);
+  EXPECT_EQ(settings->name, "a");
+  EXPECT_EQ(settings->timing.adjtime, 2s);
+  EXPECT_EQ(settings->timing.loop, 5ms);
+}
+
+TEST(Loading, TellsMistakesOfTheFileBeforeTheCommandLines) {
+  const TemporaryFile file("port = 0\nnmae = \"a\"\n");
+  EXPECT_THAT(
+      mistakes_in(load_settings(file.path(), true, {"lead-priority=12"})),
+      ElementsAre(file.path() + ":1:8: port takes a whole number from 1 to 65535, not 0",
+                  file.path() + ":2:1: there is no key 'nmae'; is 'name' meant?",
+                  "--lead-priority: lead-priority takes a whole number from 0 to 9, not 12"));
+}
+
+// A file's mistake is not one when the command line overrides it.
+TEST(Loading, ForgivesWhatTheCommandLineReplaces) {
+  const TemporaryFile file("port = 0\n");
+  EXPECT_THAT(mistakes_in(load_settings(file.path(), true, {"port=5"})), IsEmpty());
+}
+
+TEST(CommandLine, TakesBareWordsAndToml) {
+  EXPECT_EQ(changed({"name=5"}).name, "5");
+  EXPECT_EQ(changed({"name=\"a b\""}).name, "a b");
+  EXPECT_EQ(changed({"user="}).user, "");
+  EXPECT_THAT(changed({"interfaces=eth0,eth1"}).interfaces, ElementsAre("eth0", "eth1"));
+  EXPECT_THAT(changed({"interfaces=[\"eth0\"]"}).interfaces, ElementsAre("eth0"));
+  EXPECT_THAT(changed({"interfaces="}).interfaces, IsEmpty());
+  EXPECT_TRUE(changed({"ipv6=true"}).ipv6);
+  EXPECT_EQ(changed({"timers.adjtime-ms=1500.5"}).timing.adjtime, 1500500us);
+  EXPECT_TRUE(changed({"key-file=/tmp/key"}).key_file_given);
+}
+
+TEST(CommandLine, TellsAllItsMistakes) {
+  EXPECT_THAT(refused({"port=abc", "ipv6=yes", "prot=1", "loop", "timers.loop-ms=1\nport = 5",
+                       "name=\"a", "clock=sundial"}),
+              ElementsAre("--port: port takes a whole number from 1 to 65535, not 'abc'",
+                          "--ipv6: ipv6 takes true or false, not 'yes'",
+                          "--prot: there is no key 'prot'; is 'port' meant?",
+                          "loop: write key=value, for example port=5250",
+                          "--timers.loop-ms: timers.loop-ms takes a number from 0.001 to 86400000, "
+                          "not '1\nport = 5'",
+                          "--name: name takes a text, not '\"a'",
+                          "--clock: clock must be system, software or none, not 'sundial'"));
+}
+
+// --- the manual page ---
+
+TEST(ManualPage, DocumentsExactlyTheKeysThereAre) {
+  const auto here = std::filesystem::path(TEMPO_TESTDATA).parent_path();
+  std::ifstream page(here / "../../man/tempo.toml.5");
+  ASSERT_TRUE(page) << "man/tempo.toml.5 is not there";
+  std::set<std::string> documented;
+  std::string table;
+  for (std::string line; std::getline(page, line);) {
+    std::erase(line, '\\');  // roff writes a hyphen as \-
+    std::istringstream words(line);
+    std::string macro, word;
+    words >> macro >> word;
+    if (macro == ".SS") {
+      table = word.starts_with('[') ? word.substr(1, word.find(']') - 1) + '.' : "";
+    } else if (macro == ".B" && line.find(" = ") != std::string::npos) {
+      documented.insert(table + word);
+    }
+  }
+  std::set<std::string> known;
+  for (const KeyHelp& help : all_keys()) known.insert(std::string(help.key));
+  EXPECT_EQ(documented, known);
+}
+
+}  // namespace
+}  // namespace tempo::config

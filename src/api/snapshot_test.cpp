@@ -1,0 +1,339 @@
+// A snapshot as JSON, as text and as metrics: fixed texts, and what is refused.
+#include "api/snapshot.h"
+
+#include <limits>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::obs {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Snapshot sample() {
+  Snapshot snapshot{.version = "0.1.0",
+                    .name = "bow",
+                    .id = "00000000000000b0",
+                    .cluster = "ship",
+                    .pid = 4242,
+                    .uptime_s = 3725.5,
+                    .profile = "lan",
+                    .authenticated = true,
+                    .keys = 1,
+                    .clock = "system",
+                    .status = "synchronized",
+                    .time_ns = 1'700'000'000'123'456'789,
+                    .earliest_ns = 1'700'000'000'123'444'489,
+                    .latest_ns = 1'700'000'000'123'469'089,
+                    .offset_us = -1.25,
+                    .rate_ppm = 3.5,
+                    .scale = 2,
+                    .exchanges = 99,
+                    .reference = "stern",
+                    .may_lead = true,
+                    .locks = "locks are safe while 2 of 3 members answer",
+                    .warnings = {},
+                    .networks = {},
+                    .members = {},
+                    .groups = {},
+                    .counters = {{"accepted", 12}, {"bad \"version\"", 3}}};
+  snapshot.networks.push_back({.name = "eth0",
+                               .state = "slave",
+                               .master = "stern",
+                               .master_id = "00000000000000a0",
+                               .epoch_round = 7,
+                               .listed = 0,
+                               .heir = "bow",
+                               .root = "stern",
+                               .hops = 1,
+                               .kernel_stamps = true,
+                               .hardware_stamps = false});
+  snapshot.members.push_back({.name = "stern",
+                              .id = "00000000000000a0",
+                              .address = "192.0.2.1",
+                              .role = "master",
+                              .self = false,
+                              .faulty = false,
+                              .heard_ago_s = 0.25,
+                              .rate_ppm = {},
+                              .sigma_us = {},
+                              .bound_us = {},
+                              .offset_us = {}});
+  snapshot.members.push_back({.name = "bow",
+                              .id = "00000000000000b0",
+                              .address = "192.0.2.2",
+                              .role = "slave",
+                              .self = true,
+                              .faulty = false,
+                              .heard_ago_s = 0,
+                              .rate_ppm = -12.3456,
+                              .sigma_us = 0.64,
+                              .bound_us = 12.3,
+                              .offset_us = -1.25});
+  snapshot.members.push_back({.name = "mast",
+                              .id = "00000000000000c0",
+                              .address = "",
+                              .role = "slave",
+                              .self = false,
+                              .faulty = true,
+                              .heard_ago_s = 61.04,
+                              .rate_ppm = 500,
+                              .sigma_us = 1250,
+                              .bound_us = 3.2e6,
+                              .offset_us = 4e4});
+  snapshot.groups.push_back({.name = "web",
+                             .leader = "stern",
+                             .term = "1099528404993",
+                             .here = false,
+                             .state = "follow",
+                             .criterion = "load",
+                             .algorithm = "b1",
+                             .held = "b1",
+                             .candidates = 3});
+  return snapshot;
+}
+
+// --- JSON ---
+
+TEST(SnapshotJson, IsThis) {
+  Snapshot snapshot;
+  snapshot.version = "1";
+  snapshot.name = "a\nb";
+  snapshot.members.emplace_back().name = "c";
+  EXPECT_EQ(
+      to_json(snapshot),
+      R"({"version":"1","name":"a\nb","id":"","cluster":"","pid":0,"uptime_s":0.0,)"
+      R"("profile":"","authenticated":false,"keys":0,"clock":"","status":"","time_ns":0,)"
+      R"("earliest_ns":0,"latest_ns":0,"offset_us":0.0,"rate_ppm":0.0,"scale":0,)"
+      R"("exchanges":0,"reference":"","may_lead":true,"locks":"","warnings":[],"networks":[],)"
+      R"("members":[{"name":"c","id":"","address":"","role":"","self":false,)"
+      R"("faulty":false,"heard_ago_s":0.0}],"groups":[],"counters":{}})");
+}
+
+TEST(SnapshotJson, ComesBack) { EXPECT_EQ(from_json(to_json(sample())), sample()); }
+
+TEST(SnapshotJson, HasItsMembersAlone) {
+  const auto read = from_json("{\"members\":" + members_json(sample()) + "}");
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->members, sample().members);
+}
+
+TEST(SnapshotJson, OfANeighbouringVersionIsUnderstood) {
+  const auto snapshot = from_json(R"({"name":"a","invented_later":[1,{"x":2}],"members":[{}]})");
+  ASSERT_TRUE(snapshot);
+  EXPECT_EQ(snapshot->name, "a");
+  EXPECT_EQ(snapshot->members.size(), 1U);
+  EXPECT_TRUE(snapshot->may_lead);
+}
+
+TEST(SnapshotJson, IsRefusedWithTheReason) {
+  const auto why = [](std::string_view text) {
+    const auto snapshot = from_json(text);
+    return snapshot ? std::string("accepted") : snapshot.error();
+  };
+  EXPECT_EQ(why("{"), "it is not JSON");
+  EXPECT_EQ(why("{} {}"), "it is not JSON");
+  EXPECT_EQ(why("[]"), "it is not a JSON object");
+  EXPECT_EQ(why(R"({"name":3})"), "'name' in it is not a text");
+  EXPECT_EQ(why(R"({"pid":-1})"), "'pid' in it is not a whole number from 0 to 4294967295");
+  EXPECT_EQ(why(R"({"pid":4294967296})"), "'pid' in it is not a whole number from 0 to 4294967295");
+  EXPECT_EQ(why(R"({"exchanges":1.5})"), "'exchanges' in it is not a whole number from 0");
+  EXPECT_EQ(why(R"({"time_ns":9223372036854775808})"), "'time_ns' in it is not a whole number");
+  EXPECT_EQ(why(R"({"offset_us":"1"})"), "'offset_us' in it is not a number");
+  EXPECT_EQ(why(R"({"may_lead":1})"), "'may_lead' in it is not true or false");
+  EXPECT_EQ(why(R"({"warnings":"x"})"), "'warnings' in it is not a list");
+  EXPECT_EQ(why(R"({"warnings":[1]})"), "'warnings' in it is not a list of texts");
+  EXPECT_EQ(why(R"({"members":[1]})"), "'members' in it is not a list of objects");
+  EXPECT_EQ(why(R"({"members":[{"bound_us":true}]})"), "'bound_us' in it is not a number");
+  EXPECT_EQ(why(R"({"counters":[]})"), "'counters' in it is not an object");
+  EXPECT_EQ(why(R"({"counters":{"a":-1}})"),
+            "'counters' in it is not an object of whole numbers from 0");
+}
+
+// A host's name may be any bytes, and a division may have gone wrong: neither stops the daemon.
+TEST(SnapshotJson, CanBeWrittenWhateverIsInIt) {
+  Snapshot snapshot = sample();
+  snapshot.name = "a\xff";
+  snapshot.offset_us = std::numeric_limits<double>::quiet_NaN();
+  snapshot.members[0].bound_us = std::numeric_limits<double>::infinity();
+  const auto read = from_json(to_json(snapshot));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->name, "a\xef\xbf\xbd");
+  EXPECT_EQ(read->offset_us, 0);
+  EXPECT_EQ(read->members[0].bound_us, std::nullopt);
+}
+
+// To the nanosecond, and by the side that is further away.
+TEST(SnapshotBound, IsExact) {
+  Snapshot snapshot = sample();
+  EXPECT_EQ(snapshot.bound_us(), 12.3);
+  snapshot.latest_ns = snapshot.time_ns + 13;
+  EXPECT_EQ(snapshot.bound_us(), 12.3);
+  snapshot.earliest_ns = snapshot.time_ns - 7;
+  EXPECT_EQ(snapshot.bound_us(), 0.013);
+  snapshot.status = "unsynchronized";
+  EXPECT_EQ(snapshot.bound_us(), std::nullopt);
+}
+
+// --- for people ---
+
+TEST(StatusText, OfASlave) {
+  EXPECT_EQ(
+      status_text(sample()),
+      "bow: synchronized to stern, within 12.3 us\n"
+      "  time      2023-11-14 22:13:20.123456789 UTC\n"
+      "  clock     system, -1.25 us off, rate +3.500 ppm, 99 exchanges\n"
+      "  network   eth0: slave of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
+      "stamps\n"
+      "  cluster   ship, 3 members, profile lan, sealed with a key\n"
+      "  locks     locks are safe while 2 of 3 members answer\n"
+      "  group     web: stern leads, term 1099528404993, 3 candidates, by load, algorithm b1\n"
+      "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
+}
+
+TEST(StatusText, OfAGroupThatNobodyLeads) {
+  Snapshot snapshot = sample();
+  snapshot.groups[0].leader.clear();
+  snapshot.groups[0].held = "c";
+  snapshot.groups[0].candidates = 1;
+  EXPECT_THAT(
+      status_text(snapshot),
+      HasSubstr("  group     web: nobody leads, 1 candidate, by load, algorithm b1, held by "
+                "c\n"));
+}
+
+TEST(StatusText, OfManyGroupsHasTheFirstFew) {
+  Snapshot snapshot = sample();
+  for (int i = 1; i < 20; ++i) {
+    snapshot.groups.push_back(snapshot.groups[0]);
+    snapshot.groups.back().name = "web" + std::to_string(i);
+  }
+  EXPECT_THAT(status_text(snapshot), HasSubstr("web7: "));
+  EXPECT_THAT(status_text(snapshot), Not(HasSubstr("web8: ")));
+  EXPECT_THAT(status_text(snapshot),
+              HasSubstr("  groups    12 more; 'tempo groups' lists them all\n"));
+}
+
+TEST(StatusText, SaysWhoStamps) {
+  Snapshot snapshot = sample();
+  snapshot.networks[0].hardware_stamps = true;
+  EXPECT_THAT(status_text(snapshot), HasSubstr("time of stern, 1 hop, hardware stamps\n"));
+}
+
+TEST(StatusText, OfAMasterWithTroubles) {
+  Snapshot snapshot = sample();
+  snapshot.status = "leads";
+  snapshot.authenticated = false;
+  snapshot.may_lead = false;
+  snapshot.networks[0].state = "master";
+  snapshot.networks[0].listed = 2;
+  snapshot.networks[0].kernel_stamps = false;
+  snapshot.networks[0].root.clear();
+  snapshot.networks[0].heir.clear();
+  snapshot.warnings = {"no key: anybody on this network can set the time"};
+  const std::string text = status_text(snapshot);
+  EXPECT_THAT(text, HasSubstr("bow: master, within 12.3 us\n"));
+  EXPECT_THAT(text, HasSubstr("  network   eth0: master of 2 others, epoch 7, no kernel stamps\n"));
+  EXPECT_THAT(text, HasSubstr("profile lan, no key, may not lead\n"));
+  EXPECT_THAT(text, HasSubstr("  warning   no key: anybody on this network can set the time\n"));
+}
+
+TEST(StatusText, WithoutNetworkTimeClaimsNoBound) {
+  Snapshot snapshot = sample();
+  snapshot.status = "unsynchronized";
+  snapshot.earliest_ns = std::numeric_limits<std::int64_t>::min();
+  snapshot.latest_ns = std::numeric_limits<std::int64_t>::max();
+  snapshot.networks.clear();
+  const std::string text = status_text(snapshot);
+  EXPECT_THAT(text, HasSubstr("bow: unsynchronized: no network time yet\n"));
+  EXPECT_THAT(text, Not(HasSubstr("within")));
+  EXPECT_THAT(text, HasSubstr("  network   none\n"));
+  snapshot.status = "holdover";
+  EXPECT_THAT(status_text(snapshot), HasSubstr("in holdover"));
+}
+
+TEST(MembersText, IsATable) {
+  EXPECT_EQ(members_text(sample()),
+            "  name   role           address     heard    offset    bound  rate ppm    sigma\n"
+            "  stern  master         192.0.2.1   0.2 s         -        -         -        -\n"
+            "* bow    slave          192.0.2.2       -  -1.25 us  12.3 us   -12.346   640 ns\n"
+            "  mast   slave, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
+}
+
+TEST(Words, ForSpans) {
+  EXPECT_EQ(micros_text(0), "0 ns");
+  EXPECT_EQ(micros_text(-0.5), "-500 ns");
+  EXPECT_EQ(micros_text(0.9996), "1 us");
+  EXPECT_EQ(micros_text(999.4), "999 us");
+  EXPECT_EQ(micros_text(999.6), "1 ms");
+  EXPECT_EQ(micros_text(1.5e6), "1.5 s");
+  EXPECT_EQ(micros_text(1e13), "more than 11 days");
+  EXPECT_EQ(uptime_text(-1), "0 s");
+  EXPECT_EQ(uptime_text(61), "1 min 1 s");
+  EXPECT_EQ(uptime_text(90000), "1 d 1 h");
+}
+
+TEST(Words, ForInstants) {
+  EXPECT_EQ(utc_text(0), "1970-01-01 00:00:00.000000000");
+  EXPECT_EQ(utc_text(-1), "1969-12-31 23:59:59.999999999");
+  EXPECT_EQ(utc_text(std::numeric_limits<std::int64_t>::max()), "2262-04-11 23:47:16.854775807");
+}
+
+// --- metrics ---
+
+TEST(Metrics, AreThese) {
+  const std::string text = metrics_text(sample());
+  for (const char* line :
+       {"# HELP tempo_offset_seconds our clock minus network time, by the last estimate\n"
+        "# TYPE tempo_offset_seconds gauge\n"
+        "tempo_offset_seconds -1.25e-06\n",
+        "tempo_info{version=\"0.1.0\",name=\"bow\",id=\"00000000000000b0\",cluster=\"ship\","
+        "profile=\"lan\",clock=\"system\"} 1\n",
+        "tempo_status{status=\"synchronized\"} 1\n", "tempo_status{status=\"leads\"} 0\n",
+        "tempo_earliest_seconds 1700000000.123444489\n",
+        "tempo_datagrams_total{outcome=\"accepted\"} 12\n",
+        "tempo_datagrams_total{outcome=\"bad \\\"version\\\"\"} 3\n",
+        "tempo_network_state{network=\"eth0\",state=\"slave\"} 1\n",
+        "tempo_network_epoch{network=\"eth0\"} 7\n", "tempo_network_master{network=\"eth0\"} 0\n",
+        "tempo_member_faulty{member=\"mast\",id=\"00000000000000c0\"} 1\n",
+        "tempo_member_offset_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.04\n",
+        "tempo_member_sigma_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.00125\n"})
+    EXPECT_THAT(text, HasSubstr(line));
+  // What is not known is absent, not zero.
+  EXPECT_THAT(text, Not(HasSubstr("tempo_member_rate_ppm{member=\"stern\"")));
+  EXPECT_THAT(text, Not(HasSubstr("tempo_member_heard_seconds{member=\"bow\"")));
+}
+
+TEST(Metrics, ClaimNoBoundWithoutNetworkTime) {
+  Snapshot snapshot = sample();
+  snapshot.status = "unsynchronized";
+  const std::string text = metrics_text(snapshot);
+  EXPECT_THAT(text, Not(HasSubstr("tempo_bound_seconds")));
+  EXPECT_THAT(text, Not(HasSubstr("tempo_latest_seconds")));
+}
+
+// Every family is announced once, before its samples, and its samples stand together.
+TEST(Metrics, AreInPrometheusForm) {
+  std::set<std::string> announced;
+  std::string current;
+  std::istringstream in{metrics_text(sample())};
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with("# HELP ")) {
+      current = line.substr(7, line.find(' ', 7) - 7);
+      EXPECT_TRUE(announced.insert(current).second) << current << " twice";
+    } else if (!line.starts_with("# TYPE ")) {
+      EXPECT_EQ(line.substr(0, line.find_first_of("{ ")), current) << line;
+    }
+  }
+  std::set<std::string> known;
+  for (const MetricHelp& help : all_metrics()) known.insert(std::string(help.name));
+  EXPECT_EQ(announced, known);
+}
+
+}  // namespace
+}  // namespace tempo::obs

@@ -1,0 +1,172 @@
+// A snapshot for people: a few lines about this machine, a table of all.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "api/snapshot.h"
+
+namespace tempo::obs {
+namespace {
+
+std::string line(std::string_view label, const std::string& text) {
+  return fmt::format("  {:<9} {}\n", label, text);
+}
+
+std::string quoted_list(const std::vector<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts)
+    if (!part.empty()) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string headline(const Snapshot& snapshot) {
+  const auto bound = snapshot.bound_us();
+  const std::string within = bound ? fmt::format(", within {}", micros_text(*bound)) : "";
+  if (snapshot.status == "leads") return fmt::format("master{}", within);
+  if (snapshot.status == "synchronized")
+    return fmt::format("synchronized{}{}",
+                       snapshot.reference.empty() ? "" : " to " + snapshot.reference, within);
+  if (snapshot.status == "holdover")
+    return fmt::format("in holdover: nobody to follow, running at the last good rate{}", within);
+  return "unsynchronized: no network time yet";
+}
+
+std::string network_text(const NetworkView& network) {
+  std::string role = network.state;
+  if (network.state == "master")
+    role += fmt::format(" of {} other{}", network.listed, network.listed == 1 ? "" : "s");
+  else if (network.state == "slave" && !network.master.empty())
+    role += " of " + network.master;
+  return fmt::format(
+      "{}: {}", network.name,
+      quoted_list({role,
+                   network.epoch_round == 0 ? "" : fmt::format("epoch {}", network.epoch_round),
+                   network.heir.empty() ? "" : "heir " + network.heir,
+                   network.root.empty() ? ""
+                                        : fmt::format("time of {}, {} hop{}", network.root,
+                                                      network.hops, network.hops == 1 ? "" : "s"),
+                   network.hardware_stamps ? "hardware stamps"
+                   : network.kernel_stamps ? "kernel stamps"
+                                           : "no kernel stamps"}));
+}
+
+std::string group_text(const GroupView& group) {
+  return fmt::format(
+      "{}: {}", group.name,
+      quoted_list(
+          {group.leader.empty() ? "nobody leads"
+                                : fmt::format("{} leads, term {}", group.leader, group.term),
+           fmt::format("{} candidate{}", group.candidates, group.candidates == 1 ? "" : "s"),
+           "by " + group.criterion, "algorithm " + group.algorithm,
+           group.held.empty() || group.held == group.algorithm ? "" : "held by " + group.held}));
+}
+
+std::string optional_micros(const std::optional<double>& us) { return us ? micros_text(*us) : "-"; }
+
+std::string role_text(const MemberView& member) {
+  std::string text = member.role.empty() ? "-" : member.role;
+  if (member.faulty) text += ", faulty";
+  return text;
+}
+
+constexpr std::size_t kMostGroupsShown = 8;
+constexpr std::size_t kColumns = 8;
+using Row = std::array<std::string, kColumns>;
+
+// Characters as a terminal counts them, for the names people give to machines.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; }));
+}
+
+}  // namespace
+
+std::string micros_text(double us) {
+  const double size = std::abs(us);
+  if (size < 0.9995) return fmt::format("{:.0f} ns", us * 1000);
+  if (size < 999.5) return fmt::format("{:.3g} us", us);
+  if (size < 999'500) return fmt::format("{:.3g} ms", us / 1000);
+  if (size < 1e12) return fmt::format("{:.3g} s", us / 1e6);
+  return us < 0 ? "less than -11 days" : "more than 11 days";
+}
+
+std::string utc_text(std::int64_t ns) {
+  namespace chrono = std::chrono;
+  const chrono::sys_time<chrono::nanoseconds> at{chrono::nanoseconds{ns}};
+  const auto day = chrono::floor<chrono::days>(at);
+  const chrono::year_month_day date{day};
+  const chrono::hh_mm_ss<chrono::nanoseconds> time{at - day};
+  return fmt::format("{:04}-{:02}-{:02} {:02}:{:02}:{:02}.{:09}", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     time.hours().count(), time.minutes().count(), time.seconds().count(),
+                     time.subseconds().count());
+}
+
+std::string uptime_text(double seconds) {
+  const double whole = std::clamp(std::floor(seconds), 0.0, 1e12);
+  const auto s = static_cast<std::int64_t>(whole);
+  if (s >= 86400) return fmt::format("{} d {} h", s / 86400, s % 86400 / 3600);
+  if (s >= 3600) return fmt::format("{} h {} min", s / 3600, s % 3600 / 60);
+  if (s >= 60) return fmt::format("{} min {} s", s / 60, s % 60);
+  return fmt::format("{} s", s);
+}
+
+std::string status_text(const Snapshot& snapshot) {
+  std::string text = fmt::format("{}: {}\n", snapshot.name, headline(snapshot));
+  text += line("time", utc_text(snapshot.time_ns) + " UTC");
+  text += line("clock",
+               fmt::format("{}, {} off, rate {:+.3f} ppm, {} exchanges", snapshot.clock,
+                           micros_text(snapshot.offset_us), snapshot.rate_ppm, snapshot.exchanges));
+  for (const NetworkView& network : snapshot.networks)
+    text += line("network", network_text(network));
+  if (snapshot.networks.empty()) text += line("network", "none");
+  text += line(
+      "cluster",
+      fmt::format("{}, {} member{}, profile {}, {}{}", snapshot.cluster, snapshot.members.size(),
+                  snapshot.members.size() == 1 ? "" : "s", snapshot.profile,
+                  !snapshot.authenticated ? std::string("no key")
+                  : snapshot.keys == 1    ? std::string("sealed with a key")
+                                          : fmt::format("sealed, {} keys valid", snapshot.keys),
+                  snapshot.may_lead ? "" : ", may not lead"));
+  if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);
+  const std::size_t shown = std::min(snapshot.groups.size(), kMostGroupsShown);
+  for (std::size_t i = 0; i < shown; ++i) text += line("group", group_text(snapshot.groups[i]));
+  if (shown < snapshot.groups.size())
+    text += line("groups", fmt::format("{} more; 'tempo groups' lists them all",
+                                       snapshot.groups.size() - shown));
+  text += line("tempod", fmt::format("{}, id {}, process {}, up {}", snapshot.version, snapshot.id,
+                                     snapshot.pid, uptime_text(snapshot.uptime_s)));
+  for (const std::string& warning : snapshot.warnings) text += line("warning", warning);
+  return text;
+}
+
+std::string members_text(const Snapshot& snapshot) {
+  std::vector<Row> rows{
+      {"  name", "role", "address", "heard", "offset", "bound", "rate ppm", "sigma"}};
+  for (const MemberView& member : snapshot.members)
+    rows.push_back({(member.self ? "* " : "  ") + member.name, role_text(member),
+                    member.address.empty() ? "-" : member.address,
+                    member.self ? "-" : fmt::format("{:.1f} s", member.heard_ago_s),
+                    optional_micros(member.offset_us), optional_micros(member.bound_us),
+                    member.rate_ppm ? fmt::format("{:+.3f}", *member.rate_ppm) : "-",
+                    optional_micros(member.sigma_us)});
+  std::array<std::size_t, kColumns> widths{};
+  for (const Row& row : rows)
+    for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width(row[i]));
+  std::string text;
+  for (const Row& row : rows) {
+    std::string whole;
+    for (std::size_t i = 0; i < kColumns; ++i) {
+      const std::string pad(widths[i] - width(row[i]), ' ');
+      // Names to the left, numbers to the right.
+      whole += (i == 0 ? "" : "  ") + (i < 3 ? row[i] + pad : pad + row[i]);
+    }
+    text += whole + '\n';
+  }
+  return text;
+}
+
+}  // namespace tempo::obs

@@ -1,0 +1,65 @@
+#include "cli/common/daemon.h"
+
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/span_text.h"
+#include "cli/common/exit_codes.h"
+
+namespace tempo::cli {
+
+int complain(int status, const std::string& sentence) {
+  fmt::print(stderr, "tempo: {}\n", sentence);
+  return status;
+}
+
+int report(const client::Failure& failure) {
+  using client::Trouble;
+  const bool no = failure.trouble == Trouble::refused || failure.trouble == Trouble::not_allowed;
+  return complain(no ? kRefused : kNoDaemon, failure.sentence);
+}
+
+ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }
+
+std::expected<Nanos, int> span_of(const std::string& text, const char* option) {
+  const auto span = parse_span(text);
+  if (!span)
+    return std::unexpected(complain(kBadUsage, fmt::format("{}: {}", option, span.error())));
+  return *span;
+}
+
+std::expected<client::Client, int> connect(const DaemonArguments& arguments) {
+  TRY(patience, span_of(arguments.patience, "--patience"));
+  auto client = client::Client::connect(arguments.socket, patience);
+  if (!client) return std::unexpected(report(client.error()));
+  return *std::move(client);
+}
+
+std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::Request& request) {
+  TRY(client, connect(arguments));
+  auto reply = client.ask(request);
+  if (!reply) return std::unexpected(report(reply.error()));
+  return *std::move(reply);
+}
+
+std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply) {
+  const auto status = reply.body.at("status");
+  if (!status)
+    return std::unexpected(complain(
+        kNoDaemon, "there is no status in tempod's answer; use the tempo that came with it"));
+  auto snapshot = obs::from_json(status->line());
+  if (!snapshot)
+    return std::unexpected(complain(
+        kNoDaemon, fmt::format("tempod's status cannot be understood: {}; use the tempo that "
+                               "came with it",
+                               snapshot.error())));
+  return *std::move(snapshot);
+}
+
+std::expected<obs::Snapshot, int> ask_status(const DaemonArguments& arguments) {
+  TRY(reply, ask(arguments, request_of(ipc::Verb::status)));
+  return snapshot_in(reply);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,35 @@
+#include "cli/forward.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <unistd.h>
+
+#include "cli/common/exit_codes.h"
+#include "cli/common/speech.h"
+
+namespace tempo::cli {
+
+bool belongs_to_lab(std::string_view command) {
+  constexpr std::array<std::string_view, 7> kVerbs{"analyze", "check", "merge", "play",
+                                                   "report",  "sim",   "sweep"};
+  return std::ranges::find(kVerbs, command) != kVerbs.end();
+}
+
+int forward_to_lab(char** words) {
+  const std::string command = words[1];
+  std::string name = "tempo-lab";
+  words[0] = name.data();
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) execv((self.parent_path() / name).c_str(), words);
+  execvp(name.c_str(), words);
+  complain("tempo {} needs tempo-lab, which is not installed; install the package 'tempo-lab'\n",
+           command);
+  return kBadUsage;
+}
+
+}  // namespace tempo::cli

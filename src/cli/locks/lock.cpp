@@ -1,0 +1,121 @@
+#include "cli/locks/lock.h"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+
+#include "base/span_text.h"
+#include "cli/common/choice.h"
+#include "cli/common/exit_codes.h"
+#include "cli/locks/guard.h"
+#include "cli/common/noted_signals.h"
+#include "tempo/lock.h"
+
+namespace tempo::cli {
+namespace {
+
+using std::chrono::nanoseconds;
+
+struct KindName {
+  const char* name;
+  LockKind kind;
+};
+constexpr std::array<KindName, 3> kKinds{{{"lease", LockKind::lease},
+                                          {"silent", LockKind::silent},
+                                          {"explicit", LockKind::explicit_replies}}};
+
+int exit_of(const Failure& failure) {
+  switch (failure.trouble) {
+    case Trouble::too_late:
+      return kNotObtained;
+    case Trouble::no_daemon:
+      return kLockNoDaemon;
+    case Trouble::cancelled:
+      return kInterrupted;
+    case Trouble::not_allowed:
+    case Trouble::refused:
+      break;
+  }
+  return kLockRefused;
+}
+
+Result<TakeOptions, int> options_of(const LockArguments& arguments) {
+  TakeOptions options{.shared = arguments.shared};
+  const auto kind = chosen("--kind", kKinds, arguments.kind, &KindName::name);
+  if (!kind) return std::unexpected(complain(kBadUsage, kind.error()));
+  options.kind = kind->kind;
+  if (arguments.no_wait && !arguments.wait.empty())
+    return std::unexpected(complain(kBadUsage, "give --wait or --no-wait, not both"));
+  if (arguments.no_wait) options.wait = nanoseconds{0};
+  if (!arguments.wait.empty()) {
+    TRY(wait, span_of(arguments.wait, "--wait"));
+    options.wait = wait;
+  }
+  if (!arguments.lease.empty()) {
+    if (options.kind != LockKind::lease)
+      return std::unexpected(complain(kBadUsage, "--lease is for locks of kind lease alone"));
+    TRY(lease, span_of(arguments.lease, "--lease"));
+    if (lease <= nanoseconds{0})
+      return std::unexpected(complain(kBadUsage, "--lease: give a span above 0, such as 10s"));
+    options.lease = lease;
+  }
+  return options;
+}
+
+// Until the command has ended: news of the lock goes to the guard, signals to the command.
+Guard::End watch(Guard& guard, Lock& lock, int connection) {
+  nanoseconds deadline = lock.deadline();
+  for (;;) {
+    std::array<pollfd, 2> ends{{{guard.descriptor(), POLLIN, 0}, {connection, POLLIN, 0}}};
+    poll(ends.data(), ends.size(), -1);
+    if (const int number = noted_signal()) guard.signal(number);
+    if (const auto end = guard.ended()) return *end;
+    if (ends[1].revents == 0) continue;
+    const nanoseconds now = lock.deadline();
+    if (now != deadline) guard.extend(now);
+    deadline = now;
+    if ((ends[1].revents & (POLLHUP | POLLERR)) != 0) connection = -1;  // what it had it keeps
+  }
+}
+
+}  // namespace
+
+int lock(const LockArguments& arguments) {
+  const auto options = options_of(arguments);
+  if (!options) return options.error();
+  const auto patience = span_of(arguments.patience, "--patience");
+  if (!patience) return patience.error();
+  auto locks = Locks::connect(arguments.socket, *patience);
+  if (!locks) return complain(exit_of(locks.error()), locks.error().sentence);
+  auto taken = locks->take(arguments.name, *options);
+  if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
+  note_signals();
+  // While this waited it may have been stopped, the lock given to it, and then lost.
+  const auto margin = Guard::margin_of(taken->remaining());
+  if (!margin)
+    return complain(kLockLost, fmt::format("the lock '{}' was lost again before it could be used; "
+                                           "the command was not started",
+                                           arguments.name));
+  // Only a lease has a token; one of a lock around this one would be taken for it.
+  unsetenv("TEMPO_LOCK_TOKEN");
+  std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
+  if (taken->token() != 0)
+    environment.emplace_back("TEMPO_LOCK_TOKEN", fmt::format("{}", taken->token()));
+  auto guard = Guard::start({.command = arguments.command,
+                             .environment = std::move(environment),
+                             .connection = locks->descriptor(),
+                             .deadline = taken->deadline(),
+                             .margin = *margin});
+  if (!guard) return complain(kLockRefused, guard.error());
+  const Guard::End end = watch(*guard, *taken, locks->descriptor());
+  if (end.stopped)
+    return complain(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
+                                           "stopped before another could have it",
+                                           arguments.name));
+  return exit_status_of(end);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,62 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/span_text.h"
+#include "cli/common/exit_codes.h"
+#include "cli/locks/lock.h"
+#include "base/table.h"
+
+namespace tempo::cli {
+namespace {
+
+Nanos span_of_seconds(double seconds) {
+  return Nanos{static_cast<std::int64_t>(std::max(seconds, 0.0) * 1e3) * 1'000'000};
+}
+
+std::string who(const ipc::LockView& lock, const ipc::LockView::Client& client) {
+  return fmt::format("{} pid {}", lock.here ? lock.holder : "here", client.pid);
+}
+
+// A row for each that is inside or waits here; of a lock that is elsewhere, who has it.
+std::string table_of(const std::vector<ipc::LockView>& locks) {
+  report::Table table({"lock", "kind", "", "mode", "who", {"token", report::Align::right}, "for"});
+  for (const ipc::LockView& lock : locks) {
+    bool inside = false;
+    for (const ipc::LockView::Client& client : lock.clients) {
+      inside |= client.inside;
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), client.inside ? "holds" : "waits",
+                 client.shared ? "shared" : "exclusive", who(lock, client),
+                 client.inside && client.token != 0 ? fmt::format("{}", client.token) : "",
+                 span_text(span_of_seconds(client.since_s))});
+    }
+    for (const ipc::LockView::Waiter& waiter : lock.elsewhere)
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), "waits",
+                 waiter.shared ? "shared" : "exclusive", waiter.host, "",
+                 span_text(span_of_seconds(waiter.since_s))});
+    if (!inside && !lock.holder.empty())
+      table.row({lock.name, std::string(ipc::name_of(lock.kind)), lock.here ? "idle" : "holds",
+                 lock.shared ? "shared" : "exclusive", lock.holder, "", ""});
+  }
+  return table.text();
+}
+
+}  // namespace
+
+int locks(const DaemonArguments& arguments) {
+  const auto reply = ask(arguments, request_of(ipc::Verb::locks));
+  if (!reply) return reply.error();
+  const auto list = ipc::locks_of(*reply);
+  if (!list) return complain(kNoDaemon, list.error());
+  if (arguments.json) {
+    fmt::print("{}", reply->body.text());
+    return kDone;
+  }
+  fmt::print("{}\n", reply->body.text_at("promise").value_or(""));
+  if (!list->empty()) fmt::print("\n{}", table_of(*list));
+  return kDone;
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,262 @@
+#include "cli/operations/doctor_checks.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/core.h>
+#include <linux/ethtool.h>
+#include <linux/net_tstamp.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "protocol/auth/keyring.h"
+
+namespace tempo::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostProcesses = 100'000;
+constexpr std::size_t kMostKeyFile = 65536;
+
+ipc::Finding ok(std::string what) { return {"ok", std::move(what), ""}; }
+ipc::Finding note(std::string what, std::string cure) {
+  return {"note", std::move(what), std::move(cure)};
+}
+ipc::Finding problem(std::string what, std::string cure) {
+  return {"problem", std::move(what), std::move(cure)};
+}
+
+std::string first_line(const fs::path& path) {
+  std::ifstream in(path);
+  std::string line;
+  std::getline(in, line);
+  return line;
+}
+
+std::vector<fs::path> entries(const fs::path& directory) {
+  std::vector<fs::path> found;
+  std::error_code failure;
+  for (fs::directory_iterator at(directory, failure), end; !failure && at != end;
+       at.increment(failure)) {
+    found.push_back(at->path());
+    if (found.size() == kMostProcesses) break;
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+// The kernel keeps fifteen letters of a program's name.
+struct Rival {
+  std::string_view comm, unit;
+};
+constexpr auto kRivals = std::to_array<Rival>({{"chronyd", "chrony"},
+                                               {"ntpd", "ntp"},
+                                               {"openntpd", "openntpd"},
+                                               {"ptp4l", "ptp4l"},
+                                               {"phc2sys", "phc2sys"},
+                                               {"systemd-timesyn", "systemd-timesyncd"},
+                                               {"timed", "timed"},
+                                               {"ntpd-rs", "ntpd-rs"}});
+
+unsigned hexadecimal(std::string_view text) {
+  unsigned value = 0;
+  if (text.starts_with("0x")) text.remove_prefix(2);
+  std::from_chars(text.data(), text.data() + text.size(), value, 16);
+  return value;
+}
+
+}  // namespace
+
+Findings rival_findings(const std::string& proc, const config::Settings& settings) {
+  const bool steers = settings.clock == config::ClockKind::system;
+  Findings findings;
+  for (const fs::path& process : entries(proc)) {
+    const std::string id = process.filename();
+    if (id.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string comm = first_line(process / "comm");
+    for (const Rival& rival : kRivals) {
+      if (comm != rival.comm) continue;
+      if (steers)
+        findings.push_back(problem(
+            fmt::format("{} (process {}) steers the clock too", rival.unit, id),
+            fmt::format(
+                "stop it with 'systemctl disable --now {}', or let tempod only measure with "
+                "clock = \"none\"",
+                rival.unit)));
+      else
+        findings.push_back(ok(
+            fmt::format("{} (process {}) steers the clock, and tempod does not", rival.unit, id)));
+    }
+  }
+  if (findings.empty() && settings.trusted)
+    findings.push_back(problem(
+        "this machine is to carry UTC (trusted), and no program that is known keeps its clock",
+        "start chronyd or ptp4l; see 'trusted' in tempo.toml(5) if tempod.service stops it"));
+  else if (findings.empty())
+    findings.push_back(ok("no other program steers the clock"));
+  return findings;
+}
+
+std::vector<std::string> broadcast_interfaces(const std::string& sys) {
+  std::vector<std::string> names;
+  for (const fs::path& interface : entries(fs::path(sys) / "class/net")) {
+    const unsigned flags = hexadecimal(first_line(interface / "flags"));
+    if ((flags & IFF_UP) != 0 && (flags & IFF_BROADCAST) != 0 && (flags & IFF_LOOPBACK) == 0)
+      names.push_back(interface.filename());
+  }
+  return names;
+}
+
+Findings interface_findings(const std::string& sys, const config::Settings& settings) {
+  if (!settings.bind.empty() || !settings.peers.empty())
+    return {ok("the configuration says whom to talk to; no interface is looked for")};
+  const auto usable = broadcast_interfaces(sys);
+  Findings findings;
+  for (const std::string& name : settings.interfaces) {
+    if (std::ranges::find(usable, name) != usable.end()) continue;
+    std::error_code failure;
+    if (fs::exists(fs::path(sys) / "class/net" / name, failure))
+      findings.push_back(problem(fmt::format("interface {} is down or cannot broadcast", name),
+                                 fmt::format("bring it up with 'ip link set {} up'", name)));
+    else
+      findings.push_back(
+          problem(fmt::format("there is no interface {}", name),
+                  "'ip link' lists those there are; name one of them in tempo.toml, interfaces"));
+  }
+  for (const std::string& name : usable) {
+    if (!settings.interfaces.empty() &&
+        std::ranges::find(settings.interfaces, name) == settings.interfaces.end())
+      continue;
+    const std::string state = first_line(fs::path(sys) / "class/net" / name / "operstate");
+    if (state == "down" || state == "lowerlayerdown")
+      findings.push_back(note(fmt::format("interface {} is up but has no link", name),
+                              "look at the cable or the switch"));
+    else
+      findings.push_back(ok(fmt::format("interface {} is up and can broadcast", name)));
+  }
+  if (findings.empty())
+    findings.push_back(problem(
+        "no interface is up that can broadcast",
+        "bring one up with 'ip link set NAME up', or list the others in tempo.toml, peers"));
+  return findings;
+}
+
+Findings port_findings(const std::string& proc, std::uint16_t port, bool ours) {
+  bool taken = false;
+  for (const char* table : {"net/udp", "net/udp6"}) {
+    std::ifstream in(fs::path(proc) / table);
+    for (std::string line; std::getline(in, line);) {
+      // "  12: 00000000:020D 00000000:0000 07 ...": the local address is the second word.
+      std::istringstream words(line);
+      std::string number, local;
+      words >> number >> local;
+      const std::size_t colon = local.rfind(':');
+      if (colon != std::string::npos && number.ends_with(':'))
+        taken = taken || hexadecimal(std::string_view(local).substr(colon + 1)) == port;
+    }
+  }
+  if (ours && taken) return {ok(fmt::format("UDP port {} is open", port))};
+  if (ours)
+    return {
+        problem(fmt::format("tempod runs, but UDP port {} is not open", port),
+                "'journalctl -u tempod' says why; is port in tempo.toml what tempod was started "
+                "with?")};
+  if (taken)
+    return {problem(fmt::format("UDP port {} is taken by another program", port),
+                    fmt::format("find it with 'ss -ulpn sport = :{}' and stop it, or set another "
+                                "port in tempo.toml on every machine",
+                                port))};
+  return {ok(fmt::format("UDP port {} is free", port))};
+}
+
+Findings firewall_findings(std::string_view ruleset, std::uint16_t port) {
+  const auto has = [&](std::string_view text) {
+    return ruleset.find(text) != std::string_view::npos;
+  };
+  if (!has("hook input") && !has("hook output")) return {ok("no firewall rules (nft)")};
+  if (!has("drop") && !has("reject")) return {ok("the firewall (nft) drops nothing")};
+  if (has(fmt::format("dport {}", port)))
+    return {ok(fmt::format("the firewall (nft) knows UDP port {}", port))};
+  return {
+      note(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
+           fmt::format("let it in: 'nft insert rule inet filter input udp dport {} accept', with "
+                       "the names of your table and chain",
+                       port))};
+}
+
+Findings key_findings(const config::Settings& settings) {
+  struct stat status{};
+  const std::string& path = settings.key_file;
+  if (stat(path.c_str(), &status) != 0) {
+    const int error = errno;
+    if (error == EACCES)
+      return {note(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
+    if (settings.key_file_given)
+      return {problem(
+          fmt::format("the key file {} is missing ({})", path, std::strerror(error)),
+          fmt::format("copy it from another machine, or write one with 'tempo keygen {}'", path))};
+    return {
+        note("no key: anybody on this network can set the time",
+             fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
+  }
+  Findings findings;
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    findings.push_back(
+        problem(fmt::format("the key file {} is open to others (mode {:04o})", path,
+                            status.st_mode & 07777U),
+                fmt::format("'chmod 600 {}', and write a new key if somebody may have "
+                            "read this one",
+                            path)));
+  std::ifstream in(path, std::ios::binary);
+  if (!in) {
+    findings.push_back(
+        note(fmt::format("the key file {} cannot be read", path), "run doctor as root"));
+    return findings;
+  }
+  std::string text;
+  for (char c = 0; text.size() <= kMostKeyFile && in.get(c);) text += c;
+  const auto keys = auth::parse_keys(text);
+  if (!keys)
+    findings.push_back(problem(fmt::format("the key file {} is broken: {}", path, keys.error()),
+                               fmt::format("copy it from another machine, or write a new one with "
+                                           "'tempo keygen --force {}'",
+                                           path)));
+  else if (findings.empty())
+    findings.push_back(ok(fmt::format("the key file {} has {} key{} and is closed to others", path,
+                                      keys->size(), keys->size() == 1 ? "" : "s")));
+  return findings;
+}
+
+Findings stamp_findings(const std::string& interface) {
+  const int socket = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return {};
+  ethtool_ts_info info{};
+  info.cmd = ETHTOOL_GET_TS_INFO;
+  ifreq request{};
+  std::strncpy(request.ifr_name, interface.c_str(), IFNAMSIZ - 1);
+  request.ifr_data = reinterpret_cast<char*>(&info);
+  const bool known = ioctl(socket, SIOCETHTOOL, &request) == 0;
+  close(socket);
+  if (!known)
+    return {note(fmt::format("interface {} does not say whether it stamps datagrams", interface),
+                 "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
+  const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
+  const bool hardware = (info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) != 0;
+  if (hardware) return {ok(fmt::format("interface {} can stamp datagrams in hardware", interface))};
+  if (software) return {ok(fmt::format("the kernel stamps datagrams on interface {}", interface))};
+  return {note(fmt::format("the driver of interface {} does not stamp what is sent", interface),
+               "expect some microseconds more of error; another card or driver would help")};
+}
+
+}  // namespace tempo::cli

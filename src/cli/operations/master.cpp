@@ -1,0 +1,39 @@
+#include "cli/operations/master.h"
+
+#include <fmt/core.h>
+
+#include "cli/common/exit_codes.h"
+
+namespace tempo::cli {
+
+int master(const DaemonArguments& arguments) {
+  const auto snapshot = ask_status(arguments);
+  if (!snapshot) return snapshot.error();
+  bool everywhere = !snapshot->networks.empty();
+  Json list = Json::array();
+  std::string text;
+  for (const obs::NetworkView& network : snapshot->networks) {
+    // A master that leads does not always name itself.
+    const bool self = network.state == "master";
+    const std::string name = self ? snapshot->name : network.master;
+    everywhere = everywhere && !name.empty();
+    list.push(Json::object()
+                  .add("network", network.name)
+                  .add("master", name)
+                  .add("id", self ? snapshot->id : network.master_id)
+                  .add("epoch_round", network.epoch_round)
+                  .add("self", self));
+    text +=
+        fmt::format("{}: {}\n", network.name,
+                    name.empty() ? "no master now; an election is under way"
+                                 : fmt::format("{}{}, epoch {}", name,
+                                               self ? " (this machine)" : "", network.epoch_round));
+  }
+  if (snapshot->networks.empty() && !arguments.json)
+    return complain(kBrokenPromise,
+                    "tempod takes part in no network; 'tempo doctor' says what is missing");
+  fmt::print("{}", arguments.json ? list.text() : text);
+  return everywhere ? kDone : kBrokenPromise;
+}
+
+}  // namespace tempo::cli

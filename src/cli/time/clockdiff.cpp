@@ -1,0 +1,90 @@
+#include "cli/time/clockdiff.h"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "cli/common/exit_codes.h"
+
+namespace tempo::cli {
+namespace {
+
+void add_if_known(Json& json, const char* key, const std::optional<double>& value) {
+  if (value)
+    json.add(key, *value);
+  else
+    json.add_null(key);
+}
+
+std::string names_of(const std::vector<obs::MemberView>& members) {
+  std::string names;
+  for (const obs::MemberView& member : members) names += (names.empty() ? "" : ", ") + member.name;
+  return names.empty() ? "nobody" : names;
+}
+
+// The members measured here are a master's slaves. Of itself a machine knows what it would correct;
+// and the clock that all follow is not off by definition.
+obs::MemberView with_what_is_known(const obs::Snapshot& snapshot, obs::MemberView member) {
+  if (member.offset_us) return member;
+  const bool leads = snapshot.status == "leads";
+  if (member.self && (leads || snapshot.status == "synchronized")) {
+    member.offset_us = leads ? 0 : snapshot.offset_us;
+    member.bound_us = snapshot.bound_us();
+  }
+  const bool root = std::ranges::any_of(snapshot.networks, [&](const obs::NetworkView& network) {
+    return network.root == member.name && network.master_id == member.id;
+  });
+  if (!member.self && root) member.offset_us = 0;
+  return member;
+}
+
+// Who measures them, for a member without a figure here.
+std::string cure(const obs::Snapshot& snapshot, const std::string& hosts) {
+  for (const obs::NetworkView& network : snapshot.networks)
+    if (network.state == "slave" && !network.master.empty())
+      return fmt::format(
+          "no figure for {0} here: the master measures them; ask on {1}, with "
+          "'tempo clockdiff {0}'",
+          hosts, network.master);
+  return fmt::format("no figure for {} yet; ask again when 'tempo wait-sync' has ended", hosts);
+}
+
+}  // namespace
+
+int clockdiff(const ClockdiffArguments& arguments) {
+  const auto snapshot = ask_status(arguments.daemon);
+  if (!snapshot) return snapshot.error();
+  obs::Snapshot chosen;
+  Json list = Json::array();
+  std::string unknown;
+  std::string unmeasured;
+  for (const std::string& host : arguments.hosts) {
+    const auto member = std::ranges::find_if(snapshot->members, [&](const obs::MemberView& m) {
+      return m.name == host || m.address == host || m.id == host;
+    });
+    if (member == snapshot->members.end()) {
+      unknown += (unknown.empty() ? "" : ", ") + host;
+      continue;
+    }
+    const obs::MemberView& known =
+        chosen.members.emplace_back(with_what_is_known(*snapshot, *member));
+    if (!known.offset_us) unmeasured += (unmeasured.empty() ? "" : " ") + host;
+    Json json = Json::object().add("name", known.name).add("id", known.id);
+    add_if_known(json, "offset_us", known.offset_us);
+    add_if_known(json, "bound_us", known.bound_us);
+    add_if_known(json, "rate_ppm", known.rate_ppm);
+    add_if_known(json, "sigma_us", known.sigma_us);
+    list.push(json.add("faulty", known.faulty));
+  }
+  if (arguments.daemon.json)
+    fmt::print("{}", list.text());
+  else if (!chosen.members.empty())
+    fmt::print("{}", members_text(chosen));
+  if (!unknown.empty())
+    return complain(kBrokenPromise, fmt::format("tempod knows no member {}; it knows {}", unknown,
+                                                names_of(snapshot->members)));
+  if (!unmeasured.empty()) return complain(kBrokenPromise, cure(*snapshot, unmeasured));
+  return kDone;
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,18 @@
+// `tempo clockdiff`: how far the clocks of some members are from the network's time.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/common/daemon.h"
+
+namespace tempo::cli {
+
+struct ClockdiffArguments {
+  DaemonArguments daemon;
+  std::vector<std::string> hosts;
+};
+
+int clockdiff(const ClockdiffArguments& arguments);
+
+}  // namespace tempo::cli

@@ -1,0 +1,71 @@
+#include "cli/time/now.h"
+
+#include <array>
+#include <optional>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "cli/common/exit_codes.h"
+#include "api/page_file.h"
+
+namespace tempo::cli {
+namespace {
+
+std::string_view name_of(page::Status status) {
+  constexpr std::array<std::string_view, 4> kNames{"unsynchronized", "holdover", "synchronized",
+                                                   "leads"};
+  return kNames.at(static_cast<std::size_t>(status));
+}
+
+// What the page beside the socket says, as if the daemon had answered; nothing if it has nothing
+// to say. Then the daemon is asked, which knows why.
+std::optional<ipc::Reply> page_reply(const std::string& socket) {
+  const auto page = page::Reader::open(page::path_for(socket));
+  if (!page) return std::nullopt;
+  const page::Reading reading = page->now();
+  if (reading.status == page::Status::unsynchronized) return std::nullopt;
+  const auto since_1970 = [](WallTime time) { return time.time_since_epoch().count(); };
+  const auto reply =
+      ipc::parse_reply(ipc::now_line({.time_ns = since_1970(reading.time),
+                                      .earliest_ns = since_1970(reading.earliest),
+                                      .latest_ns = since_1970(reading.latest),
+                                      .status = std::string(name_of(reading.status))}));
+  return reply ? std::optional(*reply) : std::nullopt;
+}
+
+std::expected<ipc::Reply, int> now_reply(const DaemonArguments& arguments) {
+  if (auto reply = page_reply(arguments.socket)) return *std::move(reply);
+  return ask(arguments, request_of(ipc::Verb::now));
+}
+
+}  // namespace
+
+int now(const DaemonArguments& arguments) {
+  const auto reply = now_reply(arguments);
+  if (!reply) return reply.error();
+  const auto answer = ipc::now_of(*reply);
+  if (!answer) return complain(kNoDaemon, answer.error() + "; use the tempo that came with it");
+  obs::Snapshot known;
+  known.status = answer->status;
+  known.time_ns = answer->time_ns;
+  known.earliest_ns = answer->earliest_ns;
+  known.latest_ns = answer->latest_ns;
+  const auto bound = known.bound_us();
+  if (arguments.json) {
+    fmt::print("{}", reply->body.at("now")->text());
+    return bound ? kDone : kBrokenPromise;
+  }
+  fmt::print("{} UTC\n", obs::utc_text(answer->time_ns));
+  if (!bound)
+    return complain(
+        kBrokenPromise,
+        "this is the machine's own time, there is no network time yet; 'tempo wait-sync' "
+        "waits for it");
+  fmt::print("earliest  {}\nlatest    {}\nwithin    {}{}\n", obs::utc_text(answer->earliest_ns),
+             obs::utc_text(answer->latest_ns), obs::micros_text(*bound),
+             answer->status == "holdover" ? ", in holdover: nobody corrects this clock now" : "");
+  return kDone;
+}
+
+}  // namespace tempo::cli

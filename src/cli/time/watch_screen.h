@@ -1,0 +1,29 @@
+// A full screen, drawn with ncurses; the terminal is as before when it is gone.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "cli/time/watch_view.h"
+
+namespace tempo::cli {
+
+class WatchScreen {
+ public:
+  // Nothing, if the terminal can do no more than lines.
+  static std::unique_ptr<WatchScreen> open();
+  ~WatchScreen();
+  WatchScreen(const WatchScreen&) = delete;
+  WatchScreen& operator=(const WatchScreen&) = delete;
+
+  std::size_t width() const;
+  std::size_t height() const;
+  void draw(const std::vector<ScreenLine>& lines);
+  bool quit_pressed();  // since it was asked last; does not wait
+
+ private:
+  WatchScreen() = default;
+};
+
+}  // namespace tempo::cli

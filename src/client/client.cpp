@@ -1,0 +1,204 @@
+#include "client/client.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/span_text.h"
+
+namespace tempo::client {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kStart = "start it with 'systemctl start tempod' or give --socket";
+constexpr auto kBusyPause =
+    std::chrono::milliseconds(20);  // while tempod's queue of callers is full
+
+std::unexpected<Failure> fail(Trouble trouble, std::string sentence) {
+  return std::unexpected(Failure{trouble, std::move(sentence)});
+}
+
+int to_poll_ms(Clock::duration left) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
+  return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
+}
+
+Failure silent(Nanos patience) {
+  return {Trouble::no_answer,
+          fmt::format("tempod does not answer within {}; see what it does with 'systemctl status "
+                      "tempod', or give it longer with --patience",
+                      span_text(patience))};
+}
+
+Failure failure_of_connect(const std::string& path, int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return {Trouble::not_running,
+              fmt::format("tempod is not running here (no socket {}); {}", path, kStart)};
+    case ECONNREFUSED:
+      return {Trouble::not_running,
+              fmt::format("tempod is not running here (nobody listens at {}); {}", path, kStart)};
+    case EACCES:
+    case EPERM:
+      return {Trouble::not_allowed,
+              fmt::format("you may not talk to tempod at {}; use sudo, or join the group that owns "
+                          "the socket",
+                          path)};
+    default:
+      return {Trouble::not_running, fmt::format("cannot connect to tempod at {} ({}); {}", path,
+                                                std::strerror(error), kStart)};
+  }
+}
+
+}  // namespace
+
+Client::Client(int socket, std::string path, Nanos patience)
+    : socket_(socket), path_(std::move(path)), patience_(patience) {}
+Client::Client(Client&& other) noexcept
+    : socket_(std::exchange(other.socket_, -1)),
+      path_(std::move(other.path_)),
+      patience_(other.patience_),
+      input_(std::move(other.input_)) {}
+Client& Client::operator=(Client&& other) noexcept {
+  std::swap(socket_, other.socket_);
+  std::swap(path_, other.path_);
+  std::swap(patience_, other.patience_);
+  std::swap(input_, other.input_);
+  return *this;
+}
+Client::~Client() {
+  if (socket_ >= 0) close(socket_);
+}
+
+Result<Client, Failure> Client::connect(const std::string& path, Nanos patience) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof(address.sun_path))
+    return fail(Trouble::not_running,
+                fmt::format("'{}' cannot be a socket's path: it has 1 to {} bytes; give another "
+                            "with --socket",
+                            path, sizeof(address.sun_path) - 1));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (socket < 0)
+    return fail(Trouble::not_running, fmt::format("no socket can be made ({}); close some programs "
+                                                  "and try again",
+                                                  std::strerror(errno)));
+  Client client(socket, path, patience);
+  const auto deadline = Clock::now() + patience;
+  while (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
+    const int error = errno;
+    if (error == EINTR) continue;
+    if (error != EAGAIN) return std::unexpected(failure_of_connect(path, error));
+    // Too many are waiting to be let in, and a unix socket offers nothing to wait for.
+    if (Clock::now() >= deadline) return std::unexpected(silent(patience));
+    poll(nullptr, 0, to_poll_ms(kBusyPause));
+  }
+  return client;
+}
+
+Failure Client::gone() const {
+  return {Trouble::not_running,
+          fmt::format("tempod closed the connection at {}; see why with 'journalctl -u tempod'",
+                      path_)};
+}
+
+Failure Client::last_words() {
+  const auto said = next(Nanos{0});
+  return !said && said.error().trouble != Trouble::nonsense ? said.error() : gone();
+}
+
+Result<bool, Failure> Client::send(const ipc::Request& request) {
+  const std::string line = ipc::request_line(request) + '\n';
+  const auto deadline = Clock::now() + patience_;
+  for (std::size_t sent = 0; sent < line.size();) {
+    const ssize_t wrote = ::send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
+    if (wrote >= 0) {
+      sent += static_cast<std::size_t>(wrote);
+      continue;
+    }
+    if (errno == EINTR) continue;
+    if (errno != EAGAIN) return std::unexpected(last_words());
+    const auto left = deadline - Clock::now();
+    if (left <= left.zero()) return std::unexpected(silent(patience_));
+    pollfd end{socket_, POLLOUT, 0};
+    poll(&end, 1, to_poll_ms(left));
+  }
+  return true;
+}
+
+Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
+  const auto deadline = Clock::now() + wait;
+  std::size_t searched = 0;
+  while (true) {
+    if (const std::size_t end = input_.find('\n', searched); end != std::string::npos) {
+      std::string line = input_.substr(0, end);
+      input_.erase(0, end + 1);
+      return line;
+    }
+    searched = input_.size();
+    if (input_.size() > ipc::kMostReply)
+      return fail(Trouble::nonsense,
+                  "what answers at the socket is not tempod: its line does not end; give another "
+                  "with --socket");
+    std::array<char, 4096> buffer{};
+    const ssize_t got = recv(socket_, buffer.data(), buffer.size(), 0);
+    if (got > 0) {
+      input_.append(buffer.data(), static_cast<std::size_t>(got));
+      continue;
+    }
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) return std::unexpected(gone());
+    const auto left = deadline - Clock::now();
+    if (left <= left.zero()) return std::nullopt;
+    pollfd end{socket_, POLLIN, 0};
+    if (poll(&end, 1, to_poll_ms(left)) < 0 && errno == EINTR) return std::nullopt;
+  }
+}
+
+Result<std::optional<ipc::Reply>, Failure> Client::next(Nanos wait) {
+  TRY(reply, next_of_any_kind(wait));
+  if (reply && reply->refusal)
+    return fail(
+        reply->refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
+        reply->refusal->sentence);
+  return reply;
+}
+
+Result<std::optional<ipc::Reply>, Failure> Client::next_of_any_kind(Nanos wait) {
+  TRY(line, next_line(wait));
+  if (!line) return std::nullopt;
+  auto reply = ipc::parse_reply(*line);
+  if (!reply)
+    return fail(Trouble::nonsense,
+                fmt::format("tempod's answer cannot be understood: {}; use the tempo that came "
+                            "with it",
+                            reply.error()));
+  return *std::move(reply);
+}
+
+Result<ipc::Reply, Failure> Client::ask(const ipc::Request& request) {
+  TRY(sent, send(request));
+  (void)sent;
+  const auto deadline = Clock::now() + patience_;
+  while (true) {
+    const auto left = std::chrono::duration_cast<Nanos>(deadline - Clock::now());
+    TRY(reply, next(std::max(left, Nanos{0})));
+    if (reply) return *std::move(reply);
+    // A signal is for the caller to notice afterwards; only time ends the wait.
+    if (Clock::now() >= deadline) return std::unexpected(silent(patience_));
+  }
+}
+
+}  // namespace tempo::client

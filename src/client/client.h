@@ -1,0 +1,69 @@
+// A connection to tempod, for programs that ask it things.
+//
+// Every wait has an end. A failure is a sentence that names the cure, and a kind for the exit
+// status. A connection is used by one thread; streams are read line by line with `next`, beside
+// whatever else the caller polls for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "api/control_protocol.h"
+
+namespace tempo::client {
+
+inline constexpr const char* kDefaultSocket = "/run/tempo/tempod.sock";
+
+enum class Trouble : std::uint8_t {
+  not_running,  // nobody at the socket, or the connection broke
+  not_allowed,  // by the socket's mode, or the daemon's word
+  no_answer,    // within the time given
+  refused,      // the daemon understood and said no
+  nonsense,     // what came is not an answer
+};
+
+struct Failure {
+  Trouble trouble = Trouble::not_running;
+  std::string sentence;
+};
+
+class Client {
+ public:
+  // Nothing waits longer than `patience`.
+  static Result<Client, Failure> connect(const std::string& socket, Nanos patience);
+  // Over a socket that is connected already, which it owns from now on; non-blocking.
+  static Client over(int socket, Nanos patience) { return {socket, "a socket", patience}; }
+  ~Client();
+  Client(Client&& other) noexcept;
+  Client& operator=(Client&& other) noexcept;
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // One request, one reply; a refusal is a failure.
+  Result<ipc::Reply, Failure> ask(const ipc::Request& request);
+
+  // For streams: send once, then take what comes. Nothing, if nothing came within `wait` or a
+  // signal arrived.
+  Result<bool, Failure> send(const ipc::Request& request);
+  Result<std::optional<ipc::Reply>, Failure> next(Nanos wait);
+  // The same, with refusals among the replies: of several requests each has its own.
+  Result<std::optional<ipc::Reply>, Failure> next_of_any_kind(Nanos wait);
+
+  int descriptor() const { return socket_; }  // to poll for POLLIN
+
+ private:
+  Client(int socket, std::string path, Nanos patience);
+  Result<std::optional<std::string>, Failure> next_line(Nanos wait);
+  Failure gone() const;
+  Failure last_words();  // why it was closed, if that was said; else `gone`
+
+  int socket_ = -1;
+  std::string path_;
+  Nanos patience_{0};
+  std::string input_;  // at most kMostReply and what one reading brings
+};
+
+}  // namespace tempo::client

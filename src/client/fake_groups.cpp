@@ -1,0 +1,195 @@
+#include "client/fake_groups.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+namespace tempo {
+
+using std::chrono::nanoseconds;
+using State = ipc::ElectionNews::State;
+
+// --- requests ---
+
+std::string FakeGroups::answer(Caller caller, const ipc::Request& request) {
+  const auto refuse = [&](std::string sentence) {
+    return ipc::refusal_line(
+        {.code = ipc::Code::unavailable, .sentence = std::move(sentence), .id = request.id});
+  };
+  Group* const own = of(caller, request.id);
+  switch (request.verb) {
+    case ipc::Verb::elect:
+      return stand(caller, request);
+    case ipc::Verb::offer:
+      if (own != nullptr) own->capacity = request.capacity;
+      return "";
+    case ipc::Verb::stopped:
+      if (own == nullptr || !own->acts || !own->elsewhere) return "";
+      own->acts = false;
+      own->until = nanoseconds{0};
+      tell(*own, {.state = State::follows, .leader = *own->elsewhere});
+      return "";
+    case ipc::Verb::withdraw:
+      if (own == nullptr) return refuse("this connection has no candidate of that id");
+      tell(*own, {.state = State::withdrawn});
+      own->caller = nullptr;
+      own->acts = false;
+      own->until = nanoseconds{0};
+      return "";
+    case ipc::Verb::resign_group:
+      if (!leads(request.name)) return refuse("this host does not lead it");
+      elect_elsewhere(request.name, "");
+      return ipc::done_line();
+    case ipc::Verb::groups: {
+      std::vector<ipc::GroupView> views;
+      for (const auto& [name, group] : groups_) views.push_back(view_of(name, group));
+      return ipc::groups_line(views);
+    }
+    case ipc::Verb::watch_group:
+      watches_[caller] = request.name;
+      return ipc::group_line(view_of(request.name, groups_[request.name]));
+    default:
+      return refuse("a fake network does not know that");
+  }
+}
+
+std::string FakeGroups::stand(Caller caller, const ipc::Request& request) {
+  Group& group = groups_[request.name];
+  if (group.caller != nullptr)
+    return ipc::refusal_line(
+        {.code = ipc::Code::unavailable,
+         .sentence = fmt::format(
+             "somebody on this host stands for '{}' already; one candidate a host", request.name),
+         .id = request.id});
+  group.caller = caller;
+  group.id = request.id;
+  group.capacity = request.capacity;
+  group.criterion = request.criterion;
+  group.algorithm = request.algorithm;
+  tell(group, {.state = State::stands});
+  if (group.elsewhere) tell(group, {.state = State::follows, .leader = *group.elsewhere});
+  decide(request.name, group);
+  return "";
+}
+
+void FakeGroups::leave(Caller caller, End end) {
+  watches_.erase(caller);
+  for (auto& [name, group] : groups_) {
+    if (group.caller != caller) continue;
+    group.caller = nullptr;
+    group.acts = false;
+    if (end == End::of_the_caller) group.until = nanoseconds{0};
+    show(name);
+  }
+}
+
+// --- time ---
+
+void FakeGroups::extend_all(nanoseconds now) {
+  for (auto& [name, group] : groups_) {
+    if (!group.acts) continue;
+    group.until = now + options_.lease;
+    tell(group, {.state = State::extended, .until_ns = group.until.count()});
+  }
+}
+
+void FakeGroups::let_go_of_old() {
+  for (auto& [name, group] : groups_) {
+    if (group.until > options_.now()) continue;
+    if (std::exchange(group.acts, false)) tell(group, {.state = State::lost});
+    decide(name, group);
+  }
+}
+
+// --- what the test says ---
+
+void FakeGroups::elect_here(const std::string& name) {
+  Group& group = groups_[name];
+  group.elsewhere.reset();
+  if (!group.acts) decide(name, group);
+}
+
+void FakeGroups::elect_elsewhere(const std::string& name, const std::string& host) {
+  Group& group = groups_[name];
+  group.elsewhere = host;
+  if (group.acts)
+    tell(group, {.state = State::stop, .until_ns = group.until.count()});
+  else
+    tell(group, {.state = State::follows, .leader = host});
+  show(name);
+}
+
+void FakeGroups::lose_majority(const std::string& name) {
+  Group& group = groups_[name];
+  group.elsewhere = "";
+  group.until = nanoseconds{0};
+  if (std::exchange(group.acts, false)) tell(group, {.state = State::lost});
+  tell(group, {.state = State::no_majority});
+  show(name);
+}
+
+void FakeGroups::finish_elsewhere(const std::string& name, const std::string& host) {
+  Group& group = groups_[name];
+  tell(group, {.state = State::job_done, .leader = host});
+  group = {};
+  show(name);
+}
+
+bool FakeGroups::leads(const std::string& name) const {
+  const auto found = groups_.find(name);
+  return found != groups_.end() && found->second.acts;
+}
+
+std::optional<std::int64_t> FakeGroups::capacity(const std::string& name) const {
+  const auto found = groups_.find(name);
+  if (found == groups_.end() || found->second.caller == nullptr) return std::nullopt;
+  return found->second.capacity;
+}
+
+// --- small ---
+
+FakeGroups::Group* FakeGroups::of(Caller caller, std::int64_t id) {
+  const auto found = std::ranges::find_if(groups_, [&](const auto& entry) {
+    return entry.second.caller == caller && entry.second.id == id;
+  });
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+// The candidate here leads, unless another does, or one of before still may.
+void FakeGroups::decide(const std::string& name, Group& group) {
+  if (group.caller == nullptr || group.acts || group.elsewhere || group.until > options_.now())
+    return;
+  group.acts = true;
+  group.term = ++last_term_;
+  group.until = options_.now() + options_.lease;
+  tell(group, {.state = State::leads, .term = group.term, .until_ns = group.until.count()});
+  show(name);
+}
+
+void FakeGroups::tell(const Group& group, ipc::ElectionNews news) const {
+  if (group.caller == nullptr) return;
+  news.id = group.id;
+  options_.tell(group.caller, news);
+}
+
+void FakeGroups::show(const std::string& name) const {
+  const auto found = groups_.find(name);
+  for (const auto& [caller, watched] : watches_)
+    if (watched == name) options_.show(caller, view_of(name, found->second));
+}
+
+ipc::GroupView FakeGroups::view_of(const std::string& name, const Group& group) const {
+  ipc::GroupView view{.name = name,
+                      .leader = group.acts ? "fake" : group.elsewhere.value_or(""),
+                      .term = group.acts ? group.term : 0,
+                      .here = group.acts,
+                      .criterion = group.criterion,
+                      .algorithm = group.algorithm};
+  if (group.caller != nullptr)
+    view.candidates.push_back({.host = "fake", .capacity = group.capacity, .here = true});
+  return view;
+}
+
+}  // namespace tempo

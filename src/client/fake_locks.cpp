@@ -1,0 +1,132 @@
+#include "client/fake_locks.h"
+
+#include <algorithm>
+
+namespace tempo {
+
+using std::chrono::nanoseconds;
+using State = ipc::LockNews::State;
+
+// --- requests ---
+
+void FakeLocks::lock(Caller caller, const ipc::Request& request) {
+  claims_[request.name].push_back({.caller = caller,
+                                   .id = request.id,
+                                   .shared = request.shared,
+                                   .has_token = request.kind == ipc::LockKind::lease,
+                                   .lease = nanoseconds{request.lease_ns}});
+  grant(request.name);
+}
+
+void FakeLocks::unlock(Caller caller, std::int64_t id) {
+  for (auto& [name, claims] : claims_)
+    if (std::erase_if(claims, [&](const Claim& claim) {
+          return claim.caller == caller && claim.id == id;
+        }) > 0) {
+      grant(name);
+      break;
+    }
+  options_.tell(caller, {.id = id, .state = State::released});
+}
+
+void FakeLocks::leave(Caller caller) {
+  for (auto& [name, claims] : claims_) {
+    std::erase_if(claims, [&](const Claim& claim) { return claim.caller == caller; });
+    grant(name);
+  }
+}
+
+void FakeLocks::outlive(Caller caller) {
+  for (auto& [name, claims] : claims_) {
+    std::erase_if(claims,
+                  [&](const Claim& claim) { return claim.caller == caller && !claim.inside; });
+    for (Claim& claim : claims)
+      if (claim.caller == caller) claim.caller = nullptr;
+    grant(name);
+  }
+}
+
+// --- time ---
+
+void FakeLocks::extend_all(nanoseconds now) {
+  for (auto& [name, claims] : claims_)
+    for (Claim& claim : claims) {
+      if (!claim.inside || claim.caller == nullptr) continue;
+      claim.until = now + lease_of(claim);
+      options_.tell(claim.caller,
+                    {.id = claim.id, .state = State::extended, .until_ns = claim.until.count()});
+    }
+}
+
+void FakeLocks::let_go_of_old() {
+  const nanoseconds now = options_.now();
+  for (auto& [name, claims] : claims_) {
+    const std::size_t over = std::erase_if(claims, [&](const Claim& claim) {
+      if (!claim.inside || claim.elsewhere || claim.until > now) return false;
+      end(claim);
+      return true;
+    });
+    if (over > 0) grant(name);
+  }
+}
+
+// --- what the test says ---
+
+void FakeLocks::take_elsewhere(const std::string& name, bool shared) {
+  claims_[name].push_back({.shared = shared, .elsewhere = true});
+  grant(name);
+}
+
+void FakeLocks::free_elsewhere(const std::string& name) {
+  std::erase_if(claims_[name], [](const Claim& claim) { return claim.elsewhere; });
+  grant(name);
+}
+
+void FakeLocks::lose(const std::string& name) {
+  std::erase_if(claims_[name], [&](const Claim& claim) {
+    if (!claim.inside || claim.caller == nullptr) return false;
+    end(claim);
+    return true;
+  });
+  grant(name);
+}
+
+std::size_t FakeLocks::count(const std::string& name, bool inside) const {
+  const auto found = claims_.find(name);
+  if (found == claims_.end()) return 0;
+  return static_cast<std::size_t>(std::ranges::count_if(found->second, [&](const Claim& claim) {
+    return claim.caller != nullptr && claim.inside == inside;
+  }));
+}
+
+// --- both ---
+
+// Everybody enters whom nobody before hinders.
+void FakeLocks::grant(const std::string& name) {
+  std::vector<Claim>& claims = claims_[name];
+  bool all_shared = true;
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    Claim& claim = claims[i];
+    all_shared &= claim.shared;
+    if (i > 0 && !all_shared) return;
+    if (claim.inside) continue;
+    claim.inside = true;
+    if (claim.has_token) claim.token = ++last_token_;
+    claim.until = options_.now() + lease_of(claim);
+    if (claim.caller != nullptr)
+      options_.tell(claim.caller, {.id = claim.id,
+                                   .state = State::granted,
+                                   .token = claim.token,
+                                   .until_ns = claim.until.count()});
+  }
+}
+
+void FakeLocks::end(const Claim& claim) const {
+  if (claim.caller != nullptr) options_.tell(claim.caller, {.id = claim.id, .state = State::lost});
+}
+
+nanoseconds FakeLocks::lease_of(const Claim& claim) const {
+  return claim.lease == nanoseconds{0} ? options_.lease : claim.lease;
+}
+
+}  // namespace tempo

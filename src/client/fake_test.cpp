@@ -1,0 +1,376 @@
+// The network that users test with, and through it libtempo's locks: the code behind the types is
+// the one that talks to tempod.
+#include "tempo/fake.h"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client/fake_test_waits.h"
+
+namespace tempo {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+const TakeOptions kPatient{.shared = false, .wait = 10s};
+
+Locks connected(const FakeNetwork& network) {
+  auto locks = network.locks();
+  if (!locks) ADD_FAILURE() << locks.error().sentence;
+  return *std::move(locks);
+}
+
+TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
+  const FakeNetwork network;
+  Locks locks = connected(network);
+  Locks others = connected(network);
+  auto lock = locks.take("door");
+  ASSERT_TRUE(lock);
+  EXPECT_GT(lock->remaining(), 0s);
+  EXPECT_LE(lock->remaining(), 2s);
+  const auto refused = others.try_take("door");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().trouble, Trouble::too_late);
+  EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));  // it waits no longer
+  const std::uint64_t first = lock->token();
+  lock->release();
+  EXPECT_EQ(lock->remaining(), 0s);
+  const auto next = others.take("door");
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->token(), first);
+}
+
+TEST(FakeNetwork, ReadersShareAndAWriterWaitsForThem) {
+  const FakeNetwork network;
+  Locks locks = connected(network);
+  Locks others = connected(network);
+  auto reader = locks.take_shared("plan");
+  auto another = others.take_shared("plan", kPatient);
+  ASSERT_TRUE(reader && another);
+  EXPECT_GT(reader->remaining(), 0s);
+  EXPECT_GT(another->remaining(), 0s);
+  EXPECT_FALSE(locks.try_take("plan"));
+  reader->release();
+  another->release();
+  EXPECT_TRUE(locks.take("plan", kPatient));
+}
+
+TEST(FakeNetwork, ALockThatIsLostIsSeen) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  auto lock = locks.take("door");
+  ASSERT_TRUE(lock);
+  network.lose("door");
+  EXPECT_EQ(lock->remaining(), 0s);
+  EXPECT_TRUE(locks.take("door"));
+}
+
+TEST(FakeNetwork, LeasesRunOutWhileTheDaemonIsPaused) {
+  FakeNetwork network({.lease = 10s});
+  Locks locks = connected(network);
+  auto lock = locks.take("door");
+  ASSERT_TRUE(lock);
+  network.advance(25s);  // more than two leases, extended all the while
+  EXPECT_GT(lock->remaining(), 8s);
+  network.pause();
+  network.advance(6s);
+  EXPECT_GT(lock->remaining(), 0s);
+  EXPECT_LE(lock->remaining(), 4s);
+  network.advance(6s);
+  EXPECT_EQ(lock->remaining(), 0s);
+  network.resume();
+  EXPECT_TRUE(locks.take("door", kPatient));
+}
+
+TEST(FakeNetwork, ARestartLeavesLocksUntilTheirDeadlines) {
+  FakeNetwork network({.lease = 10s});
+  Locks before = connected(network);
+  auto lock = before.take("door");
+  ASSERT_TRUE(lock);
+  network.restart();
+  ASSERT_TRUE(readable(before.descriptor(), 10s));
+  EXPECT_GT(lock->remaining(), 5s);  // what was granted lasts...
+  const auto again = before.take("door");
+  ASSERT_FALSE(again);  // ...on a connection that is good for nothing else
+  EXPECT_EQ(again.error().trouble, Trouble::no_daemon);
+  Locks after = connected(network);
+  EXPECT_FALSE(after.try_take("door"));
+  network.advance(10s);
+  EXPECT_EQ(lock->remaining(), 0s);
+  const auto next = after.take("door", {.shared = false, .wait = 10s});
+  ASSERT_TRUE(next);
+  EXPECT_GT(next->token(), lock->token());
+}
+
+TEST(FakeNetwork, AnotherMachineCanHaveIt) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.take_elsewhere("door");
+  EXPECT_FALSE(locks.try_take("door"));
+  network.free_elsewhere("door");
+  EXPECT_TRUE(locks.take("door", kPatient));
+}
+
+TEST(FakeNetwork, RefusesWhenItIsToldTo) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.refuse(Trouble::not_allowed, "not you");
+  const auto lock = locks.take("door");
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().trouble, Trouble::not_allowed);
+  EXPECT_EQ(lock.error().sentence, "not you");
+  network.refuse(Trouble::refused, "");
+  EXPECT_TRUE(locks.take("door"));
+}
+
+// --- waiting without waiting ---
+
+TEST(Wish, ComesTrueOnTheDescriptor) {
+  const FakeNetwork network;
+  Locks locks = connected(network);
+  Locks others = connected(network);
+  auto lock = locks.take("door");
+  auto wish = others.want("door");
+  ASSERT_TRUE(lock && wish);
+  ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
+  auto looked = wish->look();
+  ASSERT_TRUE(looked);
+  EXPECT_FALSE(*looked);
+  EXPECT_GT(wish->patience(), 1h);
+  lock->release();
+  ASSERT_TRUE(readable(others.descriptor(), 10s));
+  looked = wish->look();
+  ASSERT_TRUE(looked && *looked);
+  EXPECT_GT((*looked)->token(), lock->token());
+  EXPECT_GT((*looked)->remaining(), 0s);
+  EXPECT_FALSE(wish->look());  // it is over
+}
+
+TEST(Wish, IsTooLateWhenItsTimeIsOver) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.take_elsewhere("door");
+  auto wish = locks.want("door", {.shared = false, .wait = 60s});
+  ASSERT_TRUE(wish);
+  ASSERT_TRUE(wish->look());
+  network.advance(61s);
+  EXPECT_EQ(wish->patience(), 0s);
+  const auto looked = wish->look();
+  ASSERT_FALSE(looked);
+  EXPECT_EQ(looked.error().trouble, Trouble::too_late);
+  EXPECT_THAT(looked.error().sentence, HasSubstr("within 60s"));
+}
+
+TEST(Wish, ThatIsDroppedWaitsNoLonger) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.take_elsewhere("door");
+  {
+    const auto wish = locks.want("door");
+    ASSERT_TRUE(wish);
+    ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
+  }
+  EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));
+}
+
+TEST(Locks, WaitingIsCancelledByADescriptor) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.take_elsewhere("door");
+  const int cancel = eventfd(0, EFD_CLOEXEC);
+  std::thread other([&] {
+    if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
+    eventfd_write(cancel, 1);
+  });
+  TakeOptions options;
+  options.cancel = cancel;
+  const auto lock = locks.take("door", options);
+  other.join();
+  close(cancel);
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().trouble, Trouble::cancelled);
+}
+
+TEST(Locks, AWaitEndsWhenTheNetworksTimeIsThere) {
+  FakeNetwork network;
+  Locks locks = connected(network);
+  network.take_elsewhere("door");
+  std::thread other([&] {
+    if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
+    network.advance(2h);
+  });
+  const auto lock = locks.take("door", {.shared = false, .wait = 1h});
+  other.join();
+  ASSERT_FALSE(lock);
+  EXPECT_EQ(lock.error().trouble, Trouble::too_late);
+}
+
+TEST(Locks, DifferentOnesAreForDifferentThreads) {
+  const FakeNetwork network;
+  int inside = 0;
+  int entered = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      Locks locks = connected(network);
+      for (int turn = 0; turn < 50; ++turn) {
+        const auto lock = locks.take("door");
+        if (!lock || ++inside != 1) ADD_FAILURE();
+        ++entered;
+        --inside;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(entered, 200);
+}
+
+// --- forks ---
+
+TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
+  const FakeNetwork network;
+  Locks locks = connected(network);
+  auto lock = locks.take("door");
+  auto waiting = locks.want("plan");
+  ASSERT_TRUE(lock && waiting);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool nothing_held = lock->remaining() == 0s && lock->deadline() == 0s;
+    const auto another = locks.take("window");
+    const auto looked = waiting->look();
+    const bool refused = !another && !looked && another.error().trouble == Trouble::refused &&
+                         another.error().sentence.find("connect anew") != std::string::npos;
+    lock->release();
+    {
+      const Wish dropped = *std::move(waiting);
+    }
+    _exit(nothing_held && refused ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_GT(lock->remaining(), 0s);
+  auto looked = waiting->look();
+  ASSERT_TRUE(comes_true([&] {
+    if (looked && !*looked) looked = waiting->look();
+    return looked && *looked;
+  }));
+  // Had the child spoken, its words would have come before these.
+  Locks others = connected(network);
+  EXPECT_FALSE(others.try_take("door"));
+  EXPECT_TRUE(locks.take("window"));
+}
+
+// --- time, status, watch ---
+
+TEST(FakeNetwork, ShowsTheTimeItIsSetTo) {
+  FakeNetwork network;
+  const auto page = network.page();
+  ASSERT_TRUE(page);
+  const NetworkTime noon{std::chrono::hours{12}};
+  network.set_now(FakeNetwork::synchronized_at(noon, 5ms));
+  Now now = page->now();
+  EXPECT_EQ(now.status, TimeStatus::synchronized);
+  EXPECT_GE(now.time, noon);
+  EXPECT_GE(now.latest - now.earliest, 10ms);
+  EXPECT_LE(now.latest - now.earliest, 10ms + 1us);
+  network.advance(1h);
+  now = page->now();
+  EXPECT_GE(now.earliest, noon + 1h - 6ms);
+  EXPECT_LE(now.earliest, noon + 1h + 60s);
+  EXPECT_TRUE(page->wait_until_after(noon + 1h, 10s));
+  Now unknown;
+  network.set_now(unknown);
+  EXPECT_EQ(page->now().status, TimeStatus::unsynchronized);
+}
+
+TEST(FakeNetwork, AWaitForATimeIsCancelledByADescriptor) {
+  const FakeNetwork network;
+  const auto page = network.page();
+  ASSERT_TRUE(page);
+  const int cancel = eventfd(1, EFD_CLOEXEC);
+  EXPECT_FALSE(page->wait_until_after(page->now().latest + 24h, 24h, cancel));
+  close(cancel);
+}
+
+TEST(Daemon, SaysWhatItKnows) {
+  FakeNetwork network;
+  Status status;
+  status.name = "bow";
+  status.cluster = "ship";
+  status.version = "1";
+  status.master = "stern";
+  status.locks = "locks are safe while 2 of 3 members answer";
+  status.members = {{"bow", "10.0.0.1", "slave", true, false, 0},
+                    {"stern", "10.0.0.2", "master", false, true, 1.5}};
+  status.warnings = {"no key"};
+  network.set_status(status);
+  network.set_now(FakeNetwork::synchronized_at(NetworkTime{1000s}));
+  auto daemon = network.daemon();
+  ASSERT_TRUE(daemon);
+  const auto said = daemon->status();
+  ASSERT_TRUE(said);
+  EXPECT_EQ(said->name, "bow");
+  EXPECT_EQ(said->cluster, "ship");
+  EXPECT_EQ(said->version, "1");
+  EXPECT_EQ(said->master, "stern");
+  EXPECT_EQ(said->locks, status.locks);
+  EXPECT_EQ(said->warnings, status.warnings);
+  ASSERT_EQ(said->members.size(), 2U);
+  EXPECT_EQ(said->members[1].name, "stern");
+  EXPECT_EQ(said->members[1].address, "10.0.0.2");
+  EXPECT_EQ(said->members[1].role, "master");
+  EXPECT_TRUE(said->members[0].self);
+  EXPECT_TRUE(said->members[1].faulty);
+  EXPECT_EQ(said->members[1].heard_ago_s, 1.5);
+  EXPECT_EQ(said->now.status, TimeStatus::synchronized);
+  EXPECT_THAT(said->json, HasSubstr("\"cluster\":\"ship\""));
+  const auto now = daemon->now();
+  ASSERT_TRUE(now);
+  EXPECT_GE(now->time, NetworkTime{1000s});
+  EXPECT_EQ(now->latest - now->earliest, 2ms);
+}
+
+TEST(Watch, HearsOfChangesAndEvents) {
+  FakeNetwork network;
+  auto daemon = network.daemon();
+  ASSERT_TRUE(daemon);
+  auto watch = daemon->watch();
+  ASSERT_TRUE(watch);
+  auto news = watch->next(10s);
+  ASSERT_TRUE(news && news->status);
+  EXPECT_EQ(news->status->master, "fake");
+  news = watch->next(0s);
+  ASSERT_FALSE(news);
+  EXPECT_EQ(news.error().trouble, Trouble::too_late);
+  network.tell({"became-master", NetworkTime{7s}, "bow is master"});
+  ASSERT_TRUE(readable(watch->descriptor(), 10s));
+  news = watch->next(10s);
+  ASSERT_TRUE(news && news->event);
+  EXPECT_EQ(news->event->name, "became-master");
+  EXPECT_EQ(news->event->at, NetworkTime{7s});
+  EXPECT_EQ(news->event->text, "bow is master");
+  const int cancel = eventfd(1, EFD_CLOEXEC);
+  news = watch->next(1h, cancel);
+  close(cancel);
+  ASSERT_FALSE(news);
+  EXPECT_EQ(news.error().trouble, Trouble::cancelled);
+  network.restart();
+  do news = watch->next(10s);
+  while (news);
+  EXPECT_EQ(news.error().trouble, Trouble::no_daemon);
+}
+
+}  // namespace
+}  // namespace tempo

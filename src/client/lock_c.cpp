@@ -1,0 +1,107 @@
+#include "tempo/lock_c.h"
+
+#include <chrono>
+#include <utility>
+
+#include "tempo/lock.h"
+#include "client/sentence_c.h"
+
+struct tempo_locks {
+  tempo::Locks locks;
+};
+struct tempo_lock {
+  tempo::Lock lock;
+};
+struct tempo_wish {
+  tempo::Wish wish;
+};
+
+namespace {
+
+tempo::Expected<tempo::LockKind, tempo::Failure> kind_of(tempo_lock_kind kind) {
+  switch (kind) {
+    case TEMPO_LEASE:
+      return tempo::LockKind::lease;
+    case TEMPO_SILENT:
+      return tempo::LockKind::silent;
+    case TEMPO_EXPLICIT:
+      return tempo::LockKind::explicit_replies;
+  }
+  return tempo::Unexpected{
+      tempo::Failure{tempo::Trouble::refused,
+                     "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
+                     "tempo_lock_default_options() first"}};
+}
+
+tempo::Expected<tempo::TakeOptions, tempo::Failure> options_of(const tempo_lock_options* given) {
+  tempo::TakeOptions options;
+  if (given == nullptr) return options;
+  const auto kind = kind_of(given->kind);
+  if (!kind) return tempo::Unexpected{kind.error()};
+  options.kind = *kind;
+  options.lease = std::chrono::nanoseconds{given->lease_ns};
+  options.shared = given->shared != 0;
+  options.cancel = given->cancel;
+  if (given->wait_ns >= 0) options.wait = std::chrono::nanoseconds{given->wait_ns};
+  return options;
+}
+
+}  // namespace
+
+extern "C" {
+
+tempo_locks* tempo_locks_connect(const char* socket, char* trouble, unsigned size) {
+  auto locks = tempo::Locks::connect(socket == nullptr ? tempo::kDefaultControlSocket : socket);
+  if (locks) return new tempo_locks{*std::move(locks)};
+  tempo::copy_sentence(locks.error().sentence, trouble, size);
+  return nullptr;
+}
+
+void tempo_locks_close(tempo_locks* locks) { delete locks; }
+int tempo_locks_descriptor(const tempo_locks* locks) { return locks->locks.descriptor(); }
+
+tempo_lock_options tempo_lock_default_options(void) {
+  return {.shared = 0, .wait_ns = -1, .cancel = -1, .kind = TEMPO_LEASE, .lease_ns = 0};
+}
+
+tempo_lock* tempo_lock_take(tempo_locks* locks, const char* name, const tempo_lock_options* options,
+                            tempo_trouble* why, char* trouble, unsigned size) {
+  const auto how = options_of(options);
+  auto lock = how ? locks->locks.take(name, *how) : tempo::Unexpected{how.error()};
+  if (lock) return new tempo_lock{*std::move(lock)};
+  tempo::copy_failure(lock.error(), why, trouble, size);
+  return nullptr;
+}
+
+std::uint64_t tempo_lock_token(const tempo_lock* lock) { return lock->lock.token(); }
+std::int64_t tempo_lock_remaining_ns(tempo_lock* lock) { return lock->lock.remaining().count(); }
+std::int64_t tempo_lock_deadline_ns(tempo_lock* lock) { return lock->lock.deadline().count(); }
+void tempo_lock_release(tempo_lock* lock) { delete lock; }
+
+tempo_wish* tempo_lock_want(tempo_locks* locks, const char* name, const tempo_lock_options* options,
+                            tempo_trouble* why, char* trouble, unsigned size) {
+  const auto how = options_of(options);
+  auto wish = how ? locks->locks.want(name, *how) : tempo::Unexpected{how.error()};
+  if (wish) return new tempo_wish{*std::move(wish)};
+  tempo::copy_failure(wish.error(), why, trouble, size);
+  return nullptr;
+}
+
+int tempo_wish_look(tempo_wish* wish, tempo_lock** lock, tempo_trouble* why, char* trouble,
+                    unsigned size) {
+  *lock = nullptr;
+  auto looked = wish->wish.look();
+  if (!looked) {
+    tempo::copy_failure(looked.error(), why, trouble, size);
+    return 0;
+  }
+  if (*looked) *lock = new tempo_lock{**std::move(looked)};
+  return 1;
+}
+
+std::int64_t tempo_wish_patience_ns(const tempo_wish* wish) {
+  return wish->wish.patience().count();
+}
+void tempo_wish_drop(tempo_wish* wish) { delete wish; }
+
+}  // extern "C"

@@ -1,0 +1,86 @@
+#include "daemon/control/consultation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr Instant kNow{5s};
+constexpr NodeId kOther{7};
+const std::vector<ipc::Finding> kTwo{
+    {.level = "problem", .what = "the house is on fire", .cure = "put it out"},
+    {.level = "note", .what = "it is warm", .cure = ""}};
+
+TEST(Consultation, BringsEveryFindingHome) {
+  Consultation asking;
+  Consultation asked;
+  const auto question = asking.ask(kNow);
+  ASSERT_TRUE(question);
+  EXPECT_FALSE(asking.of(kOther));
+  for (const wire::WordBody& word : asked.answer(kNow, *question, kTwo)) {
+    EXPECT_FALSE(asking.over(kNow, 1));
+    asking.hear(kOther, word);
+  }
+  EXPECT_TRUE(asking.over(kNow, 1));
+  EXPECT_FALSE(asking.over(kNow, 2)) << "another one has not answered";
+  EXPECT_TRUE(asking.over(kNow + 1s, 2)) << "nor will it";
+  ASSERT_TRUE(asking.of(kOther));
+  EXPECT_EQ(asking.of(kOther)->findings, kTwo);
+  EXPECT_EQ(asking.of(kOther)->missing, 0U);
+}
+
+TEST(Consultation, NothingIsAnAnswerToo) {
+  Consultation asking;
+  Consultation asked;
+  const auto words = asked.answer(kNow, *asking.ask(kNow), {});
+  ASSERT_EQ(words.size(), 1U);
+  asking.hear(kOther, words.front());
+  EXPECT_TRUE(asking.over(kNow, 1));
+  EXPECT_THAT(asking.of(kOther)->findings, IsEmpty());
+}
+
+TEST(Consultation, SaysWhatIsMissing) {
+  Consultation asking;
+  Consultation asked;
+  const auto words = asked.answer(kNow, *asking.ask(kNow), kTwo);
+  asking.hear(kOther, words.back());
+  asking.hear(kOther, words.back());
+  EXPECT_FALSE(asking.over(kNow, 1));
+  EXPECT_EQ(asking.of(kOther)->missing, 1U);
+  EXPECT_THAT(asking.of(kOther)->findings, ElementsAre(kTwo[1]));
+}
+
+TEST(Consultation, IsBounded) {
+  Consultation asked;
+  const wire::WordBody question{.question = 1};
+  EXPECT_EQ(asked.answer(kNow, question, std::vector(100, kTwo[0])).size(),
+            Consultation::kMostParts);
+  EXPECT_THAT(asked.answer(kNow + 499ms, question, kTwo), IsEmpty()) << "it has just answered";
+  EXPECT_EQ(asked.answer(kNow + 500ms, question, kTwo).size(), 2U);
+}
+
+TEST(Consultation, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
+  Consultation asking;
+  Consultation asked;
+  const auto first = asking.ask(kNow);
+  EXPECT_FALSE(asking.ask(kNow + 999ms));
+  const auto second = asking.ask(kNow + 1s);
+  ASSERT_TRUE(second);
+  EXPECT_NE(first->question, second->question);
+  for (const wire::WordBody& word : asked.answer(kNow, *first, kTwo)) asking.hear(kOther, word);
+  EXPECT_FALSE(asking.of(kOther)) << "that was another question";
+  asking.hear(kOther, *second);
+  asking.hear(
+      kOther,
+      {.kind = wire::WordBody::Kind::answer, .part = 2, .parts = 2, .question = second->question});
+  asking.hear(kOther,
+              {.kind = wire::WordBody::Kind::answer, .parts = 200, .question = second->question});
+  EXPECT_FALSE(asking.of(kOther)) << "that was nonsense";
+}
+
+}  // namespace
+}  // namespace tempo::daemon

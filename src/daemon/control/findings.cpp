@@ -1,0 +1,29 @@
+#include "daemon/control/findings.h"
+
+#include <string>
+
+#include <fmt/core.h>
+
+namespace tempo::daemon {
+
+std::vector<ipc::Finding> findings_in(const obs::Snapshot& shot) {
+  std::vector<ipc::Finding> findings;
+  for (const std::string& warning : shot.warnings)
+    findings.push_back({.level = "problem", .what = warning, .cure = ""});
+  if (shot.networks.empty())
+    findings.push_back({.level = "problem",
+                        .what = "tempod is on no network",
+                        .cure = "bring an interface up, or give peers in tempo.toml"});
+  if (shot.status == "unsynchronized")
+    findings.push_back({.level = "note",
+                        .what = "tempod has no network time yet",
+                        .cure = "wait, or see 'tempo watch'"});
+  for (const obs::NetworkView& network : shot.networks)
+    if (!network.kernel_stamps && !network.hardware_stamps)
+      findings.push_back({.level = "note",
+                          .what = fmt::format("{}: no kernel timestamps were seen", network.name),
+                          .cure = "time is kept less closely; nothing needs to be done"});
+  return findings;
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,13 @@
+// What the daemon itself finds wrong, for `tempo doctor`.
+#pragma once
+
+#include <vector>
+
+#include "api/control_protocol.h"
+#include "api/snapshot.h"
+
+namespace tempo::daemon {
+
+std::vector<ipc::Finding> findings_in(const obs::Snapshot& shot);
+
+}  // namespace tempo::daemon

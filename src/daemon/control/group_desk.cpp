@@ -1,0 +1,200 @@
+#include "daemon/control/group_desk.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace tempo::daemon {
+namespace {
+
+std::string refuse(const ipc::Request& request, ipc::Code code, std::string sentence) {
+  return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
+}
+
+template <class Names>
+std::string list_of(const Names& names) {
+  std::string list;
+  for (const std::string_view name : names) list += (list.empty() ? "" : ", ") + std::string(name);
+  return list;
+}
+
+}  // namespace
+
+GroupDesk::GroupDesk(GroupRoom& room, Write write, NameOf name_of)
+    : room_(&room), write_(std::move(write)), name_of_(std::move(name_of)) {
+  room_->on_news([this](groups::UserId user, const groups::News& news) { tell(user, news); });
+  room_->on_change([this](const std::string& group) { tell_change(group); });
+}
+
+GroupDesk::~GroupDesk() {
+  room_->on_news({});
+  room_->on_change({});
+}
+
+std::string GroupDesk::answer(Caller caller, const ipc::Request& request) {
+  switch (request.verb) {
+    case ipc::Verb::elect:
+      return elect(caller, request);
+    case ipc::Verb::offer:
+    case ipc::Verb::stopped: {
+      const auto claim = find(caller, request.id);
+      if (claim == claims_.end())
+        return refuse(request, ipc::Code::bad_request,
+                      "this connection has no candidate of that id");
+      if (request.verb == ipc::Verb::offer)
+        room_->offer(claim->first, request.capacity);
+      else
+        room_->stopped(claim->first);
+      return "";
+    }
+    case ipc::Verb::withdraw:
+      return withdraw(caller, request);
+    case ipc::Verb::resign_group: {
+      const auto done = room_->resign(request.name);
+      return done ? ipc::done_line()
+                  : ipc::refusal_line({.code = ipc::Code::not_master, .sentence = done.error()});
+    }
+    case ipc::Verb::groups: {
+      std::vector<ipc::GroupView> views;
+      for (const groups::Known& known : room_->known()) views.push_back(view_of(known));
+      return ipc::groups_line(views);
+    }
+    case ipc::Verb::watch_group:
+      if (const auto wrong = groups::wrong_with_name(request.name))
+        return ipc::refusal_line({.code = ipc::Code::bad_request, .sentence = *wrong});
+      watches_[caller] = request.name;
+      return ipc::group_line(view_of(request.name));
+    default:
+      return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+  }
+}
+
+std::string GroupDesk::elect(Caller caller, const ipc::Request& request) {
+  const auto criterion = groups::criterion_of(request.criterion);
+  if (!criterion)
+    return refuse(request, ipc::Code::bad_request,
+                  fmt::format("there is no criterion '{}'; take one of {}", request.criterion,
+                              list_of(groups::kCriterionNames)));
+  const auto algorithm = groups::algorithm_of(request.algorithm);
+  if (!algorithm)
+    return refuse(request, ipc::Code::bad_request,
+                  fmt::format("there is no algorithm '{}'; take one of {}", request.algorithm,
+                              list_of(groups::kAlgorithmNames)));
+  if (find(caller, request.id) != claims_.end())
+    return refuse(request, ipc::Code::bad_request,
+                  "this connection has a candidate of that id; take another");
+  const auto mine = std::ranges::count_if(
+      claims_, [&](const auto& entry) { return entry.second.caller == caller; });
+  if (static_cast<std::size_t>(mine) >= kMostElections)
+    return refuse(request, ipc::Code::unavailable,
+                  "this connection has too many candidates; withdraw some, or open another");
+  const groups::UserId user{++last_user_};
+  claims_[user] = {.caller = caller, .id = request.id};
+  const auto stood = room_->stand({.user = user,
+                                   .group = request.name,
+                                   .terms = {*criterion, *algorithm},
+                                   .capacity = request.capacity,
+                                   .min_stay = Nanos{request.min_stay_ns},
+                                   .once = request.once});
+  if (!stood) {
+    claims_.erase(user);
+    return refuse(request, ipc::Code::unavailable, stood.error());
+  }
+  write_(caller, ipc::election_line({.id = request.id}));
+  if (const auto known = room_->known(request.name); known && known->leader != kNoHost)
+    tell(user, {.kind = groups::News::Kind::follows, .term = known->term, .host = known->leader});
+  return "";
+}
+
+std::string GroupDesk::withdraw(Caller caller, const ipc::Request& request) {
+  const auto claim = find(caller, request.id);
+  if (claim == claims_.end())
+    return refuse(request, ipc::Code::bad_request, "this connection has no candidate of that id");
+  const groups::UserId user = claim->first;
+  claims_.erase(claim);
+  room_->withdraw(user, request.once);
+  return ipc::election_line({.id = request.id, .state = ipc::ElectionNews::State::withdrawn});
+}
+
+void GroupDesk::show_out(Caller caller) {
+  watches_.erase(caller);
+  std::vector<groups::UserId> gone;
+  for (const auto& [user, claim] : claims_)
+    if (claim.caller == caller) gone.push_back(user);
+  for (const groups::UserId user : gone) claims_.erase(user);
+  for (const groups::UserId user : gone) room_->withdraw(user);
+}
+
+void GroupDesk::tell(groups::UserId user, const groups::News& news) {
+  const auto found = claims_.find(user);
+  if (found == claims_.end()) return;
+  const Claim claim = found->second;
+  using Kind = groups::News::Kind;
+  using Told = ipc::ElectionNews::State;
+  ipc::ElectionNews told{.id = claim.id,
+                         .term = std::to_underlying(news.term),
+                         .until_ns = news.deadline.time_since_epoch().count(),
+                         .leader = name_of_(news.host)};
+  switch (news.kind) {
+    case Kind::leads:
+      told.state = Told::leads;
+      break;
+    case Kind::extended:
+      told.state = Told::extended;
+      break;
+    case Kind::stop:
+      told.state = Told::stop;
+      break;
+    case Kind::lost:
+      told.state = Told::lost;
+      break;
+    case Kind::follows:
+      told.state = Told::follows;
+      break;
+    case Kind::no_majority:
+      told.state = Told::no_majority;
+      break;
+    case Kind::job_done:
+      told.state = Told::job_done;
+      claims_.erase(found);
+      break;
+  }
+  write_(claim.caller, ipc::election_line(told));
+}
+
+void GroupDesk::tell_change(const std::string& group) {
+  for (const auto& [caller, watched] : watches_)
+    if (watched == group) write_(caller, ipc::group_line(view_of(group)));
+}
+
+ipc::GroupView GroupDesk::view_of(const groups::Known& known) const {
+  ipc::GroupView view{.name = known.name,
+                      .leader = name_of_(known.leader),
+                      .term = std::to_underlying(known.term),
+                      .here = known.here,
+                      .criterion = std::string(groups::name_of(known.terms.criterion)),
+                      .algorithm = std::string(groups::name_of(known.terms.algorithm)),
+                      .held = std::string(known.held ? groups::name_of(*known.held) : ""),
+                      .state = std::string(known.state)};
+  if (known.stands)
+    view.candidates.push_back(
+        {.host = name_of_(room_->self()), .capacity = known.capacity, .here = true});
+  for (const auto& one : known.candidates)
+    view.candidates.push_back({.host = name_of_(one.host), .capacity = one.capacity});
+  return view;
+}
+
+ipc::GroupView GroupDesk::view_of(const std::string& group) const {
+  const auto known = room_->known(group);
+  return known ? view_of(*known) : ipc::GroupView{.name = group};
+}
+
+std::map<groups::UserId, GroupDesk::Claim>::iterator GroupDesk::find(Caller caller,
+                                                                     std::int64_t id) {
+  return std::ranges::find_if(claims_, [&](const auto& entry) {
+    return entry.second.caller == caller && entry.second.id == id;
+  });
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,55 @@
+// The door's desk for groups: what callers ask about them, and what becomes of it.
+//
+// A caller is a name for a connection, the door's. Lines for it go through `write`.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "daemon/group_room.h"
+#include "api/group_requests.h"
+
+namespace tempo::daemon {
+
+class GroupDesk {
+ public:
+  using Caller = const void*;
+  using Write = std::function<void(Caller caller, const std::string& line)>;
+  using NameOf = std::function<std::string(HostId host)>;
+  GroupDesk(GroupRoom& room, Write write, NameOf name_of);
+  ~GroupDesk();
+  GroupDesk(const GroupDesk&) = delete;
+  GroupDesk& operator=(const GroupDesk&) = delete;
+
+  // The reply to a request about groups; empty: it comes later.
+  std::string answer(Caller caller, const ipc::Request& request);
+  // With its connection a caller's candidates are gone.
+  void show_out(Caller caller);
+
+ private:
+  static constexpr std::size_t kMostElections = 64;  // of one caller
+
+  struct Claim {
+    Caller caller = nullptr;
+    std::int64_t id = 0;
+  };
+
+  std::string elect(Caller caller, const ipc::Request& request);
+  std::string withdraw(Caller caller, const ipc::Request& request);
+  void tell(groups::UserId user, const groups::News& news);
+  void tell_change(const std::string& group);
+  ipc::GroupView view_of(const groups::Known& known) const;
+  ipc::GroupView view_of(const std::string& group) const;
+  std::map<groups::UserId, Claim>::iterator find(Caller caller, std::int64_t id);
+
+  GroupRoom* room_;
+  Write write_;
+  NameOf name_of_;
+  std::map<groups::UserId, Claim> claims_;
+  std::map<Caller, std::string> watches_;  // which group
+  std::uint32_t last_user_ = 0;
+};
+
+}  // namespace tempo::daemon

@@ -1,0 +1,178 @@
+#include "daemon/control/portrait.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "tempo_version.h"
+
+namespace tempo::daemon {
+namespace {
+
+std::string_view clock_name(config::ClockKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"system", "software", "none"};
+  return kNames.at(static_cast<std::size_t>(kind));
+}
+
+double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
+
+void draw_host(const Subject& subject, obs::Snapshot& shot) {
+  const Life& life = *subject.life;
+  shot.version = kTempoVersion;
+  shot.name = life.name;
+  shot.id = id_text(*subject.mailroom, subject.mailroom->self());
+  shot.cluster = life.settings.cluster;
+  shot.pid = static_cast<std::uint32_t>(::getpid());
+  shot.uptime_s = std::chrono::duration<double>(subject.now - subject.started).count();
+  shot.profile = life.settings.profile;
+  shot.authenticated = subject.mailroom->sealed();
+  shot.keys = static_cast<std::uint32_t>(life.keys.size());
+  shot.may_lead = life.settings.may_lead && !subject.stays_out;
+  shot.locks = subject.locks;
+  if (!subject.mailroom->sealed()) shot.warnings.emplace_back(kNoKey);
+  if (subject.stays_out)
+    shot.warnings.push_back(
+        fmt::format("another machine has this host's id, {}; neither leads", shot.id));
+  if (!subject.clock_trouble.empty()) shot.warnings.push_back(subject.clock_trouble);
+  if (!subject.foreigner.empty()) shot.warnings.push_back(subject.foreigner);
+}
+
+void draw_clock(const Subject& subject, obs::Snapshot& shot) {
+  const node::Sync& sync = subject.node->sync();
+  const node::Reading reading = sync.reading(subject.now);
+  shot.clock = clock_name(subject.life->settings.clock);
+  shot.status = node::name_of(reading.status);
+  shot.time_ns = reading.time.time_since_epoch().count();
+  shot.earliest_ns = reading.earliest.time_since_epoch().count();
+  shot.latest_ns = reading.latest.time_since_epoch().count();
+  shot.offset_us = microseconds(sync.error(subject.now).value_or(Nanos{0}));
+  shot.rate_ppm = sync.dial().rate() * 1e6;
+  shot.scale = sync.scale();
+  shot.exchanges = sync.exchanges();
+  shot.reference = name_of_node(*subject.mailroom, sync.reference());
+}
+
+void draw_networks(const Subject& subject, obs::Snapshot& shot) {
+  const node::Mailroom& mailroom = *subject.mailroom;
+  for (std::uint8_t i = 0; i < subject.links->count(); ++i) {
+    const election::MasterElection* election = subject.node->network(i);
+    if (election == nullptr) continue;
+    obs::NetworkView view;
+    view.name = subject.links->label(i);
+    view.state = election::name_of(election->state());
+    view.master = name_of_node(mailroom, election->master());
+    view.master_id = id_text(mailroom, election->master());
+    view.epoch_round = election->followed().round;
+    view.listed = static_cast<std::uint32_t>(election->list().size());
+    view.heir = name_of_node(mailroom, election->heir());
+    view.root = name_of_node(mailroom, subject.node->path().root);
+    view.hops = subject.node->path().hops;
+    view.kernel_stamps = subject.links->kernel_stamps(i);
+    view.hardware_stamps = subject.links->card_stamps(i);
+    shot.networks.push_back(std::move(view));
+  }
+}
+
+// Of the network whose time we follow, else of the first.
+NodeId master_of(const node::Node& node) {
+  const election::MasterElection* election =
+      node.network(node.upstream() == node::kNoNetwork ? 0 : node.upstream());
+  return election == nullptr ? kNobody : election->master();
+}
+
+void draw_members(const Subject& subject, obs::Snapshot& shot) {
+  const node::Mailroom& mailroom = *subject.mailroom;
+  const NodeId master = master_of(*subject.node);
+  mailroom.directory().for_each([&](const node::Directory::Host& host) {
+    const bool self = host.node == mailroom.self();
+    if (!self && !host.heard) return;
+    obs::MemberView view;
+    view.name = name_of_node(mailroom, host.node);
+    view.id = id_text(mailroom, host.node);
+    view.self = self;
+    view.role = host.node == master ? "master" : "slave";
+    if (self && !shot.networks.empty()) view.role = shot.networks.front().state;
+    view.address = subject.links->address_of(host.node);
+    if (!self)
+      view.heard_ago_s = std::chrono::duration<double>(subject.now - host.last_heard).count();
+    if (const node::Sync::Member* member = subject.node->sync().members().find(host.node)) {
+      view.faulty = member->faulty;
+      view.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
+      view.sigma_us = microseconds(member->sigma);
+      view.bound_us = microseconds(member->bound);
+      view.offset_us = microseconds(member->error);
+    }
+    shot.members.push_back(std::move(view));
+  });
+}
+
+void draw_counters(const Subject& subject, obs::Snapshot& shot) {
+  const node::Mailroom& mailroom = *subject.mailroom;
+  shot.counters["datagrams_accepted"] = mailroom.accepted();
+  shot.counters["datagrams_sent"] = mailroom.sent();
+  shot.counters["messages_without_address"] = subject.unsent;
+  shot.counters["stalls"] = subject.stalls;
+  const sys::Losses losses = subject.links->losses();
+  shot.counters["datagrams_too_long"] = losses.too_long;
+  for (const auto& [error, count] : losses.unsent) {
+    const char* const name = strerrorname_np(error);
+    shot.counters[fmt::format("not_sent_{}", name == nullptr ? "unknown" : name)] += count;
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(node::Refusal::count); ++i) {
+    const auto refusal = static_cast<node::Refusal>(i);
+    shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = mailroom.refused(refusal);
+  }
+  for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Error::count); ++i) {
+    const auto error = static_cast<wire::Error>(i);
+    shot.counters[fmt::format("malformed_{}", wire::name_of(error))] = mailroom.malformed(error);
+  }
+}
+
+void draw_groups(const Subject& subject, obs::Snapshot& shot) {
+  const auto name_of_host = [&](HostId host) {
+    const node::Directory::Host* known = subject.mailroom->directory().find(host);
+    return known == nullptr ? "" : name_of_node(*subject.mailroom, known->node);
+  };
+  for (const groups::Known& group : subject.groups)
+    shot.groups.push_back({.name = group.name,
+                           .leader = group.leader == kNoHost ? "" : name_of_host(group.leader),
+                           .term = fmt::format("{}", std::to_underlying(group.term)),
+                           .here = group.here,
+                           .state = std::string(group.state),
+                           .criterion = std::string(groups::name_of(group.terms.criterion)),
+                           .algorithm = std::string(groups::name_of(group.terms.algorithm)),
+                           .held = std::string(group.held ? groups::name_of(*group.held) : ""),
+                           .candidates = static_cast<std::uint32_t>(group.candidates.size()) +
+                                         (group.stands ? 1U : 0U)});
+}
+
+}  // namespace
+
+obs::Snapshot portrait(const Subject& subject) {
+  obs::Snapshot shot;
+  draw_host(subject, shot);
+  draw_clock(subject, shot);
+  draw_networks(subject, shot);
+  draw_members(subject, shot);
+  draw_groups(subject, shot);
+  draw_counters(subject, shot);
+  return shot;
+}
+
+std::string name_of_node(const node::Mailroom& mailroom, NodeId node) {
+  const node::Directory::Host* host = mailroom.directory().find(node);
+  if (host == nullptr) return "";
+  return host->name.text().empty() ? id_text(mailroom, node) : std::string(host->name.text());
+}
+
+std::string id_text(const node::Mailroom& mailroom, NodeId node) {
+  const HostId host = mailroom.directory().host_of(node);
+  return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,44 @@
+// What the daemon tells of itself: everything it knows, as one obs::Snapshot.
+//
+// Reads and changes nothing. Texts, tables and metrics are made of it in live/obs.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "daemon/life.h"
+#include "daemon/links.h"
+#include "api/snapshot.h"
+#include "protocol/group/service.h"
+#include "protocol/wire/codec.h"
+#include "protocol/sync/node.h"
+
+namespace tempo::daemon {
+
+inline constexpr const char* kNoKey =
+    "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
+
+struct Subject {
+  const Life* life = nullptr;
+  const node::Mailroom* mailroom = nullptr;
+  const node::Node* node = nullptr;
+  const Links* links = nullptr;
+  Instant now{};
+  Instant started{};
+  bool stays_out = false;       // another machine has our id
+  std::string clock_trouble{};  // the last failure of the kernel's clock
+  std::string foreigner{};      // a daemon of another revision
+  std::uint64_t unsent = 0;     // messages for hosts whose address is not known
+  std::uint64_t stalls = 0;
+  std::string locks{};                  // what is promised of them
+  std::vector<groups::Known> groups{};  // that are known here
+};
+obs::Snapshot portrait(const Subject& subject);
+
+// As people are told of a host: its name, or its id if it has none.
+std::string name_of_node(const node::Mailroom& mailroom, NodeId node);
+std::string id_text(const node::Mailroom& mailroom, NodeId node);
+
+}  // namespace tempo::daemon

@@ -1,0 +1,76 @@
+#include "daemon/control/publisher.h"
+
+#include <cmath>
+
+namespace tempo::daemon {
+namespace {
+
+constexpr Nanos kAhead = 1s;
+constexpr Nanos kFresh = 3s;        // three times as long as the page may stay unpublished
+constexpr Nanos kLasts = 1h;        // 36 ms at node::kHeldWander: no time to coordinate by
+constexpr double kRounding = 1e-9;  // of a rate, from readings in whole nanoseconds
+constexpr Nanos kDoubtAfterSleep = 10s;
+
+page::Status status_of(node::Reading::Status status) {
+  switch (status) {
+    case node::Reading::Status::unsynchronized:
+      return page::Status::unsynchronized;
+    case node::Reading::Status::holdover:
+      return page::Status::holdover;
+    case node::Reading::Status::synchronized:
+      return page::Status::synchronized;
+    case node::Reading::Status::leads:
+      return page::Status::leads;
+  }
+  std::unreachable();
+}
+
+page::Hand hand(WallTime now, WallTime in_a_second, double outwards) {
+  const auto went = static_cast<double>((in_a_second - now - kAhead).count());
+  return {.shows = now, .rate = went / static_cast<double>(kAhead.count()) + outwards};
+}
+
+}  // namespace
+
+page::Content content_of(const page::Moment& moment, const node::Reading& now,
+                         const node::Reading& in_a_second) {
+  page::Content content{.raw = moment.raw,
+                        .boot = moment.boot,
+                        .real = moment.real,
+                        .time = hand(now.time, in_a_second.time, 0),
+                        .earliest = {},
+                        .latest = {},
+                        .held_wander = node::kHeldWander,
+                        .fresh = kFresh,
+                        .lasts = kLasts,
+                        .status = status_of(now.status)};
+  if (content.status == page::Status::unsynchronized) return content;
+  content.earliest = hand(now.earliest, in_a_second.earliest, -kRounding);
+  content.latest = hand(now.latest, in_a_second.latest, kRounding);
+  return content;
+}
+
+void Publisher::publish(sys::Oscillator& oscillator, const node::Sync& sync) {
+  const page::Moment moment = page::read_moment_closely();
+  const node::Reading now = sync.reading(oscillator.at(moment.raw));
+  const node::Reading later = sync.reading(oscillator.at(moment.raw + kAhead));
+  page::Content content = content_of(moment, now, later);
+  if (slept(moment)) content.status = page::Status::unsynchronized;
+  writer_.write(content);
+  last_ = content;
+}
+
+// The node's clock stood still meanwhile; its next exchanges show it by how much.
+bool Publisher::slept(const page::Moment& moment) {
+  if (last_.raw != Instant{} && page::slept(last_, moment.raw, moment.boot))
+    doubted_until_ = moment.raw + kDoubtAfterSleep;
+  return moment.raw < doubted_until_;
+}
+
+void orphan_page(const std::string& socket) {
+  const std::string path = page::path_for(socket);
+  if (path.empty()) return;
+  if (auto writer = page::Writer::open(path)) writer->orphan();
+}
+
+}  // namespace tempo::daemon

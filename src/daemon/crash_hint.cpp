@@ -1,0 +1,47 @@
+#include "daemon/crash_hint.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace tempo::daemon {
+
+CrashHint::CrashHint(const Life& life) : settings_(life.settings), mailroom_(make_mailroom(life)) {
+  open();
+}
+
+void CrashHint::open() {
+  networks_.clear();
+  complete_ = true;
+  const auto networks = networks_of(settings_);
+  if (!networks) return;
+  for (sys::NetworkOptions options : *networks) {
+    // From the first address only, with a port of the kernel's choice: nothing is to be received.
+    options.bind.resize(std::min<std::size_t>(options.bind.size(), 1));
+    for (sys::Address& address : options.bind) {
+      const auto same = sys::Address::parse(address.text(), 0);
+      if (same) address = *same;
+    }
+    options.port = 0;
+    options.multicast = false;
+    auto network = sys::Network::open(options, *oscillator_);
+    if (network)
+      networks_.push_back(std::move(*network));
+    else
+      complete_ = false;
+  }
+}
+
+void CrashHint::look_again() {
+  if (interfaces_.changed() || !complete_) open();
+}
+
+void CrashHint::send() {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (const auto& network : networks_) {
+    const std::size_t size = mailroom_.crash_hint(buffer);
+    network->broadcast({buffer.data(), size});
+  }
+}
+
+}  // namespace tempo::daemon

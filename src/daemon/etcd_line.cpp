@@ -1,0 +1,187 @@
+#include "daemon/etcd_line.h"
+
+#include <optional>
+
+#include <fmt/core.h>
+
+#include "platform/clocks/boot_clock.h"
+
+namespace tempo::daemon {
+
+using locks::ClientId;
+using locks::News;
+
+namespace {
+
+constexpr int kMostLinesInARound = 256;
+
+std::int64_t id_of(ClientId client) {
+  return static_cast<std::int64_t>(std::to_underlying(client));
+}
+
+}  // namespace
+
+EtcdLine::EtcdLine(sys::Loop& loop, std::string path, OnNews on_news)
+    : loop_(&loop), path_(std::move(path)), on_news_(std::move(on_news)) {
+  connect();
+}
+
+EtcdLine::~EtcdLine() {
+  if (line_ != nullptr) loop_->forget(line_->descriptor());
+}
+
+bool EtcdLine::connect() {
+  if (line_ != nullptr) return true;
+  auto socket = sys::connect_unix(path_);
+  if (!socket) return false;
+  line_ = std::make_unique<sys::LineConnection>(*std::move(socket));
+  promise_ = "locks are not served yet: tempo-etcd has said nothing";
+  loop_->watch(line_->descriptor(), POLLIN, [this](short) { hear(); });
+  send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
+  return line_ != nullptr;
+}
+
+Result<void> EtcdLine::want(const locks::Service::Wish& wish) {
+  if (const auto wrong = locks::wrong_with_name(wish.name)) return std::unexpected(*wrong);
+  if (!connect()) return std::unexpected(promise());
+  clients_[wish.client] = {
+      .name = std::string(wish.name), .mode = wish.mode, .since = sys::boot_clock()};
+  ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
+  request.name = wish.name;
+  request.shared = wish.mode == locks::Mode::shared;
+  request.id = id_of(wish.client);
+  send(request);
+  return {};
+}
+
+void EtcdLine::done(ClientId client) {
+  if (clients_.erase(client) == 0) return;
+  ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
+  request.id = id_of(client);
+  send(request);
+}
+
+std::string EtcdLine::promise() const {
+  if (line_ != nullptr) return promise_;
+  return fmt::format(
+      "locks are not served: tempo-etcd does not run at {}; 'systemctl start tempo-etcd' starts it",
+      path_);
+}
+
+std::vector<locks::Known> EtcdLine::known(HostId self) const {
+  std::map<std::string, locks::Known> all;
+  for (const auto& [id, client] : clients_) {
+    locks::Known& known = all[client.name];
+    known.name = client.name;
+    if (client.inside) {
+      known.mode = client.mode;
+      known.holder = self;
+      known.held_here = true;
+      known.token = client.token;
+      known.until = client.until;
+    }
+    known.clients.push_back({.id = id,
+                             .mode = client.mode,
+                             .inside = client.inside,
+                             .since = client.since,
+                             .token = client.token});
+  }
+  std::vector<locks::Known> list;
+  for (auto& [name, known] : all) list.push_back(std::move(known));
+  return list;
+}
+
+void EtcdLine::each_second() {
+  if (!connect()) return;
+  send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
+  // One that was not extended is lost, also when tempo-etcd is stopped and cannot say so.
+  const Instant now = sys::boot_clock();
+  std::vector<ClientId> over;
+  for (const auto& [id, client] : clients_)
+    if (client.inside && now >= client.until) over.push_back(id);
+  for (const ClientId id : over) {
+    done(id);
+    on_news_(id, {.kind = News::Kind::lost});
+  }
+}
+
+// --- the line ---
+
+void EtcdLine::send(const ipc::Request& request) {
+  if (line_ == nullptr) return;
+  line_->write(ipc::request_line(request));
+  settle();
+}
+
+void EtcdLine::settle() {
+  if (line_->broken() || line_->finished())
+    break_off();
+  else
+    loop_->expect(line_->descriptor(), line_->events());
+}
+
+void EtcdLine::hear() {
+  line_->flush();
+  for (int i = 0; i < kMostLinesInARound && line_ != nullptr; ++i) {
+    const std::optional<std::string> line = line_->line();
+    if (!line) break;
+    hear_line(*line);
+  }
+  if (line_ != nullptr) settle();
+}
+
+void EtcdLine::hear_line(const std::string& line) {
+  const auto reply = ipc::parse_reply(line);
+  if (!reply) return;
+  if (reply->refusal && reply->refusal->id) {
+    const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
+    forget(client, {.kind = News::Kind::refused, .sentence = reply->refusal->sentence});
+  } else if (const auto news = ipc::lock_of(*reply)) {
+    hear_news(*news);
+  } else if (const auto promise = reply->body.text_at("promise")) {
+    promise_ = *promise;
+  }
+}
+
+void EtcdLine::hear_news(const ipc::LockNews& news) {
+  const ClientId id{static_cast<std::uint32_t>(news.id)};
+  const auto found = clients_.find(id);
+  if (found == clients_.end()) return;
+  Client& client = found->second;
+  const Instant until{Nanos{news.until_ns}};
+  using Now = ipc::LockNews::State;
+  switch (news.state) {
+    case Now::granted:
+      client.inside = true;
+      client.since = sys::boot_clock();
+      client.token = locks::Token{news.token};
+      client.until = until;
+      return on_news_(id, {.kind = News::Kind::granted, .token = client.token, .deadline = until});
+    case Now::extended:
+      client.until = until;
+      return on_news_(id, {.kind = News::Kind::extended, .deadline = until});
+    case Now::lost:
+      return forget(id, {.kind = News::Kind::lost});
+    case Now::refused:
+      return forget(id, {.kind = News::Kind::refused});
+    case Now::released:
+    case Now::count:
+      return;
+  }
+}
+
+void EtcdLine::forget(ClientId client, const News& news) {
+  if (clients_.erase(client) > 0) on_news_(client, news);
+}
+
+// Who had a lock has it until its deadline at most; who waited is told why it is in vain.
+void EtcdLine::break_off() {
+  loop_->forget(line_->descriptor());
+  line_.reset();
+  const auto all = std::exchange(clients_, {});
+  for (const auto& [id, client] : all)
+    on_news_(id, client.inside ? News{.kind = News::Kind::lost}
+                               : News{.kind = News::Kind::refused, .sentence = promise()});
+}
+
+}  // namespace tempo::daemon

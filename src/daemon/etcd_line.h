@@ -1,0 +1,67 @@
+// The line to tempo-etcd, for a daemon whose locks are kept by an etcd (doc/internals/decisions/024).
+//
+// It speaks what programs speak to tempod itself (doc/reference/control-protocol.md), for all of them over one connection;
+// a client's number is the id. Nothing here waits: without a line what is wanted is refused with a
+// sentence, and what was had is lost, as nobody extends it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "api/control_protocol.h"
+#include "platform/loop.h"
+#include "platform/unix_socket.h"
+#include "protocol/lock/lock_service.h"
+
+namespace tempo::daemon {
+
+class EtcdLine {
+ public:
+  using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
+  // The loop must outlive it.
+  EtcdLine(sys::Loop& loop, std::string path, OnNews on_news);
+  ~EtcdLine();
+  EtcdLine(const EtcdLine&) = delete;
+  EtcdLine& operator=(const EtcdLine&) = delete;
+
+  // As locks::Service has them.
+  Result<void> want(const locks::Service::Wish& wish);
+  void done(locks::ClientId client);
+  std::vector<locks::Known> known(HostId self) const;  // of this host's clients alone
+
+  std::string promise() const;
+  void each_second();
+
+ private:
+  struct Client {
+    std::string name{};
+    locks::Mode mode = locks::Mode::exclusive;
+    bool inside = false;
+    Instant since{};
+    locks::Token token = lock::kNoToken;
+    Instant until{};
+  };
+
+  bool connect();
+  void hear();
+  void hear_line(const std::string& line);
+  void hear_news(const ipc::LockNews& news);
+  void send(const ipc::Request& request);
+  void forget(locks::ClientId client, const locks::News& news);
+  void break_off();
+  void settle();
+
+  sys::Loop* loop_;
+  std::string path_;
+  OnNews on_news_;
+  std::unique_ptr<sys::LineConnection> line_;  // null: there is none
+  std::string promise_;                        // what tempo-etcd says of itself
+  std::map<locks::ClientId, Client> clients_;  // the door bounds them
+};
+
+}  // namespace tempo::daemon

@@ -1,0 +1,29 @@
+#include "daemon/foreigners.h"
+
+#include <fmt/core.h>
+
+#include "protocol/wire/datagram.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr Nanos kAbout = 1min;
+
+}  // namespace
+
+std::optional<std::string> Foreigners::hear(Instant now, const std::string& address,
+                                            std::uint8_t revision) {
+  const bool news = about(now).empty();
+  last_ = fmt::format(
+      "the tempod at {} speaks revision {} of the protocol, this one revision {}: they cannot "
+      "understand each other; upgrade the older one",
+      address, revision, wire::kRevision);
+  heard_ = now;
+  return news ? std::optional(last_) : std::nullopt;
+}
+
+std::string Foreigners::about(Instant now) const {
+  return last_.empty() || now - heard_ > kAbout ? "" : last_;
+}
+
+}  // namespace tempo::daemon

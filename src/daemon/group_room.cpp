@@ -1,0 +1,148 @@
+#include "daemon/group_room.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include "daemon/control/portrait.h"
+#include "platform/clocks/boot_clock.h"
+
+namespace tempo::daemon {
+
+void GroupRoom::start(Tell tell) {
+  tell_ = std::move(tell);
+  if (!parts_.locks->wished_for()) return;
+  service_.emplace(
+      groups::Service::Start{
+          .self = parts_.mailroom->self(),
+          .life = parts_.life->incarnation,
+          .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
+                    [this](NodeId node) { return parts_.mailroom->directory().host_of(node); }},
+          .rules = {.lease = parts_.life->settings.lock_lease},
+          .node_keys = parts_.life->node_keys.get()},
+      *parts_.draw, static_cast<groups::Driver&>(*this));
+  parts_.locks->on_group_news([this](locks::ClientId client, const locks::News& news) {
+    news_.emplace_back(client, news);
+  });
+}
+
+// --- time ---
+
+groups::Moment GroupRoom::moment() {
+  const node::Reading reading = parts_.reading();
+  using Status = node::Reading::Status;
+  const bool known = reading.status == Status::synchronized || reading.status == Status::leads;
+  return {.now = sys::boot_clock(),
+          .network = Instant{reading.time.time_since_epoch()},
+          .trusted = known && reading.latest - reading.time <= service_->bounds().largest_error()};
+}
+
+std::optional<Nanos> GroupRoom::due_in() {
+  if (!service_) return std::nullopt;
+  if (!news_.empty()) return Nanos{0};
+  return service_->due_in(moment());
+}
+
+void GroupRoom::wake() {
+  if (!service_) return;
+  hear_locks();
+  const groups::Moment now = moment();
+  if (const auto due = service_->due_in(now); due && *due <= Nanos{0}) service_->wake(now);
+  hear_locks();
+}
+
+// What is heard may make a group ask for its lock, which may be granted at once.
+bool GroupRoom::hear_locks() {
+  for (int i = 0; i < kMostTurns && !news_.empty(); ++i) {
+    const auto [client, news] = news_.front();
+    news_.pop_front();
+    service_->hear_lock(moment(), client, news);
+  }
+  return news_.empty();
+}
+
+void GroupRoom::hear(NodeId from, const wire::GroupBody& body) {
+  if (service_) service_->hear(moment(), parts_.mailroom->directory().host_of(from), body);
+}
+
+// --- what the service wants done ---
+
+void GroupRoom::broadcast(const wire::GroupBody& body) {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  const std::span<const std::byte> bytes{buffer.data(), parts_.mailroom->close(body, buffer)};
+  for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
+    if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
+}
+
+void GroupRoom::send(HostId to, const wire::GroupBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  if (host == nullptr) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
+Result<void> GroupRoom::want(locks::ClientId client, const std::string& name) {
+  const auto network = moment().network.time_since_epoch();
+  return parts_.locks->want({.client = client,
+                             .name = name,
+                             .network_us = static_cast<std::uint64_t>(
+                                 std::max<std::int64_t>(network.count() / 1000, 0))});
+}
+
+void GroupRoom::done(locks::ClientId client) { parts_.locks->done(client); }
+
+void GroupRoom::tell(groups::UserId user, const groups::News& news) {
+  if (on_news_) on_news_(user, news);
+}
+
+void GroupRoom::changed(const std::string& group) {
+  const auto known = service_->known(group);
+  const node::Directory::Host* leader =
+      known ? parts_.mailroom->directory().find(known->leader) : nullptr;
+  if (leader != nullptr && known->leader != kNoHost)
+    tell_("leader-changed",
+          fmt::format("{}: {} leads, term {}", group, name_of_node(*parts_.mailroom, leader->node),
+                      std::to_underlying(known->term)));
+  else
+    tell_("leader-gone", fmt::format("{}: nobody is known to lead", group));
+  if (on_change_) on_change_(group);
+}
+
+void GroupRoom::not_as_wanted(const std::string& group, const std::string& sentence) {
+  tell_("election-by-c", fmt::format("{}: {}", group, sentence));
+}
+
+// --- for the door ---
+
+Result<void> GroupRoom::stand(const groups::Service::Wish& wish) {
+  if (!service_) return std::unexpected(parts_.locks->promise());
+  return service_->stand(moment(), wish);
+}
+
+void GroupRoom::offer(groups::UserId user, groups::Capacity capacity) {
+  if (service_) service_->offer(moment(), user, capacity);
+}
+
+void GroupRoom::stopped(groups::UserId user) {
+  if (service_) service_->stopped(moment(), user);
+}
+
+void GroupRoom::withdraw(groups::UserId user, bool job_done) {
+  if (service_) service_->withdraw(moment(), user, job_done);
+}
+
+Result<void> GroupRoom::resign(std::string_view group) {
+  if (!service_) return std::unexpected(parts_.locks->promise());
+  return service_->resign(moment(), group);
+}
+
+std::vector<groups::Known> GroupRoom::known() const {
+  return service_ ? service_->known() : std::vector<groups::Known>{};
+}
+
+std::optional<groups::Known> GroupRoom::known(std::string_view group) const {
+  return service_ ? service_->known(group) : std::nullopt;
+}
+
+}  // namespace tempo::daemon

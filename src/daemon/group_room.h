@@ -1,0 +1,82 @@
+// The daemon's groups: between the group service, the lock room, the network and the door.
+//
+// There are groups where there are locks. What the lock says to a group is handed on in the next
+// `wake`, which the worker calls after everything that has happened in a round.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/life.h"
+#include "daemon/links.h"
+#include "daemon/lock_room.h"
+#include "protocol/group/service.h"
+#include "protocol/wire/codec.h"
+#include "protocol/sync/sync.h"
+
+namespace tempo::daemon {
+
+class GroupRoom final : private groups::Driver {
+ public:
+  // All must outlive the room.
+  struct Parts {
+    const Life* life = nullptr;
+    node::Mailroom* mailroom = nullptr;
+    Links* links = nullptr;
+    Draw* draw = nullptr;
+    LockRoom* locks = nullptr;
+    std::function<node::Reading()> reading{};  // of network time
+  };
+  explicit GroupRoom(Parts parts) : parts_(std::move(parts)) {}
+
+  using Tell = std::function<void(std::string what, std::string details)>;
+  void start(Tell tell);  // `tell` hears of events
+
+  void hear(NodeId from, const wire::GroupBody& body);
+  std::optional<Nanos> due_in();  // nothing: nothing is due
+  void wake();
+
+  // --- for the door ---
+  using OnNews = std::function<void(groups::UserId user, const groups::News& news)>;
+  using OnChange = std::function<void(const std::string& group)>;
+  void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
+  void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
+  Result<void> stand(const groups::Service::Wish& wish);
+  void offer(groups::UserId user, groups::Capacity capacity);
+  void stopped(groups::UserId user);
+  void withdraw(groups::UserId user, bool job_done = false);
+  Result<void> resign(std::string_view group);
+  std::vector<groups::Known> known() const;
+  std::optional<groups::Known> known(std::string_view group) const;
+  HostId self() const { return parts_.life->host; }
+
+ private:
+  void broadcast(const wire::GroupBody& body) override;
+  void send(HostId to, const wire::GroupBody& body) override;
+  Result<void> want(locks::ClientId client, const std::string& name) override;
+  void done(locks::ClientId client) override;
+  void tell(groups::UserId user, const groups::News& news) override;
+  void changed(const std::string& group) override;
+  void not_as_wanted(const std::string& group, const std::string& sentence) override;
+
+  groups::Moment moment();
+  bool hear_locks();
+
+  static constexpr int kMostTurns = 16;  // of news from the lock in one round
+
+  Parts parts_;
+  Tell tell_;
+  OnNews on_news_;
+  OnChange on_change_;
+  std::deque<std::pair<locks::ClientId, locks::News>> news_;  // a few for each group here
+  std::optional<groups::Service> service_;
+};
+
+}  // namespace tempo::daemon

@@ -1,0 +1,168 @@
+#include "daemon/life.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "platform/host.h"
+#include "platform/whole_file.h"
+
+namespace tempo::daemon {
+
+namespace {
+
+constexpr std::size_t kMostKeyBytes = 4096;
+constexpr std::size_t kMostListBytes = 65536;
+
+// `option` is what 'tempo keygen' makes it with.
+Result<std::string> read_secret(const std::string& path, std::string_view option) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0)
+    return std::unexpected(
+        fmt::format("cannot read the key file {}: {}; 'tempo keygen {}{}' makes "
+                    "one",
+                    path, std::strerror(errno), option, path));
+  if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+    return std::unexpected(
+        fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it", path, path));
+  return sys::read_file(path, kMostKeyBytes);
+}
+
+// A machine that signs has a key of its own and the list of all.
+Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Settings& settings) {
+  if (settings.node_key_file.empty()) return nullptr;
+  const auto about = [](const std::string& path) {
+    return [path](const std::string& why) {
+      return std::unexpected(fmt::format("{}: {}", path, why));
+    };
+  };
+  TRY(secret, read_secret(settings.node_key_file, "--node "));
+  const auto seed = auth::parse_node_key(secret);
+  if (!seed) return about(settings.node_key_file)(seed.error());
+  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMostListBytes));
+  if (!list) return about(settings.node_list_file)(list.error());
+  auto keys = auth::NodeKeys::make(*seed, *std::move(list));
+  if (!keys) return about(settings.node_list_file)(keys.error());
+  return std::make_shared<const auth::NodeKeys>(*std::move(keys));
+}
+
+}  // namespace
+
+Result<std::string> read_key_file(const config::Settings& settings) {
+  if (settings.key_file.empty()) return "";
+  struct stat status{};
+  if (!settings.key_file_given && ::stat(settings.key_file.c_str(), &status) != 0 &&
+      errno == ENOENT)
+    return "";
+  return read_secret(settings.key_file, "");
+}
+
+Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text) {
+  if (text.empty()) return auth::Keyring{};
+  Result<std::vector<auth::Key>> keys = auth::parse_keys(text);
+  if (!keys) return std::unexpected(fmt::format("{}: {}", settings.key_file, keys.error()));
+  return auth::Keyring(std::move(*keys));
+}
+
+Result<Life> prepare_life(const config::Settings& settings) {
+  TRY(text, read_key_file(settings));
+  TRY(keys, parse_key_file(settings, text));
+  TRY(node_keys, read_node_keys(settings));
+  Life life;
+  life.settings = settings;
+  life.keys = std::move(keys);
+  life.node_keys = std::move(node_keys);
+  life.machine_id = settings.machine_id;
+  life.machine_id_from = "the settings";
+  if (life.machine_id.empty()) {
+    const sys::MachineId machine = sys::machine_id({.state_directory = settings.state_dir});
+    life.machine_id = machine.text;
+    switch (machine.source) {
+      case sys::MachineId::Source::machine_id:
+        life.machine_id_from = "/etc/machine-id";
+        break;
+      case sys::MachineId::Source::state_file:
+        life.machine_id_from = settings.state_dir;
+        break;
+      case sys::MachineId::Source::host_name:
+        life.machine_id_from = "the host's name";
+        break;
+    }
+  }
+  life.host = sys::host_id(life.machine_id);
+  life.name = settings.name.empty() ? sys::host_name() : settings.name;
+  life.state = read_state(settings.state_dir);
+  return life;
+}
+
+void be_one_of_many(Life& life) {
+  if (!life.settings.machine_id.empty()) return;
+  const auto networks = networks_of(life.settings);
+  if (!networks) return;
+  for (const sys::NetworkOptions& network : *networks)
+    for (const sys::Address& address : network.bind) life.machine_id += ' ' + address.text();
+  life.machine_id_from += " and its addresses";
+  life.host = sys::host_id(life.machine_id);
+}
+
+void be_born(Life& life) {
+  timespec now{};
+  ::clock_gettime(CLOCK_REALTIME, &now);
+  life.incarnation = next_life(life.state, now.tv_sec);
+  life.state.lives = std::to_underlying(life.incarnation);
+}
+
+node::Mailroom make_mailroom(const Life& life) {
+  return node::Mailroom({.self = life.host,
+                         .incarnation = life.incarnation,
+                         .name = wire::Name(life.name),
+                         .cluster = life.settings.cluster,
+                         .keys = life.keys});
+}
+
+Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings) {
+  std::vector<sys::NetworkOptions> networks;
+  const auto addresses = [&](const std::vector<std::string>& texts,
+                             std::vector<sys::Address>& into) -> Result<void> {
+    for (const std::string& text : texts) {
+      TRY(address, sys::Address::parse(text, settings.port));
+      into.push_back(address);
+    }
+    return {};
+  };
+  if (!settings.bind.empty() && settings.peers.empty()) {
+    sys::NetworkOptions network{.label = settings.bind.front(), .port = settings.port};
+    if (auto read = addresses(settings.bind, network.bind); !read)
+      return std::unexpected(read.error());
+    if (!settings.broadcast.empty()) {
+      TRY(everyone, sys::Address::parse(settings.broadcast, settings.port));
+      network.bind.push_back(everyone);
+      network.everyone.push_back(everyone);
+    }
+    networks.push_back(std::move(network));
+    return networks;
+  }
+  if (!settings.peers.empty()) {
+    sys::NetworkOptions network{.label = "peers", .port = settings.port};
+    if (settings.bind.empty()) {
+      TRY(any, sys::Address::parse("0.0.0.0", settings.port));
+      network.bind.push_back(any);
+    } else if (auto read = addresses(settings.bind, network.bind); !read) {
+      return std::unexpected(read.error());
+    }
+    if (auto read = addresses(settings.peers, network.everyone); !read)
+      return std::unexpected(read.error());
+    networks.push_back(std::move(network));
+    return networks;
+  }
+  networks = sys::find_networks(settings.interfaces, settings.port, settings.ipv6);
+  if (networks.size() > node::kMostNetworks) networks.resize(node::kMostNetworks);
+  for (sys::NetworkOptions& network : networks) network.card_stamps = settings.hardware_stamps;
+  return networks;
+}
+
+}  // namespace tempo::daemon

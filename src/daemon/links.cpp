@@ -1,0 +1,171 @@
+#include "daemon/links.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/poll.h>
+
+#include "daemon/life.h"
+#include "daemon/log.h"
+
+namespace tempo::daemon {
+namespace {
+
+void add(const sys::Losses& some, sys::Losses& sum) {
+  for (const auto& [error, count] : some.unsent) sum.unsent[error] += count;
+  sum.too_long += some.too_long;
+}
+
+}  // namespace
+
+Result<void> Links::open(const config::Settings& settings) {
+  const bool fixed = !settings.bind.empty() || !settings.peers.empty();
+  TRY(networks, networks_of(settings));
+  std::string trouble;
+  for (const sys::NetworkOptions& options : networks) {
+    auto network = sys::Network::open(options, *oscillator_);
+    if (fixed && !network) return std::unexpected(network.error());
+    put(count_, options, std::move(network), trouble);
+  }
+  note(std::move(trouble));
+  if (fixed) return {};
+  interfaces_ = std::make_unique<sys::InterfaceWatch>();
+  if (count_ == 0)
+    log_warning("no network with broadcast is up; waiting for one (or give peers in the settings)");
+  return {};
+}
+
+void Links::note(std::string trouble) {
+  if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
+  trouble_ = std::move(trouble);
+}
+
+bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
+                Result<std::unique_ptr<sys::Network>> network, std::string& trouble) {
+  if (!network) {
+    trouble += fmt::format("{}{}: {}", trouble.empty() ? "" : "; ", options.label, network.error());
+    return false;
+  }
+  Link& link = links_[number];
+  link.network = std::move(*network);
+  link.options = options;
+  // A socket on every address cannot tell which are ours.
+  link.own = link.network->bound();
+  std::erase_if(link.own, [](const sys::Address& address) {
+    return address.text() == "0.0.0.0" || address.text() == "::";
+  });
+  count_ = std::max<std::uint8_t>(count_, number + 1);
+  return true;
+}
+
+Links::Changes Links::look_again(const config::Settings& settings, bool other_settings) {
+  Changes changes;
+  if (interfaces_ == nullptr) return changes;
+  if (!interfaces_->changed() && !other_settings && trouble_.empty()) return changes;
+  const auto networks = networks_of(settings);
+  if (!networks) return changes;
+  for (std::uint8_t i = 0; i < count_; ++i) {
+    Link& link = links_[i];
+    const bool there = std::ranges::any_of(*networks, [&](const sys::NetworkOptions& options) {
+      return options.label == link.options.label && options.bind == link.options.bind;
+    });
+    if (there || link.network == nullptr) continue;
+    for (const int descriptor : link.network->descriptors()) loop_->forget(descriptor);
+    add(link.network->losses(), gone_);
+    link.network.reset();
+    changes.gone.push_back(i);
+  }
+  std::string trouble;
+  for (const sys::NetworkOptions& options : *networks) {
+    std::uint8_t number = 0;
+    while (number < count_ && links_[number].options.label != options.label) ++number;
+    if (number == node::kMostNetworks || links_[number].network != nullptr) continue;
+    if (put(number, options, sys::Network::open(options, *oscillator_), trouble))
+      changes.come.push_back(number);
+  }
+  note(std::move(trouble));
+  return changes;
+}
+
+void Links::watch(std::uint8_t number, const Ready& ready) {
+  for (const int descriptor : links_[number].network->descriptors())
+    loop_->watch(descriptor, POLLIN | POLLPRI, [number, ready](short events) {
+      ready(number, (events & (POLLERR | POLLPRI)) != 0);
+    });
+}
+
+void Links::watch_interfaces(std::function<void()> changed) {
+  if (interfaces_ == nullptr) return;
+  if (const auto descriptor = interfaces_->descriptor())
+    loop_->watch(*descriptor, POLLIN, [changed = std::move(changed)](short) { changed(); });
+}
+
+std::optional<sys::Arrival> Links::receive(std::uint8_t number) {
+  if (!here(number)) return std::nullopt;
+  return links_[number].network->receive();
+}
+
+bool Links::elsewhere(std::uint8_t number, const sys::Address& from) const {
+  const std::vector<sys::Address>& own = links_[number].own;
+  return !own.empty() && std::ranges::find(own, from) == own.end();
+}
+
+void Links::learn(std::uint8_t number, NodeId host, const sys::Address& address) {
+  links_[number].peers[host] = address;
+}
+
+std::string Links::address_of(NodeId host) const {
+  std::string text;
+  for (const Link& link : links_)
+    if (const auto peer = link.peers.find(host); peer != link.peers.end())
+      text = peer->second.text();
+  return text;
+}
+
+void Links::broadcast(std::uint8_t number, std::span<const std::byte> bytes) {
+  links_[number].network->broadcast(bytes);
+}
+
+bool Links::send(std::uint8_t number, NodeId host, std::span<const std::byte> bytes,
+                 std::optional<std::uint32_t> exchange) {
+  Link& link = links_[number];
+  const auto peer = link.peers.find(host);
+  if (peer == link.peers.end()) return false;
+  const auto transmission = link.network->send(peer->second, bytes, exchange.has_value());
+  if (!exchange || !transmission) return true;
+  if (link.awaited.size() >= kMostAwaited) link.awaited.pop_front();
+  link.awaited.push_back({.transmission = *transmission, .host = host, .exchange = *exchange});
+  return true;
+}
+
+bool Links::send_anywhere(NodeId host, std::span<const std::byte> bytes) {
+  for (std::uint8_t number = 0; number < count_; ++number)
+    if (here(number) && send(number, host, bytes, std::nullopt)) return true;
+  return false;
+}
+
+sys::Losses Links::losses() const {
+  sys::Losses sum = gone_;
+  for (const Link& link : links_)
+    if (link.network != nullptr) add(link.network->losses(), sum);
+  return sum;
+}
+
+std::optional<Links::Departed> Links::departed(std::uint8_t number) {
+  if (!here(number)) return std::nullopt;
+  Link& link = links_[number];
+  for (std::size_t i = 0; i < kMostAwaited; ++i) {
+    const std::optional<sys::Departure> departure = link.network->departure();
+    if (!departure) return std::nullopt;
+    const auto found =
+        std::ranges::find(link.awaited, departure->transmission, &Awaited::transmission);
+    if (found == link.awaited.end()) continue;
+    const Departed departed{.host = found->host, .exchange = found->exchange, .at = departure->at};
+    link.awaited.erase(found);
+    return departed;
+  }
+  return std::nullopt;
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,75 @@
+#include "daemon/live_trace.h"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tempo::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr Instant kStart{100s};
+const LiveTrace::Who kShip{.node = NodeId{700}, .name = "ship"};
+const LiveTrace::Who kShore{.node = NodeId{30}, .name = "shore"};
+
+std::vector<std::string> lines(const LiveTrace& trace, std::uint64_t since = 0) {
+  std::vector<std::string> all;
+  trace.since(since, [&](const std::string& line) { all.push_back(line); });
+  return all;
+}
+
+TEST(LiveTrace, WritesWhatTheSimulatorWrites) {
+  LiveTrace trace(kStart, kShip);
+  EXPECT_THAT(trace.names(), ElementsAre("# 1 is ship"));
+  trace.keep(kStart, true);
+  trace.sent(kStart + 1500us, {}, "masterreq");
+  trace.received(kStart + 2ms, kShore, "masterack");
+  trace.becomes(kStart + 2ms, "consistency");
+  trace.sent(kStart + 2000us + 999ns, kShore, "ack");
+  EXPECT_THAT(lines(trace),
+              ElementsAre("1.5 1->* masterreq", "# 2 is shore", "2 2->1 masterack received",
+                          "2 1 becomes consistency", "2 1->2 ack"));
+  EXPECT_THAT(trace.names(), ElementsAre("# 1 is ship", "# 2 is shore"));
+}
+
+TEST(LiveTrace, KeepsNothingWhileItIsOffAndNobodyFollows) {
+  LiveTrace trace(kStart, kShip);
+  trace.sent(kStart, {}, "loop");
+  trace.becomes(kStart, "slave");
+  EXPECT_EQ(trace.so_far(), 0U);
+  trace.keep(kStart, true);
+  trace.follow(kStart);
+  trace.keep(kStart, false);
+  EXPECT_TRUE(trace.on()) << "somebody follows";
+  trace.unfollow();
+  EXPECT_FALSE(trace.on());
+}
+
+TEST(LiveTrace, ThatBeginsInTheMiddleSaysWhatStandsThen) {
+  LiveTrace trace(kStart, kShip);
+  trace.becomes(kStart, "slave");
+  trace.follow(kStart + 5ms);
+  trace.sent(kStart + 6ms, kShore, "accept");
+  EXPECT_THAT(lines(trace), ElementsAre("5 1 becomes slave", "# 2 is shore", "6 1->2 accept"));
+  trace.unfollow();
+  trace.follow(kStart + 7ms);
+  EXPECT_THAT(lines(trace), ElementsAre("7 1 becomes slave"));
+}
+
+TEST(LiveTrace, KeepsTheNewest) {
+  LiveTrace trace(kStart, kShip);
+  EXPECT_THAT(lines(trace), IsEmpty());
+  trace.keep(kStart, true);
+  for (std::size_t i = 0; i < LiveTrace::kMost + 10; ++i) trace.becomes(kStart, std::to_string(i));
+  EXPECT_EQ(trace.so_far(), LiveTrace::kMost + 10);
+  EXPECT_EQ(lines(trace).size(), LiveTrace::kMost);
+  EXPECT_EQ(lines(trace).back(), "0 1 becomes " + std::to_string(LiveTrace::kMost + 9));
+  EXPECT_EQ(lines(trace, LiveTrace::kMost + 9).size(), 1U);
+}
+
+}  // namespace
+}  // namespace tempo::daemon

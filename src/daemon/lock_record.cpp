@@ -1,0 +1,151 @@
+#include "daemon/lock_record.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "platform/whole_file.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr std::size_t kMostBytes = 4096;
+constexpr std::string_view kFormat = "tempo-locks 1";
+constexpr std::array<std::string_view, 3> kStages{"claims", "ready", "founded"};
+
+std::optional<HostId> host_in(std::string_view text) {
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (error != std::errc{} || end != text.data() + text.size() || id == 0) return std::nullopt;
+  return HostId{id};
+}
+
+std::string_view next_part(std::string_view& text, char separator) {
+  const std::size_t end = text.find(separator);
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return part;
+}
+
+bool put_voters(std::string_view text, std::vector<HostId>& voters) {
+  while (!text.empty()) {
+    const auto host = host_in(next_part(text, ' '));
+    if (!host || voters.size() >= lock::kMostInRoster) return false;
+    if (!voters.empty() && *host <= voters.back()) return false;
+    voters.push_back(*host);
+  }
+  return true;
+}
+
+// "3 0000000000000abc:2 -": the view's number, then its chairs; a free one is '-'.
+std::string voters_text(const wire::LockVoters& voters) {
+  std::string text = fmt::format("{}", voters.number);
+  for (const wire::LockVoter& voter : voters.chairs)
+    text += voter.votes == 0
+                ? " -"
+                : fmt::format(" {:016x}:{}", std::to_underlying(voter.host), voter.votes);
+  return text;
+}
+
+template <class Number>
+bool put(std::string_view text, Number& number) {
+  const auto read = parse_number<Number>(text);
+  if (read) number = *read;
+  return read.has_value();
+}
+
+bool put_view(std::string_view text, wire::LockVoters& voters) {
+  if (!put(next_part(text, ' '), voters.number) || voters.number == 0) return false;
+  while (!text.empty()) {
+    std::string_view word = next_part(text, ' ');
+    if (voters.chairs.full()) return false;
+    wire::LockVoter voter;
+    if (word != "-") {
+      const auto host = host_in(next_part(word, ':'));
+      if (!host || !put(word, voter.votes) || voter.votes == 0) return false;
+      if (std::ranges::find(voters.chairs, *host, &wire::LockVoter::host) != voters.chairs.end())
+        return false;
+      voter.host = *host;
+    }
+    voters.chairs.push_back(voter);
+  }
+  return !voters.chairs.empty() && voters.chairs[voters.chairs.size() - 1].votes > 0;
+}
+
+bool put_line(std::string_view key, std::string_view value, LockRecord& record) {
+  if (key == "host") {
+    record.host = host_in(value).value_or(kNoHost);
+    return record.host != kNoHost;
+  }
+  if (key == "kernel") {
+    record.kernel = value;
+    return true;
+  }
+  if (key == "stage") {
+    const auto* const found = std::ranges::find(kStages, value);
+    record.stage = static_cast<LockRecord::Stage>(found - kStages.begin());
+    return found != kStages.end();
+  }
+  if (key == "voters") return put_voters(value, record.voters);
+  if (!record.lease) record.lease.emplace();
+  if (key == "boot") {
+    std::uint32_t boot = 0;
+    const bool good = put(value, boot);
+    record.lease->boot = lock::lease::Boot{boot};
+    return good;
+  }
+  if (key == "view") return put_view(value, record.lease->view);
+  if (key == "next")
+    return put(next_part(value, ' '), record.lease->next.count) && record.lease->next.count > 0 &&
+           put_view(value, record.lease->next);
+  return key == "reserve" && put(value, record.lease->reserve);
+}
+
+}  // namespace
+
+std::string LockRecord::text() const {
+  std::string text =
+      fmt::format("{}\nhost {:016x}\nkernel {}\nstage {}\nvoters", kFormat,
+                  std::to_underlying(host), kernel, kStages.at(std::to_underlying(stage)));
+  for (const HostId voter : voters) text += fmt::format(" {:016x}", std::to_underlying(voter));
+  text += '\n';
+  if (lease) {
+    text += fmt::format("boot {}\nreserve {}\nview {}\n", std::to_underlying(lease->boot),
+                        lease->reserve, voters_text(lease->view));
+    if (lease->next.count != 0)
+      text += fmt::format("next {} {}\n", lease->next.count, voters_text(lease->next));
+  }
+  return text + "end\n";
+}
+
+std::optional<LockRecord> parse_lock_record(std::string_view text) {
+  if (next_part(text, '\n') != kFormat) return std::nullopt;
+  LockRecord record;
+  while (!text.empty()) {
+    std::string_view line = next_part(text, '\n');
+    if (line == "end") {
+      if (record.host == kNoHost ||
+          (record.stage != LockRecord::Stage::claims && record.voters.empty()))
+        return std::nullopt;
+      if (record.lease && record.lease->view.number == 0) return std::nullopt;
+      return record;
+    }
+    const std::string_view key = next_part(line, ' ');
+    if (!put_line(key, line, record)) return std::nullopt;
+  }
+  return std::nullopt;  // cut off
+}
+
+std::string lock_record_path(const std::string& state_dir) { return state_dir + "/locks"; }
+
+std::optional<LockRecord> read_lock_record(const std::string& state_dir, HostId host) {
+  const auto record = parse_lock_record(sys::read_file(lock_record_path(state_dir), kMostBytes));
+  if (!record || record->host != host) return std::nullopt;
+  return record;
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,85 @@
+#include "daemon/lock_record.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tempo::daemon {
+namespace {
+
+LockRecord sample() {
+  wire::LockVoters view{.number = 3};
+  view.chairs.push_back({HostId{0xfedcba9876543210}, 2});
+  view.chairs.push_back({});
+  view.chairs.push_back({HostId{0xabc}, 1});
+  wire::LockVoters next{.count = 99, .number = 4};
+  next.chairs.push_back({HostId{0xabc}, 1});
+  return {.host = HostId{0xabc},
+          .kernel = "0b7e-1",
+          .stage = LockRecord::Stage::founded,
+          .voters = {HostId{0xabc}, HostId{0xfedcba9876543210}},
+          .lease = locks::Saved{
+              .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = view, .next = next}};
+}
+
+TEST(LockRecord, IsThisText) {
+  EXPECT_EQ(sample().text(),
+            "tempo-locks 1\n"
+            "host 0000000000000abc\n"
+            "kernel 0b7e-1\n"
+            "stage founded\n"
+            "voters 0000000000000abc fedcba9876543210\n"
+            "boot 7\n"
+            "reserve 65536\n"
+            "view 3 fedcba9876543210:2 - 0000000000000abc:1\n"
+            "next 99 4 0000000000000abc:1\n"
+            "end\n");
+}
+
+TEST(LockRecord, IsReadAsWritten) {
+  const auto read = parse_lock_record(sample().text());
+  ASSERT_TRUE(read);
+  EXPECT_EQ(*read, sample());
+  EXPECT_EQ(*read->lease, *sample().lease);
+  LockRecord young{.host = HostId{1}, .stage = LockRecord::Stage::ready, .voters = {HostId{1}}};
+  EXPECT_EQ(parse_lock_record(young.text()), young);
+}
+
+// What is half written is no record: to be without one is safe, to have a wrong one is not.
+TEST(LockRecord, CutAnywhereIsNone) {
+  const std::string whole = sample().text();
+  for (std::size_t size = 0; size + 1 < whole.size(); ++size)
+    EXPECT_FALSE(parse_lock_record(whole.substr(0, size))) << size;
+}
+
+TEST(LockRecord, DamagedIsNone) {
+  const auto with = [](const std::string& was, const std::string& is) {
+    std::string text = sample().text();
+    text.replace(text.find(was), was.size(), is);
+    return parse_lock_record(text).has_value();
+  };
+  EXPECT_TRUE(with("boot 7", "boot 8"));
+  EXPECT_FALSE(with("locks 1", "locks 2"));
+  EXPECT_FALSE(with("boot 7", "boot x"));
+  EXPECT_FALSE(with("boot 7", "boots 7"));
+  EXPECT_FALSE(with("reserve 65536", "reserve -1"));
+  EXPECT_FALSE(with("founded", "done"));
+  EXPECT_FALSE(with("fedcba9876543210", "0000000000000abc")) << "twice the same";
+  EXPECT_FALSE(with(" 0000000000000abc fedcba9876543210", "")) << "nobody";
+  EXPECT_FALSE(with("host 0000000000000abc", "host 0"));
+  EXPECT_TRUE(with("next 99 4 0000000000000abc:1\n", ""));
+  EXPECT_FALSE(with("view 3 fedcba9876543210:2 - 0000000000000abc:1\n", "")) << "who votes?";
+  EXPECT_FALSE(with("view 3", "view 0"));
+  EXPECT_FALSE(with(":2 -", ":0 -"));
+  EXPECT_FALSE(with("- 0000000000000abc:1", "- fedcba9876543210:1")) << "twice the same";
+  EXPECT_FALSE(with("0000000000000abc:1\nnext", "0000000000000abc:1 -\nnext"))
+      << "ends with nobody";
+  EXPECT_FALSE(with("next 99", "next 0"));
+}
+
+TEST(LockRecord, OfAnotherHostIsNone) {
+  EXPECT_FALSE(read_lock_record("/nonexistent", HostId{0xabc}));
+}
+
+}  // namespace
+}  // namespace tempo::daemon

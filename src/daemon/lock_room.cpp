@@ -1,0 +1,340 @@
+#include "daemon/lock_room.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <iterator>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "daemon/log.h"
+#include "daemon/control/portrait.h"
+#include "platform/clocks/boot_clock.h"
+#include "platform/whole_file.h"
+#include "protocol/lock/promise.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr const char* kOff =
+    "there are no locks: write 'expect = N' under [locks] in tempo.toml, with the number of "
+    "machines that vote, on each of them";
+
+lock::lease::Rules rules_of(const config::Settings& settings) {
+  return {.lease = settings.lock_lease,
+          .longest = settings.longest_lease(),
+          .drift = Ppb{1'000'000},  // the kernel's clock may be slewed by half of it
+          .thrifty = true};
+}
+
+}  // namespace
+
+void LockRoom::start(Tell tell) {
+  tell_ = std::move(tell);
+  const config::Settings& settings = parts_.life->settings;
+  if (settings.lock_back_end == config::LockBackEnd::etcd)
+    etcd_.emplace(
+        *parts_.loop, settings.etcd_socket,
+        [this](locks::ClientId client, const locks::News& news) { this->tell(client, news); });
+  if (settings.lock_expect == 0) return;
+  const auto record = read_lock_record(settings.state_dir, parts_.life->host);
+  const std::string kernel = sys::kernel_boot_id();
+  rebooted_ = record && record->kernel != kernel;
+  record_ = record.value_or(LockRecord{.host = parts_.life->host});
+  record_.kernel = kernel;
+  founding_.emplace(lock::Founding::Start{
+      .self = parts_.mailroom->self(),
+      .expected = settings.lock_expect,
+      .saved = record ? word_of(record->stage, record->voters) : std::nullopt});
+  step_founding([](lock::Founding& founding, auto& turn) { founding.start(turn); });
+}
+
+// --- finding the voters ---
+
+template <class Do>
+void LockRoom::step_founding(Do todo) {
+  if (!founding_) return;
+  Outbox<lock::Founding> out;
+  Turn<lock::Founding> turn{sys::boot_clock(), *parts_.draw, out};
+  todo(*founding_, turn);
+  for (const auto& output : out) {
+    if (output.kind != OutputKind::notice) {
+      std::array<std::byte, wire::kMostBytes> buffer;
+      const std::size_t size = parts_.mailroom->close(body_of(output.message), buffer);
+      if (output.kind == OutputKind::broadcast)
+        broadcast_bytes({buffer.data(), size});
+      else
+        parts_.links->send_anywhere(output.to, {buffer.data(), size});
+      continue;
+    }
+    switch (output.notice.kind) {
+      case lock::Founding::Notice::Kind::write: {
+        const wire::RosterBody body = body_of(output.notice.word);
+        new_word_ = output.notice.word;
+        record_.stage = output.notice.word.stage;
+        record_.voters.assign(body.voters.begin(), body.voters.end());
+        save();
+        break;
+      }
+      case lock::Founding::Notice::Kind::founded:
+        found(output.notice.word);
+        break;
+      case lock::Founding::Notice::Kind::split:
+        if (!std::exchange(split_, true))
+          tell_("locks-split",
+                "another part of this network has other voters for its locks; set the same "
+                "'expect' everywhere, more than half of all machines, and remove the file 'locks' "
+                "from the state directories of one part");
+        break;
+    }
+  }
+}
+
+void LockRoom::found(const lock::Founding::Word& word) {
+  std::vector<HostId> voters;
+  for (const NodeId voter : word.voters)
+    voters.push_back(parts_.mailroom->directory().host_of(voter));
+  if (record_.stage != LockRecord::Stage::founded) {  // heard from others: this one does not vote
+    record_.stage = LockRecord::Stage::founded;
+    record_.voters = voters;
+  }
+  tell_("locks-founded", fmt::format("{} machines vote on locks", voters.size()));
+  service_.emplace(
+      locks::Service::Start{
+          .self = parts_.life->host,
+          .voters = std::move(voters),
+          .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
+                    [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }},
+          .rules = rules_of(parts_.life->settings),
+          .saved = record_.lease,
+          .available = parts_.life->settings.lock_policy == config::LockPolicy::available,
+          .rebooted = rebooted_},
+      *parts_.draw, static_cast<locks::Driver&>(*this));
+  service_->start(sys::boot_clock());
+  quiet_.emplace(locks::Quiet::Start{.self = parts_.life->host,
+                                     .life = parts_.life->incarnation,
+                                     .lease = rules_of(parts_.life->settings),
+                                     .bounds = {.delay_max = parts_.life->settings.lock_delay_max},
+                                     .name_of = [this](HostId host) { return name_of(host); }},
+                 sys::boot_clock(), *parts_.draw, static_cast<locks::QuietDriver&>(*this));
+  follow_voters();
+}
+
+wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
+  wire::RosterBody body{.stage = static_cast<wire::RosterBody::Stage>(word.stage)};
+  for (const NodeId voter : word.voters)
+    body.voters.push_back(parts_.mailroom->directory().host_of(voter));
+  return body;
+}
+
+// Nothing: more hosts than can be known.
+std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
+                                                      std::span<const HostId> voters) {
+  lock::Founding::Word word{.stage = stage};
+  for (const HostId voter : voters) {
+    const NodeId node = parts_.mailroom->number_of(voter);
+    if (node == kNobody) return std::nullopt;
+    word.voters.push_back(node);
+  }
+  return word;
+}
+
+// --- what is heard ---
+
+void LockRoom::hear(NodeId from, const wire::LockBody& body) {
+  if (!service_) return;
+  service_->hear(sys::boot_clock(), parts_.mailroom->directory().host_of(from), body);
+  advance_change();
+}
+
+void LockRoom::hear(NodeId from, const wire::QuietBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+}
+
+void LockRoom::hear(NodeId from, const wire::BeatBody& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+}
+
+void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
+  const auto word =
+      word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
+  if (!word) return;
+  step_founding([&](lock::Founding& founding, auto& turn) { founding.receive(turn, from, *word); });
+}
+
+// --- time ---
+
+std::optional<Nanos> LockRoom::due_in() const {
+  Instant due = kNever;
+  if (founding_) due = std::min(due, founding_->timers().first());
+  if (service_) due = std::min(due, service_->due());
+  if (quiet_) due = std::min(due, quiet_->due());
+  if (due == kNever) return std::nullopt;
+  return std::max(due - sys::boot_clock(), Nanos{0});
+}
+
+void LockRoom::wake() {
+  const Instant now = sys::boot_clock();
+  if (founding_ && founding_->timers().first() <= now)
+    step_founding([](lock::Founding& founding, auto& turn) {
+      founding.wake(turn, founding.timers().first_name());
+    });
+  if (service_ && service_->due() <= now) service_->wake(now);
+  if (quiet_ && quiet_->due() <= now) quiet_->wake(now);
+}
+
+void LockRoom::each_second() {
+  if (writing_) ask_parent();  // what was lost on the way is said again
+  prefer();
+  advance_change();
+  if (etcd_) etcd_->each_second();
+  ask_again();
+}
+
+// --- the disk ---
+
+void LockRoom::write(const locks::Saved& saved) {
+  new_record_ = saved;
+  record_.lease = saved;
+  save();
+}
+
+void LockRoom::save() {
+  writing_ = {.number = ++writes_, .text = record_.text()};
+  if (parts_.parent != nullptr) return ask_parent();
+  const auto done =
+      sys::replace_file(lock_record_path(parts_.life->settings.state_dir), writing_->text);
+  if (!done) return log_error(fmt::format("no locks: {}", done.error()));
+  saved();
+}
+
+void LockRoom::ask_parent() {
+  parts_.parent->send(fmt::format("{}\t{}\t{}", kWrite, writing_->number, writing_->text));
+}
+
+void LockRoom::hear_written(std::string_view number) {
+  if (writing_ && parse_number<std::uint64_t>(number) == writing_->number) saved();
+}
+
+void LockRoom::saved() {
+  writing_.reset();
+  if (const auto word = std::exchange(new_word_, std::nullopt))
+    step_founding(
+        [&](lock::Founding& founding, auto& turn) { founding.command(turn, {.written = *word}); });
+  if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
+    service_->written(sys::boot_clock(), *record);
+  follow_voters();  // of a host that was blank, perhaps other ones
+}
+
+// --- what the service wants done ---
+
+template <class Body>
+void LockRoom::broadcast_body(const Body& body) {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  broadcast_bytes({buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
+void LockRoom::broadcast(const wire::LockBody& body) { broadcast_body(body); }
+void LockRoom::broadcast(const wire::QuietBody& body) { broadcast_body(body); }
+void LockRoom::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
+
+// One datagram on all networks: who is on several takes it once.
+void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
+  for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
+    if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
+}
+
+template <class Body>
+void LockRoom::send_body(HostId to, const Body& body) {
+  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  if (host == nullptr) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+}
+
+void LockRoom::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
+void LockRoom::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
+
+void LockRoom::tell(locks::ClientId client, const locks::News& news) {
+  const OnNews& hears = locks::is_group(client) ? on_group_news_ : on_news_;
+  if (hears) hears(client, news);
+}
+
+// --- for the door ---
+
+Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind kind) {
+  if (etcd_) {
+    if (kind != locks::LockKind::lease)
+      return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
+    if (wish.lease != Nanos{0})
+      return std::unexpected(
+          "an etcd keeps the locks here: all leases are 'lease-ms' long; ask for no other length");
+    return etcd_->want(wish);
+  }
+  if (!service_) return std::unexpected(promise());
+  if (is_witness())
+    return std::unexpected(
+        "this machine is the witness: it votes and takes no locks; lock on the other two");
+  const Instant now = sys::boot_clock();
+  const bool lease = kind == locks::LockKind::lease;
+  if (lease ? quiet_->uses(now, wish.name) : service_->uses(now, wish.name))
+    return std::unexpected(fmt::format(
+        "'{}' is in use as a {}, or was a moment ago; take it as that, or take another name",
+        wish.name, lease ? "silent or explicit lock" : "lease"));
+  if (lease) return service_->want(now, wish);
+  if (wish.lease != Nanos{0})
+    return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
+  return quiet_->want(now, {.client = wish.client,
+                            .name = wish.name,
+                            .mode = wish.mode,
+                            .silent = kind == locks::LockKind::silent});
+}
+
+void LockRoom::done(locks::ClientId client) {
+  if (etcd_) etcd_->done(client);
+  if (service_) service_->done(sys::boot_clock(), client);
+  if (quiet_) quiet_->done(sys::boot_clock(), client);
+}
+
+std::vector<locks::Known> LockRoom::known() const {
+  if (etcd_) return etcd_->known(self());
+  if (!service_) return {};
+  std::vector<locks::Known> all = service_->known(sys::boot_clock());
+  std::ranges::move(quiet_->known(), std::back_inserter(all));
+  return all;
+}
+
+bool LockRoom::wished_for() const { return etcd_ || parts_.life->settings.lock_expect > 0; }
+
+bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
+
+std::size_t LockRoom::voters_heard() const {
+  const lock::lease::View& view = service_->view();
+  return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
+    const node::Directory::Host* host = parts_.mailroom->directory().find(voter);
+    return voter != kNobody &&
+           (voter == parts_.mailroom->self() || (host != nullptr && host->heard));
+  }));
+}
+
+std::string LockRoom::promise() const {
+  if (etcd_) return etcd_->promise();
+  if (!founding_) return kOff;
+  if (split_) return "locks are not safe: another part of this network has other voters";
+  if (!founding_->founded())
+    return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
+                       parts_.life->settings.lock_expect, founding_->heard() + 1);
+  const lock::lease::View& view = service_->view();
+  if (!service_->running())
+    return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),
+                       std::popcount(view.voters()));
+  if (!serves()) return "locks are not served yet: promises of an earlier life may last";
+  return locks::promise_of(view,
+                           [this](NodeId node) { return name_of_node(*parts_.mailroom, node); });
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,153 @@
+// The daemon's locks: from the first words about who votes to the clients at the door.
+//
+// While there are no voters yet it finds them (lock::Founding); from then on it drives the lock
+// service. What must be on disk is written by the parent, for a write can take long; without a
+// parent it is written here. Where an etcd keeps the locks, all this rests, and clients are served
+// over the line to tempo-etcd.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "daemon/etcd_line.h"
+#include "daemon/life.h"
+#include "daemon/links.h"
+#include "daemon/lock_record.h"
+#include "daemon/parent_line.h"
+#include "protocol/lock/founding.h"
+#include "protocol/lock/quiet.h"
+#include "protocol/lock/lock_service.h"
+#include "protocol/wire/codec.h"
+
+namespace tempo::daemon {
+
+class LockRoom final : private locks::Driver, private locks::QuietDriver {
+ public:
+  // All must outlive the room. Without a parent, writes are done here.
+  struct Parts {
+    const Life* life = nullptr;
+    node::Mailroom* mailroom = nullptr;
+    Links* links = nullptr;
+    Draw* draw = nullptr;
+    const ParentLine* parent = nullptr;
+    sys::Loop* loop = nullptr;
+  };
+  explicit LockRoom(const Parts& parts) : parts_(parts) {}
+
+  using Tell = std::function<void(std::string what, std::string details)>;
+  void start(Tell tell);  // `tell` hears of events
+
+  void hear(NodeId from, const wire::LockBody& body);
+  void hear(NodeId from, const wire::RosterBody& body);
+  void hear(NodeId from, const wire::QuietBody& body);
+  void hear(NodeId from, const wire::BeatBody& body);
+  void hear_written(std::string_view number);  // the parent has written that one
+
+  std::optional<Nanos> due_in() const;  // nothing: nothing is due
+  void wake();
+  void each_second();
+
+  // --- for the door ---
+  using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
+  void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
+  void on_group_news(OnNews on_news) { on_group_news_ = std::move(on_news); }
+  Result<void> want(const locks::Service::Wish& wish,
+                    locks::LockKind kind = locks::LockKind::lease);
+  // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
+  bool answers_soon() const { return !etcd_; }
+  void done(locks::ClientId client);
+  std::vector<locks::Known> known() const;
+
+  // A machine, by name or id, is to have a vote, or none. The number by which its end is asked for;
+  // or a sentence that says why it cannot be. One change at a time.
+  Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
+  // Nothing: it goes on.
+  std::optional<Result<void>> change_ended(std::uint64_t number) const;
+
+  // What is promised, or why there are no locks, in a sentence.
+  std::string promise() const;
+  // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
+  std::string quiet_mode() const { return quiet_ ? quiet_->mode() : ""; }
+  bool serves() const;
+  bool wished_for() const;  // the settings want locks
+  HostId self() const { return parts_.life->host; }
+
+  static constexpr std::string_view kWrite = "@write";      // to the parent: number, text
+  static constexpr std::string_view kWritten = "@written";  // from it: number
+
+ private:
+  struct Writing {
+    std::uint64_t number = 0;
+    std::string text{};
+  };
+
+  void broadcast(const wire::LockBody& body) override;
+  void send(HostId to, const wire::LockBody& body) override;
+  void broadcast(const wire::QuietBody& body) override;
+  void broadcast(const wire::BeatBody& body) override;
+  void send(HostId to, const wire::QuietBody& body) override;
+  void write(const locks::Saved& saved) override;
+  void tell(locks::ClientId client, const locks::News& news) override;
+  void voters_changed() override;
+
+  template <class Body>
+  void broadcast_body(const Body& body);
+  template <class Body>
+  void send_body(HostId to, const Body& body);
+  void broadcast_bytes(std::span<const std::byte> bytes);
+  template <class Do>
+  void step_founding(Do todo);
+  void found(const lock::Founding::Word& word);
+  void save();
+  void ask_parent();
+  void saved();
+  wire::RosterBody body_of(const lock::Founding::Word& word) const;
+  std::optional<lock::Founding::Word> word_of(LockRecord::Stage stage,
+                                              std::span<const HostId> voters);
+  std::size_t voters_heard() const;
+
+  // Who votes, and how that is changed (lock_room_voters.cpp).
+  struct Change {
+    std::uint64_t number = 0;
+    HostId host = kNoHost;
+    bool votes = false;       // it is to have one, or none
+    bool takes_part = false;  // it has said that it knows of locks
+    Instant until{};          // then it is given up
+    std::optional<Result<void>> ended{};
+  };
+  void follow_voters();
+  Result<HostId> find_machine(std::string_view text, bool among_voters) const;
+  std::string names_of_voters() const;
+  std::string name_of(HostId host) const;
+  std::uint8_t votes_of(HostId host) const;
+  Instant patience() const;
+  void advance_change();
+  void ask_again();
+  void end_change(Result<void> result);
+  void prefer();
+  bool is_witness() const;
+
+  Parts parts_;
+  Tell tell_;
+  OnNews on_news_;
+  OnNews on_group_news_;
+  LockRecord record_;  // as it is, or is to be, on disk
+  std::optional<Writing> writing_;
+  std::uint64_t writes_ = 0;
+  bool rebooted_ = false;
+  bool split_ = false;                            // somebody has other voters
+  std::optional<lock::Founding> founding_;        // nothing: no voters are expected
+  std::optional<lock::Founding::Word> new_word_;  // being written
+  std::optional<locks::Saved> new_record_;        // being written
+  std::optional<locks::Service> service_;         // once there are voters, at each of them
+  std::optional<locks::Quiet> quiet_;             // with the service: locks that are not leases
+  Change change_;                                 // the last; ended unless it goes on
+  std::optional<EtcdLine> etcd_;                  // where an etcd keeps the locks
+};
+
+}  // namespace tempo::daemon

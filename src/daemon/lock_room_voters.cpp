@@ -1,0 +1,179 @@
+// Who votes on locks, and how people change that: one machine gets a vote or loses it, by as many
+// views as it takes (doc/internals/lease.md, section 5). What is begun ends: done, impossible, or given up
+// when no majority has answered.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "daemon/lock_room.h"
+#include "daemon/control/portrait.h"
+#include "platform/clocks/boot_clock.h"
+
+namespace tempo::daemon {
+
+std::string LockRoom::name_of(HostId host) const {
+  const node::Directory::Host* known = parts_.mailroom->directory().find(host);
+  if (known != nullptr) return name_of_node(*parts_.mailroom, known->node);
+  return fmt::format("{:016x}", std::to_underlying(host));
+}
+
+std::uint8_t LockRoom::votes_of(HostId host) const {
+  const lock::lease::View& view = service_->view();
+  for (std::size_t i = 0; i < view.votes.size(); ++i)
+    if (view.votes[i] > 0 && parts_.mailroom->directory().host_of(view.chairs[i]) == host)
+      return view.votes[i];
+  return 0;
+}
+
+std::string LockRoom::names_of_voters() const {
+  std::string names;
+  for (const NodeId voter : service_->view().chairs) {
+    if (voter == kNobody) continue;
+    if (!names.empty()) names += ", ";
+    names += name_of_node(*parts_.mailroom, voter);
+  }
+  return names;
+}
+
+// A machine that is gone may be known by its id alone.
+Result<HostId> LockRoom::find_machine(std::string_view text, bool among_voters) const {
+  std::vector<HostId> found;
+  parts_.mailroom->directory().for_each([&](const node::Directory::Host& host) {
+    if (among_voters && votes_of(host.id) == 0) return;
+    if (host.name.text() == text || id_text(*parts_.mailroom, host.node) == text)
+      found.push_back(host.id);
+  });
+  if (found.size() == 1) return found.front();
+  if (found.size() > 1)
+    return std::unexpected(
+        fmt::format("more than one machine is called '{}'; give its id, as 'tempo members --json' "
+                    "shows it",
+                    text));
+  if (among_voters)
+    return std::unexpected(fmt::format(
+        "no machine called '{}' votes on locks; those that do are {}", text, names_of_voters()));
+  return std::unexpected(
+      fmt::format("no machine called '{}' was heard; 'tempo members' lists those that were", text));
+}
+
+Result<std::uint64_t> LockRoom::change_voters(std::string_view machine, bool votes) {
+  if (!service_ || !service_->running()) return std::unexpected(promise());
+  if (change_.number != 0 && !change_.ended)
+    return std::unexpected("the voters are just being changed; try again in a moment");
+  TRY(host, find_machine(machine, !votes));
+  const lock::lease::View& view = service_->view();
+  if (view.available)
+    return std::unexpected(
+        "under the policy 'available' each machine votes for itself; set another on both and "
+        "restart tempod first");
+  if (votes && votes_of(host) > 0)
+    return std::unexpected(fmt::format("{} votes already", name_of(host)));
+  if (votes && std::ranges::count(view.chairs, kNobody) == 0)
+    return std::unexpected(
+        fmt::format("{} machines vote already, which is the most; 'tempo forget' one of {} first",
+                    view.chairs.size(), names_of_voters()));
+  if (!votes && std::ranges::count(view.votes, 0) + 1 == std::ssize(view.votes))
+    return std::unexpected(
+        fmt::format("{} is the only machine that votes; give another one a vote first: 'tempo "
+                    "admit HOST'",
+                    name_of(host)));
+  const config::Settings& settings = parts_.life->settings;
+  if (!votes && settings.lock_policy == config::LockPolicy::preferred &&
+      name_of(host) == settings.lock_policy_host)
+    return std::unexpected(
+        fmt::format("{} is the preferred machine by the configuration; set another policy on both "
+                    "and restart tempod first",
+                    name_of(host)));
+  service_->give_up_change(sys::boot_clock());  // what this machine wanted for itself can wait
+  change_ = {.number = change_.number + 1,
+             .host = host,
+             .votes = votes,
+             .takes_part = !votes || host == parts_.life->host,
+             .until = patience()};
+  if (!change_.takes_part) service_->ask_record(host);
+  advance_change();
+  return change_.number;
+}
+
+std::optional<Result<void>> LockRoom::change_ended(std::uint64_t number) const {
+  if (number != change_.number)
+    return Result<void>{std::unexpected("another change took its place")};
+  return change_.ended;
+}
+
+// A lease must pass from view to view, and whoever answers late is asked again.
+Instant LockRoom::patience() const {
+  return sys::boot_clock() + 5 * parts_.life->settings.longest_lease() + 1s;
+}
+
+// One vote comes or goes at a time: the next step is wanted when the last is done.
+void LockRoom::advance_change() {
+  if (change_.number == 0 || change_.ended) return;
+  const std::uint8_t has = votes_of(change_.host);
+  if ((has > 0) == change_.votes) return end_change({});
+  const Instant now = sys::boot_clock();
+  if (!change_.takes_part && service_->last_record() == change_.host) {
+    change_.takes_part = true;
+    change_.until = patience();
+  }
+  if (now >= change_.until) {
+    service_->give_up_change(now);
+    if (!change_.takes_part)
+      return end_change(std::unexpected(
+          fmt::format("{} does not answer about locks; write 'expect = {}' under [locks] in its "
+                      "tempo.toml, and see that it runs",
+                      name_of(change_.host), parts_.life->settings.lock_expect)));
+    return end_change(std::unexpected(fmt::format(
+        "most of those that vote do not answer, and only they can change who does: {}; nothing was "
+        "changed so far",
+        names_of_voters())));
+  }
+  // While it is under way it is refused, which changes nothing.
+  if (change_.takes_part)
+    static_cast<void>(service_->change(
+        now, change_.host, static_cast<std::uint8_t>(change_.votes ? has + 1 : has - 1)));
+}
+
+// The question, or the answer, may have been lost.
+void LockRoom::ask_again() {
+  if (change_.number != 0 && !change_.ended && !change_.takes_part)
+    service_->ask_record(change_.host);
+}
+
+void LockRoom::end_change(Result<void> result) { change_.ended = std::move(result); }
+
+void LockRoom::follow_voters() {
+  if (!quiet_) return;
+  const locks::Seats seats(
+      {.number_of = [this](HostId host) { return parts_.mailroom->number_of(host); },
+       .host_of = [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }});
+  quiet_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
+}
+
+void LockRoom::voters_changed() {
+  follow_voters();
+  tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), promise()));
+  if (change_.number != 0 && !change_.ended) change_.until = patience();
+}
+
+// The preferred of two machines has two votes. It takes the second itself, as soon as both vote.
+void LockRoom::prefer() {
+  const config::Settings& settings = parts_.life->settings;
+  if (settings.lock_policy != config::LockPolicy::preferred || !service_ ||
+      settings.lock_policy_host != parts_.life->name || (change_.number != 0 && !change_.ended))
+    return;
+  const lock::lease::View& view = service_->view();
+  if (std::ranges::count(view.votes, 1) != 2 || votes_of(parts_.life->host) != 1 || !serves())
+    return;
+  static_cast<void>(service_->change(sys::boot_clock(), parts_.life->host, 2));
+}
+
+bool LockRoom::is_witness() const {
+  const config::Settings& settings = parts_.life->settings;
+  return settings.lock_policy == config::LockPolicy::witness &&
+         settings.lock_policy_host == parts_.life->name;
+}
+
+}  // namespace tempo::daemon

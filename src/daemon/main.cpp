@@ -1,0 +1,94 @@
+// tempod: the daemon. See man/tempod.8.
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "api/settings.h"
+#include "daemon/life.h"
+#include "daemon/log.h"
+#include "daemon/parent.h"
+#include "tempo_version.h"
+
+namespace {
+
+constexpr int kBadUsage = 2;
+
+struct Flag {
+  const char* flag;
+  const char* key;
+  const char* meaning;
+};
+// Flags for the keys that are wanted most; any other by --set.
+constexpr Flag kFlags[] = {
+    {"--cluster", "cluster", "name of the cluster"},
+    {"--name", "name", "this host's name"},
+    {"--profile", "profile", "timers: classic, lan, fast"},
+    {"--port", "port", "UDP port"},
+    {"--key-file", "key-file", "the cluster's key, made by 'tempo keygen'"},
+    {"--clock", "clock", "system, software or none"},
+    {"--state-dir", "state-dir", "where to remember things"},
+    {"--socket", "socket", "control socket"},
+    {"--user", "user", "user to run as; empty: stay"},
+    {"--hook", "hook", "program to call on events"},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "tempod: one time, one leader for a network of machines.\n"
+      "Nothing needs to be configured; see tempo.toml(5) for what can be."};
+  std::string file = "/etc/tempo/tempo.toml";
+  std::vector<std::string> changes;
+  std::vector<std::string> values(std::size(kFlags));
+  bool check_only = false;
+  bool bare = false;
+  bool no_clock = false;
+  auto* file_option = app.add_option("-c,--config", file, "settings file")->capture_default_str();
+  for (std::size_t i = 0; i < std::size(kFlags); ++i)
+    app.add_option(kFlags[i].flag, values[i], kFlags[i].meaning);
+  app.add_option("--set", changes, "KEY=VALUE of any key of the file; may be given again");
+  app.add_flag("--no-clock", no_clock, "measure only, the same as --clock none");
+  app.add_flag("--check-config", check_only, "say whether the settings are good, and end");
+  app.add_flag("--bare", bare,
+               "one process without control socket and confinement, for simulators");
+  app.set_version_flag("--version", std::string("tempod ") + kTempoVersion);
+  app.footer(
+      "Exit status: 0 stopped on request, 1 failed, 2 bad usage or settings.\n\n"
+      "Examples:\n"
+      "  tempod                                  as a service does\n"
+      "  tempod --check-config -c new.toml       all mistakes in a file\n"
+      "  tempod --no-clock --port 5250 --state-dir /tmp/t --socket /tmp/t/sock --set 'user=\"\"'");
+  CLI11_PARSE(app, argc, argv);
+
+  for (std::size_t i = 0; i < std::size(kFlags); ++i)
+    if (app.count(kFlags[i].flag) > 0)
+      changes.push_back(fmt::format("{}={}", kFlags[i].key, values[i]));
+  if (no_clock) changes.emplace_back("clock=none");
+
+  const auto read_settings = [&] {
+    return tempo::config::load_settings(file, file_option->count() > 0, changes);
+  };
+  const auto settings = read_settings();
+  if (!settings) {
+    for (const tempo::config::Mistake& mistake : settings.error())
+      fmt::print(stderr, "tempod: {}: {}\n", mistake.where, mistake.what);
+    return kBadUsage;
+  }
+  if (check_only) {
+    fmt::print("the settings are good\n");
+    return 0;
+  }
+  tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
+  tempo::daemon::set_log_level(settings->log_level);
+  auto life = tempo::daemon::prepare_life(*settings);
+  if (!life) {
+    tempo::daemon::log_error(life.error());
+    return kBadUsage;
+  }
+  return bare ? tempo::daemon::run_bare(std::move(*life))
+              : tempo::daemon::run_with_parent(std::move(*life), read_settings);
+}

@@ -1,0 +1,95 @@
+#include "daemon/reload.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/config_keys.h"
+
+namespace tempo::daemon {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+config::Settings with(const std::vector<std::string>& changes) {
+  const auto settings = config::load_settings("", false, changes);
+  EXPECT_TRUE(settings) << (settings ? "" : settings.error().front().what);
+  return settings.value_or(config::Settings{});
+}
+
+TEST(Reload, KnowsWhatChangesAtOnceAndWhatDoesNot) {
+  const Difference found =
+      difference(with({}), with({"may-lead=false", "port=99", "hook=/bin/true", "profile=fast"}));
+  EXPECT_THAT(found.now, ElementsAre("may-lead", "hook"));
+  EXPECT_EQ(found.restart.front(), "profile");  // and the timers that it stands for
+  EXPECT_EQ(found.restart[1], "port");
+  EXPECT_THAT(difference(with({}), with({})).now, IsEmpty());
+  EXPECT_THAT(difference(with({}), with({})).restart, IsEmpty());
+}
+
+// A change of any key at all is noticed under its own name. Whether it goes with the others does
+// not matter here: a value is set beside those.
+TEST(Reload, HasEveryKeyOfTheSettings) {
+  const std::vector<config::Value> values{false,
+                                          true,
+                                          std::int64_t{7},
+                                          0.5,
+                                          50.0,
+                                          std::string("/x"),
+                                          std::string("10.0.0.1"),
+                                          std::string("fast"),
+                                          std::string("none"),
+                                          std::string("error"),
+                                          std::string("available"),
+                                          std::string("etcd"),
+                                          std::vector<std::string>{"10.0.0.1"},
+                                          std::vector<std::string>{"http://10.0.0.1:2379"}};
+  for (const config::KeyHelp& key : config::all_keys()) {
+    bool noticed = false;
+    for (const config::Value& value : values) {
+      config::Settings after = with({});
+      if (config::set(after, *config::find_key(key.key), value)) continue;
+      const Difference found = difference(with({}), after);
+      noticed = noticed || std::ranges::count(found.now, key.key) > 0 ||
+                std::ranges::count(found.restart, key.key) > 0;
+    }
+    EXPECT_TRUE(noticed) << key.key;
+  }
+}
+
+TEST(Reload, TakesOnlyWhatCanChange) {
+  const config::Settings before = with({"port=77"});
+  const config::Settings after = with({"port=99", "may-lead=false", "bound-alarm-us=12.5"});
+  const config::Settings now = changed(before, after);
+  EXPECT_EQ(now.port, 77);
+  EXPECT_FALSE(now.may_lead);
+  EXPECT_EQ(now.bound_alarm, 12'500ns);
+}
+
+TEST(Order, ArrivesAsItWasSent) {
+  const config::Settings sent = with({"may-lead=false", "step-limit-ms=1.5", "bound-alarm-us=0.25",
+                                      "interfaces=[\"eth0\", \"we\\\"ird\"]", "log-level=error"});
+  const std::string key = "tempo-key-1 " + std::string(63, 'a') + "b\n";
+  const auto order = parse_order(order_text(sent, key));
+  ASSERT_TRUE(order) << order.error();
+  EXPECT_THAT(difference(sent, order->settings).now, IsEmpty());
+  EXPECT_EQ(order->keys.size(), 1U);
+  const auto bare = parse_order(order_text(with({}), ""));
+  ASSERT_TRUE(bare) << bare.error();
+  EXPECT_EQ(bare->keys.size(), 0U);
+  EXPECT_FALSE(bare->settings.bound_alarm);
+}
+
+TEST(Order, ThatIsDamagedIsRefused) {
+  EXPECT_FALSE(parse_order("may-lead=perhaps\n\n"));
+  EXPECT_FALSE(parse_order("may-lead=true\n\nno key\n"));
+  EXPECT_FALSE(parse_order("nonsense"));
+}
+
+}  // namespace
+}  // namespace tempo::daemon

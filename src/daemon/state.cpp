@@ -1,0 +1,62 @@
+#include "daemon/state.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+#include "platform/whole_file.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr double kMostRate = 1e-3;
+constexpr std::int64_t kYear2020 = 1'577'836'800;
+constexpr std::size_t kMostBytes = 4096;
+
+std::string path_in(const std::string& directory) { return directory + "/state"; }
+
+}  // namespace
+
+std::string state_text(const State& state) {
+  return fmt::format("lives {}\nrate_ppt {}\n", state.lives, rate_text(state.rate));
+}
+
+std::string rate_text(double rate) { return fmt::format("{}", std::llround(rate * 1e12)); }
+
+std::optional<double> parse_rate(std::string_view text) {
+  const auto number = parse_number<std::int64_t>(text);
+  if (!number) return std::nullopt;
+  const double rate = static_cast<double>(*number) * 1e-12;
+  return std::abs(rate) < kMostRate ? std::optional(rate) : std::nullopt;
+}
+
+State parse_state(std::string_view text) {
+  State state;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (line.starts_with("lives "))
+      state.lives = parse_number<std::uint32_t>(line.substr(6)).value_or(state.lives);
+    if (line.starts_with("rate_ppt ")) state.rate = parse_rate(line.substr(9)).value_or(state.rate);
+  }
+  return state;
+}
+
+State read_state(const std::string& directory) {
+  return parse_state(sys::read_file(path_in(directory), kMostBytes));
+}
+
+Result<void> write_state(const std::string& directory, const State& state) {
+  return sys::replace_file(path_in(directory), state_text(state));
+}
+
+Incarnation next_life(const State& last, std::int64_t seconds_since_1970) {
+  const std::int64_t by_clock = seconds_since_1970 - kYear2020;
+  const std::int64_t next = std::max<std::int64_t>(std::int64_t{last.lives} + 1, by_clock);
+  return Incarnation{static_cast<std::uint32_t>(std::clamp<std::int64_t>(next, 1, 0xfffffffe))};
+}
+
+}  // namespace tempo::daemon

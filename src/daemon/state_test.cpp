@@ -1,0 +1,70 @@
+#include "daemon/state.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace tempo::daemon {
+namespace {
+
+class Directory {
+ public:
+  Directory() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-state-XXXXXX").string();
+    path_ = ::mkdtemp(pattern.data());
+  }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+TEST(State, IsReadAsItWasWritten) {
+  const Directory directory;
+  const State state{.lives = 17, .rate = -50e-6};
+  ASSERT_TRUE(write_state(directory.path(), state));
+  EXPECT_EQ(read_state(directory.path()).lives, state.lives);
+  EXPECT_DOUBLE_EQ(read_state(directory.path()).rate, state.rate);
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/state.new"));
+}
+
+TEST(State, NothingIsRememberedOfWhatIsNotThere) {
+  EXPECT_EQ(read_state("/nonexistent"), State{});
+  const auto written = write_state("/nonexistent", {});
+  ASSERT_FALSE(written);
+  EXPECT_NE(written.error().find("/nonexistent/state"), std::string::npos);
+}
+
+TEST(State, WhatIsDamagedStaysAtItsDefault) {
+  EXPECT_EQ(parse_state("lives many\nrate_ppt 5x\n"), State{});
+  EXPECT_EQ(parse_state("lives 4294967296\n"), State{});
+  EXPECT_EQ(parse_state("rate_ppt 2000000000\n"), State{});  // 2000 ppm: nobody's clock
+  EXPECT_EQ(parse_state("what is this\nlives 3"), (State{.lives = 3}));
+  EXPECT_EQ(parse_state(""), State{});
+}
+
+TEST(Rate, TravelsAsTheFileHasIt) {
+  EXPECT_EQ(rate_text(-50e-6), "-50000000");
+  EXPECT_DOUBLE_EQ(parse_rate("-50000000").value(), -50e-6);
+  for (const char* text : {"", "fast", "5x", "2000000000", "9999999999999999999"})
+    EXPECT_EQ(parse_rate(text), std::nullopt) << text;
+}
+
+TEST(Lives, AreOrderedByTheFileOrByTheClock) {
+  constexpr std::int64_t kYear2025 = 1'735'689'600;
+  EXPECT_EQ(next_life({.lives = 0}, kYear2025), Incarnation{157'852'800});
+  // The file knows of a later life than the clock does: it was set back.
+  EXPECT_EQ(next_life({.lives = 200'000'000}, kYear2025), Incarnation{200'000'001});
+  // Neither file nor clock.
+  EXPECT_EQ(next_life({.lives = 0}, 0), Incarnation{1});
+  EXPECT_EQ(next_life({.lives = 0xffffffff}, 0), Incarnation{0xfffffffe});
+}
+
+}  // namespace
+}  // namespace tempo::daemon

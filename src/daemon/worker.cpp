@@ -1,0 +1,499 @@
+#include "daemon/worker.h"
+
+#include <algorithm>
+#include <cmath>
+#include <csignal>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/poll.h>
+#include <unistd.h>
+
+#include "base/span_text.h"
+#include "daemon/control/findings.h"
+#include "daemon/log.h"
+#include "daemon/control/portrait.h"
+#include "daemon/reload.h"
+#include "platform/confinement.h"
+
+namespace tempo::daemon {
+namespace {
+
+constexpr int kMostWakes = 1000;        // timers in one round
+constexpr Nanos kChores = 1s;           // what is done now and then
+constexpr Nanos kKeeping = 1min;        // the rate is remembered so often...
+constexpr double kQuiteAnother = 1e-6;  // ...and when it has changed by more
+
+node::SyncRules sync_rules(const config::Settings& settings) {
+  return {
+      .interval = settings.timing.adjtime, .step_limit = settings.step_limit, .follow_ups = true};
+}
+
+// Whether it may lead at all is said by command, for that can change.
+election::Reluctance reluctance_of(const config::Settings& settings) {
+  return election::Reluctance{static_cast<std::uint8_t>(
+      std::to_underlying(election::kMostReluctant) - settings.lead_priority)};
+}
+
+// "-200.1ms": which way and how far.
+std::string moved(Nanos by) {
+  return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Worker>> Worker::create(const Life& life, const ParentLine* parent) {
+  TRY(instruments, instruments_of(life.settings));
+  return create(life, std::move(instruments), parent);
+}
+
+Result<std::unique_ptr<Worker>> Worker::create(const Life& life, Instruments instruments,
+                                               const ParentLine* parent) {
+  std::unique_ptr<Worker> worker(new Worker(life, std::move(instruments), parent));
+  if (auto opened = worker->links_.open(life.settings); !opened)
+    return std::unexpected(opened.error());
+  return worker;
+}
+
+Worker::Worker(const Life& life, Instruments instruments, const ParentLine* parent)
+    : life_(life),
+      rules_{.timing = life.settings.timing},
+      sync_rules_(sync_rules(life.settings)),
+      oscillator_(std::move(instruments.oscillator)),
+      clock_(std::move(instruments.clock)),
+      parent_(parent),
+      loop_(*oscillator_),
+      mailroom_(make_mailroom(life)),
+      node_({.self = mailroom_.self(),
+             .incarnation = life.incarnation,
+             .reluctance = reluctance_of(life.settings)},
+            0, rules_,
+            {.now = oscillator_->now(), .shows = clock_->read(), .rate = life.state.rate},
+            sync_rules_),
+      links_(loop_, *oscillator_),
+      started_(oscillator_->now()),
+      trace_(started_, {.node = mailroom_.self(), .name = life.name}),
+      locks_({.life = &life_,
+              .mailroom = &mailroom_,
+              .links = &links_,
+              .draw = &draw_,
+              .parent = parent,
+              .loop = &loop_}),
+      groups_({.life = &life_,
+               .mailroom = &mailroom_,
+               .links = &links_,
+               .draw = &draw_,
+               .locks = &locks_,
+               .reading = [this] { return reading(); }}),
+      next_chore_(started_ + kChores),
+      next_keeping_(started_ + kKeeping) {
+  if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
+}
+
+// --- networks ---
+
+void Worker::look_for_networks(bool other_settings) {
+  const Links::Changes changes = links_.look_again(life_.settings, other_settings);
+  for (const std::uint8_t number : changes.gone)
+    tell("network-down", fmt::format("{} has gone", links_.label(number)));
+  for (const std::uint8_t number : changes.come) {
+    tell("network-up", fmt::format("{} is here", links_.label(number)));
+    join(number);
+  }
+}
+
+void Worker::join(std::uint8_t number) {
+  links_.watch(number, [this](std::uint8_t there, bool departed) {
+    if (departed) read_departures(there);
+    ready(there);
+  });
+  step([&](auto& turn) {
+    node_.command(turn, {.what = node::Node::Command::What::join, .network = number});
+  });
+  set_leadership(number);
+}
+
+void Worker::set_leadership(std::uint8_t number) {
+  const bool may = life_.settings.may_lead && !stays_out_;
+  step([&](auto& turn) {
+    node_.command(turn,
+                  {.network = number,
+                   .election = may ? election::Command::come_back : election::Command::stay_out});
+  });
+}
+
+void Worker::ready(std::uint8_t number) {
+  for (int i = 0; i < sys::Network::kMostAtOnce; ++i) {
+    const std::optional<sys::Arrival> arrival = links_.receive(number);
+    if (!arrival) break;
+    const Instant now = oscillator_->now();
+    const auto letter =
+        mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes,
+                       links_.elsewhere(number, arrival->from) ? node::Mailroom::Source::elsewhere
+                                                               : node::Mailroom::Source::anywhere);
+    if (!letter) {
+      hear_foreigner(arrival->from);
+      continue;
+    }
+    if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
+    if (letter->word || letter->lock || letter->roster || letter->group || letter->quiet ||
+        letter->beat) {
+      hear_other(number, *letter);
+      continue;
+    }
+    if (trace_.on())
+      trace_.received(now, {.node = letter->from, .name = name_of(letter->from)},
+                      node::name_of(letter->message));
+    // A departure that the answer has overtaken must be known first.
+    if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
+    step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
+  }
+}
+
+void Worker::hear_foreigner(const sys::Address& from) {
+  const std::optional<std::uint8_t> revision = mailroom_.foreign_revision();
+  if (!revision) return;
+  if (auto told = foreigners_.hear(oscillator_->now(), from.text(), *revision))
+    tell("other-revision", *std::move(told));
+}
+
+void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& letter) {
+  if (letter.word) hear_word(number, letter.from, *letter.word);
+  if (letter.lock) locks_.hear(letter.from, *letter.lock);
+  if (letter.roster) locks_.hear(letter.from, *letter.roster);
+  if (letter.quiet) locks_.hear(letter.from, *letter.quiet);
+  if (letter.beat) locks_.hear(letter.from, *letter.beat);
+  if (letter.group) groups_.hear(letter.from, *letter.group);
+}
+
+void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
+  consultation_.hear(from, word);
+  if (word.kind != wire::WordBody::Kind::ask) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (const wire::WordBody& answer :
+       consultation_.answer(oscillator_->now(), word, findings_in(snapshot())))
+    links_.send(number, from, {buffer.data(), mailroom_.close(answer, buffer)}, std::nullopt);
+}
+
+void Worker::read_departures(std::uint8_t number) {
+  for (std::size_t i = 0; i < Links::kMostAwaited; ++i) {
+    const std::optional<Links::Departed> departed = links_.departed(number);
+    if (!departed) return;
+    step([&](auto& turn) {
+      node_.command(turn, {.what = node::Node::Command::What::sync,
+                           .network = number,
+                           .sync = {.what = node::SyncCommand::What::departed,
+                                    .peer = departed->host,
+                                    .exchange = departed->exchange,
+                                    .at = std::min(departed->at, turn.now)}});
+    });
+  }
+}
+
+// --- the node ---
+
+void Worker::carry_out() {
+  for (const auto& output : outbox_) {
+    if (output.kind == OutputKind::notice)
+      heed(output.notice);
+    else
+      transmit(output);
+  }
+  note_states();
+}
+
+void Worker::transmit(const Output<node::Node>& output) {
+  const std::uint8_t number = output.message.network;
+  if (!links_.here(number)) return;
+  const bool all = output.kind == OutputKind::broadcast;
+  if (trace_.on())
+    trace_.sent(oscillator_->now(),
+                all ? LiveTrace::Who{} : LiveTrace::Who{output.to, name_of(output.to)},
+                node::name_of(output.message));
+  std::array<std::byte, wire::kMostBytes> buffer;
+  const std::size_t size = mailroom_.close(output.message, buffer);
+  const std::span<const std::byte> bytes{buffer.data(), size};
+  if (all) {
+    links_.broadcast(number, bytes);
+    return;
+  }
+  const node::SyncMessage* sync = output.message.sync();
+  std::optional<std::uint32_t> stamped;
+  if (sync != nullptr && sync->will_follow) stamped = sync->exchange;
+  if (!links_.send(number, output.to, bytes, stamped)) ++unsent_;
+}
+
+void Worker::heed(const node::Node::Notice& notice) {
+  using What = node::Node::Notice::What;
+  switch (notice.what) {
+    case What::election: {
+      const std::string& network = links_.label(notice.network);
+      const std::string peer = name_of(notice.election.peer);
+      if (notice.election.news == election::News::leads)
+        tell("became-master", fmt::format("{}: this host is master, round {}", network,
+                                          notice.election.epoch.round));
+      else if (notice.election.news == election::News::follows) {
+        if (states_[notice.network] == "master")
+          tell("two-masters", fmt::format("{}: {} was master too", network, peer));
+        tell("master-changed",
+             fmt::format("{}: {} is master, round {}", network, peer, notice.election.epoch.round));
+      } else if (notice.election.news == election::News::peer_down)
+        tell("host-down", fmt::format("{}: {} does not answer", network, peer));
+      break;
+    }
+    case What::sync:
+      if (notice.sync.what == node::SyncNotice::What::stepped) {
+        tell("clock-stepped", fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
+        follow_clock(true);
+        publish();
+      } else if (notice.sync.what == node::SyncNotice::What::steered) {
+        follow_clock(false);
+        publish();
+      } else if (notice.sync.what == node::SyncNotice::What::shifted) {
+        tell("time-set", fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
+      }
+      break;
+    case What::upstream:
+      if (notice.network != node::kNoNetwork && links_.count() > 1)
+        tell("time-source", fmt::format("the clock follows {}", links_.label(notice.network)));
+      break;
+    case What::circle:
+      tell("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
+                                      links_.label(notice.network)));
+      break;
+  }
+}
+
+// After the kernel's clock has moved, so that no program sees the new time before it.
+void Worker::publish() {
+  if (publisher_) publisher_->publish(*oscillator_, node_.sync());
+}
+
+void Worker::follow_clock(bool stepped) {
+  if (life_.settings.clock != config::ClockKind::system) return;
+  // The dial stood still meanwhile: the kernel's clock would be set back by the time slept.
+  if (loop_.slept() > Nanos{0}) return;
+  const Instant now = oscillator_->now();
+  const clock::Dial& dial = node_.sync().dial();
+  const auto done = clock_->follow(now, dial.at(now), dial.rate(), stepped);
+  const std::string trouble = done ? "" : done.error();
+  if (trouble != clock_trouble_ && !trouble.empty()) log_error(trouble);
+  clock_trouble_ = trouble;
+}
+
+// States are told once, when they change.
+void Worker::note_states() {
+  for (std::uint8_t i = 0; i < links_.count(); ++i) {
+    const election::MasterElection* election = node_.network(i);
+    if (election == nullptr) continue;
+    const std::string_view state = election::name_of(election->state());
+    if (states_[i] == state) continue;
+    if (states_[i] == "master" && state != "conflict")
+      tell("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
+    if (state == "conflict")
+      tell("two-masters", fmt::format("{}: another master is about", links_.label(i)));
+    log_info(
+        fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
+    states_[i] = state;
+    trace_.becomes(oscillator_->now(), state);
+  }
+}
+
+void Worker::tell(std::string what, std::string details) {
+  log_info(fmt::format("{}: {}", what, details));
+  events_.push_back(
+      {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
+  if (events_.size() > kMostEvents) events_.pop_front();
+  ++event_count_;
+  if (parent_ != nullptr) parent_->send(events_.back().what + '\t' + events_.back().details);
+}
+
+// --- the loop ---
+
+int Worker::run() {
+  for (const int signal : {SIGTERM, SIGINT}) loop_.on_signal(signal, [this] { stop(); });
+  loop_.on_signal(SIGHUP, [] {});  // the parent's, who hands new settings down
+  if (parent_ != nullptr)
+    loop_.watch(parent_->descriptor(), POLLIN, [this](short ready) {
+      // Without its parent it would never be started again.
+      if ((ready & POLLHUP) != 0) return stop();
+      take_order();
+    });
+  links_.watch_interfaces([this] { look_for_networks(); });
+  for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
+  if (!mailroom_.sealed()) log_warning(kNoKey);
+  locks_.start(
+      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
+  groups_.start(
+      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
+  notifier_.ready("looking for a master");
+
+  while (!stopping_) {
+    Instant deadline = std::min(node_.timers().first(), next_chore_);
+    for (const auto& due : {locks_.due_in(), groups_.due_in()})
+      if (due) deadline = std::min(deadline, oscillator_->now() + *due);
+    const sys::Loop::Round round = loop_.wait(deadline);
+    if (round.suspended > Nanos{0}) {
+      stop_after_sleep(round.suspended);
+      return kSlept;
+    }
+    if (round.stalled > Nanos{0}) ++stalls_;
+    // What has arrived comes before timers, also after a pause.
+    if (round.due || round.stalled > Nanos{0})
+      for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
+    wake_timers();
+    locks_.wake();
+    groups_.wake();
+    if (oscillator_->now() >= next_chore_) do_chores();
+    if (each_round_) each_round_();
+  }
+  stop_in_order();
+  return 0;
+}
+
+void Worker::stop_in_order() {
+  notifier_.stopping();
+  publisher_.reset();
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    step([&](auto& turn) {
+      node_.command(turn, {.network = i, .election = election::Command::stop});
+    });
+  keep_rate();
+  log_info("stopped");
+}
+
+// No farewell: it would be in the name of a clock that is wrong. The rate is still good.
+void Worker::stop_after_sleep(Nanos span) {
+  publisher_.reset();
+  tell("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
+                            span_text(std::chrono::round<std::chrono::milliseconds>(span))));
+  keep_rate();
+}
+
+// What the kernel says of its clock that others keep, without the steps of leap seconds.
+void Worker::carry_utc() {
+  if (utc_source_ == nullptr) return;
+  const auto state = sys::read_discipline(*utc_source_);
+  const bool kept = state && state->synchronized;
+  if (kept != utc_kept_)
+    tell(kept ? "utc-found" : "utc-lost",
+         kept ? "this machine's clock is kept again: it carries UTC"
+              : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
+  utc_kept_ = kept;
+  if (!kept) return;
+  const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
+  step([&](auto& turn) {
+    node_.command(turn, {.what = node::Node::Command::What::sync,
+                         .network = node::kNoNetwork,
+                         .sync = {.what = node::SyncCommand::What::utc,
+                                  .at = oscillator_->at(state->raw),
+                                  .by = utc,
+                                  .bound = std::max(state->most_error, Nanos{1})}});
+  });
+}
+
+void Worker::do_chores() {
+  next_chore_ = oscillator_->now() + kChores;
+  // Stamps that the kernel does not give wake no descriptor.
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (links_.awaits(i)) read_departures(i);
+  look_for_networks();
+  check_id();
+  carry_utc();
+  follow_clock(false);
+  publish();
+  watch_bound();
+  keep_rate_now_and_then();
+  locks_.each_second();
+  notifier_.alive();
+}
+
+void Worker::watch_bound() {
+  const node::Reading now = reading();
+  const Nanos bound = now.latest - now.time;
+  const bool exceeded = life_.settings.bound_alarm && bound > *life_.settings.bound_alarm &&
+                        now.status != node::Reading::Status::unsynchronized;
+  if (exceeded && !alarmed_)
+    tell("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
+  alarmed_ = exceeded;
+}
+
+void Worker::wake_timers() {
+  for (int i = 0; i < kMostWakes; ++i) {
+    const Instant now = oscillator_->now();
+    if (node_.timers().first() > now) return;
+    step([&](auto& turn) { node_.wake(turn, node_.timers().first_name()); });
+  }
+}
+
+// Two machines with one id: neither leads.
+void Worker::check_id() {
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (const std::size_t size = mailroom_.word_to_twin(buffer); size > 0 && links_.here(i))
+      links_.broadcast(i, {buffer.data(), size});
+  if (!mailroom_.id_taken() || stays_out_) return;
+  stays_out_ = true;
+  tell("id-taken",
+       fmt::format("another machine has the id {} too (from {}); this host leads nothing "
+                   "until one of them has a new one and tempod is restarted",
+                   id_text(mailroom_, mailroom_.self()), life_.machine_id_from));
+  for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
+}
+
+// What the parent has read anew.
+void Worker::take_order() {
+  const std::string text = parent_->receive();
+  if (text.empty()) return;
+  if (text.starts_with(LockRoom::kWritten))
+    return locks_.hear_written(std::string_view(text).substr(LockRoom::kWritten.size() + 1));
+  const auto order = parse_order(text);
+  if (!order) {
+    log_error(fmt::format("reload: {}", order.error()));
+    return;
+  }
+  life_.settings = changed(life_.settings, order->settings);
+  life_.keys = order->keys;
+  mailroom_.set_keys(life_.keys);
+  sync_rules_ = sync_rules(life_.settings);
+  set_log_level(life_.settings.log_level);
+  for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
+  look_for_networks(true);
+}
+
+// The directory is not the worker's to write in, once it has become another user.
+void Worker::keep_rate() {
+  next_keeping_ = oscillator_->now() + kKeeping;
+  life_.state.rate = node_.sync().base_rate();
+  if (parent_ != nullptr) {
+    parent_->send(fmt::format("{}\t{}", kKeepRate, rate_text(life_.state.rate)));
+    return;
+  }
+  if (const auto saved = write_state(life_.settings.state_dir, life_.state); !saved)
+    log_warning(saved.error());
+}
+
+// What is killed keeps nothing. Without a parent the disk would have to be waited for here.
+void Worker::keep_rate_now_and_then() {
+  if (parent_ == nullptr) return;
+  const double change = std::abs(node_.sync().base_rate() - life_.state.rate);
+  if (change > kQuiteAnother || (change > 0 && oscillator_->now() >= next_keeping_)) keep_rate();
+}
+
+std::vector<std::string> Worker::confine() {
+  std::vector<std::string> troubles;
+  const auto attempt = [&](const Result<void>& done) {
+    if (!done) troubles.push_back(done.error());
+  };
+  if (life_.settings.realtime && ::geteuid() == 0) {
+    attempt(sys::run_real_time(kPriority));
+    attempt(sys::lock_memory());
+  }
+  if (::geteuid() == 0)
+    attempt(sys::drop_privileges({.user = life_.settings.user,
+                                  .set_clock = life_.settings.clock == config::ClockKind::system}));
+  attempt(sys::filter_system_calls({.writes_files = true}));
+  return troubles;
+}
+
+}  // namespace tempo::daemon

@@ -1,0 +1,110 @@
+// What programs on this host ask of the worker, through the door.
+#include <array>
+
+#include <fmt/core.h>
+
+#include "daemon/control/portrait.h"
+#include "daemon/worker.h"
+
+namespace tempo::daemon {
+
+node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()); }
+
+// A living master ends every election with Quit: it must make room itself.
+Result<void> Worker::reelect() {
+  const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
+  if (master == kNobody || master == mailroom_.self()) return resign();
+  return std::unexpected(
+      fmt::format("this host is not the master; 'tempo reelect' on {} is heard", name_of(master)));
+}
+
+Result<void> Worker::resign() {
+  bool asked = false;
+  for (std::uint8_t i = 0; i < links_.count(); ++i) {
+    const election::MasterElection* election = node_.network(i);
+    if (election == nullptr || (election->state() != election::State::master &&
+                                election->state() != election::State::conflict))
+      continue;
+    asked = true;
+    step([&](auto& turn) {
+      node_.command(turn, {.network = i, .election = election::Command::resign});
+    });
+  }
+  if (!asked) return std::unexpected("this host is not the master; 'tempo master' says who is");
+  return {};
+}
+
+Result<void> Worker::set_time(Nanos by) {
+  const node::Reading::Status status = reading().status;
+  if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
+    return std::unexpected("network time is not known here yet; 'tempo wait-sync' waits for it");
+  step([&](auto& turn) {
+    node_.command(turn, {.what = node::Node::Command::What::sync,
+                         .network = node::kNoNetwork,
+                         .sync = {.what = node::SyncCommand::What::shift, .by = by}});
+  });
+  return {};
+}
+
+void Worker::ask_members() {
+  const std::optional<wire::WordBody> question = consultation_.ask(oscillator_->now());
+  if (!question) return;
+  std::array<std::byte, wire::kMostBytes> buffer;
+  for (std::uint8_t i = 0; i < links_.count(); ++i)
+    if (links_.here(i)) links_.broadcast(i, {buffer.data(), mailroom_.close(*question, buffer)});
+}
+
+bool Worker::members_answered() {
+  std::size_t others = 0;
+  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
+    others += host.heard && host.node != mailroom_.self() ? 1U : 0U;
+  });
+  return consultation_.over(oscillator_->now(), others);
+}
+
+std::vector<ipc::MemberFindings> Worker::what_members_find() const {
+  std::vector<ipc::MemberFindings> all;
+  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
+    if (!host.heard || host.node == mailroom_.self()) return;
+    ipc::MemberFindings& member = all.emplace_back();
+    member.name = name_of(host.node);
+    member.id = id_text(mailroom_, host.node);
+    const std::optional<Consultation::Answer> answer = consultation_.of(host.node);
+    if (!answer) return;
+    member.answered = true;
+    member.missing = answer->missing;
+    member.findings = answer->findings;
+  });
+  return all;
+}
+
+std::string Worker::name_of(NodeId node) const { return name_of_node(mailroom_, node); }
+
+std::string Worker::name_of(HostId host) const {
+  const node::Directory::Host* known = mailroom_.directory().find(host);
+  if (host == kNoHost || known == nullptr) return "";
+  return name_of(known->node);
+}
+
+std::string Worker::lock_promise() const {
+  const std::string mode = locks_.quiet_mode();
+  return mode.empty() ? locks_.promise() : locks_.promise() + "; " + mode;
+}
+
+obs::Snapshot Worker::snapshot() {
+  return portrait({.life = &life_,
+                   .mailroom = &mailroom_,
+                   .node = &node_,
+                   .links = &links_,
+                   .now = oscillator_->now(),
+                   .started = started_,
+                   .stays_out = stays_out_,
+                   .clock_trouble = clock_trouble_,
+                   .foreigner = foreigners_.about(oscillator_->now()),
+                   .unsent = unsent_,
+                   .stalls = stalls_,
+                   .locks = locks_.wished_for() ? lock_promise() : "",
+                   .groups = groups_.known()});
+}
+
+}  // namespace tempo::daemon

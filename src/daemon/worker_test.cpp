@@ -1,0 +1,196 @@
+#include "daemon/worker.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "daemon/log.h"
+#include "platform/address.h"
+#include "platform/descriptor.h"
+#include "platform/network.h"
+
+namespace tempo::daemon {
+namespace {
+
+using ::testing::HasSubstr;
+
+// What the instruments show and are told, in the test's hands.
+struct Bench {
+  Nanos ahead{0};         // of the oscillator
+  Nanos asleep{0};        // the machine, so far
+  Nanos falls_asleep{0};  // when it is next asked, after the answer
+  int followed = 0;       // times
+};
+
+class BenchOscillator final : public sys::Oscillator {
+ public:
+  explicit BenchOscillator(Bench& bench) : bench_(&bench) {}
+  Instant now() override { return sys::raw_now() + bench_->ahead; }
+  Instant at(Instant raw) override { return raw + bench_->ahead; }
+  sys::Lasted asleep() override {
+    const Nanos shown = bench_->asleep;
+    bench_->asleep += std::exchange(bench_->falls_asleep, Nanos{0});
+    return {.least = shown, .most = shown};
+  }
+
+ private:
+  Bench* bench_;
+};
+
+class BenchClock final : public sys::Clock {
+ public:
+  explicit BenchClock(Bench& bench) : bench_(&bench) {}
+  const char* name() const override { return "bench"; }
+  WallTime read() override { return WallTime{1'700'000'000s}; }
+  Result<void> follow(Instant /*now*/, WallTime /*wall*/, double /*rate*/, bool /*step*/) override {
+    ++bench_->followed;
+    return {};
+  }
+
+ private:
+  Bench* bench_;
+};
+
+class WorkerTest : public ::testing::Test {
+ protected:
+  WorkerTest() {
+    set_log_level("error");
+    std::string pattern = (std::filesystem::temp_directory_path() / "tempo-worker-XXXXXX").string();
+    directory_ = ::mkdtemp(pattern.data());
+    config::Settings settings;
+    settings.cluster = kCluster;
+    settings.profile = "fast";
+    settings.port = port_;
+    settings.bind = {address_};
+    settings.broadcast = "127.255.255.255";
+    settings.key_file.clear();
+    settings.state_dir = directory_;
+    settings.machine_id = "worker-test";
+    settings.clock = config::ClockKind::system;  // which the bench stands in for
+    Life life = prepare_life(settings).value();
+    life.state.rate = 12e-6;
+    be_born(life);
+    worker_ = Worker::create(life,
+                             {.oscillator = std::make_unique<BenchOscillator>(bench_),
+                              .clock = std::make_unique<BenchClock>(bench_)},
+                             nullptr)
+                  .value();
+  }
+  ~WorkerTest() override { std::filesystem::remove_all(directory_); }
+
+  // So that the next round is due at once, with all that is done once a second.
+  void let_a_second_pass() { bench_.ahead += 1s; }
+
+  static constexpr const char* kCluster = "worker-test";
+
+  Bench bench_;
+  std::string directory_;
+  std::uint16_t port_ = static_cast<std::uint16_t>(20'000 + ::getpid() % 10'000);
+  std::string address_ = fmt::format("127.{}.9.1", 64 + ::getpid() % 128);
+  std::unique_ptr<Worker> worker_;
+};
+using SleepingWorker = WorkerTest;
+
+TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.asleep += 5s;
+  });
+  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_GE(followed_before, 3);
+  EXPECT_EQ(bench_.followed, followed_before);
+  ASSERT_FALSE(worker_->events().empty());
+  EXPECT_EQ(worker_->events().back().what, "slept");
+  EXPECT_THAT(worker_->events().back().details, HasSubstr("suspended for 5s"));
+  EXPECT_NEAR(read_state(directory_).rate, 12e-6, 1e-9);
+}
+
+// It falls asleep after the round was found to be a good one, and before the clock is followed.
+TEST_F(SleepingWorker, LeavesTheClockAloneAlsoInThatRound) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.falls_asleep = 5s;
+  });
+  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_EQ(bench_.followed, followed_before);
+}
+
+TEST_F(SleepingWorker, TakesNoNapForASleep) {
+  int followed_before = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (bench_.followed >= 6) return worker_->stop();
+    if (bench_.followed < 3 || followed_before > 0) return;
+    followed_before = bench_.followed;
+    bench_.asleep += 50ms;
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_GT(bench_.followed, followed_before);
+}
+
+// A daemon two revisions ahead asks for a master.
+TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
+  node::Mailroom theirs({.self = HostId{77},
+                         .incarnation = Incarnation{1},
+                         .name = wire::Name("newer"),
+                         .cluster = kCluster,
+                         .keys = {},
+                         .revision = wire::kRevision + 2});
+  node::Node::Message question;
+  question.body = {election::Message{.kind = election::Kind::masterreq}};
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const auto told = [&] {
+    return std::ranges::count(worker_->events(), "other-revision", &Event::what);
+  };
+  int rounds = 0;
+  worker_->each_round([&] {
+    std::array<std::byte, wire::kMostBytes> buffer;
+    const std::size_t size = theirs.close(question, buffer);
+    ASSERT_EQ(::sendto(mouth.number(), buffer.data(), size, 0, here.raw(), here.size()),
+              static_cast<ssize_t>(size));
+    ++rounds;  // it goes on, so that it could be told again
+    if ((told() > 0 && rounds > 100) || rounds > 10'000) worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_THAT(worker_->snapshot().warnings,
+              ::testing::Contains(HasSubstr(
+                  fmt::format("the tempod at 127.0.0.1 speaks revision {}", wire::kRevision + 2))));
+  EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
+  EXPECT_EQ(told(), 1);
+}
+
+TEST_F(WorkerTest, CountsWhatIsTooLongToBeADatagramOfOurs) {
+  const sys::Address here = sys::Address::parse(address_, port_).value();
+  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const std::vector<std::byte> huge(sys::Network::kMostBytes + 1);
+  ASSERT_EQ(::sendto(mouth.number(), huge.data(), huge.size(), 0, here.raw(), here.size()),
+            static_cast<ssize_t>(huge.size()));
+  const auto counted = [&] { return worker_->snapshot().counters.at("datagrams_too_long"); };
+  int rounds = 0;
+  worker_->each_round([&] {
+    let_a_second_pass();
+    if (counted() > 0 || ++rounds > 1'000) worker_->stop();
+  });
+  EXPECT_EQ(worker_->run(), 0);
+  EXPECT_EQ(counted(), 1U);
+}
+
+}  // namespace
+}  // namespace tempo::daemon

@@ -1,0 +1,188 @@
+// Lane by lane, with 64-bit words: runs on any machine the project supports (x86-64-v2).
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "lab/analysis/equitable_kernels.h"
+
+// Counting bits is one instruction since x86-64-v2; the rest of the project asks for less.
+#if defined(__x86_64__)
+#define TEMPO_V2 __attribute__((target("popcnt")))
+#else
+#define TEMPO_V2
+#endif
+
+namespace tempo::monte_carlo {
+namespace {
+
+constexpr std::uint32_t kMostWords = Equitable::kMostStations / 64;
+constexpr std::uint32_t kMostPlanes = 16;
+
+using Word = std::uint64_t;
+using Words = std::array<Word, kMostWords>;
+
+// Of the last word of k bits.
+Word last_mask(std::uint32_t k) { return ~Word{0} >> ((64 - k % 64) % 64); }
+
+// Priorities of k stations, uniform below `range`; plane p holds bit p.
+struct Planes {
+  std::array<Words, kMostPlanes> bits;
+};
+
+// Draws the bits marked in `wanted` anew.
+void redraw(Generator& lane, std::uint32_t planes, std::uint32_t words, const Words& wanted,
+            Planes& drawn) {
+  for (std::uint32_t p = 0; p < planes; ++p)
+    for (std::uint32_t w = 0; w < words; ++w) {
+      const Word random = lane.next();
+      drawn.bits[p][w] = (drawn.bits[p][w] & ~wanted[w]) | (random & wanted[w]);
+    }
+}
+
+// Marks the priorities that are not below the range; whether there are any. Comparing with a
+// constant goes bit by bit from the highest.
+bool too_high(std::uint32_t range, std::uint32_t planes, std::uint32_t words, const Words& of,
+              const Planes& drawn, Words& high) {
+  Word any = 0;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    Word below = 0;
+    Word equal = ~Word{0};
+    for (std::uint32_t p = planes; p-- > 0;) {
+      const Word bit = drawn.bits[p][w];
+      if ((range >> p & 1) != 0) {
+        below |= equal & ~bit;
+        equal &= bit;
+      } else {
+        equal &= ~bit;
+      }
+    }
+    high[w] = of[w] & ~below;
+    any |= high[w];
+  }
+  return any != 0;
+}
+
+void draw(Generator& lane, std::uint32_t range, std::uint32_t planes, std::uint32_t k,
+          Planes& drawn) {
+  const std::uint32_t words = (k + 63) / 64;
+  Words wanted;
+  for (std::uint32_t w = 0; w < words; ++w) wanted[w] = ~Word{0};
+  wanted[words - 1] = last_mask(k);
+  redraw(lane, planes, words, wanted, drawn);
+  if (std::has_single_bit(range)) {
+    for (std::uint32_t p = 0; p < planes; ++p) drawn.bits[p][words - 1] &= wanted[words - 1];
+    return;
+  }
+  // Each is accepted with probability above a half, so this ends.
+  Words high;
+  for (Words of = wanted; too_high(range, planes, words, of, drawn, high); of = high)
+    redraw(lane, planes, words, high, drawn);
+  for (std::uint32_t p = 0; p < planes; ++p) drawn.bits[p][words - 1] &= wanted[words - 1];
+}
+
+// Who stays: the one before it drew as much or more. Station 0 comes after the last.
+TEMPO_V2 std::uint32_t survivors(std::uint32_t planes, std::uint32_t k, const Planes& drawn,
+                                 Words& stay) {
+  const std::uint32_t words = (k + 63) / 64;
+  std::uint32_t count = 0;
+  for (std::uint32_t w = 0; w < words; ++w) {
+    Word less = 0;
+    Word equal = ~Word{0};
+    for (std::uint32_t p = planes; p-- > 0;) {
+      const Word own = drawn.bits[p][w];
+      const Word carried =
+          w == 0 ? drawn.bits[p][words - 1] >> ((k - 1) % 64) & 1 : drawn.bits[p][w - 1] >> 63;
+      const Word before = own << 1 | carried;
+      less |= equal & ~own & before;
+      equal &= ~(own ^ before);
+    }
+    stay[w] = (less | equal) & (w + 1 == words ? last_mask(k) : ~Word{0});
+    count += static_cast<std::uint32_t>(std::popcount(stay[w]));
+  }
+  return count;
+}
+
+// Who survived each productive round, to trace the winner back: at most one for each station.
+struct History {
+  std::array<Words, Equitable::kMostStations> stayed;
+};
+
+struct Length {
+  std::uint32_t rounds = 0;
+  std::uint32_t productive = 0;
+};
+
+// What is left of an election once all active stations fit into one word and the range is a power
+// of two: the same draws and comparisons, in registers.
+TEMPO_V2 void finish_in_word(Generator& lane, std::uint32_t planes, std::uint32_t active,
+                             Length& length, History& history) {
+  Generator generator = lane;
+  while (active > 1) {
+    const Word mask = last_mask(active);
+    Word less = 0;
+    Word equal = mask;
+    for (std::uint32_t p = 0; p < planes; ++p) {
+      const Word own = generator.next() & mask;
+      const Word before = own << 1 | own >> (active - 1);
+      const Word differs = own ^ before;
+      less = (before & ~own) | (less & ~differs);  // a higher bit decides over all below it
+      equal &= ~differs;
+    }
+    const Word stay = (less | equal) & mask;
+    history.stayed[length.productive][0] = stay;
+    const auto left = static_cast<std::uint32_t>(std::popcount(stay));
+    ++length.rounds;
+    length.productive += left < active ? 1U : 0U;
+    active = left;
+  }
+  lane = generator;
+}
+
+// The place of the r-th bit that is set, from 0.
+TEMPO_V2 std::uint32_t place_of(const Words& bits, std::uint32_t rank) {
+  for (std::uint32_t w = 0;; ++w) {
+    const auto here = static_cast<std::uint32_t>(std::popcount(bits[w]));
+    if (rank >= here) {
+      rank -= here;
+      continue;
+    }
+    Word left = bits[w];
+    for (; rank > 0; --rank) left &= left - 1;
+    return w * 64 + static_cast<std::uint32_t>(std::countr_zero(left));
+  }
+}
+
+}  // namespace
+
+void draw_plain(const Equitable& ring, Lanes& lanes, const LaneElections& elections,
+                EquitableCounts& counts) {
+  const auto planes = static_cast<std::uint32_t>(std::bit_width(ring.range - 1));
+  Planes drawn{};
+  static thread_local History history;
+  const bool quick = std::has_single_bit(ring.range);
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane)
+    for (std::uint32_t i = 0; i < elections[lane]; ++i) {
+      Length length;
+      for (std::uint32_t active = ring.stations; active > 1;) {
+        if (quick && active <= 64) {
+          finish_in_word(lanes[lane], planes, active, length, history);
+          break;
+        }
+        draw(lanes[lane], ring.range, planes, active, drawn);
+        Words& stay = history.stayed[length.productive];
+        const std::uint32_t left = survivors(planes, active, drawn, stay);
+        ++length.rounds;
+        length.productive += left < active ? 1U : 0U;
+        active = left;
+      }
+      ++counts.rounds[std::min(length.rounds, EquitableCounts::kMostRounds)];
+      ++counts.productive[length.productive];
+      if (!ring.winners) continue;
+      std::uint32_t winner = 0;
+      for (std::uint32_t round = length.productive; round-- > 0;)
+        winner = place_of(history.stayed[round], winner);
+      ++counts.wins[winner];
+    }
+}
+
+}  // namespace tempo::monte_carlo

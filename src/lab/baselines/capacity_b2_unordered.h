@@ -1,0 +1,132 @@
+// Algorithm B.2 where broadcasts come to different processes in different orders.
+//
+// As B.2, but a report names its bids, and the processes must agree which reports count: a
+// Byzantine agreement for each process's report (phase_king.h, all of them in the same messages),
+// after which all have the same reports. A bid that t + 1 of these name is real, and the best real
+// one wins. At most 5T + 6T (t + 1) and candidates + n + (t + 1)(2n + 1) broadcasts.
+//
+// The broadcast still delivers to all or none within T, and of each process at most one message for
+// each place in the protocol (its bid, its report, its word in a round): a reliable broadcast that
+// numbers these has it so. Rounds last 2T, because processes begin them up to T apart.
+//
+// Source: section 5.3 of the paper, which names the problem and leaves the agreement to others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity.h"
+#include "lab/baselines/phase_king.h"
+
+namespace tempo::election {
+namespace capacity_b2_unordered {
+
+inline constexpr std::uint32_t kMostMembers = PhaseKing::kMostMembers;
+
+enum class Phase : std::uint8_t { normal, coll1, coll2, agree, stop };
+enum class Kind : std::uint8_t { init, vect, word };
+
+// The bids of all, by node; below zero: none.
+using Offers = std::array<capacity::Capacity, kMostMembers>;
+
+struct Message {
+  Kind kind = Kind::init;
+  std::uint8_t round = 0;    // of word
+  std::uint32_t number = 0;  // of the election
+  PhaseKing::Word word{};    // of word
+  Offers offers{};           // of vect; of init the first is the sender's
+
+  bool operator==(const Message&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("round", self.round);
+    visit("number", self.number);
+    visit("word", self.word);
+    for (auto& offer : self.offers) visit("offer", offer);
+  }
+};
+
+enum class Timer : std::uint8_t { phase, count };
+
+std::string_view name_of(Phase phase);
+std::string_view name_of(const Message& message);
+
+}  // namespace capacity_b2_unordered
+
+class CapacityB2Unordered {
+ public:
+  using Message = capacity_b2_unordered::Message;
+  using Command = capacity::Command;
+  using Notice = capacity::Notice;
+  using Phase = capacity_b2_unordered::Phase;
+
+  // The rules are shared by many machines and must outlive them; members >= 3 * malicious + 1, and
+  // at most kMostMembers.
+  CapacityB2Unordered(NodeId self, const capacity::Rules& rules);
+
+  void start(Turn<CapacityB2Unordered>& turn);
+  void receive(Turn<CapacityB2Unordered>& turn, NodeId from, const Message& message);
+  void wake(Turn<CapacityB2Unordered>& turn, TimerId timer);
+  void command(Turn<CapacityB2Unordered>& turn, const Command& command);
+
+  const Timers<capacity_b2_unordered::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  Phase phase() const { return phase_; }
+  NodeId self() const { return self_; }
+  NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
+  bool decided() const { return phase_ == Phase::stop; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("number", self.number_);
+    visit("offer", self.offer_);
+    for (auto& offer : self.offers_) visit("offer", offer);
+    for (auto& report : self.reports_) {
+      bool there = report.has_value();
+      visit("there", there);
+      if (report)
+        for (auto& offer : *report) visit("reported", offer);
+    }
+    visit("king", self.king_);
+    for (auto& round : self.heard_)
+      for (auto& word : round) visit("heard", word);
+    visit("next", self.next_words_);
+    visit("master", self.master_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  using Offers = capacity_b2_unordered::Offers;
+
+  void begin(Turn<CapacityB2Unordered>& turn);
+  void begin_next(Turn<CapacityB2Unordered>& turn);
+  void hear_word(NodeId from, const Message& message);
+  void begin_round(Turn<CapacityB2Unordered>& turn);
+  void end_round(Turn<CapacityB2Unordered>& turn);
+  NodeId choose() const;
+  void renew();
+
+  NodeId self_;
+  const capacity::Rules* rules_;
+  Phase phase_ = Phase::normal;
+  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  capacity::Capacity offer_ = capacity::kNotCandidate;
+  Offers offers_;                                                                     // S
+  std::array<std::optional<Offers>, capacity_b2_unordered::kMostMembers> reports_{};  // Y
+  PhaseKing king_;
+  std::array<PhaseKing::Heard, 2> heard_{};  // in this round, and in the next by those ahead of us
+  capacity::NextWords<Message> next_words_;
+  NodeId master_ = kNobody;
+  Timers<capacity_b2_unordered::Timer> timers_;
+};
+
+static_assert(Machine<CapacityB2Unordered>);
+
+}  // namespace tempo::election

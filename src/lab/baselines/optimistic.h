@@ -1,0 +1,166 @@
+// Optimistic reading: one writer that never waits for anybody, readers that try again.
+//
+// The data lie with the writer, site 0, in pieces that can only be read one at a time. The writer
+// counts the writes it has begun and those it has ended. A reader asks for one piece after another;
+// every reply brings both counts. If the writes begun at the last reply are those ended at the
+// first, no write overlapped with the read, and the pieces belong together; else the reader starts
+// again (Lamport, "Concurrent reading and writing", 1977).
+//
+// A writer that writes all the time starves every reader. Where the bounds of steps are known, each
+// site waits a random time before each access: a read then finds the writer waiting, and likely to
+// wait for long enough, with a probability that does not depend on the others. A reader needs at
+// most 2 / gamma + 1 attempts on the average.
+//
+// Nobody is kept out: this is for data whose readers can bear to read again, and it has no tokens.
+// Source: Spirakis, Tampakas 1989, section 3.2.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/lock/bounds.h"
+
+namespace tempo::lock {
+namespace optimistic {
+
+inline constexpr NodeId kWriter{0};
+
+struct Rules {
+  std::uint32_t pieces = 4;
+  Bounds bounds{};
+  Nanos step{1};      // what a site's own clock shows of a step
+  Steps write = 1;    // of one piece
+  bool waits = true;  // false: Lamport's, in which readers may starve
+
+  // At most so many steps of its site.
+  Steps whole_write() const { return pieces * write; }  // W'
+  Steps piece_read() const { return steps_covering(2 * bounds.delay_max, bounds.step_min); }
+  Steps whole_read() const { return pieces * piece_read(); }  // R
+  // The shortest wait; the longest is twice that.
+  Steps wait() const {
+    const auto both = static_cast<std::int64_t>(whole_read() + whole_write());
+    return steps_covering(both * bounds.step_max, bounds.step_min);
+  }
+};
+
+struct Message {
+  bool reply = false;
+  std::uint32_t attempt = 0;  // of the reader
+  std::uint32_t piece = 0;
+  // Of a reply.
+  std::uint64_t value = 0;  // of the piece: the number of the write that it is from
+  std::uint64_t begun = 0;
+  std::uint64_t ended = 0;
+
+  bool operator==(const Message&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("reply", self.reply);
+    visit("attempt", self.attempt);
+    visit("piece", self.piece);
+    visit("value", self.value);
+    visit("begun", self.begun);
+    visit("ended", self.ended);
+  }
+};
+
+struct Command {
+  enum class Kind : std::uint8_t {
+    read,  // to a reader: until it has succeeded
+    stop,  // what is under way is the last
+  };
+  Kind kind = Kind::read;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+  }
+};
+
+struct Notice {
+  enum class Kind : std::uint8_t {
+    attempt,  // a read begins
+    read,     // it has succeeded
+  };
+  Kind kind = Kind::attempt;
+  std::uint64_t value = 0;  // of `read`: the number of the write that the data are from
+  bool torn = false;        // of `read`: the pieces are not from one write, which must not be
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("value", self.value);
+    visit("torn", self.torn);
+  }
+};
+
+enum class Phase : std::uint8_t { idle, waits, works };
+enum class Timer : std::uint8_t {
+  phase,  // has waited for long enough; the writer: a piece is written
+  reply,  // none has come: lost, perhaps
+  count
+};
+
+std::string_view name_of(const Message& message);
+
+}  // namespace optimistic
+
+class Optimistic {
+ public:
+  using Message = optimistic::Message;
+  using Command = optimistic::Command;
+  using Notice = optimistic::Notice;
+
+  // The rules are shared by many machines and must outlive them.
+  Optimistic(NodeId self, const optimistic::Rules& rules);
+
+  void start(Turn<Optimistic>& turn);
+  void receive(Turn<Optimistic>& turn, NodeId from, const Message& message);
+  void wake(Turn<Optimistic>& turn, TimerId timer);
+  void command(Turn<Optimistic>& turn, const Command& command);
+
+  const Timers<optimistic::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  bool writes() const { return self_ == optimistic::kWriter; }
+  optimistic::Phase phase() const { return phase_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("stopped", self.stopped_);
+    visit("attempt", self.attempt_);
+    visit("piece", self.piece_);
+    visit("begun", self.begun_);
+    visit("ended", self.ended_);
+    visit("value", self.value_);
+    visit("torn", self.torn_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void wait(Turn<Optimistic>& turn);
+  void begin(Turn<Optimistic>& turn);
+  void write_piece(Turn<Optimistic>& turn);
+  void ask_for_piece(Turn<Optimistic>& turn);
+  void take_piece(Turn<Optimistic>& turn, const Message& message);
+  void set(Turn<Optimistic>& turn, optimistic::Timer timer, Steps steps);
+
+  NodeId self_;
+  const optimistic::Rules* rules_;
+  optimistic::Phase phase_ = optimistic::Phase::idle;
+  bool stopped_ = false;
+  std::uint32_t attempt_ = 0;
+  std::uint32_t piece_ = 0;  // the next to be written or read
+  std::uint64_t begun_ = 0;  // writer: writes begun
+  std::uint64_t ended_ = 0;  // writer: writes ended; reader: of the first reply
+  std::uint64_t value_ = 0;  // reader: of the first piece
+  bool torn_ = false;        // reader: another piece had another
+  Timers<optimistic::Timer> timers_;
+};
+
+static_assert(Machine<Optimistic>);
+
+}  // namespace tempo::lock

@@ -1,0 +1,171 @@
+// Spirakis and Tampakas 1989, section 3.2, and Lamport 1977: one writer, one reader, by hand.
+#include "lab/baselines/optimistic.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "machine/field_mutator.h"
+
+namespace tempo::lock {
+namespace {
+
+using optimistic::Command;
+using optimistic::Message;
+using optimistic::Notice;
+using optimistic::Phase;
+using optimistic::Rules;
+
+// A read takes up to 2 * (2 * 5 + 1) = 22 steps, a write 2 * 3 = 6: waits of 57 to 114 steps.
+constexpr Rules kRules{
+    .pieces = 2,
+    .bounds = {.step_min = 1ns, .step_max = 2ns, .delay_min = 1ns, .delay_max = 5ns},
+    .write = 3};
+
+class Least final : public Draw {
+ public:
+  std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
+};
+
+struct Hand {
+  Hand(NodeId self, const Rules& rules) : site(self, rules) {
+    does([&](auto& turn) { site.start(turn); });
+  }
+  template <class Do>
+  void does(Do todo) {
+    out.clear();
+    Turn<Optimistic> turn{now, draw, out};
+    todo(turn);
+    EXPECT_EQ(site.check(), nullptr);
+  }
+  void pass(Steps steps) {
+    const Instant until = now + Nanos{static_cast<std::int64_t>(steps)};
+    while (site.timers().first() <= until) {
+      now = site.timers().first();
+      does([&](auto& turn) { site.wake(turn, site.timers().first_name()); });
+    }
+    now = until;
+  }
+  // The reply to a request for a piece.
+  Message asked(std::uint32_t piece) {
+    does([&](auto& turn) { site.receive(turn, NodeId{1}, {.attempt = 1, .piece = piece}); });
+    return out.begin()->message;
+  }
+  void hears(const Message& message) {
+    does([&](auto& turn) { site.receive(turn, NodeId{0}, message); });
+  }
+
+  Optimistic site;
+  Instant now{1s};
+  Least draw;
+  Outbox<Optimistic> out;
+};
+
+Hand reader() {
+  Hand hand(NodeId{1}, kRules);
+  hand.does([&](auto& turn) { hand.site.command(turn, {.kind = Command::Kind::read}); });
+  return hand;
+}
+Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, std::uint64_t begun,
+              std::uint64_t ended) {
+  return {.reply = true,
+          .attempt = attempt,
+          .piece = number,
+          .value = value,
+          .begun = begun,
+          .ended = ended};
+}
+
+TEST(OptimisticRules, WaitsCoverAReadAndAWriteOfTheSlowest) {
+  EXPECT_EQ(kRules.whole_read(), 22U);
+  EXPECT_EQ(kRules.whole_write(), 6U);
+  EXPECT_EQ(kRules.wait(), 57U);  // 28 * 2, and one
+}
+
+TEST(OptimisticWriter, WritesAPieceAfterTheOther) {
+  Hand writer(NodeId{0}, kRules);
+  writer.pass(56);
+  EXPECT_EQ(writer.site.phase(), Phase::waits);
+  writer.pass(1);
+  EXPECT_EQ(writer.asked(0), piece(1, 0, 0, 1, 0));  // begun, nothing written yet
+  writer.pass(3);
+  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 1, 0));
+  EXPECT_EQ(writer.asked(1), piece(1, 1, 0, 1, 0));
+  writer.pass(3);
+  EXPECT_EQ(writer.asked(1), piece(1, 1, 1, 1, 1));
+  EXPECT_EQ(writer.site.phase(), Phase::waits);
+}
+
+TEST(OptimisticWriter, StopsWhenTold) {
+  Hand writer(NodeId{0}, kRules);
+  writer.pass(58);
+  writer.does([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
+  writer.pass(1000);
+  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 1, 1));
+  EXPECT_EQ(writer.site.phase(), Phase::idle);
+}
+
+TEST(OptimisticReader, TakesWhatNoWriteOverlapped) {
+  Hand hand = reader();
+  hand.pass(57);
+  hand.hears(piece(1, 0, 4, 4, 4));
+  EXPECT_EQ(hand.out.begin()->message.piece, 1U);
+  hand.hears(piece(1, 1, 4, 4, 4));
+  ASSERT_EQ(hand.out.size(), 1U);
+  EXPECT_EQ(hand.out.begin()->notice.kind, Notice::Kind::read);
+  EXPECT_EQ(hand.out.begin()->notice.value, 4U);
+  EXPECT_FALSE(hand.out.begin()->notice.torn);
+}
+
+TEST(OptimisticReader, StartsAgainIfAWriteOverlapped) {
+  struct Case {
+    Message first, last;
+  };
+  for (const Case& overlap :
+       {Case{piece(1, 0, 4, 5, 4), piece(1, 1, 5, 5, 5)},     // one was under way at the beginning
+        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 4, 5, 4)},     // one began
+        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 5, 5, 5)}}) {  // one began and ended
+    Hand hand = reader();
+    hand.pass(57);
+    hand.hears(overlap.first);
+    hand.hears(overlap.last);
+    EXPECT_EQ(hand.site.phase(), Phase::waits);
+    hand.pass(56);
+    EXPECT_EQ(hand.site.phase(), Phase::waits);
+    hand.pass(1);
+    EXPECT_EQ(hand.site.phase(), Phase::works);
+  }
+}
+
+TEST(OptimisticReader, OldRepliesAndStrangersAreNotHeard) {
+  Hand hand = reader();
+  hand.pass(57);
+  hand.hears(piece(2, 0, 4, 4, 4));
+  hand.hears(piece(1, 1, 4, 4, 4));
+  hand.does([&](auto& turn) { hand.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
+  EXPECT_TRUE(hand.out.empty());
+  hand.pass(22);  // and asks again when none has come
+  EXPECT_EQ(hand.out.begin()->message.piece, 0U);
+}
+
+TEST(Optimistic, LamportsVersionDoesNotWait) {
+  Rules rules = kRules;
+  rules.waits = false;
+  Hand writer(NodeId{0}, rules);
+  writer.pass(0);
+  EXPECT_EQ(writer.site.phase(), Phase::works);
+  writer.pass(6);
+  EXPECT_EQ(writer.asked(0), piece(1, 0, 1, 2, 1));
+}
+
+TEST(Optimistic, ListsAllItsFields) {
+  Hand hand = reader();
+  hand.pass(60);
+  EXPECT_EQ(unlisted_bytes(hand.site), sizeof(void*));  // the rules
+  EXPECT_EQ(unnoticed_writes(hand.site, Instant{1s}), std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_writes(Message{}, Instant{}), std::vector<std::string>{});
+}
+
+}  // namespace
+}  // namespace tempo::lock

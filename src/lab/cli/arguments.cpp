@@ -1,0 +1,36 @@
+#include "lab/cli/arguments.h"
+
+#include "cli/common/arguments_command.h"
+#include "cli/common/command_line.h"
+#include "lab/cli/arguments_topics.h"
+#include "lab/cli/play.h"
+
+namespace tempo::cli {
+namespace {
+
+void describe_play(CLI::App& command, PlayArguments& arguments) {
+  command.add_option("--nodes", arguments.nodes, "3 to 20 machines")->capture_default_str();
+  command.add_option("--seed", arguments.seed, "another seed, another story")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--seconds", arguments.seconds, "how long the show takes on a terminal")
+      ->check(CLI::Range(0.0, 600.0))
+      ->capture_default_str();
+  command.add_flag("--plain", arguments.plain, "lines instead of a moving picture");
+}
+
+void describe_play_command(CLI::App& app, std::function<int()>& run) {
+  add_command(app, run, "play", "watch a small election in the terminal", describe_play, play);
+}
+
+}  // namespace
+
+int run_lab_command_line(int count, char** words) {
+  return run_program({.name = "tempo-lab",
+                      .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo."},
+                     {describe_play_command, describe_sim_commands, describe_check_commands,
+                      describe_analyze_commands, describe_report_commands, describe_sweep_commands},
+                     count, words);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,149 @@
+#include "lab/cli/check/check_broadcast.h"
+
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/result.h"
+#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_story.h"
+#include "lab/studies/broadcast/broadcast_model.h"
+
+namespace tempo::cli {
+namespace {
+
+using broadcast::Faults;
+using check::BroadcastModel;
+using check::BroadcastWorld;
+
+constexpr std::uint32_t kMostNodes = 5;
+constexpr std::uint32_t kMostOfOneFault = 4;
+constexpr std::uint32_t kMostTicks = 4;
+
+struct BroadcastWords {
+  static std::string timer(const check::Speaker& /*speaker*/, std::uint32_t timer) {
+    switch (static_cast<broadcast::Timer>(timer)) {
+      case broadcast::Timer::deliver:
+        return "delivery";
+      case broadcast::Timer::forget:
+        return "forget";
+      case broadcast::Timer::rejoin:
+        return "rejoin";
+      case broadcast::Timer::fill:
+        return "fill";
+      case broadcast::Timer::count:
+        return "own";
+    }
+    return "own";
+  }
+  static std::string command() { return "is asked"; }
+  static std::string drawn(std::uint32_t value) { return fmt::format("draws {}", value); }
+  static std::string state(const check::Speaker& speaker) {
+    std::string text = speaker.correct() ? "has delivered" : "faulty; has delivered";
+    for (const check::Saying& saying : speaker.log())
+      text += fmt::format(" {}'s word {} of {}", index(saying.sender) + 1, saying.word.value,
+                          saying.stamp.count());
+    if (speaker.log().empty()) text += " nothing";
+    if (speaker.doubt() != broadcast::Doubt::none) text += ", in doubt";
+    return text;
+  }
+};
+
+Result<void> within_bounds(const CheckBroadcastArguments& arguments) {
+  const auto refuse = [](std::string why) -> Result<void> {
+    return std::unexpected(std::move(why));
+  };
+  if (arguments.nodes < 2 || arguments.nodes > kMostNodes)
+    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMostNodes, arguments.nodes));
+  if (arguments.faulty + 2 > arguments.nodes)
+    return refuse(fmt::format("--faulty {} needs at least {} nodes: two must be left to agree",
+                              arguments.faulty, arguments.faulty + 2));
+  if (arguments.faults != "omission" && arguments.faults != "malicious")
+    return refuse(fmt::format("--faults is omission or malicious, not '{}'", arguments.faults));
+  if (arguments.delay < 1 || arguments.delay > kMostTicks)
+    return refuse(
+        fmt::format("--delay must be from 1 to {} ticks, not {}", kMostTicks, arguments.delay));
+  if (arguments.clock_error > kMostTicks)
+    return refuse(fmt::format("--clock-error must be at most {} ticks, not {}", kMostTicks,
+                              arguments.clock_error));
+  if (arguments.speakers > arguments.nodes)
+    return refuse(fmt::format("--speakers must be at most --nodes, not {}", arguments.speakers));
+  for (const std::uint32_t count : {arguments.losses, arguments.crashes})
+    if (count > kMostOfOneFault)
+      return refuse(fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+  if (arguments.crashes >= arguments.nodes)
+    return refuse("--crashes must be below --nodes: somebody has to be left");
+  if (arguments.threads > 2) return refuse("--threads is 1 or 2");
+  return {};
+}
+
+Result<BroadcastWorld> understand(const CheckBroadcastArguments& arguments) {
+  if (const Result<void> done = within_bounds(arguments); !done)
+    return std::unexpected(done.error());
+  const bool malicious = arguments.faults == "malicious";
+  const bool told = arguments.losses + arguments.crashes > 0;
+  if (malicious && told)
+    return std::unexpected(
+        "--losses and --crashes are for --faults omission; the malicious do these too");
+  BroadcastWorld world{.nodes = arguments.nodes,
+                       .faulty = arguments.faulty,
+                       .first_is_faulty = arguments.faulty > 0 && !told,
+                       .faults = malicious ? Faults::malicious : Faults::omission,
+                       .delay_max = static_cast<std::uint8_t>(arguments.delay),
+                       .precision = static_cast<std::uint8_t>(arguments.clock_error),
+                       .speakers = arguments.speakers,
+                       .budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
+                                  .crashes = static_cast<std::uint8_t>(arguments.crashes)},
+                       .short_by = static_cast<std::uint8_t>(arguments.short_by),
+                       .relays = !arguments.no_relay,
+                       .tests_hop = !arguments.no_hop_test};
+  const Nanos whole = rules_of(world).delay * (world.faulty + 1);
+  if (arguments.short_by > static_cast<std::uint64_t>(whole.count()))
+    return std::unexpected(fmt::format("--short-by must be at most {} ticks, not {}", whole.count(),
+                                       arguments.short_by));
+  const bool liar = malicious && world.first_is_faulty;
+  if (world.speakers == 0) world.speakers = liar ? 1 : 2;
+  // Long enough to hold a message back until its time has come.
+  if (liar) world.window = static_cast<std::uint8_t>(rules_of(world).latency().count());
+  return world;
+}
+
+std::vector<std::string> assumptions(const BroadcastWorld& world) {
+  const broadcast::Rules rules = rules_of(world);
+  std::vector<std::string> list{
+      "time goes in whole ticks; every delay is a whole number of them within the bounds",
+      "what must arrive in a tick arrives before timers fire in it, and timers fire in the tick in "
+      "which they are due",
+      fmt::format("clocks differ by a fixed number of ticks, up to {}", world.precision),
+      fmt::format("Delta is {} ticks: {} faulty, a delay of up to {}{}", rules.latency().count(),
+                  world.faulty, world.delay_max,
+                  world.short_by == 0 ? "" : fmt::format(", and {} too short", world.short_by))};
+  list.push_back(fmt::format("the first {} say one word each, in one of the ticks 0 to {}",
+                             world.speakers, world.window));
+  if (!world.first_is_faulty)
+    list.emplace_back("all are correct, apart from the losses and crashes allowed");
+  else if (world.faults == Faults::omission)
+    list.emplace_back("node 1 is faulty: it fails to send or to receive any copy");
+  else
+    list.emplace_back(
+        "node 1 is faulty: it says different things under one number and one stamp, to whom it "
+        "likes and when it likes, and cannot forge a signature");
+  return list;
+}
+
+}  // namespace
+
+int check_broadcast(const CheckBroadcastArguments& arguments) {
+  const Result<BroadcastWorld> world = understand(arguments);
+  if (!world) return refuse_check(world.error());
+  const Result<std::size_t> memory = memory_of(arguments.memory);
+  if (!memory) return refuse_check(memory.error());
+  const BroadcastModel model{.world = *world, .rules = rules_of(*world)};
+  check::Space<BroadcastModel> space(model, freedom_of(*world));
+  const Story story =
+      story_of(space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
+  return tell(story, assumptions(*world),
+              "validity, agreement, order, in-time and no-invention hold.", arguments.json);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,189 @@
+#include "lab/cli/check/check_capacity.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/result.h"
+#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_story.h"
+#include "lab/studies/group/capacity_model.h"
+
+namespace tempo::cli {
+namespace {
+
+using check::CapacityAlgorithm;
+using check::CapacityWorld;
+using election::capacity::Variant;
+
+constexpr std::uint32_t kMostNodes = 7;
+constexpr std::uint32_t kMostOfOneFault = 8;
+constexpr std::uint32_t kMostTicks = 4;
+constexpr std::array<std::string_view, 4> kAlgorithms{"a", "b1", "b2", "c"};
+
+struct CapacityWords {
+  template <class Machine>
+  static std::string timer(const Machine& machine, std::uint32_t /*timer*/) {
+    return check::process_of(machine) == nullptr ? "own" : "phase";
+  }
+  static std::string command() { return "begins"; }
+  static std::string drawn(std::uint32_t value) {
+    return value == 0   ? "says nothing"
+           : value == 1 ? "bids the most"
+                        : fmt::format("reports {} bids", value - 2);
+  }
+  template <class Machine>
+  static std::string state(const Machine& machine) {
+    const auto* process = check::process_of(machine);
+    if (process == nullptr) return "liar";
+    std::string text(name_of(process->phase()));
+    if (!process->decided()) return text;
+    const NodeId master = process->master();
+    return text + ", elects " +
+           (master == kNobody ? "nobody" : fmt::format("{}", index(master) + 1));
+  }
+};
+
+Result<CapacityAlgorithm> algorithm_of(const std::string& text) {
+  const auto* const found = std::ranges::find(kAlgorithms, text);
+  if (found == kAlgorithms.end())
+    return std::unexpected(fmt::format("--algorithm is a, b1, b2 or c, not '{}'", text));
+  return static_cast<CapacityAlgorithm>(found - kAlgorithms.begin());
+}
+
+// What an algorithm can be asked.
+Result<void> sensible(const CheckCapacityArguments& arguments, const CapacityWorld& world) {
+  const auto refuse = [](std::string why) -> Result<void> {
+    return std::unexpected(std::move(why));
+  };
+  const bool is_a = world.algorithm == CapacityAlgorithm::a;
+  const bool is_c = world.algorithm == CapacityAlgorithm::c;
+  if (world.nodes < 2 || world.nodes > kMostNodes)
+    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMostNodes, world.nodes));
+  if (arguments.malicious > 0 && world.algorithm != CapacityAlgorithm::b2)
+    return refuse("--malicious is for --algorithm b2; the others believe everybody");
+  if (world.nodes < 3 * world.malicious + 1)
+    return refuse(fmt::format("{} malicious processes need at least {} nodes, not {}",
+                              world.malicious, 3 * world.malicious + 1, world.nodes));
+  if (world.candidates < 1 || world.candidates > world.nodes - world.malicious)
+    return refuse(
+        fmt::format("--candidates must be from 1 to {}, the nodes that do not lie, not {}",
+                    world.nodes - world.malicious, world.candidates));
+  if (arguments.losses > 0 && !is_c)
+    return refuse(
+        "--losses is for --algorithm c; the others stand on a broadcast that loses nothing");
+  if ((arguments.start_skew > 0 || arguments.no_self_delivery) && !is_a)
+    return refuse("--start-skew and --no-self-delivery break conditions of --algorithm a alone");
+  if (arguments.together && is_a) return refuse("in --algorithm a all begin together always");
+  if (arguments.crashes > 0 && world.algorithm == CapacityAlgorithm::b2)
+    return refuse("--crashes is not for --algorithm b2; who stops there is one of the malicious");
+  if (arguments.crashes >= world.nodes)
+    return refuse("--crashes must be below --nodes: somebody has to be left");
+  return {};
+}
+
+Result<void> within_bounds(const CheckCapacityArguments& arguments) {
+  for (const std::uint32_t count : {arguments.crashes, arguments.losses, arguments.pauses})
+    if (count > kMostOfOneFault)
+      return std::unexpected(
+          fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+  if (arguments.delay < 1 || arguments.delay > kMostTicks)
+    return std::unexpected(
+        fmt::format("--delay must be from 1 to {} ticks, not {}", kMostTicks, arguments.delay));
+  if (arguments.start_skew > kMostTicks)
+    return std::unexpected(fmt::format("--start-skew must be at most {} ticks, not {}", kMostTicks,
+                                       arguments.start_skew));
+  if (arguments.malicious > kMostNodes)
+    return std::unexpected(
+        fmt::format("--malicious must be at most {}, not {}", kMostNodes, arguments.malicious));
+  if (arguments.variant != "corrected" && arguments.variant != "as-printed")
+    return std::unexpected(
+        fmt::format("--variant is corrected or as-printed, not '{}'", arguments.variant));
+  if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
+  return {};
+}
+
+Result<CapacityWorld> understand(const CheckCapacityArguments& arguments) {
+  TRY(algorithm, algorithm_of(arguments.algorithm));
+  if (const Result<void> done = within_bounds(arguments); !done)
+    return std::unexpected(done.error());
+  const std::uint32_t fewest = std::max(3U, 3 * arguments.malicious + 1);
+  const std::uint32_t usual = arguments.malicious > 0 ? 1 : 2;
+  const CapacityWorld world{
+      .algorithm = algorithm,
+      .nodes = arguments.nodes == 0 ? fewest : arguments.nodes,
+      .candidates = arguments.candidates == 0 ? usual : arguments.candidates,
+      .malicious = arguments.malicious,
+      .delay_max = static_cast<std::uint8_t>(arguments.delay),
+      .skew = static_cast<std::uint8_t>(arguments.start_skew),
+      .together = arguments.together,
+      .self_delivery = !arguments.no_self_delivery,
+      .budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
+                 .crashes = static_cast<std::uint8_t>(arguments.crashes),
+                 .pauses = static_cast<std::uint8_t>(arguments.pauses)},
+      .variant = arguments.variant == "corrected" ? Variant::corrected : Variant::as_printed};
+  if (const Result<void> done = sensible(arguments, world); !done)
+    return std::unexpected(done.error());
+  return world;
+}
+
+std::vector<std::string> assumptions(const CapacityWorld& world) {
+  const bool is_c = world.algorithm == CapacityAlgorithm::c;
+  std::vector<std::string> list{
+      "time goes in whole ticks, the same for all; every delay is a whole number of them within "
+      "the bounds",
+      "timers fire in the tick in which they are due",
+      fmt::format("T is {} ticks: one more than a message takes, because within a tick a time-out "
+                  "may come before a message",
+                  rules_of(world).bound.count()),
+      world.candidates == 1 ? "node 1 is the only candidate"
+                            : fmt::format("nodes 1 to {} are candidates, node {} is the best",
+                                          world.candidates, world.candidates)};
+  if (holds_at_once(world, NodeId{0}))
+    list.emplace_back(world.skew == 0
+                          ? "all begin in the same tick"
+                          : fmt::format("the last begins {} ticks after the others", world.skew));
+  else
+    list.emplace_back("each candidate may begin at any time, or when it hears of the election");
+  list.emplace_back(is_c
+                        ? "messages arrive in any order; each copy of a broadcast is lost by itself"
+                        : "a broadcast reaches all or none; all hear broadcasts in the order of "
+                          "sending");
+  if (world.malicious > 0)
+    list.emplace_back(
+        "a liar bids the most, or reports any number of bids, once each, at any time");
+  list.push_back(
+      fmt::format("what comes after election number {} is taken to end well", elections_of(world)));
+  if (world.budget.losses > 0)
+    list.emplace_back("once something is lost only one-master is promised");
+  list.emplace_back(
+      "can-always-come-good asks for a way without further faults, not that every way is taken");
+  return list;
+}
+
+std::string kept(const CapacityWorld& world) {
+  std::string text = world.algorithm == CapacityAlgorithm::c
+                         ? "unique, one-master, best-wins and no-help"
+                         : "unique and best-wins";
+  return text +
+         " hold where they are promised, and from\nevery state all who live can still come to an "
+         "end.";
+}
+
+}  // namespace
+
+int check_capacity(const CheckCapacityArguments& arguments) {
+  const Result<CapacityWorld> world = understand(arguments);
+  if (!world) return refuse_check(world.error());
+  const Result<std::size_t> memory = memory_of(arguments.memory);
+  if (!memory) return refuse_check(memory.error());
+  const Story story = check::in_space(*world, [&](auto& space) {
+    return story_of(space, {.memory = *memory, .threads = arguments.threads}, CapacityWords{});
+  });
+  return tell(story, assumptions(*world), kept(*world), arguments.json);
+}
+
+}  // namespace tempo::cli

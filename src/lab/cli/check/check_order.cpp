@@ -1,0 +1,203 @@
+#include "lab/cli/check/check_order.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "base/number_text.h"
+
+namespace tempo::cli {
+namespace {
+
+constexpr std::size_t kLeastMemory = std::size_t{1} << 20;
+constexpr std::uint32_t kMostOfOneFault = 20;
+constexpr std::uint32_t kUsualStagger = 16;  // ticks: the first is master before the next starts
+constexpr std::uint32_t kMostTicks = 200;
+
+Result<std::vector<std::uint32_t>> list_of(std::string_view text, const char* option) {
+  std::vector<std::uint32_t> list;
+  for (std::string_view rest = text;;) {
+    const std::size_t comma = std::min(rest.find(','), rest.size());
+    const auto value = parse_number<std::uint64_t>(rest.substr(0, comma));
+    if (!value || *value > kMostTicks)
+      return std::unexpected(
+          fmt::format("{} is a list of numbers up to {} separated by commas, "
+                      "not '{}'",
+                      option, kMostTicks, text));
+    list.push_back(static_cast<std::uint32_t>(*value));
+    if (comma == rest.size()) return list;
+    rest.remove_prefix(comma + 1);
+  }
+}
+
+Result<void> understand_delay(const std::string& text, check::Freedom& freedom) {
+  const std::size_t dots = text.find("..");
+  const auto low = parse_number<std::uint64_t>(std::string_view{text}.substr(0, dots));
+  const auto high = dots == std::string::npos
+                        ? low
+                        : parse_number<std::uint64_t>(std::string_view{text}.substr(dots + 2));
+  if (!low || !high || *low < 1 || *high < *low || *high > 20)
+    return std::unexpected(
+        fmt::format("--delay '{}' is not a range of ticks from 1 to 20, such as 1..2", text));
+  freedom.delay_min = static_cast<std::uint8_t>(*low);
+  freedom.delay_max = static_cast<std::uint8_t>(*high);
+  return {};
+}
+
+Result<void> understand_beginning(const CheckElectionArguments& arguments, CheckOrder& order) {
+  check::Freedom& freedom = order.freedom;
+  if (arguments.starts.empty()) {
+    for (std::uint32_t i = 0; i < freedom.nodes; ++i)
+      freedom.starts[i] = static_cast<std::uint8_t>(i * kUsualStagger);
+  } else {
+    TRY(starts, list_of(arguments.starts, "--starts"));
+    if (starts.size() != freedom.nodes)
+      return std::unexpected(
+          fmt::format("--starts needs a tick for each of the {} nodes", freedom.nodes));
+    for (std::uint32_t i = 0; i < freedom.nodes; ++i)
+      freedom.starts[i] = static_cast<std::uint8_t>(starts[i]);
+  }
+  if (arguments.cut.empty() != (arguments.cut_until == 0))
+    return std::unexpected("--cut and --cut-until belong together");
+  if (arguments.cut_until > kMostTicks)
+    return std::unexpected(fmt::format("--cut-until is at most {}", kMostTicks));
+  if (arguments.cut.empty()) return {};
+  TRY(side, list_of(arguments.cut, "--cut"));
+  for (const std::uint32_t node : side) {
+    if (node < 1 || node > freedom.nodes)
+      return std::unexpected(
+          fmt::format("--cut names nodes from 1 to {}, not {}", freedom.nodes, node));
+    freedom.side |= static_cast<std::uint8_t>(1U << (node - 1));
+  }
+  freedom.cut_until = static_cast<std::uint8_t>(arguments.cut_until);
+  order.model.parted = true;
+  return {};
+}
+
+}  // namespace
+
+Result<std::size_t> memory_of(const std::string& text) {
+  const std::size_t last = text.empty() ? 0 : text.size() - 1;
+  const char unit = text.empty() ? ' ' : text[last];
+  const unsigned shift = unit == 'K' ? 10 : unit == 'M' ? 20 : unit == 'G' ? 30 : 0;
+  const auto value = parse_number<std::uint64_t>(
+      std::string_view{text}.substr(0, shift == 0 ? text.size() : last));
+  if (!value || *value > (std::uint64_t{1} << 40 >> shift) || *value << shift < kLeastMemory)
+    return std::unexpected(
+        fmt::format("--memory '{}' is not an amount from 1M on; say 512M or 4G", text));
+  return static_cast<std::size_t>(*value << shift);
+}
+
+Result<CheckOrder> understand(const CheckElectionArguments& arguments) {
+  CheckOrder order;
+  TRY(variant, election::parse_variant(arguments.variant));
+  TRY(memory, memory_of(arguments.memory));
+  order.memory = memory;
+  order.fingerprints = arguments.fingerprints;
+  if (arguments.profile != "tiny")
+    return std::unexpected(fmt::format(
+        "a check needs times in ticks; the profile is tiny, not '{}'", arguments.profile));
+  if (arguments.nodes < 1 || arguments.nodes > check::kMostNodes)
+    return std::unexpected(
+        fmt::format("--nodes must be from 1 to {}, not {}", check::kMostNodes, arguments.nodes));
+  order.freedom.nodes = arguments.nodes;
+  for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.crashes,
+                                    arguments.restarts, arguments.pauses})
+    if (count > kMostOfOneFault)
+      return std::unexpected(
+          fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+  if (arguments.restarts > 0 && arguments.crashes == 0)
+    return std::unexpected("a node restarts after a crash: --restarts needs --crashes");
+  order.freedom.budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
+                          .duplicates = static_cast<std::uint8_t>(arguments.duplicates),
+                          .crashes = static_cast<std::uint8_t>(arguments.crashes),
+                          .restarts = static_cast<std::uint8_t>(arguments.restarts),
+                          .pauses = static_cast<std::uint8_t>(arguments.pauses)};
+  if (arguments.timing == "free")
+    order.freedom.timing = check::Timing::free;
+  else if (arguments.timing != "bounded")
+    return std::unexpected(fmt::format("--timing is bounded or free, not '{}'", arguments.timing));
+  if (arguments.network == "fifo")
+    order.freedom.network = check::Network::fifo;
+  else if (arguments.network == "set")
+    order.freedom.network = check::Network::set;
+  else if (arguments.network == "ordered")
+    order.freedom.network = check::Network::ordered;
+  else if (arguments.network != "bag")
+    return std::unexpected(
+        fmt::format("--network is bag, fifo, set or ordered, not '{}'", arguments.network));
+  if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
+  if (arguments.candidacies < 1 || arguments.candidacies > 3)
+    return std::unexpected("--candidacies must be from 1 to 3");
+  if (order.freedom.timing == check::Timing::free &&
+      (!arguments.starts.empty() || !arguments.cut.empty()))
+    return std::unexpected("free timing has no ticks: leave out --starts and --cut");
+  order.model.rules = check::tiny_rules(variant);
+  order.model.candidacies = arguments.candidacies;
+  order.model.timed = order.freedom.timing == check::Timing::bounded;
+  if (const Result<void> done = understand_delay(arguments.delay, order.freedom); !done)
+    return std::unexpected(done.error());
+  if (order.freedom.timing == check::Timing::bounded)
+    if (const Result<void> done = understand_beginning(arguments, order); !done)
+      return std::unexpected(done.error());
+  return order;
+}
+
+namespace {
+
+// Each starts so long after the one before that a master is there.
+bool starts_one_by_one(const check::Freedom& freedom) {
+  for (std::uint32_t i = 1; i < freedom.nodes; ++i)
+    if (freedom.starts[i] < freedom.starts[i - 1] + kUsualStagger) return false;
+  return true;
+}
+
+}  // namespace
+
+std::vector<std::string> assumptions(const CheckOrder& order) {
+  const check::Freedom& freedom = order.freedom;
+  std::vector<std::string> list;
+  if (freedom.timing == check::Timing::bounded) {
+    list.emplace_back(
+        "time goes in whole ticks, the same for all; every delay is a whole number of them "
+        "within the bounds");
+    list.emplace_back("timers fire in the tick in which they are due");
+    std::string starts;
+    for (std::uint32_t i = 0; i < freedom.nodes; ++i)
+      starts += fmt::format("{}{}", i == 0 ? "" : ", ", freedom.starts[i]);
+    list.push_back(fmt::format("the nodes start in ticks {}", starts));
+    const check::Budget& budget = freedom.budget;
+    if (starts_one_by_one(freedom) && budget.losses + budget.crashes + budget.pauses == 0)
+      list.emplace_back(
+          "the first to start leads and stays: nobody has to be elected; --crashes 1, or --starts "
+          "with equal ticks, gives them a reason");
+  } else {
+    list.emplace_back(
+        "time is not looked at: any timer that is set may fire, and every other deadline counts as "
+        "passed");
+  }
+  list.push_back(fmt::format(
+      "each node stands for election at most {} {}; what comes later is taken to end well",
+      order.model.candidacies, order.model.candidacies == 1 ? "time" : "times"));
+  list.emplace_back("what becomes of a message is decided when it is sent");
+  if (freedom.network == check::Network::ordered)
+    list.emplace_back("broadcasts arrive everywhere in the order of sending");
+  if (freedom.network == check::Network::set)
+    list.emplace_back("equal messages sent in one tick on one link are one");
+  if (order.fingerprints)
+    list.emplace_back(
+        "two states of one 64-bit fingerprint would count as one; omission_probability says how "
+        "likely any did");
+  if (freedom.budget.pauses != 0)
+    list.emplace_back("a pause of more than 40 ticks counts as one of 40");
+  if (freedom.cut_until != 0)
+    list.push_back(
+        fmt::format("nothing passes between the two parts before tick {}", freedom.cut_until));
+  list.emplace_back(
+      "can-always-come-good asks for a way without further faults, not that every way is taken");
+  return list;
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,329 @@
+#include "lab/cli/report.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/common/exit_codes.h"
+#include "cli/common/interrupt.h"
+#include "lab/cli/output.h"
+#include "lab/cli/parallel_runs.h"
+#include "cli/common/terminal.h"
+#include "lab/papers/experiment.h"
+#include "lab/papers/keep.h"
+#include "lab/papers/page.h"
+#include "lab/report/progress.h"
+#include "base/table.h"
+#include "base/display_text.h"
+#include "lab/sim/trace.h"
+#include "tempo_version.h"
+
+namespace tempo::cli {
+namespace {
+
+using papers::Chapter;
+using papers::Claim;
+using papers::Experiment;
+using papers::Findings;
+using papers::Paper;
+using papers::Verdict;
+
+constexpr std::size_t kLeastClaim = 30;  // columns of the table for what a claim says
+constexpr std::size_t kMostClaim = 72;
+constexpr std::size_t kMostCell = 26;  // and for what is predicted or measured; the page has it all
+
+struct Order {
+  std::optional<Paper> paper{};  // none: all
+  papers::Effort effort = papers::Effort::quick;
+  std::vector<const Experiment*> experiments{};
+};
+
+Result<Order> understand(const ReportArguments& arguments) {
+  Order order;
+  std::string known;
+  for (std::size_t i = 0; i < papers::kPapers; ++i) {
+    const auto paper = static_cast<Paper>(i);
+    known += std::string(name_of(paper)) + ", ";
+    if (name_of(paper) == arguments.paper) order.paper = paper;
+  }
+  if (!order.paper && arguments.paper != "all")
+    return std::unexpected(
+        fmt::format("--paper is one of {}all, not '{}'", known, arguments.paper));
+  if (arguments.glance + arguments.quick + arguments.full > 1)
+    return std::unexpected("--glance, --quick and --full exclude each other; choose one");
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
+  if (arguments.out.empty())
+    return std::unexpected("--out names the directory for the page; say --out tempo-report");
+  if (arguments.glance) order.effort = papers::Effort::glance;
+  if (arguments.full) order.effort = papers::Effort::full;
+  for (const Experiment& one : papers::experiments())
+    if (!order.paper || one.paper == *order.paper) order.experiments.push_back(&one);
+  return order;
+}
+
+// Stands for the code of this program: what was found by another one is not trusted.
+std::uint64_t program_hash() {
+  std::ifstream file("/proc/self/exe", std::ios::binary);
+  std::uint64_t hash = 0;
+  std::array<char, 1 << 16> buffer{};
+  while (file) {
+    buffer.fill(0);
+    file.read(buffer.data(), buffer.size());
+    for (std::size_t at = 0; at < static_cast<std::size_t>(file.gcount()); at += 8) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, &buffer.at(at), sizeof word);
+      hash = sim::mixed(hash, word);
+    }
+  }
+  return hash;
+}
+
+// How much of the work is done is told by how long experiments usually take.
+std::uint64_t usual_ms(const Experiment& experiment, papers::Effort effort) {
+  const double scale = effort == papers::Effort::full     ? 20
+                       : effort == papers::Effort::glance ? 0.05
+                                                          : 1;
+  return static_cast<std::uint64_t>(experiment.seconds * 1000 * scale) + 1;
+}
+
+class Shop final : public papers::Workshop {
+ public:
+  Shop(const ReportArguments& arguments, const Order& order)
+      : effort_(order.effort),
+        seed_(arguments.seed),
+        workers_(workers_for(arguments.threads)),
+        progress_({.what = "report", .total = total(order), .unit = "ms of work"}, steady_now,
+                  report::stderr_terminal()) {}
+
+  papers::Effort effort() const override { return effort_; }
+  std::uint64_t seed() const override { return seed_; }
+  std::uint32_t threads() const override { return workers_; }
+  bool stopped() const override { return interrupted(); }
+  void each(std::uint64_t count, const std::function<void(std::uint64_t)>& work) override {
+    share_out(
+        count, workers_, [&](std::uint32_t, std::uint64_t number) { work(number); },
+        [&] { draw(); });
+  }
+  void breathe() override { draw(); }
+
+  // Found by an earlier run.
+  void keep(const Experiment& experiment) { progress_.keep(usual_ms(experiment, effort_)); }
+  void begin(const Experiment& experiment) {
+    usual_ = usual_ms(experiment, effort_);
+    before_ = progress_.done();
+    began_ = steady_now();
+    progress_.go_on_with(std::string(experiment.name));
+    draw();
+  }
+  void end() { progress_.add(before_ + usual_ - progress_.done()); }
+  void finish() { progress_.finish(); }
+
+ private:
+  static std::uint64_t total(const Order& order) {
+    std::uint64_t sum = 0;
+    for (const Experiment* one : order.experiments) sum += usual_ms(*one, order.effort);
+    return sum;
+  }
+  void draw() {
+    const auto elapsed = static_cast<std::uint64_t>((steady_now() - began_) / Nanos{1ms});
+    const std::uint64_t now = before_ + std::min(elapsed, usual_ - 1);
+    if (now > progress_.done()) progress_.add(now - progress_.done());
+    progress_.draw();
+  }
+
+  papers::Effort effort_;
+  std::uint64_t seed_;
+  std::uint32_t workers_;
+  report::Progress progress_;
+  std::uint64_t usual_ = 1;  // of the experiment that runs
+  std::uint64_t before_ = 0;
+  Instant began_ = steady_now();
+};
+
+// How long this run took, and for how long all cores together were at work.
+std::string duration_text(Instant began) {
+  return fmt::format("{:.1f} s, {:.1f} s of processor time",
+                     std::chrono::duration<double>(steady_now() - began).count(),
+                     static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
+}
+
+struct Run {
+  std::vector<Chapter> chapters{};
+  std::size_t kept = 0;  // of them, found earlier
+  bool interrupted = false;
+  bool written = true;
+};
+
+Run run_all(const ReportArguments& arguments, const Order& order,
+            const std::filesystem::path& directory) {
+  const std::uint64_t program = program_hash();
+  const auto file_of = [&](const Experiment& experiment) {
+    return directory / (std::string(experiment.name) + ".json");
+  };
+  const auto key_of_one = [&](const Experiment& experiment) {
+    return key_of(experiment, order.effort, arguments.seed, program);
+  };
+  Run run;
+  Shop shop(arguments, order);
+  // What is kept is looked for first: the time left is that of what is not.
+  std::vector<std::optional<Findings>> found;
+  for (const Experiment* experiment : order.experiments) {
+    Result<Findings> kept =
+        papers::read_kept(read_file(file_of(*experiment)).value_or(""), key_of_one(*experiment));
+    if (kept) shop.keep(*experiment);
+    run.kept += kept.has_value();
+    found.push_back(kept ? std::optional{*std::move(kept)} : std::nullopt);
+  }
+  for (std::size_t i = 0; i < found.size() && !interrupted(); ++i) {
+    const Experiment& experiment = *order.experiments[i];
+    if (!found[i]) {
+      shop.begin(experiment);
+      found[i] = experiment.run(shop);
+      if (interrupted()) break;
+      if (!replace_file(file_of(experiment), kept_text(*found[i], key_of_one(experiment)))) {
+        run.written = false;
+        break;
+      }
+      shop.end();
+    }
+    run.chapters.push_back({&experiment, *std::move(found[i])});
+  }
+  shop.finish();
+  run.interrupted = interrupted();
+  return run;
+}
+
+std::vector<Claim> claims_of(const std::vector<Chapter>& chapters) {
+  std::vector<Claim> all;
+  for (const Chapter& chapter : chapters)
+    all.insert(all.end(), chapter.findings.claims.begin(), chapter.findings.claims.end());
+  return all;
+}
+
+std::uint64_t count_of(const std::vector<Claim>& claims, Verdict verdict) {
+  return static_cast<std::uint64_t>(std::ranges::count(claims, verdict, &Claim::verdict));
+}
+
+Json summary_json(const ReportArguments& arguments, const Order& order,
+                  const std::vector<Claim>& claims) {
+  Json list = Json::array();
+  for (const Claim& claim : claims) list.push(json_of(claim));
+  return Json::object()
+      .add("version", kTempoVersion)
+      .add("effort", name_of(order.effort))
+      .add("seed", arguments.seed)
+      .add("confidence", papers::kConfidence)
+      .add("agrees", count_of(claims, Verdict::agrees))
+      .add("errata", count_of(claims, Verdict::erratum))
+      .add("disagrees", count_of(claims, Verdict::disagrees))
+      .add("claims", list);
+}
+
+std::string table_text(const std::vector<Claim>& claims) {
+  const auto widest = [&](std::string Claim::* cell, std::size_t least) {
+    for (const Claim& claim : claims) least = std::max(least, report::display_width(claim.*cell));
+    return std::min(least, kMostCell);
+  };
+  const std::size_t others = widest(&Claim::prediction, 9) + widest(&Claim::measurement, 8) +
+                             widest(&Claim::interval, 8) + std::size_t{4 * 2} + 9;
+  const std::size_t width = stdout_is_terminal() ? stdout_width() : others + kMostClaim;
+  const std::size_t room =
+      width > others + kLeastClaim ? std::min(kMostClaim, width - others) : kLeastClaim;
+  std::string text;
+  for (std::size_t i = 0; i < papers::kPapers; ++i) {
+    report::Table table({{std::string(name_of(static_cast<Paper>(i)))},
+                         {"predicted", report::Align::right},
+                         {"measured", report::Align::right},
+                         {"interval", report::Align::right},
+                         {"verdict"}});
+    bool any = false;
+    for (const Claim& claim : claims) {
+      if (claim.paper != static_cast<Paper>(i)) continue;
+      any = true;
+      table.row({report::clipped(claim.says, room), report::clipped(claim.prediction, kMostCell),
+                 report::clipped(claim.measurement, kMostCell),
+                 report::clipped(claim.interval, kMostCell), std::string(name_of(claim.verdict))});
+    }
+    if (any) text += table.text({.unicode = stdout_shows_unicode()}) + '\n';
+  }
+  return text;
+}
+
+bool write_results(const ReportArguments& arguments, const Order& order,
+                   const std::vector<Chapter>& chapters) {
+  const std::vector<Claim> claims = claims_of(chapters);
+  std::vector<report::Chart> charts;
+  Json drawn = Json::array();
+  for (const Chapter& chapter : chapters)
+    for (const report::Chart& chart : chapter.findings.charts) {
+      charts.push_back(chart);
+      drawn.push(papers::json_of(chart));
+    }
+  const std::filesystem::path out = arguments.out;
+  return replace_file(out / "report.html", page(chapters, {.effort = order.effort,
+                                                           .seed = arguments.seed,
+                                                           .version = kTempoVersion})) &&
+         replace_file(out / "results.json",
+                      summary_json(arguments, order, claims).add("charts", drawn).text()) &&
+         replace_file(out / "claims.csv", claims_csv(claims)) &&
+         replace_file(out / "charts.csv", report::charts_csv(charts));
+}
+
+}  // namespace
+
+int report_papers(const ReportArguments& arguments) {
+  const Result<Order> order = understand(arguments);
+  if (!order) {
+    fmt::print(stderr, "tempo: {}\n", order.error());
+    return kBadUsage;
+  }
+  const InterruptGuard guard;
+  const Instant began = steady_now();
+  const std::filesystem::path kept = std::filesystem::path(arguments.out) / "kept";
+  std::error_code failure;
+  std::filesystem::create_directories(kept, failure);
+  if (failure) {
+    fmt::print(stderr, "tempo: cannot make the directory {}: {}; choose another with --out\n",
+               kept.string(), failure.message());
+    return kBadUsage;
+  }
+  const Run run = run_all(arguments, *order, kept);
+  if (run.interrupted) {
+    fmt::print(stderr,
+               "tempo: interrupted after {} of {} experiments; the same command goes on from "
+               "there\n",
+               run.chapters.size(), order->experiments.size());
+    return kInterrupted;
+  }
+  if (!run.written || !write_results(arguments, *order, run.chapters)) return kBadUsage;
+  const std::vector<Claim> claims = claims_of(run.chapters);
+  if (arguments.json) {
+    fmt::print("{}", summary_json(arguments, *order, claims).text());
+  } else {
+    fmt::print("{}", table_text(claims));
+    fmt::print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
+               count_of(claims, Verdict::agrees), count_of(claims, Verdict::erratum),
+               count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
+               run.kept == 0 ? std::string()
+                             : fmt::format("; {} of {} experiments had been done before", run.kept,
+                                           order->experiments.size()),
+               duration_text(began),
+               (std::filesystem::path(arguments.out) / "report.html").string());
+  }
+  return count_of(claims, Verdict::disagrees) == 0 ? kDone : kBrokenPromise;
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,111 @@
+#include "lab/cli/sim/election_order.h"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/span_text.h"
+#include "lab/cli/parallel_runs.h"
+
+namespace tempo::cli {
+namespace {
+
+using sim::election::Scenario;
+
+constexpr std::uint32_t kMostNodes = 2'000;
+constexpr std::uint64_t kMostRuns = 1'000'000;
+
+}  // namespace
+
+Result<Order> understand(const SimElectionArguments& arguments) {
+  Order order;
+  TRY(scenario, sim::election::parse_scenario(arguments.scenario));
+  TRY(timing, tempo::election::profile(arguments.profile));
+  TRY(variant, tempo::election::parse_variant(arguments.variant));
+  TRY(delay, sim::Delay::parse(arguments.delay));
+  order.scenario = scenario;
+  if (arguments.nodes < 1 || arguments.nodes > kMostNodes)
+    return std::unexpected(fmt::format("--nodes must be from {} to {}, not {}",
+                                       fewest_nodes(scenario), kMostNodes, arguments.nodes));
+  if (arguments.runs < 1 || arguments.runs > kMostRuns)
+    return std::unexpected(
+        fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
+  if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
+  for (const auto& [name, probability] : {std::pair{"--loss", arguments.loss},
+                                          {"--duplicate", arguments.duplicate},
+                                          {"--reorder", arguments.reorder}})
+    if (!(probability >= 0 && probability < 1))
+      return std::unexpected(
+          fmt::format("{} is a probability: at least 0 and below 1, not {}", name, probability));
+  if (!arguments.election_timer.empty()) {
+    const std::size_t dots = arguments.election_timer.find("..");
+    if (dots == std::string::npos)
+      return std::unexpected(
+          fmt::format("--election-timer should have the form a..b, for example 2.5s..5s, not '{}'",
+                      arguments.election_timer));
+    TRY(low, parse_span(std::string_view(arguments.election_timer).substr(0, dots)));
+    TRY(high, parse_span(std::string_view(arguments.election_timer).substr(dots + 2)));
+    timing.election_min = low;
+    timing.election_max = high;
+  }
+  if (!arguments.until.empty()) {
+    TRY(until, parse_span(arguments.until));
+    if (until == Nanos{0}) return std::unexpected(std::string("--until must be longer than 0"));
+    order.until = until;
+  }
+  if (arguments.runs > 1 && (arguments.trace || !arguments.diagram.empty()))
+    return std::unexpected(std::string(
+        "--trace and --diagram show one run; leave out --runs, and choose the run by --seed"));
+  if (arguments.trace && arguments.json)
+    return std::unexpected(
+        std::string("--trace is for people and --json for programs; choose one"));
+  // The printed reading knows no repeats, and one that refuses duplicates would refuse them all.
+  const std::uint32_t default_repeats =
+      variant.refuse_duplicate ? 0 : tempo::election::Rules{}.repeats;
+  order.setup = {
+      .nodes = arguments.nodes,
+      .rules = {.timing = timing,
+                .repeats = arguments.repeats.value_or(default_repeats),
+                .variant = variant},
+      .link = {.delay = delay,
+               .loss = arguments.loss,
+               .duplicate = arguments.duplicate,
+               .reorder = arguments.reorder,
+               .lateness = sim::Delay::uniform(0s, 4 * std::min(delay.mean(), Nanos{1h}))},
+      .seed = arguments.seed};
+  if (arguments.baselines && arguments.nodes >= fewest_nodes(scenario) && survivors(order) < 2)
+    return std::unexpected(std::string("--baselines needs at least two nodes that survive"));
+  return order;
+}
+
+std::uint32_t survivors(const Order& order) {
+  switch (order.scenario) {
+    case Scenario::start:
+    case Scenario::churn:
+    case Scenario::partition_heal:
+    case Scenario::newcomer_conflict:
+      return order.setup.nodes;
+    case Scenario::crash_during_election:
+      return order.setup.nodes - 2;
+    default:
+      return order.setup.nodes - 1;
+  }
+}
+
+std::string replay_line(const SimElectionArguments& arguments, std::uint64_t seed) {
+  std::string line =
+      fmt::format("tempo sim election --nodes {} --scenario {} --profile {} --delay {}",
+                  arguments.nodes, arguments.scenario, arguments.profile, arguments.delay);
+  if (!arguments.election_timer.empty()) line += " --election-timer " + arguments.election_timer;
+  if (arguments.repeats) line += fmt::format(" --repeats {}", *arguments.repeats);
+  if (arguments.loss > 0) line += fmt::format(" --loss {}", arguments.loss);
+  if (arguments.duplicate > 0) line += fmt::format(" --duplicate {}", arguments.duplicate);
+  if (arguments.reorder > 0) line += fmt::format(" --reorder {}", arguments.reorder);
+  if (!arguments.until.empty()) line += " --until " + arguments.until;
+  if (arguments.variant != "corrected") line += " --variant " + arguments.variant;
+  return line + fmt::format(" --seed {}", seed);
+}
+
+}  // namespace tempo::cli

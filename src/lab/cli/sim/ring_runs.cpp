@@ -1,0 +1,180 @@
+#include "lab/cli/sim/ring_runs.h"
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+#include <vector>
+
+#include "lab/cli/parallel_runs.h"
+#include "lab/analysis/chain_samples.h"
+#include "lab/analysis/equitable.h"
+#include "lab/analysis/lanes.h"
+
+namespace tempo::cli {
+namespace {
+
+using tempo::election::ring::Method;
+
+std::uint64_t width(std::uint64_t values) {
+  return static_cast<std::uint64_t>(std::bit_width(values - 1));
+}
+
+Method method_of(const std::string& variant) {
+  if (variant == "ties-by-id") return Method::ties_by_id;
+  return variant == "highest-id" ? Method::highest_id : Method::equitable;
+}
+
+void note_broken(RingRuns& sum, const std::string& broken, std::uint64_t seed) {
+  if (broken.empty()) return;
+  ++sum.counts.violations;
+  if (sum.broken.empty() || seed < sum.broken_seed) {
+    sum.broken = broken;
+    sum.broken_seed = seed;
+  }
+}
+
+void run_equitable(const RingAsked& asked, std::uint64_t number, RingRuns& sum) {
+  sim::ring::EquitableSetup setup = equitable_setup(asked);
+  setup.seed = asked.seed + number;
+  const sim::ring::EquitableOutcome outcome = sim::ring::run(setup);
+  RingCounts& counts = sum.counts;
+  ++counts.runs;
+  ++counts.leaders[outcome.leaders];
+  ++counts.rounds[outcome.rounds];
+  ++counts.productive[outcome.productive];
+  counts.hops += outcome.hops;
+  counts.announcement_hops += outcome.announcement_hops;
+  counts.bits += outcome.bits;
+  counts.buffer_max = std::max<std::uint64_t>(counts.buffer_max, outcome.buffer_max);
+  counts.elections += outcome.elections;
+  counts.reelections += outcome.faulty_first ? 1 : 0;
+  counts.faulty_again += outcome.faulty_again ? 1 : 0;
+  counts.hash += outcome.hash;
+  counts.wins.resize(asked.stations);
+  if (outcome.leader != kNobody) ++counts.wins[index(outcome.leader)];
+  note_broken(sum, outcome.broken, setup.seed);
+}
+
+void run_anonymous(const RingAsked& asked, bool first_is_fast, std::uint64_t number,
+                   RingRuns& sum) {
+  sim::ring::AnonymousSetup setup = anonymous_setup(asked, first_is_fast);
+  setup.seed = asked.seed + number;
+  const sim::ring::AnonymousOutcome outcome = sim::ring::run(setup);
+  RingCounts& counts = sum.counts;
+  ++counts.runs;
+  ++counts.leaders[outcome.leaders];
+  ++counts.first_phase_leaders[outcome.first_phase_leaders];
+  ++counts.rounds[outcome.phases];
+  counts.hops += outcome.messages;
+  counts.bits += outcome.bits;
+  counts.hash += outcome.hash;
+  counts.wins.resize(asked.stations);
+  for (const NodeId leader : outcome.who) ++counts.wins[index(leader)];
+  note_broken(sum, outcome.broken, setup.seed);
+}
+
+void add(const std::vector<std::uint64_t>& from, Histogram& to) {
+  for (std::size_t i = 0; i < from.size(); ++i)
+    if (from[i] > 0) to[static_cast<std::uint32_t>(i)] += from[i];
+}
+
+// One block of the Monte Carlo, or what is left of the last one.
+void draw_block(const RingAsked& asked, std::uint64_t block, RingRuns& sum) {
+  RingCounts& counts = sum.counts;
+  const auto number = static_cast<std::uint32_t>(block);
+  const auto elections = static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(monte_carlo::kBlock, asked.runs - block * monte_carlo::kBlock));
+  counts.runs += elections;
+  if (asked.kind == "anonymous") {
+    const monte_carlo::AnonymousCounts drawn = monte_carlo::run_block(
+        monte_carlo::Anonymous{
+            .stations = asked.stations, .stages = asked.stages, .candidates = asked.candidates},
+        asked.seed, number, elections);
+    add(drawn.phases, counts.rounds);
+    add(drawn.leaders, counts.leaders);
+    add(drawn.first_leaders, counts.first_phase_leaders);
+    return;
+  }
+  const monte_carlo::EquitableCounts drawn = monte_carlo::run_block(
+      monte_carlo::Equitable{.stations = asked.stations, .range = asked.range, .winners = true},
+      asked.seed, number, elections);
+  add(drawn.rounds, counts.rounds);
+  add(drawn.productive, counts.productive);
+  counts.leaders[1] += elections;
+  counts.wins.resize(asked.stations);
+  for (std::size_t i = 0; i < drawn.wins.size(); ++i) counts.wins[i] += drawn.wins[i];
+  const std::uint64_t n = asked.stations;
+  for (std::size_t rounds = 0; rounds < drawn.rounds.size(); ++rounds)
+    counts.hops += n * (rounds + 1) * drawn.rounds[rounds];
+  counts.announcement_hops += n * elections;
+  counts.bits = counts.hops * (width(n) + width(asked.range));
+}
+
+void add(RingRuns& sum, const RingRuns& more) {
+  sum.counts += more.counts;
+  if (more.broken.empty() || (!sum.broken.empty() && sum.broken_seed <= more.broken_seed)) return;
+  sum.broken = more.broken;
+  sum.broken_seed = more.broken_seed;
+}
+
+// Work numbered from 0, shared out among shards and then threads.
+RingRuns in_parallel(std::uint64_t pieces, const Shard& shard, std::uint32_t threads,
+                     const char* unit, const std::function<void(std::uint64_t, RingRuns&)>& work) {
+  const std::uint64_t mine = pieces / shard.of + (shard.number <= pieces % shard.of ? 1 : 0);
+  std::vector<RingRuns> sums(workers_for(threads));
+  const Effort effort = run_in_parallel({.count = mine, .what = "rings", .unit = unit},
+                                        static_cast<std::uint32_t>(sums.size()),
+                                        [&](std::uint32_t worker, std::uint64_t number) {
+                                          work(number * shard.of + shard.number - 1, sums[worker]);
+                                        });
+  RingRuns sum;
+  for (const RingRuns& each : sums) add(sum, each);
+  sum.interrupted = effort.interrupted;
+  return sum;
+}
+
+}  // namespace
+
+sim::ring::EquitableSetup equitable_setup(const RingAsked& asked) {
+  return {.stations = asked.stations,
+          .range = asked.range,
+          .method = method_of(asked.variant),
+          .loss = asked.loss,
+          .duplicate = asked.duplicate,
+          .crashes = asked.crash,
+          .faulty = asked.faulty,
+          .seed = asked.seed};
+}
+
+sim::ring::AnonymousSetup anonymous_setup(const RingAsked& asked, bool first_is_fast) {
+  const bool printed = asked.variant == "printed-next-timer";
+  return {.stations = asked.stations,
+          .stages = asked.stages,
+          .gamma = asked.gamma,
+          .loss = asked.loss,
+          .duplicate = asked.duplicate,
+          .crashes = asked.crash,
+          .printed_next_timer = printed,
+          .candidates = asked.candidates,
+          .first_is_fast = first_is_fast,
+          // Candidates that are to go in step must not be put out of it by the network.
+          .steady_delay = asked.candidates > 0 && asked.gamma == 1,
+          .most_phases = printed ? 1'000U : 10'000U,
+          .seed = asked.seed};
+}
+
+RingRuns run_rings(const RingAsked& asked, bool first_is_fast, const Shard& shard,
+                   std::uint32_t threads) {
+  if (asked.fast)
+    return in_parallel((asked.runs + monte_carlo::kBlock - 1) / monte_carlo::kBlock, shard, threads,
+                       "blocks",
+                       [&](std::uint64_t block, RingRuns& sum) { draw_block(asked, block, sum); });
+  return in_parallel(asked.runs, shard, threads, "runs", [&](std::uint64_t number, RingRuns& sum) {
+    if (asked.kind == "anonymous")
+      run_anonymous(asked, first_is_fast, number, sum);
+    else
+      run_equitable(asked, number, sum);
+  });
+}
+
+}  // namespace tempo::cli

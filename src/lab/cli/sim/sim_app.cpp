@@ -1,0 +1,230 @@
+#include "lab/cli/sim/sim_app.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/common/exit_codes.h"
+#include "lab/cli/output.h"
+#include "lab/cli/parallel_runs.h"
+#include "cli/common/speech.h"
+#include "base/table.h"
+#include "lab/studies/apps/run.h"
+
+namespace tempo::cli {
+namespace {
+
+using sim::apps::Outcome;
+using sim::apps::Portrait;
+using sim::apps::portrait_of;
+using sim::apps::portraits;
+using sim::apps::Setup;
+
+constexpr std::uint64_t kUsualRuns = 1'000;
+constexpr std::uint64_t kMostRuns = 1'000'000;
+
+Result<Portrait> named(const std::string& name) {
+  std::string known;
+  for (const Portrait& one : portraits()) {
+    if (one.name == name) return one;
+    known += (known.empty() ? "" : ", ") + std::string(one.name);
+  }
+  return std::unexpected(fmt::format("there is no application '{}'; there are {}", name, known));
+}
+
+bool shows_one(const SimAppArguments& arguments) {
+  return arguments.trace || !arguments.diagram.empty();
+}
+
+Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait) {
+  const auto refuse = [](std::string why) -> Result<void> {
+    return std::unexpected(std::move(why));
+  };
+  if (arguments.variant != "corrected" && arguments.variant != "naive")
+    return refuse(fmt::format("--variant is corrected or naive, not '{}'", arguments.variant));
+  if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMostNodes)
+    return refuse(fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMostNodes,
+                              arguments.nodes));
+  const std::uint32_t most = sim::apps::most_crashes(portrait.application, arguments.nodes);
+  if (arguments.crash > most)
+    return refuse(fmt::format("{} with {} nodes can bear --crash {} at most, not {}", portrait.name,
+                              arguments.nodes, most, arguments.crash));
+  if (!(arguments.loss >= 0 && arguments.loss <= sim::apps::kMostLoss))
+    return refuse(
+        fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMostLoss, arguments.loss));
+  if (arguments.runs > kMostRuns)
+    return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
+  if (const auto why_not = why_not_threads(arguments.threads)) return refuse(*why_not);
+  if (arguments.runs > 1 && shows_one(arguments))
+    return refuse(
+        "--trace and --diagram show one run; leave out --runs, and choose the run by --seed");
+  if (arguments.trace && arguments.json)
+    return refuse("--trace is for people and --json for programs; choose one");
+  return {};
+}
+
+Result<Setup> understand(const SimAppArguments& arguments) {
+  TRY(portrait, named(arguments.name));
+  if (auto good = sensible(arguments, portrait); !good) return std::unexpected(good.error());
+  return Setup{.application = portrait.application,
+               .nodes = arguments.nodes,
+               .loss = arguments.loss,
+               .crashes = arguments.crash,
+               .naive = arguments.variant == "naive",
+               .seed = arguments.seed};
+}
+
+struct Sum {
+  std::uint64_t runs = 0, broken = 0, asked = 0, done = 0, elections = 0, broadcasts = 0;
+  std::uint64_t fewest = ~std::uint64_t{0}, most = 0;
+  double longest_wait = 0;
+  std::uint64_t hash = 0;
+  std::optional<std::uint64_t> broken_run{};  // the first
+
+  double mean(std::uint64_t of) const {
+    return static_cast<double>(of) / static_cast<double>(std::max<std::uint64_t>(runs, 1));
+  }
+};
+
+Sum sum_of(const std::vector<Outcome>& outcomes) {
+  Sum sum;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& one = outcomes[i];
+    if (!one.ran) continue;  // interrupted before its turn
+    ++sum.runs;
+    if (!one.broken.empty()) {
+      ++sum.broken;
+      if (!sum.broken_run) sum.broken_run = i;
+    }
+    sum.asked += one.asked;
+    sum.done += one.done;
+    sum.elections += one.elections;
+    sum.broadcasts += one.broadcasts;
+    sum.fewest = std::min(sum.fewest, one.fewest);
+    sum.most = std::max(sum.most, one.most);
+    sum.longest_wait = std::max(sum.longest_wait, one.longest_wait);
+    sum.hash = sim::mixed(sum.hash, one.hash);
+  }
+  if (sum.runs == 0) sum.fewest = 0;
+  return sum;
+}
+
+std::string json_text(const SimAppArguments& arguments, const Portrait& portrait, const Sum& sum) {
+  return Json::object()
+      .add("app", portrait.name)
+      .add("variant", arguments.variant)
+      .add("promise", portrait.promise)
+      .add("runs", sum.runs)
+      .add("kept", sum.runs - sum.broken)
+      .add("broken", sum.broken)
+      .add(portrait.asked, sum.asked)
+      .add(portrait.done, sum.done)
+      .add(fmt::format("{}_per_node", portrait.done),
+           Json::object().add("min", sum.fewest).add("max", sum.most))
+      .add("longest_wait_T", sum.longest_wait)
+      .add("elections", Json::object().add("mean", sum.mean(sum.elections)))
+      .add("broadcasts", Json::object().add("mean", sum.mean(sum.broadcasts)))
+      .add("trace_hash", fmt::format("{:016x}", sum.hash))
+      .text();
+}
+
+std::string table_text(const Portrait& portrait, const Sum& sum) {
+  report::Table table({"what", {"value", report::Align::right}});
+  const auto row = [&](std::string what, std::string value) {
+    table.row({std::move(what), std::move(value)});
+  };
+  row("runs", fmt::format("{}", sum.runs));
+  row(fmt::format("{} kept", portrait.promise), fmt::format("{}", sum.runs - sum.broken));
+  row(fmt::format("{} broken", portrait.promise), fmt::format("{}", sum.broken));
+  row(fmt::format("{}, mean", portrait.asked), fmt::format("{:.2f}", sum.mean(sum.asked)));
+  row(fmt::format("{}, mean", portrait.done), fmt::format("{:.2f}", sum.mean(sum.done)));
+  row(fmt::format("{} of one node, fewest / most", portrait.done),
+      fmt::format("{} / {}", sum.fewest, sum.most));
+  row("longest wait, in T", fmt::format("{:.1f}", sum.longest_wait));
+  row("elections, mean", fmt::format("{:.2f}", sum.mean(sum.elections)));
+  row("broadcasts, mean", fmt::format("{:.2f}", sum.mean(sum.broadcasts)));
+  return table.text();
+}
+
+int list(bool json) {
+  Json all = Json::array();
+  report::Table table({"application", "promise"});
+  for (const Portrait& one : portraits()) {
+    all.push(Json::object()
+                 .add("app", one.name)
+                 .add("promise", one.promise)
+                 .add("criterion", one.criterion)
+                 .add("about", one.about)
+                 .add("naive", one.naive));
+    table.row({std::string(one.name), std::string(one.about)});
+    table.row({"", fmt::format("criterion: {}", one.criterion)});
+    table.row({"", fmt::format("naive: {}", one.naive)});
+  }
+  say("{}", json ? all.text() : table.text());
+  return kDone;
+}
+
+std::string replay_line(const SimAppArguments& arguments, std::uint64_t seed) {
+  std::string line =
+      fmt::format("tempo sim app {} --nodes {} --crash {} --variant {}", arguments.name,
+                  arguments.nodes, arguments.crash, arguments.variant);
+  if (arguments.loss > 0) line += fmt::format(" --loss {}", arguments.loss);
+  return line + fmt::format(" --seed {} --runs 1", seed);
+}
+
+// The run as it was, message by message.
+bool show_run(const SimAppArguments& arguments, const Setup& setup) {
+  sim::Trace trace(true);
+  run(setup, &trace);
+  if (arguments.trace) say("{}", sim::text(trace, true));
+  if (arguments.diagram.empty()) return true;
+  return show_diagram(trace,
+                      {.title = fmt::format("{}, {}", arguments.name, arguments.variant),
+                       .subtitle = replay_line(arguments, setup.seed),
+                       .nodes = setup.nodes},
+                      arguments.diagram);
+}
+
+void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
+                  const Outcome& outcome, std::uint64_t seed) {
+  complain("broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
+           sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
+}
+
+}  // namespace
+
+int sim_app(const SimAppArguments& arguments) {
+  if (arguments.name.empty()) return list(arguments.json);
+  const Result<Setup> setup = understand(arguments);
+  if (!setup) {
+    complain("tempo: {}\n", setup.error());
+    return kBadUsage;
+  }
+  const Portrait& portrait = portrait_of(setup->application);
+  const bool one = shows_one(arguments);
+  std::vector<Outcome> outcomes(arguments.runs > 0 ? arguments.runs : one ? 1 : kUsualRuns);
+  const Effort effort = run_in_parallel({.count = outcomes.size(), .what = arguments.name},
+                                        workers_for(arguments.threads),
+                                        [&](std::uint32_t /*worker*/, std::uint64_t number) {
+                                          Setup single = *setup;
+                                          single.seed += number;
+                                          outcomes[number] = run(single);
+                                        });
+  if (one && !show_run(arguments, *setup)) return kBadUsage;
+  const Sum sum = sum_of(outcomes);
+  if (!arguments.trace && arguments.diagram != "-")
+    say("{}", arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
+  if (effort.interrupted) complain("tempo: interrupted after {} runs\n", sum.runs);
+  if (sum.broken_run) {
+    print_broken(arguments, portrait, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
+    return kBrokenPromise;
+  }
+  return effort.interrupted ? kInterrupted : kDone;
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,124 @@
+#include "lab/cli/sim/sim_election.h"
+
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "lab/cli/sim/election_answer.h"
+#include "lab/cli/sim/election_order.h"
+#include "lab/cli/sim/election_runs.h"
+#include "cli/common/exit_codes.h"
+#include "lab/cli/output.h"
+#include "cli/common/speech.h"
+#include "lab/report/space_time.h"
+#include "lab/studies/election/baselines.h"
+#include "lab/studies/election/scenario.h"
+#include "lab/studies/election/script.h"
+#include "lab/studies/election/shrink_experiment.h"
+
+namespace tempo::cli {
+namespace {
+
+using sim::election::baseline_costs;
+using sim::election::BaselineCost;
+using sim::election::Experiment;
+using sim::election::Outcome;
+using sim::election::Setup;
+using sim::election::Violation;
+
+void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
+                      const std::vector<Violation>& violations) {
+  for (const Violation& violation : violations)
+    complain("broken: {} at {}s: {}\n", violation.promise,
+             printed_seconds(violation.at.time_since_epoch()), violation.seen);
+  complain("replay: {}\n", replay_line(arguments, seed));
+}
+
+// The run as a script: if it breaks a promise, what is left of it when everything needless is gone.
+bool write_script(const std::string& path, const Experiment& experiment, const Outcome& outcome) {
+  Experiment kept = experiment;
+  std::string story = "A run that keeps its promises.";
+  if (!outcome.violations.empty()) {
+    const std::string promise = outcome.violations.front().promise;
+    kept = shrink(experiment, [&](const Experiment& smaller) { return breaks(smaller, promise); });
+    story = fmt::format("Breaks {}: {}.\nShrunk from {} faults to {}.", promise,
+                        outcome.violations.front().seen, experiment.plan.size(), kept.plan.size());
+  }
+  const Result<std::string> text = script_of(kept, story);
+  if (!text) {
+    complain("tempo: {}\n", text.error());
+    return false;
+  }
+  return write_file(path, *text);
+}
+
+int one_run(const SimElectionArguments& arguments, const Order& order) {
+  const Result<Experiment> experiment = plan_of(order.scenario, order.setup, order.until);
+  if (!experiment) {
+    complain("tempo: {}\n", experiment.error());
+    return kBadUsage;
+  }
+  sim::Trace trace(true);
+  const bool keep = arguments.trace || !arguments.diagram.empty();
+  const Outcome outcome = run(*experiment, keep ? &trace : nullptr);
+  std::vector<BaselineCost> baselines;
+  if (arguments.baselines)
+    baselines = baseline_costs(survivors(order), arguments.seed, order.setup.link.delay);
+
+  if (arguments.trace) say("{}", sim::text(trace, true));
+  if (!arguments.diagram.empty()) {
+    const report::SpaceTimeOptions look{.title = fmt::format("Election: {}", arguments.scenario),
+                                        .subtitle = replay_line(arguments, arguments.seed),
+                                        .nodes = order.setup.nodes,
+                                        .from = experiment->study_from};
+    if (!show_diagram(trace, look, arguments.diagram)) return kBadUsage;
+  }
+  if (!arguments.script.empty() && !write_script(arguments.script, *experiment, outcome))
+    return kBadUsage;
+
+  if (arguments.json) {
+    say("{}", outcome_json(arguments, order, outcome, baselines).text());
+  } else if (!arguments.trace && arguments.diagram != "-") {
+    say("{}", outcome_table(arguments, order, outcome, baselines));
+  }
+  if (outcome.violation_count == 0) return kDone;
+  print_violations(arguments, arguments.seed, outcome.violations);
+  return kBrokenPromise;
+}
+
+int all_runs(const SimElectionArguments& arguments, const Order& order) {
+  // A plan that is impossible is impossible for every seed.
+  if (const Result<Experiment> first = plan_of(order.scenario, order.setup, order.until); !first) {
+    complain("tempo: {}\n", first.error());
+    return kBadUsage;
+  }
+  const Tally sum = many_runs(arguments, order);
+  const bool cut_short = sum.runs < arguments.runs;
+  say("{}", arguments.json ? tally_json(arguments, order, sum).text()
+                           : tally_table(arguments, order, sum));
+  if (cut_short) complain("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
+  if (sum.violations > 0) {
+    Setup setup = order.setup;
+    setup.seed = sum.broken_seed;
+    const Experiment broken = *plan_of(order.scenario, setup, order.until);
+    const Outcome outcome = run(broken);
+    print_violations(arguments, sum.broken_seed, outcome.violations);
+    if (!arguments.script.empty() && !write_script(arguments.script, broken, outcome))
+      return kBadUsage;
+    return kBrokenPromise;
+  }
+  return cut_short ? kInterrupted : kDone;
+}
+
+}  // namespace
+
+int sim_election(const SimElectionArguments& arguments) {
+  const Result<Order> order = understand(arguments);
+  if (!order) {
+    complain("tempo: {}\n", order.error());
+    return kBadUsage;
+  }
+  return arguments.runs == 1 ? one_run(arguments, *order) : all_runs(arguments, *order);
+}
+
+}  // namespace tempo::cli

@@ -1,0 +1,63 @@
+#include "lab/cli/sim/sim_sync.h"
+
+#include <fmt/core.h>
+
+#include "cli/common/exit_codes.h"
+#include "lab/cli/output.h"
+#include "cli/common/speech.h"
+#include "lab/cli/sim/sync_answer.h"
+#include "lab/cli/sim/sync_order.h"
+#include "cli/common/terminal.h"
+#include "base/table.h"
+
+namespace tempo::cli {
+namespace {
+
+std::string story(const SimSyncArguments& arguments) {
+  std::string line = fmt::format(
+      "tempo sim sync --clients {} --delay {} --jitter {} --wander {} --rate {} --seed {}",
+      arguments.clients, arguments.delay, arguments.jitter, arguments.wander, arguments.rate,
+      arguments.seed);
+  if (!arguments.liars.empty()) line += " --liars " + arguments.liars;
+  if (arguments.kill_master_at)
+    line += fmt::format(" --kill-master-at {}", *arguments.kill_master_at);
+  if (arguments.isolated) line += " --isolated";
+  if (arguments.trusted > 0) line += fmt::format(" --trusted {}", arguments.trusted);
+  if (arguments.utc_liars > 0) line += fmt::format(" --utc-liars {}", arguments.utc_liars);
+  return line;
+}
+
+}  // namespace
+
+int sim_sync(const SimSyncArguments& arguments) {
+  const Result<sim::sync::Experiment> experiment = understand(arguments);
+  if (!experiment) {
+    complain("tempo: {}\n", experiment.error());
+    return kBadUsage;
+  }
+  const std::vector<sim::sync::Outcome> outcomes =
+      sim::sync::run_seeds(*experiment, arguments.seeds, overheard() ? 1 : arguments.threads);
+  const Rows rows = sync_rows(*experiment, outcomes);
+  report::PlotOptions look{.title = "Distance of each client's clock from the master's",
+                           .subtitle = story(arguments),
+                           .x_name = "seconds",
+                           .y_name = "us",
+                           .x_from = static_cast<double>(experiment->discard + 1),
+                           .width = stdout_width(),
+                           .unicode = stdout_shows_unicode()};
+  const std::vector<report::Curve> curves = sync_curves(*experiment, outcomes.front());
+  if (!arguments.html.empty() && !write_file(arguments.html, report::plot_html(curves, look, rows)))
+    return kBadUsage;
+  if (arguments.json) {
+    say("{}", sync_json(arguments, *experiment, outcomes).text());
+  } else {
+    report::Table table({"what", {"value", report::Align::right}});
+    for (const auto& [what, value] : rows) table.row({what, value});
+    say("{}\n{}", report::plot_text(curves, look), table.text());
+  }
+  for (const sim::sync::Outcome& outcome : outcomes)
+    if (outcome.bound_violations > 0) return kBrokenPromise;
+  return kDone;
+}
+
+}  // namespace tempo::cli

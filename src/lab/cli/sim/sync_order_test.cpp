@@ -1,0 +1,45 @@
+#include "lab/cli/sim/sync_order.h"
+
+#include <gtest/gtest.h>
+
+namespace tempo::cli {
+namespace {
+
+TEST(SyncOrder, ADelayIsAWireAndItsQueue) {
+  const auto order = understand(SimSyncArguments{.delay = "50us", .jitter_up = "exp:200us"});
+  ASSERT_TRUE(order.has_value());
+  EXPECT_EQ(order->up.text(), "50us+exp:200us");
+  EXPECT_EQ(order->down.text(), "50us+exp:100us");
+}
+
+TEST(SyncOrder, FrequenciesHaveUnits) {
+  EXPECT_DOUBLE_EQ(*parse_frequency("50ppm"), 50e-6);
+  EXPECT_DOUBLE_EQ(*parse_frequency("3ppb"), 3e-9);
+  EXPECT_DOUBLE_EQ(*parse_frequency("2e-6"), 2e-6);
+  for (const char* wrong : {"", "ppm", "5 ppm", "5hz"})
+    EXPECT_FALSE(parse_frequency(wrong).has_value()) << wrong;
+}
+
+TEST(SyncOrder, SaysWhatCannotBe) {
+  for (const SimSyncArguments& wrong :
+       {SimSyncArguments{.clients = 0}, SimSyncArguments{.jitter = "exp:"},
+        SimSyncArguments{.loss = 1}, SimSyncArguments{.frequency = "1000ppm"},
+        SimSyncArguments{.rate = 0}, SimSyncArguments{.seconds = 30},
+        SimSyncArguments{.seconds = 100, .discard = 90}, SimSyncArguments{.liars = "9:random"},
+        SimSyncArguments{.lying_master = true}, SimSyncArguments{.kill_master_at = 4000},
+        SimSyncArguments{.churn = 30}, SimSyncArguments{.trusted = 5},
+        SimSyncArguments{.trusted = 2, .utc_liars = 3}, SimSyncArguments{.leap_at = 100},
+        SimSyncArguments{.trusted = 2, .leap_at = 4000}, SimSyncArguments{.seeds = 0}}) {
+    const auto order = understand(wrong);
+    ASSERT_FALSE(order.has_value());
+    EXPECT_GT(order.error().size(), 20U);
+  }
+}
+
+TEST(SyncOrder, ChangesComeInTheMiddleUnlessTold) {
+  EXPECT_EQ(understand(SimSyncArguments{.longer_up = "200us"})->change_at, 2500U);
+  EXPECT_EQ(understand(SimSyncArguments{})->change_at, std::nullopt);
+}
+
+}  // namespace
+}  // namespace tempo::cli

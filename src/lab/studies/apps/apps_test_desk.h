@@ -1,0 +1,85 @@
+// For the tests of duties: one duty alone at a desk, with a clock that the test sets and a pile of
+// what it said.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.h"
+#include "lab/studies/apps/duty.h"
+
+namespace tempo::apps {
+
+inline constexpr NodeId kSelf{1};
+inline constexpr Nanos kBound = 10ms;
+
+inline Rules usual_rules() {
+  return {.members = 3, .bound = kBound, .work = 2 * kBound, .founders = 2};
+}
+
+template <class Duty>
+class Desk {
+ public:
+  explicit Desk(const Rules& rules = usual_rules()) : rules_(rules), duty_(kSelf, rules_) {}
+  Desk(const Desk&) = delete;
+  Desk& operator=(const Desk&) = delete;
+
+  const Duty& duty() const { return duty_; }
+  Instant now() const { return now_; }
+
+  void order(const Command& command) {
+    step([&](auto& turn) { duty_.command(turn, command); });
+  }
+  void elect(NodeId node, std::uint32_t number = 1) { order(Command::elected(node, number)); }
+  void hear(NodeId from, const typename Duty::Message& message) {
+    step([&](auto& turn) { duty_.receive(turn, from, message); });
+  }
+  // Time passes; every timer that is due is woken.
+  void pass(Nanos span) {
+    const Instant until = now_ + span;
+    while (duty_.timers().first() <= until) {
+      now_ = duty_.timers().first();
+      step([&](auto& turn) { duty_.wake(turn, duty_.timers().first_name()); });
+    }
+    now_ = until;
+  }
+
+  // What was said since it was asked last.
+  std::vector<typename Duty::Message> said() { return std::exchange(said_, {}); }
+  // Notices of this kind since it was asked last; all others are forgotten.
+  std::vector<Notice> noted(Notice::Kind kind) {
+    std::vector<Notice> all = std::exchange(noted_, {});
+    std::erase_if(all, [&](const Notice& notice) { return notice.kind != kind; });
+    return all;
+  }
+  const char* check() const { return duty_.check(); }
+
+ private:
+  struct NoDraw final : Draw {
+    std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
+  };
+
+  template <class Do>
+  void step(Do todo) {
+    out_.clear();
+    NoDraw draw;
+    Turn<Duty> turn{now_, draw, out_};
+    todo(turn);
+    for (const auto& output : out_) {
+      if (output.kind == OutputKind::notice)
+        noted_.push_back(output.notice);
+      else
+        said_.push_back(output.message);
+    }
+    CHECK(duty_.check() == nullptr);
+  }
+
+  Rules rules_;
+  Duty duty_;
+  Instant now_{1s};
+  Outbox<Duty> out_;
+  std::vector<typename Duty::Message> said_;
+  std::vector<Notice> noted_;
+};
+
+}  // namespace tempo::apps

@@ -1,0 +1,51 @@
+// Joining a group: a process is let in by a yes of the majority of the members, and all members
+// have the same list of members.
+//
+// Criterion: how long the process has waited; the value that a majority agrees on is the list, one
+// bit for each process. Who is let in counts in the next majority. Naive: a majority of those who
+// answer is enough, and in a partition each part lets in others.
+#pragma once
+
+#include <bit>
+
+#include "lab/studies/apps/majority.h"
+
+namespace tempo::apps {
+
+class Admission {
+ public:
+  static constexpr std::uint32_t kMostProcesses = 64;
+
+  explicit Admission(const Rules& rules) : founders_(rules.founders) {
+    CHECK(rules.members <= kMostProcesses && rules.founders > 0 && rules.founders < rules.members);
+  }
+  std::uint64_t first() const { return (std::uint64_t{1} << founders_) - 1; }
+  static bool counts(NodeId node, std::uint64_t list) { return (list >> index(node) & 1) != 0; }
+  static std::size_t members(std::uint64_t list) {
+    return static_cast<std::size_t>(std::popcount(list));
+  }
+  static std::uint64_t proposal(std::uint64_t list, std::uint64_t /*wish*/, NodeId self) {
+    return list | std::uint64_t{1} << index(self);
+  }
+  static bool fulfilled(std::uint64_t list, std::uint64_t /*wish*/, NodeId self) {
+    return counts(self, list);
+  }
+  bool approves(NodeId node) const { return !distrusted_.contains(node); }
+  void distrust(NodeId node) {
+    if (index(node) < kMostProcesses) distrusted_.insert(node);
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("distrusted", self.distrusted_);
+  }
+
+ private:
+  std::uint32_t founders_;
+  NodeSet distrusted_;
+};
+
+using GroupJoining = Majority<Admission>;
+static_assert(Machine<App<GroupJoining>>);
+
+}  // namespace tempo::apps

@@ -1,0 +1,67 @@
+// Load balancing: every job goes to the processor that is least loaded when it is given out.
+//
+// Criterion: the load. A job weighs from the moment it is given to a processor. Naive: it weighs
+// when it runs; jobs that come in a burst all go to the processor that was idle.
+#pragma once
+
+#include "lab/studies/apps/errands.h"
+
+namespace tempo::apps {
+
+class Processor {
+ public:
+  static constexpr Slip kSlip = Slip::in_trade;
+  // A job waits as long as ten broadcasts take before it runs, and runs as long as its size says.
+  static constexpr int kWaits = 10;
+  static constexpr int kRunsPerSize = 20;
+
+  Processor(NodeId /*self*/, const Rules& rules) : rules_(&rules) {}
+
+  Capacity capacity(Instant now) { return kHeaviest - load(now); }
+  void offer(Capacity /*worth*/) {}
+  void took(Instant now, std::uint32_t size) {
+    if (jobs_.size() == kMostJobs) jobs_.erase(jobs_.begin());
+    const Instant runs = now + kWaits * rules_->bound;
+    jobs_.push_back(
+        {.size = size, .runs = runs, .ends = runs + size * kRunsPerSize * rules_->bound});
+  }
+  static std::uint32_t steps(std::uint32_t /*size*/) { return 1; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("jobs", self.jobs_);
+  }
+
+ private:
+  static constexpr Capacity kHeaviest = 1'000'000'000;
+  static constexpr std::size_t kMostJobs = 1024;
+
+  struct Job {
+    std::uint32_t size = 1;
+    Instant runs{};
+    Instant ends{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("size", self.size);
+      visit("runs", self.runs);
+      visit("ends", self.ends);
+    }
+  };
+
+  Capacity load(Instant now) {
+    std::erase_if(jobs_, [&](const Job& job) { return job.ends <= now; });
+    Capacity load = 0;
+    for (const Job& job : jobs_)
+      if (!rules_->naive || job.runs <= now) load += job.size;
+    return load;
+  }
+
+  const Rules* rules_;
+  std::vector<Job> jobs_;  // given to us, and not ended when we looked last
+};
+
+using LoadBalancing = Errands<Processor>;
+static_assert(Machine<App<LoadBalancing>>);
+
+}  // namespace tempo::apps

@@ -1,0 +1,37 @@
+// Replicated data: only an elected updater that holds a majority of the copies writes.
+//
+// Criterion: how long the update has waited. An updater that was cut off when its update was
+// written may write it again: updates must bear that. Naive: a majority of the copies that answer
+// is enough; in a partition each part has one, and the copies differ for ever.
+#pragma once
+
+#include "lab/studies/apps/majority.h"
+
+namespace tempo::apps {
+
+class Update {
+ public:
+  explicit Update(const Rules& rules) : rules_(&rules) {}
+  static std::uint64_t first() { return 0; }
+  bool counts(NodeId node, std::uint64_t /*value*/) const { return index(node) < rules_->members; }
+  std::size_t members(std::uint64_t /*value*/) const { return rules_->members; }
+  static std::uint64_t proposal(std::uint64_t /*value*/, std::uint64_t wish, NodeId /*self*/) {
+    return wish;
+  }
+  static bool fulfilled(std::uint64_t value, std::uint64_t wish, NodeId /*self*/) {
+    return value == wish;
+  }
+  static bool approves(NodeId /*node*/) { return true; }
+  void distrust(NodeId /*node*/) {}
+
+  template <class Self, class Visitor>
+  static void fields(Self& /*self*/, Visitor& /*visit*/) {}
+
+ private:
+  const Rules* rules_;
+};
+
+using ReplicatedData = Majority<Update>;
+static_assert(Machine<App<ReplicatedData>>);
+
+}  // namespace tempo::apps

@@ -1,0 +1,256 @@
+#include "lab/studies/apps/scenario.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/random.h"
+#include "lab/sim/world.h"
+
+namespace tempo::sim::apps {
+namespace {
+
+using tempo::apps::Command;
+
+class Planner {
+ public:
+  explicit Planner(const Setup& setup)
+      : setup_(setup), stream_(setup.seed, std::to_underlying(Cause::plan), 0) {
+    const Nanos patience = repeats_for(setup.loss) * kRepeatGap;
+    plan_.carrier = {.members = setup.nodes,
+                     .delay = setup.delay + patience,
+                     .precision = setup.precision,
+                     .faulty = setup.crashes};
+    bound_ = plan_.carrier.bound();
+    plan_.rules = {.members = setup.nodes,
+                   .bound = bound_,
+                   .work = 2 * bound_,
+                   .founders = founders_of(setup.nodes),
+                   .naive = setup.naive};
+    plan_.crashes.assign(setup.nodes, kNever);
+  }
+
+  Plan plan() {
+    switch (setup_.application) {
+      case Application::group_server:
+        serve();
+        break;
+      case Application::load_balancing:
+        balance();
+        break;
+      case Application::replicated_data:
+        update();
+        break;
+      case Application::crash_recovery:
+        recover();
+        break;
+      case Application::group_joining:
+        join();
+        break;
+      case Application::mutual_exclusion:
+        exclude();
+        break;
+    }
+    std::ranges::stable_sort(plan_.happenings, {}, &Happening::at);
+    return std::move(plan_);
+  }
+
+ private:
+  // A task takes an election, its work and two broadcasts: less than this, and as long again for
+  // everybody who dies over it.
+  static constexpr int kTask = 20;
+
+  void serve() {
+    for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
+      plan_.worths.push_back(static_cast<std::int64_t>(stream_.below(1000)));
+      command(0, NodeId{i}, Command::offer(plan_.worths.back()));
+    }
+    constexpr int kRequests = 6;
+    ask(kRequests, 40, [](int) { return 1; });
+    crash(setup_.nodes, 60);
+    end(60 + kTask * (kRequests + crashes()));
+  }
+
+  // All jobs come in a burst: they are given out faster than they begin to run.
+  void balance() {
+    const int jobs = 2 * static_cast<int>(setup_.nodes);
+    ask(jobs, 10, [this](int) { return static_cast<std::int64_t>(1 + stream_.below(5)); });
+    crash(setup_.nodes, 80);
+    end(80 + kTask * (jobs + crashes()));
+  }
+
+  void recover() {
+    constexpr int kTasks = 2;
+    ask(kTasks, 10, [this](int) { return static_cast<std::int64_t>(3 + stream_.below(4)); });
+    crash(setup_.nodes, 50);
+    end(50 + 2 * kTask * (kTasks + crashes()));
+  }
+
+  // Everybody wants to enter all the time.
+  void exclude() {
+    const int rounds = 4 * static_cast<int>(setup_.nodes);
+    for (int round = 0; round < rounds; ++round)
+      for (std::uint32_t i = 0; i < setup_.nodes; ++i)
+        command(6 * round + 6 * stream_.unit(), NodeId{i}, Command::ask(1));
+    crash(setup_.nodes, 6 * rounds);
+    end(6 * rounds + kTask * static_cast<int>(setup_.nodes + setup_.crashes));
+  }
+
+  void update() {
+    constexpr int kUpdates = 6;
+    ask(kUpdates, 60, [](int number) { return number + 1; });
+    crash(setup_.nodes, 80);
+    cut();
+    end(80 + 2 * kTask * (kUpdates + crashes()));
+  }
+
+  void join() {
+    const std::uint32_t founders = plan_.rules.founders;
+    for (std::uint32_t i = founders; i < setup_.nodes; ++i) {
+      // Nobody who is there from the start lets an unwelcome one in.
+      const bool welcome = stream_.below(4) > 0;
+      if (welcome) plan_.welcome |= std::uint64_t{1} << i;
+      for (std::uint32_t member = 0; member < founders && !welcome; ++member)
+        command(0, NodeId{member}, Command::distrust(NodeId{i}));
+      command(60 * stream_.unit(), NodeId{i}, Command::ask(1));
+    }
+    crash(founders, 80);
+    cut();
+    end(80 + 2 * kTask * static_cast<int>(setup_.nodes + setup_.crashes));
+  }
+
+  int crashes() const { return static_cast<int>(setup_.crashes); }
+  Instant at(double bounds) const {
+    return Instant{} + Nanos{static_cast<Nanos::rep>(bounds * static_cast<double>(bound_.count()))};
+  }
+  void end(int bounds) { plan_.end = at(bounds); }
+
+  void command(double when, NodeId node, const Command& order) {
+    plan_.happenings.push_back(
+        {.at = at(when), .kind = Happening::Kind::command, .node = node, .command = order});
+  }
+  template <class Value>
+  void ask(int count, int until, Value value) {
+    for (int i = 0; i < count; ++i) {
+      const double when = until * stream_.unit();
+      const NodeId node{static_cast<std::uint32_t>(stream_.below(setup_.nodes))};
+      command(when, node, Command::ask(value(i)));
+    }
+  }
+
+  // Of the first `among` nodes.
+  void crash(std::uint32_t among, int until) {
+    std::vector<std::uint32_t> nodes(among);
+    for (std::uint32_t i = 0; i < among; ++i) nodes[i] = i;
+    for (std::uint32_t i = 0; i < setup_.crashes; ++i) {
+      std::swap(nodes[i], nodes[i + stream_.below(among - i)]);
+      const Instant when = at(until * stream_.unit());
+      plan_.crashes[nodes[i]] = when;
+      plan_.happenings.push_back(
+          {.at = when, .kind = Happening::Kind::crash, .node = NodeId{nodes[i]}});
+    }
+  }
+
+  // For a while the network is in two parts.
+  void cut() {
+    std::vector<bool> side(setup_.nodes);
+    for (std::uint32_t i = 0; i < setup_.nodes; ++i) side[i] = stream_.below(2) == 0;
+    side[0] = true;
+    side[setup_.nodes - 1] = false;
+    const double from = 30 * stream_.unit();
+    const double to = from + 10 + 30 * stream_.unit();
+    plan_.happenings.push_back(
+        {.at = at(from), .kind = Happening::Kind::cut, .command = {}, .side = std::move(side)});
+    plan_.happenings.push_back({.at = at(to), .kind = Happening::Kind::heal});
+  }
+
+  Setup setup_;
+  Stream stream_;
+  Plan plan_;
+  Nanos bound_{0};
+};
+
+}  // namespace
+
+const std::vector<Portrait>& portraits() {
+  static const std::vector<Portrait> all{
+      {.application = Application::group_server,
+       .name = "group-server",
+       .promise = "one-answer",
+       .criterion = "what a server says of its load and location",
+       .about = "every request is answered once, by the most appropriate server",
+       .naive = "nobody watches the elected: a request whose server dies is not answered",
+       .asked = "requests",
+       .done = "answers"},
+      {.application = Application::load_balancing,
+       .name = "load-balancing",
+       .promise = "least-loaded",
+       .criterion = "the load: less is better",
+       .about = "every job goes to the least loaded processor",
+       .naive = "a job weighs when it runs, not when it is given out: a burst goes to one",
+       .asked = "jobs",
+       .done = "placements"},
+      {.application = Application::replicated_data,
+       .name = "replicated-data",
+       .promise = "one-value",
+       .criterion = "how long an update has waited",
+       .about = "only the elected with a majority writes: no version has two values",
+       .naive = "a majority of those who answer writes: each part of a partition has one",
+       .asked = "updates",
+       .done = "writes"},
+      {.application = Application::crash_recovery,
+       .name = "crash-recovery",
+       .promise = "each-step-once",
+       .criterion = "the number of the process",
+       .about = "another finishes what a dead coordinator began; every step is done once",
+       .naive = "who takes over begins anew",
+       .asked = "tasks",
+       .done = "steps"},
+      {.application = Application::group_joining,
+       .name = "group-joining",
+       .promise = "majority-joins",
+       .criterion = "how long a process has waited",
+       .about = "who joins has the yes of a majority, and all have one list of members",
+       .naive = "a majority of those who answer is enough: in a partition there are two lists",
+       .asked = "joiners",
+       .done = "joins"},
+      {.application = Application::mutual_exclusion,
+       .name = "mutual-exclusion",
+       .promise = "fair-entry",
+       .criterion = "the time since it was inside",
+       .about = "one is inside at a time, and everybody enters after each other one once at most",
+       .naive = "the largest number enters: small ones starve",
+       .asked = "wishes",
+       .done = "entries"},
+  };
+  return all;
+}
+
+const Portrait& portrait_of(Application application) {
+  const auto found = std::ranges::find(portraits(), application, &Portrait::application);
+  CHECK(found != portraits().end());
+  return *found;
+}
+
+std::uint32_t founders_of(std::uint32_t nodes) { return nodes / 2 + 1; }
+
+std::uint32_t most_crashes(Application application, std::uint32_t nodes) {
+  if (application == Application::replicated_data) return (nodes - 1) / 2;
+  if (application == Application::group_joining) return (founders_of(nodes) - 1) / 2;
+  return nodes - 2;  // fewer than two are no group
+}
+
+std::uint32_t repeats_for(double loss) {
+  CHECK(loss >= 0 && loss <= kMostLoss);
+  std::uint32_t repeats = 0;
+  for (double left = loss; left > 1e-12; left *= loss) ++repeats;
+  return repeats;
+}
+
+Plan plan_of(const Setup& setup) {
+  CHECK(setup.nodes >= 3 && setup.nodes <= kMostNodes);
+  CHECK(setup.crashes <= most_crashes(setup.application, setup.nodes));
+  return Planner(setup).plan();
+}
+
+}  // namespace tempo::sim::apps

@@ -1,0 +1,131 @@
+// Cristian, Aghili, Strong, Dolev 1985: the promises of atomic broadcast, and what breaks them.
+#include "lab/studies/broadcast/run.h"
+
+#include <cstdlib>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+namespace tempo::sim::broadcast {
+namespace {
+
+using tempo::broadcast::Faults;
+using Case = Setup;  // a test fixture has a member of that name
+
+// The groups of the papers' tables: members, and how many of them may be faulty.
+class AtomicBroadcast : public ::testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {
+ protected:
+  Case setup(Fault fault, Faults faults = Faults::omission) const {
+    const auto [members, faulty] = GetParam();
+    return {.rules = {.members = members,
+                      .delay = 1ms,
+                      .precision = 100us,
+                      .faulty = faulty,
+                      .faults = faults,
+                      .unit = 1us},
+            .fault = fault};
+  }
+  bool some_faulty() const { return std::get<1>(GetParam()) > 0; }
+
+  struct Sum {
+    Outcome total;
+    std::uint64_t unnoticed = 0;  // runs that broke a promise and raised no alarm
+    std::uint64_t broken() const {
+      return total.lost + total.not_atomic + total.disordered + total.twice;
+    }
+  };
+  static Sum many(Case setup, std::uint64_t runs) {
+    if (std::getenv("TEMPO_SOAK") != nullptr) runs *= 50;
+    Sum sum;
+    for (std::uint64_t seed = 1; seed <= runs; ++seed) {
+      setup.seed = seed;
+      const Outcome one = run(setup);
+      sum.total.broadcasts += one.broadcasts;
+      sum.total.lost += one.lost;
+      sum.total.not_atomic += one.not_atomic;
+      sum.total.disordered += one.disordered;
+      sum.total.twice += one.twice;
+      sum.total.alarms += one.alarms;
+      sum.total.transmissions += one.transmissions;
+      const bool broke = one.lost + one.not_atomic + one.disordered + one.twice > 0;
+      sum.unnoticed += broke && one.alarms == 0;
+    }
+    return sum;
+  }
+};
+
+TEST_P(AtomicBroadcast, RandomOmissionsAndCrashesBreakNothing) {
+  const Sum sum = many(setup(Fault::random), 60);
+  EXPECT_EQ(sum.broken(), 0U);
+  EXPECT_GT(sum.total.broadcasts, 600U);
+}
+
+TEST_P(AtomicBroadcast, TheWorstChainOfFaultyRelaysBreaksNothing) {
+  const Sum sum = many(setup(Fault::chain), 20);
+  EXPECT_EQ(sum.broken(), 0U);
+  EXPECT_EQ(sum.total.alarms, 0U);
+}
+
+TEST_P(AtomicBroadcast, SignedRandomOmissionsBreakNothing) {
+  EXPECT_EQ(many(setup(Fault::random, Faults::malicious), 60).broken(), 0U);
+}
+
+TEST_P(AtomicBroadcast, ASignedMessageThatWasHeldBackBreaksNothing) {
+  EXPECT_EQ(many(setup(Fault::hold_back, Faults::malicious), 30).broken(), 0U);
+}
+
+TEST_P(AtomicBroadcast, WithoutTheTestOfEachHopItDoes) {
+  Case held = setup(Fault::hold_back, Faults::malicious);
+  held.rules.tests_hop = false;
+  EXPECT_EQ(many(held, 30).total.not_atomic > 0, some_faulty());
+}
+
+TEST_P(AtomicBroadcast, ALatencyShortByThePrecisionIsTooShort) {
+  Case shorter = setup(Fault::chain);
+  shorter.rules.short_by = shorter.rules.precision + shorter.rules.unit;
+  EXPECT_GT(many(shorter, 20).total.not_atomic, 0U);
+}
+
+TEST_P(AtomicBroadcast, ALatencyShortByOneHopIsTooShort) {
+  Case shorter = setup(Fault::chain);
+  shorter.rules.short_by = shorter.rules.delay;
+  EXPECT_GT(many(shorter, 20).total.not_atomic, 0U);
+}
+
+TEST_P(AtomicBroadcast, WithoutRelaysAFaultySenderReachesSomeOnly) {
+  Case alone = setup(Fault::random);
+  alone.rules.relays = false;
+  EXPECT_EQ(many(alone, 60).total.not_atomic > 0, some_faulty());
+}
+
+TEST_P(AtomicBroadcast, LatenessThatBreaksAPromiseIsNoticedBySomebody) {
+  for (const double late : {0.02, 0.2}) {
+    Case slow = setup(Fault::random);
+    slow.late = late;
+    const Sum sum = many(slow, 60);
+    EXPECT_EQ(sum.unnoticed, 0U);
+    EXPECT_GT(sum.total.alarms, 0U);
+  }
+}
+
+TEST_P(AtomicBroadcast, CostsOneMulticastOrAtMostOneOfEachMember) {
+  const auto [members, faulty] = GetParam();
+  Case quiet = setup(Fault::chain);
+  quiet.rules.faulty = 0;
+  const Sum alone = many(quiet, 5);
+  EXPECT_EQ(alone.total.transmissions, alone.total.broadcasts);
+  const Sum relayed = many(setup(Fault::random), 20);
+  EXPECT_LE(relayed.total.transmissions - relayed.total.alarms * 2,
+            relayed.total.broadcasts * members);
+}
+
+INSTANTIATE_TEST_SUITE_P(Groups, AtomicBroadcast,
+                         ::testing::Values(std::tuple(3, 0), std::tuple(3, 1), std::tuple(5, 1),
+                                           std::tuple(5, 2), std::tuple(7, 3)),
+                         [](const auto& group) {
+                           return "N" + std::to_string(std::get<0>(group.param)) + "Faulty" +
+                                  std::to_string(std::get<1>(group.param));
+                         });
+
+}  // namespace
+}  // namespace tempo::sim::broadcast

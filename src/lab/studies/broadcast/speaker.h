@@ -1,0 +1,169 @@
+// A process with an atomic broadcast and a clock of its own, for the checker.
+//
+// The checker's ticks are the world's time; a process reads them from a clock that is ahead by a
+// fixed number of ticks, any number up to the precision. It may have one word to say, in any of its
+// first ticks, and writes down what is delivered to it.
+//
+// A faulty process of the omission class fails to send or to receive any copy it likes, which
+// includes stopping for ever half way through a broadcast. One of the malicious class speaks under
+// its own signature alone: different things under one number, to whom it likes, when it likes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/broadcast/atomic.h"
+
+namespace tempo::check {
+
+struct Word {
+  std::uint8_t value = 0;
+
+  bool operator==(const Word&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("value", self.value);
+  }
+};
+
+// Something delivered, or to be delivered, by its identity.
+struct Saying {
+  NodeId sender = kNobody;
+  std::uint32_t number = 0;
+  Nanos stamp{0};
+  Word word{};
+  Nanos at{0};  // what clocks show when it is delivered
+
+  bool same(const Saying& other) const {
+    return sender == other.sender && number == other.number && stamp == other.stamp &&
+           word == other.word && at == other.at;
+  }
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("sender", self.sender);
+    visit("number", self.number);
+    visit("stamp", self.stamp);
+    visit("word", self.word);
+    visit("at", self.at);
+  }
+};
+
+enum class Nature : std::uint8_t { correct, omits, malicious };
+
+class Speaker {
+ public:
+  using Carrier = broadcast::Atomic<Word>;
+  using Message = Carrier::Message;
+  using Command = Nothing;
+  using Notice = Nothing;
+
+  struct Part {
+    Nature nature = Nature::correct;
+    bool speaks = false;
+    std::uint8_t window = 1;  // it speaks in one of the first ticks, up to this
+    Nanos horizon{0};         // clocks stop then; nothing may be left to do
+  };
+
+  // The rules are shared and must outlive it.
+  Speaker(NodeId self, const broadcast::Rules& rules, const Part& part)
+      : self_(self), rules_(&rules), part_(part), carrier_(self, Incarnation{1}, rules) {}
+
+  void start(Turn<Speaker>& turn);
+  void receive(Turn<Speaker>& turn, NodeId from, const Message& message);
+  void wake(Turn<Speaker>& turn, TimerId timer);
+  void command(Turn<Speaker>& /*turn*/, const Command& /*command*/) {}
+
+  // The carrier's, seen from the world's time, and one more: to speak.
+  class AllTimers {
+   public:
+    explicit AllTimers(const Speaker& speaker) : speaker_(&speaker) {}
+    Instant first() const { return at(first_name()); }
+    TimerId first_name() const;
+    Instant at(TimerId timer) const;
+    static constexpr std::size_t size() { return kTimers; }
+
+   private:
+    const Speaker* speaker_;
+  };
+  AllTimers timers() const { return AllTimers{*this}; }
+  const char* check() const { return carrier_.check(); }
+
+  bool correct() const { return part_.nature == Nature::correct; }
+  Nanos reading(Instant now) const;
+  // Whether its clock has stopped with something left to do.
+  bool cut_short(Instant now) const;
+  const std::vector<Saying>& log() const { return log_; }
+  const std::optional<Saying>& said() const { return said_; }  // none if it was refused
+  broadcast::Doubt doubt() const { return carrier_.doubt(); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("end", self.end_);
+    visit("ahead", self.ahead_);
+    OwnTime<Visitor> still{visit};
+    still("carrier", self.carrier_);
+    still("speak_at", self.speak_at_);
+    visit("left", self.left_);
+    visit("given", self.given_);
+    visit("log", self.log_);
+    visit("said", self.said_);
+  }
+
+ private:
+  static constexpr std::size_t kTimers = static_cast<std::size_t>(broadcast::Timer::count) + 1;
+  static constexpr std::size_t kMostDelivered = 16;
+  static constexpr std::uint32_t kLies = 3;  // that a malicious one tells each of the others
+  // No clock shows less: stamps are above zero.
+  static constexpr Nanos kDawn{10};
+
+  // Shows instants of the process's own clock as plain numbers: they do not move with the world's
+  // time.
+  template <class Visitor>
+  class OwnTime : public FieldWalk<OwnTime<Visitor>> {
+   public:
+    explicit OwnTime(Visitor& visit) : visit_(&visit) {}
+    template <class T>
+    void leaf(const char* name, T& value) {
+      if constexpr (std::is_same_v<std::remove_const_t<T>, Instant>) {
+        Nanos shown = value.time_since_epoch();
+        (*visit_)(name, shown);
+        if constexpr (!std::is_const_v<T>) value = Instant{shown};
+      } else {
+        (*visit_)(name, value);
+      }
+    }
+    template <class T>
+    void timer(const char* name, T& value) {
+      leaf(name, value);
+    }
+
+   private:
+    Visitor* visit_;
+  };
+
+  Instant own(Instant now) const { return Instant{reading(now)}; }
+  Instant world(Instant own_time) const;
+  void speak(Turn<Speaker>& turn);
+  void lie(Turn<Speaker>& turn);
+  template <class Do>
+  void carry(Turn<Speaker>& turn, Do todo);
+  void send(Turn<Speaker>& turn, const Message& message);
+
+  NodeId self_;
+  const broadcast::Rules* rules_;
+  Part part_;
+  Carrier carrier_;
+  Instant end_ = kNever;       // of the world's time: start + horizon
+  Nanos ahead_{0};             // of the world's time
+  Instant speak_at_ = kNever;  // by its own clock
+  std::uint8_t left_ = 0;      // malicious: ticks in which it may still speak
+  std::uint32_t given_ = 0;    // malicious: kLies bits for each node, what it was told
+  std::vector<Saying> log_;
+  std::optional<Saying> said_;
+};
+
+}  // namespace tempo::check

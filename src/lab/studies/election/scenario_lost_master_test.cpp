@@ -1,0 +1,214 @@
+// What follows when a master stops, dies with a hint, or is heard one way only.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lab/studies/election/no_starvation.h"
+#include "lab/studies/election/scenario_test_setup.h"
+
+namespace tempo::sim::election {
+namespace {
+
+using tempo::election::Kind;
+using tempo::election::State;
+using tempo::election::Timing;
+
+// --- hints and clean stops ---
+
+// A settled network of five; node 5 is the heir.
+Experiment settled_five() { return settled(setup_of("lan", 5, 0)); }
+
+TEST(CleanStop, TheHeirStandsAtOnce) {
+  Experiment experiment = settled_five();
+  experiment.plan.push_back({.at = experiment.study_from, .act = Act::stop, .node = kMaster});
+  complete(experiment);
+  const Outcome outcome = run(experiment);
+  EXPECT_EQ(outcome.violation_count, 0U);
+  EXPECT_THAT(outcome.final_masters, ::testing::ElementsAre(kFifth));
+  // One delay, the candidacy, which the last Accept prolongs by two delays at most.
+  EXPECT_LE(outcome.time_to_master, 200ms + 3 * 2ms);
+  EXPECT_EQ(count_of(outcome, Kind::masterdown), 1U);
+  EXPECT_EQ(count_of(outcome, Kind::election), 1U);
+}
+
+TEST(CleanStop, WhoStartsAgainFollows) {
+  Experiment experiment = settled_five();
+  experiment.plan.push_back(
+      {.at = experiment.study_from, .act = Act::stop, .node = kMaster, .lasts = 2s});
+  complete(experiment);
+  const Outcome outcome = run(experiment);
+  EXPECT_EQ(outcome.violation_count, 0U);
+  EXPECT_THAT(outcome.final_masters, ::testing::ElementsAre(kFifth));
+  EXPECT_FALSE(outcome.ever_two_masters);
+}
+
+// The highest listed id is dead: the heir is the highest that answers.
+TEST(CrashHint, ADeadHeirIsNotNamed) {
+  Experiment experiment = settled_five();
+  experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kFifth});
+  // One round without an answer, and a Loop after it.
+  experiment.plan.push_back(
+      {.at = experiment.study_from + 1500ms, .act = Act::hint, .node = kMaster});
+  complete(experiment);
+  const Outcome outcome = run(experiment);
+  EXPECT_EQ(outcome.violation_count, 0U);
+  EXPECT_THAT(outcome.final_masters, ::testing::ElementsAre(kFourth));
+  EXPECT_LE(outcome.time_to_master, 1500ms + 200ms + 3 * 2ms);
+}
+
+// The heir dies with the master: the others wait two candidate times and a draw.
+TEST(CrashHint, TheOthersFollowIfTheHeirIsDeadAsWell) {
+  Experiment experiment = settled_five();
+  experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kFifth});
+  experiment.plan.push_back({.at = experiment.study_from, .act = Act::hint, .node = kMaster});
+  complete(experiment);
+  const Outcome outcome = run(experiment);
+  EXPECT_EQ(outcome.violation_count, 0U);
+  EXPECT_GE(outcome.time_to_master, 400ms);
+  EXPECT_LE(outcome.time_to_master, 400ms + 2500ms + 200ms + 10ms);
+}
+
+// Node 1 dies, its parent's Masterdown is held up, and by the time it arrives node 1 rules again in
+// another life. The hint is about the earlier one.
+TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
+  Experiment experiment = settled_five();
+  const Instant from = experiment.study_from;
+  const Instant arrives = from + 30s;
+  experiment.plan.push_back({.at = from,
+                             .act = Act::late,
+                             .lasts = 1s,
+                             .kind = Kind::masterdown,
+                             .any_kind = false,
+                             .extra = 30s});
+  experiment.plan.push_back({.at = from, .act = Act::hint, .node = kMaster, .lasts = 100ms});
+  for (const NodeId other : {kSecond, kThird, kFourth, kFifth})
+    experiment.plan.push_back({.at = from + 10s, .act = Act::crash, .node = other, .lasts = 5s});
+  complete(experiment);
+  Stage stage(experiment.setup);
+  for (const Fault& fault : experiment.plan) stage.apply(fault);
+  stage.run_until(arrives - 1s);
+  ASSERT_EQ(stage.master(), kMaster);
+  ASSERT_EQ(not_one_master(stage.world()), std::nullopt);
+  stage.watches().costs.begin(Costs::Study::winner);
+  stage.run_until(arrives + 5s);
+  const auto& sent = stage.watches().costs.by_kind();
+  EXPECT_GT(sent[static_cast<std::size_t>(Kind::loop)], 0U);
+  EXPECT_EQ(sent[static_cast<std::size_t>(Kind::election)], 0U) << "somebody stood";
+  EXPECT_EQ(stage.master(), kMaster);
+  EXPECT_EQ(stage.violations().count(), 0U);
+}
+
+// --- asymmetric reach ---
+
+// How long each node went without a correction at most, from now on; masters need none.
+class Famine {
+ public:
+  explicit Famine(Stage& stage)
+      : stage_(stage), longest_(stage.setup().nodes), fed_(stage.setup().nodes, stage.now()) {}
+
+  void run(Nanos span, Nanos step = 50ms) {
+    const Instant end = stage_.now() + span;
+    while (stage_.now() < end) {
+      stage_.run_until(std::min(stage_.now() + step, end));
+      for (std::uint32_t i = 0; i < longest_.size(); ++i) {
+        const NodeId id{i};
+        fed_[i] = std::max(fed_[i], stage_.watches().corrections.last(id));
+        if (stage_.world().machine(id).state() == State::master) fed_[i] = stage_.now();
+        longest_[i] = std::max(longest_[i], stage_.now() - fed_[i]);
+      }
+    }
+  }
+  Nanos of(NodeId id) const { return longest_[index(id)]; }
+
+ private:
+  Stage& stage_;
+  std::vector<Nanos> longest_;
+  std::vector<Instant> fed_;
+};
+
+void begin(Stage& stage, const Experiment& experiment) {
+  for (const Fault& fault : experiment.plan) stage.apply(fault);
+}
+
+// The master hears but is not heard: the others choose another. What the mute one thinks it is
+// harms nobody.
+TEST(Asymmetry, AMuteMasterIsReplaced) {
+  constexpr std::array kOthers{kSecond, kThird, kFourth, kFifth};
+  for (const std::string_view profile : {"lan", "fast"}) {
+    const Experiment experiment = settled(setup_of(profile, 5));
+    Stage stage(experiment.setup);
+    begin(stage, experiment);
+    stage.apply({.at = stage.now(), .act = Act::mute, .node = kMaster});
+    stage.run_until(stage.now() + 2 * experiment.setup.rules.timing.election_max);
+    Famine famine(stage);
+    famine.run(30s);
+    std::set<NodeId> followed;
+    for (const NodeId id : kOthers) {
+      followed.insert(stage.world().machine(id).master());
+      EXPECT_LE(famine.of(id), 1200ms) << profile << ", node " << index(id) + 1;
+    }
+    EXPECT_EQ(followed.size(), 1U) << profile;
+    EXPECT_FALSE(followed.contains(kMaster)) << profile;
+    EXPECT_EQ(stage.violations().count(), 0U) << profile;
+  }
+}
+
+TEST(Asymmetry, ADeafMasterIsReplaced) {
+  Experiment experiment = settled(setup_of("lan", 5));
+  Stage stage(experiment.setup);
+  begin(stage, experiment);
+  stage.apply({.at = stage.now(), .act = Act::deaf, .node = kMaster});
+  stage.run_until(stage.now() + 30s);
+  EXPECT_EQ(starved(stage.world(), stage.watches().corrections, 1s, kMaster), std::nullopt);
+  EXPECT_EQ(stage.violations().count(), 0U);
+}
+
+struct OneWay {
+  std::string_view name;
+  NodeId from, to;
+};
+void PrintTo(const OneWay& cut, std::ostream* out) { *out << cut.name; }
+
+class OneWayCut : public ::testing::TestWithParam<OneWay> {};
+
+// Master and slave that reach each other one way only take turns at ruling, because each in its
+// turn gives the other up. The others are corrected all the while.
+TEST_P(OneWayCut, TheOthersAreServed) {
+  const Experiment experiment = settled(setup_of("lan", 5));
+  const Timing& timing = experiment.setup.rules.timing;
+  Stage stage(experiment.setup);
+  begin(stage, experiment);
+  stage.apply({.at = stage.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
+  Famine famine(stage);
+  famine.run(120s);
+  for (const NodeId id : {kMaster, kSecond, kThird, kFourth, kFifth}) {
+    const bool concerned = id == GetParam().from || id == GetParam().to;
+    EXPECT_LE(famine.of(id),
+              concerned ? 9 * timing.adjtime + timing.election_max : 3 * timing.adjtime)
+        << "node " << index(id) + 1;
+  }
+  // Nobody is given up before eight intervals have passed; two reigns fit into that time.
+  EXPECT_LE(stage.watches().reigns.reigns(), 2 * (120 / 8));
+  // A cut is a loss: that masters rule one at a time is not promised, the rest is.
+  for (const Violation& violation : stage.violations().kept())
+    EXPECT_EQ(violation.promise, "conservative");
+}
+
+INSTANTIATE_TEST_SUITE_P(All, OneWayCut,
+                         ::testing::Values(OneWay{"FromMaster", kMaster, kThird},
+                                           OneWay{"ToMaster", kThird, kMaster},
+                                           OneWay{"AmongSlaves", kSecond, kThird}),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+}  // namespace
+}  // namespace tempo::sim::election

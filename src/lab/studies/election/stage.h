@@ -1,0 +1,190 @@
+// A World of master elections with everything that watches it, and the ways to disturb it.
+//
+// Scenarios, scripts and tests all act on a Stage; there is no second way to run an election.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lab/studies/election/costs.h"
+#include "lab/studies/election/fault.h"
+#include "lab/studies/election/all_listed.h"
+#include "lab/studies/election/conservative.h"
+#include "lab/studies/election/obeys_newest.h"
+#include "lab/studies/election/one_master.h"
+#include "lab/studies/election/sole_candidate_wins.h"
+#include "lab/studies/election/violation.h"
+#include "lab/sim/tracer.h"
+#include "lab/sim/world.h"
+#include "protocol/election/master.h"
+
+namespace tempo::sim::election {
+
+using tempo::election::MasterElection;
+
+struct Setup {
+  std::uint32_t nodes = 5;
+  tempo::election::Rules rules{};
+  Link link{};
+  std::uint64_t seed = 1;
+  std::vector<Ppb> rates{};  // of the nodes' clocks; missing ones are 0
+  bool keep_trace = false;
+  bool pauses = false;  // the plan has pauses: some promises are then not made
+};
+
+// How many masters there are, and whether there were ever two in a network that was whole.
+class Reigns : public NoWatch {
+ public:
+  template <class World>
+  void stepped(const World& world, NodeId id) {
+    using tempo::election::State;
+    if (rules_.size() < world.size()) rules_.resize(world.size());
+    const State state = world.machine(id).state();
+    const bool rules =
+        (state == State::master || state == State::conflict) && !world.machine(id).ended();
+    if (rules == rules_[index(id)]) return;
+    set(id, rules);
+    if (rules) {
+      ++reigns_;
+      last_began_ = world.now();
+      last_ = id;
+    }
+    ever_two_ |= count_ > 1;
+  }
+  template <class World>
+  void disturbed(const World&, NodeId id, const char* what) {
+    const bool still_rules =
+        std::string_view{what} == "pauses" || std::string_view{what} == "resumes";
+    if (id != kNobody && index(id) < rules_.size() && !still_rules) set(id, false);
+  }
+
+  std::uint32_t count() const { return count_; }
+  std::uint32_t reigns() const { return reigns_; }  // begun so far
+  bool ever_two() const { return ever_two_; }
+  Instant last_began() const { return last_began_; }
+  NodeId last() const { return last_; }
+  void forget_two() { ever_two_ = false; }
+
+ private:
+  void set(NodeId id, bool rules) {
+    if (rules_[index(id)] == rules) return;
+    rules_[index(id)] = rules;
+    rules ? ++count_ : --count_;
+  }
+
+  std::vector<bool> rules_;
+  std::uint32_t count_ = 0;
+  std::uint32_t reigns_ = 0;
+  bool ever_two_ = false;
+  Instant last_began_{};
+  NodeId last_ = kNobody;
+};
+
+// All who watch, in one.
+class Watches {
+ public:
+  Watches(const Setup& setup, Violations& violations);
+
+  template <class... Args>
+  void sent(const Args&... args) {
+    tracer.sent(args...);
+    costs.sent(args...);
+  }
+  template <class... Args>
+  void lost(const Args&... args) {
+    tracer.lost(args...);
+  }
+  template <class... Args>
+  void unheard(const Args&...) {}
+  template <class... Args>
+  void received(const Args&... args) {
+    tracer.received(args...);
+    costs.received(args...);
+  }
+  template <class... Args>
+  void noticed(const Args&... args) {
+    obeys_newest.noticed(args...);
+    corrections.noticed(args...);
+  }
+  template <class World>
+  void stepped(const World& world, NodeId id) {
+    tracer.stepped(world, id);
+    costs.stepped(world, id);
+    reigns.stepped(world, id);
+    obeys_newest.stepped(world, id);
+    conservative.stepped(world, id);
+    sole_candidate_wins.stepped(world, id);
+    if (const char* broken = world.machine(id).check())
+      violations->add({"invariant", world.now(), broken});
+  }
+  template <class World>
+  void disturbed(const World& world, NodeId id, const char* what) {
+    tracer.disturbed(world, id, what);
+    costs.disturbed(world, id, what);
+    reigns.disturbed(world, id, what);
+    obeys_newest.disturbed(world, id, what);
+    conservative.disturbed(world, id, what);
+    sole_candidate_wins.disturbed(world, id, what);
+  }
+
+  Violations* violations;
+  Tracer tracer;
+  Costs costs;
+  Reigns reigns;
+  Corrections corrections;
+  ObeysNewest obeys_newest;
+  Conservative conservative;
+  SoleCandidateWins sole_candidate_wins;
+};
+
+class Stage {
+ public:
+  using Sim = World<MasterElection, Watches>;
+
+  explicit Stage(Setup setup);
+  Stage(const Stage&) = delete;
+  Stage& operator=(const Stage&) = delete;
+  ~Stage() = default;
+
+  // Runs to the fault's time and carries it out; its end, if it has one, is carried out in due
+  // time.
+  void apply(const Fault& fault);
+  void run_until(Instant limit);
+  // Stops after the step in which `done()` becomes true; says whether it did.
+  template <class Done>
+  bool run_until(Instant limit, Done done) {
+    while (!ends_.empty() && ends_.front().first <= limit) {
+      if (world_->run_until(ends_.front().first, done)) return true;
+      end_first();
+    }
+    return world_->run_until(limit, done);
+  }
+
+  Instant now() const { return world_->now(); }
+  const Sim& world() const { return *world_; }
+  // For what no Fault says: forged messages and liars.
+  Sim& world() { return *world_; }
+  Watches& watches() { return watches_; }
+  const Watches& watches() const { return watches_; }
+  Violations& violations() { return violations_; }
+  const Setup& setup() const { return setup_; }
+  // The only master that runs, or kNobody.
+  NodeId master() const;
+
+ private:
+  void begin(const Fault& fault);
+  void end(const Fault& fault);
+  void end_first();
+  void refresh_cuts();
+  Fate fate(NodeId from, NodeId to, const tempo::election::Message& message) const;
+
+  Setup setup_;
+  Violations violations_;
+  Watches watches_;
+  std::unique_ptr<Sim> world_;
+  std::vector<Fault> in_force_;                  // cuts and special fates
+  std::vector<std::pair<Instant, Fault>> ends_;  // sorted by time, then in the order they were made
+};
+
+}  // namespace tempo::sim::election

@@ -1,0 +1,50 @@
+// A malicious member of Algorithm B.2 for the checker: every lie, at every time.
+//
+// It may, once each, in any tick and to all: bid more than any candidate; report any number of
+// bids. Once the honest have reported it has nothing left to gain: its bid is in none of their
+// reports, and its report comes after theirs.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity_b2.h"
+
+namespace tempo::check {
+
+class B2Liar {
+ public:
+  using Message = election::CapacityB2::Message;
+  using Command = election::CapacityB2::Command;
+  using Notice = election::CapacityB2::Notice;
+  enum class Timer : std::uint8_t { speak, count };
+
+  // `patience`: in so many ticks after it heard the first bid it may still speak. `bids`: it
+  // reports at most so many, and bids one more than that.
+  B2Liar(std::uint8_t patience, std::uint8_t bids) : left_(patience), bids_(bids) {}
+
+  void start(Turn<B2Liar>& turn);
+  void receive(Turn<B2Liar>& turn, NodeId from, const Message& message);
+  void wake(Turn<B2Liar>& turn, TimerId timer);
+  void command(Turn<B2Liar>& turn, const Command& command);
+
+  const Timers<Timer>& timers() const { return timers_; }
+  const char* check() const { return nullptr; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("left", self.left_);
+    visit("bid", self.bid_);
+    visit("reported", self.reported_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  std::uint8_t left_;  // ticks
+  std::uint8_t bids_;
+  bool bid_ = false;
+  bool reported_ = false;
+  Timers<Timer> timers_;
+};
+
+}  // namespace tempo::check

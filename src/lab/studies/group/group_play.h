@@ -1,0 +1,113 @@
+// One simulated story of a group: the network, the hosts, their users, and the judge.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "lab/studies/group/group_run.h"
+#include "lab/studies/lock/lease_agenda.h"
+#include "protocol/group/service.h"
+#include "protocol/lock/lock_service.h"
+
+namespace tempo::sim::groups {
+
+namespace live = tempo::groups;
+
+class Play {
+ public:
+  explicit Play(const Setup& setup);
+  Outcome run();
+
+ private:
+  using Body = std::variant<wire::LockBody, wire::GroupBody>;
+  static constexpr std::uint32_t kAll = 0xffff;
+
+  class Host;
+  struct User {
+    std::uint32_t life = 0;  // of its standing
+    bool stands = false;
+    bool acts = false;
+    bool stops = false;   // was told to
+    bool orphan = false;  // the daemon that told it to lead is dead
+    Instant deadline{};   // by its host's clock
+    live::Capacity capacity = 0;
+  };
+  struct What {
+    enum class Kind : std::uint8_t {
+      arrive,
+      written,
+      lock_news,
+      stand,
+      stopped,
+      deadline,
+      crash,
+      restart,
+      pause,
+      resume,
+      partition,
+      heal,
+      resign,
+      flap,
+    };
+    Kind kind = Kind::arrive;
+    std::uint32_t who = 0;
+    std::uint32_t life = 0;
+    std::uint32_t from = 0;
+    std::shared_ptr<const Body> body{};
+    std::optional<locks::Saved> saved{};
+    locks::ClientId client{};
+    locks::News news{};
+  };
+
+  Instant local(std::uint32_t host, Instant at) const;
+  live::Moment moment(std::uint32_t host) const;
+  Instant due(std::uint32_t host) const;
+  void run_until(Instant limit);
+  void happen(const What& what);
+  void fault(const What& what);
+  void wake(std::uint32_t host);
+  void send(std::uint32_t from, std::uint32_t to, const Body& body);
+  void plan(What::Kind kind, double per_second);
+  Nanos up_to(Nanos most);
+  live::Capacity new_capacity();
+
+  void start(std::uint32_t host);
+  void crash(std::uint32_t host);
+  void stand(std::uint32_t host);
+  void begin_to_act(std::uint32_t host, const live::News& news);
+  void end_to_act(std::uint32_t host);
+  void hear_news(std::uint32_t host, const live::News& news);
+  void plan_clock_test(std::uint32_t host);
+  void judge_hand_over(std::uint32_t host);
+  void judge_the_end();
+
+  Setup setup_;
+  lock::lease::Rules lock_rules_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<User> users_;
+  std::vector<std::optional<locks::Saved>> disks_;
+  std::vector<std::uint32_t> lives_;
+  std::vector<bool> paused_;
+  std::vector<std::vector<What>> held_back_;
+  std::vector<std::int64_t> rates_;  // ppb
+  std::vector<Nanos> errors_;        // of network time
+  std::vector<bool> side_;           // of a partition
+  bool parted_ = false;
+  bool faulty_ = true;
+  lease::Agenda<What> agenda_;
+  Stream chance_;
+  StreamDraw draw_;
+  Instant now_{Nanos{1'000'000'000'000}};
+  lock::Token last_token_ = lock::kNoToken;
+  std::uint32_t last_leader_ = kAll;
+  Instant reign_began_{};
+  Instant reign_ended_{};
+  bool unseated_ = false;  // the last reign ended because another was better
+  Outcome outcome_;
+};
+
+}  // namespace tempo::sim::groups

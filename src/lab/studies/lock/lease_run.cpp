@@ -1,0 +1,26 @@
+#include "lab/studies/lock/lease_run.h"
+
+#include <algorithm>
+
+#include "lab/studies/lock/lease_play.h"
+
+namespace tempo::sim::lease {
+
+void Outcome::add(const Outcome& other) {
+  tally.add(other.tally);
+  revivals += other.revivals;
+  lost += other.lost;
+  deadlines += other.deadlines;
+  writes += other.writes;
+  crashes += other.crashes;
+  views += other.views;
+  blocked += other.blocked;
+  for (std::size_t i = 0; i < said.size(); ++i) said[i] += other.said[i];
+  if (broken == nullptr) broken = other.broken;
+  ended = std::max(ended, other.ended);
+  events += other.events;
+}
+
+Outcome run(const Setup& setup) { return Play(setup).run(); }
+
+}  // namespace tempo::sim::lease

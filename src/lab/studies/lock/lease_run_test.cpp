@@ -1,0 +1,194 @@
+// What lease locks promise, with everything that may go wrong going wrong.
+#include "lab/studies/lock/lease_run.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "protocol/lock/lease/lease_message.h"
+
+namespace tempo::sim::lease {
+namespace {
+
+using tempo::lock::lease::Kind;
+using tempo::lock::lease::TwoNode;
+
+bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
+
+constexpr Faults kEverything{.loss = 0.05,
+                             .duplicate = 0.05,
+                             .late = 0.02,
+                             .crashes_per_s = 1,
+                             .blackouts_per_s = 0.1,
+                             .pauses_per_s = 2,
+                             .partitions_per_s = 0.7};
+
+// Adds up runs with the seeds from 1 on.
+Outcome runs(Setup setup, std::uint64_t seeds) {
+  Outcome all;
+  for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
+    const Outcome one = run(setup);
+    EXPECT_TRUE(one.kept()) << "seed " << setup.seed << ": " << one.tally.violations
+                            << " violations, " << one.tally.token_disorder << " disorder, "
+                            << one.tally.deadlocks << " deadlocks, " << one.blocked << " blocked, "
+                            << one.revivals << " revivals, "
+                            << (one.broken == nullptr ? "" : one.broken);
+    all.add(one);
+  }
+  return all;
+}
+
+std::uint64_t said(const Outcome& outcome, Kind kind) {
+  return outcome.said[std::to_underlying(kind)];
+}
+
+TEST(SimLease, ServesAllInPeace) {
+  const Outcome all = runs({.entries = 5'000}, 3);
+  EXPECT_GE(all.tally.entries, 15'000U);
+  EXPECT_LT(all.tally.fairness(), 1.1);
+  EXPECT_EQ(all.lost, 0U);
+  EXPECT_EQ(said(all, Kind::query), 0U);
+}
+
+TEST(SimLease, BearsLoss) { runs({.faults = {.loss = 0.3}}, 5); }
+TEST(SimLease, BearsCopies) { runs({.faults = {.duplicate = 0.5}}, 5); }
+TEST(SimLease, BearsLateness) { runs({.faults = {.late = 0.3}}, 5); }
+TEST(SimLease, BearsCrashes) { runs({.faults = {.crashes_per_s = 3}}, 5); }
+TEST(SimLease, BearsBlackouts) { runs({.faults = {.blackouts_per_s = 2}}, 5); }
+TEST(SimLease, BearsPauses) { runs({.faults = {.pauses_per_s = 10}}, 5); }
+TEST(SimLease, BearsPartitions) { runs({.faults = {.partitions_per_s = 3}}, 5); }
+
+TEST(SimLease, BearsEverythingAtOnce) {
+  const Outcome all = runs(
+      {.readers = 0.5, .deaths = 0.05, .entries = 2'000, .long_stays = 0.05, .faults = kEverything},
+      10);
+  EXPECT_GT(all.lost + all.deadlines, 0U);  // else nothing was at stake
+}
+
+TEST(SimLease, BearsEverythingWithFiveSites) {
+  runs({.sites = 5, .contending = 5, .readers = 0.5, .long_stays = 0.05, .faults = kEverything}, 5);
+}
+
+// Leases of a quarter of the usual length to three times as much, side by side in one lock.
+TEST(SimLease, LengthsMayDiffer) {
+  lease::Setup setup{.readers = 0.3,
+                     .deaths = 0.05,
+                     .entries = 2'000,
+                     .long_stays = 0.1,
+                     .other_lengths = 0.7,
+                     .faults = kEverything};
+  setup.rules.longest = 3 * setup.rules.lease;
+  const Outcome all = runs(setup, 10);
+  EXPECT_GT(all.lost + all.deadlines, 0U);
+  setup.sites = setup.contending = 5;
+  runs(setup, 3);
+}
+
+// Who has no vote asks, waits, holds and hands over like the others.
+TEST(SimLease, ThreeVoteAndTwentyAsk) {
+  lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 400};
+  const Outcome peace = runs(setup, 1);
+  EXPECT_LT(peace.tally.fairness(), 1.3);
+  setup.readers = 0.3;
+  setup.entries = 150;
+  setup.faults = kEverything;
+  runs(setup, 2);
+}
+
+// Votes come and go while everything else goes wrong.
+TEST(SimLease, ViewsChange) {
+  lease::Setup setup{.sites = 5, .voters = 3, .contending = 5, .readers = 0.3};
+  setup.faults.changes_per_s = 5;
+  EXPECT_GT(runs(setup, 3).views, 10U);
+  setup.faults = kEverything;
+  setup.faults.changes_per_s = 5;
+  EXPECT_GT(runs(setup, 10).views, 40U);
+}
+
+TEST(SimLease, ManyLocksShareOneRecord) {
+  runs({.locks = 6, .clients = 1, .readers = 0.3, .entries = 3'000, .faults = kEverything}, 3);
+}
+
+TEST(SimLease, ThriftyAnswersAreEnough) {
+  lease::Setup setup{.sites = 5, .contending = 5, .readers = 0.3, .faults = kEverything};
+  setup.rules.thrifty = true;
+  runs(setup, 5);
+}
+
+// Section 11: safe as long as the bound of network time is true, and no longer.
+TEST(SimLease, NetworkTimeIsTrustedAsFarAsItsBoundGoes) {
+  lease::Setup setup{.entries = 500,
+                     .stay = 20ms,
+                     .time_bound = 200us,
+                     .faults = {.loss = 0.1, .late = 0.3, .crashes_per_s = 3, .pauses_per_s = 5}};
+  setup.rules.trust_time = true;
+  runs(setup, soak() ? 500 : 10);
+  setup.time_error = 30;
+  std::uint64_t violations = 0;
+  for (setup.seed = 1; setup.seed <= 10; ++setup.seed) violations += run(setup).tally.violations;
+  EXPECT_GT(violations, 0U);
+}
+
+TEST(SimLease, DisksAreLost) {
+  Faults faults = kEverything;
+  faults.blackouts_per_s = 0;  // two lost at once are more than is borne
+  faults.crashes_per_s = 0.5;
+  faults.lost_disks = 0.5;
+  runs({.sites = 5, .contending = 3, .fresh_disks = true, .faults = faults}, 10);
+}
+
+// A lock that is forgotten between two wishes. Old words that turn up then once had a hand-over
+// repeated whose lease had been used and freed, and tokens went backwards.
+TEST(SimLease, ForgottenLocksStayOver) {
+  runs({.clients = 1,
+        .entries = 300,
+        .think = 60ms,
+        .network_time = false,
+        .faults = {.loss = 0.3, .duplicate = 0.5, .late = 0.5}},
+       40);
+}
+
+TEST(SimLease, PoliciesOfTwoMembers) {
+  lease::Setup setup{.sites = 2, .contending = 2, .readers = 0.3, .faults = kEverything};
+  for (const TwoNode policy : {TwoNode::strict, TwoNode::preferred}) {
+    setup.policy = policy;
+    runs(setup, 3);
+  }
+  setup.policy = TwoNode::witness;
+  setup.sites = 3;
+  runs(setup, 3);
+}
+
+// Each alone is enough: safe while they hear each other, and not in a partition.
+TEST(SimLease, AvailabilityFirstGivesExclusionUp) {
+  lease::Setup setup{.sites = 2, .contending = 2, .policy = TwoNode::available};
+  runs(setup, 3);
+  setup.faults.partitions_per_s = 5;
+  std::uint64_t violations = 0;
+  for (setup.seed = 1; setup.seed <= 5; ++setup.seed) violations += run(setup).tally.violations;
+  EXPECT_GT(violations, 0U);
+}
+
+// Beyond what is borne: clocks that jump by up to two leases. Only the tokens help then.
+TEST(SimLease, JumpingClocksBreakIt) {
+  lease::Setup setup{
+      .entries = 500, .stay = 20ms, .faults = {.crashes_per_s = 2, .steps_per_s = 2}};
+  std::uint64_t violations = 0;
+  for (setup.seed = 1; setup.seed <= 20; ++setup.seed) violations += run(setup).tally.violations;
+  EXPECT_GT(violations, 0U);
+}
+
+TEST(SimLease, LongSimulation) {
+  if (!soak()) GTEST_SKIP() << "runs in make soak";
+  const Outcome all = runs({.readers = 0.4,
+                            .deaths = 0.05,
+                            .entries = 10'000,
+                            .long_stays = 0.02,
+                            .faults = kEverything},
+                           1'000);
+  EXPECT_GE(all.tally.entries, 10'000'000U);
+}
+
+}  // namespace
+}  // namespace tempo::sim::lease

@@ -1,0 +1,197 @@
+#include "lab/studies/lock/lease_site.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/check.h"
+#include "protocol/lock/lease/lease_mutation.h"
+
+namespace tempo::check {
+
+using lock::LockId;
+using lock::lease::ClientId;
+using lock::lease::Mutation;
+
+namespace {
+
+constexpr ClientId kClient{0};
+
+}  // namespace
+
+bool LeaseSite::Guest::acts(Instant now) const {
+  return inside && (now < deadline || mutated(Mutation::client_without_clock_test));
+}
+
+LeaseSite::LeaseSite(NodeId self, const Rules& rules)
+    : self_(self),
+      rules_(rules),
+      disk_(rules.fresh_disk ? std::nullopt
+                             : std::optional(lock::lease::Record{.view = rules.view})),
+      member_(unborn()) {}
+
+LeaseSite::Member LeaseSite::unborn() const {
+  // The first life has nothing to forget, so it need not abstain.
+  return Member({.self = self_,
+                 .rules = rules_.lease,
+                 .view = rules_.view,
+                 .record = disk_,
+                 .rebooted = crashes_ == 0});
+}
+
+void LeaseSite::start(Turn<LeaseSite>& turn) {
+  act(turn, [](Member& member, Turn<Member>& inner) { member.start(inner); });
+}
+
+void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& message) {
+  if (!up_) return;
+  act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
+}
+
+void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
+  if (turn.now < timers().at(timer)) return;
+  switch (static_cast<Timer>(timer)) {
+    case Timer::member:
+      return act(turn,
+                 [&](Member& member, Turn<Member>& inner) { member.wake(inner, TimerId{0}); });
+    case Timer::client:
+      next_at_ = kNever;
+      return up_ ? leave(turn) : restart(turn);
+    case Timer::disk:
+      return finish_write(turn);
+    case Timer::count:
+      CHECK(false);
+  }
+}
+
+Timers<LeaseSite::Timer> LeaseSite::timers() const {
+  Timers<Timer> all;
+  if (up_) all.set(Timer::member, member_.timers().first());
+  all.set(Timer::client, next_at_);
+  all.set(Timer::disk, written_at_);
+  return all;
+}
+
+void LeaseSite::leave(Turn<LeaseSite>& turn) {
+  if (!guest_.inside) return;
+  const LockId lock = std::exchange(guest_, {}).lock;
+  act(turn, [&](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::done(lock, kClient));
+  });
+}
+
+void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::want:
+      if (!up_ || waits_ || guest_.inside) return;
+      waits_ = true;
+      act(turn, [&](Member& member, Turn<Member>& inner) {
+        member.command(inner, lock::lease::Command::want(command.lock, kClient, command.mode, 0));
+      });
+      break;
+    case Command::Kind::crash:
+      if (up_) crash(turn, command.loses_disk);
+      break;
+    case Command::Kind::change:
+      if (!up_) return;
+      act(turn, [&](Member& member, Turn<Member>& inner) {
+        const bool votes = member.home().view().votes_for(command.member);
+        member.command(inner, lock::lease::Command::change(command.member, votes ? 0 : 1));
+      });
+      break;
+  }
+}
+
+void LeaseSite::crash(Turn<LeaseSite>& turn, bool loses_disk) {
+  up_ = false;
+  ++crashes_;
+  if (guest_.acts(turn.now)) ghost_ = guest_;
+  guest_ = {};
+  waits_ = false;
+  next_at_ = turn.now + drawn_stay(turn);
+  if (const std::uint64_t done = writes_.empty() ? 0 : turn.draw.below(writes_.size() + 1);
+      done > 0)
+    disk_ = writes_[done - 1];
+  writes_.clear();
+  written_at_ = kNever;
+  if (loses_disk) disk_.reset();
+  member_ = unborn();
+}
+
+void LeaseSite::finish_write(Turn<LeaseSite>& turn) {
+  const lock::lease::Record record = writes_.front();
+  writes_.erase(writes_.begin());
+  written_at_ = writes_.empty() ? kNever : turn.now + rules_.write;
+  disk_ = record;
+  act(turn, [&](Member& member, Turn<Member>& inner) {
+    member.command(inner, lock::lease::Command::written(record));
+  });
+}
+
+void LeaseSite::restart(Turn<LeaseSite>& turn) {
+  up_ = true;
+  start(turn);
+}
+
+Nanos LeaseSite::drawn_stay(Turn<LeaseSite>& turn) const {
+  return turn.draw.below(2) == 0 ? rules_.short_stay : rules_.long_stay;
+}
+
+template <class Do>
+void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
+  Outbox<Member>& inner = turn.out.scratch.inner;
+  inner.clear();
+  Turn<Member> step{turn.now, turn.draw, inner};
+  todo(member_, step);
+  // Where a write is done at once, whatever the machine says then comes behind.
+  for (std::size_t i = 0; i < inner.size(); ++i) {
+    const Output<Member> output = inner.begin()[i];
+    switch (output.kind) {
+      case OutputKind::send:
+        turn.out.send(output.to, output.message);
+        break;
+      case OutputKind::broadcast:
+        turn.out.broadcast(output.message);
+        break;
+      case OutputKind::notice:
+        if (output.notice.kind == lock::lease::Notice::Kind::write && rules_.write > Nanos{0}) {
+          writes_.push_back(output.notice.record);
+          if (written_at_ == kNever) written_at_ = turn.now + rules_.write;
+        } else if (output.notice.kind == lock::lease::Notice::Kind::write) {
+          disk_ = output.notice.record;
+          member_.command(step, lock::lease::Command::written(*disk_));
+        } else {
+          hear(turn, output.notice);
+        }
+        break;
+    }
+  }
+}
+
+void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
+  using Kind = lock::lease::Notice::Kind;
+  switch (notice.kind) {
+    case Kind::granted:
+      waits_ = false;
+      guest_ = {.inside = true,
+                .lock = notice.lock,
+                .mode = notice.mode,
+                .held = lock::lease::Held::of(notice.token),
+                .deadline = notice.deadline};
+      next_at_ = turn.now + drawn_stay(turn);
+      break;
+    case Kind::extended:
+      if (guest_.inside && turn.now >= guest_.deadline) revived_ = true;
+      guest_.deadline = std::max(guest_.deadline, notice.deadline);
+      break;
+    case Kind::lost:
+      guest_ = {};
+      next_at_ = kNever;
+      break;
+    case Kind::refused:
+    case Kind::write:
+    case Kind::view:
+      break;
+  }
+}
+
+}  // namespace tempo::check

@@ -1,0 +1,131 @@
+// A site of a lease lock for the checker: a daemon, its disk and one client, in ticks.
+//
+// The client asks when it is told to and leaves after one of two drawn times, unless it is told
+// that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays,
+// unless the disk is lost too, of what is being written any part may have got there, a client that
+// was inside goes on until its deadline beside whoever comes next, and the daemon starts again
+// after one of two drawn times.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/lock/lease/lease_member.h"
+
+namespace tempo::check {
+
+class LeaseSite {
+ public:
+  using Member = lock::lease::Member;
+  using Message = Member::Message;
+  using Notice = Nothing;
+  struct Command {
+    enum class Kind : std::uint8_t { want, crash, change };
+    Kind kind = Kind::want;
+    lock::Mode mode = lock::Mode::exclusive;
+    NodeId member{};          // change: gets a vote, or loses it
+    lock::LockId lock{};      // want
+    bool loses_disk = false;  // crash
+  };
+  struct Guest {
+    bool inside = false;
+    lock::LockId lock{};
+    lock::Mode mode = lock::Mode::exclusive;
+    lock::lease::Held held{};
+    Instant deadline{};
+
+    bool acts(Instant now) const;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("inside", self.inside);
+      visit("lock", self.lock);
+      visit("mode", self.mode);
+      visit("held", self.held);
+      visit("deadline", self.deadline);
+    }
+  };
+
+  struct Rules {
+    lock::lease::Rules lease{};
+    lock::lease::View view{};
+    Nanos short_stay{1};
+    Nanos long_stay{1};
+    bool fresh_disk = false;  // begins without a record
+    Nanos write{0};           // to disk; 0: done at once
+  };
+  LeaseSite(NodeId self, const Rules& rules);
+
+  void start(Turn<LeaseSite>& turn);
+  void receive(Turn<LeaseSite>& turn, NodeId from, const Message& message);
+  void wake(Turn<LeaseSite>& turn, TimerId timer);
+  void command(Turn<LeaseSite>& turn, const Command& command);
+
+  // The daemon's; the client leaves or the daemon starts again; the disk has written.
+  enum class Timer : std::uint8_t { member, client, disk, count };
+  Timers<Timer> timers() const;
+  const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
+
+  const Member& member() const { return member_; }
+  const Guest& guest() const { return guest_; }
+  const Guest& ghost() const { return ghost_; }
+  bool waits() const { return waits_; }
+  std::uint8_t crashes() const { return crashes_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("member", self.member_);
+    visit("disk", self.disk_);
+    visit("up", self.up_);
+    visit("crashes", self.crashes_);
+    visit("waits", self.waits_);
+    visit("guest", self.guest_);
+    visit("ghost", self.ghost_);
+    visit("next_at", self.next_at_);
+    visit("writes", self.writes_);
+    visit("written_at", self.written_at_);
+    visit("revived", self.revived_);
+  }
+
+ private:
+  template <class Do>
+  void act(Turn<LeaseSite>& turn, Do todo);
+  void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
+  Member unborn() const;
+  void leave(Turn<LeaseSite>& turn);
+  void crash(Turn<LeaseSite>& turn, bool loses_disk);
+  void finish_write(Turn<LeaseSite>& turn);
+  void restart(Turn<LeaseSite>& turn);
+  Nanos drawn_stay(Turn<LeaseSite>& turn) const;
+
+  NodeId self_;
+  Rules rules_;
+  std::optional<lock::lease::Record> disk_;
+  std::uint8_t crashes_ = 0;  // before the member: its first life is made from it
+  Member member_;
+  bool up_ = true;
+  bool waits_ = false;
+  Guest guest_;
+  Guest ghost_;               // of a daemon that died
+  Instant next_at_ = kNever;  // the client leaves, or the daemon starts again
+  // Under way to the disk, oldest first: at most one for each half block and view of a small world.
+  std::vector<lock::lease::Record> writes_;
+  Instant written_at_ = kNever;  // the first of them is there
+  bool revived_ = false;
+};
+
+}  // namespace tempo::check
+
+namespace tempo {
+
+template <>
+struct OutboxScratch<check::LeaseSite> {
+  Outbox<lock::lease::Member> inner;
+};
+
+}  // namespace tempo

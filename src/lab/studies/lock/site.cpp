@@ -1,0 +1,128 @@
+#include "lab/studies/lock/site.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tempo::sim::lock {
+
+using tempo::lock::Mutex;
+using tempo::lock::Steps;
+using tempo::lock::mutex::Kind;
+
+void Site::start(Turn<Site>& turn) {
+  drive(turn, [](Lock& lock, Turn<Lock>& inner) { lock.start(inner); });
+  if (rules_->restless && rules_->contends(lock_.self())) think(turn);
+}
+
+void Site::receive(Turn<Site>& turn, NodeId from, const Message& message) {
+  const auto& handling = rules_->lock.handling;
+  const bool asks = message.kind == Kind::request || message.kind == Kind::restart;
+  const Steps cost = asks ? handling.request : handling.reply;
+  if (cost == 0 && inbox_.empty())
+    return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.receive(inner, from, message); });
+  if (inbox_.size() == kMostLetters) return;
+  const Instant begins = handling.serial ? std::max(turn.now, busy_until_) : turn.now;
+  const Letter letter{begins + static_cast<std::int64_t>(cost) * rules_->lock.step, from, message};
+  if (handling.serial) busy_until_ = letter.handled;
+  inbox_.insert(std::ranges::upper_bound(inbox_, letter.handled, {}, &Letter::handled), letter);
+}
+
+void Site::wake(Turn<Site>& turn, TimerId id) {
+  if (turn.now < timers().at(id)) return;
+  switch (static_cast<Timer>(id)) {
+    case Timer::inbox: {
+      const Letter letter = inbox_.front();
+      inbox_.erase(inbox_.begin());
+      return drive(turn, [&](Lock& lock, Turn<Lock>& inner) {
+        lock.receive(inner, letter.from, letter.message);
+      });
+    }
+    case Timer::client:
+      client_at_ = kNever;
+      return client_ == Client::inside ? leave(turn) : ask(turn);
+    default: {
+      const auto own = static_cast<std::uint8_t>(static_cast<std::uint8_t>(id) -
+                                                 static_cast<std::uint8_t>(Timer::phase));
+      return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.wake(inner, TimerId{own}); });
+    }
+  }
+}
+
+void Site::command(Turn<Site>& turn, const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::ask:
+      if (client_ == Client::none) ask(turn);
+      break;
+    case Command::Kind::close:
+      closed_ = true;
+      if (client_ != Client::thinks) break;
+      client_ = Client::none;
+      client_at_ = kNever;
+      break;
+    case Command::Kind::bounds:
+      drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.command(inner, command.lock); });
+      break;
+  }
+}
+
+Timers<Site::Timer> Site::timers() const {
+  using Inner = tempo::lock::mutex::Timer;
+  Timers<Timer> all;
+  if (!inbox_.empty()) all.set(Timer::inbox, inbox_.front().handled);
+  all.set(Timer::phase, lock_.timers().at(Inner::phase));
+  all.set(Timer::patience, lock_.timers().at(Inner::patience));
+  all.set(Timer::answer, lock_.timers().at(Inner::answer));
+  all.set(Timer::client, client_at_);
+  return all;
+}
+
+// Lets the lock do something, and passes on what it wants done.
+template <class Do>
+void Site::drive(Turn<Site>& turn, Do todo) {
+  Outbox<Lock>& out = turn.out.scratch.lock;
+  out.clear();
+  Turn<Lock> inner{turn.now, turn.draw, out};
+  todo(lock_, inner);
+  for (const Output<Lock>& output : out) {
+    if (output.kind == OutputKind::send) turn.out.send(output.to, output.message);
+    if (output.kind == OutputKind::broadcast) turn.out.broadcast(output.message);
+    if (output.kind == OutputKind::notice) hear(turn, output.notice);
+  }
+}
+
+void Site::hear(Turn<Site>& turn, const Lock::Notice& notice) {
+  if (notice.kind == Lock::Notice::Kind::requested)
+    turn.out.note({Notice::Kind::requested, notice.number});
+  if (notice.kind != Lock::Notice::Kind::granted) return;
+  CHECK(client_ == Client::asks);
+  client_ = Client::inside;
+  client_at_ = later(turn, turn.draw.below(rules_->lock.longest_hold + 1));
+  turn.out.note({Notice::Kind::entered, notice.number});
+}
+
+void Site::think(Turn<Site>& turn) {
+  client_ = Client::thinks;
+  client_at_ = later(turn, turn.draw.below(rules_->thinks + 1));
+}
+
+void Site::ask(Turn<Site>& turn) {
+  client_ = Client::asks;
+  turn.out.note({Notice::Kind::asked, 0});
+  drive(turn, [&](Lock& lock, Turn<Lock>& inner) {
+    lock.command(inner, Lock::Command::acquire(mode()));
+  });
+}
+
+void Site::leave(Turn<Site>& turn) {
+  client_ = Client::none;
+  turn.out.note({Notice::Kind::left, 0});
+  drive(turn, [](Lock& lock, Turn<Lock>& inner) { lock.command(inner, Lock::Command::release()); });
+  if (rules_->restless && !closed_) think(turn);
+}
+
+Instant Site::later(Turn<Site>& turn, Steps steps) const {
+  return turn.now + static_cast<std::int64_t>(steps) * rules_->lock.step;
+}
+
+}  // namespace tempo::sim::lock

@@ -1,0 +1,142 @@
+// A site under study: the lock, a client that wants it, and the time it takes to handle a message.
+//
+// The client thinks, asks, is inside for up to the longest hold, leaves, and thinks again; or, for
+// the checker, asks when it is told to. Messages wait until they are handled: one after another, or
+// each by itself. The lock's own timers do not wait for them, which is the worst that can happen.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/lock/mutex.h"
+
+namespace tempo::sim::lock {
+
+struct SiteRules {
+  tempo::lock::mutex::Rules lock{};
+  std::uint32_t contending = 0;   // sites 0 to contending - 1 have a client
+  std::uint32_t readers = 0;      // the first of these want it shared
+  bool restless = true;           // the client asks by itself
+  tempo::lock::Steps thinks = 0;  // for so many steps at most
+
+  bool contends(NodeId site) const { return index(site) < contending; }
+  tempo::lock::Mode mode(NodeId site) const {
+    return index(site) < readers ? tempo::lock::Mode::shared : tempo::lock::Mode::exclusive;
+  }
+};
+
+struct SiteCommand {
+  enum class Kind : std::uint8_t {
+    ask,
+    close,   // no client asks any more
+    bounds,  // `lock`: what the site is told of the bounds
+  };
+  Kind kind = Kind::ask;
+  tempo::lock::mutex::Command lock{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("lock", self.lock);
+  }
+};
+
+struct SiteNotice {
+  enum class Kind : std::uint8_t {
+    asked,      // the client wants to enter
+    requested,  // the lock has sent its request
+    entered,
+    left,
+  };
+  Kind kind = Kind::asked;
+  tempo::lock::mutex::Number number = 0;  // of the request
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("number", self.number);
+  }
+};
+
+class Site {
+ public:
+  using Lock = tempo::lock::Mutex;
+  using Message = Lock::Message;
+  using Command = SiteCommand;
+  using Notice = SiteNotice;
+  enum class Client : std::uint8_t { none, thinks, asks, inside };
+  // Of those due at one instant the message comes first.
+  enum class Timer : std::uint8_t { inbox, phase, patience, answer, client, count };
+
+  // The rules are shared by many machines and must outlive them.
+  Site(NodeId self, Incarnation life, const SiteRules& rules, tempo::lock::mutex::Birth birth)
+      : rules_(&rules), lock_(self, life, rules.lock, birth) {}
+
+  void start(Turn<Site>& turn);
+  void receive(Turn<Site>& turn, NodeId from, const Message& message);
+  void wake(Turn<Site>& turn, TimerId timer);
+  void command(Turn<Site>& turn, const Command& command);
+
+  Timers<Timer> timers() const;
+  const char* check() const { return lock_.check(); }
+
+  const Lock& lock() const { return lock_; }
+  Client client() const { return client_; }
+  tempo::lock::Mode mode() const { return rules_->mode(lock_.self()); }
+  Instant leaves_at() const { return client_at_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("lock", self.lock_);
+    visit("client", self.client_);
+    visit("closed", self.closed_);
+    visit("inbox", self.inbox_);
+    visit("busy_until", self.busy_until_);
+    field::timer(visit, "client_at", self.client_at_);
+  }
+
+ private:
+  struct Letter {
+    Instant handled{};
+    NodeId from = kNobody;
+    Message message{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      field::timer(visit, "handled", self.handled);
+      visit("from", self.from);
+      visit("message", self.message);
+    }
+  };
+  static constexpr std::size_t kMostLetters = 1 << 12;  // what comes on top of these is lost
+
+  template <class Do>
+  void drive(Turn<Site>& turn, Do todo);
+  void hear(Turn<Site>& turn, const Lock::Notice& notice);
+  void think(Turn<Site>& turn);
+  void ask(Turn<Site>& turn);
+  void leave(Turn<Site>& turn);
+  Instant later(Turn<Site>& turn, tempo::lock::Steps steps) const;
+
+  const SiteRules* rules_;
+  Lock lock_;
+  Client client_ = Client::none;
+  bool closed_ = false;
+  std::vector<Letter> inbox_;   // in the order in which they will have been handled
+  Instant busy_until_{};        // serial: when the last of them is
+  Instant client_at_ = kNever;  // has thought enough, or leaves
+};
+
+}  // namespace tempo::sim::lock
+
+namespace tempo {
+
+template <>
+struct OutboxScratch<sim::lock::Site> {
+  Outbox<lock::Mutex> lock;
+};
+
+static_assert(Machine<sim::lock::Site>);
+
+}  // namespace tempo

@@ -1,0 +1,270 @@
+#include "lab/studies/sync/experiment.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <gtest/gtest.h>
+
+#include "lab/studies/sync/round.h"
+
+namespace tempo::sim::sync {
+namespace {
+
+Experiment brief() {
+  return {.up = *Delay::parse("100us+exp:10us"),
+          .down = *Delay::parse("100us+exp:10us"),
+          .seconds = 300,
+          .discard = 150};
+}
+
+TEST(SyncExperiment, KeepsClocksTogetherInsideTheirBounds) {
+  const Outcome outcome = run(brief());
+  EXPECT_LT(outcome.rms, 2);
+  EXPECT_GT(outcome.rms, 0.01) << "clocks that never differ were not simulated";
+  EXPECT_LE(outcome.rms, outcome.p99);
+  EXPECT_LE(outcome.p99, outcome.most);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_NEAR(outcome.least_trip, 200, 1);
+  EXPECT_GT(outcome.bound_width, outcome.least_trip);
+  EXPECT_GT(outcome.converged_1ms, 0);
+  EXPECT_GE(outcome.converged_20us, outcome.converged_1ms);
+  EXPECT_EQ(outcome.master_changes, 0U);
+  EXPECT_EQ(outcome.steps, 0U);
+}
+
+// Of each client, what happens first with this label in a round's picture.
+const Happening* first_in(const Round& round, NodeId node, What what, std::string_view label) {
+  const auto& all = round.drawn->trace().happenings();
+  const auto found = std::ranges::find_if(all, [&](const Happening& it) {
+    return it.at >= round.from && it.at <= round.to && it.what == what &&
+           (what == What::received ? it.peer : it.node) == node && it.label.starts_with(label);
+  });
+  return found == all.end() ? nullptr : &*found;
+}
+// Of "corrects -698.7 us at once" and "off by +1.25 ms", in microseconds.
+double microseconds_in(std::string_view label) {
+  const double value = std::atof(label.data() + label.find_first_of("+-"));
+  return label.find("ms") != label.npos ? 1000 * value : value;
+}
+
+TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
+  Experiment experiment = brief();
+  experiment.clients = 3;
+  experiment.up = experiment.down = *Delay::parse("2ms+exp:1ms");
+  const Round round = first_round(experiment);
+  const Happening* const averages = first_in(round, NodeId{0}, What::becomes, "averages 4 clocks");
+  ASSERT_NE(averages, nullptr);
+  for (const NodeId client : {NodeId{1}, NodeId{2}, NodeId{3}}) {
+    const Happening* const off = first_in(round, client, What::becomes, "off by");
+    const Happening* const asks = first_in(round, client, What::sent, "probe");
+    const Happening* const hears = first_in(round, client, What::received, "echo");
+    const Happening* const told = first_in(round, client, What::received, "adjtime");
+    const Happening* const corrects = first_in(round, client, What::becomes, "corrects");
+    for (const Happening* const it : {off, asks, hears, told, corrects}) ASSERT_NE(it, nullptr);
+    EXPECT_LT(off->at, asks->at);
+    EXPECT_LT(asks->at, hears->at);
+    EXPECT_LT(hears->at, averages->at);
+    EXPECT_LT(averages->at, told->at);
+    EXPECT_GE(corrects->at, told->at);
+    // What it found is what is so, as far as delays of that kind let it know.
+    EXPECT_NEAR(microseconds_in(corrects->label), -microseconds_in(off->label), 200)
+        << corrects->label << ", " << off->label;
+  }
+  EXPECT_GT(round.before, 0ns);
+  EXPECT_GT(round.after, 0ns);
+}
+
+TEST(SyncExperiment, OneSeedIsOneStory) {
+  const Outcome a = run(brief());
+  const std::vector<Outcome> both = run_seeds(brief(), 2, 2);
+  EXPECT_EQ(a.rms, both[0].rms);
+  EXPECT_EQ(a.packets_per_second, both[0].packets_per_second);
+  EXPECT_NE(a.rms, both[1].rms);
+}
+
+TEST(SyncExperiment, NothingIsTunedToTheCase) {
+  Experiment loud = brief();
+  loud.up = loud.down = *Delay::parse("100us+normal:1ms,100us");
+  loud.rate = 4;
+  loud.isolated = true;
+  EXPECT_EQ(run(brief()).config_hash, run(loud).config_hash);
+}
+
+TEST(SyncExperiment, AMasterThatIsKilledIsReplaced) {
+  Experiment killed = brief();
+  killed.kill_master_at = 200;
+  const Outcome outcome = run(killed);
+  EXPECT_EQ(outcome.master_changes, 1U);
+  EXPECT_GT(outcome.election_spread, 0);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_EQ(outcome.steps, 0U) << "nobody jumps when the master changes";
+}
+
+// A client that reports nonsense must not be missed by the judge: it is left out, the others stay.
+TEST(SyncExperiment, LiarsAreNotJudged) {
+  Experiment lies = brief();
+  lies.clients = 6;
+  lies.liars = {.count = 2, .lie = Lie::random};
+  const Outcome outcome = run(lies);
+  EXPECT_LT(outcome.rms, 2);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+// Two of seven lie, from some moment on.
+Experiment with_liars(Lie lie, bool master) {
+  Experiment seven = brief();
+  seven.clients = 6;
+  seven.seconds = 600;
+  seven.lies_from = 400;
+  seven.liars = {.count = 2, .lie = lie, .master = master};
+  return seven;
+}
+
+struct Case {
+  Lie lie;
+  bool master;
+};
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << name_of(one.lie) << (one.master ? ", the master too" : "");
+}
+class Lies : public ::testing::TestWithParam<Case> {};
+
+// The honest keep their time as if the liars had fallen silent instead, and what they promise of it
+// holds all the while, also as long as a liar leads.
+TEST_P(Lies, MoveNobody) {
+  const auto& [lie, master] = GetParam();
+  const Outcome lied = run(with_liars(lie, master));
+  const Outcome without = run(with_liars(Lie::gone, master));
+  EXPECT_LE(apart(lied, without, 400, 600), 2);
+  EXPECT_EQ(apart(lied, without, 1, 399), 0) << "until then it is one story";
+  EXPECT_EQ(lied.bound_violations, 0U);
+  EXPECT_EQ(lied.master_changes > 0, master) << "a liar that leads is deposed, and nobody else";
+  // One that drifts is deposed before it has come a millisecond away: that is slewed.
+  EXPECT_EQ(lied.steps, master && lie != Lie::drifting ? 1U : 0U)
+      << "only the one that was deposed is set anew";
+}
+INSTANTIATE_TEST_SUITE_P(All, Lies,
+                         ::testing::Values(Case{Lie::constant, false}, Case{Lie::drifting, false},
+                                           Case{Lie::random, false}, Case{Lie::constant, true},
+                                           Case{Lie::drifting, true}, Case{Lie::random, true}));
+
+TEST(Liars, AreReadAsWritten) {
+  ASSERT_TRUE(parse_liars("2:drifting").has_value());
+  EXPECT_EQ(parse_liars("2:drifting")->count, 2U);
+  EXPECT_EQ(parse_liars("2:drifting")->lie, Lie::drifting);
+  for (const char* wrong :
+       {"", "2", ":random", "2:", "2:none", "x:random", "2:random ", "-1:random"})
+    EXPECT_FALSE(parse_liars(wrong).has_value()) << wrong;
+}
+
+// --- what can be wrong with clocks, queues and machines ---
+
+double excess_width(const Outcome& outcome) { return outcome.bound_width - outcome.least_trip; }
+
+TEST(Oscillators, WhiteNoiseShowsWithinASecond) {
+  Experiment noisy = brief();
+  noisy.white = 1e-7;
+  EXPECT_GT(run(noisy).member_adev[0], 10 * run(brief()).member_adev[0]);
+  EXPECT_NEAR(run(noisy).member_adev[0], 1e-7, 0.3e-7);
+}
+
+TEST(Oscillators, AgeingAndTemperatureShowOverAMinute) {
+  const double usual = run(brief()).member_adev[2];
+  Experiment aging = brief();
+  aging.aging = 1e-9;
+  // The rate grows by 64e-9 from one minute to the next.
+  EXPECT_NEAR(run(aging).member_adev[2], 64e-9 / std::sqrt(2), 10e-9);
+  Experiment warm = brief();
+  warm.temperature = 100e-6;
+  EXPECT_GT(run(warm).member_adev[2], 2 * usual);
+}
+
+TEST(Accidents, QueuesGrowTowardsTheMiddleOfTheHour) {
+  Experiment loaded = brief();
+  loaded.diurnal = 100;
+  const Outcome usual = run(brief());
+  const Outcome outcome = run(loaded);
+  EXPECT_GT(excess_width(outcome), 2 * excess_width(usual));
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+TEST(Accidents, WhoCrashesIsAwayForAMinute) {
+  Experiment churn = brief();
+  churn.churn = 100;
+  const auto missed = [](const Outcome& outcome) {
+    std::ptrdiff_t seconds = 0;
+    for (const auto& errors : outcome.errors)
+      seconds += std::ranges::count_if(errors.begin() + 100, errors.end(),
+                                       [](double error) { return std::isnan(error); });
+    return seconds;
+  };
+  EXPECT_EQ(missed(run(brief())), 0);
+  const Outcome outcome = run(churn);
+  EXPECT_NEAR(static_cast<double>(missed(outcome)), 2 * 60, 5);  // of those in seconds 100 and 200
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+// --- UTC ---
+
+// No clock is right but those that some clients are kept by.
+Experiment with_utc(std::uint32_t trusted, std::uint32_t wrong = 0) {
+  Experiment carried = brief();
+  carried.clients = 5;
+  carried.isolated = true;
+  carried.frequency = 1e-6;
+  carried.trusted = trusted;
+  carried.utc_liars = wrong;
+  carried.seconds = 8000;
+  carried.discard = 6000;
+  return carried;
+}
+
+TEST(Utc, IsFollowedWithoutSteps) {
+  const Outcome alone = run(with_utc(0));
+  const Outcome outcome = run(with_utc(3));
+  EXPECT_GT(alone.true_rms, 1000) << "a network that is left alone goes its own way";
+  EXPECT_LT(outcome.true_rms, 200);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_LT(outcome.rms, 2) << "the clients stay with their master";
+}
+
+TEST(Utc, OfAMinorityIsOutvoted) {
+  const Outcome outcome = run(with_utc(5, 2));
+  EXPECT_LT(outcome.true_rms, 200);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+}
+
+// Two against two: nobody is believed, as if nobody had spoken.
+TEST(Utc, WithoutAMajorityIsLeftAlone) {
+  Experiment torn = with_utc(4, 2);
+  torn.seconds = 1000;
+  torn.discard = 500;
+  Experiment silent = torn;
+  silent.trusted = silent.utc_liars = 0;
+  EXPECT_EQ(run(torn).true_rms, run(silent).true_rms);
+}
+
+// The kernels' clocks go back by a second. Network time follows slowly: it bends by what a rate may
+// bend, and nobody's clock is stepped or leaves its bound.
+TEST(Utc, ALeapSecondIsNoStep) {
+  Experiment leap = with_utc(3);
+  leap.leap_at = 7000;
+  const Outcome usual = run(with_utc(3));
+  const Outcome outcome = run(leap);
+  EXPECT_EQ(outcome.steps, 0U);
+  EXPECT_EQ(outcome.bound_violations, 0U);
+  EXPECT_LT(outcome.bend, usual.bend + 2);
+  EXPECT_LT(outcome.rms, usual.rms + 0.5);
+  const double moved = std::abs(outcome.course.back() - usual.course.back());
+  EXPECT_GT(moved, 100) << "it begins to follow";
+  EXPECT_LT(moved, 50e3) << "by no more than is given back";
+}
+
+}  // namespace
+}  // namespace tempo::sim::sync

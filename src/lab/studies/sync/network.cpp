@@ -1,0 +1,303 @@
+#include "lab/studies/sync/network.h"
+
+#include <cmath>
+#include <utility>
+
+#include "lab/sim/trace.h"
+
+namespace tempo::sim::sync {
+namespace {
+
+enum Cause : std::uint32_t { rates = 201, offsets, starts, wandering, lying, churning, carrying };
+
+constexpr Nanos kLie = 10ms;
+constexpr double kLyingRate = 100e-6;
+constexpr Nanos kAway = 60s;          // of one that crashed
+constexpr double kDay = 24.0 * 3600;  // of the temperature
+constexpr double kLoadCycle = 3600;   // of the load
+constexpr double kBooted = 1000;      // seconds on each raw clock at the start, and more
+constexpr Nanos kUtcEvery = 1s;       // a carrier asks its kernel
+constexpr Nanos kUtcOff = 100us;      // its clock may be off by this
+constexpr Nanos kUtcBound = 1ms;      // and says that it may be by this
+constexpr Nanos kWrongUtc = 100ms;    // a wrong one is off by this
+constexpr int kTai = 37;              // seconds from UTC to TAI, before the leap second
+
+Instant second(double t) { return Instant{Nanos{std::llround(t * 1e9)}}; }
+
+// How often a client asks is all that a case sets.
+node::SyncRules sync_rules(double rate) {
+  node::SyncRules rules;
+  rules.interval = Nanos{std::llround(1e9 / rate)};
+  return rules;
+}
+
+}  // namespace
+
+Network::Network(const Experiment& experiment)
+    : experiment_(experiment),
+      rules_{.timing = *election::profile("lan")},
+      sync_rules_(sync_rules(experiment.rate)),
+      liar_(experiment.clients + 1, false),
+      lies_(experiment.seed, Cause::lying, 0),
+      watch_(experiment.clients + 1),
+      world_(
+          {.nodes = experiment.clients + 1,
+           .seed = experiment.seed,
+           .link = {.delay = experiment.up, .loss = experiment.loss}},
+          [this](NodeId id, Incarnation incarnation) {
+            const Instant now = world_.local_now(id);
+            return node::Node(
+                {.self = id, .incarnation = incarnation}, 1, rules_,
+                {.now = now,
+                 .shows = kWallStart + offsets_[index(id)] + world_.now().time_since_epoch()},
+                sync_rules_);
+          },
+          watch_) {
+  Stream rate(experiment.seed, Cause::rates, 0);
+  Stream offset(experiment.seed, Cause::offsets, 0);
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    const bool perfect = i == 0 && !experiment.isolated;
+    const double worse = 2 * i >= size() ? experiment.worse_half : 1;
+    Oscillator::Options options{.offset = kBooted + 17.0 * i};
+    const double off = (rate.unit() * 2 - 1) * experiment.frequency;
+    const double begins = rate.unit();
+    if (!perfect)
+      options = {.offset = options.offset,
+                 .rate = off,
+                 .wander = experiment.wander * worse,
+                 .white = experiment.white * worse,
+                 .aging = experiment.aging,
+                 .cycle = experiment.temperature,
+                 .cycle_seconds = kDay,
+                 .cycle_begins = begins};
+    world_.set_clock(NodeId{i}, Oscillator(options, Stream(experiment.seed, Cause::wandering, i)));
+    offsets_.push_back(i == 0 ? Nanos{0} : offset.uniform(-experiment.offset, experiment.offset));
+  }
+  world_.set_route([this](NodeId from, NodeId to, Stream& s) { return route(from, to, s); });
+  plan();
+}
+
+// Accidents in the order of their time, the last one first.
+void Network::plan() {
+  using What = Accident::What;
+  Stream starts(experiment_.seed, Cause::starts, 0);
+  accidents_.push_back({.at = Instant{}, .what = What::start});
+  for (std::uint32_t i = 1; i < size(); ++i)
+    accidents_.push_back(
+        {.at = Instant{starts.uniform(1050ms, 1450ms)}, .what = What::start, .node = i});
+  if (experiment_.kill_master_at)
+    accidents_.push_back({.at = second(*experiment_.kill_master_at), .what = What::kill_master});
+  if (experiment_.change_at)
+    accidents_.push_back({.at = second(*experiment_.change_at), .what = What::change});
+  if (experiment_.churn > 0) {
+    Stream churn(experiment_.seed, Cause::churning, 0);
+    for (std::uint32_t t = experiment_.churn; t + 60 < experiment_.seconds;
+         t += experiment_.churn) {
+      const auto node = static_cast<std::uint32_t>(1 + churn.below(experiment_.clients));
+      accidents_.push_back({.at = second(t), .what = What::crash, .node = node});
+      accidents_.push_back({.at = second(t) + kAway, .what = What::start, .node = node});
+    }
+  }
+  plan_lies();
+  std::ranges::stable_sort(accidents_, std::ranges::greater{}, &Accident::at);
+  if (experiment_.trusted == 0) return;
+  next_utc_ = Instant{kUtcEvery};
+  Stream carrying(experiment_.seed, Cause::carrying, 0);
+  for (std::uint32_t k = 0; k < experiment_.trusted; ++k) {
+    const bool wrong = k + experiment_.utc_liars >= experiment_.trusted;
+    carriers_.push_back(
+        {.off = carrying.uniform(-kUtcOff, kUtcOff) + (wrong ? kWrongUtc : Nanos{0})});
+  }
+}
+
+void Network::plan_lies() {
+  using What = Accident::What;
+  const Liars& liars = experiment_.liars;
+  if (liars.count == 0) return;
+  lies_from_ = second(experiment_.begin_of_lies());
+  for (std::uint32_t k = 0; k < liars.count; ++k) {
+    const std::uint32_t node =
+        liars.master && k == 0 ? 0 : size() - 1 - (k - (liars.master ? 1 : 0));
+    liar_[node] = true;
+    if (liars.lie == Lie::gone)
+      accidents_.push_back({.at = lies_from_, .what = What::crash, .node = node});
+  }
+  world_.set_forgery([this](NodeId from, node::Node::Message& m) { forge(from, m); });
+}
+
+void Network::run_until(Instant limit) {
+  const auto next = [&] { return accidents_.empty() ? kNever : accidents_.back().at; };
+  while (std::min(next(), next_utc_) <= limit) {
+    if (next_utc_ < next()) {
+      world_.run_until(next_utc_);
+      carry_utc();
+      continue;
+    }
+    const Accident accident = accidents_.back();
+    accidents_.pop_back();
+    world_.run_until(accident.at);
+    happen(accident);
+  }
+  world_.run_until(limit);
+}
+
+// As the daemon does: what the kernel's clock shows, without the steps of leap seconds. True time
+// is UTC but for the leap second, which every kernel makes.
+void Network::carry_utc() {
+  next_utc_ += kUtcEvery;
+  const int leaps = experiment_.leap_at && now() >= second(*experiment_.leap_at) ? 1 : 0;
+  for (std::uint32_t k = 0; k < carriers_.size(); ++k) {
+    const NodeId node{k + 1};
+    if (!world_.up(node)) continue;
+    const Instant raw = world_.local_now(node);
+    const Nanos real =
+        (kWallStart + now().time_since_epoch()).time_since_epoch() + carriers_[k].off - leaps * 1s;
+    world_.command(node, {.what = node::Node::Command::What::sync,
+                          .network = node::kNoNetwork,
+                          .sync = {.what = node::SyncCommand::What::utc,
+                                   .at = raw,
+                                   .by = carriers_[k].leaps.utc(raw, real, kTai + leaps),
+                                   .bound = kUtcBound}});
+  }
+}
+
+void Network::happen(const Accident& accident) {
+  const NodeId node{accident.node};
+  switch (accident.what) {
+    case Accident::What::start:
+      if (world_.up(node)) break;
+      if (accident.node > 0 && accident.node <= carriers_.size())
+        carriers_[accident.node - 1].leaps = {};
+      world_.start(node);
+      break;
+    case Accident::What::crash:
+      world_.crash(node);
+      break;
+    case Accident::What::kill_master:
+      if (const auto dead = master()) world_.crash(NodeId{*dead});
+      break;
+    case Accident::What::change:
+      changed_ = true;
+      std::ranges::fill(watch_.least_trips, Nanos::max());
+      world_.clock(NodeId{1}).jump(experiment_.clock_jump);
+      world_.clock(NodeId{1}).change_rate(experiment_.rate_jump);
+      break;
+  }
+}
+
+Nanos Network::route(NodeId from, NodeId to, Stream& stream) {
+  const bool down = world_.machine(from).sync().leads() && to != from;
+  const Delay& usual = down ? experiment_.down : experiment_.up;
+  const std::optional<Delay>& later = down ? experiment_.later_down : experiment_.later_up;
+  Nanos delay = (changed_ && later ? *later : usual).sample(stream);
+  if (changed_ && !down) delay += experiment_.longer_up;
+  if (experiment_.diurnal > 0) {
+    Nanos& least = down ? least_down_ : least_up_;
+    least = std::min(least, delay);
+    const double t = in_seconds(now().time_since_epoch()) / kLoadCycle;
+    const double part = t - std::floor(t);
+    const double load = experiment_.diurnal * 4 * part * (1 - part);
+    delay += Nanos{std::llround(static_cast<double>((delay - least).count()) * load)};
+  }
+  return delay;
+}
+
+Nanos Network::lie() {
+  const double since = static_cast<double>((now() - lies_from_).count());
+  switch (experiment_.liars.lie) {
+    case Lie::none:
+    case Lie::gone:
+      return Nanos{0};
+    case Lie::constant:
+      return kLie;
+    case Lie::drifting:
+      return Nanos{std::llround(since * kLyingRate)};
+    case Lie::random:
+      return lies_.uniform(-kLie, kLie);
+  }
+  std::unreachable();
+}
+
+// A lie about its raw clock: as a member it reports another offset, as a master its stamps are off.
+void Network::forge(NodeId from, node::Node::Message& message) {
+  if (!liar_[index(from)] || now() < lies_from_ || message.sync() == nullptr) return;
+  node::SyncMessage sync = *message.sync();
+  const Nanos by = lie();
+  switch (sync.kind) {
+    case node::SyncMessage::Kind::probe:
+      sync.offset += by;
+      break;
+    case node::SyncMessage::Kind::echo:
+      sync.received += by;
+      sync.sent += by;
+      break;
+    case node::SyncMessage::Kind::follow_up:
+    case node::SyncMessage::Kind::shift:
+      break;
+  }
+  message.body = {sync};
+}
+
+node::Reading Network::reading(std::uint32_t i) const {
+  return world_.machine(NodeId{i}).sync().reading(world_.local_now(NodeId{i}));
+}
+
+double Network::seconds_ahead(std::uint32_t i) {
+  return world_.clock(NodeId{i}).ahead(static_cast<double>(now().time_since_epoch().count()) *
+                                       1e-9);
+}
+
+void Network::begin_trace() {
+  watch_.tracer = std::make_unique<ClockTracer>();
+  const auto truth = master();
+  for (std::uint32_t i = 0; truth && i < size(); ++i) {
+    if (i == *truth)
+      watch_.tracer->becomes(world_, NodeId{i}, "is network time");
+    else if (up(i))
+      watch_.tracer->shows(world_, NodeId{i}, reading(i).time - reading(*truth).time);
+  }
+}
+
+Nanos Network::least_trip() const {
+  Nanos sum{0};
+  int count = 0;
+  for (const Nanos least : watch_.least_trips) {
+    if (least == Nanos::max()) continue;
+    sum += least;
+    ++count;
+  }
+  return sum / std::max(count, 1);
+}
+
+std::optional<std::uint32_t> Network::master() const {
+  std::optional<std::uint32_t> found;
+  Epoch highest{};
+  for (std::uint32_t i = 0; i < size(); ++i) {
+    if (!up(i) || !world_.machine(NodeId{i}).sync().leads()) continue;
+    const Epoch& epoch = world_.machine(NodeId{i}).network(0)->followed();
+    if (found && epoch <= highest) continue;
+    found = i;
+    highest = epoch;
+  }
+  return found;
+}
+
+// Everything that somebody could have tuned; how often clients ask is a property of the case.
+std::uint64_t Network::config_hash() const {
+  const auto part = [](double value) { return std::bit_cast<std::uint64_t>(value); };
+  const election::Timing& t = rules_.timing;
+  std::uint64_t hash = 0;
+  for (const Nanos span :
+       {t.adjtime, t.loop, t.election_min, t.election_max, t.startup, t.no_master, t.candidate,
+        t.accept, t.consistency, t.conflict, t.retransmit, t.delay, sync_rules_.first_spacing,
+        sync_rules_.step_limit, sync_rules_.stamp_grain})
+    hash = mixed(hash, static_cast<std::uint64_t>(span.count()));
+  for (const std::uint64_t number :
+       {std::uint64_t{sync_rules_.rest_after}, std::uint64_t{sync_rules_.burst},
+        std::uint64_t{sync_rules_.first_burst}, std::uint64_t{sync_rules_.follow_ups},
+        part(sync_rules_.agreement)})
+    hash = mixed(hash, number);
+  return hash;
+}
+
+}  // namespace tempo::sim::sync

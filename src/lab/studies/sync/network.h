@@ -1,0 +1,130 @@
+// The simulated network of an experiment: nodes with oscillators, routes, liars and accidents.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "lab/studies/sync/clock_tracer.h"
+#include "lab/studies/sync/experiment.h"
+#include "lab/sim/world.h"
+#include "protocol/clock/utc.h"
+#include "protocol/sync/node.h"
+
+namespace tempo::sim::sync {
+
+inline constexpr WallTime kWallStart{1'700'000'000s};
+
+class Network {
+ public:
+  // What is counted while it happens.
+  struct Watch : NoWatch {
+    explicit Watch(std::size_t nodes) : least_trips(nodes, Nanos::max()), asked(nodes) {}
+
+    Instant first_masterup = kNever;
+    std::vector<Nanos> least_trips;  // of each node's exchanges, since the routes changed
+    std::vector<std::pair<std::uint32_t, Instant>> asked;  // the last exchange of each node
+    std::uint64_t packets = 0;
+    std::uint64_t steps = 0;
+    std::uint32_t reigns = 0;
+    std::unique_ptr<ClockTracer> tracer;  // none: nothing is written down
+
+    template <class World, class Message>
+    void sent(const World& world, NodeId from, NodeId to, const Message& message,
+              std::uint32_t number) {
+      ++packets;
+      if (tracer) tracer->sent(world, from, to, message, number);
+      const node::SyncMessage* sync = message.sync();
+      if (sync != nullptr && sync->kind == node::SyncMessage::Kind::probe)
+        asked[index(from)] = {sync->exchange, world.now()};
+      const election::Message* election = message.election();
+      if (election != nullptr && election->kind == election::Kind::masterup)
+        first_masterup = std::min(first_masterup, world.now());
+    }
+    template <class World, class Message>
+    void received(const World& world, NodeId from, NodeId to, const Message& message,
+                  std::uint32_t number, Instant sent) {
+      if (tracer) tracer->received(world, from, to, message, number, sent);
+      const node::SyncMessage* sync = message.sync();
+      if (sync == nullptr || sync->kind != node::SyncMessage::Kind::echo) return;
+      const auto& [exchange, when] = asked[index(to)];
+      Nanos& least = least_trips[index(to)];
+      if (sync->exchange == exchange) least = std::min(least, world.now() - when);
+    }
+    template <class World>
+    void noticed(const World& world, NodeId id, const node::Node::Notice& notice) {
+      if (tracer) tracer->noticed(world, id, notice);
+      using What = node::Node::Notice::What;
+      steps += notice.what == What::sync && notice.sync.what == node::SyncNotice::What::stepped;
+      reigns += notice.what == What::election && notice.election.news == election::News::leads;
+    }
+  };
+  using World = sim::World<node::Node, Watch>;
+
+  explicit Network(const Experiment& experiment);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+  ~Network() = default;
+
+  // Everything before this true time happens, accidents included.
+  void run_until(Instant limit);
+
+  std::uint32_t size() const { return experiment_.clients + 1; }
+  Instant now() const { return world_.now(); }
+  bool up(std::uint32_t i) const { return world_.up(NodeId{i}); }
+  bool lies(std::uint32_t i) const { return liar_[i] && now() >= lies_from_; }
+  Instant lies_from() const { return lies_from_; }  // kNever: nobody lies
+  node::Reading reading(std::uint32_t i) const;
+  double seconds_ahead(std::uint32_t i);  // of its oscillator
+  // Whose reading is network time: the living master of the highest epoch.
+  std::optional<std::uint32_t> master() const;
+  const Watch& watch() const { return watch_; }
+  Nanos least_trip() const;  // of a client's exchanges, on the mean
+  std::uint64_t config_hash() const;
+  // From now on what happens is written down, first what all clocks show, until that is taken.
+  void begin_trace();
+  std::unique_ptr<ClockTracer> end_trace() { return std::move(watch_.tracer); }
+
+ private:
+  struct Accident {
+    Instant at;
+    enum class What : std::uint8_t { start, kill_master, change, crash } what;
+    std::uint32_t node = 0;
+  };
+
+  // One that carries UTC: its kernel's clock, which somebody else keeps.
+  struct Carrier {
+    Nanos off{0};  // of that clock
+    clock::LeapSmear leaps{};
+  };
+
+  void plan();
+  void plan_lies();
+  void happen(const Accident& accident);
+  Nanos route(NodeId from, NodeId to, Stream& stream);
+  void forge(NodeId from, node::Node::Message& message);
+  Nanos lie();
+  void carry_utc();
+
+  Experiment experiment_;
+  election::Rules rules_;
+  node::SyncRules sync_rules_;
+  std::vector<Nanos> offsets_;
+  std::vector<bool> liar_;
+  std::vector<Accident> accidents_;  // the next one last
+  bool changed_ = false;
+  Instant lies_from_ = kNever;
+  Stream lies_;
+  std::vector<Carrier> carriers_;  // of the first clients
+  Instant next_utc_ = kNever;
+  Nanos least_up_ = Nanos::max();
+  Nanos least_down_ = Nanos::max();
+  Watch watch_;
+  World world_;
+};
+
+}  // namespace tempo::sim::sync

@@ -1,0 +1,23 @@
+// The timers of a machine that has one, or shows the first of many as one.
+#pragma once
+
+#include <cstddef>
+
+#include "machine/timers.h"
+#include "base/units.h"
+
+namespace tempo {
+
+class OneTimer {
+ public:
+  explicit OneTimer(Instant when) : when_(when) {}
+  Instant first() const { return when_; }
+  static TimerId first_name() { return TimerId{0}; }
+  Instant at(TimerId /*timer*/) const { return when_; }
+  static constexpr std::size_t size() { return 1; }
+
+ private:
+  Instant when_;
+};
+
+}  // namespace tempo

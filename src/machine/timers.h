@@ -1,0 +1,60 @@
+// A fixed, named set of timers.
+//
+// The machine sets and stops them by name; the driver asks for the first. A name enum ends with
+// `count`. A timer that fires is stopped by the machine that is woken, not by the driver.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "machine/fields.h"
+#include "base/units.h"
+
+namespace tempo {
+
+// A timer seen from outside, by its place in the machine's set.
+enum class TimerId : std::uint8_t {};
+
+template <class Name>
+class Timers {
+ public:
+  static constexpr std::size_t kCount = std::to_underlying(Name::count);
+  static_assert(kCount > 0 && kCount < 256);
+
+  Timers() { at_.fill(kNever); }
+
+  void set(Name name, Instant when) { at_[std::to_underlying(name)] = when; }
+  void stop(Name name) { set(name, kNever); }
+  void stop_all() { at_.fill(kNever); }
+
+  Instant at(Name name) const { return at_[std::to_underlying(name)]; }
+  Instant at(TimerId timer) const { return at_[std::to_underlying(timer)]; }
+  bool running(Name name) const { return at(name) != kNever; }
+  static constexpr std::size_t size() { return kCount; }
+
+  Instant first() const {
+    Instant earliest = at_[0];
+    for (std::size_t i = 1; i < kCount; ++i) earliest = std::min(earliest, at_[i]);
+    return earliest;
+  }
+
+  // The timer that is due first; of several due at one instant the one named first.
+  TimerId first_name() const {
+    return TimerId{static_cast<std::uint8_t>(std::ranges::min_element(at_) - at_.begin())};
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    for (auto& instant : self.at_) field::timer(visit, "timer", instant);
+  }
+
+ private:
+  std::array<Instant, kCount> at_;
+};
+
+constexpr TimerId timer_id(auto name) { return TimerId{static_cast<std::uint8_t>(name)}; }
+
+}  // namespace tempo

@@ -1,0 +1,73 @@
+#include "machine/timers.h"
+
+#include <cstdint>
+
+#include <gtest/gtest.h>
+
+#include "machine/fields.h"
+#include "machine/field_mutator.h"
+
+namespace tempo {
+namespace {
+
+enum class Name : std::uint8_t { first, second, third, count };
+constexpr Instant at(Nanos span) { return Instant{span}; }
+
+TEST(Timers, AreAllStoppedAtFirst) {
+  const Timers<Name> timers;
+  EXPECT_EQ(timers.size(), 3U);
+  EXPECT_EQ(timers.first(), kNever);
+  for (const Name name : {Name::first, Name::second, Name::third}) {
+    EXPECT_FALSE(timers.running(name));
+    EXPECT_EQ(timers.at(name), kNever);
+  }
+}
+
+TEST(Timers, NameTheEarliest) {
+  Timers<Name> timers;
+  timers.set(Name::first, at(3s));
+  timers.set(Name::second, at(1s));
+  timers.set(Name::third, at(2s));
+  EXPECT_EQ(timers.first(), at(1s));
+  EXPECT_EQ(timers.first_name(), timer_id(Name::second));
+  timers.stop(Name::second);
+  EXPECT_FALSE(timers.running(Name::second));
+  EXPECT_EQ(timers.first_name(), timer_id(Name::third));
+  timers.set(Name::first, at(1s));
+  EXPECT_EQ(timers.first_name(), timer_id(Name::first));
+}
+
+TEST(Timers, NameTheOneNamedFirstWhenSeveralAreDue) {
+  Timers<Name> timers;
+  timers.set(Name::third, at(1s));
+  timers.set(Name::second, at(1s));
+  EXPECT_EQ(timers.first_name(), timer_id(Name::second));
+}
+
+TEST(Timers, AreSeenFromOutsideByTheirPlace) {
+  Timers<Name> timers;
+  timers.set(Name::third, at(1s));
+  EXPECT_EQ(timers.at(TimerId{2}), at(1s));
+  EXPECT_EQ(timers.at(TimerId{0}), kNever);
+  EXPECT_EQ(timer_id(Name::third), TimerId{2});
+}
+
+TEST(Timers, StopAllTogether) {
+  Timers<Name> timers;
+  timers.set(Name::first, at(1s));
+  timers.set(Name::third, at(2s));
+  timers.stop_all();
+  EXPECT_EQ(timers.first(), kNever);
+}
+
+TEST(Timers, AreListed) {
+  Timers<Name> timers;
+  timers.set(Name::second, at(1s));
+  const Writes writes = write_into_every_field(timers, at(0s));
+  EXPECT_EQ(writes.tried, 3U);
+  EXPECT_TRUE(writes.unnoticed.empty());
+  EXPECT_EQ(unlisted_bytes(timers), 0U);
+}
+
+}  // namespace
+}  // namespace tempo

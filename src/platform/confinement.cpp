@@ -1,0 +1,182 @@
+#include "platform/confinement.h"
+
+#include <array>
+#include <cerrno>
+#include <memory>
+
+#include <cap-ng.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <linux/ptp_clock.h>
+#include <net/if.h>
+#include <pwd.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "platform/descriptor.h"
+
+namespace tempo::sys {
+
+Result<void> run_real_time(int priority, Children children) {
+  sched_param parameters{};
+  parameters.sched_priority = priority;
+  const int policy = SCHED_FIFO | (children == Children::ordinary ? SCHED_RESET_ON_FORK : 0);
+  if (sched_setscheduler(0, policy, &parameters) != 0) return failure("real-time priority");
+  return {};
+}
+
+Result<void> lock_memory() {
+  // Under a limit, what is mapped later could fail.
+  const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+  if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) return failure("locked memory without a limit");
+  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return failure("mlockall");
+  return {};
+}
+
+Result<void> drop_privileges(const Privileges& privileges) {
+  uid_t user = getuid();
+  gid_t group = getgid();
+  const passwd* const entry = privileges.user.empty() ? nullptr : getpwnam(privileges.user.c_str());
+  const bool unknown = entry == nullptr && !privileges.user.empty();
+  if (entry != nullptr) {
+    user = entry->pw_uid;
+    group = entry->pw_gid;
+  }
+  if (capng_get_caps_process() != 0) return std::unexpected("capabilities cannot be read");
+  const auto had = [](unsigned capability) {
+    return capng_have_capability(CAPNG_PERMITTED, capability) == 1;
+  };
+  const bool clock = privileges.set_clock && had(CAP_SYS_TIME);
+  const bool port = privileges.bind_low_port && had(CAP_NET_BIND_SERVICE);
+  const bool bounding = had(CAP_SETPCAP);
+
+  capng_clear(CAPNG_SELECT_BOTH);
+  const auto keep = [](unsigned capability) {
+    capng_update(CAPNG_ADD, CAPNG_EFFECTIVE, capability);
+    capng_update(CAPNG_ADD, CAPNG_PERMITTED, capability);
+  };
+  if (clock) keep(CAP_SYS_TIME);
+  if (port) keep(CAP_NET_BIND_SERVICE);
+  if (user != getuid()) {
+    // The library means its flags to be combined, though their type has no name for it.
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange)
+    const auto flags = static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING);
+    const int failed = capng_change_id(static_cast<int>(user), static_cast<int>(group), flags);
+    if (failed != 0) {
+      return std::unexpected(
+          fmt::format("cannot become '{}' (capng_change_id {})", privileges.user, failed));
+    }
+  } else if (capng_apply(bounding ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) != 0) {
+    return std::unexpected("capabilities cannot be dropped");
+  }
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("no_new_privs");
+  if (unknown)
+    return std::unexpected(fmt::format(
+        "no user '{0}': goes on as who it is, without what it does not need; make one with "
+        "'useradd --system {0}', or set user in tempo.toml",
+        privileges.user));
+  return {};
+}
+
+namespace {
+
+using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
+
+// What is needed by the loop, by the C library under it, and to end.
+constexpr std::array kAllowed{
+    // Descriptors that are open.
+    SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
+    SCMP_SYS(close), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(fcntl), SCMP_SYS(fcntl64),
+    SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat), SCMP_SYS(fstat64),
+    // Sockets; which kinds is said below.
+    SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(connect),
+    SCMP_SYS(shutdown), SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
+    SCMP_SYS(setsockopt), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(recv), SCMP_SYS(sendmsg),
+    SCMP_SYS(sendto), SCMP_SYS(send),
+    // Time.
+    SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(clock_getres),
+    SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(clock_adjtime), SCMP_SYS(clock_adjtime64),
+    SCMP_SYS(adjtimex), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
+    // Memory; executable memory is left out below.
+    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+    // Signals, and our own end.
+    SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigreturn),
+    SCMP_SYS(restart_syscall), SCMP_SYS(tgkill), SCMP_SYS(exit), SCMP_SYS(exit_group),
+    // Files, to be looked at.
+    SCMP_SYS(stat), SCMP_SYS(stat64), SCMP_SYS(lstat), SCMP_SYS(newfstatat), SCMP_SYS(fstatat64),
+    SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
+    SCMP_SYS(readlink), SCMP_SYS(readlinkat),
+    // What sanitizers look at stacks and memory with; it opens nothing.
+    SCMP_SYS(sigaltstack), SCMP_SYS(pipe), SCMP_SYS(pipe2),
+    // Who and where we are, and chance.
+    SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid),
+    SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrandom),
+    SCMP_SYS(getrusage), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(rseq), SCMP_SYS(set_robust_list)};
+
+constexpr std::array kAllowedToWriters{
+    SCMP_SYS(open),      SCMP_SYS(openat), SCMP_SYS(rename),   SCMP_SYS(renameat),
+    SCMP_SYS(renameat2), SCMP_SYS(unlink), SCMP_SYS(unlinkat), SCMP_SYS(mkdir),
+    SCMP_SYS(mkdirat),   SCMP_SYS(chmod),  SCMP_SYS(fchmod),   SCMP_SYS(fchmodat),
+    SCMP_SYS(ftruncate), SCMP_SYS(fsync),  SCMP_SYS(fdatasync)};
+
+constexpr std::array kFamilies{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
+
+// Names of interfaces, whether the log goes to a terminal, and the clock of a network card.
+constexpr std::array kIoctls{
+    static_cast<unsigned long>(SIOCGIFINDEX), static_cast<unsigned long>(SIOCGIFNAME),
+    static_cast<unsigned long>(SIOCGIFFLAGS), static_cast<unsigned long>(TCGETS),
+    static_cast<unsigned long>(TIOCGWINSZ),   static_cast<unsigned long>(PTP_SYS_OFFSET_EXTENDED)};
+
+constexpr unsigned long kWriting = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
+
+// Calls that this processor does not have are no loss.
+template <class... Conditions>
+bool allow(const Filter& filter, int call, Conditions... conditions) {
+  const int failed = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call,
+                                      static_cast<unsigned>(sizeof...(conditions)), conditions...);
+  return failed == 0 || failed == -EDOM;
+}
+
+scmp_arg_cmp none_of(unsigned argument, unsigned long bits) {
+  return {.arg = argument, .op = SCMP_CMP_MASKED_EQ, .datum_a = bits, .datum_b = 0};
+}
+
+scmp_arg_cmp equals(unsigned argument, unsigned long value) {
+  return {.arg = argument, .op = SCMP_CMP_EQ, .datum_a = value, .datum_b = 0};
+}
+
+}  // namespace
+
+Result<void> filter_system_calls(const FilterOptions& options) {
+  const Filter filter{seccomp_init(options.kill ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM)),
+                      &seccomp_release};
+  if (filter == nullptr) return std::unexpected("system-call filter: out of memory");
+  bool complete = true;
+  for (const int call : kAllowed) complete &= allow(filter, call);
+  for (const int family : kFamilies)
+    complete &= allow(filter, SCMP_SYS(socket), equals(0, static_cast<unsigned long>(family)));
+  for (const unsigned long request : kIoctls)
+    complete &= allow(filter, SCMP_SYS(ioctl), equals(1, request));
+  for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)})
+    complete &= allow(filter, call, none_of(2, PROT_EXEC));
+  if (options.writes_files) {
+    for (const int call : kAllowedToWriters) complete &= allow(filter, call);
+  } else {
+    complete &= allow(filter, SCMP_SYS(open), none_of(1, kWriting));
+    complete &= allow(filter, SCMP_SYS(openat), none_of(2, kWriting));
+  }
+  if (!complete) return std::unexpected("system-call filter: a rule was refused");
+  if (const int failed = seccomp_load(filter.get()); failed != 0)
+    return failure("system-call filter", -failed);
+  return {};
+}
+
+}  // namespace tempo::sys

@@ -1,0 +1,228 @@
+#include "platform/confinement.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pwd.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/timex.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "platform/interfaces.h"
+#include "platform/loop.h"
+#include "platform/network.h"
+
+namespace tempo::sys {
+namespace {
+
+// What is given up is given up for good: each test does it in a child, which says by its exit at
+// which line it stopped. 0: at none.
+int in_child(const std::function<int()>& body) {
+  const pid_t child = fork();
+  if (child == 0) _exit(body() == 0 ? 0 : 1);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return status;
+}
+
+// In a child: says what went wrong where the test's reader sees it.
+#define CHILD_EXPECT(condition)                                    \
+  do {                                                             \
+    if (!(condition)) {                                            \
+      std::fprintf(stderr, "line %d: %s\n", __LINE__, #condition); \
+      return 1;                                                    \
+    }                                                              \
+  } while (false)
+
+bool refused(long result) { return result < 0 && errno == EPERM; }
+
+TEST(Filter, LetsTheDaemonWork) {
+  const int status = in_child([] {
+    const auto oscillator = real_oscillator();
+    CHILD_EXPECT(filter_system_calls({}));
+    auto network = Network::open({.label = "lo", .bind = {Address::parse("127.0.0.1", 0).value()}},
+                                 *oscillator);
+    CHILD_EXPECT(network);
+    Loop loop{*oscillator};
+    bool arrived = false;
+    loop.watch((*network)->descriptors().front(), POLLIN,
+               [&](short /*events*/) { arrived = arrived || (*network)->receive(); });
+    loop.on_signal(SIGTERM, [] {});
+    (*network)->send((*network)->bound().front(), {}, true);
+    const Instant end = oscillator->now() + 20s;
+    while (!arrived && oscillator->now() < end) loop.wait(end);
+    CHILD_EXPECT(arrived);
+    CHILD_EXPECT(!interface_addresses().empty());
+
+    timex untouched{};
+    CHILD_EXPECT(clock_adjtime(CLOCK_REALTIME, &untouched) >= 0);
+
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    CHILD_EXPECT(listener >= 0);
+    std::ifstream file{"/proc/self/status"};
+    std::string line;
+    CHILD_EXPECT(std::getline(file, line) && line.starts_with("Name:"));
+    std::string big(1 << 22, 'x');
+    CHILD_EXPECT(big.back() == 'x');
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Filter, RefusesTheRest) {
+  const int status = in_child([] {
+    CHILD_EXPECT(filter_system_calls({}));
+    CHILD_EXPECT(refused(fork()));
+    char* const arguments[] = {nullptr};
+    CHILD_EXPECT(refused(execve("/bin/true", arguments, arguments)));
+    CHILD_EXPECT(refused(open("/tmp/never", O_WRONLY | O_CREAT, 0600)));
+    CHILD_EXPECT(refused(open("/dev/null", O_RDWR)));
+    CHILD_EXPECT(refused(unlink("/tmp/never")));
+    CHILD_EXPECT(refused(socket(AF_PACKET, SOCK_RAW, 0)));
+    CHILD_EXPECT(refused(ptrace(PTRACE_TRACEME, 0, nullptr, nullptr)));
+    CHILD_EXPECT(refused(kill(getppid(), 0)));
+    CHILD_EXPECT(mmap(nullptr, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+                 MAP_FAILED);
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Filter, LetsAWriterWrite) {
+  char name[] = "/tmp/tempo-filter-XXXXXX";
+  ASSERT_NE(mkdtemp(name), nullptr);
+  const std::string directory = name;
+  const int status = in_child([&] {
+    CHILD_EXPECT(filter_system_calls({.writes_files = true}));
+    const std::string fresh = directory + "/fresh";
+    const std::string kept = directory + "/kept";
+    const int file = open(fresh.c_str(), O_WRONLY | O_CREAT, 0600);
+    CHILD_EXPECT(file >= 0);
+    CHILD_EXPECT(write(file, "x", 1) == 1);
+    CHILD_EXPECT(rename(fresh.c_str(), kept.c_str()) == 0);
+    CHILD_EXPECT(unlink(kept.c_str()) == 0);
+    CHILD_EXPECT(refused(fork()));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(rmdir(name), 0);
+}
+
+TEST(Filter, KillsWhenToldTo) {
+  const int status = in_child([] {
+    CHILD_EXPECT(filter_system_calls({.kill = true}));
+    fork();
+    return 0;
+  });
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(WTERMSIG(status), SIGSYS);
+}
+
+std::string own_status(const std::string& key) {
+  std::ifstream file{"/proc/self/status"};
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  }
+  return "";
+}
+
+bool may_drop() { return geteuid() == 0 && getpwnam("nobody") != nullptr; }
+
+TEST(Privileges, AreTwoCapabilitiesOfAnotherUser) {
+  if (!may_drop()) GTEST_SKIP() << "needs root and a user nobody";
+  if (prctl(PR_CAPBSET_READ, CAP_SYS_TIME) != 1) GTEST_SKIP() << "needs CAP_SYS_TIME";
+  const int status = in_child([] {
+    const auto dropped = drop_privileges({.user = "nobody"});
+    CHILD_EXPECT(dropped);
+    CHILD_EXPECT(getuid() == getpwnam("nobody")->pw_uid);
+    CHILD_EXPECT(getgid() == getpwnam("nobody")->pw_gid);
+    // CAP_NET_BIND_SERVICE is 10, CAP_SYS_TIME 25.
+    CHILD_EXPECT(own_status("CapEff") == "0000000002000400");
+    CHILD_EXPECT(own_status("CapPrm") == "0000000002000400");
+    CHILD_EXPECT(own_status("CapBnd") == "0000000000000000");
+    CHILD_EXPECT(own_status("NoNewPrivs") == "1");
+    CHILD_EXPECT(setuid(0) != 0);
+    CHILD_EXPECT(open("/etc/shadow", O_RDONLY) < 0);
+    CHILD_EXPECT(filter_system_calls({}));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Privileges, CanBeNone) {
+  if (!may_drop()) GTEST_SKIP() << "needs root and a user nobody";
+  const int status = in_child([] {
+    CHILD_EXPECT(drop_privileges({.user = "nobody", .set_clock = false, .bind_low_port = false}));
+    CHILD_EXPECT(own_status("CapEff") == "0000000000000000");
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Privileges, OfOneWithoutRootStayNone) {
+  if (!may_drop()) GTEST_SKIP() << "needs root and a user nobody";
+  const int status = in_child([] {
+    CHILD_EXPECT(setgid(getpwnam("nobody")->pw_gid) == 0);
+    CHILD_EXPECT(setuid(getpwnam("nobody")->pw_uid) == 0);
+    CHILD_EXPECT(drop_privileges({.user = ""}));
+    CHILD_EXPECT(own_status("CapEff") == "0000000000000000");
+    CHILD_EXPECT(own_status("NoNewPrivs") == "1");
+    CHILD_EXPECT(!drop_privileges({.user = "root"}));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+// Whom it cannot become is no reason to keep what it does not need.
+TEST(Privileges, AreDroppedAlsoIfTheUserIsNotKnown) {
+  const int status = in_child([] {
+    const bool root = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_TIME) == 1;
+    const auto dropped = drop_privileges({.user = "no-such-user", .set_clock = true});
+    CHILD_EXPECT(!dropped);
+    CHILD_EXPECT(dropped.error().starts_with("no user 'no-such-user': goes on as who it is"));
+    CHILD_EXPECT(own_status("CapEff") == (root ? "0000000002000400" : "0000000000000000"));
+    CHILD_EXPECT(own_status("NoNewPrivs") == "1");
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(RealTime, IsTheFirstInFirstOutClass) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const int status = in_child([] {
+    CHILD_EXPECT(run_real_time(1));
+    CHILD_EXPECT(sched_getscheduler(0) == SCHED_FIFO);
+    CHILD_EXPECT(!run_real_time(1000));
+    return 0;
+  });
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Memory, IsLockedOnlyWhereThereIsNoLimit) {
+  EXPECT_EQ(in_child([] {
+              const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
+              const bool may = setrlimit(RLIMIT_MEMLOCK, &none) == 0;
+              CHILD_EXPECT(lock_memory().has_value() == may);
+              return 0;
+            }),
+            0);
+}
+
+}  // namespace
+}  // namespace tempo::sys

@@ -1,0 +1,49 @@
+#include "platform/interface_watch.h"
+
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
+#include <sys/socket.h>
+
+namespace tempo::sys {
+
+InterfaceWatch::InterfaceWatch() {
+  // The socket first: what changes between the two steps is then told twice, not never.
+  if (auto made = plain_socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)) {
+    sockaddr_nl all{};
+    all.nl_family = AF_NETLINK;
+    all.nl_groups = RTMGRP_LINK | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR;
+    if (bind(made->number(), reinterpret_cast<const sockaddr*>(&all), sizeof all) == 0)
+      route_ = *std::move(made);
+  }
+  known_ = interface_addresses();
+}
+
+std::optional<int> InterfaceWatch::descriptor() const {
+  if (route_.none()) return std::nullopt;
+  return route_.number();
+}
+
+bool InterfaceWatch::changed() {
+  drain();
+  std::vector<InterfaceAddress> now = interface_addresses();
+  if (now == known_) return false;
+  known_ = std::move(now);
+  return true;
+}
+
+// What is said does not matter, only that something was; a queue that overflowed says so too.
+void InterfaceWatch::drain() {
+  if (route_.none()) return;
+  std::array<char, 8192> ignored{};
+  constexpr int kMostAtOnce = 256;
+  for (int count = 0; count < kMostAtOnce; ++count) {
+    if (recv(route_.number(), ignored.data(), ignored.size(), MSG_TRUNC) < 0 && errno != ENOBUFS)
+      return;
+  }
+}
+
+}  // namespace tempo::sys

@@ -1,0 +1,40 @@
+// Tells the service manager how we are: systemd's notification protocol, a few datagrams.
+//
+// Without a manager every call does nothing; none blocks, and what cannot be delivered is dropped.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/units.h"
+#include "platform/descriptor.h"
+
+namespace tempo::sys {
+
+class Notifier {
+ public:
+  // `path` of the manager's socket, "@name" in the abstract namespace; empty: no manager.
+  explicit Notifier(std::string path, std::optional<Nanos> watchdog = {});
+  static Notifier from_environment();  // NOTIFY_SOCKET, WATCHDOG_USEC, WATCHDOG_PID
+
+  void ready(std::string_view status);
+  void status(std::string_view text);
+  void alive();  // to be said at least once within `watchdog`; twice is better
+  void stopping();
+
+  std::optional<Nanos> watchdog() const { return watchdog_; }  // none: nobody waits for `alive`
+  bool listening() const { return !socket_.none(); }
+
+ private:
+  void tell(const std::string& text);
+
+  Descriptor socket_;
+  std::string path_;
+  std::optional<Nanos> watchdog_;
+};
+
+// What WATCHDOG_USEC and WATCHDOG_PID mean for the process `self`; empty: not set.
+std::optional<Nanos> watchdog_of(std::string_view microseconds, std::string_view process, int self);
+
+}  // namespace tempo::sys

@@ -1,0 +1,210 @@
+#include "platform/unix_socket.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <span>
+#include <utility>
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "platform/unix_address.h"
+
+namespace tempo::sys {
+namespace {
+
+constexpr int kWaiting = 512;  // connections that wait to be accepted
+
+// Bound with no rights for others; `chmod` gives what is meant.
+bool bind_privately(const Descriptor& socket, const UnixAddress& address) {
+  const mode_t before = umask(0177);
+  const bool bound = ::bind(socket.number(), address.generic(), address.size) == 0;
+  const int error = errno;
+  umask(before);
+  errno = error;
+  return bound;
+}
+
+// Removes the socket file of one who is gone.
+Result<void> make_room(const std::string& path) {
+  struct stat file{};
+  if (lstat(path.c_str(), &file) != 0) return {};
+  if (!S_ISSOCK(file.st_mode)) return std::unexpected(fmt::format("{} is not a socket", path));
+  if (auto somebody = connect_unix(path); somebody || errno != ECONNREFUSED)
+    return std::unexpected(fmt::format("somebody listens at {}", path));
+  if (unlink(path.c_str()) != 0) return failure(fmt::format("remove {}", path));
+  return {};
+}
+
+}  // namespace
+
+Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
+  TRY(address, unix_address(path));
+  TRY(socket, plain_socket(AF_UNIX, SOCK_STREAM, 0));
+  if (!bind_privately(socket, address)) {
+    if (errno != EADDRINUSE) return failure(fmt::format("bind {}", path));
+    if (auto room = make_room(path); !room) return std::unexpected(room.error());
+    if (!bind_privately(socket, address)) return failure(fmt::format("bind {}", path));
+  }
+  UnixListener listener{std::move(socket), path};
+  if (chmod(path.c_str(), mode) != 0) return failure(fmt::format("chmod {}", path));
+  if (listen(listener.descriptor(), kWaiting) != 0) return failure(fmt::format("listen {}", path));
+  return listener;
+}
+
+UnixListener::UnixListener(Descriptor socket, std::string path)
+    : socket_(std::move(socket)), path_(std::move(path)) {
+  struct stat file{};
+  if (lstat(path_.c_str(), &file) == 0) {
+    device_ = file.st_dev;
+    inode_ = file.st_ino;
+  }
+}
+
+UnixListener::~UnixListener() {
+  if (socket_.none()) return;
+  struct stat file{};
+  if (lstat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_)
+    unlink(path_.c_str());
+}
+
+std::optional<Descriptor> UnixListener::accept() {
+  Descriptor accepted{::accept(socket_.number(), nullptr, nullptr)};
+  if (accepted.none() || !make_plain(accepted.number())) return std::nullopt;
+  return accepted;
+}
+
+Result<Descriptor> connect_unix(const std::string& path) {
+  TRY(address, unix_address(path));
+  TRY(socket, plain_socket(AF_UNIX, SOCK_STREAM, 0));
+  if (connect(socket.number(), address.generic(), address.size) != 0) {
+    const int error = errno;
+    socket.close();
+    errno = error;
+    return failure(fmt::format("connect {}", path));
+  }
+  return socket;
+}
+
+LineConnection::LineConnection(Descriptor socket) : socket_(std::move(socket)) {}
+
+short LineConnection::events() const {
+  if (queued() > 0 || line_is_here()) return POLLOUT;
+  return ended_ ? 0 : POLLIN;
+}
+
+bool LineConnection::line_is_here() const {
+  return input_.find('\n', searched_) != std::string::npos || (ended_ && !input_.empty());
+}
+
+std::optional<Credentials> LineConnection::peer() const {
+  ucred known{};
+  socklen_t size = sizeof known;
+  if (getsockopt(socket_.number(), SOL_SOCKET, SO_PEERCRED, &known, &size) != 0)
+    return std::nullopt;
+  return Credentials{.process = known.pid, .user = known.uid, .group = known.gid};
+}
+
+bool LineConnection::peer_in_group(gid_t group) const {
+  if (const auto known = peer(); known && known->group == group) return true;
+  std::array<gid_t, 256> groups{};
+  socklen_t size = sizeof groups;
+  if (getsockopt(socket_.number(), SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0)
+    return false;
+  return std::ranges::count(std::span(groups).first(size / sizeof(gid_t)), group) > 0;
+}
+
+std::optional<std::string> LineConnection::line() {
+  if (broken()) return std::nullopt;
+  std::size_t end = input_.find('\n', searched_);
+  // Bounded: a reading makes the input longer, and it may only grow so long.
+  while (end == std::string::npos && !ended_ && input_.size() <= kMostLine) {
+    const std::size_t before = input_.size();
+    read_some();
+    if (input_.size() == before) break;
+    end = input_.find('\n', before);
+  }
+  searched_ = end == std::string::npos ? input_.size() : 0;
+  if (broken()) return std::nullopt;
+  if (end > kMostLine && input_.size() > kMostLine) {
+    too_long_ = true;
+    break_off("a line is too long");
+    return std::nullopt;
+  }
+  if (end == std::string::npos) {
+    if (!ended_ || input_.empty()) return std::nullopt;
+    searched_ = 0;
+    return std::exchange(input_, {});
+  }
+  std::string line = input_.substr(0, end);
+  input_.erase(0, end + 1);
+  return line;
+}
+
+void LineConnection::read_some() {
+  std::array<char, kMostLine> some;
+  const ssize_t size = recv(socket_.number(), some.data(), some.size(), 0);
+  if (size > 0) {
+    input_.append(some.data(), static_cast<std::size_t>(size));
+  } else if (size == 0) {
+    ended_ = true;
+  } else if (errno != EAGAIN && errno != EINTR) {
+    break_off("reading failed");
+  }
+}
+
+bool LineConnection::write(std::string_view line) {
+  CHECK(!line.contains('\n'));
+  if (broken()) return false;
+  if (queued() > 0 && queued() + line.size() + 1 > kMostQueued)
+    return break_off("it reads too slowly");
+  output_.append(line);
+  output_.push_back('\n');
+  return flush();
+}
+
+bool LineConnection::flush() {
+  while (!broken() && queued() > 0) {
+    const ssize_t size = send(socket_.number(), output_.data() + sent_, queued(), MSG_NOSIGNAL);
+    if (size > 0) {
+      sent_ += static_cast<std::size_t>(size);
+    } else if (size < 0 && errno == EAGAIN) {
+      break;
+    } else if (size < 0 && errno != EINTR) {
+      return break_off("the other end is gone");
+    }
+  }
+  if (queued() == 0) {
+    if (output_.capacity() > 2 * kMostQueued) output_ = {};  // a long one comes seldom
+    output_.clear();
+    sent_ = 0;
+  } else if (sent_ >= kMostQueued) {
+    output_.erase(0, std::exchange(sent_, 0));
+  }
+  return !broken();
+}
+
+void LineConnection::last_words(std::string_view line) const {
+  CHECK(broken() && !line.contains('\n'));
+  if (cut_) return;
+  const std::string words = std::string(line) + '\n';
+  (void)!send(socket_.number(), words.data(), words.size(), MSG_NOSIGNAL);
+}
+
+bool LineConnection::break_off(const char* why) {
+  broken_ = why;
+  cut_ = queued() > 0;
+  ended_ = true;
+  input_.clear();
+  output_.clear();
+  searched_ = 0;
+  sent_ = 0;
+  return false;
+}
+
+}  // namespace tempo::sys

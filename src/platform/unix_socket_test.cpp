@@ -1,0 +1,292 @@
+#include "platform/unix_socket.h"
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace tempo::sys {
+namespace {
+
+constexpr int kLongestWaitMs = 20'000;
+
+void wait_for(int descriptor, short events) {
+  pollfd polled{.fd = descriptor, .events = events, .revents = 0};
+  EXPECT_EQ(poll(&polled, 1, kLongestWaitMs), 1);
+}
+
+class UnixSocket : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/tempo-socket-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    directory_ = name;
+    path_ = directory_ + "/socket";
+  }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
+
+  static Result<UnixListener> at(const std::string& path) { return UnixListener::open(path, 0660); }
+
+  std::string directory_;
+  std::string path_;
+};
+
+TEST_F(UnixSocket, AcceptsAndKnowsWhoItIs) {
+  auto listener = at(path_);
+  ASSERT_TRUE(listener) << listener.error();
+  EXPECT_FALSE(listener->accept());
+  auto client = connect_unix(path_);
+  ASSERT_TRUE(client) << client.error();
+  wait_for(listener->descriptor(), POLLIN);
+  auto accepted = listener->accept();
+  ASSERT_TRUE(accepted);
+  const LineConnection connection{*std::move(accepted)};
+  const auto peer = connection.peer();
+  ASSERT_TRUE(peer);
+  EXPECT_EQ(peer->process, getpid());
+  EXPECT_EQ(peer->user, getuid());
+  EXPECT_EQ(peer->group, getgid());
+  EXPECT_FALSE(listener->accept());
+}
+
+TEST_F(UnixSocket, FileHasTheModeAskedForAndGoesWithTheListener) {
+  {
+    const auto listener = UnixListener::open(path_, 0606);
+    ASSERT_TRUE(listener);
+    struct stat file{};
+    ASSERT_EQ(stat(path_.c_str(), &file), 0);
+    EXPECT_EQ(file.st_mode & 0777U, 0606U);
+  }
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixSocket, TakesThePlaceOfOneThatIsGone) {
+  {
+    // A listener that ends without finding its file to remove.
+    const auto listener = at(path_);
+    ASSERT_TRUE(listener);
+    std::filesystem::rename(path_, path_ + ".kept");
+  }
+  std::filesystem::rename(path_ + ".kept", path_);
+  ASSERT_TRUE(std::filesystem::exists(path_));
+  const auto listener = at(path_);
+  ASSERT_TRUE(listener) << listener.error();
+  EXPECT_TRUE(connect_unix(path_));
+}
+
+TEST_F(UnixSocket, DoesNotTakeThePlaceOfOneThatListens) {
+  const auto first = at(path_);
+  ASSERT_TRUE(first);
+  const auto second = at(path_);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error(), "somebody listens at " + path_);
+  EXPECT_TRUE(connect_unix(path_));
+}
+
+TEST_F(UnixSocket, DoesNotTakeThePlaceOfAFile) {
+  std::ofstream{path_} << "precious";
+  const auto listener = at(path_);
+  ASSERT_FALSE(listener);
+  EXPECT_EQ(listener.error(), path_ + " is not a socket");
+  EXPECT_TRUE(std::filesystem::exists(path_));
+}
+
+TEST_F(UnixSocket, LeavesTheFileOfItsSuccessor) {
+  auto first = at(path_);
+  ASSERT_TRUE(first);
+  std::filesystem::remove(path_);
+  const auto second = at(path_);
+  ASSERT_TRUE(second);
+  {
+    const UnixListener gone = *std::move(first);
+  }
+  EXPECT_TRUE(connect_unix(path_));
+}
+
+TEST_F(UnixSocket, SaysWhyThereIsNone) {
+  const auto client = connect_unix(path_);
+  ASSERT_FALSE(client);
+  EXPECT_EQ(client.error(), "connect " + path_ + ": No such file or directory");
+  EXPECT_FALSE(at(directory_ + "/" + std::string(200, 'x')));
+  EXPECT_FALSE(at(directory_ + "/nowhere/socket"));
+}
+
+class Lines : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+    ASSERT_TRUE(make_plain(ends[0]));
+    connection_ = LineConnection{Descriptor{ends[0]}};
+    other_ = Descriptor{ends[1]};
+  }
+  void put(const std::string& text) const {
+    ASSERT_EQ(send(other_.number(), text.data(), text.size(), 0),
+              static_cast<ssize_t>(text.size()));
+  }
+  // Everything the other end can read without waiting.
+  std::string taken() const {
+    std::string all;
+    std::array<char, 65536> some{};
+    for (;;) {
+      const ssize_t size = recv(other_.number(), some.data(), some.size(), MSG_DONTWAIT);
+      if (size <= 0) return all;
+      all.append(some.data(), static_cast<std::size_t>(size));
+    }
+  }
+
+  LineConnection connection_{Descriptor{}};
+  Descriptor other_;
+};
+
+TEST_F(Lines, AreTakenOneByOne) {
+  EXPECT_FALSE(connection_.line());
+  put("one\ntw");
+  EXPECT_EQ(connection_.line(), "one");
+  EXPECT_FALSE(connection_.line());
+  put("o\n\nthree\n");
+  EXPECT_EQ(connection_.line(), "two");
+  EXPECT_EQ(connection_.line(), "");
+  EXPECT_EQ(connection_.line(), "three");
+  EXPECT_FALSE(connection_.line());
+  EXPECT_FALSE(connection_.finished());
+  EXPECT_FALSE(connection_.broken());
+}
+
+TEST_F(Lines, LastNeedsNoNewline) {
+  put("one\ntwo");
+  shutdown(other_.number(), SHUT_WR);
+  EXPECT_EQ(connection_.line(), "one");
+  EXPECT_FALSE(connection_.finished());
+  EXPECT_EQ(connection_.line(), "two");
+  EXPECT_FALSE(connection_.line());
+  EXPECT_TRUE(connection_.finished());
+  EXPECT_FALSE(connection_.broken());
+  // And is answered.
+  EXPECT_TRUE(connection_.write("answer"));
+  EXPECT_EQ(taken(), "answer\n");
+  EXPECT_EQ(connection_.events(), 0);
+}
+
+TEST_F(Lines, MayBeLongButNotTooLong) {
+  const std::string longest(LineConnection::kMostLine, 'x');
+  for (const char* end : {"\n", "x\n"}) {
+    std::string rest = longest + end;
+    std::optional<std::string> line;
+    while (!rest.empty() && !line && !connection_.broken()) {
+      put(rest.substr(0, 5'000));
+      rest.erase(0, std::min<std::size_t>(rest.size(), 5'000));
+      line = connection_.line();
+    }
+    if (std::string_view{end} == "\n") {
+      EXPECT_EQ(line, longest);
+    } else {
+      EXPECT_FALSE(line);
+      EXPECT_STREQ(connection_.why(), "a line is too long");
+    }
+  }
+}
+
+TEST_F(Lines, AfterALongOneAreFoundToo) {
+  put(std::string(14'000, 'x'));
+  EXPECT_FALSE(connection_.line());
+  put(std::string(2'000, 'x') + "\nshort\n" + std::string(10'000, 'y') + "\n");
+  EXPECT_EQ(connection_.line()->size(), 16'000U);
+  EXPECT_EQ(connection_.line(), "short");
+  EXPECT_EQ(connection_.line()->size(), 10'000U);
+}
+
+// Who takes only some of the lines that have come is called again, though no more come.
+TEST_F(Lines, ThatAreHereAlreadyAreNotForgotten) {
+  EXPECT_EQ(connection_.events(), POLLIN);
+  put("one\ntwo\nthr");
+  EXPECT_EQ(connection_.line(), "one");
+  EXPECT_EQ(connection_.events(), POLLOUT) << "the second is here";
+  EXPECT_EQ(connection_.line(), "two");
+  EXPECT_EQ(connection_.events(), POLLIN) << "half a line is none";
+  EXPECT_FALSE(connection_.line());
+  EXPECT_EQ(connection_.events(), POLLIN);
+  put("ee\nfour");
+  shutdown(other_.number(), SHUT_WR);
+  EXPECT_EQ(connection_.line(), "three");
+  EXPECT_EQ(connection_.line(), "four");
+  EXPECT_EQ(connection_.events(), 0);
+}
+
+TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
+  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  EXPECT_FALSE(connection_.line());
+  ASSERT_TRUE(connection_.broken());
+  EXPECT_TRUE(connection_.too_long());
+  connection_.last_words("too long");
+  EXPECT_EQ(taken(), "too long\n");
+}
+
+TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
+  while (connection_.queued() == 0) ASSERT_TRUE(connection_.write(std::string(1000, 'x')));
+  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  EXPECT_FALSE(connection_.line());
+  ASSERT_TRUE(connection_.broken());
+  taken();
+  connection_.last_words("too long");
+  EXPECT_EQ(taken(), "");
+}
+
+// A status of thousands of members is longer than what may wait of several answers.
+TEST_F(Lines, OneMayBeLongerThanWhatMayWait) {
+  const std::string answer(2 * LineConnection::kMostQueued, 'x');
+  ASSERT_TRUE(connection_.write(answer));
+  std::string all = taken();
+  while (connection_.queued() > 0) {
+    ASSERT_TRUE(connection_.flush());
+    all += taken();
+  }
+  EXPECT_EQ(all, answer + '\n');
+  while (connection_.queued() == 0) ASSERT_TRUE(connection_.write("short"));
+  EXPECT_FALSE(connection_.write(answer)) << "but not behind others";
+}
+
+TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
+  const std::string text(1000, 'x');
+  std::size_t written = 0;
+  while (connection_.queued() == 0) {  // the kernel's buffer fills up first
+    ASSERT_TRUE(connection_.write(text));
+    ++written;
+  }
+  EXPECT_EQ(connection_.events(), POLLOUT) << "who does not read is not heard";
+  for (; connection_.queued() + 1001 <= LineConnection::kMostQueued; ++written)
+    ASSERT_TRUE(connection_.write(text));
+  // A reader that wakes up in time gets everything.
+  std::string all;
+  while (connection_.queued() > 0) {
+    all += taken();
+    ASSERT_TRUE(connection_.flush());
+  }
+  all += taken();
+  EXPECT_EQ(all.size(), written * 1001);
+  // One that does not is dropped.
+  bool open = true;
+  for (int count = 0; count < 10'000 && open; ++count) open = connection_.write(text);
+  EXPECT_FALSE(open);
+  EXPECT_STREQ(connection_.why(), "it reads too slowly");
+  EXPECT_EQ(connection_.queued(), 0U);
+}
+
+TEST_F(Lines, ToOneWhoIsGoneRaiseNoSignal) {
+  other_.close();
+  EXPECT_FALSE(connection_.write("hello"));
+  EXPECT_STREQ(connection_.why(), "the other end is gone");
+  EXPECT_FALSE(connection_.write("again"));
+  EXPECT_FALSE(connection_.line());
+}
+
+}  // namespace
+}  // namespace tempo::sys

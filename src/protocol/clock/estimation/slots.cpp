@@ -1,0 +1,108 @@
+#include "protocol/clock/estimation/slots.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+
+namespace tempo::clock {
+namespace {
+
+constexpr double kClipFactor = 2;
+constexpr double kUsual = 1000;  // slots over which the usual spread is a mean
+
+}  // namespace
+
+std::int64_t Slots::number_of(const Sample& sample) {
+  return static_cast<std::int64_t>(std::floor(sample[Way::out].t));
+}
+
+bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
+  const std::int64_t number = number_of(corrected);
+  const bool counts = corrected.round_trip() <= clip_;
+  if (!empty() && number == newest().number) {
+    Slot& slot = newest();
+    for (const Way way : kWays) {
+      const Line slope{.rate = rate, .origin = slot.time};
+      if (corrected[way].delay(way, slope) < slot.least[way].delay(way, slope)) {
+        slot.least[way] = corrected[way];
+        slot.raw[index(way)] = raw[way].value;
+      }
+    }
+    if (counts) {
+      slot.weight += 1;
+      slot.time += (corrected.when() - slot.time) / slot.weight;
+      slot.middle += (corrected.middle() - slot.middle) / slot.weight;
+    }
+    return false;
+  }
+  CHECK(empty() || number > newest().number);
+  if (slots_.empty()) slots_.reserve(kRoom);
+  if (slots_.size() == kRoom) slots_.erase(slots_.begin(), slots_.end() - kKept);
+  slots_.push_back({.number = number,
+                    .least = corrected,
+                    .raw = {raw[Way::out].value, raw[Way::back].value},
+                    .time = corrected.when(),
+                    .middle = corrected.middle(),
+                    .weight = counts ? 1.0 : 0.0,
+                    .round_trip = corrected.round_trip(),
+                    .noise = 0,
+                    .theta = {},
+                    .sigma = 0});
+  ++opened_;
+  if (opened_ % kClipEvery == 0) measure_clip();
+  newest().noise = measure_noise();
+  return true;
+}
+
+void Slots::measure_clip() {
+  std::array<double, kClipSlots> trips{};
+  const std::size_t count = std::min(size(), kClipSlots);
+  for (std::size_t age = 0; age < count; ++age) trips[age] = back(age).round_trip;
+  const auto middle = trips.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
+  const auto end = trips.begin() + static_cast<std::ptrdiff_t>(count);
+  std::nth_element(trips.begin(), middle, end);
+  spread_ = *middle - *std::min_element(trips.begin(), middle + 1);
+  clip_ = *middle + kClipFactor * spread_;
+  usual_count_ = std::min(usual_count_ + 1, kUsual / kClipEvery);
+  usual_spread_ += (spread_ - usual_spread_) / usual_count_;
+}
+
+double Slots::measure_noise() const {
+  // Few slots for the level, so that a change of load shows soon; more for the floor.
+  std::array<double, kNoiseSlots> trips{};
+  double least = newest().round_trip;
+  const std::size_t count = std::min(size(), kClipSlots);
+  for (std::size_t age = 0; age < count; ++age) {
+    const double trip = back(age).round_trip;
+    if (age < kNoiseSlots) trips[age] = trip;
+    least = std::min(least, trip);
+  }
+  const auto used = static_cast<std::ptrdiff_t>(std::min(count, kNoiseSlots));
+  const auto middle = trips.begin() + (used - 1) / 2;
+  std::nth_element(trips.begin(), middle, trips.begin() + used);
+  return *middle - least;
+}
+
+void Slots::lower(Way way, double by, std::size_t count) {
+  for (std::size_t age = 0; age < count; ++age) {
+    Slot& slot = back(age);
+    slot.least[way].value -= by;
+    slot.middle += sign(way) * by / 2;
+    slot.round_trip -= by;
+    if (slot.weight == 0 && slot.round_trip <= clip_) slot.weight = 1;
+  }
+}
+
+void Slots::shift(double by) {
+  for (Slot& slot : slots_) {
+    for (const Way way : kWays) {
+      slot.least[way].value -= sign(way) * by;
+      slot.raw[index(way)] -= sign(way) * by;
+    }
+    slot.middle += by;
+    slot.theta.value += by;
+  }
+}
+
+}  // namespace tempo::clock

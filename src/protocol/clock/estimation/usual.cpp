@@ -1,0 +1,43 @@
+#include "protocol/clock/estimation/usual.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace tempo::clock {
+
+Quantiles quantiles(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::ranges::sort(values);
+  const auto at = [&values](std::size_t percent) {
+    return values[(values.size() - 1) * percent / 100];
+  };
+  return {.least = values.front(), .low = at(20), .median = at(50), .high = at(95)};
+}
+
+void Usual::measure(const Slots& slots, const Line& theta) {
+  const std::size_t count = std::min(slots.size(), kSlots);
+  std::vector<double> sums(count, 0.0);
+  for (const Way way : kWays) {
+    std::vector<double>& residuals = residuals_[index(way)];
+    residuals.resize(count);
+    for (std::size_t age = 0; age < count; ++age) {
+      residuals[age] = slots.back(age).least[way].delay(way, theta);
+      sums[age] += residuals[age];
+    }
+    ways_[index(way)] = quantiles(residuals);
+  }
+  round_trip_ = quantiles(std::move(sums));
+}
+
+double Usual::least_of(Way way, std::size_t length) const {
+  const std::vector<double>& residuals = residuals_[index(way)];
+  CHECK(length > 0 && residuals.size() >= length);
+  const std::size_t blocks = residuals.size() / length;
+  double sum = 0;
+  for (std::size_t block = 0; block < blocks; ++block)
+    sum += *std::ranges::min_element(std::span(residuals).subspan(block * length, length));
+  return sum / static_cast<double>(blocks);
+}
+
+}  // namespace tempo::clock

@@ -1,0 +1,46 @@
+#include "protocol/clock/estimation/warmth.h"
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace tempo::clock {
+namespace {
+
+// Round trips with exponential jitter of 10 us, of which the first is longer by `cold`.
+int first_counts_of(int bursts, double cold, std::uint64_t seed) {
+  Warmth warmth;
+  Stream jitter(seed, 1, 0);
+  int counts = 0;
+  for (int i = 0; i < bursts; ++i) {
+    counts += warmth.first_counts();
+    const auto trip = [&](double more) {
+      return Nanos{static_cast<Nanos::rep>(200e3 + more + jitter.exponential(10e3))};
+    };
+    const Nanos first = trip(cold);
+    warmth.compare(first, trip(0));
+  }
+  return counts;
+}
+
+TEST(Warmth, EverythingCountsAsLongAsNothingIsKnown) {
+  EXPECT_TRUE(Warmth{}.first_counts());
+  Warmth warmth;
+  for (int i = 0; i < 7; ++i) warmth.compare(300us, 200us);
+  EXPECT_TRUE(warmth.first_counts());
+  warmth.compare(300us, 200us);
+  EXPECT_FALSE(warmth.first_counts());
+}
+
+TEST(Warmth, ChanceAloneSpoilsNothing) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    EXPECT_GE(first_counts_of(5000, 0, seed), 4900) << seed;
+}
+
+TEST(Warmth, AColdFirstPacketIsFound) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed)
+    EXPECT_LE(first_counts_of(1000, 10e3, seed), 150) << seed;
+}
+
+}  // namespace
+}  // namespace tempo::clock

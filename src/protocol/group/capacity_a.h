@@ -1,0 +1,111 @@
+// Algorithm A: one exchange of capacities among processes that begin at the same instant.
+//
+// n broadcasts and the time T: the least any of the algorithms can do, and the measure of the
+// others. Everything rests on the conditions. A bid that comes before the process has begun is lost
+// to it, one that comes after T too, and a process that does not hear itself does not elect itself:
+// begin apart, pause or run without self-delivery and the processes disagree (doc/internals/election.md has
+// the rates). Transitions 4 and 5, a process that fails, are the driver's: it stops driving.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity.h"
+
+namespace tempo::election {
+namespace capacity_a {
+
+enum class Phase : std::uint8_t { start, wait, stop };
+enum class Event : std::uint8_t { hold, bid, timeout };
+enum class When : std::uint8_t { always };
+enum class Verb : std::uint8_t {
+  none,
+  collect,  // the bid that came
+  timer_t,
+  broadcast_bid,
+  decide,  // master = max(S)
+};
+using Row = capacity::Row<Phase, Event, When, Verb>;
+
+// clang-format off
+inline constexpr std::array<Row, 3> kTable{{
+  // #    phase         event           when          does                                  next
+  {"1", Phase::start, Event::hold,    When::always, {Verb::timer_t, Verb::broadcast_bid}, Phase::wait},
+  {"2", Phase::wait,  Event::bid,     When::always, {Verb::collect},                      Phase::wait},
+  {"3", Phase::wait,  Event::timeout, When::always, {Verb::decide},                       Phase::stop},
+}};
+// clang-format on
+
+struct Message {
+  std::uint32_t number = 0;  // of the election
+  capacity::Capacity capacity = capacity::kNotCandidate;
+
+  bool operator==(const Message&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("number", self.number);
+    visit("capacity", self.capacity);
+  }
+};
+
+enum class Timer : std::uint8_t { phase, count };
+
+std::string_view name_of(Phase phase);
+inline std::string_view name_of(const Message& /*message*/) { return "bid"; }
+
+}  // namespace capacity_a
+
+class CapacityA {
+ public:
+  using Message = capacity_a::Message;
+  using Command = capacity::Command;
+  using Notice = capacity::Notice;
+  using Phase = capacity_a::Phase;
+
+  // The rules are shared by many machines and must outlive them.
+  CapacityA(NodeId self, const capacity::Rules& rules);
+
+  void start(Turn<CapacityA>& turn);
+  void receive(Turn<CapacityA>& turn, NodeId from, const Message& message);
+  void wake(Turn<CapacityA>& turn, TimerId timer);
+  void command(Turn<CapacityA>& turn, const Command& command);
+
+  const Timers<capacity_a::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  Phase phase() const { return phase_; }
+  NodeId self() const { return self_; }
+  NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
+  bool decided() const { return phase_ == Phase::stop; }
+  std::uint32_t number() const { return number_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("number", self.number_);
+    visit("offer", self.offer_);
+    visit("bids", self.bids_);
+    visit("master", self.master_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void take(Turn<CapacityA>& turn, capacity_a::Event event, const capacity::Bid& heard);
+  void perform(Turn<CapacityA>& turn, capacity_a::Verb verb, const capacity::Bid& heard);
+
+  NodeId self_;
+  const capacity::Rules* rules_;
+  Phase phase_ = Phase::start;
+  std::uint32_t number_ = 0;  // of the election under way, or the last
+  capacity::Capacity offer_ = capacity::kNotCandidate;
+  capacity::Bids bids_;  // S
+  NodeId master_ = kNobody;
+  Timers<capacity_a::Timer> timers_;
+};
+
+static_assert(Machine<CapacityA>);
+
+}  // namespace tempo::election

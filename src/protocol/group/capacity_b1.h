@@ -1,0 +1,142 @@
+// Algorithm B.1: processes that begin within T of each other and may stop for ever.
+//
+// A candidate that begins, or hears that others have, bids once. 2T after its own beginning a
+// process has heard every bid there is and elects the best: 3T after the first beginning all have.
+// One broadcast for each candidate.
+//
+// The elected may have died since its bid. It broadcasts a sign of life (not counted as part of the
+// election); a process that has heard none 2T after its own decision begins the next election.
+//
+// The network must deliver a broadcast to all or none within T (see capacity.h). Transitions 4 and
+// 7, a process that fails, are the driver's: it stops driving.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity.h"
+
+namespace tempo::election {
+namespace capacity_b1 {
+
+enum class Phase : std::uint8_t { normal, collect, stop };
+enum class Event : std::uint8_t { hold, bid, alive, timeout };
+enum class When : std::uint8_t {
+  always,
+  candidate,
+  not_candidate,
+  of_master,  // the message is the elected's own
+  best_self,  // our own bid is the best
+};
+enum class Verb : std::uint8_t {
+  none,
+  collect_own,
+  collect,  // the bid that came
+  timer_2t,
+  broadcast_bid,
+  broadcast_alive,
+  note_alive,
+  decide,       // master = max(S)
+  expect_life,  // timer 2T, unless the master has given its sign of life already
+  begin_next,
+};
+using Row = capacity::Row<Phase, Event, When, Verb>;
+
+// clang-format off
+inline constexpr std::array<Row, 9> kTable{{
+  // #     phase           event           when                 does                                                                next
+  {"1",  Phase::normal,  Event::hold,    When::candidate,     {Verb::collect_own, Verb::timer_2t, Verb::broadcast_bid},                Phase::collect},
+  {"2",  Phase::normal,  Event::bid,     When::candidate,     {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_bid}, Phase::collect},
+  {"3",  Phase::normal,  Event::bid,     When::not_candidate, {Verb::collect, Verb::timer_2t},                                         Phase::collect},
+  {"5",  Phase::collect, Event::bid,     When::always,        {Verb::collect},                                                         Phase::collect},
+  {"6a", Phase::collect, Event::timeout, When::best_self,     {Verb::decide, Verb::broadcast_alive},                                   Phase::stop},
+  {"6",  Phase::collect, Event::timeout, When::always,        {Verb::decide, Verb::expect_life},                                       Phase::stop},
+  {"8a", Phase::collect, Event::alive,   When::always,        {Verb::note_alive},                                                      Phase::collect},
+  {"8b", Phase::stop,    Event::alive,   When::of_master,     {Verb::note_alive},                                                      Phase::stop},
+  {"9a", Phase::stop,    Event::timeout, When::always,        {Verb::begin_next},                                                      Phase::normal},
+}};
+// clang-format on
+
+enum class Kind : std::uint8_t { bid, alive };
+
+struct Message {
+  Kind kind = Kind::bid;
+  std::uint32_t number = 0;  // of the election
+  capacity::Capacity capacity = capacity::kNotCandidate;
+
+  bool operator==(const Message&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("number", self.number);
+    visit("capacity", self.capacity);
+  }
+};
+
+enum class Timer : std::uint8_t { phase, count };
+
+std::string_view name_of(Phase phase);
+std::string_view name_of(const Message& message);
+
+}  // namespace capacity_b1
+
+class CapacityB1 {
+ public:
+  using Message = capacity_b1::Message;
+  using Command = capacity::Command;
+  using Notice = capacity::Notice;
+  using Phase = capacity_b1::Phase;
+
+  // The rules are shared by many machines and must outlive them.
+  CapacityB1(NodeId self, const capacity::Rules& rules);
+
+  void start(Turn<CapacityB1>& turn);
+  void receive(Turn<CapacityB1>& turn, NodeId from, const Message& message);
+  void wake(Turn<CapacityB1>& turn, TimerId timer);
+  void command(Turn<CapacityB1>& turn, const Command& command);
+
+  const Timers<capacity_b1::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  Phase phase() const { return phase_; }
+  NodeId self() const { return self_; }
+  NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
+  bool decided() const { return phase_ == Phase::stop; }
+  std::uint32_t number() const { return number_; }
+  // Whether the elected is known to have lived when it was elected.
+  bool assured() const { return decided() && (master_ == self_ || alive_ == master_); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("number", self.number_);
+    visit("offer", self.offer_);
+    visit("bids", self.bids_);
+    visit("alive", self.alive_);
+    visit("master", self.master_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void take(Turn<CapacityB1>& turn, capacity_b1::Event event, const capacity::Bid& heard);
+  bool holds(capacity_b1::When when, const capacity::Bid& heard) const;
+  void perform(Turn<CapacityB1>& turn, capacity_b1::Verb verb, const capacity::Bid& heard);
+  void renew(std::uint32_t number);
+
+  NodeId self_;
+  const capacity::Rules* rules_;
+  Phase phase_ = Phase::normal;
+  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  capacity::Capacity offer_ = capacity::kNotCandidate;
+  capacity::Bids bids_;     // S
+  NodeId alive_ = kNobody;  // whose sign of life was heard in this election
+  NodeId master_ = kNobody;
+  Timers<capacity_b1::Timer> timers_;
+};
+
+static_assert(Machine<CapacityB1>);
+
+}  // namespace tempo::election

@@ -1,0 +1,161 @@
+// Algorithm B.2: as B.1, and up to t of the n processes may do anything: lie, stay silent, speak at
+// any time. Needs n >= 3t + 1.
+//
+// First everybody collects bids for 2T, then everybody says how many it has collected and collects
+// what the others say for 2T. All see all broadcasts in one order, so the bids of a process are the
+// first k of the order that all see, and k is enough to name them. Candidates + n broadcasts, 5T.
+//
+// el(Y), the choice at the end, looks at the first n - t reports, which are the same for all. As
+// printed it also looks at the process's own bids, which are not: one process sees a bid just
+// before it reports, another just after, and they elect differently. Corrected it takes the longest
+// list that is the beginning of at least t + 1 of those reports: one of these t + 1 is honest, so
+// everybody has seen that many bids.
+//
+// Row 8a is ours: a report may come before we have begun to wait for it. Row 5a keeps the common
+// order going after our own report. And words about the next election wait until this one has
+// ended: one who lies could else begin it when some have ended this one and some have not.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity.h"
+
+namespace tempo::election {
+namespace capacity_b2 {
+
+enum class Phase : std::uint8_t { normal, coll1, coll2, stop };
+enum class Event : std::uint8_t { hold, init, vect, timeout };
+enum class When : std::uint8_t { always, candidate, not_candidate, corrected };
+enum class Verb : std::uint8_t {
+  none,
+  timer_2t,
+  broadcast_init,
+  broadcast_vect,
+  append,
+  report,
+  decide
+};
+using Row = capacity::Row<Phase, Event, When, Verb>;
+
+// clang-format off
+inline constexpr std::array<Row, 10> kTable{{
+  // #     phase          event           when                 does                                                    next
+  {"1",  Phase::normal, Event::hold,    When::candidate,     {Verb::timer_2t, Verb::broadcast_init},                   Phase::coll1},
+  {"2",  Phase::normal, Event::init,    When::candidate,     {Verb::append, Verb::timer_2t, Verb::broadcast_init},     Phase::coll1},
+  {"3",  Phase::normal, Event::init,    When::not_candidate, {Verb::append, Verb::timer_2t},                           Phase::coll1},
+  {"5",  Phase::coll1,  Event::init,    When::always,        {Verb::append},                                           Phase::coll1},
+  {"5a", Phase::coll2,  Event::init,    When::always,        {Verb::append},                                           Phase::coll2},
+  {"6",  Phase::coll1,  Event::timeout, When::always,        {Verb::broadcast_vect, Verb::timer_2t},                   Phase::coll2},
+  {"8",  Phase::coll2,  Event::vect,    When::always,        {Verb::report},                                           Phase::coll2},
+  {"8a", Phase::normal, Event::vect,    When::corrected,     {Verb::report},                                           Phase::normal},
+  {"8a", Phase::coll1,  Event::vect,    When::corrected,     {Verb::report},                                           Phase::coll1},
+  {"9",  Phase::coll2,  Event::timeout, When::always,        {Verb::decide},                                           Phase::stop},
+}};
+// clang-format on
+
+enum class Kind : std::uint8_t { init, vect };
+
+struct Message {
+  Kind kind = Kind::init;
+  std::uint32_t number = 0;                               // of the election
+  capacity::Capacity capacity = capacity::kNotCandidate;  // of init
+  std::uint32_t size = 0;                                 // of vect: how many bids the sender has
+
+  bool operator==(const Message&) const = default;
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("number", self.number);
+    visit("capacity", self.capacity);
+    visit("size", self.size);
+  }
+};
+
+// An entry of Y.
+struct Report {
+  NodeId node = kNobody;
+  std::uint32_t size = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("node", self.node);
+    visit("size", self.size);
+  }
+};
+
+enum class Timer : std::uint8_t { phase, count };
+
+std::string_view name_of(Phase phase);
+std::string_view name_of(const Message& message);
+
+}  // namespace capacity_b2
+
+class CapacityB2 {
+ public:
+  using Message = capacity_b2::Message;
+  using Command = capacity::Command;
+  using Notice = capacity::Notice;
+  using Phase = capacity_b2::Phase;
+
+  // The rules are shared by many machines and must outlive them; members >= 3 * malicious + 1.
+  CapacityB2(NodeId self, const capacity::Rules& rules);
+
+  void start(Turn<CapacityB2>& turn);
+  void receive(Turn<CapacityB2>& turn, NodeId from, const Message& message);
+  void wake(Turn<CapacityB2>& turn, TimerId timer);
+  void command(Turn<CapacityB2>& turn, const Command& command);
+
+  const Timers<capacity_b2::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  Phase phase() const { return phase_; }
+  NodeId self() const { return self_; }
+  NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
+  bool decided() const { return phase_ == Phase::stop; }
+  std::uint32_t number() const { return number_; }
+  std::size_t reports() const { return reports_.size(); }  // in Y
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("number", self.number_);
+    visit("offer", self.offer_);
+    visit("bids", self.bids_);
+    visit("reported", self.reported_);
+    visit("reports", self.reports_);
+    visit("next", self.next_words_);
+    visit("master", self.master_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void begin_next(Turn<CapacityB2>& turn);
+  void take(Turn<CapacityB2>& turn, capacity_b2::Event event, NodeId from, const Message& heard);
+  bool holds(capacity_b2::When when) const;
+  void perform(Turn<CapacityB2>& turn, capacity_b2::Verb verb, NodeId from, const Message& heard);
+  NodeId choose() const;
+  NodeId choose_as_printed() const;
+  NodeId best_of_first(std::size_t count) const;
+  void renew();
+
+  NodeId self_;
+  const capacity::Rules* rules_;
+  Phase phase_ = Phase::normal;
+  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  capacity::Capacity offer_ = capacity::kNotCandidate;
+  std::vector<capacity::Bid> bids_;           // in the order that all see, one for each process
+  std::uint32_t reported_ = 0;                // S: the first so many, set when reported
+  std::vector<capacity_b2::Report> reports_;  // Y, one for each process
+  capacity::NextWords<Message> next_words_;
+  NodeId master_ = kNobody;
+  Timers<capacity_b2::Timer> timers_;
+};
+
+static_assert(Machine<CapacityB2>);
+
+}  // namespace tempo::election

@@ -1,0 +1,188 @@
+// Algorithm C: broadcasts may be lost.
+//
+// Candidates bid and collect for 2T; who has seen no better bid says that it is elected and listens
+// for 3T. Who hears of a second one says so to all, and those who were elected twice compete again
+// in the next round, of 3T. A process that knows of an election and hears of nobody elected asks
+// for help. It can end with two masters: for two processes that begin together, with probability
+// p^3 (2 - p) if each copy of a message is lost with probability p.
+//
+// Rows 6a to 8a are ours: who began later than others may hear of the elected while it still
+// collects. As printed it does not listen, and between an eighth and nearly half of all loss-free
+// elections of two and more candidates end with somebody asking for help. Row 18a too: help is not
+// for ever.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/group/capacity.h"
+
+namespace tempo::election {
+namespace capacity_c {
+
+enum class Phase : std::uint8_t {
+  normal,
+  coll1,
+  coll2,
+  coll3,
+  wait1,
+  wait2,
+  wait3,
+  help,
+  stop,
+  master
+};
+enum class Event : std::uint8_t { hold, init, elected, dup, timeout };
+enum class When : std::uint8_t {
+  always,
+  candidate,
+  not_candidate,
+  corrected,
+  best,              // our own bid is the best of S and E
+  best_none_else,    // and E is empty
+  none_else,         // E is empty
+  one_else,          // one is in E
+  other_than_master  // the one that came as elected is not the one we know
+};
+enum class Verb : std::uint8_t {
+  none,
+  collect_own,      // S += own
+  own_alone,        // S = {own}
+  own_and_elected,  // S = E + own
+  collect,          // S += what came
+  collect_new_dup,  // S += what came; broadcast dup if it is new
+  collect_elected,  // E += what came
+  adopt,            // master = what came
+  adopt_elected,    // master = the one in E
+  reign,            // I am master
+  timer_2t,
+  timer_3t,
+  timer_5t,
+  broadcast_init,
+  broadcast_elected,
+  broadcast_dup,  // our own bid, or the master's, and what came
+  broadcast_dup_of_elected,
+  ask_help,
+  settle,  // the election is over for us
+};
+using Row = capacity::Row<Phase, Event, When, Verb>;
+
+// clang-format off
+inline constexpr std::array<Row, 28> kTable{{
+  // #      phase          event           when                     does                                                               next
+  {"1",   Phase::normal, Event::hold,    When::candidate,         {Verb::collect_own, Verb::timer_2t, Verb::broadcast_init},               Phase::coll1},
+  {"2",   Phase::normal, Event::init,    When::candidate,         {Verb::collect_own, Verb::collect, Verb::timer_2t, Verb::broadcast_init}, Phase::coll1},
+  {"3",   Phase::normal, Event::init,    When::not_candidate,     {Verb::timer_5t},                                                        Phase::wait1},
+  {"4",   Phase::normal, Event::elected, When::always,            {Verb::adopt, Verb::timer_3t},                                           Phase::wait2},
+  {"5",   Phase::normal, Event::dup,     When::always,            {Verb::timer_3t},                                                        Phase::wait3},
+  {"6",   Phase::coll1,  Event::init,    When::always,            {Verb::collect},                                                         Phase::coll1},
+  {"6a",  Phase::coll1,  Event::elected, When::corrected,         {Verb::collect_elected},                                                 Phase::coll1},
+  {"6a",  Phase::coll1,  Event::dup,     When::corrected,         {Verb::collect_elected},                                                 Phase::coll1},
+  {"8",   Phase::coll1,  Event::timeout, When::best_none_else,    {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected},              Phase::coll2},
+  {"8a",  Phase::coll1,  Event::timeout, When::best,              {Verb::own_and_elected, Verb::timer_3t, Verb::broadcast_elected, Verb::broadcast_dup_of_elected}, Phase::coll3},
+  {"7",   Phase::coll1,  Event::timeout, When::none_else,         {Verb::timer_3t},                                                        Phase::wait1},
+  {"7a",  Phase::coll1,  Event::timeout, When::one_else,          {Verb::adopt_elected, Verb::timer_2t},                                   Phase::wait2},
+  {"7b",  Phase::coll1,  Event::timeout, When::always,            {Verb::broadcast_dup_of_elected, Verb::timer_2t},                        Phase::wait3},
+  {"9",   Phase::coll2,  Event::elected, When::always,            {Verb::collect, Verb::broadcast_dup},                                    Phase::coll3},
+  {"10",  Phase::coll2,  Event::dup,     When::always,            {Verb::collect},                                                         Phase::coll3},
+  {"11",  Phase::coll2,  Event::timeout, When::always,            {Verb::reign},                                                           Phase::master},
+  {"12",  Phase::coll3,  Event::elected, When::always,            {Verb::collect_new_dup},                                                 Phase::coll3},
+  {"13",  Phase::coll3,  Event::dup,     When::always,            {Verb::collect},                                                         Phase::coll3},
+  {"14",  Phase::coll3,  Event::timeout, When::best,              {Verb::own_alone, Verb::timer_3t, Verb::broadcast_elected},              Phase::coll2},
+  {"15",  Phase::coll3,  Event::timeout, When::always,            {Verb::timer_3t},                                                        Phase::wait1},
+  {"16",  Phase::wait1,  Event::elected, When::always,            {Verb::adopt, Verb::timer_2t},                                           Phase::wait2},
+  {"17",  Phase::wait1,  Event::dup,     When::always,            {Verb::timer_2t},                                                        Phase::wait3},
+  {"18",  Phase::wait1,  Event::timeout, When::always,            {Verb::ask_help},                                                        Phase::help},
+  {"18a", Phase::help,   Event::elected, When::corrected,         {Verb::adopt, Verb::timer_2t},                                           Phase::wait2},
+  {"19",  Phase::wait2,  Event::elected, When::other_than_master, {Verb::broadcast_dup},                                                   Phase::wait3},
+  {"20",  Phase::wait2,  Event::dup,     When::always,            {},                                                                      Phase::wait3},
+  {"21",  Phase::wait2,  Event::timeout, When::always,            {Verb::settle},                                                          Phase::stop},
+  {"22",  Phase::wait3,  Event::timeout, When::always,            {Verb::timer_3t},                                                        Phase::wait1},
+}};
+// clang-format on
+
+enum class Kind : std::uint8_t { init, elected, dup };
+
+struct Message {
+  Kind kind = Kind::init;
+  std::uint32_t number = 0;  // of the election
+  capacity::Bid first;       // the sender's, or the first of the two
+  capacity::Bid second;      // of dup
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("number", self.number);
+    visit("first", self.first);
+    visit("second", self.second);
+  }
+};
+
+enum class Timer : std::uint8_t { phase, count };
+
+std::string_view name_of(Phase phase);
+std::string_view name_of(const Message& message);
+
+}  // namespace capacity_c
+
+class CapacityC {
+ public:
+  using Message = capacity_c::Message;
+  using Command = capacity::Command;
+  using Notice = capacity::Notice;
+  using Phase = capacity_c::Phase;
+
+  // The rules are shared by many machines and must outlive them.
+  CapacityC(NodeId self, const capacity::Rules& rules);
+
+  void start(Turn<CapacityC>& turn);
+  void receive(Turn<CapacityC>& turn, NodeId from, const Message& message);
+  void wake(Turn<CapacityC>& turn, TimerId timer);
+  void command(Turn<CapacityC>& turn, const Command& command);
+
+  const Timers<capacity_c::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  Phase phase() const { return phase_; }
+  NodeId self() const { return self_; }
+  NodeId master() const { return master_.node; }  // as far as it is known
+  bool decided() const { return phase_ == Phase::stop || phase_ == Phase::master; }
+  std::uint32_t number() const { return number_; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("phase", self.phase_);
+    visit("number", self.number_);
+    visit("offer", self.offer_);
+    visit("bid", self.bid_);
+    visit("bids", self.bids_);
+    visit("elected", self.elected_);
+    visit("master", self.master_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void take(Turn<CapacityC>& turn, capacity_c::Event event, const Message& heard);
+  bool holds(capacity_c::When when, const Message& heard) const;
+  void perform(Turn<CapacityC>& turn, capacity_c::Verb verb, const Message& heard);
+  bool is_best() const;
+  void renew(std::uint32_t number);
+
+  NodeId self_;
+  const capacity::Rules* rules_;
+  Phase phase_ = Phase::normal;
+  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  capacity::Capacity offer_ = capacity::kNotCandidate;
+  capacity::Bid bid_;       // ours in this election
+  capacity::Bids bids_;     // S
+  capacity::Bids elected_;  // E
+  capacity::Bid master_;
+  Timers<capacity_c::Timer> timers_;
+};
+
+static_assert(Machine<CapacityC>);
+
+}  // namespace tempo::election

@@ -1,0 +1,35 @@
+// Mutations of the elections by capacity: single faults built in on purpose, to test the tests
+// (machine/mutation.h). Besides those listed, any one row of any table can be missing.
+#pragma once
+
+#include <cstdint>
+
+#include "machine/mutation.h"
+
+namespace tempo::election::capacity {
+
+enum class Mutation : std::uint8_t {
+  none,
+  worst_wins,            // the smallest capacity
+  tie_to_lower,          // of equal capacities the lower number
+  collect_for_t,         // B.1 collects for T instead of 2T
+  all_reports_count,     // B.2 looks at more than the first n - t reports
+  one_report_is_enough,  // B.2 takes the longest list that anybody reports
+  leave_for_next,        // B.2 enters the next election before this one has ended
+  count,
+};
+
+#ifdef TEMPO_MUTATIONS
+inline const void* missing_row = nullptr;
+template <class Row>
+bool missing(const Row& row) {
+  return &row == missing_row;
+}
+#else
+template <class Row>
+constexpr bool missing(const Row& /*row*/) {
+  return false;
+}
+#endif
+
+}  // namespace tempo::election::capacity

@@ -1,0 +1,245 @@
+#include "protocol/group/group_mail.h"
+
+#include <algorithm>
+
+namespace tempo::groups {
+
+using Kind = wire::GroupBody::Kind;
+using election::CapacityC;
+
+namespace {
+
+struct ToBody {
+  const Numbering& hosts;
+  wire::GroupBody body{};
+
+  HostId host(NodeId node) const { return node == kNobody ? kNoHost : hosts.host_of(node); }
+  wire::GroupBid bid(const Bid& bid) const { return {bid.capacity, host(bid.node)}; }
+
+  void operator()(const Begin& begin) {
+    body.kind = Kind::begin;
+    body.stamp_ns = begin.at.count();
+  }
+  void operator()(const OverA::Message& message) {
+    body.kind = Kind::a;
+    carry(message);
+  }
+  void operator()(const OverB1::Message& message) {
+    body.kind = Kind::b1;
+    carry(message);
+    body.phase = static_cast<std::uint8_t>(message.content.kind);
+  }
+  void operator()(const CapacityC::Message& message) {
+    body.kind = Kind::c;
+    body.phase = static_cast<std::uint8_t>(message.kind);
+    body.number = message.number;
+    body.first = bid(message.first);
+    body.second = bid(message.second);
+  }
+  void operator()(const OnRing& said) {
+    body.kind = said.algorithm == Algorithm::ring ? Kind::ring : Kind::anonymous;
+    body.phase = static_cast<std::uint8_t>(said.message.kind);
+    body.life = std::to_underlying(said.message.life);
+    body.number = said.message.number;
+    body.sender = host(said.message.id);
+    body.ring = {.ring = said.ring,
+                 .election = said.election,
+                 .sequence = std::to_underlying(said.message.sequence),
+                 .after = std::to_underlying(said.message.after),
+                 .answers = std::to_underlying(said.message.answers),
+                 .priority = said.message.priority};
+  }
+  template <class Message>
+  void carry(const Message& message) {
+    body.step = static_cast<std::uint8_t>(message.kind);
+    body.hops = message.hops;
+    body.sender = host(message.sender);
+    body.serial = message.number;
+    body.life = std::to_underlying(message.life);
+    body.stamp_ns = message.stamp.count();
+    body.delay = message.delay;
+    body.number = message.content.number;
+    body.capacity = message.content.capacity;
+  }
+};
+
+// Which host has which number; whether all had one.
+struct FromBody {
+  const Numbering& hosts;
+  bool known = true;
+
+  NodeId node(HostId host) {
+    if (host == kNoHost) return kNobody;
+    const NodeId node = hosts.number_of(host);
+    known &= node != kNobody;
+    return node;
+  }
+  Bid bid(const wire::GroupBid& bid) {
+    return {std::max(bid.capacity, kNotCandidate), node(bid.host)};
+  }
+  template <class Message>
+  Message carried(const wire::GroupBody& body) {
+    Message message;
+    message.kind = static_cast<typename Message::Kind>(body.step);
+    message.hops = body.hops;
+    message.sender = node(body.sender);
+    known &= message.sender != kNobody;
+    message.number = body.serial;
+    message.life = Incarnation{body.life};
+    message.stamp = Nanos{body.stamp_ns};
+    message.delay = body.delay;
+    message.content.number = body.number;
+    message.content.capacity = std::max(body.capacity, kNotCandidate);
+    return message;
+  }
+};
+
+std::optional<OnRing> on_ring_of(const wire::GroupBody& body, FromBody& from) {
+  const bool anonymous = body.kind == Kind::anonymous;
+  if (body.phase >= election::ring::kKinds || (anonymous && body.sender != kNoHost))
+    return std::nullopt;
+  return OnRing{.algorithm = anonymous ? Algorithm::ring_anonymous : Algorithm::ring,
+                .election = body.ring.election,
+                .ring = body.ring.ring,
+                .message = {.kind = static_cast<election::ring::Kind>(body.phase),
+                            .life = Incarnation{body.life},
+                            .sequence = Sequence{body.ring.sequence},
+                            .after = Sequence{body.ring.after},
+                            .answers = Sequence{body.ring.answers},
+                            .number = body.number,
+                            .id = from.node(body.sender),
+                            .priority = body.ring.priority}};
+}
+
+std::optional<Signed> signed_of(const wire::GroupBody& body) {
+  if (body.phase > 1 || body.signatures.empty()) return std::nullopt;
+  Signed said{.list = body.proof.list, .election = body.proof.election};
+  said.message.kind = static_cast<OverB2::Message::Kind>(body.step);
+  said.message.sender = NodeId{body.proof.sender};
+  said.message.number = body.serial;
+  said.message.life = Incarnation{body.life};
+  said.message.stamp = Nanos{body.stamp_ns};
+  said.message.delay = body.delay;
+  said.message.content = {.kind = static_cast<election::capacity_b2::Kind>(body.phase),
+                          .number = body.number,
+                          .capacity = body.capacity,
+                          .size = body.proof.size};
+  for (const wire::GroupSignature& one : body.signatures)
+    said.signatures.push_back({.member = one.member, .signature = one.bytes});
+  return said;
+}
+
+std::optional<SaidWord> word_of(const wire::GroupBody& body, FromBody& from) {
+  if (body.criterion >= std::to_underlying(Criterion::count) ||
+      body.algorithm >= std::to_underlying(Algorithm::count))
+    return std::nullopt;
+  if (body.leads && body.term == 0) return std::nullopt;
+  return SaidWord{
+      .word = {.capacity = std::max(body.capacity, kNotCandidate),
+               .leads = body.leads,
+               .asks = body.asks,
+               .term = Token{body.term},
+               .heir = from.node(body.heir),
+               .over = body.over ? body.ago : kNotOver},
+      .terms = {static_cast<Criterion>(body.criterion), static_cast<Algorithm>(body.algorithm)},
+      .last_on_ring = body.number};
+}
+
+std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
+  switch (body.kind) {
+    case Kind::begin:
+      return Begin{Nanos{body.stamp_ns}};
+    case Kind::a:
+      return from.carried<OverA::Message>(body);
+    case Kind::b1: {
+      if (body.phase > 1) return std::nullopt;
+      auto message = from.carried<OverB1::Message>(body);
+      message.content.kind = static_cast<election::capacity_b1::Kind>(body.phase);
+      return message;
+    }
+    case Kind::c: {
+      if (body.phase > 2) return std::nullopt;
+      CapacityC::Message message;
+      message.kind = static_cast<election::capacity_c::Kind>(body.phase);
+      message.number = body.number;
+      message.first = from.bid(body.first);
+      message.second = from.bid(body.second);
+      if (message.first.node == kNobody) return std::nullopt;
+      return message;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts) {
+  const auto& [word, terms, last_on_ring] = said;
+  wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
+  body.leads = word.leads;
+  body.asks = word.asks;
+  body.over = word.over > kNotOver;
+  body.criterion = std::to_underlying(terms.criterion);
+  body.algorithm = std::to_underlying(terms.algorithm);
+  body.term = std::to_underlying(word.term);
+  body.heir = word.heir == kNobody ? kNoHost : hosts.host_of(word.heir);
+  body.ago = std::max(word.over, Nanos{0});
+  body.capacity = word.capacity;
+  body.number = last_on_ring;
+  return body;
+}
+
+wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts) {
+  ToBody to{hosts};
+  std::visit(to, said);
+  to.body.name = wire::GroupName(name);
+  return to.body;
+}
+
+wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts) {
+  ToBody to{hosts};
+  to(said);
+  to.body.name = wire::GroupName(name);
+  return to.body;
+}
+
+wire::GroupBody body_of(std::string_view name, const Signed& said) {
+  const OverB2::Message& message = said.message;
+  wire::GroupBody body{.kind = Kind::b2, .name = wire::GroupName(name)};
+  body.step = static_cast<std::uint8_t>(message.kind);
+  body.phase = static_cast<std::uint8_t>(message.content.kind);
+  body.serial = message.number;
+  body.life = std::to_underlying(message.life);
+  body.stamp_ns = message.stamp.count();
+  body.delay = message.delay;
+  body.number = message.content.number;
+  body.capacity = message.content.capacity;
+  body.proof = {.list = said.list,
+                .election = said.election,
+                .sender = index(message.sender),
+                .size = message.content.size};
+  for (const Countersign& one : said.signatures)
+    body.signatures.push_back({.member = one.member, .bytes = one.signature});
+  return body;
+}
+
+std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts) {
+  FromBody from{hosts};
+  if (body.kind == Kind::word) {
+    const auto word = word_of(body, from);
+    return word && from.known ? std::optional<Heard>(*word) : std::nullopt;
+  }
+  if (body.kind == Kind::b2) {
+    const auto said = signed_of(body);
+    return said ? std::optional<Heard>(*said) : std::nullopt;
+  }
+  if (body.kind == Kind::ring || body.kind == Kind::anonymous) {
+    const auto said = on_ring_of(body, from);
+    return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
+  }
+  const auto said = said_of(body, from);
+  return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
+}
+
+}  // namespace tempo::groups

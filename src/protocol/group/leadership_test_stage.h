@@ -1,0 +1,126 @@
+// One host's leadership, told what happens and saying in words what it wants done: for tests and
+// stories. The host is number 5.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "machine/machine.h"
+#include "base/random.h"
+#include "protocol/group/leadership.h"
+
+namespace tempo::groups {
+
+class LeadershipStage {
+ public:
+  static constexpr Rules kRules{.lease = 1s};
+  static constexpr Nanos kMinStay = 10s;
+
+  // Each says what came of it: "ask; says 100 asks".
+  std::string stand(Capacity capacity, bool once = false) {
+    return command(
+        {.kind = Command::Kind::stand, .capacity = capacity, .min_stay = kMinStay, .once = once});
+  }
+  std::string offer(Capacity capacity) {
+    return command({.kind = Command::Kind::offer, .capacity = capacity});
+  }
+  std::string elected(std::uint32_t node) {
+    return command({.kind = Command::Kind::elected, .node = NodeId{node}});
+  }
+  std::string granted(std::uint64_t token) {
+    return command({.kind = Command::Kind::granted, .token = Token{token}});
+  }
+  std::string command(const Command& command) {
+    return step([&](auto& turn) { machine_.command(turn, command); });
+  }
+  std::string command(Command::Kind kind) { return command(Command{.kind = kind}); }
+  std::string hear(std::uint32_t from, const Word& word) {
+    return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, word); });
+  }
+  std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
+    return hear(from, {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
+  }
+  // Time passes; of its words only the last is told.
+  std::string pass(Nanos span) {
+    const Instant end = now_ + span;
+    std::string all;
+    while (machine_.timers().first() <= end) {
+      now_ = std::max(now_, machine_.timers().first());
+      const std::string said =
+          step([&](auto& turn) { machine_.wake(turn, machine_.timers().first_name()); });
+      if (said.starts_with("says")) continue;
+      all += all.empty() || said.empty() ? said : "; " + said;
+    }
+    now_ = end;
+    return all;
+  }
+  // A candidate with this capacity, elected and with the lease of term 7.
+  void reign(Capacity capacity) {
+    stand(capacity);
+    pass(kRules.silence());
+    elected(5);
+    granted(7);
+  }
+
+  const Leadership& machine() const { return machine_; }
+
+ private:
+  template <class Do>
+  std::string step(Do todo) {
+    Outbox<Leadership> out;
+    Turn<Leadership> turn{now_, draw_, out};
+    todo(turn);
+    std::string text;
+    for (const auto& output : out) {
+      if (!text.empty()) text += "; ";
+      text += output.kind == OutputKind::notice ? told(output.notice) : said(output.message);
+    }
+    if (const char* broken = machine_.check()) text += std::string("; BROKEN: ") + broken;
+    return text;
+  }
+
+  static std::string said(const Word& word) {
+    std::string text = "says";
+    if (word.capacity > kNotCandidate) text += fmt::format(" {}", word.capacity);
+    if (word.leads) text += fmt::format(" leads {}", std::to_underlying(word.term));
+    if (word.asks) text += " asks";
+    if (word.heir != kNobody) text += fmt::format(" heir {}", index(word.heir));
+    if (word.over > kNotOver) text += " over";
+    return text;
+  }
+  static std::string told(const Notice& notice) {
+    switch (notice.kind) {
+      case Notice::Kind::hold:
+        return "hold";
+      case Notice::Kind::offer:
+        return fmt::format("offer {}", notice.capacity);
+      case Notice::Kind::ask:
+        return "ask";
+      case Notice::Kind::drop:
+        return "drop";
+      case Notice::Kind::leads:
+        return fmt::format("lead {}", std::to_underlying(notice.token));
+      case Notice::Kind::stop:
+        return "stop";
+      case Notice::Kind::lost:
+        return "lost";
+      case Notice::Kind::follows:
+        return notice.node == kNobody ? "follow nobody"
+                                      : fmt::format("follow {}", index(notice.node));
+      case Notice::Kind::no_majority:
+        return "no majority";
+      case Notice::Kind::job_done:
+        return fmt::format("job done by {}", index(notice.node));
+    }
+    return "?";
+  }
+
+  Stream chance_{1, 0, 0};
+  StreamDraw draw_{chance_};
+  Instant now_{Nanos{1'000'000'000'000}};
+  Leadership machine_{NodeId{5}, kRules};
+};
+
+}  // namespace tempo::groups

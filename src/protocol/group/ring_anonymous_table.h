@@ -1,0 +1,180 @@
+// The anonymous Archimedean ring's state machine as a table (Spirakis & Tampakas 1990, appendix A).
+//
+// Each row reads: in this state, on this event, go to that state and do this. What is not listed is
+// ignored, and a message ends where it is. Numbers at the rows are the paper's rules; "*" marks
+// what we had to correct or fill in, and doc/internals/rings.md says why.
+//
+// The paper's next-timer (rule 3) is here twice: as it must be, and as it is printed, which never
+// comes to an end.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "protocol/group/ring_types.h"
+
+namespace tempo::election::anonymous {
+
+enum class State : std::uint8_t {
+  sleeping,
+  between,      // for no time at all: a phase begins with a draw
+  awake_one,    // drew 1: will be a candidate if nobody else is first
+  awake_other,  // drew another number: passes claims on
+  next_timer,   // has left the phase, and waits until the station before it has
+  forwarding,   // candidate
+  holding,      // candidate
+  waiting,      // candidate: the stages are over, what is under way may still arrive
+  elected,
+  defeated,
+  count
+};
+
+enum class Event : std::uint8_t {
+  woken,
+  drew_one,
+  drew_other,
+  claim,
+  claim_again,  // it has one already
+  next_time,
+  next_time_again,  // printed rule only: not the first since it left the phase
+  wake_up,
+  termination,
+  time_out,
+  // The end of a stage with exactly one claim, and what it chooses for the next one.
+  end_forward,
+  end_hold,
+  end_last,
+  end_miscounted,  // none, or more than one
+  count
+};
+
+enum class Verb : std::uint8_t {
+  none,
+  send,        // this kind
+  begin,       // a phase: draw
+  clock,       // start the clock of a phase: L steps
+  clock_long,  // the same for who drew another number: L (rmax/rmin + 1) steps
+  stage,       // start the clock of a stage: L steps
+  last_wait,   // start the clock after the last stage: L steps, where n dmax is printed
+  stop,        // the clock
+  own,         // a claim more
+  pass_claim,  // send the claim it owns
+};
+
+struct Action {
+  Verb verb = Verb::none;
+  ring::Kind kind{};  // of what is sent
+
+  constexpr Action() = default;
+  constexpr explicit(false) Action(Verb done) : verb(done) {}
+  constexpr explicit(false) Action(ring::Kind sent) : verb(Verb::send), kind(sent) {}
+};
+
+struct Row {
+  State from{};
+  Event on{};
+  State to{};
+  std::array<Action, 3> actions{};
+};
+
+namespace rows {
+using S = State;
+using E = Event;
+using V = Verb;
+using K = ring::Kind;
+}  // namespace rows
+
+// clang-format off
+inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+  // 1, 2: waking up; a phase begins
+  {S::sleeping,    E::woken,           S::between,     {V::begin}},
+  {S::sleeping,    E::wake_up,         S::between,     {V::begin}},
+  {S::sleeping,    E::termination,     S::defeated,    {K::termination}},
+  {S::between,     E::drew_one,        S::awake_one,   {K::wake_up, V::clock}},
+  {S::between,     E::drew_other,      S::awake_other, {K::wake_up, V::clock_long}},
+
+  // 2: awake
+  {S::awake_one,   E::claim,           S::next_timer,  {K::next_time, V::stop}},             // 2.4
+  {S::awake_one,   E::time_out,        S::forwarding,  {K::claim, V::stage}},                // 2.3, 4.3
+  {S::awake_one,   E::termination,     S::defeated,    {K::termination, V::stop}},           // 2.2
+  {S::awake_other, E::claim,           S::awake_other, {K::claim, V::stop}},                 // 2.7
+  {S::awake_other, E::time_out,        S::next_timer,  {K::next_time, V::stop}},             // 2.6
+  {S::awake_other, E::termination,     S::defeated,    {K::termination, V::stop}},
+
+  // 4: candidate; it owns exactly one claim
+  {S::forwarding,  E::claim,           S::forwarding,  {V::own}},
+  {S::forwarding,  E::claim_again,     S::next_timer,  {K::next_time, V::stop}},             // 4.5, * also with one kept
+  {S::holding,     E::claim,           S::next_timer,  {K::next_time, V::stop}},             // * its own has not come back
+  {S::holding,     E::claim_again,     S::next_timer,  {K::next_time, V::stop}},             // 4.4
+  {S::waiting,     E::claim,           S::next_timer,  {K::next_time, V::stop}},             // *
+  {S::waiting,     E::claim_again,     S::next_timer,  {K::next_time, V::stop}},             // *
+  {S::forwarding,  E::end_forward,     S::forwarding,  {V::pass_claim, V::stage}},           // 4.6 (a)
+  {S::forwarding,  E::end_hold,        S::holding,     {V::stage}},                          // 4.6 (b)
+  {S::forwarding,  E::end_last,        S::waiting,     {V::last_wait}},                      // 4.8
+  {S::holding,     E::end_forward,     S::forwarding,  {V::stage}},                          // * keeps it
+  {S::holding,     E::end_hold,        S::holding,     {V::stage}},
+  {S::holding,     E::end_last,        S::waiting,     {V::last_wait}},
+  {S::forwarding,  E::end_miscounted,  S::next_timer,  {K::next_time, V::stop}},             // *
+  {S::holding,     E::end_miscounted,  S::next_timer,  {K::next_time, V::stop}},             // *
+  {S::waiting,     E::time_out,        S::elected,     {K::termination, V::stop}},           // 4.8
+  {S::forwarding,  E::termination,     S::defeated,    {K::termination, V::stop}},           // *
+  {S::holding,     E::termination,     S::defeated,    {K::termination, V::stop}},           // *
+  {S::waiting,     E::termination,     S::defeated,    {K::termination, V::stop}},           // *
+
+  {S::next_timer,  E::termination,     S::defeated,    {K::termination}},                    // *
+}); }();
+
+// 2.5, 4.7, 3, corrected: a Next-time is a marker. A station begins the next phase when it has it
+// from the station before it, and sends exactly one itself.
+inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+  {S::awake_one,   E::next_time,       S::between,     {K::next_time, V::begin}},
+  {S::awake_other, E::next_time,       S::between,     {K::next_time, V::begin}},
+  {S::forwarding,  E::next_time,       S::between,     {K::next_time, V::begin}},
+  {S::holding,     E::next_time,       S::between,     {K::next_time, V::begin}},
+  {S::waiting,     E::next_time,       S::between,     {K::next_time, V::begin}},
+  {S::next_timer,  E::next_time,       S::between,     {V::begin}},
+}); }();
+
+// The same as printed: the first Next-time that reaches a next-timer is passed on (3.2), so that
+// there is always one on its way; and a Wake-up begins the phase (3.1), which every next-timer
+// generates (3.3). These rows come before the common ones.
+inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
+  {S::awake_one,   E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.5
+  {S::awake_other, E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::forwarding,  E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 4.7
+  {S::holding,     E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::waiting,     E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::awake_one,   E::claim,           S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.4
+  {S::awake_other, E::time_out,        S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.6
+  {S::forwarding,  E::claim_again,     S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 4.5
+  {S::holding,     E::claim,           S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::holding,     E::claim_again,     S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 4.4
+  {S::waiting,     E::claim,           S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::waiting,     E::claim_again,     S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::forwarding,  E::end_miscounted,  S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::holding,     E::end_miscounted,  S::next_timer,  {K::next_time, V::stop, K::wake_up}},
+  {S::next_timer,  E::next_time,       S::next_timer,  {K::next_time}},                       // 3.2
+  {S::next_timer,  E::wake_up,         S::between,     {V::begin}},                           // 3.1
+}); }();
+// clang-format on
+
+template <std::size_t kSize>
+consteval bool deterministic(const std::array<Row, kSize>& rows) {
+  for (std::size_t i = 0; i < kSize; ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (rows[i].from == rows[j].from && rows[i].on == rows[j].on) return false;
+  return true;
+}
+static_assert(deterministic(kCommon) && deterministic(kMarker) && deterministic(kPrinted));
+
+// The row for this state and event, or null: ignored.
+const Row* find(std::span<const Row> rows, State from, Event on);
+
+std::string_view name_of(State state);
+std::string_view name_of(Event event);
+
+}  // namespace tempo::election::anonymous

@@ -1,0 +1,243 @@
+// Rings of a few hosts, with a network in a list. Whole groups under every fault are in
+// src/lab/sim/groups, the machines themselves in src/lab/sim/ring and src/lab/check/ring.
+#include "protocol/group/ring_elections.h"
+
+#include <deque>
+#include <map>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+
+namespace tempo::groups {
+namespace {
+
+constexpr Nanos kLease = 1s;
+
+Ring ring_of(const std::vector<std::uint32_t>& numbers) {
+  Ring ring;
+  for (const std::uint32_t number : numbers) {
+    ring.members.push_back(NodeId{number});
+    ring.sum += number;
+  }
+  return ring;
+}
+
+// Hosts with the numbers 10, 20 and so on, each knowing the same ring unless told otherwise. A
+// message takes a millisecond.
+class Stage {
+ public:
+  explicit Stage(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
+    std::vector<std::uint32_t> numbers;
+    for (std::uint32_t i = 1; i <= hosts; ++i) numbers.push_back(10 * i);
+    for (const std::uint32_t number : numbers) {
+      hosts_.emplace(number,
+                     std::make_unique<RingElections>(NodeId{number}, Incarnation{1}, kLease));
+      knows[number] = ring_of(numbers);
+    }
+  }
+
+  RingElections& host(std::uint32_t number) { return *hosts_.at(number); }
+  void restart(std::uint32_t number) {
+    hosts_[number] = std::make_unique<RingElections>(NodeId{number}, Incarnation{2}, kLease);
+    results.erase(number);
+  }
+  void hold(std::uint32_t number, Algorithm algorithm = Algorithm::ring) {
+    RingElections::Results came;
+    host(number).hold(now, draw_, algorithm, knows[number], came);
+    take(number, came);
+  }
+  void pass(Nanos span) {
+    for (const Instant end = now + span; now < end; now += 1ms) {
+      std::deque<std::pair<std::uint32_t, OnRing>> arriving;
+      std::swap(arriving, under_way_);
+      for (const auto& [from, said] : arriving) {
+        const std::uint32_t to = index(said.to);
+        if (dead.contains(to)) continue;
+        RingElections::Results came;
+        host(to).hear(now, draw_, NodeId{from}, said, knows[to], came);
+        take(to, came);
+      }
+      for (const auto& [number, machine] : hosts_) {
+        if (dead.contains(number) || machine->due() > now) continue;
+        RingElections::Results came;
+        machine->wake(now, draw_, came);
+        take(number, came);
+      }
+    }
+  }
+  // Whom all that live take as elected; nobody: they do not agree.
+  NodeId elected() const {
+    NodeId all = kNobody;
+    for (const auto& [number, machine] : hosts_) {
+      if (dead.contains(number)) continue;
+      const auto found = results.find(number);
+      if (found == results.end() || !found->second.elected) return kNobody;
+      if (all != kNobody && all != *found->second.elected) return kNobody;
+      all = *found->second.elected;
+    }
+    return all;
+  }
+
+  Instant now{1000s};
+  std::map<std::uint32_t, Ring> knows;
+  std::map<std::uint32_t, bool> dead;
+  std::map<std::uint32_t, RingElections::Results> results;  // the last of each
+  std::uint64_t messages = 0;
+
+ private:
+  void take(std::uint32_t number, const RingElections::Results& came) {
+    messages += came.said.size();
+    for (const OnRing& said : came.said) under_way_.emplace_back(number, said);
+    if (came.elected || came.defeated) results[number] = came;
+  }
+
+  std::map<std::uint32_t, std::unique_ptr<RingElections>> hosts_;
+  std::deque<std::pair<std::uint32_t, OnRing>> under_way_;
+  Stream chance_;
+  StreamDraw draw_{chance_};
+};
+
+TEST(RingElections, EndWithOneThatAllKnow) {
+  Stage stage(4);
+  stage.hold(30);
+  stage.pass(kLease / 2);
+  EXPECT_NE(stage.elected(), kNobody);
+}
+
+TEST(RingElections, HeldByAllAtOnceAreOne) {
+  Stage stage(3);
+  for (const std::uint32_t number : {10U, 20U, 30U}) stage.hold(number);
+  stage.pass(kLease / 2);
+  EXPECT_NE(stage.elected(), kNobody);
+  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(stage.host(number).last(), 1);
+}
+
+TEST(RingElections, UnderWayAreNotHeldAgain) {
+  Stage stage(3);
+  stage.hold(10);
+  stage.pass(2ms);
+  ASSERT_TRUE(stage.results.empty());
+  stage.hold(20);
+  stage.pass(kLease / 2);
+  EXPECT_NE(stage.elected(), kNobody);
+  EXPECT_EQ(stage.host(10).last(), 1);
+  stage.hold(20);
+  EXPECT_EQ(stage.host(20).last(), 2) << "this one was over";
+}
+
+TEST(RingElections, AloneElectThemselves) {
+  for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
+    Stage stage(1);
+    stage.hold(10, algorithm);
+    stage.pass(kLease);
+    EXPECT_EQ(stage.elected(), NodeId{10}) << name_of(algorithm);
+    EXPECT_EQ(stage.messages, 0);
+  }
+}
+
+TEST(RingElections, PassOverTheDead) {
+  Stage stage(4);
+  stage.dead[20] = stage.dead[30] = true;
+  stage.hold(10);
+  stage.pass(kLease);
+  const NodeId elected = stage.elected();
+  EXPECT_TRUE(elected == NodeId{10} || elected == NodeId{40});
+}
+
+// In the next election those that were passed over are asked again.
+TEST(RingElections, BeginWithAllOfTheRing) {
+  Stage stage(3);
+  stage.dead[20] = true;
+  stage.hold(10);
+  stage.pass(3 * kLease);
+  stage.dead.clear();
+  stage.restart(20);
+  stage.results.clear();
+  stage.hold(30);
+  stage.pass(kLease / 2);
+  EXPECT_NE(stage.elected(), kNobody);
+  EXPECT_EQ(stage.host(20).last(), 2);
+}
+
+// A host that has forgotten all learns of earlier elections from words before it holds one.
+TEST(RingElections, OfARestartedHostCountOn) {
+  Stage stage(3);
+  stage.hold(10);
+  stage.pass(3 * kLease);
+  stage.restart(10);
+  stage.results.clear();
+  stage.hold(10);
+  stage.pass(kLease / 16);
+  EXPECT_FALSE(stage.results.contains(20)) << "an election that was before";
+  stage.restart(10);
+  stage.host(10).learn(1);
+  stage.hold(10);
+  stage.pass(kLease / 2);
+  EXPECT_NE(stage.elected(), kNobody);
+}
+
+TEST(RingElections, AreDeafToOtherRings) {
+  Stage stage(3);
+  stage.knows[30] = ring_of({10, 30});
+  stage.hold(10);
+  stage.pass(kLease);
+  EXPECT_TRUE(stage.results.contains(10));
+  EXPECT_TRUE(stage.results.contains(20));
+  EXPECT_FALSE(stage.results.contains(30));
+}
+
+TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
+  Stage stage(3);
+  const Ring whole = stage.knows[30];
+  stage.knows[30] = ring_of({10, 30});
+  stage.hold(10);
+  stage.pass(kLease / 32);
+  EXPECT_EQ(stage.host(30).due(), kNever) << "not on another";
+  stage.knows[30] = whole;
+  stage.pass(kLease / 4);
+  EXPECT_NE(stage.elected(), kNobody);
+}
+
+TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
+  int elections = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Stage stage(3, seed);
+    stage.hold(20, Algorithm::ring_anonymous);
+    stage.pass(2 * kLease - 10ms);
+    std::size_t elected = 0;
+    for (const auto& [number, result] : stage.results) {
+      elected += result.elected == NodeId{number} ? 1U : 0U;
+      EXPECT_TRUE(result.defeated || result.elected == NodeId{number}) << "nobody names another";
+    }
+    if (stage.results.size() == 3) {
+      ++elections;
+      EXPECT_GE(elected, 1);
+    }
+  }
+  EXPECT_GT(elections, 14) << "a few take too long";
+}
+
+// Links are watched while there is an election, and not for ever.
+TEST(RingElections, AreOverAfterTwoLeases) {
+  Stage stage(3);
+  stage.hold(10);
+  stage.pass(2 * kLease + 50ms);
+  const std::uint64_t messages = stage.messages;
+  stage.pass(5 * kLease);
+  EXPECT_EQ(stage.messages, messages);
+  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(stage.host(number).due(), kNever);
+}
+
+TEST(RingElections, AreNotHeldWhereNobodyStands) {
+  Stage stage(3);
+  stage.knows[20] = ring_of({10, 30});
+  stage.hold(20);
+  stage.pass(kLease);
+  EXPECT_EQ(stage.messages, 0);
+  EXPECT_TRUE(stage.results.empty());
+}
+
+}  // namespace
+}  // namespace tempo::groups

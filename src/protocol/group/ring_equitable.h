@@ -1,0 +1,135 @@
+// The election of a leader on a ring in which all stations have equal chances. One station's part.
+//
+// In each round every active station draws a priority from 1..m, sends it to the next active
+// station and compares its own with the one it receives: it stays active if its own is not larger.
+// Stations that are not active pass messages on. Who receives its own message is alone, and the
+// leader. A round in which all draw the same removes nobody and is simply repeated.
+//
+// Source: Polajnar & Unkasevic, "Equitable Probabilistic Elections in Ring Networks", 1994.
+//
+// Where we go further:
+//   - The leader sends one announcement round the ring; in the paper losers never learn the result.
+//   - A crashed station is passed over and the election begins anew under a higher number, of which
+//     everybody learns by the first message that carries it; what still comes of a lower number is
+//     dropped. If the result is known already and the dead one is not the leader, the announcement
+//     is passed on again instead.
+//   - Two other rules to compare it with: ties resolved by id, which wastes no round, and Chang and
+//     Roberts's (1979), by which the highest id wins always.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "machine/machine.h"
+#include "protocol/group/ring_link.h"
+#include "protocol/group/ring_types.h"
+
+namespace tempo::election {
+namespace ring {
+
+enum class Method : std::uint8_t {
+  equitable,
+  ties_by_id,  // equal priorities: the lower id stays
+  highest_id,  // Chang and Roberts
+};
+
+enum class State : std::uint8_t {
+  idle,    // no election yet
+  active,  // a message is under way, one is waited for
+  relay,   // out of the running
+  leader,
+  follower,  // another is leader
+};
+
+enum class Command : std::uint8_t {
+  elect,  // begin an election, the next one if there was one
+  wake,   // begin one unless there is one already
+};
+
+enum class Timer : std::uint8_t { link, count };
+
+struct Notice {
+  enum class What : std::uint8_t {
+    began,  // an election
+    drew,   // a round
+    took,   // a priority off the link
+    lost,   // is out of the running
+    decided,
+  };
+  What what = What::began;
+  std::uint32_t number = 0;  // of the election
+};
+
+struct EquitableRules {
+  LinkRules link{};
+  std::uint32_t range = 16;  // m: priorities are 1..m
+  Method method = Method::equitable;
+};
+
+std::string_view name_of(State state);
+std::string_view name_of(Method method);
+
+}  // namespace ring
+
+class RingElection {
+ public:
+  using Message = ring::Message;
+  using Command = ring::Command;
+  using Notice = ring::Notice;
+
+  // The rules are shared by many machines and must outlive them.
+  RingElection(NodeId self, Incarnation life, const ring::EquitableRules& rules);
+
+  void start(Turn<RingElection>& turn);
+  void receive(Turn<RingElection>& turn, NodeId from, const Message& message);
+  void wake(Turn<RingElection>& turn, TimerId timer);
+  void command(Turn<RingElection>& turn, Command command);
+
+  const Timers<ring::Timer>& timers() const { return timers_; }
+  const char* check() const;
+
+  ring::State state() const { return state_; }
+  NodeId self() const { return self_; }
+  NodeId leader() const { return leader_; }  // kNobody: not known
+  std::uint32_t number() const { return number_; }
+  std::uint32_t priority() const { return priority_; }  // of this round; 0: has drawn none
+  const ring::Link& link() const { return link_; }
+  bool decided() const { return state_ == ring::State::leader || state_ == ring::State::follower; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("self", self.self_);
+    visit("state", self.state_);
+    visit("number", self.number_);
+    visit("priority", self.priority_);
+    visit("leader", self.leader_);
+    visit("link", self.link_);
+    visit("timers", self.timers_);
+  }
+
+ private:
+  void begin(Turn<RingElection>& turn, std::uint32_t number);
+  void draw(Turn<RingElection>& turn);
+  void take(Turn<RingElection>& turn, const Message& message);
+  void take_priority(Turn<RingElection>& turn, const Message& message);
+  void compare(Turn<RingElection>& turn, const Message& message);
+  void compare_ids(Turn<RingElection>& turn, const Message& message);
+  void pass_on(Turn<RingElection>& turn, const Message& message);
+  void decide(Turn<RingElection>& turn, NodeId leader);
+  void neighbour_lost(Turn<RingElection>& turn, NodeId dead);
+  void enter(ring::State next);
+  void settle_timers();
+
+  NodeId self_;
+  const ring::EquitableRules* rules_;
+  ring::State state_ = ring::State::idle;
+  std::uint32_t number_ = 0;    // 0 until the first election
+  std::uint32_t priority_ = 0;  // of this round; 0 unless active and drawn
+  NodeId leader_ = kNobody;     // set when decided
+  ring::Link link_;
+  Timers<ring::Timer> timers_;
+};
+
+static_assert(Machine<RingElection>);
+
+}  // namespace tempo::election

@@ -1,0 +1,158 @@
+// A station's links: what it sends to the next station arrives once and in order, or the next
+// station is down and the one after it takes its place.
+//
+// Where the network is as good as that (LinkRules::courier unset) this passes everything through.
+// Otherwise a Courier repeats what is not acknowledged, a message names the one before it so that
+// whatever overtakes is held back, and a probe now and then finds a neighbour that has died while
+// there was nothing to say to it. A station that is alone on the ring is its own neighbour and
+// needs no network.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/group/ring_types.h"
+
+namespace tempo::election::ring {
+
+class Link {
+ public:
+  static constexpr std::size_t kMostHeld = 1024;  // messages of one neighbour that came too early
+
+  Link(NodeId self, Incarnation life, const LinkRules& rules);
+
+  NodeId next() const { return next_; }
+  // Nobody it knows of is left: what it sends is lost, and there is no way round the ring.
+  bool stranded() const { return next_ == kNobody; }
+
+  template <class M>
+  void send(Turn<M>& turn, Message message) {
+    if (next_ == kNobody) return;
+    if (next_ == self_) {
+      CHECK(own_.size() < kMostHeld);
+      own_.push_back(message);
+      own_at_ = turn.now;
+      return;
+    }
+    if (rules_->courier) {
+      message.life = life_;
+      message.sequence = courier_.next_sequence();
+      message.after = last_sent_;
+      last_sent_ = message.sequence;
+      courier_.post(turn.now, next_, message, *rules_->courier);
+    }
+    turn.out.send(next_, message);
+  }
+
+  // Calls `take(message)` for whatever is the election's turn to see, in order.
+  template <class M, class Take>
+  void receive(Turn<M>& turn, NodeId from, const Message& message, Take take) {
+    if (message.kind == Kind::ack) {
+      courier_.acknowledge(from, message.answers);
+      return;
+    }
+    if (!rules_->courier) {
+      take(message);
+      return;
+    }
+    if (!admit(from, message)) return;
+    turn.out.send(from, {.kind = Kind::ack, .life = life_, .answers = message.sequence});
+    Message ready;
+    while (take_next(from, ready))
+      if (of_election(ready.kind)) take(ready);
+  }
+
+  // Takes what a station that is alone has sent to itself, repeats what is due, and probes. Calls
+  // `lost()` once if the next station is taken as down; the one after it is then the next.
+  template <class M, class Take, class Lost>
+  void wake(Turn<M>& turn, Take take, Lost lost) {
+    const std::vector<Message> own = std::exchange(own_, {});
+    own_at_ = kNever;
+    for (const Message& message : own) take(message);
+    if (!rules_->courier) return;
+    bool gone = false;
+    courier_.wake(
+        turn.now, *rules_->courier,
+        [&](NodeId to, const Message& message) { turn.out.send(to, message); },
+        [&](NodeId to, const Message&) { gone = gone || to == next_; });
+    if (gone) {
+      pass_over();
+      lost();
+    }
+    if (probe_at_ == kNever || turn.now < probe_at_) return;
+    const bool neighbour = next_ != self_ && next_ != kNobody;
+    probe_at_ = neighbour ? turn.now + rules_->probe : kNever;
+    if (neighbour && courier_.due() == kNever) send(turn, {.kind = Kind::probe});
+  }
+
+  // From now on the next station is looked after.
+  void watch(Instant now) {
+    if (rules_->courier && probe_at_ == kNever) probe_at_ = now + rules_->probe;
+  }
+
+  Instant due() const { return std::min({courier_.due(), probe_at_, own_at_}); }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("next", self.next_);
+    visit("passed_over", self.passed_over_);
+    visit("probe_at", self.probe_at_);
+    field::about(visit, self.next_);
+    visit("last_sent", self.last_sent_);
+    visit("courier", self.courier_);
+    visit("lanes", self.lanes_);
+    visit("own_at", self.own_at_);
+    visit("own", self.own_);
+  }
+
+ private:
+  // A message that came too early. Its numbers are its sender's.
+  struct Held {
+    Message message;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("kind", self.message.kind);
+      visit("life", self.message.life);
+      field::theirs(visit, "sequence", self.message.sequence);
+      field::theirs(visit, "after", self.message.after);
+      visit("number", self.message.number);
+      visit("id", self.message.id);
+      visit("priority", self.message.priority);
+    }
+  };
+  // What comes from one neighbour; there is more than one only after a crash.
+  struct Lane {
+    Incarnation life{};
+    Sequence taken = kNoSequence;  // the last one in order
+    std::vector<Held> held;        // later ones, by number
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("life", self.life);
+      field::theirs(visit, "taken", self.taken);
+      visit("held", self.held);
+    }
+  };
+
+  bool admit(NodeId from, const Message& message);
+  bool take_next(NodeId from, Message& message);
+  void pass_over();
+
+  NodeId self_;
+  Incarnation life_;
+  const LinkRules* rules_;
+  NodeId next_;
+  std::uint32_t passed_over_ = 0;     // stations after this one that are down
+  Instant probe_at_ = kNever;         // set once an election has begun
+  Sequence last_sent_ = kNoSequence;  // to next_
+  Courier courier_;
+  NodeMap<Lane> lanes_;
+  Instant own_at_ = kNever;   // set while `own_` holds something
+  std::vector<Message> own_;  // to itself: the only station left
+};
+
+}  // namespace tempo::election::ring

@@ -1,0 +1,361 @@
+// Both ring elections, step by step: their links, their field lists, their tables.
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "machine/field_mutator.h"
+#include "protocol/group/ring_anonymous.h"
+#include "protocol/group/ring_equitable.h"
+
+namespace tempo::election {
+namespace {
+
+using ring::Kind;
+using ring::Message;
+
+constexpr Instant kStart{1s};
+constexpr NodeId kZero{0}, kOne{1}, kTwo{2};
+
+class Fixed final : public Draw {
+ public:
+  std::uint64_t below(std::uint64_t limit) override { return value % limit; }
+  std::uint64_t value = 0;
+};
+
+// One machine in a test's hand.
+template <class M>
+struct Hand {
+  M machine;
+  Fixed draw{};
+  Outbox<M> out{};
+  Instant now = kStart;
+
+  template <class Do>
+  std::vector<Message> step(Do todo) {
+    out.clear();
+    Turn<M> turn{now, draw, out};
+    todo(turn);
+    EXPECT_EQ(machine.check(), nullptr);
+    std::vector<Message> sent;
+    for (const auto& output : out)
+      if (output.kind == OutputKind::send) sent.push_back(output.message);
+    return sent;
+  }
+  std::vector<Message> receive(NodeId from, const Message& message) {
+    return step([&](auto& turn) { machine.receive(turn, from, message); });
+  }
+  std::vector<Message> command() {
+    return step([&](auto& turn) { machine.command(turn, typename M::Command{}); });
+  }
+  std::vector<Message> wake() {
+    now = std::max(now, machine.timers().first());
+    const TimerId due = machine.timers().first_name();
+    return step([&](auto& turn) { machine.wake(turn, due); });
+  }
+};
+
+ring::EquitableRules plain(std::uint32_t stations) {
+  return {.link = {.stations = stations}, .range = 4};
+}
+ring::EquitableRules careful(std::uint32_t stations) {
+  ring::EquitableRules rules = plain(stations);
+  rules.link.courier = {.interval = 10ms, .sends = 3};
+  rules.link.successors = 2;
+  return rules;
+}
+
+TEST(RingElection, StaysIfItsOwnIsNotLarger) {
+  const ring::EquitableRules rules = plain(3);
+  for (const std::uint32_t own : {1U, 2U, 3U}) {
+    Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+    hand.draw.value = own - 1;
+    const std::vector<Message> first = hand.command();
+    ASSERT_EQ(first.size(), 1U);
+    EXPECT_EQ(first[0].priority, own);
+    EXPECT_EQ(first[0].id, kOne);
+    const auto next =
+        hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 2});
+    EXPECT_EQ(next.size(), own <= 2 ? 1U : 0U) << own;
+    EXPECT_EQ(hand.machine.state(), own <= 2 ? ring::State::active : ring::State::relay);
+  }
+}
+
+TEST(RingElection, BreaksATieByIdIfItIsToldTo) {
+  ring::EquitableRules rules = plain(3);
+  rules.method = ring::Method::ties_by_id;
+  for (const NodeId other : {kZero, kTwo}) {
+    Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+    hand.command();
+    hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = other, .priority = 1});
+    EXPECT_EQ(hand.machine.state(), other == kTwo ? ring::State::active : ring::State::relay);
+  }
+}
+
+TEST(RingElection, LeadsWhenItMeetsItself) {
+  const ring::EquitableRules rules = plain(3);
+  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+  hand.command();
+  const auto sent =
+      hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kOne, .priority = 1});
+  ASSERT_EQ(sent.size(), 1U);
+  EXPECT_EQ(sent[0].kind, Kind::announcement);
+  EXPECT_EQ(hand.machine.leader(), kOne);
+  EXPECT_TRUE(hand.receive(kZero, sent[0]).empty()) << "its own announcement ends here";
+}
+
+TEST(RingElection, JoinsAndRelaysAndLearns) {
+  const ring::EquitableRules rules = plain(3);
+  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+  hand.draw.value = 3;  // 4
+  // Joining it sends its own before it looks at what came.
+  const auto joined =
+      hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 1});
+  ASSERT_EQ(joined.size(), 1U);
+  EXPECT_EQ(joined[0].id, kOne);
+  EXPECT_EQ(hand.machine.state(), ring::State::relay);
+  const Message foreign{.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 3};
+  const auto relayed = hand.receive(kZero, foreign);
+  ASSERT_EQ(relayed.size(), 1U);
+  EXPECT_EQ(relayed[0].id, kTwo);
+  const auto told = hand.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kZero});
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(hand.machine.leader(), kZero);
+  EXPECT_EQ(hand.machine.state(), ring::State::follower);
+}
+
+TEST(RingElection, WakesOnce) {
+  const ring::EquitableRules rules = plain(3);
+  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+  const auto wake = [&] {
+    return hand.step([&](auto& turn) { hand.machine.command(turn, ring::Command::wake); });
+  };
+  EXPECT_EQ(wake().size(), 1U);
+  EXPECT_TRUE(wake().empty());
+}
+
+TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {
+  const ring::EquitableRules rules = plain(3);
+  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+  hand.command();
+  hand.command();
+  EXPECT_EQ(hand.machine.number(), 2U);
+  EXPECT_TRUE(hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 1})
+                  .empty());
+  EXPECT_EQ(hand.machine.state(), ring::State::active);
+  EXPECT_TRUE(hand.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kTwo}).empty());
+  hand.receive(kZero, {.kind = Kind::announcement, .number = 7, .id = kTwo});
+  EXPECT_EQ(hand.machine.number(), 7U);
+  EXPECT_EQ(hand.machine.leader(), kTwo);
+}
+
+TEST(RingLink, PutsBackInOrderAndDropsCopies) {
+  const ring::EquitableRules rules = careful(3);
+  Hand<RingElection> hand{{kOne, Incarnation{5}, rules}};
+  const auto message = [](std::uint32_t sequence, NodeId id) {
+    return Message{.kind = Kind::priority,
+                   .life = Incarnation{9},
+                   .sequence = Sequence{sequence},
+                   .after = Sequence{sequence - 1},
+                   .number = 1,
+                   .id = id,
+                   .priority = 1};
+  };
+  hand.draw.value = 3;
+  const auto early = hand.receive(kZero, message(2, kTwo));
+  ASSERT_EQ(early.size(), 1U) << "acknowledged, and held";
+  EXPECT_EQ(early[0].kind, Kind::ack);
+  EXPECT_EQ(early[0].answers, Sequence{2});
+  const auto both = hand.receive(kZero, message(1, kZero));
+  // Ack, its own priority; the first message ends its candidacy, the second is passed on.
+  ASSERT_EQ(both.size(), 3U);
+  EXPECT_EQ(both[2].id, kTwo);
+  EXPECT_EQ(both[2].after, both[1].sequence);
+  const auto copy = hand.receive(kZero, message(2, kTwo));
+  ASSERT_EQ(copy.size(), 1U);
+  EXPECT_EQ(copy[0].kind, Kind::ack);
+}
+
+TEST(RingLink, RepeatsThenPassesTheDeadOver) {
+  const ring::EquitableRules rules = careful(4);
+  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+  const auto first = hand.command();
+  for (int i = 0; i < 2; ++i) {
+    const auto again = hand.wake();
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_EQ(again[0].sequence, first[0].sequence);
+  }
+  const auto anew = hand.wake();
+  ASSERT_EQ(anew.size(), 1U);
+  EXPECT_EQ(anew[0].number, 2U);
+  EXPECT_EQ(anew[0].after, kNoSequence) << "a new link begins";
+  EXPECT_EQ(hand.machine.link().next(), kTwo);
+  for (int i = 0; i < 3; ++i) hand.wake();
+  EXPECT_TRUE(hand.machine.link().stranded()) << "it knows two successors only";
+}
+
+TEST(RingLink, FindsADeadNeighbourThoughThereIsNothingToSay) {
+  const ring::EquitableRules rules = careful(4);
+  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+  const auto sent = hand.command();
+  hand.receive(kOne, {.kind = Kind::ack, .answers = sent[0].sequence});
+  const auto probe = hand.wake();
+  ASSERT_EQ(probe.size(), 1U);
+  EXPECT_EQ(probe[0].kind, Kind::probe);
+  for (int i = 0; i < 3; ++i) hand.wake();
+  EXPECT_EQ(hand.machine.number(), 2U);
+  EXPECT_EQ(hand.machine.link().next(), kTwo);
+}
+
+TEST(RingLink, NeedsNoNetworkForOneStation) {
+  for (const ring::EquitableRules& rules : {plain(1), careful(1)}) {
+    Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+    EXPECT_TRUE(hand.command().empty());
+    EXPECT_EQ(hand.machine.timers().first(), kStart);
+    EXPECT_TRUE(hand.wake().empty());
+    EXPECT_EQ(hand.machine.leader(), kZero);
+    for (int i = 0; i < 3 && hand.machine.timers().first() != kNever; ++i) hand.wake();
+    EXPECT_EQ(hand.machine.timers().first(), kNever) << "it has nobody to look after";
+    EXPECT_EQ(hand.machine.number(), 1U);
+  }
+}
+
+// A follower whose neighbour dies passes the result on; only a dead leader needs another election.
+TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
+  for (const NodeId leader : {kOne, kTwo}) {
+    const ring::EquitableRules rules = careful(4);
+    Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+    hand.receive(NodeId{3}, {.kind = Kind::announcement,
+                             .life = Incarnation{1},
+                             .sequence = Sequence{1},
+                             .number = 1,
+                             .id = leader});
+    ASSERT_EQ(hand.machine.leader(), leader);
+    hand.wake();
+    hand.wake();
+    const auto after = hand.wake();
+    ASSERT_EQ(after.size(), 1U);
+    EXPECT_EQ(after[0].kind, leader == kTwo ? Kind::announcement : Kind::priority);
+    EXPECT_EQ(hand.machine.number(), leader == kTwo ? 1U : 2U);
+  }
+}
+
+TEST(RingElection, ListsAllItsFields) {
+  const ring::EquitableRules rules = careful(4);
+  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
+  hand.command();
+  hand.receive(NodeId{3}, {.kind = Kind::priority,
+                           .life = Incarnation{1},
+                           .sequence = Sequence{2},
+                           .after = Sequence{1},
+                           .number = 1,
+                           .id = kTwo});
+  EXPECT_EQ(unnoticed_writes(hand.machine, kStart), std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_writes(Message{}, kStart), std::vector<std::string>{});
+  EXPECT_EQ(unlisted_bytes(Message{}), 0U);
+}
+
+TEST(AnonymousRingElection, ListsAllItsFields) {
+  anonymous::Rules rules{.link = {.stations = 4}};
+  rules.link.courier = {.interval = 10ms, .sends = 3};
+  Hand<AnonymousRingElection> hand{{kZero, Incarnation{5}, rules}};
+  hand.command();
+  EXPECT_EQ(unnoticed_writes(hand.machine, kStart), std::vector<std::string>{});
+}
+
+TEST(AnonymousRingElection, CountsItsLoopsInSteps) {
+  const anonymous::Rules rules{
+      .link = {.stations = 5}, .step_min = 30us, .step_max = 100us, .delay_max = 1ms};
+  EXPECT_EQ(rules.loop(), 5 * 37);         // 1100 / 30, rounded up
+  EXPECT_EQ(rules.patience(), 185 + 617);  // 185 * 100 / 30, rounded up
+}
+
+// The printed wait forgets the step that each station takes to pass a message on.
+TEST(AnonymousRingElection, WaitsALoopAtTheEnd) {
+  anonymous::Rules rules{
+      .link = {.stations = 2}, .step_min = 3ns, .step_max = 4ns, .delay_max = 2ns};
+  EXPECT_EQ(rules.loop(), 4);
+  EXPECT_EQ(rules.last_wait(), 4);
+  rules.printed_last_wait = true;
+  EXPECT_EQ(rules.last_wait(), 2);
+}
+
+TEST(AnonymousRingElection, PlaysItsStagesWithOneClaim) {
+  const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
+  Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
+  EXPECT_EQ(hand.command()[0].kind, Kind::wake_up);
+  EXPECT_EQ(hand.machine.state(), anonymous::State::awake_one);
+  EXPECT_EQ(hand.wake()[0].kind, Kind::claim);
+  EXPECT_TRUE(hand.receive(kTwo, {.kind = Kind::claim, .number = 1}).empty());
+  EXPECT_EQ(hand.wake()[0].kind, Kind::claim) << "forwarding to forwarding";
+  hand.receive(kTwo, {.kind = Kind::claim, .number = 1});
+  hand.draw.value = 1;
+  EXPECT_TRUE(hand.wake().empty()) << "forwarding to holding";
+  EXPECT_EQ(hand.machine.state(), anonymous::State::holding);
+  EXPECT_TRUE(hand.wake().empty());
+  EXPECT_EQ(hand.machine.state(), anonymous::State::waiting);
+  EXPECT_EQ(hand.wake()[0].kind, Kind::termination);
+  EXPECT_EQ(hand.machine.state(), anonymous::State::elected);
+}
+
+TEST(AnonymousRingElection, NoticesARival) {
+  const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
+  const auto forwarding = [&] {
+    Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
+    hand.command();
+    hand.wake();
+    return hand;
+  };
+  const Message claim{.kind = Kind::claim, .number = 1};
+  Hand<AnonymousRingElection> early{{kZero, Incarnation{}, rules}};
+  early.command();
+  EXPECT_EQ(early.receive(kTwo, claim)[0].kind, Kind::next_time) << "before it is a candidate";
+  auto second = forwarding();
+  second.receive(kTwo, claim);
+  EXPECT_EQ(second.receive(kTwo, claim)[0].kind, Kind::next_time) << "two while forwarding";
+  auto none = forwarding();
+  EXPECT_EQ(none.wake()[0].kind, Kind::next_time) << "none by the end of a stage";
+  auto held = forwarding();
+  held.receive(kTwo, claim);
+  held.draw.value = 1;
+  held.wake();
+  EXPECT_EQ(held.receive(kTwo, claim)[0].kind, Kind::next_time) << "one while holding";
+  EXPECT_EQ(held.machine.state(), anonymous::State::next_timer);
+  EXPECT_TRUE(held.receive(kTwo, claim).empty()) << "claims of the old phase end here";
+  const auto next = held.receive(kTwo, {.kind = Kind::next_time, .number = 1});
+  ASSERT_EQ(next.size(), 1U) << "it has sent its own already";
+  EXPECT_EQ(next[0].kind, Kind::wake_up);
+}
+
+TEST(AnonymousRingElection, PassesTheMarkerOnAndTheEndOnce) {
+  const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
+  Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
+  hand.draw.value = 1;
+  hand.receive(kTwo, {.kind = Kind::wake_up, .number = 1});
+  EXPECT_EQ(hand.machine.state(), anonymous::State::awake_other);
+  EXPECT_EQ(hand.receive(kTwo, {.kind = Kind::claim, .number = 1})[0].kind, Kind::claim);
+  EXPECT_EQ(hand.machine.timers().first(), kNever) << "a claim has come: it waits for the end";
+  const auto marker = hand.receive(kTwo, {.kind = Kind::next_time, .number = 1});
+  ASSERT_EQ(marker.size(), 2U);
+  EXPECT_EQ(marker[0].kind, Kind::next_time);
+  EXPECT_EQ(marker[1].kind, Kind::wake_up);
+  const Message end{.kind = Kind::termination, .number = 1};
+  EXPECT_EQ(hand.receive(kTwo, end).size(), 1U);
+  EXPECT_TRUE(hand.receive(kTwo, end).empty());
+  EXPECT_EQ(hand.machine.state(), anonymous::State::defeated);
+}
+
+TEST(AnonymousRingElection, HasNamesForEverything) {
+  std::set<std::string_view> names;
+  for (std::uint8_t i = 0; i < std::to_underlying(anonymous::State::count); ++i)
+    names.insert(name_of(anonymous::State{i}));
+  EXPECT_EQ(names.size(), std::size_t{std::to_underlying(anonymous::State::count)});
+  names.clear();
+  for (std::uint8_t i = 0; i < std::to_underlying(anonymous::Event::count); ++i)
+    names.insert(name_of(anonymous::Event{i}));
+  EXPECT_EQ(names.size(), std::size_t{std::to_underlying(anonymous::Event::count)});
+}
+
+}  // namespace
+}  // namespace tempo::election

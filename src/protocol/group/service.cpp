@@ -1,0 +1,407 @@
+#include "protocol/group/service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+namespace tempo::groups {
+
+std::optional<std::string> wrong_with_name(std::string_view name) {
+  if (name.empty() || name.size() > wire::kMostGroupName)
+    return fmt::format("a group has a name of 1 to {} characters", wire::kMostGroupName);
+  const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '@'; };
+  if (!std::ranges::all_of(name, plain))
+    return "a group's name has printable ASCII characters, no spaces and no '@'";
+  return std::nullopt;
+}
+
+std::string lock_of(std::string_view group) { return fmt::format("@group/{}", group); }
+
+Service::Service(Start start, Draw& draw, Driver& driver)
+    : start_(std::move(start)), bounds_(start_.rules.lease), draw_(&draw), driver_(&driver) {}
+
+// --- users ---
+
+Result<void> Service::stand(const Moment& moment, const Wish& wish) {
+  if (const auto wrong = wrong_with_name(wish.group)) return std::unexpected(*wrong);
+  if (const auto wrong = wrong_with_terms(wish.terms)) return std::unexpected(*wrong);
+  const auto place = find_or_make(moment.now, wish.group);
+  if (!place)
+    return std::unexpected("too many groups are known here; try again when some have ended");
+  Group& group = (*place)->second;
+  if (group.user)
+    return std::unexpected(fmt::format(
+        "somebody on this host stands for '{}' already; one candidate a host", wish.group));
+  group.leadership.forget_silent(moment.now);
+  const bool others = !group.leadership.candidates().empty();
+  if (others && group.terms.criterion != wish.terms.criterion)
+    return std::unexpected(
+        fmt::format("the candidates of '{0}' are compared by {1}; use '--criterion {1}'",
+                    wish.group, name_of(group.terms.criterion)));
+  group.terms = wish.terms;
+  group.user = wish.user;
+  command(moment, *place,
+          {.kind = Command::Kind::stand,
+           .capacity = wish.capacity,
+           .min_stay = wish.min_stay,
+           .once = wish.once});
+  return {};
+}
+
+std::optional<std::string> Service::wrong_with_terms(const Terms& terms) const {
+  if (on_ring(terms.algorithm) && terms.criterion != Criterion::random)
+    return fmt::format(
+        "an election on a ring gives every candidate the same chance; use '--criterion random', or "
+        "'--algorithm b1' to elect by {}",
+        name_of(terms.criterion));
+  if (terms.algorithm != Algorithm::b2 || can_sign(start_)) return std::nullopt;
+  if (start_.node_keys == nullptr)
+    return "b2 needs a signing key for each machine, or one could speak for another: make it with "
+           "'tempo keygen --node' and name it under [groups], or use 'b1'";
+  return fmt::format(
+      "b2 needs at least {} machines that sign, and the list of this one's [groups] has {}; add "
+      "others, or use 'b1'",
+      kFewestMembers, start_.node_keys->members());
+}
+
+void Service::offer(const Moment& moment, UserId user, Capacity capacity) {
+  const Place place = of(user);
+  if (place != groups_.end())
+    command(moment, place, {.kind = Command::Kind::offer, .capacity = capacity});
+}
+
+void Service::stopped(const Moment& moment, UserId user) {
+  const Place place = of(user);
+  if (place != groups_.end()) command(moment, place, {.kind = Command::Kind::stopped});
+}
+
+void Service::withdraw(const Moment& moment, UserId user, bool job_done) {
+  const Place place = of(user);
+  if (place == groups_.end()) return;
+  place->second.user.reset();  // it is told nothing any more
+  command(moment, place, {.kind = job_done ? Command::Kind::finish : Command::Kind::withdraw});
+}
+
+Result<void> Service::resign(const Moment& moment, std::string_view group) {
+  const Place place = groups_.find(group);
+  if (place == groups_.end() || !place->second.leadership.acts())
+    return std::unexpected(
+        fmt::format("this host does not lead '{0}'; 'tempo leader {0}' says who does", group));
+  command(moment, place, {.kind = Command::Kind::resign});
+  return {};
+}
+
+// --- the others, the lock, time ---
+
+void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& body) {
+  const NodeId sender = start_.hosts.number_of(from);
+  const std::optional<Heard> heard = heard_of(body, start_.hosts);
+  const bool long_delay = body.delay > 10 * start_.rules.lease;
+  if (sender == kNobody || !heard || long_delay || wrong_with_name(body.name.text())) {
+    ++dropped_;
+    return;
+  }
+  const auto place = find_or_make(moment.now, body.name.text());
+  if (!place) {
+    ++dropped_;
+    return;
+  }
+  Group& group = (*place)->second;
+  if (const auto* word = std::get_if<SaidWord>(&*heard)) {
+    if (!group.user) group.terms = word->terms;
+    group.rings.learn(word->last_on_ring);
+    step(moment, *place,
+         [&](Turn<Leadership>& turn) { group.leadership.receive(turn, sender, word->word); });
+  } else if (const auto* signed_word = std::get_if<Signed>(&*heard)) {
+    if (group.signs)
+      run_signed(moment, *place, [&](SignedElections::Results& results) {
+        group.signs->hear(moment, *draw_, *signed_word, results);
+      });
+  } else if (const auto* said = std::get_if<OnRing>(&*heard)) {
+    run_ring(moment, *place, [&](RingElections::Results& results) {
+      group.rings.hear(moment.now, *draw_, sender, *said, ring_of(group), results);
+    });
+  } else {
+    run_election(moment, *place, [&](Elections::Results& results) {
+      group.elections.hear(moment, *draw_, sender, std::get<Said>(*heard), results);
+    });
+  }
+}
+
+void Service::hear_lock(const Moment& moment, locks::ClientId client, const locks::News& news) {
+  const auto place = std::ranges::find_if(
+      groups_, [&](const auto& entry) { return entry.second.client == client; });
+  if (place == groups_.end()) return;
+  Group& group = place->second;
+  switch (news.kind) {
+    case locks::News::Kind::granted:
+      group.deadline = news.deadline;
+      command(moment, place, {.kind = Command::Kind::granted, .token = news.token});
+      break;
+    case locks::News::Kind::extended:
+      group.deadline = news.deadline;
+      tell(group, {.kind = News::Kind::extended, .deadline = news.deadline});
+      break;
+    case locks::News::Kind::lost:
+    case locks::News::Kind::refused:
+      group.client.reset();
+      command(moment, place, {.kind = Command::Kind::lost});
+      break;
+  }
+}
+
+void Service::wake(const Moment& moment) {
+  for (Place place = groups_.begin(); place != groups_.end(); ++place) {
+    Group& group = place->second;
+    group.leadership.forget_silent(moment.now);
+    for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each at most once
+      if (group.leadership.timers().first() > moment.now) break;
+      step(moment, place, [&](Turn<Leadership>& turn) {
+        group.leadership.wake(turn, group.leadership.timers().first_name());
+      });
+    }
+    run_election(moment, place, [&](Elections::Results& results) {
+      group.elections.wake(moment, *draw_, results);
+    });
+    run_ring(moment, place, [&](RingElections::Results& results) {
+      group.rings.wake(moment.now, *draw_, results);
+    });
+    if (group.signs)
+      run_signed(moment, place, [&](SignedElections::Results& results) {
+        group.signs->wake(moment, *draw_, results);
+      });
+  }
+  forget_idle(moment.now);
+}
+
+std::optional<Nanos> Service::due_in(const Moment& moment) const {
+  std::optional<Nanos> due;
+  const auto consider = [&](Nanos wait) { due = due ? std::min(*due, wait) : wait; };
+  for (const auto& [name, group] : groups_) {
+    for (const Instant first :
+         {group.leadership.timers().first(), group.leadership.next_silent(), group.rings.due()})
+      if (first != kNever) consider(std::max(first - moment.now, Nanos{0}));
+    if (const auto wait = group.elections.due_in(moment)) consider(*wait);
+    if (const auto wait = group.signs ? group.signs->due_in(moment) : std::nullopt) consider(*wait);
+  }
+  return due;
+}
+
+// --- what leadership wants done ---
+
+template <class Do>
+void Service::step(const Moment& moment, Place place, Do todo) {
+  const NodeId leader = place->second.leadership.leader();
+  Outbox<Leadership> outbox;
+  Turn<Leadership> turn{moment.now, *draw_, outbox};
+  todo(turn);
+  carry_out(moment, place, outbox);
+  if (place->second.leadership.leader() != leader) driver_->changed(place->first);
+}
+
+void Service::command(const Moment& moment, Place place, const Command& command) {
+  step(moment, place,
+       [&](Turn<Leadership>& turn) { place->second.leadership.command(turn, command); });
+}
+
+void Service::carry_out(const Moment& moment, Place place, const Outbox<Leadership>& outbox) {
+  for (const auto& output : outbox) {
+    if (output.kind == OutputKind::notice)
+      heed(moment, place, output.notice);
+    else
+      driver_->broadcast(body_of(place->first,
+                                 {output.message, place->second.terms, place->second.rings.last()},
+                                 start_.hosts));
+  }
+}
+
+void Service::heed(const Moment& moment, Place place, const Notice& notice) {
+  Group& group = place->second;
+  using Kind = Notice::Kind;
+  switch (notice.kind) {
+    case Kind::hold:
+      return hold(moment, place);
+    case Kind::offer:
+      if (group.signs) group.signs->offer(notice.capacity);
+      return run_election(moment, place, [&](Elections::Results& results) {
+        group.elections.offer(moment, *draw_, notice.capacity, results);
+      });
+    case Kind::ask:
+      return ask(place);
+    case Kind::drop:
+      return drop(group);
+    case Kind::leads:
+      return tell(group,
+                  {.kind = News::Kind::leads, .term = notice.token, .deadline = group.deadline});
+    case Kind::stop:
+      return tell(group, {.kind = News::Kind::stop, .deadline = group.deadline});
+    case Kind::lost:
+      return tell(group, {.kind = News::Kind::lost});
+    case Kind::follows:
+      return tell(group,
+                  {.kind = News::Kind::follows,
+                   .term = notice.token,
+                   .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
+    case Kind::no_majority:
+      return tell(group, {.kind = News::Kind::no_majority});
+    case Kind::job_done:
+      tell(group, {.kind = News::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
+      group.user.reset();
+      return;
+  }
+}
+
+void Service::hold(const Moment& moment, Place place) {
+  Group& group = place->second;
+  group.held.reset();
+  if (on_ring(group.terms.algorithm))
+    return run_ring(moment, place, [&](RingElections::Results& results) {
+      group.rings.hold(moment.now, *draw_, group.terms.algorithm, ring_of(group), results);
+    });
+  if (group.terms.algorithm == Algorithm::b2 && group.signs && moment.trusted) {
+    group.by_c = false;
+    return run_signed(moment, place, [&](SignedElections::Results& results) {
+      group.signs->hold(moment, *draw_, results);
+    });
+  }
+  Algorithm held = group.terms.algorithm;
+  run_election(moment, place, [&](Elections::Results& results) {
+    held = group.elections.hold(moment, *draw_, group.terms.algorithm, results);
+  });
+  const bool by_c = held != group.terms.algorithm;
+  if (by_c && !group.by_c)
+    driver_->not_as_wanted(place->first,
+                           fmt::format("network time is not known well enough for algorithm {}: "
+                                       "elections are held by {} until it is",
+                                       name_of(group.terms.algorithm), name_of(held)));
+  group.by_c = by_c;
+}
+
+// A result is told to leadership after everything else that came of the step.
+template <class Do>
+void Service::run_election(const Moment& moment, Place place, Do todo) {
+  Elections::Results results;
+  todo(results);
+  for (const Said& said : results.said)
+    driver_->broadcast(body_of(place->first, said, start_.hosts));
+  if (!results.elected) return;
+  if (*results.elected != kNobody) place->second.held = results.by;
+  command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
+}
+
+template <class Do>
+void Service::run_ring(const Moment& moment, Place place, Do todo) {
+  RingElections::Results results;
+  todo(results);
+  for (const OnRing& said : results.said)
+    driver_->send(start_.hosts.host_of(said.to), body_of(place->first, said, start_.hosts));
+  if (!results.elected && !results.defeated) return;
+  place->second.held = place->second.rings.algorithm();
+  if (results.elected)
+    command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
+  else
+    command(moment, place, {.kind = Command::Kind::defeated});
+}
+
+template <class Do>
+void Service::run_signed(const Moment& moment, Place place, Do todo) {
+  SignedElections::Results results;
+  todo(results);
+  for (const Signed& said : results.said) driver_->broadcast(body_of(place->first, said));
+  if (results.elected || results.defeated) place->second.held = Algorithm::b2;
+  if (results.elected)
+    command(moment, place, {.kind = Command::Kind::elected, .node = start_.self});
+  else if (results.defeated)
+    command(moment, place, {.kind = Command::Kind::defeated});
+  else if (results.nothing)
+    command(moment, place, {.kind = Command::Kind::elected});
+}
+
+// The candidates as they are known here, in the order of their numbers, which is that of their ids.
+Ring Service::ring_of(const Group& group) const {
+  Ring ring;
+  for (const Leadership::Candidate& one : group.leadership.candidates())
+    ring.members.push_back(one.bid.node);
+  if (group.leadership.eligible())
+    ring.members.insert(std::ranges::lower_bound(ring.members, start_.self), start_.self);
+  for (const NodeId member : ring.members)
+    ring.sum += std::to_underlying(start_.hosts.host_of(member));
+  return ring;
+}
+
+void Service::ask(Place place) {
+  Group& group = place->second;
+  drop(group);
+  const locks::ClientId client{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
+  group.client = client;
+  if (driver_->want(client, lock_of(place->first))) return;
+  group.client.reset();  // there are no locks here: as if nobody answered
+}
+
+void Service::drop(Group& group) {
+  if (const auto client = std::exchange(group.client, std::nullopt)) driver_->done(*client);
+}
+
+void Service::tell(const Group& group, const News& news) {
+  if (group.user) driver_->tell(*group.user, news);
+}
+
+// --- small ---
+
+std::optional<Service::Place> Service::find_or_make(Instant now, std::string_view name) {
+  const Place found = groups_.find(name);
+  if (found != groups_.end()) return found;
+  if (groups_.size() >= kMostGroups) forget_idle(now);
+  if (groups_.size() >= kMostGroups) return std::nullopt;
+  return groups_.try_emplace(std::string(name), name, start_, bounds_).first;
+}
+
+Service::Place Service::of(UserId user) {
+  return std::ranges::find_if(groups_,
+                              [&](const auto& entry) { return entry.second.user == user; });
+}
+
+void Service::forget_idle(Instant now) {
+  std::erase_if(groups_, [&](const auto& entry) {
+    return !entry.second.user && !entry.second.client && entry.second.leadership.forgettable(now);
+  });
+}
+
+// --- for people ---
+
+Known Service::portrait(const std::string& name, const Group& group) const {
+  const Leadership& leadership = group.leadership;
+  Known known{.name = name, .terms = group.terms};
+  known.leader =
+      leadership.leader() == kNobody ? kNoHost : start_.hosts.host_of(leadership.leader());
+  known.term = leadership.leader() == kNobody ? kNoToken : leadership.term();
+  known.here = leadership.acts();
+  known.stands = leadership.stands();
+  known.state = name_of(leadership.state());
+  known.held = group.held;
+  if (known.stands) known.capacity = leadership.capacity();
+  for (const Leadership::Candidate& one : leadership.candidates())
+    known.candidates.push_back({start_.hosts.host_of(one.bid.node), one.bid.capacity});
+  return known;
+}
+
+std::vector<Known> Service::known() const {
+  std::vector<Known> all;
+  for (const auto& [name, group] : groups_) all.push_back(portrait(name, group));
+  return all;
+}
+
+std::optional<Known> Service::known(std::string_view name) const {
+  const auto found = groups_.find(name);
+  if (found == groups_.end()) return std::nullopt;
+  return portrait(found->first, found->second);
+}
+
+const char* Service::check() const {
+  for (const auto& [name, group] : groups_)
+    if (const char* broken = group.leadership.check()) return broken;
+  return nullptr;
+}
+
+}  // namespace tempo::groups

@@ -1,0 +1,186 @@
+#include "protocol/lock/bounds_monitor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/span_text.h"
+
+namespace tempo::locks {
+
+BoundsMonitor::BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector<std::string> names,
+                             std::uint32_t view)
+    : rules_(rules), self_(self), view_(view) {
+  CHECK(self < names.size() && names.size() <= wire::BeatBody::kMost);
+  for (std::string& name : names) peers_.push_back({.name = std::move(name)});
+  settle();
+}
+
+// --- words ---
+
+void BoundsMonitor::sent_to_all() {
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) sent(i);
+}
+
+void BoundsMonitor::sent(std::uint32_t to) { ++peers_[to].sent; }
+
+void BoundsMonitor::received(Instant now, std::uint32_t from, Incarnation life) {
+  meet(now, peers_[from], life);
+  ++peers_[from].received;
+}
+
+// What an earlier life of it had heard or said counts no more.
+void BoundsMonitor::meet(Instant now, Peer& peer, Incarnation life) {
+  if (peer.life == life) return;
+  const bool again = peer.life != Incarnation{};
+  peer.life = life;
+  peer.received = peer.counted = 0;
+  peer.beat = 0;
+  peer.heard = now;
+  peer.answered = Instant{};
+  breach(peer, again ? fmt::format("{} has started anew", peer.name) : "");
+}
+
+// --- beats ---
+
+wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
+  wire::BeatBody body{.view = view_, .number = ++last_beat_, .busy = busy};
+  for (const Peer& peer : peers_) {
+    const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - peer.heard);
+    body.members.push_back({.life = std::to_underlying(peer.life),
+                            .heard = peer.beat,
+                            .age_us = peer.beat == 0
+                                          ? 0
+                                          : static_cast<std::uint32_t>(std::clamp<std::int64_t>(
+                                                age.count(), 0, 0xffffffff)),
+                            .received = peer.counted,
+                            .sent = peer.sent});
+  }
+  beats_[last_beat_ % kKept] = {last_beat_, now, mark()};
+  ++calm_;
+  settle();
+  return body;
+}
+
+void BoundsMonitor::hear(Instant now, std::uint32_t from, Incarnation life,
+                         const wire::BeatBody& beat) {
+  Peer& peer = peers_[from];
+  meet(now, peer, life);
+  if (beat.number <= peer.beat) return;  // an older one came late
+  const bool gap = peer.beat != 0 && beat.number != peer.beat + 1;
+  peer.beat = beat.number;
+  peer.counted = peer.received;
+  peer.heard = now;
+  if (beat.view != view_) return breach(peer, fmt::format("{} knows of other voters", peer.name));
+  if (gap) breach(peer, fmt::format("a datagram from {} was lost", peer.name));
+  if (self_ < beat.members.size()) judge(now, peer, beat.members[self_]);
+  settle();
+}
+
+void BoundsMonitor::judge(Instant now, Peer& peer, const wire::BeatBody::Entry& entry) {
+  const Beat& ours = beats_[entry.heard % kKept];
+  if (entry.heard == 0 || ours.number != entry.heard)
+    return;  // it does not know us yet, or no more
+  peer.answered = std::max(peer.answered, ours.at);
+  const Nanos trip = now - ours.at - std::chrono::microseconds(entry.age_us);
+  if (trip > 2 * rules_.delay_max)
+    return breach(peer, fmt::format("a round trip to {} took {}, more than two delays of {}",
+                                    peer.name, span_text(trip), span_text(rules_.delay_max)));
+  const auto at = static_cast<std::size_t>(&peer - peers_.data());
+  const std::int64_t out = std::int64_t{ours.sent[at]} - entry.received;
+  const std::int64_t in = std::int64_t{entry.sent} - peer.received;
+  // The least that was ever missing was lost before, or in another life.
+  const bool short_out = peer.out && out > *peer.out;
+  const bool short_in = peer.in && in > *peer.in;
+  peer.out = std::min(out, peer.out.value_or(out));
+  peer.in = std::min(in, peer.in.value_or(in));
+  if (short_out || short_in) {
+    // It may have been overtaken by the beat; not by two.
+    if (++peer.short_beats >= 2)
+      breach(peer, fmt::format("a datagram {} {} was lost", short_out ? "to" : "from", peer.name));
+    return;
+  }
+  peer.short_beats = 0;
+  peer.clean = std::min(peer.clean + 1, rules_.clean);
+  peer.confirmed = ours.sent[at];
+}
+
+void BoundsMonitor::stalled(Nanos by) {
+  if (by <= rules_.delay_max) return;
+  calm_ = 0;
+  last_breach_ = fmt::format("this machine stood still for {}", span_text(by));
+  settle();
+}
+
+void BoundsMonitor::look(Instant now) {
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    Peer& peer = peers_[i];
+    if (i == self_ || peer.clean == 0 || now - peer.heard <= rules_.silence_max()) continue;
+    breach(peer,
+           fmt::format("{} has not been heard for {}", peer.name, span_text(rules_.silence_max())));
+  }
+}
+
+void BoundsMonitor::restart(Instant now) {
+  calm_ = 0;
+  last_breach_.clear();
+  for (Peer& peer : peers_) {
+    peer.heard = now;
+    breach(peer, "");
+  }
+}
+
+void BoundsMonitor::breach(Peer& peer, std::string why) {
+  peer.clean = 0;
+  peer.short_beats = 0;
+  peer.out.reset();
+  peer.in.reset();
+  if (!why.empty()) last_breach_ = std::move(why);
+  settle();
+}
+
+void BoundsMonitor::settle() {
+  bool calm = calm_ >= rules_.clean;
+  std::string silent;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    if (i == self_) continue;
+    calm &= peers_[i].clean >= rules_.clean;
+    if (peers_[i].beat == 0 && silent.empty()) silent = peers_[i].name;
+  }
+  if (calm) {
+    why_.clear();
+    last_breach_.clear();
+  } else if (!last_breach_.empty()) {
+    why_ = last_breach_;
+  } else if (!silent.empty()) {
+    why_ = fmt::format("{} has not been heard yet", silent);
+  } else {
+    why_ = "delays are being measured";
+  }
+}
+
+// --- what silence is worth ---
+
+BoundsMonitor::Mark BoundsMonitor::mark() const {
+  Mark mark{};
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) mark[i] = peers_[i].sent;
+  return mark;
+}
+
+bool BoundsMonitor::confirmed(const Mark& mark) const {
+  for (std::uint32_t i = 0; i < peers_.size(); ++i)
+    if (i != self_ && (peers_[i].clean == 0 || peers_[i].confirmed < mark[i])) return false;
+  return true;
+}
+
+bool BoundsMonitor::supported(Instant now, Nanos lately) const {
+  std::size_t votes = 0;
+  for (std::uint32_t i = 0; i < peers_.size(); ++i) {
+    const Peer& peer = peers_[i];
+    votes += i == self_ || now - peer.answered <= lately ? 1U : 0U;
+  }
+  return votes * 2 > peers_.size();
+}
+
+}  // namespace tempo::locks

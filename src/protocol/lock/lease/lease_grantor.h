@@ -1,0 +1,76 @@
+// The grantor's half of a lease lock: what this member has promised to whom, for one lock.
+//
+// A promise says that until its end no ballot in conflict is granted here. It is this half alone
+// that keeps two quorums apart; it knows nothing of clients, waiters or messages.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/few.h"
+#include "base/units.h"
+#include "protocol/lock/lease/lease_message.h"
+#include "protocol/lock/lease/lease_rules.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr std::size_t kMostPromises = 16;  // beyond: busy
+inline constexpr std::size_t kMostEnded = 4;
+
+struct Promise {
+  Ballot ballot{};
+  Mode mode = Mode::exclusive;
+  Instant until{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("ballot", self.ballot);
+    visit("mode", self.mode);
+    visit("until", self.until);
+  }
+};
+
+// What is asked of a grantor.
+struct Plea {
+  Ballot ballot{};
+  Mode mode = Mode::exclusive;
+  bool held = false;
+  Nanos length{0};
+  Nanos over_in = Nanos::max();  // then it is over by network time (section 11)
+  bool own = false;              // by this member itself
+  bool behind = false;           // somebody in conflict waits longer (DECIDE 5)
+};
+
+class Grantor {
+ public:
+  std::uint64_t top() const { return top_; }
+  void raise(std::uint64_t count) {
+    top_ = std::max(count, top_);
+  }
+
+  // DECIDE 2 to 6. Why::none: granted. The caller has made sure that the count is reserved.
+  Why decide(const Plea& plea, Instant now, const Rules& rules);
+  // This ballot is over for good.
+  void end(const Ballot& ballot);
+  void drop_passed(Instant now);
+
+  bool promised(const Ballot& ballot) const;
+  bool idle() const { return promises_.empty(); }
+  const Few<Promise, kMostPromises>& promises() const { return promises_; }
+  const Few<Ballot, kMostEnded>& ended() const { return ended_; }
+  const char* check() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("top", self.top_);
+    visit("promises", self.promises_);
+    visit("ended", self.ended_);
+  }
+
+ private:
+  std::uint64_t top_ = 0;  // the largest count proposed, accepted or seen
+  Few<Promise, kMostPromises> promises_;
+  Few<Ballot, kMostEnded> ended_;
+};
+
+}  // namespace tempo::lock::lease

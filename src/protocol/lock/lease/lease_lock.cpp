@@ -1,0 +1,388 @@
+#include "protocol/lock/lease/lease_lock.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "base/check.h"
+#include "protocol/lock/lease/lease_member.h"
+#include "protocol/lock/lease/lease_mutation.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+constexpr Turnstile kLast{.ticket = std::numeric_limits<std::uint64_t>::max(), .member = kNobody};
+
+// Where the first who waits there stands; behind everybody, and no member's, if none waits.
+Turnstile place_of(NodeId member, const Waiting& waiting) {
+  return waiting.empty() ? kLast : Turnstile{waiting.front().ticket, member};
+}
+
+bool holds_ticket(const Waiting& waiting, std::uint64_t ticket) {
+  return std::ranges::find(waiting, ticket, &Waiter::ticket) != waiting.end();
+}
+
+}  // namespace
+
+// --- inputs ---
+
+void Lock::want(Scope& scope, const Command& command) {
+  begin(scope);
+  admit(scope, command);
+  finish(scope);
+}
+
+void Lock::admit(Scope& scope, const Command& command) {
+  if (known(command.client)) return;
+  if (clients_.size() == kMostClients) {
+    tell(scope, {.kind = Notice::Kind::refused, .client = command.client});
+    return;
+  }
+  const Rules& rules = scope.rules();
+  clients_.push_back({.id = command.client,
+                      .mode = command.mode,
+                      .ticket = scope.home.next_ticket(command.network_us, peers_.largest_ticket()),
+                      .length = command.length == Nanos{0}
+                                    ? rules.lease
+                                    : std::min(command.length, rules.longest)});
+  serve(scope);
+  if (own_waits() && !lease_) ask_or_attempt(scope);
+}
+
+void Lock::done(Scope& scope, ClientId client) {
+  begin(scope);
+  std::erase_if(clients_, [&](const Client& one) { return one.id == client; });
+  finish(scope);
+}
+
+void Lock::hear(Scope& scope, NodeId from, const Message& message) {
+  begin(scope);
+  switch (message.kind) {
+    case Kind::ask:
+      hear_ask(scope, from, message);
+      break;
+    case Kind::grant:
+      hear_grant(scope, from, message);
+      break;
+    case Kind::refuse:
+      hear_refuse(scope, from, message);
+      break;
+    case Kind::free:
+      hear_free(scope, from, message);
+      break;
+    case Kind::pass:
+      hear_pass(scope, from, message);
+      break;
+    case Kind::query:
+    case Kind::record:
+    case Kind::propose:
+    case Kind::accept:
+      break;  // of the member, not of a lock
+  }
+  finish(scope);
+}
+
+void Lock::wake(Scope& scope) {
+  begin(scope);
+  expire(scope);
+  if (retry_ <= scope.now()) on_retry(scope);
+  finish(scope);
+}
+
+void Lock::resume(Scope& scope) {
+  begin(scope);
+  decide_pending(scope);
+  if (own_waits() && !lease_ && !attempt_) attempt(scope);
+  finish(scope);
+}
+
+// --- around every input ---
+
+void Lock::begin(Scope& scope) {
+  const Instant now = scope.now();
+  grantor_.raise(scope.home.floor);
+  grantor_.drop_passed(now);
+  peers_.drop_passed(now);
+  sent_.erase_if([&](const Sent& sent) { return sent.until <= now; });
+  if (passed_ && passed_->lease.until <= now) passed_.reset();
+  if (!mutated(Mutation::gives_after_v) && !mutated(Mutation::expired_lease_extended))
+    expire(scope);
+}
+
+void Lock::finish(Scope& scope) {
+  serve(scope);
+  keep_lease(scope);
+  const bool asks = attempt_ || (own_waits() && !lease_);
+  if (!attempt_ && !lease_) length_ = Nanos{0};
+  if (!asks) {
+    retry_ = kNever;
+    hushed_ = false;
+  } else if (retry_ == kNever) {
+    const Nanos span = scope.rules().retry(length(scope.rules()));
+    retry_ = scope.now() + span + scope.turn.draw.between(Nanos{0}, span / 4);
+  }
+}
+
+// A lease in use is extended in time, one that nobody uses is given back before it ends; at once if
+// it is longer than others: who did not ask for that is not to wait so long for a daemon that dies.
+void Lock::keep_lease(Scope& scope) {
+  if (!lease_) return;
+  const Nanos left = lease_->until - scope.now();
+  if (inside() || own_waits()) {
+    if (left <= length(scope.rules()) / 2 && renew_at_ <= scope.now()) ask(scope, true);
+  } else if (scope.lock == kViewLock ||
+             (!peers_.anybody_waits() && (left <= length_ / 6 || length_ > scope.rules().lease))) {
+    free_lease(scope);  // @view is asked for anew each time: the asking tells what was accepted
+  }
+}
+
+void Lock::on_retry(Scope& scope) {
+  retry_ = kNever;  // `finish` sets it again
+  hushed_ = false;
+  if (attempt_ && !own_waits()) {
+    send_free(scope, give_up_attempt());
+    return;
+  }
+  if (attempt_) {
+    const bool beaten = !grantor_.promised(attempt_->ballot) && attempt_->ballot.count < top();
+    if (beaten || attempt_->mode != first_waiting()->mode)
+      withdraw();
+    else
+      attempt_->alone = scope.home.view().available && !attempt_->answered;
+  }
+  if (!own_waits() || lease_) return;
+  ask_or_attempt(scope);
+}
+
+Instant Lock::due(const Rules& rules) const {
+  if (!lease_) return retry_;
+  const Instant end = std::min(retry_, lease_->until);
+  if (inside() || own_waits())
+    return std::min(end, std::max(renew_at_, lease_->until - length(rules) / 2));
+  if (peers_.anybody_waits())
+    return std::min(end, std::max(renew_at_, lease_->until - Rules::least_left(length_)));
+  return std::min(end, lease_->until - length_ / 6);
+}
+
+void Lock::abandon(Scope& scope) {
+  begin(scope);
+  clients_.clear();
+  if (attempt_) send_free(scope, give_up_attempt());
+  if (lease_) free_lease(scope);
+  finish(scope);
+}
+
+bool Lock::accepts(const Ballot& ballot, std::uint64_t floor) {
+  grantor_.raise(floor);
+  if (ballot.count < top()) return false;
+  grantor_.raise(ballot.count);
+  return true;
+}
+
+bool Lock::known(ClientId client) const {
+  return std::ranges::find(clients_, client, &Client::id) != clients_.end();
+}
+
+bool Lock::forgettable() const {
+  return grantor_.idle() && !lease_ && !attempt_ && clients_.empty() && !peers_.anybody_waits();
+}
+
+// --- hearing things (section 6) ---
+
+void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
+  peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
+  for (const Ballot& ballot : message.ends) grantor_.end(ballot);
+  if (yields_to(scope, from, message)) send_free(scope, give_up_attempt());
+  const Plea plea{.ballot = message.ballot,
+                  .mode = message.mode,
+                  .held = message.held,
+                  .length = message.length,
+                  .over_in = scope.home.over_in(message.over_at, scope.now())};
+  const std::optional<Why> why = decide(scope, from, plea, place_of(from, message.waiting));
+  if (why == Why::none) peers_.forget_attempt(from);
+  const bool named = (message.named & scope.home.view().bit_of(scope.self())) != 0;
+  if (why && (named || why == Why::low))
+    answer(scope, {from, message.boot, message.k}, message.ballot, *why);
+  if (message.held && message.mode == Mode::shared) decide_pending(scope);  // perhaps X until now
+  pass_again(scope, from, message);
+  if (passed_ && message.held && message.ballot.count >= passed_->lease.ballot.count)
+    passed_.reset();
+}
+
+// An attempt with part of the grants stands in the way of a holder, or of somebody who waits
+// longer.
+bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) const {
+  if (!attempt_) return false;
+  if (!own_waits()) return true;
+  const bool granted =
+      std::ranges::any_of(granted_until_, [&](Instant until) { return until > scope.now(); });
+  return granted && conflict(message.mode, attempt_->mode) &&
+         (message.held || place_of(from, message.waiting) < own_place(scope.self()));
+}
+
+// The PASS may have been lost: it is said again to who still waits for it. Only its newest word
+// says whether it does: an old copy would have a lease revived that was used and freed since.
+void Lock::pass_again(Scope& scope, NodeId from, const Message& message) {
+  if (!passed_ || passed_->target != from || message.held) return;
+  const Peer& peer = peers_.of(from);
+  if (peer.heard_until <= scope.now()) return;
+  const bool newest = message.k == peer.heard_k || mutated(Mutation::pass_on_old_word);
+  const bool same_life =
+      passed_->boot == message.boot && holds_ticket(message.waiting, passed_->ticket);
+  if (newest && (same_life || mutated(Mutation::pass_to_newer_boot))) send_pass(scope);
+}
+
+void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
+  const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
+  const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
+  const bool of_lease = lease_ && lease_->ballot == message.ballot;
+  if (sent == sent_.end() || (!of_attempt && !of_lease)) return;
+  const auto chair = scope.home.view().chair_of(from);
+  if (!chair) return;
+  const Rules& rules = scope.rules();
+  const Instant asked = sent->until - rules.lease;
+  if (rules.thrifty) scope.home.answered |= scope.home.view().bit_of(from);
+  if (of_attempt) attempt_->answered = scope.home.view().available;
+  if (of_attempt)
+    peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode);
+  scope.home.heard(message.next);
+  Instant& until = granted_until_[*chair];
+  const Nanos length =
+      mutated(Mutation::grant_by_other_length) ? this->length(rules) : sent->length;
+  until = std::max(until, asked + rules.hold(length));
+  count_grants(scope);
+}
+
+void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
+  grantor_.raise(message.top);
+  if (scope.rules().thrifty) scope.home.answered |= scope.home.view().bit_of(from);
+  if (!attempt_ || attempt_->ballot != message.ballot) return;
+  attempt_->answered = scope.home.view().available;
+  if (message.why != Why::low) return;
+  // So it would be for the next lock that nothing is known of.
+  scope.home.floor = std::max(scope.home.floor, message.top);
+  withdraw();
+  attempt(scope);
+}
+
+void Lock::hear_free(Scope& scope, NodeId from, const Message& message) {
+  peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
+  for (const Ballot& ballot : message.ends) grantor_.end(ballot);
+  grantor_.end(message.ballot);
+  peers_.ended(message.ballot);
+  decide_pending(scope);
+}
+
+void Lock::hear_pass(Scope& scope, NodeId from, const Message& message) {
+  if (message.target == kNobody) return;
+  const Instant now = scope.now();
+  peers_.learn(from, message, now, scope.rules(), pass_target());
+  for (const Ballot& ballot : message.ends) grantor_.end(ballot);
+  peers_.merge(message.standings, scope.self(), now, scope.rules(), pass_target());
+  peers_.served(message.target, message.ticket);
+  peers_.forget_attempt(message.target);
+  const Held passed{message.ballot.count, message.sub};
+  if (passed_ && passed > passed_->lease.held()) passed_.reset();
+  if (message.target == scope.self() && message.to_boot == scope.home.boot)
+    take_pass(scope, message);
+}
+
+// It ends on this clock before it ends on the giver's: what is left is counted from before this
+// member's own ASK was sent.
+void Lock::take_pass(Scope& scope, const Message& message) {
+  const Held offered{message.ballot.count, message.sub};
+  const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
+  if (lease_ || sent == sent_.end()) return;
+  if (offered <= seen_ && !mutated(Mutation::pass_accepted_twice)) return;
+  const Instant from = mutated(Mutation::taker_counts_from_receipt)
+                           ? scope.now()
+                           : sent->until - scope.rules().lease;
+  const Instant until = from + scope.rules().shrink(message.left);
+  if (until <= scope.now()) return;
+  if (attempt_) withdraw();
+  forget_grants();
+  lease_ = Lease{message.ballot, Mode::exclusive, message.sub, until};
+  length_ = length(scope.rules());
+  seen_ = offered;
+  passed_.reset();
+}
+
+// A promise is over: what waited for it is decided without being asked again, oldest first.
+void Lock::decide_pending(Scope& scope) {
+  Few<Turnstile, kMostPeers + 1> pending;
+  if (attempt_ && !grantor_.promised(attempt_->ballot)) pending.push_back(own_place(scope.self()));
+  for (const Peer& peer : peers_.all())
+    if (peer.attempt.count != 0) pending.push_back(peer.first());
+  std::ranges::sort(pending);
+  for (const Turnstile& place : pending) {
+    if (place.member == scope.self()) {
+      own_vote(scope);
+      continue;
+    }
+    const Peer& peer = peers_.of(place.member);
+    const Ballot ballot = peer.attempt;
+    const Address asker{place.member, peer.boot, peer.attempt_k};
+    const Plea plea{.ballot = ballot, .mode = peer.attempt_mode, .length = peer.attempt_length};
+    const std::optional<Why> why = decide(scope, place.member, plea, place);
+    if (why != Why::none && why != Why::low) continue;
+    peers_.forget_attempt(place.member);
+    answer(scope, asker, ballot, *why);
+  }
+}
+
+// --- small ---
+
+void Lock::ask_or_attempt(Scope& scope) {
+  if (attempt_) attempt_->answered = false;
+  if (attempt_)
+    ask(scope, false);
+  else
+    attempt(scope);
+}
+
+NodeId Lock::pass_target() const { return passed_ ? passed_->target : kNobody; }
+
+const Client* Lock::first_waiting() const {
+  const auto first = std::ranges::find(clients_, false, &Client::inside);
+  return first == clients_.end() ? nullptr : &*first;
+}
+
+Turnstile Lock::own_place(NodeId self) const {
+  const Client* first = first_waiting();
+  return first == nullptr ? Turnstile{kLast.ticket, self} : Turnstile{first->ticket, self};
+}
+
+Waiting Lock::announced() const {
+  Waiting waiting;
+  for (const Client& client : clients_)
+    if (!client.inside && !waiting.full()) waiting.push_back({client.ticket, client.mode});
+  return waiting;
+}
+
+Nanos Lock::length(const Rules& rules) const {
+  Nanos longest{0};
+  for (const Client& client : clients_)
+    if (client.inside) longest = std::max(longest, client.length);
+  if (longest > Nanos{0}) return longest;
+  const Client* first = first_waiting();
+  if (first != nullptr) return first->length;
+  return length_ == Nanos{0} ? rules.lease : length_;
+}
+
+bool Lock::inside() const { return std::ranges::any_of(clients_, &Client::inside); }
+
+bool Lock::writer_inside() const {
+  return std::ranges::any_of(
+      clients_, [](const Client& one) { return one.inside && one.mode == Mode::exclusive; });
+}
+
+const char* Lock::check() const {
+  if (attempt_ && lease_) return "an attempt beside a lease";
+  if (!lease_ && inside()) return "a client inside without a lease";
+  if (lease_ && lease_->mode == Mode::shared && writer_inside())
+    return "a writer in a shared lease";
+  if (writer_inside() && std::ranges::count_if(clients_, &Client::inside) > 1)
+    return "a writer inside with others";
+  return grantor_.check();
+}
+
+}  // namespace tempo::lock::lease

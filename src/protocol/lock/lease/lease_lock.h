@@ -1,0 +1,271 @@
+// One lock of a member: its clients, the lease they share, and how it is asked for, extended,
+// served, handed over and ended (sections 4 to 6). Section numbers are those of the lock's
+// specification, retold in doc/internals/lease.md.
+//
+// The idea: a member that wants the lock asks all for a lease; each grantor promises to grant
+// nothing in conflict for a while. A majority of promises is a lease. Its holder serves its own
+// clients at once and hands the lease over to the member whose client waits longest. It extends the
+// lease while somebody uses it. Every time is counted from before the asking by the holder and from
+// after the hearing by the grantors, so a lease is over at its holder before any promise is.
+//
+// Moments that have passed are kept as the deadlines that follow from them: a multicast is known
+// until L after its sending.
+//
+// A client may ask for a lease of another length. Each ASK says the length it asks for: what those
+// inside want, the longest of it, or with nobody inside who is next. Grantors keep what that ASK
+// said, and a grant counts by what its own ASK said, so that no two need agree on a length.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "machine/machine.h"
+#include "protocol/lock/lease/lease_grantor.h"
+#include "protocol/lock/lease/lease_home.h"
+#include "protocol/lock/lease/lease_message.h"
+#include "protocol/lock/lease/lease_peers.h"
+
+namespace tempo::lock::lease {
+
+class Member;
+
+inline constexpr std::size_t kMostClients = 32;  // of one lock at one member; beyond: refused
+inline constexpr std::size_t kMostSent = 32;     // multicasts whose sending is remembered
+
+// What a step of a lock may use.
+struct Scope {
+  Turn<Member>& turn;
+  Home& home;
+  LockId lock;
+
+  Instant now() const { return turn.now; }
+  const Rules& rules() const { return home.rules; }
+  NodeId self() const { return home.self; }
+};
+
+struct Client {
+  ClientId id{};
+  Mode mode = Mode::exclusive;
+  std::uint64_t ticket = 0;
+  Nanos length{0};  // of the lease it wants
+  bool inside = false;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("id", self.id);
+    visit("mode", self.mode);
+    visit("ticket", self.ticket);
+    visit("length", self.length);
+    visit("inside", self.inside);
+  }
+};
+
+struct Attempt {
+  Ballot ballot{};
+  Mode mode = Mode::exclusive;
+  bool answered = false;  // since it was asked for the last time
+  bool alone = false;     // it was not: where one is enough, this one is
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("ballot", self.ballot);
+    visit("mode", self.mode);
+    visit("answered", self.answered);
+    visit("alone", self.alone);
+  }
+};
+
+struct Lease {
+  Ballot ballot{};
+  Mode mode = Mode::exclusive;
+  std::uint32_t sub = 0;
+  Instant until{};  // V
+
+  Held held() const { return {ballot.count, sub}; }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("ballot", self.ballot);
+    visit("mode", self.mode);
+    visit("sub", self.sub);
+    visit("until", self.until);
+  }
+};
+
+// The last hand-over, until it is known to have arrived.
+struct Passed {
+  NodeId target = kNobody;
+  Boot boot{};
+  Lease lease{};
+  std::uint64_t ticket = 0;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("target", self.target);
+    visit("boot", self.boot);
+    visit("lease", self.lease);
+    visit("ticket", self.ticket);
+  }
+};
+
+struct Sent {
+  std::uint32_t k = 0;
+  Instant until{};  // s_k + L
+  Nanos length{0};  // of the lease that it asked for
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    field::call(visit, "k", self.k);
+    visit("until", self.until);
+    visit("length", self.length);
+  }
+};
+
+class Lock {
+ public:
+  // --- inputs (section 6) ---
+  void want(Scope& scope, const Command& command);
+  void done(Scope& scope, ClientId client);
+  void hear(Scope& scope, NodeId from, const Message& message);
+  void wake(Scope& scope);
+  // More counts are reserved, or abstention is over: what was held back is done.
+  void resume(Scope& scope);
+
+  // The view changes: what was asked of the old one, for @view, counts no more.
+  void abandon(Scope& scope);
+  void reseat(const View& before, const View& after);
+  // A proposal under this ballot was heard. False: a larger one may have been promised since.
+  bool accepts(const Ballot& ballot, std::uint64_t floor);
+
+  // When `wake` is due.
+  Instant due(const Rules& rules) const;
+  // Nothing is promised, held, wanted or known to be wanted.
+  bool forgettable() const;
+  bool known(ClientId client) const;
+  std::uint64_t top() const { return grantor_.top(); }
+
+  const std::vector<Client>& clients() const { return clients_; }
+  const std::optional<Lease>& lease() const { return lease_; }
+  const std::optional<Attempt>& attempt() const { return attempt_; }
+  const Grantor& grantor() const { return grantor_; }
+  const Peers& peers() const { return peers_; }
+  const char* check() const;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("grantor", self.grantor_);
+    visit("peers", self.peers_);
+    visit("clients", self.clients_);
+    visit("attempt", self.attempt_);
+    visit("repeated", self.repeated_);
+    visit("sent", self.sent_);
+    visit("granted_until", self.granted_until_);
+    visit("ends", self.ends_);
+    visit("lease", self.lease_);
+    visit("seen", self.seen_);
+    visit("passed", self.passed_);
+    visit("hushed", self.hushed_);
+    visit("retry", self.retry_);
+    visit("renew_at", self.renew_at_);
+    visit("length", self.length_);
+  }
+
+ private:
+  struct Place {
+    Turnstile at;
+    Mode mode = Mode::exclusive;
+    Client* own = nullptr;  // null: another member's
+  };
+  // Whom an answer is for: a life of a member, and which of its multicasts.
+  struct Address {
+    NodeId member{};
+    Boot boot{};
+    std::uint32_t k = 0;
+  };
+  enum class Next : std::uint8_t { stop, go_on, again };
+
+  // Around every input.
+  void begin(Scope& scope);
+  void finish(Scope& scope);
+  void keep_lease(Scope& scope);
+  void on_retry(Scope& scope);
+
+  void admit(Scope& scope, const Command& command);
+  void ask_or_attempt(Scope& scope);
+
+  // Section 5.
+  bool behind(const Scope& scope, NodeId from, Turnstile first, Mode mode) const;
+  // Nothing: this member does not vote, or a durable write must come first.
+  std::optional<Why> decide(Scope& scope, NodeId from, Plea plea, Turnstile first);
+  Instant valid(const Scope& scope) const;
+  void attempt(Scope& scope);
+  void withdraw();
+  Ballot give_up_attempt();
+  void expire(Scope& scope);
+  void serve(Scope& scope);
+  bool serve_in_order(Scope& scope);
+  Next serve_own(Scope& scope, const Place& place);
+  Next serve_other(Scope& scope, const Place& place);
+  void give(Scope& scope, Client& client);
+  Next pass(Scope& scope, const Place& place);
+  Next start_anew(Scope& scope);
+
+  // Saying things.
+  static void tell(Scope& scope, Notice notice);
+  void multicast(Scope& scope, Message message);
+  void ask(Scope& scope, bool held);
+  void send_free(Scope& scope, const Ballot& ballot);
+  void send_pass(Scope& scope);
+  void answer(Scope& scope, const Address& to, const Ballot& ballot, Why why);
+  Voters helpers(const Scope& scope) const;
+
+  // Hearing things (section 6).
+  void hear_ask(Scope& scope, NodeId from, const Message& message);
+  void hear_grant(Scope& scope, NodeId from, const Message& message);
+  void hear_refuse(Scope& scope, NodeId from, const Message& message);
+  void hear_free(Scope& scope, NodeId from, const Message& message);
+  void hear_pass(Scope& scope, NodeId from, const Message& message);
+  void take_pass(Scope& scope, const Message& message);
+  bool yields_to(const Scope& scope, NodeId from, const Message& message) const;
+  void pass_again(Scope& scope, NodeId from, const Message& message);
+  void decide_pending(Scope& scope);
+
+  // Having and not having the lease.
+  void count_grants(Scope& scope);
+  void own_vote(Scope& scope);
+  bool waits_for_other(const Scope& scope) const;
+  void end_lease();
+  void free_lease(Scope& scope);
+  void forget_grants();
+
+  const Client* first_waiting() const;
+  Turnstile own_place(NodeId self) const;  // the last of all if nobody waits
+  Waiting announced() const;
+  bool own_waits() const { return first_waiting() != nullptr; }
+  bool inside() const;
+  bool writer_inside() const;
+  Nanos length(const Rules& rules) const;  // of the lease that is wanted now
+  NodeId pass_target() const;              // nobody: no hand-over is remembered
+  std::optional<Place> place_after(Turnstile last, const Scope& scope);
+
+  Grantor grantor_;
+  Peers peers_;
+  std::vector<Client> clients_;  // at most kMostClients, in the order of their tickets
+  std::optional<Attempt> attempt_;
+  bool repeated_ = false;      // it was asked for more than once
+  Few<Sent, kMostSent> sent_;  // oldest first; none that has passed
+  std::array<Instant, kMostVoters>
+      granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD of what was asked
+  Few<Ballot, kMostEnds> ends_;  // own ballots that are over and not yet said to be
+  std::optional<Lease> lease_;   // never with an attempt
+  Held seen_;                    // the largest ever held in this life
+  std::optional<Passed> passed_;
+  bool hushed_ = false;     // after a FREE: asks again when the retry timer says so
+  Instant retry_ = kNever;  // runs while clients wait without a lease, or an attempt goes on
+  Instant renew_at_{};      // not before: the next extension
+  Nanos length_{0};         // of attempt or lease: as it was asked for last; else 0
+};
+
+}  // namespace tempo::lock::lease

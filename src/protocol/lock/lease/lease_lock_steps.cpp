@@ -1,0 +1,342 @@
+// The procedures of a lock (section 5), each under its name there.
+#include <algorithm>
+
+#include "protocol/lock/lease/lease_lock.h"
+#include "protocol/lock/lease/lease_member.h"
+#include "protocol/lock/lease/lease_mutation.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+// Whether this count is on disk. Asks for the next block long before it is needed.
+bool reserve(Scope& scope, std::uint64_t count) {
+  Home& home = scope.home;
+  if (const std::uint64_t reserve = home.write_for(count); reserve != 0)
+    scope.turn.out.note(home.ask_write(reserve));
+  return home.reserved(count);
+}
+
+}  // namespace
+
+// --- DECIDE ---
+
+bool Lock::behind(const Scope& scope, NodeId from, Turnstile first, Mode mode) const {
+  if (mode == Mode::shared && peers_.writer_before(first, from)) return true;
+  if (lease_ || from == scope.self()) return false;
+  const Client* own = first_waiting();
+  return own != nullptr && conflict(own->mode, mode) && own_place(scope.self()) < first;
+}
+
+std::optional<Why> Lock::decide(Scope& scope, NodeId from, Plea plea, Turnstile first) {
+  if (!scope.home.view().votes_for(scope.self())) return std::nullopt;
+  if (!scope.home.speaks(scope.now())) return Why::abstain;
+  if (plea.ballot.count > top() && !reserve(scope, plea.ballot.count)) return std::nullopt;
+  plea.own = from == scope.self();
+  plea.behind = behind(scope, from, first, plea.mode);
+  return grantor_.decide(plea, scope.home.heard_at(scope.now()), scope.rules());
+}
+
+// --- VALID ---
+
+Instant Lock::valid(const Scope& scope) const {
+  Instant best = Instant::min();
+  for (const Instant t : granted_until_) {
+    if (t <= best) continue;
+    Voters in_favour = 0;
+    for (std::uint32_t i = 0; i < kMostVoters; ++i)
+      if (granted_until_[i] >= t) in_favour |= static_cast<Voters>(1U << i);
+    if (scope.home.view().quorum(in_favour)) best = t;
+  }
+  return best;
+}
+
+void Lock::count_grants(Scope& scope) {
+  const Instant until = valid(scope);
+  if (until <= scope.now() || waits_for_other(scope)) return;
+  if (attempt_) {
+    lease_ = Lease{attempt_->ballot, attempt_->mode, 0, until};
+    attempt_.reset();
+    seen_ = std::max(seen_, lease_->held());
+    passed_.reset();
+    repeated_ = false;
+  } else if (lease_ && until > lease_->until) {
+    lease_->until = until;
+    repeated_ = false;
+    if (inside()) tell(scope, {.kind = Notice::Kind::extended, .deadline = lease_->until});
+  }
+}
+
+// Where one of two members is enough, it is so only when the other does not answer.
+bool Lock::waits_for_other(const Scope& scope) const {
+  if (!scope.home.view().available || !attempt_ || attempt_->alone) return false;
+  return std::ranges::count_if(granted_until_, [&](Instant until) { return until > scope.now(); }) <
+         2;
+}
+
+void Lock::forget_grants() { granted_until_.fill(Instant{}); }
+
+// What somebody granted is no grant of whoever has its chair now.
+void Lock::reseat(const View& before, const View& after) {
+  for (std::size_t i = 0; i < kMostVoters; ++i)
+    if (before.chairs[i] != after.chairs[i]) granted_until_[i] = Instant{};
+}
+
+// --- ATTEMPT, WITHDRAW, EXPIRE ---
+
+void Lock::attempt(Scope& scope) {
+  if (lease_ || attempt_ || hushed_ || !own_waits() || !scope.home.asks(scope.now())) return;
+  const std::uint64_t count = scope.home.next_count(top());
+  if (!reserve(scope, count)) return;  // `resume` comes back to it
+  Ballot ballot{count, scope.self()};
+  if (mutated(Mutation::freed_ballot_reused))
+    for (const Ballot& ended : grantor_.ended())
+      if (ended.origin == scope.self()) ballot = ended;
+  grantor_.raise(ballot.count);
+  forget_grants();
+  attempt_ = Attempt{ballot, first_waiting()->mode};
+  repeated_ = false;
+  ask(scope, false);
+}
+
+Ballot Lock::give_up_attempt() {
+  const Ballot ballot = attempt_->ballot;
+  grantor_.end(ballot);
+  forget_grants();
+  attempt_.reset();
+  return ballot;
+}
+
+void Lock::withdraw() { ends_.push_newest(give_up_attempt()); }
+
+void Lock::expire(Scope& scope) {
+  if (!lease_ || scope.now() < lease_->until) return;
+  for (const Client& client : clients_)
+    if (client.inside)
+      tell(scope, {.kind = Notice::Kind::lost, .client = client.id, .mode = client.mode});
+  std::erase_if(clients_, &Client::inside);
+  end_lease();
+}
+
+void Lock::end_lease() {
+  ends_.push_newest(lease_->ballot);
+  grantor_.end(lease_->ballot);
+  forget_grants();
+  lease_.reset();
+}
+
+// --- SERVE ---
+
+void Lock::serve(Scope& scope) {
+  if (!mutated(Mutation::gives_after_v)) expire(scope);
+  if (!lease_ || !(own_waits() || peers_.anybody_waits())) return;
+  const Nanos least = Rules::least_left(length(scope.rules()));
+  if (lease_->until - scope.now() <= least && !mutated(Mutation::gives_after_v)) {
+    if (renew_at_ <= scope.now()) ask(scope, true);
+    if (lease_->until - scope.now() <= least) return;
+  }
+  while (lease_ && serve_in_order(scope)) {
+  }  // ends: every client is given the lock once
+}
+
+// Whether to go through the waiters again.
+bool Lock::serve_in_order(Scope& scope) {
+  std::optional<Place> place = place_after(Turnstile{.ticket = 0, .member = NodeId{0}}, scope);
+  while (place) {  // ends: each stands behind the one before
+    const Next next = place->own != nullptr ? serve_own(scope, *place) : serve_other(scope, *place);
+    if (next != Next::go_on) return next == Next::again;
+    place = place_after(place->at, scope);
+  }
+  return false;
+}
+
+// Mostly one is enough, so they are not put in order all at once.
+std::optional<Lock::Place> Lock::place_after(Turnstile last, const Scope& scope) {
+  std::optional<Place> first;
+  const auto consider = [&](const Place& place) {
+    if (last < place.at && (!first || place.at < first->at)) first = place;
+  };
+  for (Client& client : clients_)
+    if (!client.inside) consider({{client.ticket, scope.self()}, client.mode, &client});
+  for (const Peer& peer : peers_.all())
+    for (const Waiter& waiter : peer.waiting)
+      consider({{waiter.ticket, peer.member}, waiter.mode, nullptr});
+  return first;
+}
+
+Lock::Next Lock::serve_own(Scope& scope, const Place& place) {
+  const bool writes = place.mode == Mode::exclusive;
+  if (writes ? inside() : writer_inside()) return Next::stop;
+  if (lease_->sub >= scope.rules().most_sub) return inside() ? Next::stop : start_anew(scope);
+  if (writes && lease_->mode == Mode::shared) {
+    if (!mutated(Mutation::shared_raised)) return start_anew(scope);
+    lease_->mode = Mode::exclusive;
+  }
+  give(scope, *place.own);
+  return Next::again;
+}
+
+Lock::Next Lock::serve_other(Scope& scope, const Place& place) {
+  const bool writes = place.mode == Mode::exclusive;
+  if (lease_->mode == Mode::shared) {
+    if (!writes) return Next::go_on;  // it gets its own lease
+    if (!inside()) free_lease(scope);
+    return Next::stop;
+  }
+  if (!inside() || (writes && mutated(Mutation::gives_while_inside))) return pass(scope, place);
+  if (writes || writer_inside()) return Next::stop;
+  // Only readers are inside: from X down to S.
+  if (mutated(Mutation::exclusive_kept) && renew_at_ > scope.now()) return Next::stop;
+  lease_->mode = Mode::shared;
+  ask(scope, true);
+  decide_pending(scope);
+  if (mutated(Mutation::exclusive_kept)) lease_->mode = Mode::exclusive;
+  return Next::go_on;
+}
+
+// The lease cannot serve the next client: it needs another ballot.
+Lock::Next Lock::start_anew(Scope& scope) {
+  end_lease();
+  attempt(scope);
+  return lease_ ? Next::again : Next::stop;
+}
+
+void Lock::give(Scope& scope, Client& client) {
+  if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
+  seen_ = std::max(seen_, lease_->held());
+  client.inside = true;
+  tell(scope, {.kind = Notice::Kind::granted,
+               .client = client.id,
+               .mode = client.mode,
+               .token = lease_->held().token(),
+               .deadline = lease_->until});
+}
+
+// --- PASS ---
+
+Lock::Next Lock::pass(Scope& scope, const Place& place) {
+  const Peer& peer = peers_.of(place.at.member);
+  const bool longer = length_ > scope.rules().lease;  // who gets it may not want that
+  const bool anew = longer || (scope.lock == kViewLock && !mutated(Mutation::view_passed));
+  if (anew || peer.heard_until <= scope.now() || lease_->sub >= scope.rules().most_sub) {
+    free_lease(scope);
+    return Next::stop;
+  }
+  if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
+  passed_ = Passed{place.at.member, peer.boot, *lease_, place.at.ticket};
+  lease_.reset();  // before it is said
+  forget_grants();
+  send_pass(scope);
+  if (mutated(Mutation::free_after_pass)) send_free(scope, passed_->lease.ballot);
+  return Next::stop;
+}
+
+void Lock::send_pass(Scope& scope) {
+  const Peer& peer = peers_.of(passed_->target);
+  peers_.served(passed_->target, passed_->ticket);
+  peers_.forget_attempt(passed_->target);
+  const Instant heard = peer.heard_until - scope.rules().lease;  // r_j
+  multicast(scope, {.kind = Kind::pass,
+                    .ballot = passed_->lease.ballot,
+                    .to_boot = peer.boot,
+                    .to_k = peer.heard_k,
+                    .target = passed_->target,
+                    .sub = passed_->lease.sub,
+                    .left = passed_->lease.until - heard,
+                    .ticket = passed_->ticket,
+                    .standings = peers_.standings(passed_->target)});
+}
+
+// --- saying things ---
+
+// The client of @view is the member itself, which looks for itself.
+void Lock::tell(Scope& scope, Notice notice) {
+  if (scope.lock == kViewLock) return;
+  notice.lock = scope.lock;
+  scope.turn.out.note(notice);
+}
+
+void Lock::multicast(Scope& scope, Message message) {
+  Home& home = scope.home;
+  message.lock = scope.lock;
+  message.view = home.view().number;
+  message.boot = home.boot;
+  message.k = ++home.k;
+  message.waiting = announced();
+  message.ends = ends_;
+  ends_.clear();
+  message.length = length(scope.rules());
+  sent_.push_newest({message.k, scope.now() + scope.rules().lease, message.length});
+  scope.turn.out.broadcast(message);
+}
+
+void Lock::ask(Scope& scope, bool held) {
+  const Voters named = helpers(scope);
+  if (repeated_) scope.home.answered = 0;
+  repeated_ = true;
+  length_ = length(scope.rules());
+  if (held) renew_at_ = scope.now() + scope.rules().renew_gap(length_);
+  multicast(scope, {.kind = Kind::ask,
+                    .ballot = held ? lease_->ballot : attempt_->ballot,
+                    .mode = held ? lease_->mode : attempt_->mode,
+                    .held = held,
+                    .named = named,
+                    .over_at = scope.home.over_at(scope.now(), length_)});
+  own_vote(scope);
+}
+
+// Whom to ask for an answer: all, or, if few are needed, some that answered the last time.
+Voters Lock::helpers(const Scope& scope) const {
+  constexpr Voters kAll = 0xff;
+  if (!scope.rules().thrifty || repeated_) return kAll;
+  const View& view = scope.home.view();
+  Voters named = view.bit_of(scope.self());
+  for (std::uint32_t i = 0; i < kMostVoters && !view.quorum(named); ++i)
+    named |= static_cast<Voters>(scope.home.answered & 1U << i);
+  return view.quorum(named) ? named : kAll;
+}
+
+// This member's own voice, for its attempt or its lease.
+void Lock::own_vote(Scope& scope) {
+  const Plea plea{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
+                  .mode = lease_ ? lease_->mode : attempt_->mode,
+                  .held = lease_.has_value(),
+                  .length = length_};
+  if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
+  const auto chair = scope.home.view().chair_of(scope.self());
+  granted_until_[chair.value()] = scope.now() + scope.rules().hold(length_);  // it voted: has one
+  count_grants(scope);
+}
+
+void Lock::send_free(Scope& scope, const Ballot& ballot) {
+  grantor_.end(ballot);
+  hushed_ = own_waits();
+  multicast(scope, {.kind = Kind::free, .ballot = ballot});
+}
+
+// Others who asked are answered at once, as they are by whoever hears the FREE.
+void Lock::free_lease(Scope& scope) {
+  const Ballot ballot = lease_->ballot;
+  lease_.reset();
+  forget_grants();
+  send_free(scope, ballot);
+  decide_pending(scope);
+}
+
+void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why) {
+  Message message{.kind = why == Why::none ? Kind::grant : Kind::refuse,
+                  .lock = scope.lock,
+                  .view = scope.home.view().number,
+                  .boot = scope.home.boot,
+                  .ballot = ballot,
+                  .to_boot = to.boot,
+                  .to_k = to.k};
+  if (scope.lock == kViewLock && !mutated(Mutation::proposal_forgotten))
+    message.next = scope.home.accepted;
+  if (why != Why::none) {
+    message.top = top();
+    message.why = why;
+  }
+  scope.turn.out.send(to.member, message);
+}
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,263 @@
+#include "protocol/lock/lease/lease_member.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tempo::lock::lease {
+namespace {
+
+// A member that lost its record does not know how often it started. Others may have missed its last
+// lives, but not so many.
+constexpr std::uint32_t kBootsMissed = 65'536;
+
+Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) + by}; }
+
+}  // namespace
+
+// --- what is on disk ---
+
+Notice Home::ask_write(std::uint64_t reserve) {
+  asked = std::max(asked, reserve);
+  Record record{boot, asked, following, accepted};
+  if (mutated(Mutation::acceptance_not_durable)) record.next = {};
+  if (mutated(Mutation::reserve_not_durable)) record.reserve = 0;
+  return {.kind = Notice::Kind::write, .record = record};
+}
+
+void Home::written(const Record& record) {
+  if (record.boot != boot) return;  // of an earlier life
+  disk.boot = boot;
+  disk.reserve =
+      std::max(disk.reserve, mutated(Mutation::reserve_not_durable) ? asked : record.reserve);
+  disk.next = record.next;
+  running = true;
+}
+
+void Home::heard(const Proposal& proposal) {
+  if (proposal.count > known.count && proposal.view.number == view().number + 1) known = proposal;
+}
+
+// --- section 11 ---
+
+void Home::told(Nanos earliest, Nanos latest, Instant now) {
+  if (!rules.trust_time || latest < earliest) return;
+  if (mutated(Mutation::time_without_bound)) earliest = latest = earliest + (latest - earliest) / 2;
+  time = {earliest, latest, now + rules.lease};
+}
+
+// A holder goes on for at most L of true time, in which network time goes on by at most KEEP(L).
+Nanos Home::over_at(Instant now, Nanos length) const {
+  if (!rules.trust_time || time.until <= now) return Nanos{0};
+  const Nanos age = now - (time.until - rules.lease);
+  return time.latest + rules.stretch(age) + rules.keep(length);
+}
+
+Nanos Home::over_in(Nanos over_at, Instant now) const {
+  if (!rules.trust_time || time.until <= now || over_at == Nanos{0}) return Nanos::max();
+  const Nanos age = now - (time.until - rules.lease);
+  const Nanos left = over_at - (time.earliest + rules.shrink(age));
+  return left <= Nanos{0} ? Nanos{0} : rules.stretch(std::min(left, 2 * rules.longest));
+}
+
+// What was accepted or heard was for this view, or is void.
+void Home::enter(const View& view, Instant now) {
+  voted_before = disk.view.votes_for(self);
+  disk.view = view;
+  answered = 0;
+  disk.next = accepted = known = {};
+  settled_at = now + (mutated(Mutation::view_unsettled) ? Nanos{0} : rules.keep(rules.longest));
+}
+
+// --- doors ---
+
+Member::Member(const Start& start)
+    : home_{.self = start.self, .rules = start.rules},
+      rebooted_(start.rebooted),
+      blank_(!start.record.has_value()) {
+  CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
+  home_.disk = start.record.value_or(Record{.view = start.view});
+  home_.following = home_.view();
+  home_.heard(home_.disk.next);
+  home_.accepted = home_.known;
+}
+
+void Member::start(Turn<Member>& turn) {
+  const Instant since = rebooted_ ? Instant{} : turn.now;
+  const Rules& rules = home_.rules;
+  const Nanos length = mutated(Mutation::abstains_for_own_length) ? rules.lease : rules.longest;
+  home_.abstain_until = since + rules.keep(length);
+  if (blank_) {
+    nonce_ = 1 + turn.draw.below(home_.rules.nonces);
+    query(turn);
+  } else {
+    begin_life(turn, after(home_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
+  }
+  set_alarm();
+}
+
+void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
+  // What is said in this member's own name is never heard from outside.
+  if (index(from) >= kMaxNodes || from == home_.self) return;
+  if (message.kind == Kind::query) return hear_query(turn, from, message);
+  if (message.kind == Kind::record) return hear_record(turn, from, message);
+  const bool an_answer =
+      message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
+  if (!home_.running) return;
+  if (message.view != home_.view().number) return hear_other_view(turn, from, message);
+  if (message.boot < newest_of(from) || (an_answer && message.to_boot != home_.boot)) return;
+  newest_[from] = message.boot;
+  if (message.kind == Kind::propose) return hear_propose(turn, from, message);
+  if (message.kind == Kind::accept) return hear_accept(turn, from, message);
+  on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
+}
+
+void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
+  if (blank_ && query_at_ <= turn.now) query(turn);
+  wake_locks(turn);
+  if (change_.again_at <= turn.now) propose_again(turn);
+  set_alarm();
+}
+
+void Member::wake_locks(Turn<Member>& turn) {
+  std::vector<std::size_t> due;
+  dues_.find(turn.now, due);
+  const auto wake = [](Lock& lock, Scope& scope) { lock.wake(scope); };
+  for (const std::size_t lock : due) on_lock(turn, LockId{static_cast<std::uint32_t>(lock)}, wake);
+  if (view_lock_.due(home_.rules) <= turn.now) on_lock(turn, kViewLock, wake);
+}
+
+void Member::command(Turn<Member>& turn, const Command& command) {
+  switch (command.kind) {
+    case Command::Kind::want:
+      on_lock(turn, command.lock, [&](Lock& lock, Scope& scope) { lock.want(scope, command); });
+      break;
+    case Command::Kind::done:
+      on_lock(turn, command.lock,
+              [&](Lock& lock, Scope& scope) { lock.done(scope, command.client); });
+      break;
+    case Command::Kind::written:
+      home_.written(command.record);
+      if (home_.running && command.record.view.number > home_.view().number)
+        enter_view(turn, command.record.view);
+      answer_proposal(turn);
+      resume_locks(turn);
+      break;
+    case Command::Kind::change:
+      want_change(turn, command);
+      break;
+    case Command::Kind::time:
+      home_.told(command.earliest, command.latest, turn.now);
+      break;
+    case Command::Kind::no_change:
+      change_ = {};
+      on_lock(turn, kViewLock, [](Lock&, Scope&) {});
+      break;
+  }
+}
+
+Boot Member::newest_of(NodeId member) const {
+  const Boot* const newest = newest_.find(member);
+  return newest == nullptr ? Boot{} : *newest;
+}
+
+bool Member::forget(Turn<Member>& turn, LockId id) {
+  const Lock* known = lock(id);
+  if (known == nullptr || known->forgettable()) return true;
+  if (known->lease() || known->attempt() || !known->clients().empty()) return false;
+  if (std::ranges::any_of(known->grantor().promises(),
+                          [&](const Promise& promise) { return promise.until > turn.now; }))
+    return false;
+  on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.wake(scope); });
+  return lock(id)->forgettable();
+}
+
+void Member::resume_locks(Turn<Member>& turn) {
+  const auto resume = [](Lock& lock, Scope& scope) { lock.resume(scope); };
+  for (std::size_t i = 0; i < locks_.size(); ++i)
+    if (!locks_[i].forgettable()) on_lock(turn, LockId{static_cast<std::uint32_t>(i)}, resume);
+  on_lock(turn, kViewLock, resume);
+}
+
+void Member::set_alarm() {
+  alarm_ = std::min({query_at_, dues_.first(), view_lock_.due(home_.rules), change_.again_at});
+}
+
+// --- section 8: lives ---
+
+void Member::begin_life(Turn<Member>& turn, Boot boot) {
+  home_.boot = boot;
+  home_.floor = std::max(home_.floor, home_.disk.reserve);
+  turn.out.note(home_.ask_write(home_.floor + home_.rules.block));
+}
+
+void Member::query(Turn<Member>& turn) {
+  query_at_ = turn.now + home_.rules.retry();
+  turn.out.broadcast(
+      {.kind = Kind::query, .lock = kViewLock, .view = home_.view().number, .nonce = nonce_});
+  if (!knows_enough()) return;  // a voting set of one has nobody to ask
+  blank_ = false;
+  query_at_ = kNever;
+  begin_life(turn, after(largest_boot_, 1));
+}
+
+void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (!blank_ && !home_.running) return;  // what is being written counts when it is
+  turn.out.send(from, record_message(message.nonce, from));
+}
+
+Message Member::record_message(std::uint64_t nonce, NodeId to) const {
+  return {.kind = Kind::record,
+          .lock = kViewLock,
+          .view = home_.view().number,
+          .to_boot = newest_of(to),
+          .top = home_.floor,
+          .nonce = nonce,
+          .reserve = blank_ ? 0 : home_.disk.reserve,
+          .set = home_.view(),
+          .next = home_.accepted};
+}
+
+void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (message.reserve != 0 && message.set.number > home_.following.number) {
+    if (!blank_) return adopt(turn, message.set, message.top);
+    home_.disk.view = home_.following = message.set;
+    home_.accepted = home_.known = {};
+    with_record_ = without_ = 0;
+  }
+  if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
+  if (!home_.view().votes_for(from)) return;  // who only asks knows of no count but its own
+  const Voters bit = home_.view().bit_of(from);
+  (message.reserve == 0 ? without_ : with_record_) |= bit;
+  if (message.reserve != 0) without_ &= static_cast<Voters>(~bit);
+  home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
+  home_.heard(message.next);
+  home_.accepted = home_.known;  // perhaps it had accepted that too
+  largest_boot_ = std::max(largest_boot_, message.to_boot);
+  if (!knows_enough()) return;
+  blank_ = false;
+  query_at_ = kNever;
+  begin_life(turn, after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
+  set_alarm();
+}
+
+// Nobody else has a record; or this member and those that were not heard could not have been a
+// quorum, so that somebody heard has accepted whatever count was ever held. Whoever says that it
+// has no record has never voted. Where each of two is enough, the other must be heard.
+bool Member::knows_enough() const {
+  const View& view = home_.view();
+  const auto others = static_cast<Voters>(view.voters() & ~view.bit_of(home_.self));
+  if ((others & ~without_) == 0 || mutated(Mutation::blank_at_once)) return true;
+  const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
+  if (view.available) return unheard == 0;
+  return !view.quorum(static_cast<Voters>(unheard | view.bit_of(home_.self)));
+}
+
+const char* Member::check() const {
+  for (const Lock& lock : locks_)
+    if (const char* broken = lock.check()) return broken;
+  return view_lock_.check();
+}
+
+static_assert(Machine<Member>);
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,193 @@
+// The lease lock as a machine: one member of a voting set, with all its locks.
+//
+// What it promises of every lock, whatever the network does (doc/internals/lease.md has it in full):
+//   exclusion    no two clients whose own clock test passes are inside in conflict
+//   token order  of two grants in conflict the later has the larger token, across restarts too
+//   no revival   a client that lost the lock, or whose deadline has passed, has to ask again
+// It needs clocks within `Rules::drift` of true time, members that stop when they fail, and a
+// record that survives. Names of locks, the disk and the clients' own clock test are the driver's.
+//
+// A member's life begins with one durable write; until that is done, and until promises it may have
+// made before are over, it neither grants nor asks. A member without a record first learns from the
+// others how far counts may have gone (section 8).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "machine/machine.h"
+#include "base/node_map.h"
+#include "machine/one_timer.h"
+#include "protocol/lock/lease/lease_dues.h"
+#include "protocol/lock/lease/lease_home.h"
+#include "protocol/lock/lease/lease_lock.h"
+#include "protocol/lock/lease/lease_message.h"
+#include "protocol/lock/lease/lease_mutation.h"
+#include "protocol/lock/lease/lease_rules.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr std::size_t kMostLocks = 4096;  // of one member; messages of others are dropped
+
+class Member {
+ public:
+  using Message = lease::Message;
+  using Command = lease::Command;
+  using Notice = lease::Notice;
+
+  struct Start {
+    NodeId self{};
+    Rules rules{};
+    View view{};                     // as configured: for a member that has no record
+    std::optional<Record> record{};  // as read; none: blank
+    bool rebooted = false;           // the kernel booted since the record was written
+  };
+  explicit Member(const Start& start);
+
+  void start(Turn<Member>& turn);
+  void receive(Turn<Member>& turn, NodeId from, const Message& message);
+  void wake(Turn<Member>& turn, TimerId timer);
+  void command(Turn<Member>& turn, const Command& command);
+
+  // Whether nothing is known of this lock any more, by now: promises and waiters that went unheard
+  // make no timer run. Its number is then free for another.
+  bool forget(Turn<Member>& turn, LockId id);
+
+  // The earliest of all locks'.
+  OneTimer timers() const { return OneTimer{alarm_}; }
+  const char* check() const;
+
+  const Home& home() const { return home_; }
+  bool blank() const { return blank_; }
+  // Null: nothing is known of this lock.
+  const Lock* lock(LockId id) const {
+    if (id == kViewLock) return &view_lock_;
+    return std::to_underlying(id) < locks_.size() ? &locks_[std::to_underlying(id)] : nullptr;
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("home", self.home_);
+    visit("rebooted", self.rebooted_);
+    visit("newest", self.newest_);
+    visit("locks", self.locks_);
+    visit("dues", self.dues_);
+    visit("view_lock", self.view_lock_);
+    visit("change", self.change_);
+    visit("debt", self.debt_);
+    visit("blank", self.blank_);
+    visit("nonce", self.nonce_);
+    visit("with_record", self.with_record_);
+    visit("without", self.without_);
+    visit("largest_boot", self.largest_boot_);
+    visit("query_at", self.query_at_);
+    visit("alarm", self.alarm_);
+  }
+
+ private:
+  template <class Do>
+  void on_lock(Turn<Member>& turn, LockId id, Do todo);
+  void wake_locks(Turn<Member>& turn);
+  void resume_locks(Turn<Member>& turn);
+  Boot newest_of(NodeId member) const;
+  void set_alarm();
+
+  // Section 8, blank record.
+  void query(Turn<Member>& turn);
+  void hear_query(Turn<Member>& turn, NodeId from, const Message& message);
+  void hear_record(Turn<Member>& turn, NodeId from, const Message& message);
+  bool knows_enough() const;
+  void begin_life(Turn<Member>& turn, Boot boot);
+
+  // Section 9, views (lease_views.cpp).
+  void want_change(Turn<Member>& turn, const Command& command);
+  void advance_change(Turn<Member>& turn);
+  void propose(Turn<Member>& turn);
+  void propose_again(Turn<Member>& turn);
+  void hear_propose(Turn<Member>& turn, NodeId from, const Message& message);
+  void answer_proposal(Turn<Member>& turn);
+  void hear_accept(Turn<Member>& turn, NodeId from, const Message& message);
+  void hear_other_view(Turn<Member>& turn, NodeId from, const Message& message);
+  void adopt(Turn<Member>& turn, const View& view, std::uint64_t floor);
+  void enter_view(Turn<Member>& turn, const View& view);
+  void abandon_view_lock(Turn<Member>& turn);
+  Message record_message(std::uint64_t nonce, NodeId to) const;
+
+  // A change of the voting set that is wanted here.
+  struct Change {
+    bool wanted = false;
+    NodeId member = kNobody;
+    std::uint8_t votes = 0;
+    Ballot ballot{};      // of @view; count 0: nothing was said under the present one
+    Proposal proposal{};  // as it was said
+    Voters accepted_by = 0;
+    std::uint64_t reserve = 0;  // the largest of theirs
+    Instant again_at = kNever;
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("wanted", self.wanted);
+      visit("member", self.member);
+      visit("votes", self.votes);
+      visit("ballot", self.ballot);
+      visit("proposal", self.proposal);
+      visit("accepted_by", self.accepted_by);
+      visit("reserve", self.reserve);
+      visit("again_at", self.again_at);
+    }
+  };
+  // An ACCEPT to be sent when what was accepted is on disk.
+  struct Debt {
+    NodeId to = kNobody;
+    Boot boot{};
+    Ballot ballot{};
+
+    template <class Self, class Visitor>
+    static void fields(Self& self, Visitor& visit) {
+      visit("to", self.to);
+      visit("boot", self.boot);
+      visit("ballot", self.ballot);
+    }
+  };
+
+  Home home_;
+  bool rebooted_;
+  NodeMap<Boot> newest_;     // life heard of each member
+  std::vector<Lock> locks_;  // by number, at most kMostLocks
+  Dues dues_;                // of each lock
+  Lock view_lock_;
+  Change change_;
+  Debt debt_;
+  bool blank_;               // no record, and not yet enough heard of others'
+  std::uint64_t nonce_ = 0;  // while blank: names this life
+  Voters with_record_ = 0;   // others whose reserve was heard
+  Voters without_ = 0;       // others that are blank too
+  Boot largest_boot_{};      // of this member's, as others remember
+  Instant query_at_ = kNever;
+  Instant alarm_ = kNever;
+};
+
+template <class Do>
+void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
+  const std::size_t at = std::to_underlying(id);
+  if (at >= kMostLocks && id != kViewLock) return;
+  if (at >= locks_.size() && id != kViewLock) locks_.resize(at + 1);
+  Lock& lock = id == kViewLock ? view_lock_ : locks_[at];
+  Scope scope{turn, home_, id};
+  todo(lock, scope);
+  if (lock.forgettable()) {
+    if (!mutated(Mutation::floor_forgotten)) home_.floor = std::max(home_.floor, lock.top());
+    lock = Lock{};
+  }
+  if (id == kViewLock)
+    advance_change(turn);
+  else
+    dues_.set(at, lock.due(home_.rules));
+  set_alarm();
+#ifdef TEMPO_MUTATIONS
+  home_.last_reading = turn.now;
+#endif
+}
+
+}  // namespace tempo::lock::lease

@@ -1,0 +1,259 @@
+// What members of a lease lock say to each other (section 3), are told, and tell their clients.
+//
+// ASK, FREE and PASS go to all and carry their sender's multicast number `k`, its waiting clients
+// and its ballots that are over. A sender with more waiters than a list holds announces its oldest.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <string_view>
+
+#include "base/few.h"
+#include "machine/fields.h"
+#include "base/ids.h"
+#include "base/units.h"
+#include "protocol/lock/lease/lease_rules.h"
+#include "protocol/lock/mode.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr LockId kViewLock{0xffffffff};  // "@view": whoever holds it may change the view
+enum class ClientId : std::uint32_t {};
+enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
+
+inline constexpr std::size_t kMostAnnounced = 4;  // waiters of one member in a message
+inline constexpr std::size_t kMostStandings = 6;  // members in a message, but its sender
+inline constexpr std::size_t kMostEnds = 3;       // ballots that are over in a message
+
+// An attempt to get the lease, and the lease if it succeeds. Ordered by count alone; no two ballots
+// of one count are both held.
+struct Ballot {
+  std::uint64_t count = 0;  // 0: none
+  NodeId origin = kNobody;
+
+  bool operator==(const Ballot&) const = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    visit("origin", self.origin);
+  }
+};
+
+// A grant of a ballot; hand-overs count too.
+struct Held {
+  std::uint64_t count = 0;
+  std::uint32_t sub = 0;
+  auto operator<=>(const Held&) const = default;
+
+  static constexpr int kSubBits = 24;
+  Token token() const { return Token{count << kSubBits | sub}; }
+  static Held of(Token token) {
+    const auto all = static_cast<std::uint64_t>(token);
+    return {all >> kSubBits, static_cast<std::uint32_t>(all & ((1U << kSubBits) - 1))};
+  }
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    visit("sub", self.sub);
+  }
+};
+
+struct Waiter {
+  std::uint64_t ticket = 0;
+  Mode mode = Mode::exclusive;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("ticket", self.ticket);
+    visit("mode", self.mode);
+  }
+};
+using Waiting = Few<Waiter, kMostAnnounced>;  // by ticket
+
+// The waiters of one member, as another knows them.
+struct Standing {
+  NodeId member = kNobody;
+  Boot boot{};
+  std::uint32_t k = 0;  // of the member's multicast that said so
+  Waiting waiting{};
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("member", self.member);
+    visit("boot", self.boot);
+    field::about(visit, self.member);
+    field::their_call(visit, "k", self.k);
+    visit("waiting", self.waiting);
+  }
+};
+using Standings = Few<Standing, kMostStandings>;
+
+enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record, propose, accept };
+inline constexpr std::size_t kKinds = 9;
+std::string_view name_of(Kind kind);
+
+enum class Why : std::uint8_t { none, low, busy, queue, abstain, ended };
+std::string_view name_of(Why why);
+
+// A view that is to follow the present one, and the count of the ballot under which that was said.
+struct Proposal {
+  std::uint64_t count = 0;  // 0: none
+  View view{};
+
+  bool operator==(const Proposal&) const = default;
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("count", self.count);
+    if (self.count != 0) visit("view", self.view);
+  }
+};
+
+struct Message {
+  Kind kind = Kind::ask;
+  LockId lock{};
+  std::uint32_t view = 0;
+  Boot boot{};  // the sender's
+
+  // ASK, FREE, PASS
+  std::uint32_t k = 0;
+  Waiting waiting{};
+  Few<Ballot, kMostEnds> ends{};
+
+  Ballot ballot{};              // all but QUERY and RECORD
+  Mode mode = Mode::exclusive;  // ASK
+  bool held = false;            // ASK: extend the lease of this ballot
+  Nanos length{0};              // ASK, FREE, PASS: of the lease that is wanted; 0: L
+  Voters named = 0;             // ASK: who is to answer
+  Nanos over_at{0};             // ASK: A, when by network time it is over; 0: not known
+
+  Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
+  std::uint32_t to_k = 0;  // and which multicast of it
+  std::uint64_t top = 0;   // REFUSE; RECORD: where the sender's locks begin to count
+  Why why = Why::none;     // REFUSE
+
+  NodeId target = kNobody;   // PASS
+  std::uint32_t sub = 0;     // PASS
+  Nanos left{0};             // PASS: d
+  std::uint64_t ticket = 0;  // PASS: the waiter that is served
+  Standings standings{};     // PASS
+
+  std::uint64_t nonce = 0;    // QUERY, RECORD
+  std::uint64_t reserve = 0;  // RECORD, ACCEPT: the sender's; 0: it is blank
+  View set{};                 // RECORD: the view whose number is `view`
+  Proposal next{};            // PROPOSE; RECORD and GRANT of @view: what the sender has accepted
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("kind", self.kind);
+    visit("lock", self.lock);
+    visit("view", self.view);
+    visit("boot", self.boot);
+    field::call(visit, "k", self.k);
+    visit("waiting", self.waiting);
+    visit("ends", self.ends);
+    visit("ballot", self.ballot);
+    visit("mode", self.mode);
+    visit("held", self.held);
+    visit("length", self.length);
+    visit("named", self.named);
+    visit("over_at", self.over_at);
+    visit("to_boot", self.to_boot);
+    visit("target", self.target);
+    if (self.target != kNobody) field::about(visit, self.target);
+    field::their_call(visit, "to_k", self.to_k);
+    visit("top", self.top);
+    visit("why", self.why);
+    visit("sub", self.sub);
+    visit("left", self.left);
+    visit("ticket", self.ticket);
+    visit("standings", self.standings);
+    visit("nonce", self.nonce);
+    visit("reserve", self.reserve);
+    if (self.kind == Kind::record) visit("set", self.set);
+    visit("next", self.next);
+  }
+};
+
+std::string_view name_of(const Message& message);
+
+// What a member keeps on disk (section 4), for all its locks.
+struct Record {
+  Boot boot{};
+  std::uint64_t reserve = 0;  // counts above it were neither proposed nor accepted
+  View view{};
+  Proposal next{};  // accepted for the view after this one
+
+  template <class Self, class Visitor>
+  static void fields(Self& self, Visitor& visit) {
+    visit("boot", self.boot);
+    visit("reserve", self.reserve);
+    visit("view", self.view);
+    visit("next", self.next);
+  }
+};
+
+struct Command {
+  enum class Kind : std::uint8_t {
+    want,       // a client asks
+    done,       // it is done, no longer wants the lock, or died
+    written,    // what a `write` notice asked for is on disk
+    change,     // `member` is to have `votes`, one more or one less than now
+    no_change,  // that is wanted no more; what was proposed may come about all the same
+    time,       // network time is between `earliest` and `latest` now
+  };
+  Kind kind = Kind::want;
+  LockId lock{};
+  ClientId client{};
+  Mode mode = Mode::exclusive;
+  std::uint64_t network_us = 0;  // want: network time, as well as it is known
+  Nanos length{0};               // want: of its lease, at most Lmax; 0: L
+  Record record{};               // written
+  NodeId member = kNobody;       // change
+  std::uint8_t votes = 0;        // change
+  Nanos earliest{0};             // time
+  Nanos latest{0};               // time
+
+  static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
+                      Nanos length = Nanos{0}) {
+    return {.kind = Kind::want,
+            .lock = lock,
+            .client = client,
+            .mode = mode,
+            .network_us = network_us,
+            .length = length};
+  }
+  static Command done(LockId lock, ClientId client) {
+    return {.kind = Kind::done, .lock = lock, .client = client};
+  }
+  static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
+  static Command change(NodeId member, std::uint8_t votes) {
+    return {.kind = Kind::change, .member = member, .votes = votes};
+  }
+  static Command time(Nanos earliest, Nanos latest) {
+    return {.kind = Kind::time, .earliest = earliest, .latest = latest};
+  }
+  static Command no_change() { return {.kind = Kind::no_change}; }
+};
+
+struct Notice {
+  enum class Kind : std::uint8_t {
+    granted,   // the client is inside until `deadline` by the local clock
+    extended,  // every client inside this lock has a later deadline
+    lost,      // the client is no longer inside
+    refused,  // more clients of one lock than a member serves; of @view: no such change can be made
+    write,    // put the record on disk and say `written`
+    view,     // the record's view is in force here
+  };
+  Kind kind = Kind::granted;
+  LockId lock{};
+  ClientId client{};
+  Mode mode = Mode::exclusive;
+  Token token = kNoToken;
+  Instant deadline{};
+  Record record{};
+};
+
+}  // namespace tempo::lock::lease

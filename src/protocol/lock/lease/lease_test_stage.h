@@ -1,0 +1,217 @@
+// A few members of a lease lock on one clock, their messages delivered at once and in order, for
+// tests that count what is said or play a story step by step.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "machine/machine.h"
+#include "base/random.h"
+#include "protocol/lock/lease/lease_member.h"
+
+namespace tempo::lock::lease {
+
+inline constexpr Rules kRules{};  // 2 s
+
+inline Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
+
+class Stage {
+ public:
+  struct Letter {
+    NodeId from{};
+    NodeId to{};
+    Message message;
+  };
+  struct Event {
+    NodeId site{};
+    Notice notice;
+  };
+
+  Stage(std::uint32_t sites, const Rules& rules, std::optional<View> view = {})
+      : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites), up_(sites) {
+    for (std::uint32_t i = 0; i < sites; ++i) {
+      disks_[i] = Record{.view = view_};
+      members_.push_back(made(i, true));
+    }
+    for (std::uint32_t i = 0; i < sites; ++i) start(i);
+    run();
+  }
+
+  // --- the story ---
+  void want(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive,
+            LockId lock = LockId{0}) {
+    command(site, Command::want(lock, ClientId{client}, mode, ++tickets_));
+  }
+  void done(std::uint32_t site, std::uint32_t client, LockId lock = LockId{0}) {
+    command(site, Command::done(lock, ClientId{client}));
+  }
+  void command(std::uint32_t site, const Command& command) {
+    step(site, [&](Member& member, Turn<Member>& turn) { member.command(turn, command); });
+    run();
+  }
+  // Time passes, timers fire.
+  void pass(Nanos span) {
+    const Instant end = now_ + span;
+    for (;;) {
+      Instant first = end;
+      for (std::uint32_t i = 0; i < members_.size(); ++i)
+        if (up_[i]) first = std::min(first, members_[i].timers().first());
+      now_ = std::max(now_, first);
+      bool woken = false;
+      for (std::uint32_t i = 0; i < members_.size(); ++i)
+        if (up_[i] && members_[i].timers().first() <= now_ && now_ < end) {
+          step(i, [](Member& member, Turn<Member>& turn) { member.wake(turn, TimerId{0}); });
+          woken = true;
+        }
+      run();
+      if (!woken) break;
+    }
+    now_ = end;
+  }
+  void crash(std::uint32_t site) { up_[site] = false; }
+  // As if it had only stood still, and had missed what was said.
+  void resume(std::uint32_t site) { up_[site] = true; }
+  void restart(std::uint32_t site) {
+    members_[site] = made(site, false);
+    start(site);
+    run();
+  }
+  void lose_disk(std::uint32_t site) { disks_[site].reset(); }
+  // From now on a letter is asked for; false: it is lost.
+  void set_carrier(std::function<bool(const Letter&)> carries) { carries_ = std::move(carries); }
+  // Writes are done at once, unless held back.
+  void hold_writes(bool hold) { hold_writes_ = hold; }
+  void finish_writes() {
+    const auto held = std::exchange(held_writes_, {});
+    for (const auto& [site, record] : held) {
+      disks_[site] = record;
+      command(site, Command::written(record));
+    }
+  }
+  void inject(NodeId from, std::uint32_t to, const Message& message) {
+    letters_.push_back({from, NodeId{to}, message});
+    run();
+  }
+
+  // --- what came of it ---
+  std::uint32_t said(Kind kind) const { return said_[std::to_underlying(kind)]; }
+  std::uint32_t said_in_all() const {
+    std::uint32_t all = 0;
+    for (const std::uint32_t count : said_) all += count;
+    return all;
+  }
+  void forget_said() {
+    said_.fill(0);
+    events_.clear();
+    sent_.clear();
+  }
+  const std::vector<Event>& events() const { return events_; }
+  const std::vector<Message>& sent() const { return sent_; }
+  // The last grant to this client; none: never.
+  std::optional<Notice> granted(std::uint32_t site, std::uint32_t client) const {
+    return last(site, client, Notice::Kind::granted);
+  }
+  std::optional<Notice> lost(std::uint32_t site, std::uint32_t client) const {
+    return last(site, client, Notice::Kind::lost);
+  }
+  // The views of this number that members have entered, one for each that did.
+  std::vector<View> views(std::uint32_t number) const {
+    std::vector<View> entered;
+    for (const Event& event : events_)
+      if (event.notice.kind == Notice::Kind::view && event.notice.record.view.number == number)
+        entered.push_back(event.notice.record.view);
+    return entered;
+  }
+  const Member& member(std::uint32_t site) const { return members_[site]; }
+  const Lock& lock(std::uint32_t site, LockId id = LockId{0}) const {
+    return *members_[site].lock(id);
+  }
+  const std::optional<Record>& disk(std::uint32_t site) const { return disks_[site]; }
+  std::uint32_t writes() const { return writes_; }
+  Instant now() const { return now_; }
+
+ private:
+  Member made(std::uint32_t site, bool rebooted) const {
+    return Member({.self = NodeId{site},
+                   .rules = rules_,
+                   .view = view_,
+                   .record = disks_[site],
+                   .rebooted = rebooted});
+  }
+  void start(std::uint32_t site) {
+    up_[site] = true;
+    step(site, [](Member& member, Turn<Member>& turn) { member.start(turn); });
+  }
+  template <class Do>
+  void step(std::uint32_t site, Do todo) {
+    Outbox<Member> out;
+    StreamDraw draw{chance_};
+    Turn<Member> turn{now_, draw, out};
+    todo(members_[site], turn);
+    for (const Output<Member>& output : out) carry_out(site, output);
+  }
+  void carry_out(std::uint32_t site, const Output<Member>& output) {
+    if (output.kind == OutputKind::notice) {
+      if (output.notice.kind != Notice::Kind::write) {
+        events_.push_back({NodeId{site}, output.notice});
+        return;
+      }
+      ++writes_;
+      held_writes_.emplace_back(site, output.notice.record);
+      return;
+    }
+    ++said_[std::to_underlying(output.message.kind)];
+    sent_.push_back(output.message);
+    for (std::uint32_t to = 0; to < members_.size(); ++to)
+      if (to != site && (output.kind == OutputKind::broadcast || output.to == NodeId{to}))
+        letters_.push_back({NodeId{site}, NodeId{to}, output.message});
+  }
+  void run() {
+    if (running_) return;
+    running_ = true;
+    while (!letters_.empty() || (!hold_writes_ && !held_writes_.empty())) {
+      if (!hold_writes_) finish_writes();
+      if (letters_.empty()) continue;
+      const Letter letter = letters_.front();
+      letters_.pop_front();
+      if (!up_[index(letter.to)] || (carries_ && !carries_(letter))) continue;
+      step(index(letter.to), [&](Member& member, Turn<Member>& turn) {
+        member.receive(turn, letter.from, letter.message);
+      });
+    }
+    running_ = false;
+  }
+  std::optional<Notice> last(std::uint32_t site, std::uint32_t client, Notice::Kind kind) const {
+    std::optional<Notice> found;
+    for (const Event& event : events_)
+      if (event.site == NodeId{site} && event.notice.kind == kind &&
+          event.notice.client == ClientId{client})
+        found = event.notice;
+    return found;
+  }
+
+  Rules rules_;
+  View view_;
+  std::vector<std::optional<Record>> disks_;
+  std::vector<Member> members_;
+  std::vector<bool> up_;
+  std::deque<Letter> letters_;
+  std::function<bool(const Letter&)> carries_;
+  std::vector<std::pair<std::uint32_t, Record>> held_writes_;
+  bool hold_writes_ = false;
+  bool running_ = false;
+  std::array<std::uint32_t, kKinds> said_{};
+  std::vector<Message> sent_;
+  std::vector<Event> events_;
+  std::uint32_t writes_ = 0;
+  std::uint64_t tickets_ = 0;
+  Instant now_{Nanos{1'000'000'000'000}};
+  Stream chance_{1, 0, 0};
+};
+
+}  // namespace tempo::lock::lease

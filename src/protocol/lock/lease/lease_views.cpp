@@ -1,0 +1,178 @@
+// Changing who votes (section 9).
+//
+// Views follow each other by number. Whoever holds @view may say what the next one is; it is the
+// next one when a majority of the present voters, and one of the next, have written down that they
+// accept it. Two say the same, if at all: a member that grants @view tells what it has accepted,
+// the next holder has to say that again, and what is said under an older ballot is accepted no
+// more. (It is Lamport's synod, one instance for each number, with the lease as its prepare phase.)
+//
+// Locks go on meanwhile. Promises survive a change, and quorums of neighbouring views meet in a
+// member that keeps them; a message between members of different views is lost. Quorums of views
+// that are not neighbours need not meet, so
+//   - nobody accepts a next view before KEEP(Lmax) has passed in this one: by then no lease of
+//     the one before is held;
+//   - whoever enters a view counts on from the largest reserve of those who accepted it.
+#include <algorithm>
+#include <utility>
+
+#include "protocol/lock/lease/lease_member.h"
+#include "protocol/lock/lease/lease_mutation.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+constexpr ClientId kSelf{0};  // the only client of @view
+
+// Whoever votes tells the others of a new view, also if it has just lost its vote: perhaps nobody
+// else knows.
+bool tells(const Home& home) { return home.voted_before || home.view().votes_for(home.self); }
+
+}  // namespace
+
+void Member::want_change(Turn<Member>& turn, const Command& command) {
+  if (change_.wanted || !changed(home_.view(), command.member, command.votes)) {
+    turn.out.note({.kind = Notice::Kind::refused, .lock = kViewLock});
+    return;
+  }
+  change_ = {.wanted = true, .member = command.member, .votes = command.votes};
+  on_lock(turn, kViewLock, [](Lock&, Scope&) {});
+}
+
+// Asks for @view as long as something is wanted, and says what is to be as soon as it is held.
+void Member::advance_change(Turn<Member>& turn) {
+  Scope scope{turn, home_, kViewLock};
+  if (!change_.wanted) {
+    if (view_lock_.known(kSelf)) view_lock_.abandon(scope);
+    return;
+  }
+  if (!view_lock_.known(kSelf))  // or it was lost
+    view_lock_.want(scope, Command::want(kViewLock, kSelf, Mode::exclusive, 0));
+  if (!view_lock_.lease()) {
+    change_.ballot = {};
+    change_.again_at = kNever;
+  } else if (change_.ballot != view_lock_.lease()->ballot) {
+    const std::optional<View> next = changed(home_.view(), change_.member, change_.votes);
+    const Proposal& known = home_.known;
+    if (known.count == 0 && !next) return;
+    change_.ballot = view_lock_.lease()->ballot;
+    change_.proposal = {change_.ballot.count, known.count != 0 ? known.view : *next};
+    change_.accepted_by = 0;
+    change_.reserve = 0;
+    propose(turn);
+  }
+}
+
+void Member::propose(Turn<Member>& turn) {
+  change_.again_at = turn.now + home_.rules.retry();
+  const Message message{.kind = Kind::propose,
+                        .lock = kViewLock,
+                        .view = home_.view().number,
+                        .boot = home_.boot,
+                        .ballot = change_.ballot,
+                        .next = change_.proposal};
+  turn.out.broadcast(message);
+  hear_propose(turn, home_.self, message);
+}
+
+void Member::propose_again(Turn<Member>& turn) {
+  if (view_lock_.top() > change_.ballot.count || home_.floor > change_.ballot.count)
+    abandon_view_lock(turn);  // nobody who has counted as far accepts it
+  else
+    propose(turn);
+}
+
+// Whoever wants a change asks for it anew, with a larger ballot.
+void Member::abandon_view_lock(Turn<Member>& turn) {
+  on_lock(turn, kViewLock, [](Lock& lock, Scope& scope) { lock.abandon(scope); });
+}
+
+void Member::hear_propose(Turn<Member>& turn, NodeId from, const Message& message) {
+  const View& next = message.next.view;
+  const bool concerned = home_.view().votes_for(home_.self) || next.votes_for(home_.self);
+  if (!concerned || next.number != home_.view().number + 1) return;
+  if (!home_.speaks(turn.now) || turn.now < home_.settled_at) return;
+  if (!view_lock_.accepts(message.ballot, home_.floor)) {
+    if (from == home_.self) return;
+    turn.out.send(from, {.kind = Kind::refuse,
+                         .lock = kViewLock,
+                         .view = home_.view().number,
+                         .boot = home_.boot,
+                         .ballot = message.ballot,
+                         .to_boot = message.boot,
+                         .top = view_lock_.top(),
+                         .why = Why::low});
+    return;
+  }
+  debt_ = {from, message.boot, message.ballot};
+  if (home_.accepted != message.next) {
+    home_.accepted = message.next;
+    home_.heard(message.next);
+    turn.out.note(home_.ask_write(std::max(home_.asked, message.ballot.count)));
+    if (!mutated(Mutation::acceptance_not_durable)) return;
+  }
+  answer_proposal(turn);
+}
+
+// Only what is on disk is accepted.
+void Member::answer_proposal(Turn<Member>& turn) {
+  if (debt_.to == kNobody) return;
+  const bool on_disk = home_.disk.next.count == debt_.ballot.count;
+  if (!on_disk && !mutated(Mutation::acceptance_not_durable)) return;
+  const Message message{.kind = Kind::accept,
+                        .lock = kViewLock,
+                        .view = home_.view().number,
+                        .boot = home_.boot,
+                        .ballot = debt_.ballot,
+                        .to_boot = debt_.boot,
+                        .reserve = home_.disk.reserve};
+  const NodeId to = std::exchange(debt_, {}).to;
+  if (to == home_.self)
+    hear_accept(turn, home_.self, message);
+  else
+    turn.out.send(to, message);
+}
+
+void Member::hear_accept(Turn<Member>& turn, NodeId from, const Message& message) {
+  if (change_.ballot.count == 0 || message.ballot != change_.ballot) return;
+  change_.reserve = std::max(change_.reserve, message.reserve);
+  const View& next = change_.proposal.view;
+  change_.accepted_by |= home_.view().bit_of(from);
+  change_.accepted_by |= next.bit_of(from);
+  if (home_.view().quorum(change_.accepted_by) && next.quorum(change_.accepted_by))
+    adopt(turn, next, change_.reserve);
+}
+
+// Whoever lags behind is told, whoever is ahead is asked.
+void Member::hear_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
+  const std::uint32_t mine = home_.view().number;
+  const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
+  if (message.view > mine)
+    turn.out.send(from, {.kind = Kind::query, .lock = kViewLock, .view = mine});
+  else if (a_question && tells(home_))
+    turn.out.send(from, record_message(0, from));
+}
+
+// This view is known to be the next, or a later one. It counts here when it is on disk.
+void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
+  if (!home_.running || view.number <= home_.following.number) return;
+  home_.following = view;
+  if (mutated(Mutation::view_without_floor)) floor = 0;
+  home_.floor = std::max(home_.floor, floor);
+  turn.out.note(home_.ask_write(home_.floor + home_.rules.block));
+}
+
+void Member::enter_view(Turn<Member>& turn, const View& view) {
+  const bool more = change_.wanted && changed(view, change_.member, change_.votes);
+  change_ = {.member = change_.member, .votes = change_.votes};
+  abandon_view_lock(turn);  // while the others understand it
+  for (Lock& lock : locks_) lock.reseat(home_.view(), view);
+  view_lock_.reseat(home_.view(), view);
+  home_.enter(view, turn.now);
+  debt_ = {};
+  turn.out.note({.kind = Notice::Kind::view, .record = home_.disk});
+  if (tells(home_)) turn.out.broadcast(record_message(0, kNobody));
+  change_.wanted = more;
+  on_lock(turn, kViewLock, [](Lock&, Scope&) {});
+}
+
+}  // namespace tempo::lock::lease

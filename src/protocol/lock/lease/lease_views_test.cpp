@@ -1,0 +1,214 @@
+// The lease lock, section 9 of its specification: who votes, who asks, and how that changes.
+#include <gtest/gtest.h>
+
+#include "protocol/lock/lease/lease_member.h"
+#include "protocol/lock/lease/lease_test_stage.h"
+
+namespace tempo::lock::lease {
+namespace {
+
+// --- section 9: who votes and who asks ---
+
+// Votes are three; whoever else is there is served like them.
+TEST(LeaseAskers, AskWaitHoldAndHandOver) {
+  Stage stage(24, kRules, one_vote_each(3));
+  stage.want(20, 1);
+  ASSERT_TRUE(stage.granted(20, 1));
+  EXPECT_EQ(stage.said(Kind::grant), 3U);  // its own vote is missing
+  for (std::uint32_t site = 0; site < 20; ++site) stage.want(site, 1);
+  stage.forget_said();
+  stage.done(20, 1);
+  for (std::uint32_t site = 0; site < 20; ++site) {
+    ASSERT_TRUE(stage.granted(site, 1)) << site;
+    stage.done(site, 1);
+  }
+  EXPECT_EQ(stage.said(Kind::pass), 20U);
+  EXPECT_EQ(stage.said_in_all(), 20U);
+  EXPECT_EQ(stage.granted(19, 1)->token, token(1, 1 + 2 * 20));
+}
+
+TEST(LeaseAskers, AreNoQuorum) {
+  Stage stage(24, kRules, one_vote_each(3));
+  stage.crash(0);
+  stage.crash(1);
+  stage.want(20, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(20, 1));
+}
+
+// More members than a lock has places for: whoever waits longest has one.
+TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
+  Peers peers;
+  const auto ask = [&](std::uint32_t member, std::uint64_t ticket) {
+    Message message{.kind = Kind::ask, .boot = Boot{1}, .k = 1};
+    message.waiting.push_back({ticket, Mode::exclusive});
+    peers.learn(NodeId{member}, message, Instant{}, kRules, kNobody);
+  };
+  for (std::uint32_t i = 0; i < kMostPeers; ++i) ask(i, 100 + i);
+  ask(200, 1000);
+  EXPECT_EQ(peers.of(NodeId{200}).member, kNobody);
+  ask(201, 50);
+  EXPECT_EQ(peers.of(NodeId{201}).first(), (Turnstile{50, NodeId{201}}));
+  EXPECT_EQ(peers.of(NodeId{kMostPeers - 1}).member, kNobody);  // it had waited least
+  EXPECT_EQ(peers.all().size(), kMostPeers);
+  EXPECT_EQ(peers.standings(kNobody)[0].member, NodeId{201});
+}
+
+// --- section 9: views ---
+
+TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
+  const View three = one_vote_each(3);
+  ASSERT_TRUE(changed(three, NodeId{3}, 1));
+  EXPECT_EQ(changed(three, NodeId{3}, 1)->number, 2U);
+  EXPECT_EQ(changed(three, NodeId{3}, 1)->voters(), 0b1111);
+  EXPECT_EQ(changed(three, NodeId{0}, 0)->voters(), 0b110);
+  EXPECT_TRUE(changed(three, NodeId{0}, 2));
+  EXPECT_FALSE(changed(three, NodeId{0}, 1));
+  EXPECT_FALSE(changed(three, NodeId{0}, 3));
+  EXPECT_FALSE(changed(one_vote_each(kMostVoters), NodeId{40}, 1));
+  EXPECT_FALSE(changed(one_vote_each(1), NodeId{0}, 0));
+  EXPECT_FALSE(changed(two_members(TwoNode::available), NodeId{2}, 1));
+}
+
+TEST(LeaseViews, JoiningAndForgettingAMember) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.command(0, Command::change(NodeId{3}, 1));
+  EXPECT_EQ(stage.views(2).size(), 4U);
+  EXPECT_EQ(stage.member(1).home().view().voters(), 0b1111);
+  // Not before leases of the first view are over.
+  stage.command(1, Command::change(NodeId{0}, 0));
+  stage.pass(kRules.keep(kRules.longest) - 1ns);
+  EXPECT_EQ(stage.views(3).size(), 0U);
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.views(3).size(), 4U);
+  EXPECT_EQ(stage.disk(2)->view.voters(), 0b1110);
+  stage.crash(1);
+  stage.crash(2);
+  stage.want(0, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
+}
+
+// Whoever it is: a voter has a chair, not a number of a certain kind.
+TEST(LeaseViews, AnybodyCanGetAVote) {
+  View view = *changed(one_vote_each(3), NodeId{11}, 1);
+  EXPECT_EQ(view.chair_of(NodeId{11}), 3U);
+  view = *changed(view, NodeId{1}, 0);
+  EXPECT_FALSE(view.chair_of(NodeId{1}));
+  view = *changed(view, NodeId{12}, 1);
+  EXPECT_EQ(view.chair_of(NodeId{12}), 1U) << "the first that is free";
+  EXPECT_EQ(view.chair_of(NodeId{11}), 3U) << "a chair is kept";
+
+  Stage stage(12, kRules, one_vote_each(3));
+  stage.command(0, Command::change(NodeId{11}, 1));
+  stage.pass(3 * kRules.lease);
+  stage.command(0, Command::change(NodeId{0}, 0));
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(5).home().view().number, 3U);
+  stage.crash(1);
+  stage.want(7, 1);
+  stage.pass(kRules.lease);
+  EXPECT_TRUE(stage.granted(7, 1)) << "2 and 11 are two of three";
+  stage.crash(11);
+  stage.crash(7);
+  stage.want(8, 1);
+  stage.pass(5 * kRules.lease);
+  EXPECT_FALSE(stage.granted(8, 1));
+}
+
+// 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5. Also
+// without forgetting it the story ends well: the ballot of 0 is below the floor of the new view.
+TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
+  Stage stage(6, kRules, one_vote_each(5));
+  const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
+  stage.set_carrier(
+      [&](const Stage::Letter& letter) { return apart(letter.from) == apart(letter.to); });
+  stage.want(0, 1);
+  stage.command(1, Command::change(NodeId{2}, 0));
+  stage.pass(3 * kRules.lease);
+  stage.command(1, Command::change(NodeId{5}, 1));
+  stage.pass(3 * kRules.lease);
+  ASSERT_EQ(stage.member(5).home().view().chair_of(NodeId{5}), 2U);
+  ASSERT_EQ(stage.member(0).home().view().number, 1U);
+  // 0 learns of it, asks again, and is heard by 1 alone; 3, 4 and 5 are a majority for 3.
+  stage.set_carrier([&](const Stage::Letter& letter) {
+    const auto together = [&](NodeId one, NodeId other) {
+      return (letter.from == one && letter.to == other) ||
+             (letter.from == other && letter.to == one);
+    };
+    if (letter.message.kind == Kind::record) return true;
+    return together(NodeId{0}, NodeId{1}) || (index(letter.from) >= 3 && index(letter.to) >= 3);
+  });
+  stage.pass(kRules.lease);
+  ASSERT_EQ(stage.member(0).home().view().number, 3U);
+  stage.want(3, 1);
+  stage.pass(kRules.lease / 2);
+  EXPECT_TRUE(stage.granted(3, 1));
+  EXPECT_FALSE(stage.granted(0, 1)) << "two inside";
+}
+
+TEST(LeaseViews, AChangeCanBeGivenUp) {
+  Stage stage(3, kRules);
+  stage.crash(1);
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{2}, 0));
+  stage.pass(2 * kRules.lease);
+  stage.command(0, Command::no_change());
+  stage.pass(kRules.lease);
+  stage.forget_said();
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.said_in_all(), 0U);
+  stage.resume(1);
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 1U);
+}
+
+TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.crash(3);
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{3}, 1));
+  stage.pass(5 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 1U);  // two of three, but not three of four
+  stage.resume(3);
+  stage.pass(2 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 2U);
+}
+
+TEST(LeaseViews, LocksGoOn) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.want(0, 1);
+  stage.command(1, Command::change(NodeId{3}, 1));
+  stage.pass(3 * kRules.lease);
+  stage.command(1, Command::change(NodeId{0}, 0));
+  stage.pass(3 * kRules.lease);
+  EXPECT_EQ(stage.member(0).home().view().number, 3U);
+  EXPECT_FALSE(stage.lost(0, 1));
+  stage.want(2, 1);
+  EXPECT_FALSE(stage.granted(2, 1));
+  stage.done(0, 1);
+  EXPECT_TRUE(stage.granted(2, 1));
+}
+
+TEST(LeaseViews, WhoWasAwayIsTold) {
+  Stage stage(4, kRules, one_vote_each(3));
+  stage.crash(2);
+  stage.command(0, Command::change(NodeId{3}, 1));
+  stage.resume(2);
+  EXPECT_EQ(stage.member(2).home().view().number, 1U);
+  stage.want(2, 1);
+  stage.pass(kRules.lease);
+  EXPECT_EQ(stage.member(2).home().view().number, 2U);
+  EXPECT_TRUE(stage.granted(2, 1));
+}
+
+TEST(LeaseViews, ARefusedChangeIsSaid) {
+  Stage stage(3, kRules);
+  stage.command(0, Command::change(NodeId{0}, 1));
+  ASSERT_FALSE(stage.events().empty());
+  EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
+  EXPECT_EQ(stage.events().back().notice.lock, kViewLock);
+}
+
+}  // namespace
+}  // namespace tempo::lock::lease

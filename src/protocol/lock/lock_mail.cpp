@@ -1,0 +1,151 @@
+#include "protocol/lock/lock_mail.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace tempo::locks {
+namespace {
+
+using lock::Mode;
+using lock::lease::Ballot;
+using lock::lease::Boot;
+using lock::lease::Message;
+using lock::lease::Standing;
+using lock::lease::Waiting;
+
+static_assert(lock::lease::kKinds == wire::LockBody::kKinds);
+static_assert(std::to_underlying(lock::lease::Why::ended) + 1 == wire::LockBody::kWhys);
+static_assert(lock::lease::kMostAnnounced == wire::kMostLockWaiters);
+static_assert(lock::lease::kMostEnds == wire::kMostLockEnds);
+static_assert(lock::lease::kMostStandings == wire::kMostLockStandings);
+
+wire::LockBallot ballot_of(const Ballot& ballot, const Seats& seats) {
+  return {ballot.count, seats.host_of(ballot.origin)};
+}
+
+wire::LockWaiters waiters_of(const Waiting& waiting) {
+  wire::LockWaiters all;
+  for (const auto& waiter : waiting)
+    all.push_back({.ticket = waiter.ticket, .shared = waiter.mode == Mode::shared});
+  return all;
+}
+
+// A host may be nobody; whoever is somebody must have a seat. What counts up for ever must leave
+// room to count on: a count that does not comes from no honest member, and would be kept for good.
+class Reading {
+ public:
+  explicit Reading(const Seats& seats) : seats_(&seats) {}
+
+  NodeId seat(HostId host) {
+    if (host == kNoHost) return kNobody;
+    const auto found = seats_->seat_of(host);
+    good_ &= found.has_value();
+    return found.value_or(kNobody);
+  }
+  Ballot ballot(const wire::LockBallot& ballot) {
+    return {.count = count(ballot.count), .origin = seat(ballot.origin)};
+  }
+  std::uint64_t count(std::uint64_t count) {
+    good_ &= count <= kMostCount;
+    return count;
+  }
+  std::uint64_t ticket(std::uint64_t ticket) {
+    good_ &= ticket <= kMostTicket;
+    return ticket;
+  }
+  Waiting waiting(const wire::LockWaiters& waiters) {
+    Waiting all;
+    for (const auto& waiter : waiters)
+      all.push_back({.ticket = ticket(waiter.ticket),
+                     .mode = waiter.shared ? Mode::shared : Mode::exclusive});
+    return all;
+  }
+  lock::lease::View view(const wire::LockVoters& voters) {
+    const auto view = view_of(voters, *seats_);
+    good_ &= view.has_value() && voters.number != 0;
+    return view.value_or(lock::lease::View{});
+  }
+  bool good() const { return good_; }
+
+ private:
+  const Seats* seats_;
+  bool good_ = true;
+};
+
+}  // namespace
+
+wire::LockBody body_of(const Message& message, const Seats& seats, std::string_view name) {
+  wire::LockBody body{.kind = std::to_underlying(message.kind),
+                      .why = std::to_underlying(message.why),
+                      .shared = message.mode == Mode::shared,
+                      .held = message.held,
+                      .name = wire::LockName(name),
+                      .view = message.view,
+                      .boot = std::to_underlying(message.boot),
+                      .k = message.k,
+                      .to_boot = std::to_underlying(message.to_boot),
+                      .to_k = message.to_k,
+                      .named = message.named,
+                      .ballot = ballot_of(message.ballot, seats),
+                      .top = message.top,
+                      .length = std::max(message.length, Nanos{0}),
+                      .nonce = message.nonce,
+                      .reserve = message.reserve,
+                      .waiting = waiters_of(message.waiting)};
+  for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, seats));
+  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, seats);
+  if (message.next.count != 0) {
+    body.next = voters_of(message.next.view, seats);
+    body.next.count = message.next.count;
+  }
+  if (message.target == kNobody) return body;
+  body.pass = {.target = seats.host_of(message.target),
+               .sub = message.sub,
+               .left = std::max(message.left, Nanos{0}),
+               .ticket = message.ticket};
+  for (const Standing& standing : message.standings)
+    body.pass.standings.push_back({.member = seats.host_of(standing.member),
+                                   .boot = std::to_underlying(standing.boot),
+                                   .k = standing.k,
+                                   .waiting = waiters_of(standing.waiting)});
+  return body;
+}
+
+std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats,
+                                  lock::LockId lock) {
+  Reading reading(seats);
+  Message message{.kind = static_cast<lock::lease::Kind>(body.kind),
+                  .lock = lock,
+                  .view = body.view,
+                  .boot = Boot{body.boot},
+                  .k = body.k,
+                  .waiting = reading.waiting(body.waiting),
+                  .ballot = reading.ballot(body.ballot),
+                  .mode = body.shared ? Mode::shared : Mode::exclusive,
+                  .held = body.held,
+                  .length = body.length,
+                  .named = static_cast<lock::lease::Voters>(body.named),
+                  .to_boot = Boot{body.to_boot},
+                  .to_k = body.to_k,
+                  .top = reading.count(body.top),
+                  .why = static_cast<lock::lease::Why>(body.why),
+                  .target = reading.seat(body.pass.target),
+                  .sub = body.pass.sub,
+                  .left = body.pass.left,
+                  .ticket = reading.ticket(body.pass.ticket),
+                  .nonce = body.nonce,
+                  .reserve = reading.count(body.reserve)};
+  for (const wire::LockBallot& ballot : body.ends) message.ends.push_back(reading.ballot(ballot));
+  for (const wire::LockStanding& standing : body.pass.standings)
+    message.standings.push_back({.member = reading.seat(standing.member),
+                                 .boot = Boot{standing.boot},
+                                 .k = standing.k,
+                                 .waiting = reading.waiting(standing.waiting)});
+  if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
+  if (body.next.count != 0)
+    message.next = {reading.count(body.next.count), reading.view(body.next)};
+  if (!reading.good() || message.sub > kMostSub) return std::nullopt;
+  return message;
+}
+
+}  // namespace tempo::locks

@@ -1,0 +1,174 @@
+#include "protocol/lock/lock_mail.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace tempo::locks {
+namespace {
+
+using lock::LockId;
+using lock::Mode;
+using lock::lease::Boot;
+using lock::lease::Message;
+
+Seats seats() {
+  static constexpr std::array<HostId, 4> kHosts{HostId{10}, HostId{20}, HostId{30}, HostId{40}};
+  return Seats({.number_of =
+                    [](HostId host) {
+                      const auto* const found = std::ranges::find(kHosts, host);
+                      if (found == kHosts.end()) return kNobody;
+                      return NodeId{static_cast<std::uint32_t>(found - kHosts.begin()) * 4};
+                    },
+                .host_of =
+                    [](NodeId number) {
+                      return index(number) % 4 == 0 && index(number) <= 12
+                                 ? kHosts[index(number) / 4]
+                                 : kNoHost;
+                    }});
+}
+
+TEST(Seats, AreTheHostsNumbers) {
+  EXPECT_EQ(seats().seat_of(HostId{10}), NodeId{0});
+  EXPECT_EQ(seats().seat_of(HostId{40}), NodeId{12});
+  EXPECT_EQ(seats().seat_of(HostId{50}), std::nullopt);
+  EXPECT_EQ(seats().seat_of(kNoHost), std::nullopt);
+  EXPECT_EQ(seats().host_of(NodeId{4}), HostId{20});
+  EXPECT_EQ(seats().host_of(NodeId{5}), kNoHost);
+  EXPECT_EQ(seats().host_of(kNobody), kNoHost);
+}
+
+// A chair that is free stays so, and the others stay where they are.
+TEST(Seats, VotersKeepTheirChairs) {
+  lock::lease::View view{.number = 7};
+  view.chairs[0] = NodeId{8};
+  view.votes[0] = 2;
+  view.chairs[2] = NodeId{4};
+  view.votes[2] = 1;
+  const wire::LockVoters voters = voters_of(view, seats());
+  EXPECT_EQ(voters.number, 7U);
+  ASSERT_EQ(voters.chairs.size(), 3U);
+  EXPECT_EQ(voters.chairs[0], (wire::LockVoter{HostId{30}, 2}));
+  EXPECT_EQ(voters.chairs[1], wire::LockVoter{});
+  EXPECT_EQ(voters.chairs[2], (wire::LockVoter{HostId{20}, 1}));
+  EXPECT_EQ(view_of(voters, seats()), view);
+  EXPECT_FALSE(view_of(first_voters({HostId{50}}), seats()));
+}
+
+// Something in every field.
+Message pass() {
+  Message message{.kind = lock::lease::Kind::pass,
+                  .lock = LockId{7},
+                  .view = 2,
+                  .boot = Boot{3},
+                  .k = 4,
+                  .ballot = {.count = 5, .origin = NodeId{4}},
+                  .mode = Mode::shared,
+                  .held = true,
+                  .length = 6ms,
+                  .named = 5,
+                  .to_boot = Boot{8},
+                  .to_k = 9,
+                  .top = 10,
+                  .why = lock::lease::Why::busy,
+                  .target = NodeId{12},
+                  .sub = 11,
+                  .left = 12ms,
+                  .ticket = 13,
+                  .nonce = 14,
+                  .reserve = 15};
+  message.waiting.push_back({.ticket = 16, .mode = Mode::shared});
+  message.waiting.push_back({.ticket = 17, .mode = Mode::exclusive});
+  message.ends.push_back({.count = 18, .origin = NodeId{8}});
+  message.standings.push_back(
+      {.member = NodeId{0}, .boot = Boot{19}, .k = 20, .waiting = message.waiting});
+  return message;
+}
+
+std::string told(const wire::LockBody& body) {
+  std::array<std::byte, 1024> bytes{};
+  wire::Writer out(bytes);
+  wire::put_lock(out, body);
+  wire::put_pass(out, body.pass);
+  for (const auto& standing : body.pass.standings) wire::put_standing(out, standing);
+  std::string text;
+  for (std::size_t i = 0; i < out.written(); ++i) text += static_cast<char>(bytes[i]);
+  return text;
+}
+
+TEST(LockMail, NamesHostsAndLocks) {
+  const wire::LockBody body = body_of(pass(), seats(), "door");
+  EXPECT_EQ(body.name.text(), "door");
+  EXPECT_EQ(body.ballot, (wire::LockBallot{5, HostId{20}}));
+  EXPECT_EQ(body.pass.target, HostId{40});
+  EXPECT_EQ(body.pass.standings[0].member, HostId{10});
+  EXPECT_EQ(body.ends[0].origin, HostId{30});
+}
+
+TEST(LockMail, IsReadAsWritten) {
+  const wire::LockBody body = body_of(pass(), seats(), "door");
+  const auto read = message_of(body, seats(), LockId{99});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->lock, LockId{99});
+  EXPECT_EQ(read->target, NodeId{12});
+  EXPECT_EQ(read->standings[0].member, NodeId{0});
+  // All other fields: what is read says the same again.
+  EXPECT_EQ(told(body_of(*read, seats(), "door")), told(body));
+}
+
+TEST(LockMail, SaysWhoVotesAndWhoIsTo) {
+  Message record{.kind = lock::lease::Kind::record, .view = 3, .boot = Boot{1}};
+  record.set = view_of(first_voters({HostId{10}, HostId{20}}), seats()).value();
+  record.next = {9, *lock::lease::changed(record.set, NodeId{8}, 1)};
+  const wire::LockBody body = body_of(record, seats(), "");
+  EXPECT_EQ(body.set, first_voters({HostId{10}, HostId{20}}));
+  EXPECT_EQ(body.next.count, 9U);
+  EXPECT_EQ(body.next.chairs[2].host, HostId{30});
+  const auto read = message_of(body, seats(), LockId{0});
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->set, record.set);
+  EXPECT_EQ(read->next, record.next);
+
+  wire::LockBody silent = body;
+  silent.set = {};
+  EXPECT_FALSE(message_of(silent, seats(), LockId{0})) << "a record says who votes";
+  Message propose = record;
+  propose.kind = lock::lease::Kind::propose;
+  EXPECT_EQ(body_of(propose, seats(), "").set.number, 0U);
+}
+
+TEST(LockMail, OfAHostWithoutASeatIsRefused) {
+  wire::LockBody body = body_of(pass(), seats(), "door");
+  body.pass.target = HostId{50};
+  EXPECT_FALSE(message_of(body, seats(), LockId{0}));
+  body = body_of(pass(), seats(), "door");
+  body.ballot.origin = HostId{50};
+  EXPECT_FALSE(message_of(body, seats(), LockId{0}));
+}
+
+// What would leave no room to count on is from no honest member.
+TEST(LockMail, ThatCountsTooHighIsRefused) {
+  const auto refused = [](auto change) {
+    wire::LockBody body = body_of(pass(), seats(), "door");
+    change(body, 0);
+    EXPECT_TRUE(message_of(body, seats(), LockId{0})) << "the highest";
+    change(body, 1);
+    return !message_of(body, seats(), LockId{0});
+  };
+  using Body = wire::LockBody;
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ballot.count = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ends[0].count = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.top = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.reserve = kMostCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.sub = kMostSub + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.ticket = kMostTicket + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) {
+    body.waiting = {};
+    body.waiting.push_back({.ticket = kMostTicket + more});
+  }));
+}
+
+}  // namespace
+}  // namespace tempo::locks

@@ -1,0 +1,48 @@
+#include "protocol/lock/lock_names.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace tempo::locks {
+namespace {
+
+using lock::LockId;
+
+const Names::Forgotten kNone = [](LockId) { return false; };
+
+TEST(Names, EachHasANumberOfItsOwn) {
+  Names names(3);
+  const auto first = names.number("a", kNone);
+  const auto second = names.number("b", kNone);
+  ASSERT_TRUE(first && second);
+  EXPECT_NE(*first, *second);
+  EXPECT_EQ(names.number("a", kNone), first);
+  EXPECT_EQ(names.find("b"), second);
+  EXPECT_EQ(names.find("c"), std::nullopt);
+  EXPECT_EQ(names.name_of(*second), "b");
+  EXPECT_EQ(names.name_of(LockId{9}), "");
+}
+
+TEST(Names, ThereAreOnlySoMany) {
+  Names names(2);
+  names.number("a", kNone);
+  const auto second = names.number("b", kNone);
+  EXPECT_EQ(names.number("c", kNone), std::nullopt);
+  EXPECT_EQ(names.size(), 2);
+  // One that is forgotten makes room, and is known no more.
+  EXPECT_EQ(names.number("c", [&](LockId id) { return id == *second; }), second);
+  EXPECT_EQ(names.find("b"), std::nullopt);
+  EXPECT_EQ(names.name_of(*second), "c");
+  EXPECT_EQ(names.find("a"), LockId{0});
+}
+
+TEST(Names, ForgottenNumbersAreUsedBeforeFreshOnes) {
+  Names names(1000);
+  for (int i = 0; i < 500; ++i)
+    names.number("name" + std::to_string(i), [](LockId) { return true; });
+  EXPECT_EQ(names.size(), 1);
+}
+
+}  // namespace
+}  // namespace tempo::locks

@@ -1,0 +1,37 @@
+#include "protocol/lock/seats.h"
+
+namespace tempo::locks {
+
+using lock::lease::View;
+
+static_assert(wire::LockVoters::kMost == lock::lease::kMostVoters);
+
+wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
+  wire::LockVoters voters{.number = 1};
+  for (const HostId host : hosts) voters.chairs.push_back({.host = host, .votes = 1});
+  return voters;
+}
+
+wire::LockVoters voters_of(const View& view, const Seats& seats) {
+  wire::LockVoters voters{.number = view.number};
+  std::uint32_t chairs = 0;
+  for (std::uint32_t i = 0; i < lock::lease::kMostVoters; ++i)
+    if (view.votes[i] > 0) chairs = i + 1;
+  for (std::uint32_t i = 0; i < chairs; ++i)
+    voters.chairs.push_back({.host = seats.host_of(view.chairs[i]), .votes = view.votes[i]});
+  return voters;
+}
+
+std::optional<View> view_of(const wire::LockVoters& voters, const Seats& seats) {
+  View view{.number = voters.number};
+  for (std::size_t i = 0; i < voters.chairs.size(); ++i) {
+    if (voters.chairs[i].host == kNoHost) continue;
+    const auto seat = seats.seat_of(voters.chairs[i].host);
+    if (!seat) return std::nullopt;
+    view.chairs[i] = *seat;
+    view.votes[i] = voters.chairs[i].votes;
+  }
+  return view;
+}
+
+}  // namespace tempo::locks

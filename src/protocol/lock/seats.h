@@ -1,0 +1,45 @@
+// Which host is which member of the lock machines, and who votes, in the words of datagrams and of
+// the disk. Members are numbered in the order of their hosts' ids: everybody finds the same order,
+// though not the same numbers.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/ids.h"
+#include "protocol/lock/lease/lease_rules.h"
+#include "protocol/wire/lock_body.h"
+
+namespace tempo::locks {
+
+// Hosts by numbers that are in the order of their ids; kNobody and kNoHost: unknown.
+struct Numbering {
+  std::function<NodeId(HostId)> number_of{};
+  std::function<HostId(NodeId)> host_of{};
+};
+
+class Seats {
+ public:
+  explicit Seats(Numbering hosts) : hosts_(std::move(hosts)) {}
+
+  std::optional<NodeId> seat_of(HostId host) const {
+    const NodeId number = host == kNoHost ? kNobody : hosts_.number_of(host);
+    if (number == kNobody || index(number) >= kMaxNodes) return std::nullopt;
+    return number;
+  }
+  HostId host_of(NodeId seat) const { return seat == kNobody ? kNoHost : hosts_.host_of(seat); }
+
+ private:
+  Numbering hosts_;
+};
+
+// One vote each, in this order; the first view.
+wire::LockVoters first_voters(const std::vector<HostId>& hosts);
+
+wire::LockVoters voters_of(const lock::lease::View& view, const Seats& seats);
+// Nothing: one of them has no seat.
+std::optional<lock::lease::View> view_of(const wire::LockVoters& voters, const Seats& seats);
+
+}  // namespace tempo::locks

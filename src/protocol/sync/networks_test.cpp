@@ -1,0 +1,321 @@
+// Several networks joined by nodes that are on two of them: submasters, and time in a circle.
+#include <algorithm>
+#include <deque>
+#include <queue>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/random.h"
+#include "protocol/sync/node.h"
+
+namespace tempo::node {
+namespace {
+
+constexpr WallTime kWall{1'700'000'000s};
+constexpr Nanos kDelay = 150us;
+
+// Nodes on lans: a message over a lan reaches whoever is on it, after one and the same delay. Every
+// clock has its own offset and rate.
+class Lans {
+ public:
+  struct Placed {
+    std::vector<int> lans;  // by the node's own number of the network
+    Nanos offset{0};
+    double rate = 0;
+    int at_start = 2;  // networks it is on when it starts, at most
+  };
+
+  explicit Lans(const std::vector<Placed>& placed)
+      : rules_{.timing = *election::profile("lan")}, placed_(placed) {
+    for (std::uint32_t i = 0; i < placed.size(); ++i)
+      nodes_.emplace_back(
+          Node({.self = NodeId{i}, .incarnation = Incarnation{i + 1}},
+               static_cast<std::uint8_t>(std::min<std::size_t>(
+                   placed[i].lans.size(), static_cast<std::size_t>(placed[i].at_start))),
+               rules_, {.now = Instant{}, .shows = kWall + placed[i].offset}, sync_rules_));
+    up_.assign(placed.size(), true);
+  }
+
+  void start() {
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+      step(i, [](Node& node, auto& turn) { node.start(turn); });
+  }
+  void join(std::uint32_t i, std::uint8_t network) {
+    step(i, [&](Node& node, auto& turn) {
+      node.command(turn, {.what = Node::Command::What::join, .network = network});
+    });
+  }
+  void crash(std::uint32_t i) { up_[i] = false; }
+  void resign(std::uint32_t i) {
+    step(i, [](Node& node, auto& turn) {
+      node.command(turn, {.network = 0, .election = election::Command::resign});
+    });
+  }
+  int circles() const { return circles_; }  // that somebody has seen
+
+  void run(Nanos span) {
+    const Instant end = now_ + span;
+    for (int events = 0; events < 5'000'000; ++events) {
+      // The first of all timers and messages; at one instant messages come first.
+      Instant next = end;
+      std::uint32_t who = 0;
+      for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+        if (!up_[i]) continue;
+        const Instant due = truth(i, nodes_[i].timers().first());
+        if (due < next) {
+          next = due;
+          who = i;
+        }
+      }
+      if (!mail_.empty() && mail_.front().at <= next) {
+        const Mail mail = mail_.front();
+        mail_.pop_front();
+        now_ = std::max(now_, mail.at);
+        if (up_[mail.to])
+          step(mail.to,
+               [&](Node& node, auto& turn) { node.receive(turn, mail.from, mail.message); });
+        continue;
+      }
+      now_ = std::max(now_, next);
+      if (next == end) return;
+      step(who, [](Node& node, auto& turn) { node.wake(turn, node.timers().first_name()); });
+    }
+    FAIL() << "a storm";
+  }
+
+  const Node& node(std::uint32_t i) const { return nodes_[i]; }
+  WallTime shows(std::uint32_t i) const { return nodes_[i].sync().reading(local(i, now_)).time; }
+  Nanos spread() const {
+    WallTime low = WallTime::max();
+    WallTime high = WallTime::min();
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+      if (!up_[i]) continue;
+      low = std::min(low, shows(i));
+      high = std::max(high, shows(i));
+    }
+    return high - low;
+  }
+  std::vector<std::uint32_t> roots() const {
+    std::vector<std::uint32_t> found;
+    for (std::uint32_t i = 0; i < nodes_.size(); ++i)
+      if (up_[i] && nodes_[i].sync().leads()) found.push_back(i);
+    return found;
+  }
+  bool masters_in(std::uint32_t i, std::uint8_t network) const {
+    return nodes_[i].network(network)->state() == election::State::master;
+  }
+
+ private:
+  struct Mail {
+    Instant at;
+    std::uint32_t to;
+    NodeId from;
+    Node::Message message;
+  };
+
+  Instant local(std::uint32_t i, Instant truth) const {
+    return truth + Nanos{std::llround(static_cast<double>(truth.time_since_epoch().count()) *
+                                      placed_[i].rate)};
+  }
+  Instant truth(std::uint32_t i, Instant local) const {
+    if (local == kNever) return kNever;
+    return Instant{Nanos{std::llround(static_cast<double>(local.time_since_epoch().count()) /
+                                      (1 + placed_[i].rate))} +
+                   1ns};
+  }
+
+  template <class Do>
+  void step(std::uint32_t i, Do todo) {
+    out_.clear();
+    StreamDraw draw(chance_);
+    Turn<Node> turn{local(i, now_), draw, out_};
+    todo(nodes_[i], turn);
+    ASSERT_EQ(nodes_[i].check(), nullptr) << nodes_[i].check();
+    for (const auto& output : out_) {
+      if (output.kind == OutputKind::notice) {
+        circles_ += output.notice.what == Node::Notice::What::circle ? 1 : 0;
+        continue;
+      }
+      const int lan = placed_[i].lans.at(output.message.network);
+      for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
+        const auto slot = std::ranges::find(placed_[to].lans, lan);
+        if (to == i || slot == placed_[to].lans.end()) continue;
+        if (output.kind == OutputKind::send && output.to != NodeId{to}) continue;
+        Mail mail{.at = now_ + kDelay, .to = to, .from = NodeId{i}, .message = output.message};
+        mail.message.network = static_cast<std::uint8_t>(slot - placed_[to].lans.begin());
+        mail_.push_back(mail);
+      }
+    }
+  }
+
+  election::Rules rules_;
+  SyncRules sync_rules_{};
+  std::vector<Placed> placed_;
+  std::vector<Node> nodes_;
+  std::vector<bool> up_;
+  std::deque<Mail> mail_;  // all delays are equal: in the order of sending
+  Outbox<Node> out_;
+  Stream chance_{1, 1, 1};
+  Instant now_{};
+  int circles_ = 0;
+};
+
+TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
+  // Nodes 0 to 2 on the first lan, 3 to 5 on the second, 6 on both.
+  Lans lans({{{0}, 100ms, 20e-6},
+             {{0}, -50ms, -30e-6},
+             {{0}, 70ms, 10e-6},
+             {{1}, 400ms, 15e-6},
+             {{1}, -300ms, -5e-6},
+             {{1}, 20ms, 40e-6},
+             {{0, 1}, -80ms, -20e-6}});
+  lans.start();
+  lans.run(40s);
+  EXPECT_EQ(lans.roots().size(), 1U);
+  EXPECT_LT(lans.spread(), 2ms);
+  // The gateway is master in one at least, and its time has one root.
+  EXPECT_TRUE(lans.masters_in(6, 0) || lans.masters_in(6, 1));
+}
+
+// Whoever has followed the gateway for a while may be far from the time it finds beyond: it steps
+// with the gateway, where a slew of a quarter of a second would take eight minutes.
+TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
+  Lans lans({{{0}, 40ms, 20e-6},
+             {{0}, -60ms, -30e-6},
+             {{0, 1}, 0ms, 10e-6, 1},
+             {{1}, 250ms, 15e-6},
+             {{1}, 250ms, -5e-6}});
+  lans.start();
+  lans.run(20s);
+  for (int i = 0; i < 10 && !lans.masters_in(2, 0); ++i) {
+    for (const std::uint32_t root : lans.roots())
+      if (root < 2) lans.resign(root);
+    lans.run(20s);
+  }
+  ASSERT_TRUE(lans.masters_in(2, 0));
+  ASSERT_GT(lans.spread(), 200ms);
+  lans.join(2, 1);
+  lans.run(15s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_GE(lans.roots().front(), 3U);
+  EXPECT_TRUE(lans.masters_in(2, 0));
+  EXPECT_LT(lans.spread(), 2ms);
+}
+
+// A network that had a time of its own, and was set by its own master, steps to the time of the
+// gateway that takes it over.
+TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
+  Lans lans({{{0}, 40ms, 20e-6},
+             {{0}, -60ms, -30e-6},
+             {{1, 0}, 250ms, 10e-6, 1},
+             {{1}, 300ms, 15e-6},
+             {{1}, 350ms, -5e-6}});
+  lans.start();
+  lans.run(20s);
+  for (int i = 0; i < 10 && lans.masters_in(2, 0); ++i) {
+    lans.resign(2);
+    lans.run(20s);
+  }
+  ASSERT_FALSE(lans.masters_in(2, 0));
+  ASSERT_GT(lans.spread(), 100ms);
+  lans.join(2, 1);
+  lans.run(15s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_TRUE(lans.masters_in(2, 1));
+  EXPECT_LT(lans.spread(), 2ms);
+}
+
+// Each of the two could bring the root's time to the other network; the one that does is left alone
+// by the other, whoever has the higher number.
+TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
+  std::vector<Lans::Placed> placed{{{0}, 0ms, 20e-6},      {{0}, 50ms, -10e-6},
+                                   {{1}, -50ms, -30e-6},   {{1}, 70ms, 10e-6},
+                                   {{0, 1}, 400ms, 15e-6}, {{0, 1}, -300ms, -5e-6}};
+  for (std::size_t turn = 0; turn < placed.size(); ++turn) {
+    std::ranges::rotate(placed, placed.begin() + 1);
+    Lans lans(placed);
+    lans.start();
+    lans.run(60s);
+    ASSERT_EQ(lans.roots().size(), 1U) << turn;
+    EXPECT_LT(lans.spread(), 2ms) << turn;
+    const std::uint32_t dead = lans.roots().front();
+    lans.crash(dead);
+    lans.run(60s);
+    ASSERT_EQ(lans.roots().size(), 1U) << turn;
+    for (std::uint32_t i = 0; i < placed.size(); ++i)
+      for (std::uint8_t network = 0; network < placed[i].lans.size() && i != dead; ++network)
+        EXPECT_LT(lans.node(i).network(network)->followed().round, 20U) << turn << ' ' << i;
+  }
+}
+
+TEST(Networks, ACircleOfNetworksHasOneRoot) {
+  Lans lans({{{0}, 100ms, 20e-6},
+             {{1}, -50ms, -30e-6},
+             {{2}, 70ms, 10e-6},
+             {{0, 1}, 400ms, 15e-6},
+             {{1, 2}, -300ms, -5e-6},
+             {{2, 0}, 20ms, 40e-6}});
+  lans.start();
+  lans.run(60s);
+  EXPECT_EQ(lans.roots().size(), 1U);
+  EXPECT_LT(lans.spread(), 2ms);
+}
+
+// When the root dies its time still runs round the circle: nobody may follow an echo of it for
+// ever. Whether there is one to be cut depends on who led where.
+TEST(Networks, TimeThatRunsInACircleIsCut) {
+  std::vector<Lans::Placed> placed{{{0}, 100ms, 20e-6},     {{1}, -50ms, -30e-6},
+                                   {{2}, 70ms, 10e-6},      {{0, 1}, 400ms, 15e-6},
+                                   {{1, 2}, -300ms, -5e-6}, {{2, 0}, 20ms, 40e-6}};
+  int circles = 0;
+  for (std::size_t turn = 0; turn < placed.size(); ++turn) {
+    std::ranges::rotate(placed, placed.begin() + 1);
+    Lans lans(placed);
+    lans.start();
+    lans.run(60s);
+    ASSERT_EQ(lans.roots().size(), 1U);
+    const std::uint32_t dead = lans.roots().front();
+    const int before = lans.circles();
+    lans.crash(dead);
+    lans.run(40s);
+    circles += lans.circles() - before;
+    ASSERT_EQ(lans.roots().size(), 1U) << turn;
+    EXPECT_LT(lans.spread(), 2ms) << turn;
+    for (std::uint32_t i = 0; i < placed.size(); ++i)
+      if (i != dead) {
+        EXPECT_NE(lans.node(i).path().root, NodeId{dead}) << turn << ' ' << i;
+      }
+  }
+  EXPECT_GT(circles, 0) << "nobody had to cut anything";
+}
+
+// A new master's time is its own from its first word on: to the old one it is no echo of its own.
+TEST(Networks, ANewMastersTimeIsNoCircle) {
+  Lans lans({{{0}, 0ms, 0}, {{0}, 5ms, 0}, {{0}, 0ms, 0}});
+  lans.start();
+  lans.run(20s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  const std::uint32_t first = lans.roots().front();
+  lans.resign(first);
+  lans.run(20s);
+  ASSERT_EQ(lans.roots().size(), 1U);
+  EXPECT_NE(lans.roots().front(), first);
+  EXPECT_EQ(lans.circles(), 0);
+}
+
+TEST(Networks, ANetworkThatComesLaterIsJoined) {
+  Lans lans({{{0}, 0ms, 0}, {{1}, 5ms, 0}, {{0, 1}, 0ms, 0, 1}});
+  lans.start();
+  lans.run(20s);
+  EXPECT_EQ(lans.roots().size(), 2U);
+  EXPECT_EQ(lans.node(2).network(1), nullptr);
+  lans.join(2, 1);
+  lans.run(20s);
+  EXPECT_NE(lans.node(2).network(1), nullptr);
+  EXPECT_EQ(lans.roots().size(), 1U);
+  EXPECT_LT(lans.spread(), 1ms);
+}
+
+}  // namespace
+}  // namespace tempo::node

@@ -1,0 +1,302 @@
+#include "protocol/sync/node.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace tempo::node {
+namespace {
+
+constexpr std::size_t kPerNetwork = Timers<election::Timer>::kCount;
+constexpr std::size_t kSyncTimers = kMostNetworks * kPerNetwork;
+
+bool is_notice(const Output<election::MasterElection>& output) {
+  return output.kind == OutputKind::notice;
+}
+
+}  // namespace
+
+Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
+           const Sync::Start& clock, const SyncRules& sync_rules)
+    : identity_(identity), rules_(&rules), sync_(clock, sync_rules) {
+  CHECK(networks <= kMostNetworks);
+  for (std::uint8_t i = 0; i < networks; ++i)
+    slots_[i].emplace(
+        Slot{.election = {{identity.self, identity.incarnation, identity.reluctance}, rules}});
+}
+
+void Node::start(Turn<Node>& turn) {
+  for (std::uint8_t i = 0; i < kMostNetworks; ++i)
+    if (slots_[i]) step_election(turn, i, [](auto& machine, auto& inner) { machine.start(inner); });
+}
+
+void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
+  if (message.network >= kMostNetworks || !slots_[message.network]) return;
+  if (const election::Message* election = message.election()) {
+    step_election(turn, message.network,
+                  [&](auto& machine, auto& inner) { machine.receive(inner, from, *election); });
+    hear_path(turn, message.network, from, message);
+  } else {
+    step_sync(turn, message.network,
+              [&](auto& machine, auto& inner) { machine.receive(inner, from, *message.sync()); });
+  }
+  claim_worse(turn);
+}
+
+void Node::wake(Turn<Node>& turn, TimerId timer) {
+  const std::size_t number = std::to_underlying(timer);
+  if (number < kSyncTimers) {
+    const auto network = static_cast<std::uint8_t>(number / kPerNetwork);
+    if (!slots_[network]) return;
+    step_election(turn, network, [&](auto& machine, auto& inner) {
+      machine.wake(inner, timer_id(number % kPerNetwork));
+    });
+  } else {
+    step_sync(turn, upstream_, [&](auto& machine, auto& inner) {
+      machine.wake(inner, timer_id(number - kSyncTimers));
+    });
+  }
+}
+
+void Node::command(Turn<Node>& turn, const Command& command) {
+  switch (command.what) {
+    case Command::What::join:
+      if (command.network >= kMostNetworks || slots_[command.network]) return;
+      slots_[command.network].emplace(Slot{
+          .election = {{identity_.self, identity_.incarnation, identity_.reluctance}, *rules_}});
+      step_election(turn, command.network,
+                    [](auto& machine, auto& inner) { machine.start(inner); });
+      break;
+    case Command::What::election:
+      if (command.network >= kMostNetworks || !slots_[command.network]) return;
+      if (command.election == election::Command::stay_out) told_out_ = true;
+      if (command.election == election::Command::come_back) {
+        told_out_ = false;
+        if (outvoted_) return;
+      }
+      step_election(turn, command.network,
+                    [&](auto& machine, auto& inner) { machine.command(inner, command.election); });
+      break;
+    case Command::What::sync:
+      step_sync(turn, command.network == kNoNetwork ? upstream_ : command.network,
+                [&](auto& machine, auto& inner) { machine.command(inner, command.sync); });
+      break;
+  }
+}
+
+// --- steps of the parts ---
+
+template <class Step>
+void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
+  auto& out = turn.out.scratch.election;
+  out.clear();
+  Turn<election::MasterElection> inner{turn.now, turn.draw, out};
+  take(slots_[network]->election, inner);
+  const auto outgoing = [&](const election::Message& message) {
+    Message whole{.network = network, .body = {message}};
+    if (election::masters_message(message.kind)) whole.path = path();
+    return whole;
+  };
+  const auto pass_on = [&](const Output<election::MasterElection>& output) {
+    if (output.kind == OutputKind::send) turn.out.send(output.to, outgoing(output.message));
+    if (output.kind == OutputKind::broadcast) turn.out.broadcast(outgoing(output.message));
+  };
+  if (std::ranges::none_of(out, is_notice)) {
+    for (const auto& output : out) pass_on(output);
+    return;
+  }
+  // News first: a new master's messages carry the path of its own time, not of the one it followed.
+  // What follows from them may be steps of other elections, which use the scratch too.
+  const std::vector<Output<election::MasterElection>> held(out.begin(), out.end());
+  for (const auto& output : held)
+    if (is_notice(output)) heed(turn, network, output.notice);
+  for (const auto& output : held) pass_on(output);
+}
+
+template <class Step>
+void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
+  auto& out = turn.out.scratch.sync;
+  out.clear();
+  Turn<Sync> inner{turn.now, turn.draw, out};
+  take(sync_, inner);
+  std::optional<SyncNotice> verdict;
+  for (const auto& output : out) {
+    if (output.kind != OutputKind::notice) {
+      turn.out.send(output.to, {.network = network, .body = {output.message}});
+      continue;
+    }
+    turn.out.note({.what = Notice::What::sync, .network = network, .sync = output.notice});
+    if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
+      sync_.pass_on_step();
+    if (output.notice.what == SyncNotice::What::outvoted ||
+        output.notice.what == SyncNotice::What::forgiven)
+      verdict = output.notice;
+  }
+  if (verdict) heed_sync(turn, *verdict);
+}
+
+// Who is outvoted leads nowhere, until it is forgiven.
+void Node::heed_sync(Turn<Node>& turn, const SyncNotice& notice) {
+  outvoted_ = notice.what == SyncNotice::What::outvoted;
+  if (told_out_) return;
+  for (std::uint8_t i = 0; i < kMostNetworks; ++i)
+    if (slots_[i])
+      step_election(turn, i, [this](auto& machine, auto& inner) {
+        machine.command(inner,
+                        outvoted_ ? election::Command::stay_out : election::Command::come_back);
+      });
+}
+
+void Node::tell_sync(Turn<Node>& turn, const SyncCommand& command) {
+  step_sync(turn, upstream_, [&](auto& machine, auto& inner) { machine.command(inner, command); });
+}
+
+// What the election of one network means for the clock.
+void Node::heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
+  Slot& slot = *slots_[network];
+  turn.out.note({.what = Notice::What::election, .network = network, .election = notice});
+  switch (notice.news) {
+    case election::News::leads:
+      slot.leads = true;
+      slot.master = identity_.self;
+      slot.path = {};
+      slot.path_heard = false;
+      choose(turn);
+      // Those who have followed another here may be far from the time that it is brought.
+      if (upstream_ != kNoNetwork) sync_.pass_on_step();
+      break;
+    case election::News::follows:
+      slot.leads = false;
+      slot.master = notice.peer;
+      slot.path = {.root = notice.peer, .hops = 0};
+      slot.path_heard = false;
+      choose(turn);
+      break;
+    case election::News::adjusted:
+    case election::News::set:
+      if (network == upstream_)
+        tell_sync(turn, {.what = notice.news == election::News::set ? SyncCommand::What::set
+                                                                    : SyncCommand::What::adjust});
+      break;
+    case election::News::peer_down:
+    case election::News::ended:
+      break;
+  }
+}
+
+// --- several networks ---
+
+bool Node::leads_any() const {
+  return std::ranges::any_of(slots_, [](const auto& slot) { return slot && slot->leads; });
+}
+
+Path Node::path() const {
+  if (upstream_ == kNoNetwork) return {.root = identity_.self, .hops = 0};
+  const Path& beyond = slots_[upstream_]->path;
+  return {.root = beyond.root, .hops = static_cast<std::uint8_t>(beyond.hops + 1)};
+}
+
+bool Node::usable(const Slot& slot) const {
+  return !slot.leads && slot.master != kNobody && slot.path.root != identity_.self &&
+         slot.path.hops < kMostHops;
+}
+
+void Node::hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message) {
+  Slot& slot = *slots_[network];
+  const election::Message& heard = *message.election();
+  if (slot.leads || from != slot.master || message.path.root == kNobody ||
+      !election::masters_message(heard.kind) || heard.epoch != slot.election.followed())
+    return;
+  slot.path_heard = true;
+  if (slot.path == message.path) return;
+  const bool was_usable = usable(slot);
+  slot.path = message.path;
+  if (was_usable && !usable(slot))
+    turn.out.note({.what = Notice::What::circle, .network = network});
+  choose(turn);
+}
+
+// Follows the best master there is: the highest root, the shortest path, the first network.
+void Node::choose(Turn<Node>& turn) {
+  std::uint8_t best = kNoNetwork;
+  bool leads_one = false;
+  for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
+    if (!slots_[i]) continue;
+    leads_one |= slots_[i]->leads;
+    if (!usable(*slots_[i])) continue;
+    if (best == kNoNetwork) {
+      best = i;
+      continue;
+    }
+    const Path& challenger = slots_[i]->path;
+    const Path& holder = slots_[best]->path;
+    if (challenger.root != holder.root ? challenger.root > holder.root
+                                       : challenger.hops < holder.hops)
+      best = i;
+  }
+  if (best == kNoNetwork && !leads_one) return;  // nobody to follow, nobody to lead: hold
+  const NodeId master = best == kNoNetwork ? identity_.self : slots_[best]->master;
+  if (best != upstream_ || master != upstream_master_) {
+    upstream_ = best;
+    upstream_master_ = master;
+    tell_sync(turn, best == kNoNetwork
+                        ? SyncCommand{.what = SyncCommand::What::lead}
+                        : SyncCommand{.what = SyncCommand::What::follow, .peer = master});
+    turn.out.note({.what = Notice::What::upstream, .network = upstream_});
+  }
+  claim_worse(turn);
+}
+
+// Takes over the networks whose root is worse than ours, once our clock has been corrected: it may
+// be by any message that it is. What a new master's root is must have been heard: two gateways to
+// the same root that took each other for it would take the network from each other for ever.
+void Node::claim_worse(Turn<Node>& turn) {
+  if (upstream_ == kNoNetwork || !sync_.settled()) return;
+  for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
+    if (i == upstream_ || !slots_[i]) continue;
+    const Slot& slot = *slots_[i];
+    if (slot.leads || slot.master == kNobody || !slot.path_heard) continue;
+    if (slot.path.root >= path().root) continue;
+    if (slot.election.state() != election::State::slave) continue;
+    step_election(turn, i, [](auto& machine, auto& inner) {
+      machine.command(inner, election::Command::claim);
+    });
+  }
+}
+
+// --- timers ---
+
+Instant Node::AllTimers::first() const {
+  Instant earliest = node_->sync_.timers().first();
+  for (const auto& slot : node_->slots_)
+    if (slot) earliest = std::min(earliest, slot->election.timers().first());
+  return earliest;
+}
+
+TimerId Node::AllTimers::first_name() const {
+  const Instant earliest = first();
+  for (std::size_t i = 0; i < kMostNetworks; ++i) {
+    const auto& slot = node_->slots_[i];
+    if (slot && slot->election.timers().first() == earliest)
+      return timer_id(i * kPerNetwork + std::to_underlying(slot->election.timers().first_name()));
+  }
+  return timer_id(kSyncTimers + std::to_underlying(node_->sync_.timers().first_name()));
+}
+
+Instant Node::AllTimers::at(TimerId timer) const {
+  const std::size_t number = std::to_underlying(timer);
+  if (number >= kSyncTimers) return node_->sync_.timers().at(timer_id(number - kSyncTimers));
+  const auto& slot = node_->slots_[number / kPerNetwork];
+  return slot ? slot->election.timers().at(timer_id(number % kPerNetwork)) : kNever;
+}
+
+const char* Node::check() const {
+  for (const auto& slot : slots_) {
+    if (!slot) continue;
+    if (const char* broken = slot->election.check()) return broken;
+  }
+  if (upstream_ != kNoNetwork && (!slots_[upstream_] || slots_[upstream_]->leads))
+    return "the clock follows a network that this node leads";
+  return sync_.check();
+}
+
+}  // namespace tempo::node

@@ -1,0 +1,161 @@
+#include "protocol/sync/node.h"
+
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "protocol/sync/node_test_world.h"
+
+namespace tempo::node {
+namespace {
+
+TEST(Node, EightClocksHalfASecondApartAgreeWithinTenSeconds) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    NodeWorld network({.seed = seed});
+    network.start_all();
+    EXPECT_GT(network.spread(), 1ms);
+    while (network.watch().first_masterup == kNever) network.run(10ms);
+    network.run(10s);
+    EXPECT_LT(network.spread(), 1ms) << "seed " << seed;
+    EXPECT_NE(network.master(), kNobody) << "seed " << seed;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const Reading reading = network.reading(i);
+      EXPECT_TRUE(reading.status == Reading::Status::synchronized ||
+                  reading.status == Reading::Status::leads);
+    }
+    // Each was set once and slewed from then on.
+    EXPECT_EQ(network.watch().steps, 7U) << "seed " << seed;
+  }
+}
+
+// Network time is the master's reading: every bound must hold it.
+TEST(Node, BoundsHoldNetworkTime) {
+  NodeWorld network({.seed = 7});
+  network.start_all();
+  network.run(60s);
+  ASSERT_NE(network.master(), kNobody);
+  for (int round = 0; round < 200; ++round) {
+    network.run(97ms);
+    const WallTime truth = network.reading(index(network.master())).time;
+    for (std::uint32_t i = 0; i < 8; ++i) {
+      const Reading reading = network.reading(i);
+      EXPECT_LE(reading.earliest, truth);
+      EXPECT_GE(reading.latest, truth);
+      EXPECT_LT(reading.latest - reading.earliest, 2500us);
+    }
+  }
+}
+
+// Who has been idle sends slowly, and still a little slowly the second time; an answer is sent by
+// somebody who has just been woken. Only the third exchange in a row goes equally fast both ways.
+TEST(Node, ASenderIsWarmedUpBeforeAnExchangeCounts) {
+  NodeWorld network({.nodes = 2, .seed = 11, .offset = 1ms});
+  std::array<Instant, 2> last{Instant{-1s}, Instant{-1s}};
+  std::array<int, 2> in_a_row{};
+  network.world().set_route([&](NodeId from, NodeId, Stream& chance) {
+    const Instant now = network.world().now();
+    const std::size_t sender = index(from);
+    in_a_row[sender] = now - last[sender] < 2ms ? in_a_row[sender] + 1 : 0;
+    last[sender] = now;
+    const Nanos slow = in_a_row[sender] == 0 ? 8us : in_a_row[sender] == 1 ? 1us : 0us;
+    return 100us + chance.uniform(0ns, 500ns) + (from == network.master() ? 0ns : slow);
+  });
+  network.start_all();
+  network.run(200s);
+  const NodeId master = network.master();
+  ASSERT_NE(master, kNobody);
+  const std::uint32_t slave = 1 - index(master);
+  Nanos sum{0};
+  constexpr int kReadings = 50;
+  for (int i = 0; i < kReadings; ++i) {
+    network.run(970ms);
+    sum += network.reading(slave).time - network.reading(index(master)).time;
+  }
+  EXPECT_LT(std::chrono::abs(sum / kReadings), 150ns);
+}
+
+TEST(Node, TheNextMasterGoesOnWithTheSameTime) {
+  NodeWorld network({.seed = 3});
+  network.start_all();
+  network.run(20s);
+  const NodeId first = network.master();
+  ASSERT_NE(first, kNobody);
+  const std::uint64_t steps = network.watch().steps;
+  network.world().crash(first);
+  network.run(15s);
+  ASSERT_NE(network.master(), kNobody);
+  EXPECT_NE(network.master(), first);
+  EXPECT_LT(network.spread(), 200us);
+  EXPECT_EQ(network.watch().steps, steps);  // nobody jumps when the master changes
+}
+
+// It was never set, but the next master goes on with its time.
+TEST(Node, TheFirstMasterDoesNotJumpWhenItResigns) {
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    NodeWorld network({.seed = seed});
+    network.start_all();
+    network.run(20s);
+    const NodeId first = network.master();
+    ASSERT_NE(first, kNobody) << "seed " << seed;
+    const std::uint64_t steps = network.watch().steps;
+    network.world().command(first, {.network = 0, .election = election::Command::resign});
+    network.run(20s);
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    EXPECT_NE(network.master(), first) << "seed " << seed;
+    EXPECT_LT(network.spread(), 200us) << "seed " << seed;
+    EXPECT_EQ(network.watch().steps, steps) << "seed " << seed;
+  }
+}
+
+// It was told to set its clock, had not learnt to what when the master died, and was elected.
+// Whoever leads after it goes on with another time: it is set, where a slew would take minutes.
+TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
+  constexpr NodeId kLate{3};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    NodeWorld network({.nodes = 4, .seed = seed, .offset = 240ms});  // within the step limit
+    bool deaf = true;
+    network.world().set_fate([&](NodeId from, NodeId to, const Node::Message& message) {
+      const bool concerns = from == kLate || to == kLate;
+      return sim::Fate{.lost = deaf && concerns && message.sync() != nullptr};
+    });
+    for (std::uint32_t i = 0; i < 3; ++i) network.world().start(NodeId{i});
+    network.run(10s);
+    network.world().start(kLate);
+    network.run(2s);
+    const NodeId first = network.master();
+    ASSERT_NE(first, kNobody) << "seed " << seed;
+    ASSERT_EQ(network.reading(index(kLate)).status, Reading::Status::unsynchronized);
+    ASSERT_GT(network.spread(), 10ms) << "seed " << seed;
+    network.world().crash(first);
+    network.world().command(kLate, {.network = 0, .election = election::Command::stand});
+    network.run(2s);
+    ASSERT_EQ(network.master(), kLate) << "seed " << seed;
+    deaf = false;
+    network.world().command(kLate, {.network = 0, .election = election::Command::resign});
+    network.run(15s);
+    ASSERT_NE(network.master(), kNobody) << "seed " << seed;
+    ASSERT_NE(network.master(), kLate) << "seed " << seed;
+    EXPECT_LT(network.spread(), 2ms) << "seed " << seed;
+  }
+}
+
+// The 1985 paper: corrections every four minutes, stamps of a millisecond, 20 ms.
+TEST(Node, ClassicStaysWithinTwentyMilliseconds) {
+  NodeWorld network({.nodes = 7,
+                     .seed = 5,
+                     .profile = "classic",
+                     .rate = 30e-6,
+                     .sync = {.interval = 240s, .stamp_grain = 1ms},
+                     .link = {.delay = sim::Delay::uniform(1ms, 5ms)}});
+  network.start_all();
+  network.run(20min);
+  Nanos worst{0};
+  for (int minute = 0; minute < 600; ++minute) {
+    network.run(1min);
+    worst = std::max(worst, network.spread());
+  }
+  EXPECT_LT(worst, 20ms);
+}
+
+}  // namespace
+}  // namespace tempo::node

@@ -1,0 +1,97 @@
+#include "protocol/sync/time_scale.h"
+
+#include <gtest/gtest.h>
+
+namespace tempo::node {
+namespace {
+
+constexpr Instant kStart{1000s};
+
+// A master whose members report true offsets of clocks with constant rates.
+class TimeScaleTest : public ::testing::Test {
+ protected:
+  void report(std::uint32_t i, double rate, bool objects = false) {
+    const double t = std::chrono::duration<double>(now_ - kStart).count();
+    scale_.report(now_, NodeId{i},
+                  {.offset = 1h * i + Nanos{std::llround((rate * t + jump_[i]) * 1e9)},
+                   .rate_ppt = std::llround(rate * 1e12),
+                   .sigma = 100ns,
+                   .objects = objects});
+  }
+  // Everybody reports every second, with rates 1, 2, 3 ... ppm.
+  void pass(Nanos span) {
+    for (const Instant end = now_ + span; now_ < end;) {
+      now_ += 1s;
+      for (std::uint32_t i = 0; i < 5; ++i)
+        if (present_[i]) report(i, (i + 1) * 1e-6);
+    }
+  }
+
+  TimeScale scale_;
+  Instant now_ = kStart;
+  std::array<double, 5> jump_{};
+  std::array<bool, 5> present_{true, true, true, true, true};
+};
+
+TEST_F(TimeScaleTest, AYoungNetworkTakesTheAverageOfAllRates) {
+  scale_.begin(now_, true);
+  pass(30s);
+  EXPECT_TRUE(scale_.young(now_));
+  EXPECT_NEAR(scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4 + 5) * 1e-6 / 6, 1e-10);
+  report(4, 5000e-6);
+  EXPECT_NEAR(scale_.average_rate(now_, 200e-6), (0 + 1 + 2 + 3 + 4) * 1e-6 / 5, 1e-10);
+  EXPECT_TRUE(scale_.members().find(NodeId{4})->faulty);
+  EXPECT_FALSE(scale_.members().find(NodeId{3})->faulty);
+  pass(20s);
+  EXPECT_FALSE(scale_.young(now_));
+}
+
+TEST_F(TimeScaleTest, ARateThatIsNotKnownIsNotAveraged) {
+  scale_.begin(now_, true);
+  now_ += 1s;
+  scale_.report(now_, NodeId{0}, {.rate_ppt = 90'000'000, .sigma = 100us});
+  now_ += 1s;
+  EXPECT_EQ(scale_.average_rate(now_, 200e-6), 0);
+}
+
+// The scale begins as the dial shows it, and goes on as evenly as the clocks it is made of,
+// whoever jumps, leaves or comes back.
+TEST_F(TimeScaleTest, NobodyMakesItJump) {
+  scale_.begin(now_, false);
+  clock::Dial dial(now_, WallTime{5000s}, 2e-6);
+  clock::Aim last = scale_.round(now_, dial, -2e-6);
+  for (int round = 0; round < 200; ++round) {
+    if (round == 60) jump_[2] = 300e-6;
+    if (round == 80) present_[3] = false;
+    if (round == 120) present_[3] = true;
+    pass(TimeScale::kRound);
+    const clock::Aim aim = scale_.round(now_, dial, -2e-6);
+    EXPECT_NEAR(static_cast<double>((aim.theta - last.theta).count()), -2e-6 * 16e9, 60) << round;
+    if (round == 60) {
+      EXPECT_TRUE(scale_.members().find(NodeId{2})->faulty);
+    }
+    last = aim;
+  }
+  EXPECT_NEAR(last.rate, -2e-6, 1e-9);
+}
+
+TEST_F(TimeScaleTest, AMajorityOutvotesTheMaster) {
+  scale_.begin(now_, false);
+  pass(2s);
+  report(0, 1e-6, true);
+  report(1, 2e-6, true);
+  EXPECT_FALSE(scale_.outvoted(now_)) << "two of five";
+  report(2, 3e-6, true);
+  EXPECT_TRUE(scale_.outvoted(now_));
+  now_ += 7s;
+  EXPECT_FALSE(scale_.outvoted(now_)) << "objections are forgotten";
+}
+
+TEST_F(TimeScaleTest, OneAgainstOneDecidesNothing) {
+  scale_.begin(now_, false);
+  report(0, 1e-6, true);
+  EXPECT_FALSE(scale_.outvoted(now_));
+}
+
+}  // namespace
+}  // namespace tempo::node

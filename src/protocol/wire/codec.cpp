@@ -1,0 +1,368 @@
+#include "protocol/wire/codec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/fnv.h"
+
+namespace tempo::node {
+namespace {
+
+// A host that has been silent for so long may come back with an older life's number: it has lost
+// its memory and its clock.
+constexpr Nanos kMemoryOfLives = 60s;
+
+using wire::SyncBody;
+
+SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
+  switch (kind) {
+    case SyncMessage::Kind::probe:
+      return SyncBody::Kind::probe;
+    case SyncMessage::Kind::echo:
+      return SyncBody::Kind::echo;
+    case SyncMessage::Kind::follow_up:
+      return SyncBody::Kind::follow_up;
+    case SyncMessage::Kind::shift:
+      return SyncBody::Kind::shift;
+  }
+  std::unreachable();
+}
+
+// Spans beyond this would overflow when added; nobody honest sends them.
+constexpr std::int64_t kMostNanos = std::int64_t{1} << 61;
+bool sane(std::int64_t nanos) { return nanos > -kMostNanos && nanos < kMostNanos; }
+
+}  // namespace
+
+std::string_view name_of(Refusal refusal) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(Refusal::count)> kNames{
+      "malformed", "other_cluster", "not_sealed", "unknown_key",    "forged",    "replayed",
+      "old_life",  "own",           "own_id",     "too_many_hosts", "not_for_us"};
+  return kNames.at(static_cast<std::size_t>(refusal));
+}
+
+Mailroom::Mailroom(Options options) : options_(std::move(options)) {
+  Directory::Host* self = directory_.admit(options_.self);
+  CHECK(self != nullptr);
+  self->name = options_.name;
+  self->incarnation = options_.incarnation;
+  self_ = self->node;
+}
+
+Result<Mailroom::Letter, Refusal> Mailroom::open(Instant now, std::uint8_t network, Instant arrived,
+                                                 std::span<const std::byte> bytes, Source source) {
+  foreign_revision_.reset();
+  Result<Letter, Refusal> letter = examine(now, network, arrived, bytes, source);
+  if (letter)
+    ++accepted_;
+  else
+    ++refused_[static_cast<std::size_t>(letter.error())];
+  return letter;
+}
+
+std::unexpected<Refusal> Mailroom::refuse_malformed(wire::Error error) {
+  ++malformed_[static_cast<std::size_t>(error)];
+  return std::unexpected(Refusal::malformed);
+}
+
+Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t network,
+                                                    Instant arrived,
+                                                    std::span<const std::byte> bytes,
+                                                    Source source) {
+  const Result<wire::Header, wire::Error> header = wire::parse_header(bytes, options_.revision);
+  if (!header) {
+    if (header.error() == wire::Error::wrong_revision) note_revision(bytes);
+    return refuse_malformed(header.error());
+  }
+  const auto opened = options_.keys.open(bytes, std::to_underlying(header->key));
+  if (!opened) {
+    switch (opened.error()) {
+      case auth::Error::not_sealed:
+        return std::unexpected(Refusal::not_sealed);
+      case auth::Error::unknown_key:
+        return std::unexpected(Refusal::unknown_key);
+      default:
+        return std::unexpected(Refusal::forged);
+    }
+  }
+  if (header->cluster != cluster(header->key)) return std::unexpected(Refusal::other_cluster);
+  const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened, options_.revision);
+  if (!datagram) return refuse_malformed(datagram.error());
+  if (header->instance != 0) return std::unexpected(Refusal::not_for_us);
+
+  const bool hint =
+      datagram->election &&
+      datagram->election->kind == static_cast<std::uint8_t>(election::Kind::masterdown) &&
+      datagram->election->subject == header->sender;
+  if (header->sender == options_.self) {
+    if (header->incarnation == options_.incarnation &&
+        (source == Source::anywhere || said_by_us(header->number, bytes)))
+      return std::unexpected(Refusal::own);
+    // Of our own life before, by our parent; or somebody has recorded it.
+    if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(*datagram)))
+      return std::unexpected(Refusal::old_life);
+    twins_life_ = std::max(twins_life_, header->incarnation);
+    strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
+    return std::unexpected(Refusal::own_id);
+  }
+
+  // From here on the sender is believed to be who it says.
+  const Directory::Host* known = directory_.find(header->sender);
+  const bool remembered =
+      known != nullptr && known->heard && now - known->last_heard < kMemoryOfLives;
+  if (remembered && header->incarnation < known->incarnation)
+    return std::unexpected(Refusal::old_life);
+  auth::ReplayWindow window;
+  if (known != nullptr && known->heard && header->incarnation == known->incarnation)
+    window = known->window;
+  if (!window.fresh(header->number)) return std::unexpected(Refusal::replayed);
+
+  Directory::Host* host = directory_.admit(header->sender);
+  if (host == nullptr) return std::unexpected(Refusal::too_many_hosts);
+  Node::Message message{.network = network};
+  if (datagram->election || datagram->sync) {
+    TRY(translated, translate(*datagram, network, arrived));
+    message = translated;
+  }
+  host->heard = true;
+  host->last_heard = now;
+  host->incarnation = header->incarnation;
+  host->window = window;
+  if (!datagram->name.text().empty()) host->name = datagram->name;
+  return Letter{.from = host->node,
+                .message = message,
+                .sent_by_parent = hint && header->number >= kParentsNumbers,
+                .word = datagram->word,
+                .lock = datagram->lock,
+                .roster = datagram->roster,
+                .group = datagram->group,
+                .quiet = datagram->quiet,
+                .beat = datagram->beat};
+}
+
+// A seal is the same in every revision, so that nobody without the key can make us speak of one.
+void Mailroom::note_revision(std::span<const std::byte> bytes) {
+  const std::optional<wire::Header> stated = wire::stated_header(bytes);
+  if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
+    foreign_revision_ = stated->revision;
+}
+
+Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
+                                                   std::uint8_t network, Instant arrived) {
+  Node::Message message{.network = network};
+  // A host that is only spoken of gets a number too, or the message is refused.
+  const auto number_of = [&](HostId host, NodeId& node) {
+    if (host == kNoHost) {
+      node = kNobody;
+      return true;
+    }
+    const Directory::Host* entry = directory_.admit(host);
+    if (entry == nullptr) return false;
+    node = entry->node;
+    return true;
+  };
+  if (datagram.election) {
+    const wire::ElectionBody& body = *datagram.election;
+    constexpr std::uint64_t kMost32 = 0xffffffff;
+    if (body.sequence > kMost32 || body.answers > kMost32 || body.round > kMost32 ||
+        !sane(body.age.count()))
+      return refuse_malformed(wire::Error::bad_value);
+    election::Message inner{.kind = static_cast<election::Kind>(body.kind),
+                            .not_set = body.not_set,
+                            .was_master = body.was_master,
+                            .reluctance = election::Reluctance{body.reluctance},
+                            .incarnation = datagram.header.incarnation,
+                            .sequence = Sequence{static_cast<std::uint32_t>(body.sequence)},
+                            .answers = Sequence{static_cast<std::uint32_t>(body.answers)},
+                            .epoch = {.round = static_cast<std::uint32_t>(body.round),
+                                      .node = kNobody,
+                                      .incarnation = body.epoch_incarnation},
+                            .subject_incarnation = body.subject_incarnation,
+                            .age = body.age};
+    if (!number_of(body.epoch_host, inner.epoch.node) || !number_of(body.subject, inner.subject))
+      return std::unexpected(Refusal::too_many_hosts);
+    if (datagram.time) {
+      if (!number_of(datagram.time->root, message.path.root))
+        return std::unexpected(Refusal::too_many_hosts);
+      message.path.hops = datagram.time->hops;
+    }
+    message.body = {inner};
+    return message;
+  }
+  const wire::SyncBody& body = *datagram.sync;
+  if (!sane(body.received_ns) || !sane(body.sent_ns) || !sane(body.offset_ns) ||
+      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMostNanos} ||
+      body.bound_ns > std::uint64_t{kMostNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
+    return refuse_malformed(wire::Error::bad_value);
+  SyncMessage inner{
+      .will_follow = body.will_follow,
+      .objects = body.objects,
+      .exchange = body.exchange,
+      .scale = body.scale,
+      .received = Nanos{body.received_ns},
+      .sent = Nanos{body.sent_ns},
+      .offset = Nanos{body.offset_ns},
+      .rate_ppt = body.rate_ppt,
+      .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
+      .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
+      .utc_bound =
+          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMostNanos}))},
+      .arrived = arrived};
+  switch (body.kind) {
+    case SyncBody::Kind::probe:
+      inner.kind = SyncMessage::Kind::probe;
+      break;
+    case SyncBody::Kind::echo:
+      inner.kind = SyncMessage::Kind::echo;
+      break;
+    case SyncBody::Kind::follow_up:
+      inner.kind = SyncMessage::Kind::follow_up;
+      break;
+    case SyncBody::Kind::shift:
+      inner.kind = SyncMessage::Kind::shift;
+      break;
+  }
+  message.body = {inner};
+  return message;
+}
+
+// What everybody hears now and then has it: a host that follows a master for long says nothing of
+// elections, and who came later would know it by its id alone. The messages of an exchange are
+// equally long both ways, whatever the hosts are called.
+bool Mailroom::says_name(const wire::Datagram& datagram) {
+  return datagram.election || datagram.roster ||
+         (datagram.group && datagram.group->kind == wire::GroupBody::Kind::word);
+}
+
+// An Ack of words of our present life, which no life before can have heard.
+bool Mailroom::answers_us(const wire::Datagram& datagram) const {
+  return datagram.election &&
+         datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
+         datagram.election->subject == options_.self &&
+         datagram.election->subject_incarnation == options_.incarnation;
+}
+
+// What we have sent lately, and what we sent so long ago that we do not remember: somebody may have
+// recorded it and send it again from elsewhere.
+bool Mailroom::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
+  if (number > number_) return false;
+  if (number + kRemembered <= number_) return true;
+  return said_[number % kRemembered] == fnv1a(bytes);
+}
+
+wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
+  return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
+}
+
+std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out) {
+  datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
+  datagram.header.cluster = cluster(datagram.header.key);
+  datagram.header.sender = options_.self;
+  datagram.header.incarnation = options_.incarnation;
+  datagram.header.revision = options_.revision;
+  if (says_name(datagram)) datagram.name = options_.name;
+  const std::size_t size = options_.keys.seal(out, wire::write(datagram, out));
+  said_[datagram.header.number % kRemembered] = fnv1a(out.first(size));
+  return size;
+}
+
+std::size_t Mailroom::close(const Node::Message& message,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  if (const election::Message* inner = message.election()) {
+    datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(inner->kind),
+                                           .not_set = inner->not_set,
+                                           .was_master = inner->was_master,
+                                           .reluctance = std::to_underlying(inner->reluctance),
+                                           .sequence = std::to_underlying(inner->sequence),
+                                           .answers = std::to_underlying(inner->answers),
+                                           .round = inner->epoch.round,
+                                           .epoch_host = directory_.host_of(inner->epoch.node),
+                                           .epoch_incarnation = inner->epoch.incarnation,
+                                           .subject = directory_.host_of(inner->subject),
+                                           .subject_incarnation = inner->subject_incarnation,
+                                           .age = std::max(inner->age, Nanos{0})};
+    if (message.path.root != kNobody)
+      datagram.time =
+          wire::TimeBody{.root = directory_.host_of(message.path.root), .hops = message.path.hops};
+  } else {
+    const SyncMessage& sync = *message.sync();
+    datagram.sync =
+        wire::SyncBody{.kind = wire_kind(sync.kind),
+                       .will_follow = sync.will_follow,
+                       .objects = sync.objects,
+                       .exchange = sync.exchange,
+                       .scale = sync.scale,
+                       .received_ns = sync.received.count(),
+                       .sent_ns = sync.sent.count(),
+                       .offset_ns = sync.offset.count(),
+                       .rate_ppt = sync.rate_ppt,
+                       .sigma_ns = static_cast<std::uint64_t>(sync.sigma.count()),
+                       .bound_ns = static_cast<std::uint64_t>(sync.bound.count()),
+                       .utc_bound_ns = static_cast<std::uint64_t>(sync.utc_bound.count())};
+  }
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
+  if (!id_taken()) return 0;
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.election = wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::ack),
+                                         .subject = options_.self,
+                                         .subject_incarnation = twins_life_};
+  return write(datagram, out);
+}
+
+template <class Body>
+std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+                                 std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = ++number_;
+  datagram.*place = body;
+  return write(datagram, out);
+}
+
+std::size_t Mailroom::close(const wire::WordBody& word,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::word, word, out);
+}
+std::size_t Mailroom::close(const wire::LockBody& lock,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::lock, lock, out);
+}
+std::size_t Mailroom::close(const wire::RosterBody& roster,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::roster, roster, out);
+}
+std::size_t Mailroom::close(const wire::GroupBody& group,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::group, group, out);
+}
+std::size_t Mailroom::close(const wire::QuietBody& quiet,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::quiet, quiet, out);
+}
+std::size_t Mailroom::close(const wire::BeatBody& beat,
+                            std::span<std::byte, wire::kMostBytes> out) {
+  return close_only(&wire::Datagram::beat, beat, out);
+}
+
+NodeId Mailroom::number_of(HostId host) {
+  const Directory::Host* entry = directory_.admit(host);
+  return entry == nullptr ? kNobody : entry->node;
+}
+
+std::size_t Mailroom::crash_hint(std::span<std::byte, wire::kMostBytes> out) {
+  wire::Datagram datagram;
+  datagram.header.number = kParentsNumbers + ++number_;
+  datagram.election =
+      wire::ElectionBody{.kind = static_cast<std::uint8_t>(election::Kind::masterdown),
+                         .subject = options_.self,
+                         .subject_incarnation = options_.incarnation};
+  return write(datagram, out);
+}
+
+}  // namespace tempo::node

@@ -1,0 +1,76 @@
+// tempo-etcd: tempod's locks, kept by an etcd. See man/tempod.8.
+#include <csignal>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "api/settings.h"
+#include "services/etcd/bridge.h"
+#include "platform/confinement.h"
+#include "platform/host.h"
+#include "tempo_version.h"
+
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+volatile int g_stop = 0;
+
+int complain(int code, const std::string& sentence) {
+  fmt::print(stderr, "tempo-etcd: {}\n", sentence);
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app{
+      "tempo-etcd: tempod's locks, kept by an etcd.\n"
+      "It reads the settings of tempod, whose back-end under [locks] is \"etcd\"."};
+  std::string file = "/etc/tempo/tempo.toml";
+  std::vector<std::string> changes;
+  auto* file_option = app.add_option("-c,--config", file, "settings file")->capture_default_str();
+  app.add_option("--set", changes, "KEY=VALUE of any key of the file; may be given again");
+  app.set_version_flag("--version", std::string("tempo-etcd ") + kTempoVersion);
+  app.footer(
+      "Exit status: 0 stopped on request, 1 failed, 2 bad usage or settings.\n\n"
+      "Examples:\n"
+      "  tempo-etcd                              as a service does, beside tempod\n"
+      "  tempo-etcd --set 'locks.etcd-endpoints=[\"http://10.0.0.1:2379\"]'");
+  CLI11_PARSE(app, argc, argv);
+
+  const auto settings = tempo::config::load_settings(file, file_option->count() > 0, changes);
+  if (!settings) {
+    for (const tempo::config::Mistake& mistake : settings.error())
+      complain(kBadUsage, fmt::format("{}: {}", mistake.where, mistake.what));
+    return kBadUsage;
+  }
+  if (settings->lock_back_end != tempo::config::LockBackEnd::etcd)
+    return complain(kBadUsage,
+                    "these settings do not want it; write 'back-end = \"etcd\"' under [locks]");
+  struct sigaction action{};
+  action.sa_handler = [](int signal) { g_stop = signal; };
+  for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
+  std::signal(SIGPIPE, SIG_IGN);
+  auto bridge = tempo::etcd::Bridge::open(
+      {.socket = settings->etcd_socket,
+       .cluster = settings->cluster,
+       .host = settings->name.empty() ? tempo::sys::host_name() : settings->name,
+       .lease = settings->lock_lease,
+       .endpoints = settings->etcd_endpoints,
+       .ca_file = settings->etcd_ca_file,
+       .cert_file = settings->etcd_cert_file,
+       .key_file = settings->etcd_key_file});
+  if (!bridge) return complain(kFailed, bridge.error());
+  if (geteuid() == 0)
+    if (const auto dropped = tempo::sys::drop_privileges(
+            {.user = settings->user, .set_clock = false, .bind_low_port = false});
+        !dropped)
+      return complain(kFailed, dropped.error());
+  (*bridge)->run(g_stop);
+  return 0;
+}

@@ -1,0 +1,339 @@
+#include "services/etcd/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+
+namespace tempo::etcd {
+namespace {
+
+using State = ipc::LockNews::State;
+
+constexpr Nanos kLookAgain = 2s;       // without news of a lock that is waited for
+constexpr Nanos kOtherLeader = 50ms;   // before a renewal is tried with a new leader
+constexpr std::int64_t kRates = 1000;  // one part in so many, for the rates of two clocks
+
+// How much of a lease is certain here, counted from before it was asked for.
+Nanos certain(Nanos span) { return span - span / kRates; }
+
+Nanos seconds(std::int64_t count) { return std::chrono::seconds{count}; }
+
+}  // namespace
+
+void Session::ask(const Question& question, Asked asked) {
+  asked_[++last_number_] = std::move(asked);
+  driver_->ask(last_number_, question);
+}
+
+Nanos Session::pause() const {
+  return std::max<Nanos>((held_ ? held_->span : options_.lease) / 10, 100ms);
+}
+
+// --- what programs want ---
+
+void Session::want(Instant now, std::int64_t id, const std::string& name, bool shared) {
+  CHECK(!claims_.contains(id));
+  heard_ = now;
+  claims_[id] = {.name = name, .shared = shared};
+  push(now);
+}
+
+void Session::done(Instant now, std::int64_t id) {
+  const auto found = claims_.find(id);
+  if (found == claims_.end()) return;
+  Claim& claim = found->second;
+  if (claim.stage == Stage::entering) {
+    claim.unwanted = true;  // the key must not come into being after its removal
+    return;
+  }
+  // A key that is wanted again was perhaps put by a question without an answer.
+  if (!claim.key.empty()) leave(now, claim.key, claim.stage == Stage::wanted);
+  claims_.erase(found);
+}
+
+void Session::close(Instant now) {
+  const bool some_inside = std::ranges::any_of(
+      claims_, [](const auto& claim) { return claim.second.stage == Stage::inside; });
+  for (const auto& [id, claim] : claims_)
+    if (some_inside && claim.stage != Stage::inside && !claim.key.empty())
+      leave(now, claim.key, false);
+  if (!some_inside && held_)
+    ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
+  claims_.clear();
+  leaving_.clear();
+  held_.reset();
+}
+
+// Everything that is wanted goes as far as it can go now.
+void Session::push(Instant now) {
+  for (auto& [id, claim] : claims_) {
+    if (claim.stage != Stage::wanted) continue;
+    if (held_) {
+      enter(now, id, claim);
+    } else if (!std::exchange(granting_, true)) {
+      ask(grant_lease(std::chrono::ceil<std::chrono::seconds>(options_.lease).count()),
+          {.kind = Asked::Kind::grant, .sent = now});
+    }
+  }
+}
+
+void Session::enter(Instant now, std::int64_t id, Claim& claim) {
+  const std::string directory = directory_of(options_.cluster, claim.name);
+  if (claim.key.empty()) claim.key = key_of(directory, claim.shared, held_->id, ++last_key_);
+  claim.stage = Stage::entering;
+  ask(etcd::enter(directory, claim.key, options_.host, held_->id),
+      {.kind = Asked::Kind::enter, .sent = now, .lease = held_->id, .id = id, .key = claim.key});
+}
+
+void Session::leave(Instant now, const std::string& key, bool unsure) {
+  leaving_[key] = {.next = kNever, .unsure = unsure};
+  ask(remove(key),
+      {.kind = Asked::Kind::remove, .sent = now, .lease = held_ ? held_->id : "", .key = key});
+}
+
+void Session::look(Instant now, const std::string& name) {
+  if (const auto found = looking_.find(name); found != looking_.end()) {
+    found->second = true;
+    return;
+  }
+  looking_[name] = false;
+  ask(etcd::look(directory_of(options_.cluster, name)),
+      {.kind = Asked::Kind::look, .sent = now, .name = name});
+}
+
+// --- what etcd says ---
+
+void Session::answered(Instant now, std::uint64_t number, const Result<Json>& answer) {
+  const auto found = asked_.find(number);
+  if (found == asked_.end()) return;
+  const Asked asked = std::move(found->second);
+  asked_.erase(found);
+  Result<Json> heard = answer;
+  if (answer)
+    if (const std::string complaint = complaint_in(*answer); !complaint.empty())
+      heard = std::unexpected(fmt::format("etcd refuses: {}", complaint));
+  switch (asked.kind) {
+    case Asked::Kind::grant:
+      return heard_grant(now, asked, heard);
+    case Asked::Kind::keep_alive:
+      return heard_keep_alive(now, asked, heard);
+    case Asked::Kind::confirm:
+      return heard_confirm(now, asked, heard);
+    case Asked::Kind::enter:
+      return heard_enter(now, asked, heard);
+    case Asked::Kind::look:
+      return heard_look(now, number, asked, heard);
+    case Asked::Kind::remove:
+      return heard_remove(now, asked, heard);
+    case Asked::Kind::revoke:
+      return;
+  }
+}
+
+void Session::heard_grant(Instant now, const Asked& asked, const Result<Json>& answer) {
+  granting_ = false;
+  const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
+  if (!lease || lease->seconds == 0) {
+    const std::string sentence = lease ? "etcd gives no lease" : lease.error();
+    std::erase_if(claims_, [&](const auto& claim) {
+      if (claim.second.stage != Stage::wanted) return false;
+      driver_->refuse(claim.first, sentence);
+      return true;
+    });
+    return;
+  }
+  const Nanos span = seconds(lease->seconds);
+  held_ = Held{.id = lease->id,
+               .span = span,
+               .deadline = asked.sent + certain(span),
+               .renew = asked.sent + span / 3};
+  if (now < held_->deadline) push(now);
+}
+
+void Session::heard_keep_alive(Instant now, const Asked& asked, const Result<Json>& answer) {
+  if (!held_ || held_->id != asked.lease) return;
+  const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
+  if (lease && lease->seconds == 0) return lease_over(now);
+  if (!lease) {
+    renewing_ = false;
+    held_->renew = now + pause();
+    return;
+  }
+  ask(confirm(directory_of(options_.cluster)), {.kind = Asked::Kind::confirm,
+                                                .sent = now,
+                                                .lease = asked.lease,
+                                                .term = lease->term,
+                                                .span = seconds(lease->seconds),
+                                                .renewed = asked.sent});
+}
+
+void Session::heard_confirm(Instant now, const Asked& asked, const Result<Json>& answer) {
+  if (!held_ || held_->id != asked.lease) return;
+  renewing_ = false;
+  const auto term = answer ? term_of(*answer) : std::unexpected(answer.error());
+  if (!term || *term != asked.term) {
+    held_->renew = now + (term ? kOtherLeader : pause());
+    return;
+  }
+  held_->span = asked.span;
+  held_->renew = std::max(asked.renewed + asked.span / 3, now + kOtherLeader);
+  const Instant deadline = asked.renewed + certain(asked.span);
+  if (deadline <= held_->deadline) return;
+  held_->deadline = deadline;
+  for (const auto& [id, claim] : claims_)
+    if (claim.stage == Stage::inside)
+      driver_->tell(
+          {.id = id, .state = State::extended, .until_ns = deadline.time_since_epoch().count()});
+}
+
+void Session::heard_enter(Instant now, const Asked& asked, const Result<Json>& answer) {
+  const auto found = claims_.find(asked.id);
+  if (found == claims_.end() || found->second.key != asked.key) return;  // of an earlier lease
+  Claim& claim = found->second;
+  const auto line = answer ? line_of(*answer) : std::unexpected(answer.error());
+  if (!line && lease_is_gone(line.error())) {
+    if (claim.unwanted) claims_.erase(found);
+    return lease_over(now);
+  }
+  if (claim.unwanted) {
+    leave(now, claim.key, !line);
+    claims_.erase(found);
+    return;
+  }
+  if (!line) {  // with the same key: there must not be two
+    claim.stage = Stage::wanted;
+    look_again_ = std::min(look_again_, now + pause());
+    return;
+  }
+  claim.stage = Stage::waiting;
+  claim.known = last_number_;
+  judge(now, asked.id, claim, *line);
+  if (claim.stage != Stage::inside) look_again_ = std::min(look_again_, now + kLookAgain);
+}
+
+void Session::heard_look(Instant now, std::uint64_t number, const Asked& asked,
+                         const Result<Json>& answer) {
+  const bool again = looking_[asked.name];
+  looking_.erase(asked.name);
+  const auto line = answer ? line_of(*answer) : std::unexpected(answer.error());
+  for (auto next = claims_.begin(); line && next != claims_.end();) {
+    const auto current = next++;
+    Claim& claim = current->second;
+    const bool there = claim.stage == Stage::waiting || claim.stage == Stage::inside;
+    if (!there || claim.name != asked.name || claim.known >= number) continue;
+    if (!judge(now, current->first, claim, *line)) claims_.erase(current);
+  }
+  if (again) look(now, asked.name);
+  push(now);
+}
+
+bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vector<InLine>& line) {
+  const auto own = std::ranges::find(line, claim.key, &InLine::key);
+  if (own == line.end()) {
+    if (line.size() >= kMostInLine) return true;  // further behind than was looked
+    if (claim.stage == Stage::inside) {           // somebody has removed it
+      driver_->tell({.id = id, .state = State::lost});
+      return false;
+    }
+    claim.stage = Stage::wanted;
+    claim.key.clear();
+    return true;
+  }
+  if (claim.stage == Stage::inside || !held_ || now >= held_->deadline) return true;
+  const bool hindered = std::any_of(
+      line.begin(), own, [&](const InLine& before) { return !before.shared || !claim.shared; });
+  if (hindered) return true;
+  claim.stage = Stage::inside;
+  driver_->tell({.id = id,
+                 .state = State::granted,
+                 .token = own->created,
+                 .until_ns = held_->deadline.time_since_epoch().count()});
+  return true;
+}
+
+void Session::heard_remove(Instant now, const Asked& asked, const Result<Json>& answer) {
+  const auto found = leaving_.find(asked.key);
+  if (found == leaving_.end()) return;
+  const bool its_lease_ends = !held_ || held_->id != asked.lease;  // and it goes, or went, with it
+  if (!its_lease_ends && !answer) {
+    found->second.next = now + pause();
+  } else if (!its_lease_ends && std::exchange(found->second.unsure, false)) {
+    found->second.next = now + held_->span;  // what put it may have been overtaken
+  } else {
+    leaving_.erase(found);
+  }
+}
+
+// --- time ---
+
+void Session::changed(Instant now, std::string_view name) {
+  for (const auto& [id, claim] : claims_)
+    if (claim.name == name && (claim.stage == Stage::waiting || claim.stage == Stage::inside))
+      return look(now, claim.name);
+}
+
+void Session::changed_perhaps(Instant now) {
+  for (const auto& [id, claim] : claims_)
+    if (claim.stage == Stage::waiting || claim.stage == Stage::inside) look(now, claim.name);
+}
+
+// Programs were told of no later end than has come now; what waits gets in line again.
+void Session::lease_over(Instant now) {
+  if (!held_) return;
+  ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
+  held_.reset();
+  renewing_ = false;
+  leaving_.clear();
+  std::erase_if(claims_, [&](const auto& entry) {
+    const auto& [id, claim] = entry;
+    if (claim.stage == Stage::inside) driver_->tell({.id = id, .state = State::lost});
+    return claim.stage == Stage::inside || claim.unwanted;
+  });
+  for (auto& [id, claim] : claims_) {
+    claim.stage = Stage::wanted;
+    claim.key.clear();
+  }
+  push(now);
+}
+
+void Session::wake(Instant now) {
+  if (held_ && now >= held_->deadline) lease_over(now);
+  if (held_ && now >= held_->renew && !renewing_) {
+    if (claims_.empty() && leaving_.empty()) {
+      ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
+      held_.reset();
+    } else if (now - heard_ > held_->span) {
+      held_->renew = now + pause();  // a tempod that was stopped holds nothing for ever
+    } else {
+      renewing_ = true;
+      ask(keep_alive(held_->id),
+          {.kind = Asked::Kind::keep_alive, .sent = now, .lease = held_->id});
+    }
+  }
+  for (auto& [key, leaving] : leaving_)
+    if (now >= leaving.next) {
+      leaving.next = kNever;
+      ask(remove(key),
+          {.kind = Asked::Kind::remove, .sent = now, .lease = held_ ? held_->id : "", .key = key});
+    }
+  if (now < look_again_) return;
+  look_again_ = kNever;
+  push(now);
+  for (const auto& [id, claim] : claims_)
+    if (claim.stage == Stage::waiting) {
+      look_again_ = now + kLookAgain;
+      look(now, claim.name);
+    }
+}
+
+Instant Session::due() const {
+  Instant due = look_again_;
+  if (held_) due = std::min({due, held_->deadline, renewing_ ? kNever : held_->renew});
+  for (const auto& [key, leaving] : leaving_) due = std::min(due, leaving.next);
+  return due;
+}
+
+}  // namespace tempo::etcd

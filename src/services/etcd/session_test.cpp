@@ -1,0 +1,368 @@
+// A session whose etcd is the test: every question is seen, and answered when the test likes.
+#include "services/etcd/session.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/core.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sodium.h>
+
+namespace tempo::etcd {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using State = ipc::LockNews::State;
+
+std::string base64(const std::string& bytes) {
+  std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
+  sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
+                    bytes.size(), sodium_base64_VARIANT_ORIGINAL);
+  text.pop_back();
+  return text;
+}
+
+Json parsed(const std::string& text) {
+  auto json = Json::parse(text);
+  if (!json) ADD_FAILURE() << text;
+  return json ? *json : Json::object();
+}
+
+Instant at(Nanos span) { return Instant{1000s + span}; }
+
+class EtcdSession : public ::testing::Test, public Session::Driver {
+ protected:
+  struct Asked {
+    std::uint64_t number;
+    std::string path, body;
+  };
+
+  void ask(std::uint64_t number, const Question& question) override {
+    asked_.push_back({number, question.path, question.body});
+  }
+  void tell(const ipc::LockNews& news) override {
+    told_.push_back(news.state == State::granted ? fmt::format("{} granted {} until {}", news.id,
+                                                               news.token, shown(news.until_ns))
+                    : news.state == State::extended
+                        ? fmt::format("{} extended until {}", news.id, shown(news.until_ns))
+                        : fmt::format("{} {}", news.id, ipc::name_of(news.state)));
+  }
+  void refuse(std::int64_t id, const std::string& sentence) override {
+    told_.push_back(fmt::format("{} refused: {}", id, sentence));
+  }
+
+  static std::string shown(std::int64_t ns) {
+    return fmt::format("{} ms", (Instant{Nanos{ns}} - at(0s)) / 1ms);
+  }
+
+  std::vector<std::string> told() { return std::exchange(told_, {}); }
+  std::vector<std::string> asked() const {
+    std::vector<std::string> paths;
+    for (const Asked& asked : asked_) paths.push_back(asked.path.substr(4));
+    return paths;
+  }
+
+  // The first question of this path that is open.
+  Asked take(const std::string& path) {
+    const auto found =
+        std::ranges::find_if(asked_, [&](const Asked& one) { return one.path == "/v3/" + path; });
+    if (found == asked_.end()) {
+      ADD_FAILURE() << "nobody asked " << path;
+      return {};
+    }
+    const Asked asked = *found;
+    asked_.erase(found);
+    return asked;
+  }
+  void answer(Nanos when, const std::string& path, const std::string& text) {
+    session_.answered(at(when), take(path).number, parsed(text));
+  }
+  void no_answer(Nanos when, const std::string& path) {
+    session_.answered(at(when), take(path).number, std::unexpected("it cannot be reached"));
+  }
+
+  static std::string lease(int seconds, int term = 7, int id = 77) {
+    return fmt::format(R"({{"header":{{"raft_term":"{}"}},"ID":"{}","TTL":"{}"}})", term, id,
+                       seconds);
+  }
+  static std::string kept(int seconds, int term) {
+    return fmt::format(R"({{"result":{}}})", lease(seconds, term));
+  }
+  static std::string term(int term) {
+    return fmt::format(R"({{"header":{{"raft_term":"{}"}}}})", term);
+  }
+  // Keys of the lock "door", with the numbers of their creation.
+  static std::string keys(const std::vector<std::pair<std::string, int>>& line) {
+    std::string list;
+    for (const auto& [key, created] : line)
+      list += fmt::format(R"({}{{"key":"{}","create_revision":"{}"}})", list.empty() ? "" : ",",
+                          base64("/tempo/ship/locks/door/" + key), created);
+    return fmt::format(R"({{"kvs":[{}]}})", list);
+  }
+  static std::string entered(const std::vector<std::pair<std::string, int>>& line) {
+    return fmt::format(R"({{"succeeded":true,"responses":[{{"response_put":{{}}}},)"
+                       R"({{"response_range":{}}}]}})",
+                       keys(line));
+  }
+
+  // "1" is inside from `when` on, with the token 5, until 1.998 s.
+  void one_inside(Nanos when = 0s) {
+    session_.want(at(0s), 1, "door", false);
+    answer(when, "lease/grant", lease(2));
+    answer(when, "kv/txn", entered({{"x-77-1", 5}}));
+    EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+  }
+
+  std::vector<Asked> asked_;
+  std::vector<std::string> told_;
+  Session session_{{.cluster = "ship", .host = "bow", .lease = 2s}, *this};
+};
+
+TEST_F(EtcdSession, ADeadlineCountsFromBeforeTheQuestion) {
+  session_.want(at(0s), 1, "door", false);
+  EXPECT_THAT(asked(), ElementsAre("lease/grant"));
+  EXPECT_THAT(asked_[0].body, HasSubstr(R"("TTL":"2")"));
+  answer(900ms, "lease/grant", lease(2));
+  const std::string body = asked_[0].body;
+  EXPECT_THAT(body, HasSubstr(base64("/tempo/ship/locks/door/x-77-1")));
+  EXPECT_THAT(body, HasSubstr(base64("bow")));
+  EXPECT_THAT(body, HasSubstr(R"("lease":"77")"));
+  answer(1500ms, "kv/txn", entered({{"x-77-1", 5}}));
+  // Of two seconds a thousandth is left out; the token is the number of the key's creation.
+  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+}
+
+TEST_F(EtcdSession, EtcdMayMakeALeaseLonger) {
+  session_.want(at(0s), 1, "door", false);
+  answer(0s, "lease/grant", lease(10));
+  answer(0s, "kv/txn", entered({{"x-77-1", 5}}));
+  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 9990 ms"));
+}
+
+TEST_F(EtcdSession, ARenewalCountsWhenTheLeaderIsStillTheSame) {
+  one_inside();
+  EXPECT_EQ(session_.due(), at(Nanos{2s} / 3));
+  session_.wake(at(700ms));
+  answer(800ms, "lease/keepalive", kept(2, 7));
+  EXPECT_THAT(told(), IsEmpty()) << "not before a majority stands behind it";
+  EXPECT_THAT(asked(), ElementsAre("kv/range"));
+  EXPECT_THAT(asked_[0].body, ::testing::Not(HasSubstr("serializable")));
+  answer(900ms, "kv/range", term(7));
+  EXPECT_THAT(told(), ElementsAre("1 extended until 2698 ms"));
+}
+
+TEST_F(EtcdSession, ARenewalByALeaderOfThePastDoesNotCount) {
+  one_inside();
+  session_.wake(at(700ms));
+  answer(800ms, "lease/keepalive", kept(2, 7));
+  answer(900ms, "kv/range", term(8));
+  EXPECT_THAT(told(), IsEmpty());
+  session_.wake(at(950ms));
+  answer(960ms, "lease/keepalive", kept(2, 8));
+  answer(970ms, "kv/range", term(8));
+  EXPECT_THAT(told(), ElementsAre("1 extended until 2948 ms"));
+}
+
+TEST_F(EtcdSession, WithoutAnswersALockIsLostAtItsDeadline) {
+  one_inside();
+  session_.wake(at(700ms));
+  no_answer(1200ms, "lease/keepalive");
+  session_.wake(at(1400ms));
+  session_.wake(at(1997ms));
+  EXPECT_THAT(told(), IsEmpty());
+  session_.wake(at(1998ms));
+  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_FALSE(session_.has(1));
+  answer(2100ms, "lease/keepalive", kept(2, 7));  // too late
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
+}
+
+TEST_F(EtcdSession, ALeaseThatHasRunOutIsLostAtOnce) {
+  one_inside();
+  session_.wake(at(700ms));
+  answer(800ms, "lease/keepalive", R"({"result":{"header":{"raft_term":"7"},"ID":"77"}})");
+  EXPECT_THAT(told(), ElementsAre("1 lost"));
+}
+
+TEST_F(EtcdSession, TempodThatIsSilentHoldsNothingForEver) {
+  one_inside();
+  for (int i = 1; i < 4; ++i) {
+    session_.wake(at(700ms * i));
+    answer(700ms * i, "lease/keepalive", kept(2, 7));
+    answer(700ms * i, "kv/range", term(7));
+    if (i == 2) session_.heard_of_tempod(at(1400ms));
+  }
+  EXPECT_THAT(told(), ElementsAre("1 extended until 2698 ms", "1 extended until 3398 ms",
+                                  "1 extended until 4098 ms"));
+  session_.wake(at(3500ms));  // more than a lease since the last word
+  EXPECT_THAT(asked(), IsEmpty());
+  session_.wake(at(4098ms));
+  EXPECT_THAT(told(), ElementsAre("1 lost"));
+}
+
+TEST_F(EtcdSession, WhoseKeyIsFirstIsInside) {
+  one_inside();
+  session_.want(at(100ms), 2, "door", false);
+  session_.want(at(100ms), 3, "door", true);
+  answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
+  answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
+  EXPECT_THAT(told(), IsEmpty());
+  session_.done(at(200ms), 1);
+  EXPECT_THAT(asked(), ElementsAre("kv/deleterange"));
+  answer(210ms, "kv/deleterange", "{}");
+  session_.changed(at(220ms), "another");
+  EXPECT_THAT(asked(), IsEmpty());
+  session_.changed(at(220ms), "door");
+  answer(230ms, "kv/range", keys({{"x-77-2", 6}, {"s-77-3", 7}}));
+  EXPECT_THAT(told(), ElementsAre("2 granted 6 until 1998 ms"));
+}
+
+TEST_F(EtcdSession, ReadersAreInsideTogetherAndAWriterAfterThem) {
+  session_.want(at(0s), 1, "door", true);
+  answer(0s, "lease/grant", lease(2));
+  answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}}));
+  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+  session_.want(at(0s), 2, "door", false);
+  answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}}));
+  session_.want(at(0s), 3, "door", true);
+  answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
+  EXPECT_THAT(told(), IsEmpty()) << "a reader does not pass a writer that waits";
+}
+
+TEST_F(EtcdSession, AKeyThatSomebodyRemovesIsALostLock) {
+  one_inside();
+  session_.changed(at(100ms), "door");
+  answer(100ms, "kv/range", keys({}));
+  EXPECT_THAT(told(), ElementsAre("1 lost"));
+}
+
+TEST_F(EtcdSession, ALookFromBeforeSaysNothingOfAKey) {
+  one_inside();
+  session_.changed(at(100ms), "door");  // asked while 2 has no key yet
+  session_.want(at(100ms), 2, "door", false);
+  answer(110ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
+  answer(120ms, "kv/range", keys({{"x-77-1", 5}}));
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(asked(), IsEmpty()) << "2 is in line and stays there";
+}
+
+TEST_F(EtcdSession, SilenceIsLookedInto) {
+  one_inside();
+  session_.want(at(100ms), 2, "door", false);
+  answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
+  session_.done(at(100ms), 1);
+  answer(100ms, "kv/deleterange", "{}");
+  for (int i = 1; i < 4; ++i) {  // kept alive meanwhile, with no word of a change
+    session_.heard_of_tempod(at(650ms * i));
+    session_.wake(at(700ms * i));
+    answer(700ms * i, "lease/keepalive", kept(2, 7));
+    if (i == 3) answer(700ms * i, "kv/range", keys({{"x-77-2", 6}}));
+    answer(700ms * i, "kv/range", term(7));
+  }
+  EXPECT_THAT(told(), ElementsAre("2 granted 6 until 3398 ms", "2 extended until 4098 ms"));
+}
+
+TEST_F(EtcdSession, WhoLeavesWhileEnteringIsRemovedAfterwards) {
+  session_.want(at(0s), 1, "door", false);
+  answer(0s, "lease/grant", lease(2));
+  session_.done(at(0s), 1);
+  EXPECT_THAT(asked(), ElementsAre("kv/txn")) << "not overtaken by its removal";
+  answer(100ms, "kv/txn", entered({{"x-77-1", 5}}));
+  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(asked(), ElementsAre("kv/deleterange"));
+  EXPECT_THAT(asked_[0].body, HasSubstr(base64("/tempo/ship/locks/door/x-77-1")));
+}
+
+TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
+  session_.want(at(0s), 1, "door", false);
+  answer(0s, "lease/grant", lease(2));
+  const std::string body = asked_[0].body;
+  no_answer(500ms, "kv/txn");
+  session_.wake(at(700ms));
+  EXPECT_EQ(take("kv/txn").body, body);
+}
+
+TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
+  session_.want(at(0s), 1, "door", false);
+  answer(0s, "lease/grant", lease(2));
+  session_.done(at(0s), 1);
+  no_answer(500ms, "kv/txn");
+  answer(510ms, "kv/deleterange", "{}");
+  EXPECT_EQ(session_.size(), 1U);
+  session_.heard_of_tempod(at(600ms));
+  session_.wake(at(700ms));
+  answer(700ms, "lease/keepalive", kept(2, 7));
+  answer(700ms, "kv/range", term(7));
+  session_.wake(at(2510ms));
+  answer(2520ms, "kv/deleterange", "{}");
+  EXPECT_EQ(session_.size(), 0U);
+}
+
+TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
+  one_inside();
+  session_.done(at(100ms), 1);
+  no_answer(200ms, "kv/deleterange");
+  EXPECT_EQ(session_.due(), at(400ms));
+  session_.wake(at(400ms));
+  answer(410ms, "kv/deleterange", "{}");
+  EXPECT_EQ(session_.size(), 0U);
+}
+
+TEST_F(EtcdSession, WithoutEtcdTheAnswerIsASentence) {
+  session_.want(at(0s), 1, "door", false);
+  session_.want(at(0s), 2, "window", false);
+  no_answer(1s, "lease/grant");
+  EXPECT_THAT(told(),
+              ElementsAre("1 refused: it cannot be reached", "2 refused: it cannot be reached"));
+  session_.want(at(2s), 3, "door", false);
+  answer(2s, "lease/grant", R"({"error":"etcdserver: no space","code":8})");
+  EXPECT_THAT(told(), ElementsAre("3 refused: etcd refuses: etcdserver: no space"));
+}
+
+TEST_F(EtcdSession, WhoWaitsGetsInLineAgainUnderANewLease) {
+  one_inside();
+  session_.want(at(100ms), 2, "door", false);
+  answer(100ms, "kv/txn",
+         R"({"error":"etcdserver: requested lease not found","message":"","code":5})");
+  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  answer(200ms, "lease/grant", lease(2, 7, 78));
+  answer(300ms, "kv/txn", entered({{"x-78-3", 9}}));
+  EXPECT_THAT(told(), ElementsAre("2 granted 9 until 2098 ms"));
+}
+
+TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
+  one_inside();
+  session_.want(at(100ms), 2, "door", false);
+  answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
+  session_.close(at(200ms));
+  ASSERT_THAT(asked(), ElementsAre("kv/deleterange"));
+  EXPECT_THAT(asked_[0].body, HasSubstr(base64("/tempo/ship/locks/door/x-77-2")));
+  session_.wake(at(1s));
+  EXPECT_THAT(asked(), ElementsAre("kv/deleterange")) << "nobody renews";
+}
+
+TEST_F(EtcdSession, WhenTempodIsGoneAndNothingIsHeldAllGoes) {
+  one_inside();
+  session_.done(at(100ms), 1);
+  answer(100ms, "kv/deleterange", "{}");
+  session_.close(at(200ms));
+  EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
+}
+
+TEST_F(EtcdSession, AnIdleSessionGivesItsLeaseBack) {
+  one_inside();
+  session_.done(at(100ms), 1);
+  answer(100ms, "kv/deleterange", "{}");
+  session_.wake(at(700ms));
+  EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
+  EXPECT_EQ(session_.due(), kNever);
+}
+
+}  // namespace
+}  // namespace tempo::etcd

@@ -1,0 +1,72 @@
+#include "support/forger.h"
+
+#include <array>
+
+#include "base/units.h"
+#include "protocol/election/master_types.h"
+
+namespace tempo::testbed {
+namespace {
+
+constexpr std::uint64_t kAhead = 1 << 20;  // of what the master has numbered so far
+constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
+constexpr Nanos kShift = 1h;
+
+election::Kind kind_of(Forger::What what) {
+  switch (what) {
+    case Forger::What::quit:
+      return election::Kind::quit;
+    case Forger::What::masterup:
+      return election::Kind::masterup;
+    case Forger::What::settime:
+      return election::Kind::settime;
+    case Forger::What::adjtime:
+      return election::Kind::adjtime;
+    default:
+      return election::Kind::masterdown;
+  }
+}
+
+}  // namespace
+
+std::optional<Forger> Forger::after(std::span<const std::byte> overheard) {
+  const auto header = wire::parse_header(overheard);
+  if (!header) return std::nullopt;
+  if (header->key != wire::kNoKey) overheard = overheard.first(overheard.size() - auth::kTagBytes);
+  const auto datagram = wire::parse(overheard);
+  if (!datagram || !datagram->election ||
+      datagram->election->kind != static_cast<std::uint8_t>(election::Kind::loop))
+    return std::nullopt;
+  return Forger(*datagram);
+}
+
+Forger::Forger(const wire::Datagram& overheard) : overheard_(overheard) {}
+
+Bytes Forger::forge(What what, Seal seal) {
+  ++made_;
+  wire::Datagram datagram{.header = overheard_.header, .name = overheard_.name};
+  datagram.header.number += kAhead + made_;
+  if (what == What::shift) {
+    datagram.sync = wire::SyncBody{.kind = wire::SyncBody::Kind::shift,
+                                   .exchange = static_cast<std::uint32_t>(made_),
+                                   .offset_ns = kShift.count()};
+  } else {
+    datagram.election = overheard_.election;
+    datagram.time = overheard_.time;
+    datagram.election->kind = static_cast<std::uint8_t>(kind_of(what));
+    datagram.election->sequence += kAhead + made_;
+    datagram.election->round += 1;
+    datagram.election->subject = overheard_.header.sender;
+    datagram.election->subject_incarnation = overheard_.header.incarnation;
+    if (what == What::masterdown) datagram.header.number += kParentsNumbers;
+  }
+  if (seal == Seal::none) datagram.header.key = wire::kNoKey;
+  if (seal == Seal::foreign) datagram.header.key = wire::KeyId{foreign_.sealing_id()};
+  std::array<std::byte, wire::kMostBytes> buffer{};
+  std::size_t size = wire::write(datagram, buffer);
+  if (seal == Seal::foreign) size = foreign_.seal(buffer, size);
+  if (seal == Seal::wrong) size += auth::kTagBytes;  // all zero
+  return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
+}
+
+}  // namespace tempo::testbed

@@ -1,0 +1,126 @@
+#include "support/intruder.h"
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "support/forger.h"
+
+namespace tempo::testbed {
+namespace {
+
+sockaddr_in address_of(const std::string& text, std::uint16_t port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  ::inet_pton(AF_INET, text.c_str(), &address.sin_addr);
+  return address;
+}
+
+// One false datagram: noise, or one of those overheard, whole or damaged.
+Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
+  constexpr std::size_t kMostNoise = 600;
+  Bytes bytes;
+  if (overheard.empty() || chance.chance(0.25)) {
+    bytes.resize(chance.below(kMostNoise));
+    for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
+    return bytes;
+  }
+  bytes = overheard[chance.below(overheard.size())];
+  for (std::uint64_t flips = chance.below(5); flips > 0; --flips)
+    bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
+  if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()) + 1);
+  if (chance.chance(0.1)) bytes.resize(bytes.size() + chance.below(40));
+  return bytes;
+}
+
+// As many of each kind and seal, if there are enough.
+Bytes forged(Forger& forger, const Plan& plan, int i) {
+  const auto turn = i / static_cast<int>(plan.targets.size());
+  const auto what = static_cast<Forger::What>(turn % Forger::kWhats);
+  if (plan.attempt == Attempt::forged_unsealed) return forger.forge(what, Forger::Seal::none);
+  return forger.forge(what, static_cast<Forger::Seal>(turn / Forger::kWhats % Forger::kSeals));
+}
+
+Attack flood(const Plan& plan) {
+  constexpr std::size_t kMostOverheard = 64;
+  constexpr int kAtOnce =
+      50;  // then a pause: a flood that fills the receiver's buffer tests nothing
+  Attack done;
+  const int ear = ::socket(AF_INET, SOCK_DGRAM, 0);
+  const int mouth = ::socket(AF_INET, SOCK_DGRAM, 0);
+  if (ear < 0 || mouth < 0) return done;
+  const int yes = 1;
+  ::setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const sockaddr_in everybody = address_of(plan.broadcast, plan.port);
+  if (::bind(ear, reinterpret_cast<const sockaddr*>(&everybody), sizeof(everybody)) != 0)
+    return done;
+  std::vector<Bytes> overheard;
+  std::optional<Forger> forger;
+  const auto end = std::chrono::steady_clock::now() + 3s;
+  while (std::chrono::steady_clock::now() < end && overheard.size() < kMostOverheard) {
+    pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
+    if (::poll(&waiting, 1, 100) <= 0) continue;
+    Bytes bytes(2048);
+    const ssize_t size = ::recv(ear, bytes.data(), bytes.size(), 0);
+    if (size <= 0) continue;
+    bytes.resize(static_cast<std::size_t>(size));
+    if (plan.attempt != Attempt::noise) {
+      forger = Forger::after(bytes);
+      if (!forger) continue;
+      overheard.push_back(std::move(bytes));
+      break;
+    }
+    overheard.push_back(std::move(bytes));
+  }
+  done.overheard = static_cast<int>(overheard.size());
+  if (plan.attempt != Attempt::noise && !forger) return done;
+  std::vector<sockaddr_in> goals;
+  for (const std::string& target : plan.targets) goals.push_back(address_of(target, plan.port));
+  Stream chance(1, 1, 1);
+  for (int i = 0; i < plan.count; ++i) {
+    const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, overheard);
+    const sockaddr_in& goal = goals[static_cast<std::size_t>(i) % goals.size()];
+    if (::sendto(mouth, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&goal),
+                 sizeof(goal)) >= 0)
+      ++done.sent;
+    if (i % kAtOnce == 0) ::usleep(500);
+  }
+  return done;
+}
+
+}  // namespace
+
+Attack attack(const Plan& plan) {
+  int ends[2];
+  if (::pipe(ends) != 0) return {};
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const int space = ::open(("/run/netns/" + plan.space).c_str(), O_RDONLY);
+    if (::setns(space, CLONE_NEWNET) != 0) ::_exit(1);
+    const Attack done = flood(plan);
+    const bool told = ::write(ends[1], &done, sizeof(done)) == sizeof(done);
+    ::_exit(told ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Attack done;
+  if (::read(ends[0], &done, sizeof(done)) != sizeof(done)) done = {};
+  ::close(ends[0]);
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return done;
+}
+
+}  // namespace tempo::testbed
