@@ -110,7 +110,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t deeds = 0; !in.empty() && deeds < kMostDeeds; ++deeds) {
     switch (in.byte() % 5) {
       case 0:
-        // What bears this host's own id does not come past the mailroom.
+        // What bears this host's own id does not come past the codec.
         if (const auto body = body_in(in))
           service.hear(desk.now, host(1 + in.byte() % (kHosts - 1)), *body);
         break;

@@ -6,7 +6,7 @@
 
 namespace tempo::daemon {
 
-CrashHint::CrashHint(const Life& life) : settings_(life.settings), mailroom_(make_mailroom(life)) {
+CrashHint::CrashHint(const Life& life) : settings_(life.settings), codec_(make_codec(life)) {
   open();
 }
 
@@ -39,7 +39,7 @@ void CrashHint::look_again() {
 void CrashHint::send() {
   std::array<std::byte, wire::kMostBytes> buffer;
   for (const auto& network : networks_) {
-    const std::size_t size = mailroom_.crash_hint(buffer);
+    const std::size_t size = codec_.crash_hint(buffer);
     network->broadcast({buffer.data(), size});
   }
 }

@@ -15,10 +15,10 @@ void GroupRoom::start(Tell tell) {
   if (!parts_.locks->wished_for()) return;
   service_.emplace(
       groups::Service::Start{
-          .self = parts_.mailroom->self(),
+          .self = parts_.codec->self(),
           .life = parts_.life->incarnation,
-          .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
-                    [this](NodeId node) { return parts_.mailroom->directory().host_of(node); }},
+          .hosts = {[this](HostId host) { return parts_.codec->number_of(host); },
+                    [this](NodeId node) { return parts_.codec->directory().host_of(node); }},
           .rules = {.lease = parts_.life->settings.lock_lease},
           .node_keys = parts_.life->node_keys.get()},
       *parts_.draw, static_cast<groups::Driver&>(*this));
@@ -63,23 +63,23 @@ bool GroupRoom::hear_locks() {
 }
 
 void GroupRoom::hear(NodeId from, const wire::GroupBody& body) {
-  if (service_) service_->hear(moment(), parts_.mailroom->directory().host_of(from), body);
+  if (service_) service_->hear(moment(), parts_.codec->directory().host_of(from), body);
 }
 
 // --- what the service wants done ---
 
 void GroupRoom::broadcast(const wire::GroupBody& body) {
   std::array<std::byte, wire::kMostBytes> buffer;
-  const std::span<const std::byte> bytes{buffer.data(), parts_.mailroom->close(body, buffer)};
+  const std::span<const std::byte> bytes{buffer.data(), parts_.codec->encode(body, buffer)};
   for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
 }
 
 void GroupRoom::send(HostId to, const wire::GroupBody& body) {
-  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMostBytes> buffer;
-  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
 Result<void> GroupRoom::want(locks::ClientId client, const std::string& name) {
@@ -99,10 +99,10 @@ void GroupRoom::tell(groups::UserId user, const groups::News& news) {
 void GroupRoom::changed(const std::string& group) {
   const auto known = service_->known(group);
   const node::Directory::Host* leader =
-      known ? parts_.mailroom->directory().find(known->leader) : nullptr;
+      known ? parts_.codec->directory().find(known->leader) : nullptr;
   if (leader != nullptr && known->leader != kNoHost)
     tell_("leader-changed",
-          fmt::format("{}: {} leads, term {}", group, name_of_node(*parts_.mailroom, leader->node),
+          fmt::format("{}: {} leads, term {}", group, name_of_node(*parts_.codec, leader->node),
                       std::to_underlying(known->term)));
   else
     tell_("leader-gone", fmt::format("{}: nobody is known to lead", group));

@@ -28,7 +28,7 @@ class GroupRoom final : private groups::Driver {
   // All must outlive the room.
   struct Parts {
     const Life* life = nullptr;
-    node::Mailroom* mailroom = nullptr;
+    node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
     LockRoom* locks = nullptr;

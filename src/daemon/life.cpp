@@ -116,8 +116,8 @@ void be_born(Life& life) {
   life.state.lives = std::to_underlying(life.incarnation);
 }
 
-node::Mailroom make_mailroom(const Life& life) {
-  return node::Mailroom({.self = life.host,
+node::Codec make_codec(const Life& life) {
+  return node::Codec({.self = life.host,
                          .incarnation = life.incarnation,
                          .name = wire::Name(life.name),
                          .cluster = life.settings.cluster,

@@ -42,7 +42,7 @@ void be_one_of_many(Life& life);
 // The same host, born again.
 void be_born(Life& life);
 
-node::Mailroom make_mailroom(const Life& life);
+node::Codec make_codec(const Life& life);
 
 // The networks by the settings, as they are now.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);

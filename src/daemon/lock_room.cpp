@@ -45,7 +45,7 @@ void LockRoom::start(Tell tell) {
   record_ = record.value_or(LockRecord{.host = parts_.life->host});
   record_.kernel = kernel;
   founding_.emplace(lock::Founding::Start{
-      .self = parts_.mailroom->self(),
+      .self = parts_.codec->self(),
       .expected = settings.lock_expect,
       .saved = record ? word_of(record->stage, record->voters) : std::nullopt});
   step_founding([](lock::Founding& founding, auto& turn) { founding.start(turn); });
@@ -62,7 +62,7 @@ void LockRoom::step_founding(Do todo) {
   for (const auto& output : out) {
     if (output.kind != OutputKind::notice) {
       std::array<std::byte, wire::kMostBytes> buffer;
-      const std::size_t size = parts_.mailroom->close(body_of(output.message), buffer);
+      const std::size_t size = parts_.codec->encode(body_of(output.message), buffer);
       if (output.kind == OutputKind::broadcast)
         broadcast_bytes({buffer.data(), size});
       else
@@ -95,7 +95,7 @@ void LockRoom::step_founding(Do todo) {
 void LockRoom::found(const lock::Founding::Word& word) {
   std::vector<HostId> voters;
   for (const NodeId voter : word.voters)
-    voters.push_back(parts_.mailroom->directory().host_of(voter));
+    voters.push_back(parts_.codec->directory().host_of(voter));
   if (record_.stage != LockRecord::Stage::founded) {  // heard from others: this one does not vote
     record_.stage = LockRecord::Stage::founded;
     record_.voters = voters;
@@ -105,8 +105,8 @@ void LockRoom::found(const lock::Founding::Word& word) {
       locks::Service::Start{
           .self = parts_.life->host,
           .voters = std::move(voters),
-          .hosts = {[this](HostId host) { return parts_.mailroom->number_of(host); },
-                    [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }},
+          .hosts = {[this](HostId host) { return parts_.codec->number_of(host); },
+                    [this](NodeId number) { return parts_.codec->directory().host_of(number); }},
           .rules = rules_of(parts_.life->settings),
           .saved = record_.lease,
           .available = parts_.life->settings.lock_policy == config::LockPolicy::available,
@@ -125,7 +125,7 @@ void LockRoom::found(const lock::Founding::Word& word) {
 wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
   wire::RosterBody body{.stage = static_cast<wire::RosterBody::Stage>(word.stage)};
   for (const NodeId voter : word.voters)
-    body.voters.push_back(parts_.mailroom->directory().host_of(voter));
+    body.voters.push_back(parts_.codec->directory().host_of(voter));
   return body;
 }
 
@@ -134,7 +134,7 @@ std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
                                                       std::span<const HostId> voters) {
   lock::Founding::Word word{.stage = stage};
   for (const HostId voter : voters) {
-    const NodeId node = parts_.mailroom->number_of(voter);
+    const NodeId node = parts_.codec->number_of(voter);
     if (node == kNobody) return std::nullopt;
     word.voters.push_back(node);
   }
@@ -145,17 +145,17 @@ std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
 
 void LockRoom::hear(NodeId from, const wire::LockBody& body) {
   if (!service_) return;
-  service_->hear(sys::boot_clock(), parts_.mailroom->directory().host_of(from), body);
+  service_->hear(sys::boot_clock(), parts_.codec->directory().host_of(from), body);
   advance_change();
 }
 
 void LockRoom::hear(NodeId from, const wire::QuietBody& body) {
-  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  const node::Directory::Host* host = parts_.codec->directory().find(from);
   if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
 void LockRoom::hear(NodeId from, const wire::BeatBody& body) {
-  const node::Directory::Host* host = parts_.mailroom->directory().find(from);
+  const node::Directory::Host* host = parts_.codec->directory().find(from);
   if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
@@ -235,7 +235,7 @@ void LockRoom::saved() {
 template <class Body>
 void LockRoom::broadcast_body(const Body& body) {
   std::array<std::byte, wire::kMostBytes> buffer;
-  broadcast_bytes({buffer.data(), parts_.mailroom->close(body, buffer)});
+  broadcast_bytes({buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
 void LockRoom::broadcast(const wire::LockBody& body) { broadcast_body(body); }
@@ -250,10 +250,10 @@ void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
 
 template <class Body>
 void LockRoom::send_body(HostId to, const Body& body) {
-  const node::Directory::Host* host = parts_.mailroom->directory().find(to);
+  const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMostBytes> buffer;
-  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.mailroom->close(body, buffer)});
+  parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
 void LockRoom::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
@@ -315,9 +315,9 @@ bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_cl
 std::size_t LockRoom::voters_heard() const {
   const lock::lease::View& view = service_->view();
   return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
-    const node::Directory::Host* host = parts_.mailroom->directory().find(voter);
+    const node::Directory::Host* host = parts_.codec->directory().find(voter);
     return voter != kNobody &&
-           (voter == parts_.mailroom->self() || (host != nullptr && host->heard));
+           (voter == parts_.codec->self() || (host != nullptr && host->heard));
   }));
 }
 
@@ -334,7 +334,7 @@ std::string LockRoom::promise() const {
                        std::popcount(view.voters()));
   if (!serves()) return "locks are not served yet: promises of an earlier life may last";
   return locks::promise_of(view,
-                           [this](NodeId node) { return name_of_node(*parts_.mailroom, node); });
+                           [this](NodeId node) { return name_of_node(*parts_.codec, node); });
 }
 
 }  // namespace tempo::daemon

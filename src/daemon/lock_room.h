@@ -31,7 +31,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
   // All must outlive the room. Without a parent, writes are done here.
   struct Parts {
     const Life* life = nullptr;
-    node::Mailroom* mailroom = nullptr;
+    node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
     const ParentLine* parent = nullptr;

@@ -14,15 +14,15 @@
 namespace tempo::daemon {
 
 std::string LockRoom::name_of(HostId host) const {
-  const node::Directory::Host* known = parts_.mailroom->directory().find(host);
-  if (known != nullptr) return name_of_node(*parts_.mailroom, known->node);
+  const node::Directory::Host* known = parts_.codec->directory().find(host);
+  if (known != nullptr) return name_of_node(*parts_.codec, known->node);
   return fmt::format("{:016x}", std::to_underlying(host));
 }
 
 std::uint8_t LockRoom::votes_of(HostId host) const {
   const lock::lease::View& view = service_->view();
   for (std::size_t i = 0; i < view.votes.size(); ++i)
-    if (view.votes[i] > 0 && parts_.mailroom->directory().host_of(view.chairs[i]) == host)
+    if (view.votes[i] > 0 && parts_.codec->directory().host_of(view.chairs[i]) == host)
       return view.votes[i];
   return 0;
 }
@@ -32,7 +32,7 @@ std::string LockRoom::names_of_voters() const {
   for (const NodeId voter : service_->view().chairs) {
     if (voter == kNobody) continue;
     if (!names.empty()) names += ", ";
-    names += name_of_node(*parts_.mailroom, voter);
+    names += name_of_node(*parts_.codec, voter);
   }
   return names;
 }
@@ -40,9 +40,9 @@ std::string LockRoom::names_of_voters() const {
 // A machine that is gone may be known by its id alone.
 Result<HostId> LockRoom::find_machine(std::string_view text, bool among_voters) const {
   std::vector<HostId> found;
-  parts_.mailroom->directory().for_each([&](const node::Directory::Host& host) {
+  parts_.codec->directory().for_each([&](const node::Directory::Host& host) {
     if (among_voters && votes_of(host.id) == 0) return;
-    if (host.name.text() == text || id_text(*parts_.mailroom, host.node) == text)
+    if (host.name.text() == text || id_text(*parts_.codec, host.node) == text)
       found.push_back(host.id);
   });
   if (found.size() == 1) return found.front();
@@ -147,8 +147,8 @@ void LockRoom::end_change(Result<void> result) { change_.ended = std::move(resul
 void LockRoom::follow_voters() {
   if (!quiet_) return;
   const locks::Seats seats(
-      {.number_of = [this](HostId host) { return parts_.mailroom->number_of(host); },
-       .host_of = [this](NodeId number) { return parts_.mailroom->directory().host_of(number); }});
+      {.number_of = [this](HostId host) { return parts_.codec->number_of(host); },
+       .host_of = [this](NodeId number) { return parts_.codec->directory().host_of(number); }});
   quiet_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
 }
 

@@ -63,8 +63,8 @@ Worker::Worker(const Life& life, Instruments instruments, const ParentLine* pare
       clock_(std::move(instruments.clock)),
       parent_(parent),
       loop_(*oscillator_),
-      mailroom_(make_mailroom(life)),
-      node_({.self = mailroom_.self(),
+      codec_(make_codec(life)),
+      node_({.self = codec_.self(),
              .incarnation = life.incarnation,
              .reluctance = reluctance_of(life.settings)},
             0, rules_,
@@ -72,15 +72,15 @@ Worker::Worker(const Life& life, Instruments instruments, const ParentLine* pare
             sync_rules_),
       links_(loop_, *oscillator_),
       started_(oscillator_->now()),
-      trace_(started_, {.node = mailroom_.self(), .name = life.name}),
+      trace_(started_, {.node = codec_.self(), .name = life.name}),
       locks_({.life = &life_,
-              .mailroom = &mailroom_,
+              .codec = &codec_,
               .links = &links_,
               .draw = &draw_,
               .parent = parent,
               .loop = &loop_}),
       groups_({.life = &life_,
-               .mailroom = &mailroom_,
+               .codec = &codec_,
                .links = &links_,
                .draw = &draw_,
                .locks = &locks_,
@@ -127,43 +127,43 @@ void Worker::ready(std::uint8_t number) {
     const std::optional<sys::Arrival> arrival = links_.receive(number);
     if (!arrival) break;
     const Instant now = oscillator_->now();
-    const auto letter =
-        mailroom_.open(now, number, std::min(arrival->at, now), arrival->bytes,
-                       links_.elsewhere(number, arrival->from) ? node::Mailroom::Source::elsewhere
-                                                               : node::Mailroom::Source::anywhere);
-    if (!letter) {
+    const auto received =
+        codec_.decode(now, number, std::min(arrival->at, now), arrival->bytes,
+                       links_.elsewhere(number, arrival->from) ? node::Codec::Source::elsewhere
+                                                               : node::Codec::Source::anywhere);
+    if (!received) {
       hear_foreigner(arrival->from);
       continue;
     }
-    if (!letter->sent_by_parent) links_.learn(number, letter->from, arrival->from);
-    if (letter->word || letter->lock || letter->roster || letter->group || letter->quiet ||
-        letter->beat) {
-      hear_other(number, *letter);
+    if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
+    if (received->word || received->lock || received->roster || received->group || received->quiet ||
+        received->beat) {
+      hear_other(number, *received);
       continue;
     }
     if (trace_.on())
-      trace_.received(now, {.node = letter->from, .name = name_of(letter->from)},
-                      node::name_of(letter->message));
+      trace_.received(now, {.node = received->from, .name = name_of(received->from)},
+                      node::name_of(received->message));
     // A departure that the answer has overtaken must be known first.
-    if (letter->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
-    step([&](auto& turn) { node_.receive(turn, letter->from, letter->message); });
+    if (received->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
+    step([&](auto& turn) { node_.receive(turn, received->from, received->message); });
   }
 }
 
 void Worker::hear_foreigner(const sys::Address& from) {
-  const std::optional<std::uint8_t> revision = mailroom_.foreign_revision();
+  const std::optional<std::uint8_t> revision = codec_.foreign_revision();
   if (!revision) return;
   if (auto told = foreigners_.hear(oscillator_->now(), from.text(), *revision))
     tell("other-revision", *std::move(told));
 }
 
-void Worker::hear_other(std::uint8_t number, const node::Mailroom::Letter& letter) {
-  if (letter.word) hear_word(number, letter.from, *letter.word);
-  if (letter.lock) locks_.hear(letter.from, *letter.lock);
-  if (letter.roster) locks_.hear(letter.from, *letter.roster);
-  if (letter.quiet) locks_.hear(letter.from, *letter.quiet);
-  if (letter.beat) locks_.hear(letter.from, *letter.beat);
-  if (letter.group) groups_.hear(letter.from, *letter.group);
+void Worker::hear_other(std::uint8_t number, const node::Codec::Received& received) {
+  if (received.word) hear_word(number, received.from, *received.word);
+  if (received.lock) locks_.hear(received.from, *received.lock);
+  if (received.roster) locks_.hear(received.from, *received.roster);
+  if (received.quiet) locks_.hear(received.from, *received.quiet);
+  if (received.beat) locks_.hear(received.from, *received.beat);
+  if (received.group) groups_.hear(received.from, *received.group);
 }
 
 void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
@@ -172,7 +172,7 @@ void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& w
   std::array<std::byte, wire::kMostBytes> buffer;
   for (const wire::WordBody& answer :
        consultation_.answer(oscillator_->now(), word, findings_in(snapshot())))
-    links_.send(number, from, {buffer.data(), mailroom_.close(answer, buffer)}, std::nullopt);
+    links_.send(number, from, {buffer.data(), codec_.encode(answer, buffer)}, std::nullopt);
 }
 
 void Worker::read_departures(std::uint8_t number) {
@@ -211,7 +211,7 @@ void Worker::transmit(const Output<node::Node>& output) {
                 all ? LiveTrace::Who{} : LiveTrace::Who{output.to, name_of(output.to)},
                 node::name_of(output.message));
   std::array<std::byte, wire::kMostBytes> buffer;
-  const std::size_t size = mailroom_.close(output.message, buffer);
+  const std::size_t size = codec_.encode(output.message, buffer);
   const std::span<const std::byte> bytes{buffer.data(), size};
   if (all) {
     links_.broadcast(number, bytes);
@@ -321,7 +321,7 @@ int Worker::run() {
     });
   links_.watch_interfaces([this] { look_for_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
-  if (!mailroom_.sealed()) log_warning(kNoKey);
+  if (!codec_.sealed()) log_warning(kNoKey);
   locks_.start(
       [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
   groups_.start(
@@ -430,14 +430,14 @@ void Worker::wake_timers() {
 void Worker::check_id() {
   std::array<std::byte, wire::kMostBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
-    if (const std::size_t size = mailroom_.word_to_twin(buffer); size > 0 && links_.here(i))
+    if (const std::size_t size = codec_.word_to_twin(buffer); size > 0 && links_.here(i))
       links_.broadcast(i, {buffer.data(), size});
-  if (!mailroom_.id_taken() || stays_out_) return;
+  if (!codec_.id_taken() || stays_out_) return;
   stays_out_ = true;
   tell("id-taken",
        fmt::format("another machine has the id {} too (from {}); this host leads nothing "
                    "until one of them has a new one and tempod is restarted",
-                   id_text(mailroom_, mailroom_.self()), life_.machine_id_from));
+                   id_text(codec_, codec_.self()), life_.machine_id_from));
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
 }
 
@@ -454,7 +454,7 @@ void Worker::take_order() {
   }
   life_.settings = changed(life_.settings, order->settings);
   life_.keys = order->keys;
-  mailroom_.set_keys(life_.keys);
+  codec_.set_keys(life_.keys);
   sync_rules_ = sync_rules(life_.settings);
   set_log_level(life_.settings.log_level);
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);

@@ -101,7 +101,7 @@ class Worker {
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void hear_foreigner(const sys::Address& from);
-  void hear_other(std::uint8_t number, const node::Mailroom::Letter& letter);
+  void hear_other(std::uint8_t number, const node::Codec::Received& received);
   void hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word);
   void read_departures(std::uint8_t number);
   template <class Do>
@@ -134,7 +134,7 @@ class Worker {
   const ParentLine* parent_;  // may be null
   sys::Loop loop_;
   sys::KernelDraw draw_;
-  node::Mailroom mailroom_;
+  node::Codec codec_;
   node::Node node_;
   Outbox<node::Node> outbox_;
   Links links_;

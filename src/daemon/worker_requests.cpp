@@ -13,7 +13,7 @@ node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()
 // A living master ends every election with Quit: it must make room itself.
 Result<void> Worker::reelect() {
   const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
-  if (master == kNobody || master == mailroom_.self()) return resign();
+  if (master == kNobody || master == codec_.self()) return resign();
   return std::unexpected(
       fmt::format("this host is not the master; 'tempo reelect' on {} is heard", name_of(master)));
 }
@@ -51,24 +51,24 @@ void Worker::ask_members() {
   if (!question) return;
   std::array<std::byte, wire::kMostBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
-    if (links_.here(i)) links_.broadcast(i, {buffer.data(), mailroom_.close(*question, buffer)});
+    if (links_.here(i)) links_.broadcast(i, {buffer.data(), codec_.encode(*question, buffer)});
 }
 
 bool Worker::members_answered() {
   std::size_t others = 0;
-  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
-    others += host.heard && host.node != mailroom_.self() ? 1U : 0U;
+  codec_.directory().for_each([&](const node::Directory::Host& host) {
+    others += host.heard && host.node != codec_.self() ? 1U : 0U;
   });
   return consultation_.over(oscillator_->now(), others);
 }
 
 std::vector<ipc::MemberFindings> Worker::what_members_find() const {
   std::vector<ipc::MemberFindings> all;
-  mailroom_.directory().for_each([&](const node::Directory::Host& host) {
-    if (!host.heard || host.node == mailroom_.self()) return;
+  codec_.directory().for_each([&](const node::Directory::Host& host) {
+    if (!host.heard || host.node == codec_.self()) return;
     ipc::MemberFindings& member = all.emplace_back();
     member.name = name_of(host.node);
-    member.id = id_text(mailroom_, host.node);
+    member.id = id_text(codec_, host.node);
     const std::optional<Consultation::Answer> answer = consultation_.of(host.node);
     if (!answer) return;
     member.answered = true;
@@ -78,10 +78,10 @@ std::vector<ipc::MemberFindings> Worker::what_members_find() const {
   return all;
 }
 
-std::string Worker::name_of(NodeId node) const { return name_of_node(mailroom_, node); }
+std::string Worker::name_of(NodeId node) const { return name_of_node(codec_, node); }
 
 std::string Worker::name_of(HostId host) const {
-  const node::Directory::Host* known = mailroom_.directory().find(host);
+  const node::Directory::Host* known = codec_.directory().find(host);
   if (host == kNoHost || known == nullptr) return "";
   return name_of(known->node);
 }
@@ -93,7 +93,7 @@ std::string Worker::lock_promise() const {
 
 obs::Snapshot Worker::snapshot() {
   return portrait({.life = &life_,
-                   .mailroom = &mailroom_,
+                   .codec = &codec_,
                    .node = &node_,
                    .links = &links_,
                    .now = oscillator_->now(),

@@ -146,7 +146,7 @@ TEST_F(SleepingWorker, TakesNoNapForASleep) {
 
 // A daemon two revisions ahead asks for a master.
 TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
-  node::Mailroom theirs({.self = HostId{77},
+  node::Codec theirs({.self = HostId{77},
                          .incarnation = Incarnation{1},
                          .name = wire::Name("newer"),
                          .cluster = kCluster,

@@ -25,16 +25,16 @@ void draw_host(const Subject& subject, obs::Snapshot& shot) {
   const Life& life = *subject.life;
   shot.version = kTempoVersion;
   shot.name = life.name;
-  shot.id = id_text(*subject.mailroom, subject.mailroom->self());
+  shot.id = id_text(*subject.codec, subject.codec->self());
   shot.cluster = life.settings.cluster;
   shot.pid = static_cast<std::uint32_t>(::getpid());
   shot.uptime_s = std::chrono::duration<double>(subject.now - subject.started).count();
   shot.profile = life.settings.profile;
-  shot.authenticated = subject.mailroom->sealed();
+  shot.authenticated = subject.codec->sealed();
   shot.keys = static_cast<std::uint32_t>(life.keys.size());
   shot.may_lead = life.settings.may_lead && !subject.stays_out;
   shot.locks = subject.locks;
-  if (!subject.mailroom->sealed()) shot.warnings.emplace_back(kNoKey);
+  if (!subject.codec->sealed()) shot.warnings.emplace_back(kNoKey);
   if (subject.stays_out)
     shot.warnings.push_back(
         fmt::format("another machine has this host's id, {}; neither leads", shot.id));
@@ -54,23 +54,23 @@ void draw_clock(const Subject& subject, obs::Snapshot& shot) {
   shot.rate_ppm = sync.dial().rate() * 1e6;
   shot.scale = sync.scale();
   shot.exchanges = sync.exchanges();
-  shot.reference = name_of_node(*subject.mailroom, sync.reference());
+  shot.reference = name_of_node(*subject.codec, sync.reference());
 }
 
 void draw_networks(const Subject& subject, obs::Snapshot& shot) {
-  const node::Mailroom& mailroom = *subject.mailroom;
+  const node::Codec& codec = *subject.codec;
   for (std::uint8_t i = 0; i < subject.links->count(); ++i) {
     const election::MasterElection* election = subject.node->network(i);
     if (election == nullptr) continue;
     obs::NetworkView view;
     view.name = subject.links->label(i);
     view.state = election::name_of(election->state());
-    view.master = name_of_node(mailroom, election->master());
-    view.master_id = id_text(mailroom, election->master());
+    view.master = name_of_node(codec, election->master());
+    view.master_id = id_text(codec, election->master());
     view.epoch_round = election->followed().round;
     view.listed = static_cast<std::uint32_t>(election->list().size());
-    view.heir = name_of_node(mailroom, election->heir());
-    view.root = name_of_node(mailroom, subject.node->path().root);
+    view.heir = name_of_node(codec, election->heir());
+    view.root = name_of_node(codec, subject.node->path().root);
     view.hops = subject.node->path().hops;
     view.kernel_stamps = subject.links->kernel_stamps(i);
     view.hardware_stamps = subject.links->card_stamps(i);
@@ -86,14 +86,14 @@ NodeId master_of(const node::Node& node) {
 }
 
 void draw_members(const Subject& subject, obs::Snapshot& shot) {
-  const node::Mailroom& mailroom = *subject.mailroom;
+  const node::Codec& codec = *subject.codec;
   const NodeId master = master_of(*subject.node);
-  mailroom.directory().for_each([&](const node::Directory::Host& host) {
-    const bool self = host.node == mailroom.self();
+  codec.directory().for_each([&](const node::Directory::Host& host) {
+    const bool self = host.node == codec.self();
     if (!self && !host.heard) return;
     obs::MemberView view;
-    view.name = name_of_node(mailroom, host.node);
-    view.id = id_text(mailroom, host.node);
+    view.name = name_of_node(codec, host.node);
+    view.id = id_text(codec, host.node);
     view.self = self;
     view.role = host.node == master ? "master" : "slave";
     if (self && !shot.networks.empty()) view.role = shot.networks.front().state;
@@ -112,9 +112,9 @@ void draw_members(const Subject& subject, obs::Snapshot& shot) {
 }
 
 void draw_counters(const Subject& subject, obs::Snapshot& shot) {
-  const node::Mailroom& mailroom = *subject.mailroom;
-  shot.counters["datagrams_accepted"] = mailroom.accepted();
-  shot.counters["datagrams_sent"] = mailroom.sent();
+  const node::Codec& codec = *subject.codec;
+  shot.counters["datagrams_accepted"] = codec.accepted();
+  shot.counters["datagrams_sent"] = codec.sent();
   shot.counters["messages_without_address"] = subject.unsent;
   shot.counters["stalls"] = subject.stalls;
   const sys::Losses losses = subject.links->losses();
@@ -123,20 +123,20 @@ void draw_counters(const Subject& subject, obs::Snapshot& shot) {
     const char* const name = strerrorname_np(error);
     shot.counters[fmt::format("not_sent_{}", name == nullptr ? "unknown" : name)] += count;
   }
-  for (std::size_t i = 0; i < static_cast<std::size_t>(node::Refusal::count); ++i) {
-    const auto refusal = static_cast<node::Refusal>(i);
-    shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = mailroom.refused(refusal);
+  for (std::size_t i = 0; i < static_cast<std::size_t>(node::DropReason::count); ++i) {
+    const auto refusal = static_cast<node::DropReason>(i);
+    shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = codec.refused(refusal);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Error::count); ++i) {
     const auto error = static_cast<wire::Error>(i);
-    shot.counters[fmt::format("malformed_{}", wire::name_of(error))] = mailroom.malformed(error);
+    shot.counters[fmt::format("malformed_{}", wire::name_of(error))] = codec.malformed(error);
   }
 }
 
 void draw_groups(const Subject& subject, obs::Snapshot& shot) {
   const auto name_of_host = [&](HostId host) {
-    const node::Directory::Host* known = subject.mailroom->directory().find(host);
-    return known == nullptr ? "" : name_of_node(*subject.mailroom, known->node);
+    const node::Directory::Host* known = subject.codec->directory().find(host);
+    return known == nullptr ? "" : name_of_node(*subject.codec, known->node);
   };
   for (const groups::Known& group : subject.groups)
     shot.groups.push_back({.name = group.name,
@@ -164,14 +164,14 @@ obs::Snapshot portrait(const Subject& subject) {
   return shot;
 }
 
-std::string name_of_node(const node::Mailroom& mailroom, NodeId node) {
-  const node::Directory::Host* host = mailroom.directory().find(node);
+std::string name_of_node(const node::Codec& codec, NodeId node) {
+  const node::Directory::Host* host = codec.directory().find(node);
   if (host == nullptr) return "";
-  return host->name.text().empty() ? id_text(mailroom, node) : std::string(host->name.text());
+  return host->name.text().empty() ? id_text(codec, node) : std::string(host->name.text());
 }
 
-std::string id_text(const node::Mailroom& mailroom, NodeId node) {
-  const HostId host = mailroom.directory().host_of(node);
+std::string id_text(const node::Codec& codec, NodeId node) {
+  const HostId host = codec.directory().host_of(node);
   return host == kNoHost ? "" : fmt::format("{:016x}", std::to_underlying(host));
 }
 

@@ -22,7 +22,7 @@ inline constexpr const char* kNoKey =
 
 struct Subject {
   const Life* life = nullptr;
-  const node::Mailroom* mailroom = nullptr;
+  const node::Codec* codec = nullptr;
   const node::Node* node = nullptr;
   const Links* links = nullptr;
   Instant now{};
@@ -38,7 +38,7 @@ struct Subject {
 obs::Snapshot portrait(const Subject& subject);
 
 // As people are told of a host: its name, or its id if it has none.
-std::string name_of_node(const node::Mailroom& mailroom, NodeId node);
-std::string id_text(const node::Mailroom& mailroom, NodeId node);
+std::string name_of_node(const node::Codec& codec, NodeId node);
+std::string id_text(const node::Codec& codec, NodeId node);
 
 }  // namespace tempo::daemon

@@ -35,14 +35,14 @@ bool sane(std::int64_t nanos) { return nanos > -kMostNanos && nanos < kMostNanos
 
 }  // namespace
 
-std::string_view name_of(Refusal refusal) {
-  constexpr std::array<std::string_view, static_cast<std::size_t>(Refusal::count)> kNames{
+std::string_view name_of(DropReason refusal) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(DropReason::count)> kNames{
       "malformed", "other_cluster", "not_sealed", "unknown_key",    "forged",    "replayed",
       "old_life",  "own",           "own_id",     "too_many_hosts", "not_for_us"};
   return kNames.at(static_cast<std::size_t>(refusal));
 }
 
-Mailroom::Mailroom(Options options) : options_(std::move(options)) {
+Codec::Codec(Options options) : options_(std::move(options)) {
   Directory::Host* self = directory_.admit(options_.self);
   CHECK(self != nullptr);
   self->name = options_.name;
@@ -50,23 +50,23 @@ Mailroom::Mailroom(Options options) : options_(std::move(options)) {
   self_ = self->node;
 }
 
-Result<Mailroom::Letter, Refusal> Mailroom::open(Instant now, std::uint8_t network, Instant arrived,
+Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t network, Instant arrived,
                                                  std::span<const std::byte> bytes, Source source) {
   foreign_revision_.reset();
-  Result<Letter, Refusal> letter = examine(now, network, arrived, bytes, source);
-  if (letter)
+  Result<Received, DropReason> received = examine(now, network, arrived, bytes, source);
+  if (received)
     ++accepted_;
   else
-    ++refused_[static_cast<std::size_t>(letter.error())];
-  return letter;
+    ++refused_[static_cast<std::size_t>(received.error())];
+  return received;
 }
 
-std::unexpected<Refusal> Mailroom::refuse_malformed(wire::Error error) {
+std::unexpected<DropReason> Codec::refuse_malformed(wire::Error error) {
   ++malformed_[static_cast<std::size_t>(error)];
-  return std::unexpected(Refusal::malformed);
+  return std::unexpected(DropReason::malformed);
 }
 
-Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t network,
+Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t network,
                                                     Instant arrived,
                                                     std::span<const std::byte> bytes,
                                                     Source source) {
@@ -79,17 +79,17 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   if (!opened) {
     switch (opened.error()) {
       case auth::Error::not_sealed:
-        return std::unexpected(Refusal::not_sealed);
+        return std::unexpected(DropReason::not_sealed);
       case auth::Error::unknown_key:
-        return std::unexpected(Refusal::unknown_key);
+        return std::unexpected(DropReason::unknown_key);
       default:
-        return std::unexpected(Refusal::forged);
+        return std::unexpected(DropReason::forged);
     }
   }
-  if (header->cluster != cluster(header->key)) return std::unexpected(Refusal::other_cluster);
+  if (header->cluster != cluster(header->key)) return std::unexpected(DropReason::other_cluster);
   const Result<wire::Datagram, wire::Error> datagram = wire::parse(*opened, options_.revision);
   if (!datagram) return refuse_malformed(datagram.error());
-  if (header->instance != 0) return std::unexpected(Refusal::not_for_us);
+  if (header->instance != 0) return std::unexpected(DropReason::not_for_us);
 
   const bool hint =
       datagram->election &&
@@ -98,13 +98,13 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   if (header->sender == options_.self) {
     if (header->incarnation == options_.incarnation &&
         (source == Source::anywhere || said_by_us(header->number, bytes)))
-      return std::unexpected(Refusal::own);
+      return std::unexpected(DropReason::own);
     // Of our own life before, by our parent; or somebody has recorded it.
     if (hint || (sealed() && header->incarnation < options_.incarnation && !answers_us(*datagram)))
-      return std::unexpected(Refusal::old_life);
+      return std::unexpected(DropReason::stale_incarnation);
     twins_life_ = std::max(twins_life_, header->incarnation);
     strangers_ = std::min(strangers_ + 1, kStrangersToBelieve);
-    return std::unexpected(Refusal::own_id);
+    return std::unexpected(DropReason::duplicate_host_id);
   }
 
   // From here on the sender is believed to be who it says.
@@ -112,14 +112,14 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   const bool remembered =
       known != nullptr && known->heard && now - known->last_heard < kMemoryOfLives;
   if (remembered && header->incarnation < known->incarnation)
-    return std::unexpected(Refusal::old_life);
+    return std::unexpected(DropReason::stale_incarnation);
   auth::ReplayWindow window;
   if (known != nullptr && known->heard && header->incarnation == known->incarnation)
     window = known->window;
-  if (!window.fresh(header->number)) return std::unexpected(Refusal::replayed);
+  if (!window.fresh(header->number)) return std::unexpected(DropReason::replayed);
 
   Directory::Host* host = directory_.admit(header->sender);
-  if (host == nullptr) return std::unexpected(Refusal::too_many_hosts);
+  if (host == nullptr) return std::unexpected(DropReason::too_many_hosts);
   Node::Message message{.network = network};
   if (datagram->election || datagram->sync) {
     TRY(translated, translate(*datagram, network, arrived));
@@ -130,7 +130,7 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
   host->incarnation = header->incarnation;
   host->window = window;
   if (!datagram->name.text().empty()) host->name = datagram->name;
-  return Letter{.from = host->node,
+  return Received{.from = host->node,
                 .message = message,
                 .sent_by_parent = hint && header->number >= kParentsNumbers,
                 .word = datagram->word,
@@ -142,13 +142,13 @@ Result<Mailroom::Letter, Refusal> Mailroom::examine(Instant now, std::uint8_t ne
 }
 
 // A seal is the same in every revision, so that nobody without the key can make us speak of one.
-void Mailroom::note_revision(std::span<const std::byte> bytes) {
+void Codec::note_revision(std::span<const std::byte> bytes) {
   const std::optional<wire::Header> stated = wire::stated_header(bytes);
   if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
     foreign_revision_ = stated->revision;
 }
 
-Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagram,
+Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagram,
                                                    std::uint8_t network, Instant arrived) {
   Node::Message message{.network = network};
   // A host that is only spoken of gets a number too, or the message is refused.
@@ -181,10 +181,10 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
                             .subject_incarnation = body.subject_incarnation,
                             .age = body.age};
     if (!number_of(body.epoch_host, inner.epoch.node) || !number_of(body.subject, inner.subject))
-      return std::unexpected(Refusal::too_many_hosts);
+      return std::unexpected(DropReason::too_many_hosts);
     if (datagram.time) {
       if (!number_of(datagram.time->root, message.path.root))
-        return std::unexpected(Refusal::too_many_hosts);
+        return std::unexpected(DropReason::too_many_hosts);
       message.path.hops = datagram.time->hops;
     }
     message.body = {inner};
@@ -230,13 +230,13 @@ Result<Node::Message, Refusal> Mailroom::translate(const wire::Datagram& datagra
 // What everybody hears now and then has it: a host that follows a master for long says nothing of
 // elections, and who came later would know it by its id alone. The messages of an exchange are
 // equally long both ways, whatever the hosts are called.
-bool Mailroom::says_name(const wire::Datagram& datagram) {
+bool Codec::says_name(const wire::Datagram& datagram) {
   return datagram.election || datagram.roster ||
          (datagram.group && datagram.group->kind == wire::GroupBody::Kind::word);
 }
 
 // An Ack of words of our present life, which no life before can have heard.
-bool Mailroom::answers_us(const wire::Datagram& datagram) const {
+bool Codec::answers_us(const wire::Datagram& datagram) const {
   return datagram.election &&
          datagram.election->kind == static_cast<std::uint8_t>(election::Kind::ack) &&
          datagram.election->subject == options_.self &&
@@ -245,17 +245,17 @@ bool Mailroom::answers_us(const wire::Datagram& datagram) const {
 
 // What we have sent lately, and what we sent so long ago that we do not remember: somebody may have
 // recorded it and send it again from elsewhere.
-bool Mailroom::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
+bool Codec::said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const {
   if (number > number_) return false;
   if (number + kRemembered <= number_) return true;
   return said_[number % kRemembered] == fnv1a(bytes);
 }
 
-wire::ClusterId Mailroom::cluster(wire::KeyId key) const {
+wire::ClusterId Codec::cluster(wire::KeyId key) const {
   return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
 
-std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out) {
   datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
@@ -267,7 +267,7 @@ std::size_t Mailroom::write(wire::Datagram& datagram, std::span<std::byte, wire:
   return size;
 }
 
-std::size_t Mailroom::close(const Node::Message& message,
+std::size_t Codec::encode(const Node::Message& message,
                             std::span<std::byte, wire::kMostBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
@@ -306,7 +306,7 @@ std::size_t Mailroom::close(const Node::Message& message,
   return write(datagram, out);
 }
 
-std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
   if (!id_taken()) return 0;
   wire::Datagram datagram;
   datagram.header.number = ++number_;
@@ -317,7 +317,7 @@ std::size_t Mailroom::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
 }
 
 template <class Body>
-std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
                                  std::span<std::byte, wire::kMostBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
@@ -325,37 +325,37 @@ std::size_t Mailroom::close_only(std::optional<Body> wire::Datagram::* place, co
   return write(datagram, out);
 }
 
-std::size_t Mailroom::close(const wire::WordBody& word,
+std::size_t Codec::encode(const wire::WordBody& word,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::word, word, out);
+  return encode_only(&wire::Datagram::word, word, out);
 }
-std::size_t Mailroom::close(const wire::LockBody& lock,
+std::size_t Codec::encode(const wire::LockBody& lock,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::lock, lock, out);
+  return encode_only(&wire::Datagram::lock, lock, out);
 }
-std::size_t Mailroom::close(const wire::RosterBody& roster,
+std::size_t Codec::encode(const wire::RosterBody& roster,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::roster, roster, out);
+  return encode_only(&wire::Datagram::roster, roster, out);
 }
-std::size_t Mailroom::close(const wire::GroupBody& group,
+std::size_t Codec::encode(const wire::GroupBody& group,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::group, group, out);
+  return encode_only(&wire::Datagram::group, group, out);
 }
-std::size_t Mailroom::close(const wire::QuietBody& quiet,
+std::size_t Codec::encode(const wire::QuietBody& quiet,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::quiet, quiet, out);
+  return encode_only(&wire::Datagram::quiet, quiet, out);
 }
-std::size_t Mailroom::close(const wire::BeatBody& beat,
+std::size_t Codec::encode(const wire::BeatBody& beat,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return close_only(&wire::Datagram::beat, beat, out);
+  return encode_only(&wire::Datagram::beat, beat, out);
 }
 
-NodeId Mailroom::number_of(HostId host) {
+NodeId Codec::number_of(HostId host) {
   const Directory::Host* entry = directory_.admit(host);
   return entry == nullptr ? kNobody : entry->node;
 }
 
-std::size_t Mailroom::crash_hint(std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::crash_hint(std::span<std::byte, wire::kMostBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = kParentsNumbers + ++number_;
   datagram.election =

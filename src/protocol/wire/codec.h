@@ -26,23 +26,23 @@
 namespace tempo::node {
 
 // Why a datagram was not for the node.
-enum class Refusal : std::uint8_t {
+enum class DropReason : std::uint8_t {
   malformed,  // see the counters by wire::Error
   other_cluster,
   not_sealed,
   unknown_key,
   forged,
   replayed,  // this number of this life was seen, or is too old to tell
-  old_life,  // of a life that is over
+  stale_incarnation,  // of a life that is over
   own,       // our own broadcast came back
-  own_id,    // another machine has our id
+  duplicate_host_id,    // another machine has our id
   too_many_hosts,
   not_for_us,  // another lock or group
   count
 };
-std::string_view name_of(Refusal refusal);
+std::string_view name_of(DropReason refusal);
 
-class Mailroom {
+class Codec {
  public:
   struct Options {
     HostId self = kNoHost;
@@ -53,9 +53,9 @@ class Mailroom {
     std::uint8_t revision = wire::kRevision;  // another one: to try how revisions get on
   };
 
-  explicit Mailroom(Options options);
+  explicit Codec(Options options);
 
-  struct Letter {
+  struct Received {
     NodeId from = kNobody;
     Node::Message message;
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
@@ -73,18 +73,18 @@ class Mailroom {
   // What this datagram, which came in over `network` at `arrived`, says. From `elsewhere`:
   // certainly not from an address of ours, so that a twin is known even if its life has the number
   // of ours.
-  Result<Letter, Refusal> open(Instant now, std::uint8_t network, Instant arrived,
+  Result<Received, DropReason> decode(Instant now, std::uint8_t network, Instant arrived,
                                std::span<const std::byte> bytes, Source source = Source::anywhere);
 
   // The datagram for a message; the number of its bytes.
-  std::size_t close(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
 
-  std::size_t close(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t close(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t close(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t close(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t close(const wire::QuietBody& quiet, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t close(const wire::BeatBody& beat, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::QuietBody& quiet, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.
@@ -112,7 +112,7 @@ class Mailroom {
 
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t sent() const { return number_; }
-  std::uint64_t refused(Refusal refusal) const {
+  std::uint64_t refused(DropReason refusal) const {
     return refused_[static_cast<std::size_t>(refusal)];
   }
   std::uint64_t malformed(wire::Error error) const {
@@ -124,19 +124,19 @@ class Mailroom {
   static constexpr std::size_t kRemembered = 1024;
   static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
 
-  Result<Letter, Refusal> examine(Instant now, std::uint8_t network, Instant arrived,
+  Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
                                   std::span<const std::byte> bytes, Source source);
-  Result<Node::Message, Refusal> translate(const wire::Datagram& datagram, std::uint8_t network,
+  Result<Node::Message, DropReason> translate(const wire::Datagram& datagram, std::uint8_t network,
                                            Instant arrived);
   // A datagram with this body and no other.
   template <class Body>
-  std::size_t close_only(std::optional<Body> wire::Datagram::* place, const Body& body,
+  std::size_t encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
                          std::span<std::byte, wire::kMostBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
   static bool says_name(const wire::Datagram& datagram);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;
-  std::unexpected<Refusal> refuse_malformed(wire::Error error);
+  std::unexpected<DropReason> refuse_malformed(wire::Error error);
   void note_revision(std::span<const std::byte> bytes);
   wire::ClusterId cluster(wire::KeyId key) const;
 
@@ -149,7 +149,7 @@ class Mailroom {
   Incarnation twins_life_{};  // the latest heard with our id
   std::optional<std::uint8_t> foreign_revision_;
   std::uint64_t accepted_ = 0;
-  std::array<std::uint64_t, static_cast<std::size_t>(Refusal::count)> refused_{};
+  std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count)> refused_{};
   std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};
 };
 

@@ -26,8 +26,8 @@ struct HostOptions {
   int revision = wire::kRevision;
 };
 
-Mailroom room(const HostOptions& options) {
-  return Mailroom({.self = HostId{options.id << 50},
+Codec room(const HostOptions& options) {
+  return Codec({.self = HostId{options.id << 50},
                    .incarnation = Incarnation{options.life},
                    .name = wire::Name("host" + std::to_string(options.id)),
                    .cluster = options.cluster,
@@ -35,13 +35,13 @@ Mailroom room(const HostOptions& options) {
                    .revision = static_cast<std::uint8_t>(options.revision)});
 }
 
-std::vector<std::byte> closed(Mailroom& sender, const Node::Message& message) {
+std::vector<std::byte> closed(Codec& sender, const Node::Message& message) {
   std::array<std::byte, wire::kMostBytes> buffer;
-  const std::size_t size = sender.close(message, buffer);
+  const std::size_t size = sender.encode(message, buffer);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }
 
-Node::Message loop_of(Mailroom& sender, std::uint32_t round = 3) {
+Node::Message loop_of(Codec& sender, std::uint32_t round = 3) {
   Node::Message message;
   message.path = {.root = sender.self(), .hops = 2};
   message.body = {election::Message{.kind = election::Kind::loop,
@@ -53,38 +53,38 @@ Node::Message loop_of(Mailroom& sender, std::uint32_t round = 3) {
   return message;
 }
 
-Refusal refusal_of(const Result<Mailroom::Letter, Refusal>& letter) {
-  return letter ? Refusal::count : letter.error();
+DropReason refusal_of(const Result<Codec::Received, DropReason>& received) {
+  return received ? DropReason::count : received.error();
 }
 
-TEST(Mailroom, AnElectionMessageArrivesAsItWasSent) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, AnElectionMessageArrivesAsItWasSent) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   const auto bytes = closed(sender, loop_of(sender));
-  const auto letter = receiver.open(kNow, 3, kNow, bytes);
-  ASSERT_TRUE(letter) << name_of(letter.error());
-  const Node::Message& message = letter->message;
+  const auto received = receiver.decode(kNow, 3, kNow, bytes);
+  ASSERT_TRUE(received) << name_of(received.error());
+  const Node::Message& message = received->message;
   EXPECT_EQ(message.network, 3);
-  EXPECT_EQ(receiver.directory().host_of(letter->from), HostId{std::uint64_t{2} << 50});
-  EXPECT_EQ(receiver.directory().find(letter->from)->name.text(), "host2");
-  EXPECT_EQ(message.path, (Path{letter->from, 2}));
+  EXPECT_EQ(receiver.directory().host_of(received->from), HostId{std::uint64_t{2} << 50});
+  EXPECT_EQ(receiver.directory().find(received->from)->name.text(), "host2");
+  EXPECT_EQ(message.path, (Path{received->from, 2}));
   const election::Message& heard = *message.election();
   EXPECT_EQ(heard.kind, election::Kind::loop);
   EXPECT_EQ(heard.reluctance, election::Reluctance{4});
   EXPECT_EQ(heard.incarnation, Incarnation{10});
   EXPECT_EQ(heard.sequence, Sequence{17});
-  EXPECT_EQ(heard.epoch, (Epoch{3, letter->from, Incarnation{10}}));
-  EXPECT_EQ(heard.subject, letter->from);
+  EXPECT_EQ(heard.epoch, (Epoch{3, received->from, Incarnation{10}}));
+  EXPECT_EQ(heard.subject, received->from);
   EXPECT_EQ(receiver.accepted(), 1U);
 }
 
 // A network is brought forward machine by machine: neighbours talk, both ways.
-TEST(Mailroom, NeighbouringRevisionsTalkAndOthersDoNot) {
+TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
   for (const int step : {-1, 0, 1, 2, 3}) {
-    Mailroom ours = room({.id = 1});
-    Mailroom theirs = room({.id = 2, .revision = wire::kRevision + step});
-    const auto there = theirs.open(kNow, 0, kNow, closed(ours, loop_of(ours)));
-    const auto back = ours.open(kNow, 0, kNow, closed(theirs, loop_of(theirs, 4)));
+    Codec ours = room({.id = 1});
+    Codec theirs = room({.id = 2, .revision = wire::kRevision + step});
+    const auto there = theirs.decode(kNow, 0, kNow, closed(ours, loop_of(ours)));
+    const auto back = ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs, 4)));
     if (step < 2) {
       ASSERT_TRUE(there && back) << step;
       EXPECT_EQ(theirs.directory().find(there->from)->name.text(), "host1");
@@ -92,36 +92,36 @@ TEST(Mailroom, NeighbouringRevisionsTalkAndOthersDoNot) {
       EXPECT_EQ(ours.foreign_revision(), std::nullopt);
       continue;
     }
-    EXPECT_EQ(refusal_of(there), Refusal::malformed) << step;
-    EXPECT_EQ(refusal_of(back), Refusal::malformed) << step;
+    EXPECT_EQ(refusal_of(there), DropReason::malformed) << step;
+    EXPECT_EQ(refusal_of(back), DropReason::malformed) << step;
     EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 1U);
     EXPECT_EQ(ours.foreign_revision(), wire::kRevision + step);
     EXPECT_EQ(theirs.foreign_revision(), wire::kRevision);
     // It is said of the last one alone.
-    EXPECT_FALSE(ours.open(kNow, 0, kNow, {}));
+    EXPECT_FALSE(ours.decode(kNow, 0, kNow, {}));
     EXPECT_EQ(ours.foreign_revision(), std::nullopt);
   }
 }
 
 // Who has not our key cannot make us speak of it.
-TEST(Mailroom, KnowsNoForeignerBehindAnotherSeal) {
-  Mailroom ours = room({.id = 1});
+TEST(Codec, KnowsNoForeignerBehindAnotherSeal) {
+  Codec ours = room({.id = 1});
   for (const std::vector<auth::Key>& keys : {std::vector<auth::Key>{}, {key_of(9)}}) {
-    Mailroom theirs = room({.id = 2, .keys = keys, .revision = wire::kRevision + 2});
-    EXPECT_FALSE(ours.open(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
+    Codec theirs = room({.id = 2, .keys = keys, .revision = wire::kRevision + 2});
+    EXPECT_FALSE(ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
     EXPECT_EQ(ours.foreign_revision(), std::nullopt);
   }
-  Mailroom theirs = room({.id = 2, .revision = wire::kRevision + 2});
+  Codec theirs = room({.id = 2, .revision = wire::kRevision + 2});
   auto forged = closed(theirs, loop_of(theirs));
   forged.back() ^= std::byte{1};
-  EXPECT_FALSE(ours.open(kNow, 0, kNow, forged));
+  EXPECT_FALSE(ours.decode(kNow, 0, kNow, forged));
   EXPECT_EQ(ours.foreign_revision(), std::nullopt);
   EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 3U);
 }
 
-TEST(Mailroom, AnEchoArrivesAsItWasSent) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, AnEchoArrivesAsItWasSent) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   Node::Message message;
   message.body = {SyncMessage{.kind = SyncMessage::Kind::echo,
                               .will_follow = true,
@@ -134,9 +134,9 @@ TEST(Mailroom, AnEchoArrivesAsItWasSent) {
                               .rate_ppt = -50'000'000,
                               .sigma = Nanos{40},
                               .bound = Nanos{1500}}};
-  const auto letter = receiver.open(kNow, 0, kNow - 3us, closed(sender, message));
-  ASSERT_TRUE(letter);
-  const SyncMessage& heard = *letter->message.sync();
+  const auto received = receiver.decode(kNow, 0, kNow - 3us, closed(sender, message));
+  ASSERT_TRUE(received);
+  const SyncMessage& heard = *received->message.sync();
   EXPECT_EQ(heard.kind, SyncMessage::Kind::echo);
   EXPECT_TRUE(heard.will_follow);
   EXPECT_TRUE(heard.objects);
@@ -151,181 +151,181 @@ TEST(Mailroom, AnEchoArrivesAsItWasSent) {
   EXPECT_EQ(heard.arrived, kNow - 3us);
 }
 
-TEST(Mailroom, ADatagramIsBelievedOnce) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, ADatagramIsBelievedOnce) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   const auto first = closed(sender, loop_of(sender));
   const auto second = closed(sender, loop_of(sender));
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, second));
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, first));  // overtaken, not seen before
-  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, first)), Refusal::replayed);
-  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, second)), Refusal::replayed);
-  EXPECT_EQ(receiver.refused(Refusal::replayed), 2U);
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, second));
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, first));  // overtaken, not seen before
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, first)), DropReason::replayed);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, second)), DropReason::replayed);
+  EXPECT_EQ(receiver.refused(DropReason::replayed), 2U);
 }
 
-TEST(Mailroom, AnEarlierLifeIsOverForAMinute) {
-  Mailroom before = room({.id = 2, .life = 10});
-  Mailroom after = room({.id = 2, .life = 11});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, AnEarlierLifeIsOverForAMinute) {
+  Codec before = room({.id = 2, .life = 10});
+  Codec after = room({.id = 2, .life = 11});
+  Codec receiver = room({.id = 1});
   const auto old = closed(before, loop_of(before));
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(after, loop_of(after))));
-  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, old)), Refusal::old_life);
-  EXPECT_EQ(refusal_of(receiver.open(kNow + 59s, 0, kNow, old)), Refusal::old_life);
-  EXPECT_TRUE(receiver.open(kNow + 61s, 0, kNow, old));
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(after, loop_of(after))));
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, old)), DropReason::stale_incarnation);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow + 59s, 0, kNow, old)), DropReason::stale_incarnation);
+  EXPECT_TRUE(receiver.decode(kNow + 61s, 0, kNow, old));
 }
 
-TEST(Mailroom, ANewLifeCountsAnew) {
-  Mailroom before = room({.id = 2, .life = 10});
-  Mailroom after = room({.id = 2, .life = 11});
-  Mailroom receiver = room({.id = 1});
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(before, loop_of(before))));
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(after, loop_of(after))));
+TEST(Codec, ANewLifeCountsAnew) {
+  Codec before = room({.id = 2, .life = 10});
+  Codec after = room({.id = 2, .life = 11});
+  Codec receiver = room({.id = 1});
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(before, loop_of(before))));
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(after, loop_of(after))));
 }
 
-TEST(Mailroom, OwnBroadcastsComeBackAndAreKnown) {
-  Mailroom self = room({.id = 1});
-  EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(self, loop_of(self)))), Refusal::own);
+TEST(Codec, OwnBroadcastsComeBackAndAreKnown) {
+  Codec self = room({.id = 1});
+  EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(self, loop_of(self)))), DropReason::own);
   EXPECT_FALSE(self.id_taken());
 }
 
-TEST(Mailroom, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
-  Mailroom self = room({.id = 1, .life = 10});
-  Mailroom twin = room({.id = 1, .life = 900});
+TEST(Codec, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
+  Codec self = room({.id = 1, .life = 10});
+  Codec twin = room({.id = 1, .life = 900});
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(self.id_taken());
-    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(twin, loop_of(twin)))), Refusal::own_id);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)))), DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(self.id_taken());
 }
 
 // Both were started in the same second, or from one image.
-TEST(Mailroom, ATwinIsKnownByItsAddressToo) {
-  Mailroom self = room({.id = 1, .life = 10});
-  Mailroom twin = room({.id = 1, .life = 10});
+TEST(Codec, ATwinIsKnownByItsAddressToo) {
+  Codec self = room({.id = 1, .life = 10});
+  Codec twin = room({.id = 1, .life = 10});
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(twin, loop_of(twin)),
-                                   Mailroom::Source::elsewhere)),
-              Refusal::own_id);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)),
+                                   Codec::Source::elsewhere)),
+              DropReason::duplicate_host_id);
   EXPECT_TRUE(self.id_taken());
 }
 
 // The second did not run yet when the first broadcast something.
-TEST(Mailroom, ATwinOfTheSameSecondIsToldOfUs) {
-  Mailroom first = room({.id = 1, .life = 10});
-  Mailroom second = room({.id = 1, .life = 10});
+TEST(Codec, ATwinOfTheSameSecondIsToldOfUs) {
+  Codec first = room({.id = 1, .life = 10});
+  Codec second = room({.id = 1, .life = 10});
   for (int i = 0; i < 3; ++i)
-    first.open(kNow, 0, kNow, closed(second, loop_of(second)), Mailroom::Source::elsewhere);
+    first.decode(kNow, 0, kNow, closed(second, loop_of(second)), Codec::Source::elsewhere);
   ASSERT_TRUE(first.id_taken());
   std::array<std::byte, wire::kMostBytes> buffer;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(second.id_taken());
     const std::size_t size = first.word_to_twin(buffer);
     EXPECT_EQ(
-        refusal_of(second.open(kNow, 0, kNow, {buffer.data(), size}, Mailroom::Source::elsewhere)),
-        Refusal::own_id);
+        refusal_of(second.decode(kNow, 0, kNow, {buffer.data(), size}, Codec::Source::elsewhere)),
+        DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(second.id_taken());
 }
 
 // Somebody who has recorded what we say cannot make us believe in a twin.
-TEST(Mailroom, OurOwnWordsFromElsewhereAreNoTwin) {
-  Mailroom self = room({.id = 1, .life = 11});
+TEST(Codec, OurOwnWordsFromElsewhereAreNoTwin) {
+  Codec self = room({.id = 1, .life = 11});
   std::vector<std::vector<std::byte>> said;
   for (int i = 0; i < 1100; ++i) said.push_back(closed(self, loop_of(self)));
   for (const auto& bytes : said)
-    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, bytes, Mailroom::Source::elsewhere)),
-              Refusal::own);
-  Mailroom before = room({.id = 1, .life = 10});
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, bytes, Codec::Source::elsewhere)),
+              DropReason::own);
+  Codec before = room({.id = 1, .life = 10});
   for (int i = 0; i < 5; ++i)
-    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, closed(before, loop_of(before)),
-                                   Mailroom::Source::elsewhere)),
-              Refusal::old_life);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(before, loop_of(before)),
+                                   Codec::Source::elsewhere)),
+              DropReason::stale_incarnation);
   EXPECT_FALSE(self.id_taken());
 }
 
 // With a key the later of two twins cannot tell the earlier one's words from its own, recorded; but
 // the earlier one has heard it, and says so.
-TEST(Mailroom, TheEarlierTwinMakesItselfKnownToTheLater) {
-  Mailroom early = room({.id = 1, .life = 10});
-  Mailroom late = room({.id = 1, .life = 900});
+TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
+  Codec early = room({.id = 1, .life = 10});
+  Codec late = room({.id = 1, .life = 900});
   std::array<std::byte, wire::kMostBytes> buffer;
   EXPECT_EQ(early.word_to_twin(buffer), 0U) << "there is none yet";
-  for (int i = 0; i < 3; ++i) early.open(kNow, 0, kNow, closed(late, loop_of(late)));
+  for (int i = 0; i < 3; ++i) early.decode(kNow, 0, kNow, closed(late, loop_of(late)));
   ASSERT_TRUE(early.id_taken());
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(late.id_taken());
     const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(late.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::own_id);
+    EXPECT_EQ(refusal_of(late.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(late.id_taken());
   // Recorded, it says nothing to a later life.
-  Mailroom next = room({.id = 1, .life = 901});
+  Codec next = room({.id = 1, .life = 901});
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(next.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::old_life);
+    EXPECT_EQ(refusal_of(next.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::stale_incarnation);
   }
   EXPECT_FALSE(next.id_taken());
 }
 
-TEST(Mailroom, OurParentsHintOfOurLifeBeforeIsNoTwin) {
-  Mailroom before = room({.id = 1, .life = 10});
-  Mailroom self = room({.id = 1, .life = 11});
+TEST(Codec, OurParentsHintOfOurLifeBeforeIsNoTwin) {
+  Codec before = room({.id = 1, .life = 10});
+  Codec self = room({.id = 1, .life = 11});
   std::array<std::byte, wire::kMostBytes> buffer;
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = before.crash_hint(buffer);
-    EXPECT_EQ(refusal_of(self.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::old_life);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::stale_incarnation);
   }
   EXPECT_FALSE(self.id_taken());
 }
 
-TEST(Mailroom, ACrashHintNamesTheLifeThatEnded) {
-  Mailroom dead = room({.id = 2, .life = 10});
-  Mailroom receiver = room({.id = 1});
-  EXPECT_TRUE(receiver.open(kNow, 0, kNow, closed(dead, loop_of(dead))));
+TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
+  Codec dead = room({.id = 2, .life = 10});
+  Codec receiver = room({.id = 1});
+  EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(dead, loop_of(dead))));
   // The parent has counted nothing of what its worker sent.
-  Mailroom parents = room({.id = 2, .life = 10});
+  Codec parents = room({.id = 2, .life = 10});
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::size_t size = parents.crash_hint(buffer);
-  const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
-  ASSERT_TRUE(letter) << name_of(letter.error());
-  EXPECT_TRUE(letter->sent_by_parent);
-  const election::Message& hint = *letter->message.election();
+  const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
+  ASSERT_TRUE(received) << name_of(received.error());
+  EXPECT_TRUE(received->sent_by_parent);
+  const election::Message& hint = *received->message.election();
   EXPECT_EQ(hint.kind, election::Kind::masterdown);
-  EXPECT_EQ(hint.subject, letter->from);
+  EXPECT_EQ(hint.subject, received->from);
   EXPECT_EQ(hint.subject_incarnation, Incarnation{10});
-  EXPECT_FALSE(receiver.open(kNow, 0, kNow, {buffer.data(), size}));
+  EXPECT_FALSE(receiver.decode(kNow, 0, kNow, {buffer.data(), size}));
 }
 
-TEST(Mailroom, WordsAreForTheDaemon) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, WordsAreForTheDaemon) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   const wire::WordBody word{.kind = wire::WordBody::Kind::answer,
                             .level = 2,
                             .parts = 1,
                             .question = 9,
                             .text = wire::Text<wire::WordBody::kMostText>("fire")};
   std::array<std::byte, wire::kMostBytes> buffer;
-  const std::size_t size = sender.close(word, buffer);
-  const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
-  ASSERT_TRUE(letter) << name_of(letter.error());
-  ASSERT_TRUE(letter->word);
-  EXPECT_EQ(*letter->word, word);
-  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, {buffer.data(), size})), Refusal::replayed);
-  const auto other = receiver.open(kNow, 0, kNow, closed(sender, loop_of(sender)));
+  const std::size_t size = sender.encode(word, buffer);
+  const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
+  ASSERT_TRUE(received) << name_of(received.error());
+  ASSERT_TRUE(received->word);
+  EXPECT_EQ(*received->word, word);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::replayed);
+  const auto other = receiver.decode(kNow, 0, kNow, closed(sender, loop_of(sender)));
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->word);
 }
 
 // A host that only follows speaks of nothing else to everybody: a receiver that has not heard its
 // first words learns its name from these.
-TEST(Mailroom, RostersAndWordsOfGroupsSayWhoSpeaks) {
-  Mailroom sender = room({.id = 2});
+TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
+  Codec sender = room({.id = 2});
   const auto name_after = [&](const auto& body) {
-    Mailroom receiver = room({.id = 1});
+    Codec receiver = room({.id = 1});
     std::array<std::byte, wire::kMostBytes> buffer;
-    const std::size_t size = sender.close(body, buffer);
-    const auto letter = receiver.open(kNow, 0, kNow, {buffer.data(), size});
-    EXPECT_TRUE(letter) << name_of(letter.error());
+    const std::size_t size = sender.encode(body, buffer);
+    const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
+    EXPECT_TRUE(received) << name_of(received.error());
     const Directory::Host* const host = receiver.directory().find(HostId{std::uint64_t{2} << 50});
     return host == nullptr ? "unknown" : std::string(host->name.text());
   };
@@ -338,44 +338,44 @@ TEST(Mailroom, RostersAndWordsOfGroupsSayWhoSpeaks) {
   EXPECT_EQ(name_after(group), "") << "an election is not slowed down by it";
 }
 
-TEST(Mailroom, StrangersAreRefusedByName) {
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, StrangersAreRefusedByName) {
+  Codec receiver = room({.id = 1});
   const auto try_from = [&](const HostOptions& options) {
-    Mailroom sender = room(options);
-    return refusal_of(receiver.open(kNow, 0, kNow, closed(sender, loop_of(sender))));
+    Codec sender = room(options);
+    return refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, loop_of(sender))));
   };
-  EXPECT_EQ(try_from({.id = 2, .keys = {}}), Refusal::not_sealed);
-  EXPECT_EQ(try_from({.id = 2, .keys = {key_of(9)}}), Refusal::unknown_key);
-  EXPECT_EQ(try_from({.id = 2, .cluster = "other"}), Refusal::other_cluster);
-  Mailroom open_room = room({.id = 1, .keys = {}});
-  Mailroom sealed = room({.id = 2});
-  EXPECT_EQ(refusal_of(open_room.open(kNow, 0, kNow, closed(sealed, loop_of(sealed)))),
-            Refusal::unknown_key);
+  EXPECT_EQ(try_from({.id = 2, .keys = {}}), DropReason::not_sealed);
+  EXPECT_EQ(try_from({.id = 2, .keys = {key_of(9)}}), DropReason::unknown_key);
+  EXPECT_EQ(try_from({.id = 2, .cluster = "other"}), DropReason::other_cluster);
+  Codec open_room = room({.id = 1, .keys = {}});
+  Codec sealed = room({.id = 2});
+  EXPECT_EQ(refusal_of(open_room.decode(kNow, 0, kNow, closed(sealed, loop_of(sealed)))),
+            DropReason::unknown_key);
   EXPECT_EQ(receiver.directory().size(), 1U);  // nobody was admitted
 }
 
-TEST(Mailroom, KeysCanBeChangedOneHostAfterTheOther) {
-  Mailroom old_first = room({.id = 1, .keys = {key_of(1), key_of(2)}});
-  Mailroom new_first = room({.id = 2, .keys = {key_of(2), key_of(1)}});
-  EXPECT_TRUE(old_first.open(kNow, 0, kNow, closed(new_first, loop_of(new_first))));
-  EXPECT_TRUE(new_first.open(kNow, 0, kNow, closed(old_first, loop_of(old_first))));
+TEST(Codec, KeysCanBeChangedOneHostAfterTheOther) {
+  Codec old_first = room({.id = 1, .keys = {key_of(1), key_of(2)}});
+  Codec new_first = room({.id = 2, .keys = {key_of(2), key_of(1)}});
+  EXPECT_TRUE(old_first.decode(kNow, 0, kNow, closed(new_first, loop_of(new_first))));
+  EXPECT_TRUE(new_first.decode(kNow, 0, kNow, closed(old_first, loop_of(old_first))));
 }
 
-TEST(Mailroom, NumbersThatOnlyOverflowAreRefused) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, NumbersThatOnlyOverflowAreRefused) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   Node::Message message;
   message.body = {SyncMessage{.kind = SyncMessage::Kind::echo, .sent = Nanos::max()}};
-  EXPECT_EQ(refusal_of(receiver.open(kNow, 0, kNow, closed(sender, message))), Refusal::malformed);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, message))), DropReason::malformed);
   EXPECT_EQ(receiver.malformed(wire::Error::bad_value), 1U);
 }
 
 // Random, mutated and replayed datagrams: the counters add up and nobody is admitted.
-TEST(Mailroom, NoiseChangesNothing) {
-  Mailroom sender = room({.id = 2});
-  Mailroom receiver = room({.id = 1});
+TEST(Codec, NoiseChangesNothing) {
+  Codec sender = room({.id = 2});
+  Codec receiver = room({.id = 1});
   const auto good = closed(sender, loop_of(sender));
-  ASSERT_TRUE(receiver.open(kNow, 0, kNow, good));
+  ASSERT_TRUE(receiver.decode(kNow, 0, kNow, good));
   Stream chance(1, 1, 1);
   constexpr int kTries = 20'000;
   for (int i = 0; i < kTries; ++i) {
@@ -388,17 +388,17 @@ TEST(Mailroom, NoiseChangesNothing) {
         bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
       if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()));
     }
-    EXPECT_FALSE(receiver.open(kNow, 0, kNow, bytes));
+    EXPECT_FALSE(receiver.decode(kNow, 0, kNow, bytes));
   }
   std::uint64_t refused = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(Refusal::count); ++i)
-    refused += receiver.refused(static_cast<Refusal>(i));
+  for (std::size_t i = 0; i < static_cast<std::size_t>(DropReason::count); ++i)
+    refused += receiver.refused(static_cast<DropReason>(i));
   EXPECT_EQ(refused, std::uint64_t{kTries});
   EXPECT_EQ(receiver.accepted(), 1U);
   EXPECT_EQ(receiver.directory().size(), 2U);
-  EXPECT_GT(receiver.refused(Refusal::forged), 0U);
-  EXPECT_GT(receiver.refused(Refusal::replayed), 0U);
-  EXPECT_GT(receiver.refused(Refusal::malformed), 0U);
+  EXPECT_GT(receiver.refused(DropReason::forged), 0U);
+  EXPECT_GT(receiver.refused(DropReason::replayed), 0U);
+  EXPECT_GT(receiver.refused(DropReason::malformed), 0U);
 }
 
 }  // namespace
