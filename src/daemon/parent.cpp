@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "daemon/crash_hint.h"
-#include "daemon/control/door.h"
+#include "daemon/control/control_server.h"
 #include "daemon/lock_room.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
@@ -47,8 +47,8 @@ int work(const Life& life, const ParentLine& parent) {
     log_error(worker.error());
     return kFailed;
   }
-  auto door = Door::open(**worker, life.settings.socket);
-  if (!door) log_warning(fmt::format("no control socket: {}", door.error()));
+  auto control_server = ControlServer::open(**worker, life.settings.socket);
+  if (!control_server) log_warning(fmt::format("no control socket: {}", control_server.error()));
   if (const std::string path = page::path_for(life.settings.socket); !path.empty()) {
     auto page = page::Writer::open(path);
     if (page)

@@ -13,10 +13,10 @@ namespace tempo::daemon {
 
 class Worker;
 
-class Door {
+class ControlServer {
  public:
-  static Result<std::unique_ptr<Door>> open(Worker& worker, const std::string& path);
-  virtual ~Door() = default;
+  static Result<std::unique_ptr<ControlServer>> open(Worker& worker, const std::string& path);
+  virtual ~ControlServer() = default;
 };
 
 }  // namespace tempo::daemon

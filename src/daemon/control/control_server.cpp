@@ -1,4 +1,4 @@
-#include "daemon/control/door.h"
+#include "daemon/control/control_server.h"
 
 #include <algorithm>
 #include <list>
@@ -23,7 +23,7 @@ namespace {
 // Everybody on the host may connect; nobody may keep others from it.
 constexpr std::size_t kMostCallers = 512;
 constexpr std::size_t kMostOfOneProcess = 128;
-constexpr std::size_t kMostStrangers = 128;  // who may only look, all together
+constexpr std::size_t kMaxUnprivilegedClients = 128;  // who may only look, all together
 constexpr std::size_t kMostLocks = 1024;     // of one caller
 constexpr int kMostLetInAtOnce = 16;
 constexpr int kMostLinesAtOnce = 16;  // of one caller, in one turn...
@@ -32,16 +32,16 @@ constexpr Nanos kTurns{1ms};          // of all callers, before the network has 
 constexpr Nanos kSoon{100us};         // a lease that nobody has is granted within
 constexpr mode_t kEverybody = 0666;   // may look; what more one may do is by who one is
 
-class RealDoor final : public Door {
+class ControlServerImpl final : public ControlServer {
  public:
-  RealDoor(Worker& worker, sys::UnixListener listener)
+  ControlServerImpl(Worker& worker, sys::UnixListener listener)
       : worker_(&worker),
         listener_(std::move(listener)),
         groups_(
             worker.groups(),
-            [this](GroupDesk::Caller caller, const std::string& line) { write_to(caller, line); },
+            [this](GroupDesk::ClientConnection client, const std::string& line) { write_to(client, line); },
             [this](HostId host) { return worker_->name_of(host); }) {
-    worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { let_in(); });
+    worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
     worker_->each_round([this] {
       serve_callers();
       serve_streams();
@@ -49,18 +49,18 @@ class RealDoor final : public Door {
     worker_->locks().on_news(
         [this](locks::ClientId client, const locks::News& news) { tell_lock(client, news); });
   }
-  ~RealDoor() override {
+  ~ControlServerImpl() override {
     worker_->each_round({});
     worker_->locks().on_news({});
-    for (const Caller& caller : callers_) worker_->loop().forget(caller.connection.descriptor());
+    for (const ClientConnection& client : clients_) worker_->loop().forget(client.connection.descriptor());
     worker_->loop().forget(listener_.descriptor());
   }
-  RealDoor(const RealDoor&) = delete;
-  RealDoor& operator=(const RealDoor&) = delete;
+  ControlServerImpl(const ControlServerImpl&) = delete;
+  ControlServerImpl& operator=(const ControlServerImpl&) = delete;
 
  private:
-  struct Caller {
-    explicit Caller(sys::LineConnection socket) : connection(std::move(socket)) {}
+  struct ClientConnection {
+    explicit ClientConnection(sys::LineConnection socket) : connection(std::move(socket)) {}
     sys::LineConnection connection;
     pid_t process = 0;
     bool may_change = false;
@@ -77,64 +77,64 @@ class RealDoor final : public Door {
     bool was_told = false;                            // of locks, in this round
     std::uint64_t change = 0;                         // forget, admit: it waits for this one's end
   };
-  using Place = std::list<Caller>::iterator;
+  using Place = std::list<ClientConnection>::iterator;
   struct Claim {
-    Caller* caller = nullptr;
+    ClientConnection* client = nullptr;
     std::int64_t id = 0;
   };
 
-  void let_in() {
+  void accept_clients() {
     for (int i = 0; i < kMostLetInAtOnce; ++i) {
       std::optional<sys::Descriptor> socket = listener_.accept();
       if (!socket) return;
-      Caller newcomer{sys::LineConnection(*std::move(socket))};
+      ClientConnection newcomer{sys::LineConnection(*std::move(socket))};
       identify(newcomer);
       if (const std::string_view why = why_not(newcomer); !why.empty()) {
         newcomer.connection.write(
             ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = std::string(why)}));
         continue;
       }
-      callers_.push_back(std::move(newcomer));
-      const Place caller = std::prev(callers_.end());
-      worker_->loop().watch(caller->connection.descriptor(), POLLIN, [caller](short events) {
-        caller->calls = true;
-        caller->gone = (events & (POLLHUP | POLLERR)) != 0;
+      clients_.push_back(std::move(newcomer));
+      const Place client = std::prev(clients_.end());
+      worker_->loop().watch(client->connection.descriptor(), POLLIN, [client](short events) {
+        client->calls = true;
+        client->gone = (events & (POLLHUP | POLLERR)) != 0;
       });
     }
   }
 
-  void identify(Caller& caller) const {
-    const std::optional<sys::Credentials> who = caller.connection.peer();
+  void identify(ClientConnection& client) const {
+    const std::optional<sys::Credentials> who = client.connection.peer();
     if (!who) return;
-    caller.process = who->process;
-    caller.may_change = who->user == 0 || who->user == ::geteuid() || who->user == owner_;
-    caller.may_lock = caller.may_change || caller.connection.peer_in_group(::getegid());
+    client.process = who->process;
+    client.may_change = who->user == 0 || who->user == ::geteuid() || who->user == owner_;
+    client.may_lock = client.may_change || client.connection.peer_in_group(::getegid());
   }
 
   // Empty: it may come in.
-  std::string_view why_not(const Caller& newcomer) const {
-    if (callers_.size() >= kMostCallers)
+  std::string_view why_not(const ClientConnection& newcomer) const {
+    if (clients_.size() >= kMostCallers)
       return "too many programs talk to tempod; close some and try again";
-    const auto of_process = std::ranges::count(callers_, newcomer.process, &Caller::process);
+    const auto of_process = std::ranges::count(clients_, newcomer.process, &ClientConnection::process);
     if (std::cmp_greater_equal(of_process, kMostOfOneProcess))
       return "this program has too many connections to tempod; close some and try again";
     if (newcomer.may_lock) return "";
-    if (std::cmp_greater_equal(std::ranges::count(callers_, false, &Caller::may_lock),
-                               kMostStrangers))
+    if (std::cmp_greater_equal(std::ranges::count(clients_, false, &ClientConnection::may_lock),
+                               kMaxUnprivilegedClients))
       return "too many programs of users outside tempod's group talk to it; close some and try "
              "again";
     return "";
   }
 
   // With its connection a caller loses its locks.
-  void show_out(Place caller) {
-    end_stream(*caller);
-    const auto all = std::exchange(caller->locks, {});
+  void disconnect(Place client) {
+    end_stream(*client);
+    const auto all = std::exchange(client->locks, {});
     for (const auto& [id, client] : all) claims_.erase(client);
     for (const auto& [id, client] : all) worker_->locks().done(client);
-    groups_.show_out(&*caller);
-    worker_->loop().forget(caller->connection.descriptor());
-    callers_.erase(caller);
+    groups_.disconnect(&*client);
+    worker_->loop().forget(client->connection.descriptor());
+    clients_.erase(client);
   }
 
   // Those who may lock before those who may only look, and each in its turn: who was served goes to
@@ -142,57 +142,57 @@ class RealDoor final : public Door {
   void serve_callers() {
     const Instant until = worker_->now() + kTurns;
     for (const bool may_lock : {true, false}) {
-      Place caller = callers_.begin();
-      for (std::size_t left = callers_.size(); left > 0; --left) {
-        const Place current = caller++;
+      Place client = clients_.begin();
+      for (std::size_t left = clients_.size(); left > 0; --left) {
+        const Place current = client++;
         if (!current->calls || current->may_lock != may_lock) continue;
         if (worker_->now() >= until) return;
         current->calls = false;
-        callers_.splice(callers_.end(), callers_, current);
+        clients_.splice(clients_.end(), clients_, current);
         hear(current);
       }
     }
   }
 
-  void hear(Place caller) {
-    caller->connection.flush();
+  void hear(Place client) {
+    client->connection.flush();
     const Instant until = worker_->now() + kTurn;
-    for (int i = 0; i < kMostLinesAtOnce && caller->connection.queued() == 0; ++i) {
-      const std::optional<std::string> line = caller->connection.line();
+    for (int i = 0; i < kMostLinesAtOnce && client->connection.queued() == 0; ++i) {
+      const std::optional<std::string> line = client->connection.line();
       if (!line) break;
       const auto request = ipc::parse_request(*line);
       const std::string reply =
-          request ? answer(*caller, *request) : ipc::refusal_line(request.error());
-      if (!reply.empty()) caller->connection.write(reply);
+          request ? answer(*client, *request) : ipc::refusal_line(request.error());
+      if (!reply.empty()) client->connection.write(reply);
       if (worker_->now() >= until) break;
     }
-    settle(caller);
+    settle(client);
   }
 
   // Shows out who is gone or does not read; else waits for what is to be waited for.
-  void settle(Place caller) {
-    sys::LineConnection& connection = caller->connection;
+  void settle(Place client) {
+    sys::LineConnection& connection = client->connection;
     if (connection.too_long())
-      connection.last_words(ipc::refusal_line(
+      connection.write_final(ipc::refusal_line(
           {.code = ipc::Code::bad_request,
            .sentence = fmt::format("a request has at most {} bytes and this one does not end; the "
                                    "connection is closed",
                                    ipc::kMostRequest)}));
-    const bool awaited = !caller->gone && (connection.queued() > 0 || caller->waits_for_members);
+    const bool awaited = !client->gone && (connection.queued() > 0 || client->waits_for_members);
     if (connection.broken() || (connection.finished() && !awaited))
-      show_out(caller);
+      disconnect(client);
     else
       worker_->loop().expect(connection.descriptor(), connection.events());
   }
 
   // Empty: it comes later.
-  std::string answer(Caller& caller, const ipc::Request& request) {
-    if (ipc::changes(request.verb) && !caller.may_change)
+  std::string answer(ClientConnection& client, const ipc::Request& request) {
+    if (ipc::changes(request.verb) && !client.may_change)
       return ipc::refusal_line({.code = ipc::Code::not_allowed,
                                 .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
                                                         ipc::name_of(request.verb))});
     if ((ipc::locks(request.verb) || ipc::votes(request.verb) || ipc::elects(request.verb)) &&
-        !caller.may_lock)
+        !client.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
            .sentence =
@@ -209,7 +209,7 @@ class RealDoor final : public Door {
       case ipc::Verb::watch:
       case ipc::Verb::events:
       case ipc::Verb::trace_follow:
-        begin_stream(caller, request.verb);
+        begin_stream(client, request.verb);
         return ipc::done_line();
       case ipc::Verb::reelect:
         return done(worker_->reelect(), ipc::Code::not_master);
@@ -226,12 +226,12 @@ class RealDoor final : public Door {
       case ipc::Verb::doctor:
         if (!request.all) return ipc::findings_line(findings_in(worker_->snapshot()));
         worker_->ask_members();
-        caller.waits_for_members = true;
+        client.waits_for_members = true;
         return "";
       case ipc::Verb::lock:
-        return lock(caller, request);
+        return lock(client, request);
       case ipc::Verb::unlock:
-        return unlock(caller, request);
+        return unlock(client, request);
       case ipc::Verb::locks:
         return ipc::locks_line(worker_->lock_promise(), lock_views());
       case ipc::Verb::forget:
@@ -239,7 +239,7 @@ class RealDoor final : public Door {
         const auto begun =
             worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
         if (!begun) return done(std::unexpected(begun.error()), ipc::Code::unavailable);
-        caller.change = *begun;
+        client.change = *begun;
         return "";
       }
       case ipc::Verb::elect:
@@ -249,7 +249,7 @@ class RealDoor final : public Door {
       case ipc::Verb::resign_group:
       case ipc::Verb::groups:
       case ipc::Verb::watch_group:
-        return groups_.answer(&caller, request);
+        return groups_.answer(&client, request);
       case ipc::Verb::count:
         break;
     }
@@ -258,21 +258,21 @@ class RealDoor final : public Door {
 
   // --- locks ---
 
-  std::string lock(Caller& caller, const ipc::Request& request) {
+  std::string lock(ClientConnection& client, const ipc::Request& request) {
     const auto refuse = [&](ipc::Code code, std::string sentence) {
       return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
     };
-    if (caller.locks.contains(request.id))
+    if (client.locks.contains(request.id))
       return refuse(ipc::Code::bad_request, "this connection has a lock of that id; take another");
-    if (caller.locks.size() >= kMostLocks)
+    if (client.locks.size() >= kMostLocks)
       return refuse(ipc::Code::unavailable,
                     "this connection has too many locks; release some, or open another");
     if (request.name.starts_with('@'))
       return refuse(ipc::Code::bad_request,
                     "names that begin with '@' are tempo's own; take another");
     const locks::ClientId client{++last_client_ & ~locks::kGroupBit};
-    caller.locks[request.id] = client;
-    claims_[client] = {.caller = &caller, .id = request.id};
+    client.locks[request.id] = client;
+    claims_[client] = {.client = &client, .id = request.id};
     const auto wanted = worker_->locks().want(
         {.client = client,
          .name = request.name,
@@ -285,23 +285,23 @@ class RealDoor final : public Door {
       // Only for a program that is alone with its locks: where several wait, others can use the
       // processor.
       if (request.kind == ipc::LockKind::lease && worker_->locks().answers_soon() &&
-          claims_.size() == caller.locks.size())
+          claims_.size() == client.locks.size())
         worker_->loop().stay_awake(kSoon);
       return "";
     }
     claims_.erase(client);
-    caller.locks.erase(request.id);
+    client.locks.erase(request.id);
     return refuse(ipc::Code::unavailable, wanted.error());
   }
 
-  std::string unlock(Caller& caller, const ipc::Request& request) {
-    const auto found = caller.locks.find(request.id);
-    if (found == caller.locks.end())
+  std::string unlock(ClientConnection& client, const ipc::Request& request) {
+    const auto found = client.locks.find(request.id);
+    if (found == client.locks.end())
       return ipc::refusal_line({.code = ipc::Code::bad_request,
                                 .sentence = "this connection has no lock of that id",
                                 .id = request.id});
     const locks::ClientId client = found->second;
-    caller.locks.erase(found);
+    client.locks.erase(found);
     claims_.erase(client);
     worker_->locks().done(client);
     return ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released});
@@ -327,24 +327,24 @@ class RealDoor final : public Door {
         told.state = news.kind == locks::News::Kind::lost ? ipc::LockNews::State::lost
                                                           : ipc::LockNews::State::refused;
         claims_.erase(found);
-        claim.caller->locks.erase(claim.id);
+        claim.client->locks.erase(claim.id);
         break;
     }
-    claim.caller->connection.write(
+    claim.client->connection.write(
         news.sentence.empty()
             ? ipc::lock_line(told)
             : ipc::refusal_line(
                   {.code = ipc::Code::unavailable, .sentence = news.sentence, .id = claim.id}));
-    claim.caller->was_told = true;
+    claim.client->was_told = true;
   }
 
   // It may come while another caller is served, too.
-  void write_to(GroupDesk::Caller whose, const std::string& line) {
-    const auto caller = std::ranges::find_if(
-        callers_, [&](const Caller& one) { return static_cast<const void*>(&one) == whose; });
-    if (caller == callers_.end()) return;
-    caller->connection.write(line);
-    caller->was_told = true;
+  void write_to(GroupDesk::ClientConnection whose, const std::string& line) {
+    const auto client = std::ranges::find_if(
+        clients_, [&](const ClientConnection& one) { return static_cast<const void*>(&one) == whose; });
+    if (client == clients_.end()) return;
+    client->connection.write(line);
+    client->was_told = true;
   }
 
   std::vector<ipc::LockView> lock_views() {
@@ -369,7 +369,7 @@ class RealDoor final : public Door {
       for (const locks::Known::Client& client : known.clients) {
         const auto claim = claims_.find(client.id);
         const auto who =
-            claim == claims_.end() ? std::nullopt : claim->second.caller->connection.peer();
+            claim == claims_.end() ? std::nullopt : claim->second.client->connection.peer();
         view.clients.push_back({.pid = who ? static_cast<std::uint32_t>(who->process) : 0,
                                 .shared = client.mode == locks::Mode::shared,
                                 .inside = client.inside,
@@ -381,18 +381,18 @@ class RealDoor final : public Door {
   }
 
   // One stream on a connection: another takes the place of the first.
-  void begin_stream(Caller& caller, ipc::Verb verb) {
-    end_stream(caller);
-    caller.stream = verb;
-    caller.told = worker_->events_so_far();
+  void begin_stream(ClientConnection& client, ipc::Verb verb) {
+    end_stream(client);
+    client.stream = verb;
+    client.told = worker_->events_so_far();
     if (verb != ipc::Verb::trace_follow) return;
     worker_->trace().follow(worker_->now());
-    caller.headed = false;
-    caller.traced = 0;
+    client.headed = false;
+    client.traced = 0;
   }
-  void end_stream(Caller& caller) {
-    if (caller.stream == ipc::Verb::trace_follow) worker_->trace().unfollow();
-    caller.stream.reset();
+  void end_stream(ClientConnection& client) {
+    if (client.stream == ipc::Verb::trace_follow) worker_->trace().unfollow();
+    client.stream.reset();
   }
 
   static std::string done(const Result<void>& result, ipc::Code code) {
@@ -410,8 +410,8 @@ class RealDoor final : public Door {
 
   void serve_streams() {
     const Instant now = worker_->now();
-    for (Place caller = callers_.begin(); caller != callers_.end();) {
-      const Place current = caller++;
+    for (Place client = clients_.begin(); client != clients_.end();) {
+      const Place current = client++;
       bool wrote = answer_for_members(*current);
       wrote |= std::exchange(current->was_told, false);
       wrote |= answer_for_change(*current);
@@ -432,55 +432,55 @@ class RealDoor final : public Door {
     }
   }
 
-  bool answer_for_members(Caller& caller) {
-    if (!caller.waits_for_members || !worker_->members_answered()) return false;
-    caller.waits_for_members = false;
-    caller.connection.write(
+  bool answer_for_members(ClientConnection& client) {
+    if (!client.waits_for_members || !worker_->members_answered()) return false;
+    client.waits_for_members = false;
+    client.connection.write(
         ipc::findings_line(findings_in(worker_->snapshot()), worker_->what_members_find()));
     return true;
   }
 
-  bool answer_for_change(Caller& caller) {
-    if (caller.change == 0) return false;
-    const auto ended = worker_->locks().change_ended(caller.change);
+  bool answer_for_change(ClientConnection& client) {
+    if (client.change == 0) return false;
+    const auto ended = worker_->locks().change_ended(client.change);
     if (!ended) return false;
-    caller.change = 0;
-    caller.connection.write(done(*ended, ipc::Code::unavailable));
+    client.change = 0;
+    client.connection.write(done(*ended, ipc::Code::unavailable));
     return true;
   }
 
-  bool tell_events(Caller& caller) {
+  bool tell_events(ClientConnection& client) {
     const std::uint64_t so_far = worker_->events_so_far();
     const auto& events = worker_->events();
     const std::uint64_t kept = so_far - events.size();
     bool wrote = false;
-    for (caller.told = std::max(caller.told, kept); caller.told < so_far; ++caller.told) {
-      const Event& event = events[caller.told - kept];
-      caller.connection.write(
+    for (client.told = std::max(client.told, kept); client.told < so_far; ++client.told) {
+      const Event& event = events[client.told - kept];
+      client.connection.write(
           ipc::event_line({.name = event.what, .at_ns = event.at_ns, .text = event.details}));
       wrote = true;
     }
     return wrote;
   }
 
-  bool tell_trace(Caller& caller) {
+  bool tell_trace(ClientConnection& client) {
     bool wrote = false;
-    if (!std::exchange(caller.headed, true)) {
+    if (!std::exchange(client.headed, true)) {
       for (const std::string& name : worker_->trace().names())
-        caller.connection.write(ipc::trace_line(name));
+        client.connection.write(ipc::trace_line(name));
       wrote = true;
     }
-    worker_->trace().since(caller.traced, [&](const std::string& line) {
-      caller.connection.write(ipc::trace_line(line));
+    worker_->trace().since(client.traced, [&](const std::string& line) {
+      client.connection.write(ipc::trace_line(line));
       wrote = true;
     });
-    caller.traced = worker_->trace().so_far();
+    client.traced = worker_->trace().so_far();
     return wrote;
   }
 
   Worker* worker_;
   sys::UnixListener listener_;
-  std::list<Caller> callers_;
+  std::list<ClientConnection> clients_;
   std::map<locks::ClientId, Claim> claims_;  // of all callers
   std::uint32_t last_client_ = 0;
   GroupDesk groups_;
@@ -489,9 +489,9 @@ class RealDoor final : public Door {
 
 }  // namespace
 
-Result<std::unique_ptr<Door>> Door::open(Worker& worker, const std::string& path) {
+Result<std::unique_ptr<ControlServer>> ControlServer::open(Worker& worker, const std::string& path) {
   TRY(listener, sys::UnixListener::open(path, kEverybody));
-  return std::make_unique<RealDoor>(worker, std::move(listener));
+  return std::make_unique<ControlServerImpl>(worker, std::move(listener));
 }
 
 }  // namespace tempo::daemon
