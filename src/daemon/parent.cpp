@@ -19,7 +19,7 @@
 
 #include "daemon/crash_hint.h"
 #include "daemon/control/control_server.h"
-#include "daemon/lock_room.h"
+#include "daemon/lock_driver.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
 #include "daemon/control/publisher.h"
@@ -239,7 +239,7 @@ class Parent {
     if (tab == std::string::npos) return false;
     const std::string what = event.substr(0, tab);
     const std::string details = event.substr(tab + 1);
-    if (what == LockRoom::kWrite) {
+    if (what == LockDriver::kWrite) {
       write_locks(line, details);
     } else if (what == Worker::kKeepRate) {
       life_.state.rate = parse_rate(details).value_or(life_.state.rate);
@@ -266,7 +266,7 @@ class Parent {
     const auto done =
         sys::replace_file(lock_record_path(life_.settings.state_dir), order.substr(tab + 1));
     if (!done) return log_error(fmt::format("no locks: {}", done.error()));
-    line.send(fmt::format("{}\t{}", LockRoom::kWritten, order.substr(0, tab)));
+    line.send(fmt::format("{}\t{}", LockDriver::kWritten, order.substr(0, tab)));
   }
 
   // The program with the event's name and its sentence as arguments.

@@ -445,8 +445,8 @@ void Worker::check_id() {
 void Worker::take_order() {
   const std::string text = parent_->receive();
   if (text.empty()) return;
-  if (text.starts_with(LockRoom::kWritten))
-    return locks_.hear_written(std::string_view(text).substr(LockRoom::kWritten.size() + 1));
+  if (text.starts_with(LockDriver::kWritten))
+    return locks_.hear_written(std::string_view(text).substr(LockDriver::kWritten.size() + 1));
   const auto order = parse_order(text);
   if (!order) {
     log_error(fmt::format("reload: {}", order.error()));

@@ -18,12 +18,12 @@
 #include "machine/machine.h"
 #include "daemon/control/consultation.h"
 #include "daemon/foreigners.h"
-#include "daemon/group_room.h"
+#include "daemon/group_driver.h"
 #include "daemon/instruments.h"
 #include "daemon/life.h"
 #include "daemon/links.h"
 #include "daemon/live_trace.h"
-#include "daemon/lock_room.h"
+#include "daemon/lock_driver.h"
 #include "daemon/parent_line.h"
 #include "daemon/control/publisher.h"
 #include "api/control_protocol.h"
@@ -74,9 +74,9 @@ class Worker {
   node::Reading reading();
   Instant now() { return oscillator_->now(); }
   LiveTrace& trace() { return trace_; }
-  LockRoom& locks() { return locks_; }
+  LockDriver& locks() { return locks_; }
   std::string lock_promise() const;  // and how silent locks are agreed on, if somebody uses them
-  GroupRoom& groups() { return groups_; }
+  GroupDriver& groups() { return groups_; }
   std::string name_of(HostId host) const;  // as people are told; empty: nobody
   // Sentences say why not.
   Result<void> reelect();
@@ -145,8 +145,8 @@ class Worker {
   std::function<void()> each_round_;
   Instant started_;
   LiveTrace trace_;
-  LockRoom locks_;
-  GroupRoom groups_;
+  LockDriver locks_;
+  GroupDriver groups_;
   Consultation consultation_;
   Foreigners foreigners_;
   Instant next_chore_;

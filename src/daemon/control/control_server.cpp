@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "daemon/control/findings.h"
-#include "daemon/control/group_desk.h"
+#include "daemon/control/group_clients.h"
 #include "daemon/log.h"
 #include "daemon/worker.h"
 #include "api/control_protocol.h"
@@ -39,7 +39,7 @@ class ControlServerImpl final : public ControlServer {
         listener_(std::move(listener)),
         groups_(
             worker.groups(),
-            [this](GroupDesk::ClientConnection client, const std::string& line) { write_to(client, line); },
+            [this](GroupClients::ClientConnection client, const std::string& line) { write_to(client, line); },
             [this](HostId host) { return worker_->name_of(host); }) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
     worker_->each_round([this] {
@@ -339,7 +339,7 @@ class ControlServerImpl final : public ControlServer {
   }
 
   // It may come while another caller is served, too.
-  void write_to(GroupDesk::ClientConnection whose, const std::string& line) {
+  void write_to(GroupClients::ClientConnection whose, const std::string& line) {
     const auto client = std::ranges::find_if(
         clients_, [&](const ClientConnection& one) { return static_cast<const void*>(&one) == whose; });
     if (client == clients_.end()) return;
@@ -483,7 +483,7 @@ class ControlServerImpl final : public ControlServer {
   std::list<ClientConnection> clients_;
   std::map<locks::ClientId, Claim> claims_;  // of all callers
   std::uint32_t last_client_ = 0;
-  GroupDesk groups_;
+  GroupClients groups_;
   uid_t owner_ = ::getuid();  // who started the daemon, before it became another
 };
 

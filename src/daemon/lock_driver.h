@@ -26,7 +26,7 @@
 
 namespace tempo::daemon {
 
-class LockRoom final : private locks::Driver, private locks::QuietDriver {
+class LockDriver final : private locks::Driver, private locks::QuietDriver {
  public:
   // All must outlive the room. Without a parent, writes are done here.
   struct Parts {
@@ -37,7 +37,7 @@ class LockRoom final : private locks::Driver, private locks::QuietDriver {
     const ParentLine* parent = nullptr;
     sys::Loop* loop = nullptr;
   };
-  explicit LockRoom(const Parts& parts) : parts_(parts) {}
+  explicit LockDriver(const Parts& parts) : parts_(parts) {}
 
   using Tell = std::function<void(std::string what, std::string details)>;
   void start(Tell tell);  // `tell` hears of events

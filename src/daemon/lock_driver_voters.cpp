@@ -7,19 +7,19 @@
 
 #include <fmt/core.h>
 
-#include "daemon/lock_room.h"
+#include "daemon/lock_driver.h"
 #include "daemon/control/portrait.h"
 #include "platform/clocks/boot_clock.h"
 
 namespace tempo::daemon {
 
-std::string LockRoom::name_of(HostId host) const {
+std::string LockDriver::name_of(HostId host) const {
   const node::Directory::Host* known = parts_.codec->directory().find(host);
   if (known != nullptr) return name_of_node(*parts_.codec, known->node);
   return fmt::format("{:016x}", std::to_underlying(host));
 }
 
-std::uint8_t LockRoom::votes_of(HostId host) const {
+std::uint8_t LockDriver::votes_of(HostId host) const {
   const lock::lease::View& view = service_->view();
   for (std::size_t i = 0; i < view.votes.size(); ++i)
     if (view.votes[i] > 0 && parts_.codec->directory().host_of(view.chairs[i]) == host)
@@ -27,7 +27,7 @@ std::uint8_t LockRoom::votes_of(HostId host) const {
   return 0;
 }
 
-std::string LockRoom::names_of_voters() const {
+std::string LockDriver::names_of_voters() const {
   std::string names;
   for (const NodeId voter : service_->view().chairs) {
     if (voter == kNobody) continue;
@@ -38,7 +38,7 @@ std::string LockRoom::names_of_voters() const {
 }
 
 // A machine that is gone may be known by its id alone.
-Result<HostId> LockRoom::find_machine(std::string_view text, bool among_voters) const {
+Result<HostId> LockDriver::find_machine(std::string_view text, bool among_voters) const {
   std::vector<HostId> found;
   parts_.codec->directory().for_each([&](const node::Directory::Host& host) {
     if (among_voters && votes_of(host.id) == 0) return;
@@ -58,7 +58,7 @@ Result<HostId> LockRoom::find_machine(std::string_view text, bool among_voters) 
       fmt::format("no machine called '{}' was heard; 'tempo members' lists those that were", text));
 }
 
-Result<std::uint64_t> LockRoom::change_voters(std::string_view machine, bool votes) {
+Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool votes) {
   if (!service_ || !service_->running()) return std::unexpected(promise());
   if (change_.number != 0 && !change_.ended)
     return std::unexpected("the voters are just being changed; try again in a moment");
@@ -97,19 +97,19 @@ Result<std::uint64_t> LockRoom::change_voters(std::string_view machine, bool vot
   return change_.number;
 }
 
-std::optional<Result<void>> LockRoom::change_ended(std::uint64_t number) const {
+std::optional<Result<void>> LockDriver::change_ended(std::uint64_t number) const {
   if (number != change_.number)
     return Result<void>{std::unexpected("another change took its place")};
   return change_.ended;
 }
 
 // A lease must pass from view to view, and whoever answers late is asked again.
-Instant LockRoom::patience() const {
+Instant LockDriver::patience() const {
   return sys::boot_clock() + 5 * parts_.life->settings.longest_lease() + 1s;
 }
 
 // One vote comes or goes at a time: the next step is wanted when the last is done.
-void LockRoom::advance_change() {
+void LockDriver::advance_change() {
   if (change_.number == 0 || change_.ended) return;
   const std::uint8_t has = votes_of(change_.host);
   if ((has > 0) == change_.votes) return end_change({});
@@ -137,14 +137,14 @@ void LockRoom::advance_change() {
 }
 
 // The question, or the answer, may have been lost.
-void LockRoom::ask_again() {
+void LockDriver::ask_again() {
   if (change_.number != 0 && !change_.ended && !change_.takes_part)
     service_->ask_record(change_.host);
 }
 
-void LockRoom::end_change(Result<void> result) { change_.ended = std::move(result); }
+void LockDriver::end_change(Result<void> result) { change_.ended = std::move(result); }
 
-void LockRoom::follow_voters() {
+void LockDriver::follow_voters() {
   if (!quiet_) return;
   const locks::Seats seats(
       {.number_of = [this](HostId host) { return parts_.codec->number_of(host); },
@@ -152,14 +152,14 @@ void LockRoom::follow_voters() {
   quiet_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
 }
 
-void LockRoom::voters_changed() {
+void LockDriver::voters_changed() {
   follow_voters();
   tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), promise()));
   if (change_.number != 0 && !change_.ended) change_.until = patience();
 }
 
 // The preferred of two machines has two votes. It takes the second itself, as soon as both vote.
-void LockRoom::prefer() {
+void LockDriver::prefer() {
   const config::Settings& settings = parts_.life->settings;
   if (settings.lock_policy != config::LockPolicy::preferred || !service_ ||
       settings.lock_policy_host != parts_.life->name || (change_.number != 0 && !change_.ended))
@@ -170,7 +170,7 @@ void LockRoom::prefer() {
   static_cast<void>(service_->change(sys::boot_clock(), parts_.life->host, 2));
 }
 
-bool LockRoom::is_witness() const {
+bool LockDriver::is_witness() const {
   const config::Settings& settings = parts_.life->settings;
   return settings.lock_policy == config::LockPolicy::witness &&
          settings.lock_policy_host == parts_.life->name;

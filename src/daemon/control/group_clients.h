@@ -8,20 +8,20 @@
 #include <map>
 #include <string>
 
-#include "daemon/group_room.h"
+#include "daemon/group_driver.h"
 #include "api/group_requests.h"
 
 namespace tempo::daemon {
 
-class GroupDesk {
+class GroupClients {
  public:
   using Caller = const void*;
   using Write = std::function<void(Caller caller, const std::string& line)>;
   using NameOf = std::function<std::string(HostId host)>;
-  GroupDesk(GroupRoom& room, Write write, NameOf name_of);
-  ~GroupDesk();
-  GroupDesk(const GroupDesk&) = delete;
-  GroupDesk& operator=(const GroupDesk&) = delete;
+  GroupClients(GroupDriver& room, Write write, NameOf name_of);
+  ~GroupClients();
+  GroupClients(const GroupClients&) = delete;
+  GroupClients& operator=(const GroupClients&) = delete;
 
   // The reply to a request about groups; empty: it comes later.
   std::string answer(Caller caller, const ipc::Request& request);
@@ -44,7 +44,7 @@ class GroupDesk {
   ipc::GroupView view_of(const std::string& group) const;
   std::map<groups::UserId, Claim>::iterator find(Caller caller, std::int64_t id);
 
-  GroupRoom* room_;
+  GroupDriver* room_;
   Write write_;
   NameOf name_of_;
   std::map<groups::UserId, Claim> claims_;

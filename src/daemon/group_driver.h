@@ -16,14 +16,14 @@
 #include "base/result.h"
 #include "daemon/life.h"
 #include "daemon/links.h"
-#include "daemon/lock_room.h"
+#include "daemon/lock_driver.h"
 #include "protocol/group/service.h"
 #include "protocol/wire/codec.h"
 #include "protocol/sync/sync.h"
 
 namespace tempo::daemon {
 
-class GroupRoom final : private groups::Driver {
+class GroupDriver final : private groups::Driver {
  public:
   // All must outlive the room.
   struct Parts {
@@ -31,10 +31,10 @@ class GroupRoom final : private groups::Driver {
     node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
-    LockRoom* locks = nullptr;
+    LockDriver* locks = nullptr;
     std::function<node::Reading()> reading{};  // of network time
   };
-  explicit GroupRoom(Parts parts) : parts_(std::move(parts)) {}
+  explicit GroupDriver(Parts parts) : parts_(std::move(parts)) {}
 
   using Tell = std::function<void(std::string what, std::string details)>;
   void start(Tell tell);  // `tell` hears of events

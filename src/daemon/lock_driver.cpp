@@ -1,4 +1,4 @@
-#include "daemon/lock_room.h"
+#include "daemon/lock_driver.h"
 
 #include <algorithm>
 #include <array>
@@ -31,7 +31,7 @@ lock::lease::Rules rules_of(const config::Settings& settings) {
 
 }  // namespace
 
-void LockRoom::start(Tell tell) {
+void LockDriver::start(Tell tell) {
   tell_ = std::move(tell);
   const config::Settings& settings = parts_.life->settings;
   if (settings.lock_back_end == config::LockBackEnd::etcd)
@@ -54,7 +54,7 @@ void LockRoom::start(Tell tell) {
 // --- finding the voters ---
 
 template <class Do>
-void LockRoom::step_founding(Do todo) {
+void LockDriver::step_founding(Do todo) {
   if (!founding_) return;
   Outbox<lock::Founding> out;
   Turn<lock::Founding> turn{sys::boot_clock(), *parts_.draw, out};
@@ -92,7 +92,7 @@ void LockRoom::step_founding(Do todo) {
   }
 }
 
-void LockRoom::found(const lock::Founding::Word& word) {
+void LockDriver::found(const lock::Founding::Word& word) {
   std::vector<HostId> voters;
   for (const NodeId voter : word.voters)
     voters.push_back(parts_.codec->directory().host_of(voter));
@@ -122,7 +122,7 @@ void LockRoom::found(const lock::Founding::Word& word) {
   follow_voters();
 }
 
-wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
+wire::RosterBody LockDriver::body_of(const lock::Founding::Word& word) const {
   wire::RosterBody body{.stage = static_cast<wire::RosterBody::Stage>(word.stage)};
   for (const NodeId voter : word.voters)
     body.voters.push_back(parts_.codec->directory().host_of(voter));
@@ -130,7 +130,7 @@ wire::RosterBody LockRoom::body_of(const lock::Founding::Word& word) const {
 }
 
 // Nothing: more hosts than can be known.
-std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
+std::optional<lock::Founding::Word> LockDriver::word_of(LockRecord::Stage stage,
                                                       std::span<const HostId> voters) {
   lock::Founding::Word word{.stage = stage};
   for (const HostId voter : voters) {
@@ -143,23 +143,23 @@ std::optional<lock::Founding::Word> LockRoom::word_of(LockRecord::Stage stage,
 
 // --- what is heard ---
 
-void LockRoom::hear(NodeId from, const wire::LockBody& body) {
+void LockDriver::hear(NodeId from, const wire::LockBody& body) {
   if (!service_) return;
   service_->hear(sys::boot_clock(), parts_.codec->directory().host_of(from), body);
   advance_change();
 }
 
-void LockRoom::hear(NodeId from, const wire::QuietBody& body) {
+void LockDriver::hear(NodeId from, const wire::QuietBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
   if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
-void LockRoom::hear(NodeId from, const wire::BeatBody& body) {
+void LockDriver::hear(NodeId from, const wire::BeatBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
   if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
-void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
+void LockDriver::hear(NodeId from, const wire::RosterBody& body) {
   const auto word =
       word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
   if (!word) return;
@@ -168,7 +168,7 @@ void LockRoom::hear(NodeId from, const wire::RosterBody& body) {
 
 // --- time ---
 
-std::optional<Nanos> LockRoom::due_in() const {
+std::optional<Nanos> LockDriver::due_in() const {
   Instant due = kNever;
   if (founding_) due = std::min(due, founding_->timers().first());
   if (service_) due = std::min(due, service_->due());
@@ -177,7 +177,7 @@ std::optional<Nanos> LockRoom::due_in() const {
   return std::max(due - sys::boot_clock(), Nanos{0});
 }
 
-void LockRoom::wake() {
+void LockDriver::wake() {
   const Instant now = sys::boot_clock();
   if (founding_ && founding_->timers().first() <= now)
     step_founding([](lock::Founding& founding, auto& turn) {
@@ -187,7 +187,7 @@ void LockRoom::wake() {
   if (quiet_ && quiet_->due() <= now) quiet_->wake(now);
 }
 
-void LockRoom::each_second() {
+void LockDriver::each_second() {
   if (writing_) ask_parent();  // what was lost on the way is said again
   prefer();
   advance_change();
@@ -197,13 +197,13 @@ void LockRoom::each_second() {
 
 // --- the disk ---
 
-void LockRoom::write(const locks::Saved& saved) {
+void LockDriver::write(const locks::Saved& saved) {
   new_record_ = saved;
   record_.lease = saved;
   save();
 }
 
-void LockRoom::save() {
+void LockDriver::save() {
   writing_ = {.number = ++writes_, .text = record_.text()};
   if (parts_.parent != nullptr) return ask_parent();
   const auto done =
@@ -212,15 +212,15 @@ void LockRoom::save() {
   saved();
 }
 
-void LockRoom::ask_parent() {
+void LockDriver::ask_parent() {
   parts_.parent->send(fmt::format("{}\t{}\t{}", kWrite, writing_->number, writing_->text));
 }
 
-void LockRoom::hear_written(std::string_view number) {
+void LockDriver::hear_written(std::string_view number) {
   if (writing_ && parse_number<std::uint64_t>(number) == writing_->number) saved();
 }
 
-void LockRoom::saved() {
+void LockDriver::saved() {
   writing_.reset();
   if (const auto word = std::exchange(new_word_, std::nullopt))
     step_founding(
@@ -233,40 +233,40 @@ void LockRoom::saved() {
 // --- what the service wants done ---
 
 template <class Body>
-void LockRoom::broadcast_body(const Body& body) {
+void LockDriver::broadcast_body(const Body& body) {
   std::array<std::byte, wire::kMostBytes> buffer;
   broadcast_bytes({buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
-void LockRoom::broadcast(const wire::LockBody& body) { broadcast_body(body); }
-void LockRoom::broadcast(const wire::QuietBody& body) { broadcast_body(body); }
-void LockRoom::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
+void LockDriver::broadcast(const wire::LockBody& body) { broadcast_body(body); }
+void LockDriver::broadcast(const wire::QuietBody& body) { broadcast_body(body); }
+void LockDriver::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
 
 // One datagram on all networks: who is on several takes it once.
-void LockRoom::broadcast_bytes(std::span<const std::byte> bytes) {
+void LockDriver::broadcast_bytes(std::span<const std::byte> bytes) {
   for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
 }
 
 template <class Body>
-void LockRoom::send_body(HostId to, const Body& body) {
+void LockDriver::send_body(HostId to, const Body& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMostBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
-void LockRoom::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
-void LockRoom::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
+void LockDriver::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
+void LockDriver::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
 
-void LockRoom::tell(locks::ClientId client, const locks::News& news) {
+void LockDriver::tell(locks::ClientId client, const locks::News& news) {
   const OnNews& hears = locks::is_group(client) ? on_group_news_ : on_news_;
   if (hears) hears(client, news);
 }
 
 // --- for the door ---
 
-Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind kind) {
+Result<void> LockDriver::want(const locks::Service::Wish& wish, locks::LockKind kind) {
   if (etcd_) {
     if (kind != locks::LockKind::lease)
       return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
@@ -294,13 +294,13 @@ Result<void> LockRoom::want(const locks::Service::Wish& wish, locks::LockKind ki
                             .silent = kind == locks::LockKind::silent});
 }
 
-void LockRoom::done(locks::ClientId client) {
+void LockDriver::done(locks::ClientId client) {
   if (etcd_) etcd_->done(client);
   if (service_) service_->done(sys::boot_clock(), client);
   if (quiet_) quiet_->done(sys::boot_clock(), client);
 }
 
-std::vector<locks::Known> LockRoom::known() const {
+std::vector<locks::Known> LockDriver::known() const {
   if (etcd_) return etcd_->known(self());
   if (!service_) return {};
   std::vector<locks::Known> all = service_->known(sys::boot_clock());
@@ -308,11 +308,11 @@ std::vector<locks::Known> LockRoom::known() const {
   return all;
 }
 
-bool LockRoom::wished_for() const { return etcd_ || parts_.life->settings.lock_expect > 0; }
+bool LockDriver::wished_for() const { return etcd_ || parts_.life->settings.lock_expect > 0; }
 
-bool LockRoom::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
+bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 
-std::size_t LockRoom::voters_heard() const {
+std::size_t LockDriver::voters_heard() const {
   const lock::lease::View& view = service_->view();
   return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
     const node::Directory::Host* host = parts_.codec->directory().find(voter);
@@ -321,7 +321,7 @@ std::size_t LockRoom::voters_heard() const {
   }));
 }
 
-std::string LockRoom::promise() const {
+std::string LockDriver::promise() const {
   if (etcd_) return etcd_->promise();
   if (!founding_) return kOff;
   if (split_) return "locks are not safe: another part of this network has other voters";

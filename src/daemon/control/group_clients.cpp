@@ -1,4 +1,4 @@
-#include "daemon/control/group_desk.h"
+#include "daemon/control/group_clients.h"
 
 #include <algorithm>
 #include <utility>
@@ -21,18 +21,18 @@ std::string list_of(const Names& names) {
 
 }  // namespace
 
-GroupDesk::GroupDesk(GroupRoom& room, Write write, NameOf name_of)
+GroupClients::GroupClients(GroupDriver& room, Write write, NameOf name_of)
     : room_(&room), write_(std::move(write)), name_of_(std::move(name_of)) {
   room_->on_news([this](groups::UserId user, const groups::News& news) { tell(user, news); });
   room_->on_change([this](const std::string& group) { tell_change(group); });
 }
 
-GroupDesk::~GroupDesk() {
+GroupClients::~GroupClients() {
   room_->on_news({});
   room_->on_change({});
 }
 
-std::string GroupDesk::answer(Caller caller, const ipc::Request& request) {
+std::string GroupClients::answer(Caller caller, const ipc::Request& request) {
   switch (request.verb) {
     case ipc::Verb::elect:
       return elect(caller, request);
@@ -70,7 +70,7 @@ std::string GroupDesk::answer(Caller caller, const ipc::Request& request) {
   }
 }
 
-std::string GroupDesk::elect(Caller caller, const ipc::Request& request) {
+std::string GroupClients::elect(Caller caller, const ipc::Request& request) {
   const auto criterion = groups::criterion_of(request.criterion);
   if (!criterion)
     return refuse(request, ipc::Code::bad_request,
@@ -107,7 +107,7 @@ std::string GroupDesk::elect(Caller caller, const ipc::Request& request) {
   return "";
 }
 
-std::string GroupDesk::withdraw(Caller caller, const ipc::Request& request) {
+std::string GroupClients::withdraw(Caller caller, const ipc::Request& request) {
   const auto claim = find(caller, request.id);
   if (claim == claims_.end())
     return refuse(request, ipc::Code::bad_request, "this connection has no candidate of that id");
@@ -117,7 +117,7 @@ std::string GroupDesk::withdraw(Caller caller, const ipc::Request& request) {
   return ipc::election_line({.id = request.id, .state = ipc::ElectionNews::State::withdrawn});
 }
 
-void GroupDesk::show_out(Caller caller) {
+void GroupClients::show_out(Caller caller) {
   watches_.erase(caller);
   std::vector<groups::UserId> gone;
   for (const auto& [user, claim] : claims_)
@@ -126,7 +126,7 @@ void GroupDesk::show_out(Caller caller) {
   for (const groups::UserId user : gone) room_->withdraw(user);
 }
 
-void GroupDesk::tell(groups::UserId user, const groups::News& news) {
+void GroupClients::tell(groups::UserId user, const groups::News& news) {
   const auto found = claims_.find(user);
   if (found == claims_.end()) return;
   const Claim claim = found->second;
@@ -163,12 +163,12 @@ void GroupDesk::tell(groups::UserId user, const groups::News& news) {
   write_(claim.caller, ipc::election_line(told));
 }
 
-void GroupDesk::tell_change(const std::string& group) {
+void GroupClients::tell_change(const std::string& group) {
   for (const auto& [caller, watched] : watches_)
     if (watched == group) write_(caller, ipc::group_line(view_of(group)));
 }
 
-ipc::GroupView GroupDesk::view_of(const groups::Known& known) const {
+ipc::GroupView GroupClients::view_of(const groups::Known& known) const {
   ipc::GroupView view{.name = known.name,
                       .leader = name_of_(known.leader),
                       .term = std::to_underlying(known.term),
@@ -185,12 +185,12 @@ ipc::GroupView GroupDesk::view_of(const groups::Known& known) const {
   return view;
 }
 
-ipc::GroupView GroupDesk::view_of(const std::string& group) const {
+ipc::GroupView GroupClients::view_of(const std::string& group) const {
   const auto known = room_->known(group);
   return known ? view_of(*known) : ipc::GroupView{.name = group};
 }
 
-std::map<groups::UserId, GroupDesk::Claim>::iterator GroupDesk::find(Caller caller,
+std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(Caller caller,
                                                                      std::int64_t id) {
   return std::ranges::find_if(claims_, [&](const auto& entry) {
     return entry.second.caller == caller && entry.second.id == id;

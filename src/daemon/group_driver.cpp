@@ -1,4 +1,4 @@
-#include "daemon/group_room.h"
+#include "daemon/group_driver.h"
 
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace tempo::daemon {
 
-void GroupRoom::start(Tell tell) {
+void GroupDriver::start(Tell tell) {
   tell_ = std::move(tell);
   if (!parts_.locks->wished_for()) return;
   service_.emplace(
@@ -29,7 +29,7 @@ void GroupRoom::start(Tell tell) {
 
 // --- time ---
 
-groups::Moment GroupRoom::moment() {
+groups::Moment GroupDriver::moment() {
   const node::Reading reading = parts_.reading();
   using Status = node::Reading::Status;
   const bool known = reading.status == Status::synchronized || reading.status == Status::leads;
@@ -38,13 +38,13 @@ groups::Moment GroupRoom::moment() {
           .trusted = known && reading.latest - reading.time <= service_->bounds().largest_error()};
 }
 
-std::optional<Nanos> GroupRoom::due_in() {
+std::optional<Nanos> GroupDriver::due_in() {
   if (!service_) return std::nullopt;
   if (!news_.empty()) return Nanos{0};
   return service_->due_in(moment());
 }
 
-void GroupRoom::wake() {
+void GroupDriver::wake() {
   if (!service_) return;
   hear_locks();
   const groups::Moment now = moment();
@@ -53,7 +53,7 @@ void GroupRoom::wake() {
 }
 
 // What is heard may make a group ask for its lock, which may be granted at once.
-bool GroupRoom::hear_locks() {
+bool GroupDriver::hear_locks() {
   for (int i = 0; i < kMostTurns && !news_.empty(); ++i) {
     const auto [client, news] = news_.front();
     news_.pop_front();
@@ -62,27 +62,27 @@ bool GroupRoom::hear_locks() {
   return news_.empty();
 }
 
-void GroupRoom::hear(NodeId from, const wire::GroupBody& body) {
+void GroupDriver::hear(NodeId from, const wire::GroupBody& body) {
   if (service_) service_->hear(moment(), parts_.codec->directory().host_of(from), body);
 }
 
 // --- what the service wants done ---
 
-void GroupRoom::broadcast(const wire::GroupBody& body) {
+void GroupDriver::broadcast(const wire::GroupBody& body) {
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::span<const std::byte> bytes{buffer.data(), parts_.codec->encode(body, buffer)};
   for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
 }
 
-void GroupRoom::send(HostId to, const wire::GroupBody& body) {
+void GroupDriver::send(HostId to, const wire::GroupBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
   std::array<std::byte, wire::kMostBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
-Result<void> GroupRoom::want(locks::ClientId client, const std::string& name) {
+Result<void> GroupDriver::want(locks::ClientId client, const std::string& name) {
   const auto network = moment().network.time_since_epoch();
   return parts_.locks->want({.client = client,
                              .name = name,
@@ -90,13 +90,13 @@ Result<void> GroupRoom::want(locks::ClientId client, const std::string& name) {
                                  std::max<std::int64_t>(network.count() / 1000, 0))});
 }
 
-void GroupRoom::done(locks::ClientId client) { parts_.locks->done(client); }
+void GroupDriver::done(locks::ClientId client) { parts_.locks->done(client); }
 
-void GroupRoom::tell(groups::UserId user, const groups::News& news) {
+void GroupDriver::tell(groups::UserId user, const groups::News& news) {
   if (on_news_) on_news_(user, news);
 }
 
-void GroupRoom::changed(const std::string& group) {
+void GroupDriver::changed(const std::string& group) {
   const auto known = service_->known(group);
   const node::Directory::Host* leader =
       known ? parts_.codec->directory().find(known->leader) : nullptr;
@@ -109,39 +109,39 @@ void GroupRoom::changed(const std::string& group) {
   if (on_change_) on_change_(group);
 }
 
-void GroupRoom::not_as_wanted(const std::string& group, const std::string& sentence) {
+void GroupDriver::not_as_wanted(const std::string& group, const std::string& sentence) {
   tell_("election-by-c", fmt::format("{}: {}", group, sentence));
 }
 
 // --- for the door ---
 
-Result<void> GroupRoom::stand(const groups::Service::Wish& wish) {
+Result<void> GroupDriver::stand(const groups::Service::Wish& wish) {
   if (!service_) return std::unexpected(parts_.locks->promise());
   return service_->stand(moment(), wish);
 }
 
-void GroupRoom::offer(groups::UserId user, groups::Capacity capacity) {
+void GroupDriver::offer(groups::UserId user, groups::Capacity capacity) {
   if (service_) service_->offer(moment(), user, capacity);
 }
 
-void GroupRoom::stopped(groups::UserId user) {
+void GroupDriver::stopped(groups::UserId user) {
   if (service_) service_->stopped(moment(), user);
 }
 
-void GroupRoom::withdraw(groups::UserId user, bool job_done) {
+void GroupDriver::withdraw(groups::UserId user, bool job_done) {
   if (service_) service_->withdraw(moment(), user, job_done);
 }
 
-Result<void> GroupRoom::resign(std::string_view group) {
+Result<void> GroupDriver::resign(std::string_view group) {
   if (!service_) return std::unexpected(parts_.locks->promise());
   return service_->resign(moment(), group);
 }
 
-std::vector<groups::Known> GroupRoom::known() const {
+std::vector<groups::Known> GroupDriver::known() const {
   return service_ ? service_->known() : std::vector<groups::Known>{};
 }
 
-std::optional<groups::Known> GroupRoom::known(std::string_view group) const {
+std::optional<groups::Known> GroupDriver::known(std::string_view group) const {
   return service_ ? service_->known(group) : std::nullopt;
 }
 
