@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "daemon/control/portrait.h"
+#include "daemon/control/daemon_view.h"
 #include "platform/clocks/boot_clock.h"
 
 namespace tempo::daemon {

@@ -10,7 +10,7 @@
 
 #include "base/number_text.h"
 #include "daemon/log.h"
-#include "daemon/control/portrait.h"
+#include "daemon/control/daemon_view.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/whole_file.h"
 #include "protocol/lock/promise.h"

@@ -12,7 +12,7 @@
 #include "base/span_text.h"
 #include "daemon/control/findings.h"
 #include "daemon/log.h"
-#include "daemon/control/portrait.h"
+#include "daemon/control/daemon_view.h"
 #include "daemon/reload.h"
 #include "platform/confinement.h"
 

@@ -3,7 +3,7 @@
 
 #include <fmt/core.h>
 
-#include "daemon/control/portrait.h"
+#include "daemon/control/daemon_view.h"
 #include "daemon/worker.h"
 
 namespace tempo::daemon {
@@ -92,7 +92,7 @@ std::string Worker::lock_promise() const {
 }
 
 obs::Snapshot Worker::snapshot() {
-  return portrait({.life = &life_,
+  return make_snapshot({.life = &life_,
                    .codec = &codec_,
                    .node = &node_,
                    .links = &links_,

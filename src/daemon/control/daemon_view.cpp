@@ -1,4 +1,4 @@
-#include "daemon/control/portrait.h"
+#include "daemon/control/daemon_view.h"
 
 #include <array>
 #include <chrono>
@@ -21,59 +21,59 @@ std::string_view clock_name(config::ClockKind kind) {
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
-void draw_host(const Subject& subject, obs::Snapshot& shot) {
-  const Life& life = *subject.life;
+void draw_host(const DaemonView& view, obs::Snapshot& shot) {
+  const Life& life = *view.life;
   shot.version = kTempoVersion;
   shot.name = life.name;
-  shot.id = id_text(*subject.codec, subject.codec->self());
+  shot.id = id_text(*view.codec, view.codec->self());
   shot.cluster = life.settings.cluster;
   shot.pid = static_cast<std::uint32_t>(::getpid());
-  shot.uptime_s = std::chrono::duration<double>(subject.now - subject.started).count();
+  shot.uptime_s = std::chrono::duration<double>(view.now - view.started).count();
   shot.profile = life.settings.profile;
-  shot.authenticated = subject.codec->sealed();
+  shot.authenticated = view.codec->sealed();
   shot.keys = static_cast<std::uint32_t>(life.keys.size());
-  shot.may_lead = life.settings.may_lead && !subject.stays_out;
-  shot.locks = subject.locks;
-  if (!subject.codec->sealed()) shot.warnings.emplace_back(kNoKey);
-  if (subject.stays_out)
+  shot.may_lead = life.settings.may_lead && !view.stays_out;
+  shot.locks = view.locks;
+  if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
+  if (view.stays_out)
     shot.warnings.push_back(
         fmt::format("another machine has this host's id, {}; neither leads", shot.id));
-  if (!subject.clock_trouble.empty()) shot.warnings.push_back(subject.clock_trouble);
-  if (!subject.foreigner.empty()) shot.warnings.push_back(subject.foreigner);
+  if (!view.clock_trouble.empty()) shot.warnings.push_back(view.clock_trouble);
+  if (!view.foreigner.empty()) shot.warnings.push_back(view.foreigner);
 }
 
-void draw_clock(const Subject& subject, obs::Snapshot& shot) {
-  const node::Sync& sync = subject.node->sync();
-  const node::Reading reading = sync.reading(subject.now);
-  shot.clock = clock_name(subject.life->settings.clock);
+void draw_clock(const DaemonView& view, obs::Snapshot& shot) {
+  const node::Sync& sync = view.node->sync();
+  const node::Reading reading = sync.reading(view.now);
+  shot.clock = clock_name(view.life->settings.clock);
   shot.status = node::name_of(reading.status);
   shot.time_ns = reading.time.time_since_epoch().count();
   shot.earliest_ns = reading.earliest.time_since_epoch().count();
   shot.latest_ns = reading.latest.time_since_epoch().count();
-  shot.offset_us = microseconds(sync.error(subject.now).value_or(Nanos{0}));
+  shot.offset_us = microseconds(sync.error(view.now).value_or(Nanos{0}));
   shot.rate_ppm = sync.dial().rate() * 1e6;
   shot.scale = sync.scale();
   shot.exchanges = sync.exchanges();
-  shot.reference = name_of_node(*subject.codec, sync.reference());
+  shot.reference = name_of_node(*view.codec, sync.reference());
 }
 
-void draw_networks(const Subject& subject, obs::Snapshot& shot) {
-  const node::Codec& codec = *subject.codec;
-  for (std::uint8_t i = 0; i < subject.links->count(); ++i) {
-    const election::MasterElection* election = subject.node->network(i);
+void draw_networks(const DaemonView& view, obs::Snapshot& shot) {
+  const node::Codec& codec = *view.codec;
+  for (std::uint8_t i = 0; i < view.links->count(); ++i) {
+    const election::MasterElection* election = view.node->network(i);
     if (election == nullptr) continue;
     obs::NetworkView view;
-    view.name = subject.links->label(i);
+    view.name = view.links->label(i);
     view.state = election::name_of(election->state());
     view.master = name_of_node(codec, election->master());
     view.master_id = id_text(codec, election->master());
     view.epoch_round = election->followed().round;
     view.listed = static_cast<std::uint32_t>(election->list().size());
     view.heir = name_of_node(codec, election->heir());
-    view.root = name_of_node(codec, subject.node->path().root);
-    view.hops = subject.node->path().hops;
-    view.kernel_stamps = subject.links->kernel_stamps(i);
-    view.hardware_stamps = subject.links->card_stamps(i);
+    view.root = name_of_node(codec, view.node->path().root);
+    view.hops = view.node->path().hops;
+    view.kernel_stamps = view.links->kernel_stamps(i);
+    view.hardware_stamps = view.links->card_stamps(i);
     shot.networks.push_back(std::move(view));
   }
 }
@@ -85,9 +85,9 @@ NodeId master_of(const node::Node& node) {
   return election == nullptr ? kNobody : election->master();
 }
 
-void draw_members(const Subject& subject, obs::Snapshot& shot) {
-  const node::Codec& codec = *subject.codec;
-  const NodeId master = master_of(*subject.node);
+void draw_members(const DaemonView& view, obs::Snapshot& shot) {
+  const node::Codec& codec = *view.codec;
+  const NodeId master = master_of(*view.node);
   codec.directory().for_each([&](const node::Directory::Host& host) {
     const bool self = host.node == codec.self();
     if (!self && !host.heard) return;
@@ -97,10 +97,10 @@ void draw_members(const Subject& subject, obs::Snapshot& shot) {
     view.self = self;
     view.role = host.node == master ? "master" : "slave";
     if (self && !shot.networks.empty()) view.role = shot.networks.front().state;
-    view.address = subject.links->address_of(host.node);
+    view.address = view.links->address_of(host.node);
     if (!self)
-      view.heard_ago_s = std::chrono::duration<double>(subject.now - host.last_heard).count();
-    if (const node::Sync::Member* member = subject.node->sync().members().find(host.node)) {
+      view.heard_ago_s = std::chrono::duration<double>(view.now - host.last_heard).count();
+    if (const node::Sync::Member* member = view.node->sync().members().find(host.node)) {
       view.faulty = member->faulty;
       view.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
       view.sigma_us = microseconds(member->sigma);
@@ -111,13 +111,13 @@ void draw_members(const Subject& subject, obs::Snapshot& shot) {
   });
 }
 
-void draw_counters(const Subject& subject, obs::Snapshot& shot) {
-  const node::Codec& codec = *subject.codec;
+void draw_counters(const DaemonView& view, obs::Snapshot& shot) {
+  const node::Codec& codec = *view.codec;
   shot.counters["datagrams_accepted"] = codec.accepted();
   shot.counters["datagrams_sent"] = codec.sent();
-  shot.counters["messages_without_address"] = subject.unsent;
-  shot.counters["stalls"] = subject.stalls;
-  const sys::Losses losses = subject.links->losses();
+  shot.counters["messages_without_address"] = view.unsent;
+  shot.counters["stalls"] = view.stalls;
+  const sys::Losses losses = view.links->losses();
   shot.counters["datagrams_too_long"] = losses.too_long;
   for (const auto& [error, count] : losses.unsent) {
     const char* const name = strerrorname_np(error);
@@ -133,12 +133,12 @@ void draw_counters(const Subject& subject, obs::Snapshot& shot) {
   }
 }
 
-void draw_groups(const Subject& subject, obs::Snapshot& shot) {
+void draw_groups(const DaemonView& view, obs::Snapshot& shot) {
   const auto name_of_host = [&](HostId host) {
-    const node::Directory::Host* known = subject.codec->directory().find(host);
-    return known == nullptr ? "" : name_of_node(*subject.codec, known->node);
+    const node::Directory::Host* known = view.codec->directory().find(host);
+    return known == nullptr ? "" : name_of_node(*view.codec, known->node);
   };
-  for (const groups::Known& group : subject.groups)
+  for (const groups::Known& group : view.groups)
     shot.groups.push_back({.name = group.name,
                            .leader = group.leader == kNoHost ? "" : name_of_host(group.leader),
                            .term = fmt::format("{}", std::to_underlying(group.term)),
@@ -153,14 +153,14 @@ void draw_groups(const Subject& subject, obs::Snapshot& shot) {
 
 }  // namespace
 
-obs::Snapshot portrait(const Subject& subject) {
+obs::Snapshot make_snapshot(const DaemonView& view) {
   obs::Snapshot shot;
-  draw_host(subject, shot);
-  draw_clock(subject, shot);
-  draw_networks(subject, shot);
-  draw_members(subject, shot);
-  draw_groups(subject, shot);
-  draw_counters(subject, shot);
+  draw_host(view, shot);
+  draw_clock(view, shot);
+  draw_networks(view, shot);
+  draw_members(view, shot);
+  draw_groups(view, shot);
+  draw_counters(view, shot);
   return shot;
 }
 

@@ -20,7 +20,7 @@ namespace tempo::daemon {
 inline constexpr const char* kNoKey =
     "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
 
-struct Subject {
+struct DaemonView {
   const Life* life = nullptr;
   const node::Codec* codec = nullptr;
   const node::Node* node = nullptr;
@@ -35,7 +35,7 @@ struct Subject {
   std::string locks{};                  // what is promised of them
   std::vector<groups::Known> groups{};  // that are known here
 };
-obs::Snapshot portrait(const Subject& subject);
+obs::Snapshot make_snapshot(const DaemonView& view);
 
 // As people are told of a host: its name, or its id if it has none.
 std::string name_of_node(const node::Codec& codec, NodeId node);
