@@ -28,14 +28,14 @@ constexpr double kBarRms = 50;   // nanoseconds
 constexpr double kBarP99 = 200;  // nanoseconds
 
 // What a daemon's page says, not carried on yet.
-class Dial {
+class SteeredClock {
  public:
-  explicit Dial(const std::string& socket)
+  explicit SteeredClock(const std::string& socket)
       : descriptor_(::open(page::path_for(socket).c_str(), O_RDONLY)),
         mapping_(descriptor_, false) {}
-  ~Dial() { ::close(descriptor_); }
-  Dial(const Dial&) = delete;
-  Dial& operator=(const Dial&) = delete;
+  ~SteeredClock() { ::close(descriptor_); }
+  SteeredClock(const SteeredClock&) = delete;
+  SteeredClock& operator=(const SteeredClock&) = delete;
 
   bool there() const { return !mapping_.none(); }
   // What it shows at `raw`, less `base`, in nanoseconds.
@@ -57,7 +57,7 @@ class Dial {
   page::Mapping mapping_;
 };
 
-std::vector<double> measure(const Dial& master, const Dial& slave, int seconds) {
+std::vector<double> measure(const SteeredClock& master, const SteeredClock& slave, int seconds) {
   constexpr int kASecond = 10;
   const WallTime base = master.shows();
   std::vector<double> errors;
@@ -107,8 +107,8 @@ int measure_two_daemons(int seconds) {
   }
   std::this_thread::sleep_for(90s);  // until the slave knows the master well
   const auto master = static_cast<std::size_t>(site.master());
-  const Dial masters(site.host(master).socket());
-  const Dial slaves(site.host(1 - master).socket());
+  const SteeredClock masters(site.host(master).socket());
+  const SteeredClock slaves(site.host(1 - master).socket());
   if (!masters.there() || !slaves.there()) {
     fmt::print("bench_veth: a daemon publishes no page\n");
     return 1;

@@ -27,14 +27,14 @@ struct LocalMonotonic {
 };
 using Instant = LocalMonotonic::time_point;
 
-struct SteeredClock {
+struct SteeredKernelClock {
   using rep = Nanos::rep;
   using period = Nanos::period;
   using duration = Nanos;
-  using time_point = std::chrono::time_point<SteeredClock>;
+  using time_point = std::chrono::time_point<SteeredKernelClock>;
   static constexpr bool is_steady = false;
 };
-using WallTime = SteeredClock::time_point;
+using WallTime = SteeredKernelClock::time_point;
 
 // A timer that is not set, a deadline that never comes.
 inline constexpr Instant kNever = Instant::max();

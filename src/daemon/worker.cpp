@@ -274,7 +274,7 @@ void Worker::follow_clock(bool stepped) {
   // The dial stood still meanwhile: the kernel's clock would be set back by the time slept.
   if (loop_.slept() > Nanos{0}) return;
   const Instant now = oscillator_->now();
-  const clock::Dial& dial = node_.sync().dial();
+  const clock::SteeredClock& dial = node_.sync().dial();
   const auto done = clock_->follow(now, dial.at(now), dial.rate(), stepped);
   const std::string trouble = done ? "" : done.error();
   if (trouble != clock_trouble_ && !trouble.empty()) log_error(trouble);

@@ -9,7 +9,7 @@
 #include <cmath>
 
 #include "base/units.h"
-#include "protocol/clock/dial.h"
+#include "protocol/clock/steered_clock.h"
 
 namespace tempo::clock {
 
@@ -20,7 +20,7 @@ inline double grown(double sigma, double age, double span) {
 }
 
 struct Holdover {
-  Dial line{};       // network time
+  SteeredClock line{};       // network time
   Instant since{};   // when it was last known
   double sigma = 0;  // standard error then, in seconds
   double span = 1;   // of the fit, in seconds

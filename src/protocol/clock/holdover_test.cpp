@@ -6,7 +6,7 @@ namespace tempo::clock {
 namespace {
 
 TEST(Holdover, BecomesDoubtfulByTheSpanOfItsFit) {
-  const Holdover held{.line = Dial(Instant{100s}, WallTime{5000s}, 1e-6),
+  const Holdover held{.line = SteeredClock(Instant{100s}, WallTime{5000s}, 1e-6),
                       .since = Instant{100s},
                       .sigma = 1e-6,
                       .span = 100};

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "protocol/clock/dial.h"
+#include "protocol/clock/steered_clock.h"
 #include "protocol/clock/estimation/estimator.h"
 #include "lab/studies/sync/oscillator.h"
 
@@ -21,7 +21,7 @@ RC_GTEST_PROP(Servo, NeverTurnsTheDialBack,
               (const std::vector<std::pair<std::int32_t, std::uint8_t>>& gaps)) {
   Servo servo;
   Instant now = kNow;
-  Dial dial(now, wall(0ns), 0);
+  SteeredClock dial(now, wall(0ns), 0);
   servo.steer(now, dial.at(now), theta(0ns), {});
   WallTime last = dial.at(now);
   for (const auto& [gap, nanos] : gaps) {
@@ -89,7 +89,7 @@ TEST(Servo, TheSteeredClockFollowsTheReference) {
   Stream jitter(1, 2, 0);
   Estimator estimator;
   Servo servo;
-  Dial dial(clock.reading(0), WallTime{12345s}, 0);
+  SteeredClock dial(clock.reading(0), WallTime{12345s}, 0);
   double worst = 0;
   for (int second = 0; second < 600; ++second) {
     const double out = 100e-6 + jitter.exponential(10e-6);

@@ -148,7 +148,7 @@ void Sync::hold(Instant now) {
 
 void Sync::remember(Instant now, const clock::Estimate& estimate, const Known& known) {
   remembered_[remembered_count_++ % remembered_.size()] = {
-      .line = clock::Dial(now, known.time, -known.rate),
+      .line = clock::SteeredClock(now, known.time, -known.rate),
       .since = now,
       .sigma = in_seconds(known.sigma),
       .span = in_seconds(estimate.span),

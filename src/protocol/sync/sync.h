@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "protocol/clock/dial.h"
+#include "protocol/clock/steered_clock.h"
 #include "protocol/clock/estimation/estimator.h"
 #include "protocol/clock/holdover.h"
 #include "protocol/clock/servo.h"
@@ -164,7 +164,7 @@ class Sync {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 
-  const clock::Dial& dial() const { return clock_; }
+  const clock::SteeredClock& dial() const { return clock_; }
   Reading reading(Instant now) const;
   NodeId reference() const { return reference_; }  // kNobody: leads, or has none yet
   bool leads() const { return leads_; }
@@ -321,7 +321,7 @@ class Sync {
   const SyncRules* rules_;
   NodeId reference_ = kNobody;
   bool leads_ = false;
-  clock::Dial clock_;
+  clock::SteeredClock clock_;
   clock::Servo servo_;
   Timers<Timer> timers_;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following

@@ -87,7 +87,7 @@ double TimeScale::average_rate(Instant now, double agreement) {
 
 // The ensemble knows nothing of UTC: what network time was pulled by is taken out of its rate, and
 // out of theta as it has come about.
-clock::Aim TimeScale::round(Instant now, const clock::Dial& dial, double rate,
+clock::Aim TimeScale::round(Instant now, const clock::SteeredClock& dial, double rate,
                             const std::optional<clock::UtcClaim>& own) {
   const double elapsed = pulled_at_ == Instant{} ? 0 : in_seconds(now - pulled_at_);
   theta_ -= Nanos{std::llround(utc_.rate() * elapsed * 1e9)};
@@ -109,7 +109,7 @@ std::vector<clock::UtcClaim> TimeScale::utc_claims(Instant now) const {
   return claims;
 }
 
-clock::Aim TimeScale::ensemble_round(Instant now, const clock::Dial& dial, double rate) {
+clock::Aim TimeScale::ensemble_round(Instant now, const clock::SteeredClock& dial, double rate) {
   std::vector<clock::Measured> measured;
   const auto members = members_.sorted();
   measured.reserve(members.size());

@@ -20,7 +20,7 @@
 
 #include "base/node_map.h"
 #include "base/units.h"
-#include "protocol/clock/dial.h"
+#include "protocol/clock/steered_clock.h"
 #include "protocol/clock/ensemble.h"
 #include "protocol/clock/servo.h"
 #include "protocol/clock/utc.h"
@@ -86,7 +86,7 @@ class TimeScale {
   double average_rate(Instant now, double agreement);
   // A round of the ensemble: where network time should be. The first one takes it as the dial, at
   // its rate without a gap, shows it. `own`: what we say of UTC ourselves, if we carry it.
-  clock::Aim round(Instant now, const clock::Dial& dial, double rate,
+  clock::Aim round(Instant now, const clock::SteeredClock& dial, double rate,
                    const std::optional<clock::UtcClaim>& own = std::nullopt);
   // UTC minus network time at the last round; nothing if nobody carries it, or no majority agrees.
   std::optional<double> utc_gap() const { return utc_.gap(); }
@@ -109,7 +109,7 @@ class TimeScale {
   }
 
  private:
-  clock::Aim ensemble_round(Instant now, const clock::Dial& dial, double rate);
+  clock::Aim ensemble_round(Instant now, const clock::SteeredClock& dial, double rate);
   std::vector<clock::UtcClaim> utc_claims(Instant now) const;
   bool fresh(Instant now, const Member& member) const;
   bool known_well(Instant now, const Member& member) const;

@@ -58,7 +58,7 @@ TEST_F(TimeScaleTest, ARateThatIsNotKnownIsNotAveraged) {
 // whoever jumps, leaves or comes back.
 TEST_F(TimeScaleTest, NobodyMakesItJump) {
   scale_.begin(now_, false);
-  clock::Dial dial(now_, WallTime{5000s}, 2e-6);
+  clock::SteeredClock dial(now_, WallTime{5000s}, 2e-6);
   clock::Aim last = scale_.round(now_, dial, -2e-6);
   for (int round = 0; round < 200; ++round) {
     if (round == 60) jump_[2] = 300e-6;

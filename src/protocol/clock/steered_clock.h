@@ -12,10 +12,10 @@
 
 namespace tempo::clock {
 
-class Dial {
+class SteeredClock {
  public:
-  Dial() = default;
-  Dial(Instant at, WallTime shows, double rate)
+  SteeredClock() = default;
+  SteeredClock(Instant at, WallTime shows, double rate)
       : anchor_(at), shows_(shows.time_since_epoch()), rate_(whole(rate)) {}
 
   WallTime at(Instant raw) const {
