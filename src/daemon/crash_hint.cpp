@@ -6,7 +6,7 @@
 
 namespace tempo::daemon {
 
-CrashHint::CrashHint(const Life& life) : settings_(life.settings), codec_(make_codec(life)) {
+CrashHint::CrashHint(const DaemonIdentity& identity) : settings_(identity.settings), codec_(make_codec(identity)) {
   open();
 }
 

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "platform/interface_watch.h"
 #include "platform/network.h"
 #include "platform/clocks/oscillator.h"
@@ -17,7 +17,7 @@ namespace tempo::daemon {
 
 class CrashHint {
  public:
-  explicit CrashHint(const Life& life);
+  explicit CrashHint(const DaemonIdentity& identity);
 
   // Now and then: interfaces come and go.
   void look_again();

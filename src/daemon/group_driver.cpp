@@ -16,11 +16,11 @@ void GroupDriver::start(Tell tell) {
   service_.emplace(
       groups::Service::Start{
           .self = parts_.codec->self(),
-          .life = parts_.life->incarnation,
+          .life = parts_.identity->incarnation,
           .hosts = {[this](HostId host) { return parts_.codec->number_of(host); },
                     [this](NodeId node) { return parts_.codec->directory().host_of(node); }},
-          .rules = {.lease = parts_.life->settings.lock_lease},
-          .node_keys = parts_.life->node_keys.get()},
+          .rules = {.lease = parts_.identity->settings.lock_lease},
+          .node_keys = parts_.identity->node_keys.get()},
       *parts_.draw, static_cast<groups::Driver&>(*this));
   parts_.locks->on_group_news([this](locks::ClientId client, const locks::News& news) {
     news_.emplace_back(client, news);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/links.h"
 #include "daemon/lock_driver.h"
 #include "protocol/group/service.h"
@@ -27,7 +27,7 @@ class GroupDriver final : private groups::Driver {
  public:
   // All must outlive the room.
   struct Parts {
-    const Life* life = nullptr;
+    const DaemonIdentity* identity = nullptr;
     node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
@@ -55,7 +55,7 @@ class GroupDriver final : private groups::Driver {
   Result<void> resign(std::string_view group);
   std::vector<groups::Known> known() const;
   std::optional<groups::Known> known(std::string_view group) const;
-  HostId self() const { return parts_.life->host; }
+  HostId self() const { return parts_.identity->host; }
 
  private:
   void broadcast(const wire::GroupBody& body) override;

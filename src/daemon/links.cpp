@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <sys/poll.h>
 
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/log.h"
 
 namespace tempo::daemon {

@@ -33,16 +33,16 @@ lock::lease::Rules rules_of(const config::Settings& settings) {
 
 void LockDriver::start(Tell tell) {
   tell_ = std::move(tell);
-  const config::Settings& settings = parts_.life->settings;
+  const config::Settings& settings = parts_.identity->settings;
   if (settings.lock_back_end == config::LockBackEnd::etcd)
     etcd_.emplace(
         *parts_.loop, settings.etcd_socket,
         [this](locks::ClientId client, const locks::News& news) { this->tell(client, news); });
   if (settings.lock_expect == 0) return;
-  const auto record = read_lock_record(settings.state_dir, parts_.life->host);
+  const auto record = read_lock_record(settings.state_dir, parts_.identity->host);
   const std::string kernel = sys::kernel_boot_id();
   rebooted_ = record && record->kernel != kernel;
-  record_ = record.value_or(LockRecord{.host = parts_.life->host});
+  record_ = record.value_or(LockRecord{.host = parts_.identity->host});
   record_.kernel = kernel;
   founding_.emplace(lock::Founding::Start{
       .self = parts_.codec->self(),
@@ -103,20 +103,20 @@ void LockDriver::found(const lock::Founding::Word& word) {
   tell_("locks-founded", fmt::format("{} machines vote on locks", voters.size()));
   service_.emplace(
       locks::Service::Start{
-          .self = parts_.life->host,
+          .self = parts_.identity->host,
           .voters = std::move(voters),
           .hosts = {[this](HostId host) { return parts_.codec->number_of(host); },
                     [this](NodeId number) { return parts_.codec->directory().host_of(number); }},
-          .rules = rules_of(parts_.life->settings),
+          .rules = rules_of(parts_.identity->settings),
           .saved = record_.lease,
-          .available = parts_.life->settings.lock_policy == config::LockPolicy::available,
+          .available = parts_.identity->settings.lock_policy == config::LockPolicy::available,
           .rebooted = rebooted_},
       *parts_.draw, static_cast<locks::Driver&>(*this));
   service_->start(sys::boot_clock());
-  quiet_.emplace(locks::Quiet::Start{.self = parts_.life->host,
-                                     .life = parts_.life->incarnation,
-                                     .lease = rules_of(parts_.life->settings),
-                                     .bounds = {.delay_max = parts_.life->settings.lock_delay_max},
+  quiet_.emplace(locks::Quiet::Start{.self = parts_.identity->host,
+                                     .life = parts_.identity->incarnation,
+                                     .lease = rules_of(parts_.identity->settings),
+                                     .bounds = {.delay_max = parts_.identity->settings.lock_delay_max},
                                      .name_of = [this](HostId host) { return name_of(host); }},
                  sys::boot_clock(), *parts_.draw, static_cast<locks::QuietDriver&>(*this));
   follow_voters();
@@ -207,7 +207,7 @@ void LockDriver::save() {
   writing_ = {.number = ++writes_, .text = record_.text()};
   if (parts_.parent != nullptr) return ask_parent();
   const auto done =
-      sys::replace_file(lock_record_path(parts_.life->settings.state_dir), writing_->text);
+      sys::replace_file(lock_record_path(parts_.identity->settings.state_dir), writing_->text);
   if (!done) return log_error(fmt::format("no locks: {}", done.error()));
   saved();
 }
@@ -308,7 +308,7 @@ std::vector<locks::Known> LockDriver::known() const {
   return all;
 }
 
-bool LockDriver::wished_for() const { return etcd_ || parts_.life->settings.lock_expect > 0; }
+bool LockDriver::wished_for() const { return etcd_ || parts_.identity->settings.lock_expect > 0; }
 
 bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 
@@ -327,7 +327,7 @@ std::string LockDriver::promise() const {
   if (split_) return "locks are not safe: another part of this network has other voters";
   if (!founding_->founded())
     return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
-                       parts_.life->settings.lock_expect, founding_->heard() + 1);
+                       parts_.identity->settings.lock_expect, founding_->heard() + 1);
   const lock::lease::View& view = service_->view();
   if (!service_->running())
     return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),

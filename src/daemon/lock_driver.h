@@ -15,7 +15,7 @@
 
 #include "base/result.h"
 #include "daemon/etcd_line.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/links.h"
 #include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
@@ -30,7 +30,7 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
  public:
   // All must outlive the room. Without a parent, writes are done here.
   struct Parts {
-    const Life* life = nullptr;
+    const DaemonIdentity* identity = nullptr;
     node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
@@ -75,7 +75,7 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
   std::string quiet_mode() const { return quiet_ ? quiet_->mode() : ""; }
   bool serves() const;
   bool wished_for() const;  // the settings want locks
-  HostId self() const { return parts_.life->host; }
+  HostId self() const { return parts_.identity->host; }
 
   static constexpr std::string_view kWrite = "@write";      // to the parent: number, text
   static constexpr std::string_view kWritten = "@written";  // from it: number

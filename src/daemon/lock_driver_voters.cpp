@@ -79,7 +79,7 @@ Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool v
         fmt::format("{} is the only machine that votes; give another one a vote first: 'tempo "
                     "admit HOST'",
                     name_of(host)));
-  const config::Settings& settings = parts_.life->settings;
+  const config::Settings& settings = parts_.identity->settings;
   if (!votes && settings.lock_policy == config::LockPolicy::preferred &&
       name_of(host) == settings.lock_policy_host)
     return std::unexpected(
@@ -90,7 +90,7 @@ Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool v
   change_ = {.number = change_.number + 1,
              .host = host,
              .votes = votes,
-             .takes_part = !votes || host == parts_.life->host,
+             .takes_part = !votes || host == parts_.identity->host,
              .until = patience()};
   if (!change_.takes_part) service_->ask_record(host);
   advance_change();
@@ -105,7 +105,7 @@ std::optional<Result<void>> LockDriver::change_ended(std::uint64_t number) const
 
 // A lease must pass from view to view, and whoever answers late is asked again.
 Instant LockDriver::patience() const {
-  return sys::boot_clock() + 5 * parts_.life->settings.longest_lease() + 1s;
+  return sys::boot_clock() + 5 * parts_.identity->settings.longest_lease() + 1s;
 }
 
 // One vote comes or goes at a time: the next step is wanted when the last is done.
@@ -124,7 +124,7 @@ void LockDriver::advance_change() {
       return end_change(std::unexpected(
           fmt::format("{} does not answer about locks; write 'expect = {}' under [locks] in its "
                       "tempo.toml, and see that it runs",
-                      name_of(change_.host), parts_.life->settings.lock_expect)));
+                      name_of(change_.host), parts_.identity->settings.lock_expect)));
     return end_change(std::unexpected(fmt::format(
         "most of those that vote do not answer, and only they can change who does: {}; nothing was "
         "changed so far",
@@ -160,20 +160,20 @@ void LockDriver::voters_changed() {
 
 // The preferred of two machines has two votes. It takes the second itself, as soon as both vote.
 void LockDriver::prefer() {
-  const config::Settings& settings = parts_.life->settings;
+  const config::Settings& settings = parts_.identity->settings;
   if (settings.lock_policy != config::LockPolicy::preferred || !service_ ||
-      settings.lock_policy_host != parts_.life->name || (change_.number != 0 && !change_.ended))
+      settings.lock_policy_host != parts_.identity->name || (change_.number != 0 && !change_.ended))
     return;
   const lock::lease::View& view = service_->view();
-  if (std::ranges::count(view.votes, 1) != 2 || votes_of(parts_.life->host) != 1 || !serves())
+  if (std::ranges::count(view.votes, 1) != 2 || votes_of(parts_.identity->host) != 1 || !serves())
     return;
-  static_cast<void>(service_->change(sys::boot_clock(), parts_.life->host, 2));
+  static_cast<void>(service_->change(sys::boot_clock(), parts_.identity->host, 2));
 }
 
 bool LockDriver::is_witness() const {
-  const config::Settings& settings = parts_.life->settings;
+  const config::Settings& settings = parts_.identity->settings;
   return settings.lock_policy == config::LockPolicy::witness &&
-         settings.lock_policy_host == parts_.life->name;
+         settings.lock_policy_host == parts_.identity->name;
 }
 
 }  // namespace tempo::daemon

@@ -7,7 +7,7 @@
 #include <fmt/core.h>
 
 #include "api/settings.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/log.h"
 #include "daemon/parent.h"
 #include "tempo_version.h"
@@ -84,11 +84,11 @@ int main(int argc, char** argv) {
   }
   tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);
   tempo::daemon::set_log_level(settings->log_level);
-  auto life = tempo::daemon::prepare_life(*settings);
-  if (!life) {
-    tempo::daemon::log_error(life.error());
+  auto identity = tempo::daemon::load_identity(*settings);
+  if (!identity) {
+    tempo::daemon::log_error(identity.error());
     return kBadUsage;
   }
-  return bare ? tempo::daemon::run_bare(std::move(*life))
-              : tempo::daemon::run_with_parent(std::move(*life), read_settings);
+  return bare ? tempo::daemon::run_bare(std::move(*identity))
+              : tempo::daemon::run_with_parent(std::move(*identity), read_settings);
 }

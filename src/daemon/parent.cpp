@@ -41,15 +41,15 @@ constexpr std::array kHeard{SIGTERM, SIGINT, SIGHUP};
 volatile std::sig_atomic_t g_signal = 0;
 void remember(int signal) { g_signal = signal; }
 
-int work(const Life& life, const ParentLine& parent) {
-  auto worker = Worker::create(life, &parent);
+int work(const DaemonIdentity& identity, const ParentLine& parent) {
+  auto worker = Worker::create(identity, &parent);
   if (!worker) {
     log_error(worker.error());
     return kFailed;
   }
-  auto control_server = ControlServer::open(**worker, life.settings.socket);
+  auto control_server = ControlServer::open(**worker, identity.settings.socket);
   if (!control_server) log_warning(fmt::format("no control socket: {}", control_server.error()));
-  if (const std::string path = page::path_for(life.settings.socket); !path.empty()) {
+  if (const std::string path = page::path_for(identity.settings.socket); !path.empty()) {
     auto page = page::Writer::open(path);
     if (page)
       (*worker)->publish_to(*std::move(page));
@@ -64,8 +64,8 @@ bool has_slept(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == 
 
 class Parent {
  public:
-  Parent(Life life, ReadSettings read_settings)
-      : life_(std::move(life)), read_settings_(std::move(read_settings)) {}
+  Parent(DaemonIdentity identity, ReadSettings read_settings)
+      : identity_(std::move(identity)), read_settings_(std::move(read_settings)) {}
 
   int run() {
     // They come while it waits and at no other time: none is overlooked before it waits, and none
@@ -81,20 +81,20 @@ class Parent {
     ::sigaction(SIGCHLD, &action, nullptr);
 
     // It only waits, but when the worker dies it must be quick. What it starts is not to be.
-    if (life_.settings.realtime && ::geteuid() == 0)
+    if (identity_.settings.realtime && ::geteuid() == 0)
       if (const auto urgent = sys::run_real_time(kPriority, sys::Children::ordinary); !urgent)
         log_warning(urgent.error());
 
     Nanos pause{0};
     for (;;) {
-      be_born(life_);
+      new_incarnation(identity_);
       save_state();
       const auto clock = sys::real_oscillator();
       const Instant born = clock->now();
       const int status = live();
       if (has_slept(status) && stopping_) return 0;
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
-      orphan_page(life_.settings.socket);
+      orphan_page(identity_.settings.socket);
       if (has_slept(status)) {
         log_info("the machine has slept: the worker is started anew");
         pause = 0s;
@@ -132,10 +132,10 @@ class Parent {
     if (child == 0) {
       line.be_worker();
       be_usual();
-      ::_exit(work(life_, line));
+      ::_exit(work(identity_, line));
     }
     line.be_parent();
-    hint_ = std::make_unique<CrashHint>(life_);
+    hint_ = std::make_unique<CrashHint>(identity_);
     const int status = watch_over(child, line);
     while (hear_event(line)) {  // its last words; nobody adds to them any more
     }
@@ -206,12 +206,12 @@ class Parent {
       log_error(fmt::format("reload: {}; nothing was changed", keys.error()));
       return;
     }
-    const Difference found = difference(life_.settings, *settings);
-    life_.settings = changed(life_.settings, *settings);
-    life_.keys = *keys;
-    set_log_level(life_.settings.log_level);
-    hint_ = std::make_unique<CrashHint>(life_);
-    if (!line.send(order_text(life_.settings, *text))) {
+    const Difference found = difference(identity_.settings, *settings);
+    identity_.settings = changed(identity_.settings, *settings);
+    identity_.keys = *keys;
+    set_log_level(identity_.settings.log_level);
+    hint_ = std::make_unique<CrashHint>(identity_);
+    if (!line.send(order_text(identity_.settings, *text))) {
       log_error("reload: the worker cannot be told; restart tempod");
       return;
     }
@@ -242,7 +242,7 @@ class Parent {
     if (what == LockDriver::kWrite) {
       write_locks(line, details);
     } else if (what == Worker::kKeepRate) {
-      life_.state.rate = parse_rate(details).value_or(life_.state.rate);
+      identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
       save_state();
     } else {
       if (what == "became-master" || what == "lost-master") leads_ = what == "became-master";
@@ -253,7 +253,7 @@ class Parent {
 
   // The worker may not write there, and the life after a kill is to know what this one has learnt.
   void save_state() {
-    const auto saved = write_state(life_.settings.state_dir, life_.state);
+    const auto saved = write_state(identity_.settings.state_dir, identity_.state);
     const std::string trouble = saved ? "" : saved.error();
     if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
     trouble_ = trouble;
@@ -264,26 +264,26 @@ class Parent {
     const std::size_t tab = order.find('\t');
     if (tab == std::string::npos) return;
     const auto done =
-        sys::replace_file(lock_record_path(life_.settings.state_dir), order.substr(tab + 1));
+        sys::replace_file(lock_record_path(identity_.settings.state_dir), order.substr(tab + 1));
     if (!done) return log_error(fmt::format("no locks: {}", done.error()));
     line.send(fmt::format("{}\t{}", LockDriver::kWritten, order.substr(0, tab)));
   }
 
   // The program with the event's name and its sentence as arguments.
   void run_hook(const std::string& what, const std::string& details) {
-    if (life_.settings.hook.empty() || hooks_ >= kMostHooks) return;
+    if (identity_.settings.hook.empty() || hooks_ >= kMostHooks) return;
     const pid_t hook = ::fork();
     if (hook == 0) {
       be_usual();
       ::setenv("TEMPO_EVENT", what.c_str(), 1);
-      ::execl(life_.settings.hook.c_str(), life_.settings.hook.c_str(), what.c_str(),
+      ::execl(identity_.settings.hook.c_str(), identity_.settings.hook.c_str(), what.c_str(),
               details.c_str(), static_cast<char*>(nullptr));
       ::_exit(127);
     }
     if (hook > 0) ++hooks_;
   }
 
-  Life life_;
+  DaemonIdentity identity_;
   ReadSettings read_settings_;
   std::unique_ptr<CrashHint> hint_;  // while a worker lives
   sigset_t usual_{};                 // what is blocked outside
@@ -296,25 +296,25 @@ class Parent {
 
 }  // namespace
 
-int run_with_parent(Life life, ReadSettings read_settings) {
-  return Parent(std::move(life), std::move(read_settings)).run();
+int run_with_parent(DaemonIdentity identity, ReadSettings read_settings) {
+  return Parent(std::move(identity), std::move(read_settings)).run();
 }
 
-int run_bare(Life life) {
+int run_bare(DaemonIdentity identity) {
   // A simulator's cards know true time, which would be no measure of anything.
-  life.settings.hardware_stamps = false;
-  be_one_of_many(life);
+  identity.settings.hardware_stamps = false;
+  share_machine_id(identity);
   for (;;) {
-    be_born(life);
-    if (const auto saved = write_state(life.settings.state_dir, life.state); !saved)
+    new_incarnation(identity);
+    if (const auto saved = write_state(identity.settings.state_dir, identity.state); !saved)
       log_warning(saved.error());
-    auto worker = Worker::create(life, nullptr);
+    auto worker = Worker::create(identity, nullptr);
     if (!worker) {
       log_error(worker.error());
       return kFailed;
     }
     if (const int status = (*worker)->run(); status != kSlept) return status;
-    life.state.rate = read_state(life.settings.state_dir).rate;
+    identity.state.rate = read_state(identity.settings.state_dir).rate;
   }
 }
 

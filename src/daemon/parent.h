@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/settings.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 
 namespace tempo::daemon {
 
@@ -19,9 +19,9 @@ namespace tempo::daemon {
 using ReadSettings = std::function<std::expected<config::Settings, std::vector<config::Mistake>>()>;
 
 // Until the worker ends cleanly; the exit status of the program.
-int run_with_parent(Life life, ReadSettings read_settings);
+int run_with_parent(DaemonIdentity identity, ReadSettings read_settings);
 
 // The worker alone, in this process.
-int run_bare(Life life);
+int run_bare(DaemonIdentity identity);
 
 }  // namespace tempo::daemon

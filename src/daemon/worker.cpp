@@ -42,44 +42,44 @@ std::string moved(Nanos by) {
 
 }  // namespace
 
-Result<std::unique_ptr<Worker>> Worker::create(const Life& life, const ParentLine* parent) {
-  TRY(instruments, instruments_of(life.settings));
-  return create(life, std::move(instruments), parent);
+Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity, const ParentLine* parent) {
+  TRY(instruments, instruments_of(identity.settings));
+  return create(identity, std::move(instruments), parent);
 }
 
-Result<std::unique_ptr<Worker>> Worker::create(const Life& life, Instruments instruments,
+Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity, Instruments instruments,
                                                const ParentLine* parent) {
-  std::unique_ptr<Worker> worker(new Worker(life, std::move(instruments), parent));
-  if (auto opened = worker->links_.open(life.settings); !opened)
+  std::unique_ptr<Worker> worker(new Worker(identity, std::move(instruments), parent));
+  if (auto opened = worker->links_.open(identity.settings); !opened)
     return std::unexpected(opened.error());
   return worker;
 }
 
-Worker::Worker(const Life& life, Instruments instruments, const ParentLine* parent)
-    : life_(life),
-      rules_{.timing = life.settings.timing},
-      sync_rules_(sync_rules(life.settings)),
+Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const ParentLine* parent)
+    : identity_(identity),
+      rules_{.timing = identity.settings.timing},
+      sync_rules_(sync_rules(identity.settings)),
       oscillator_(std::move(instruments.oscillator)),
       clock_(std::move(instruments.clock)),
       parent_(parent),
       loop_(*oscillator_),
-      codec_(make_codec(life)),
+      codec_(make_codec(identity)),
       node_({.self = codec_.self(),
-             .incarnation = life.incarnation,
-             .reluctance = reluctance_of(life.settings)},
+             .incarnation = identity.incarnation,
+             .reluctance = reluctance_of(identity.settings)},
             0, rules_,
-            {.now = oscillator_->now(), .shows = clock_->read(), .rate = life.state.rate},
+            {.now = oscillator_->now(), .shows = clock_->read(), .rate = identity.state.rate},
             sync_rules_),
       links_(loop_, *oscillator_),
       started_(oscillator_->now()),
-      trace_(started_, {.node = codec_.self(), .name = life.name}),
-      locks_({.life = &life_,
+      trace_(started_, {.node = codec_.self(), .name = identity.name}),
+      locks_({.identity = &identity_,
               .codec = &codec_,
               .links = &links_,
               .draw = &draw_,
               .parent = parent,
               .loop = &loop_}),
-      groups_({.life = &life_,
+      groups_({.identity = &identity_,
                .codec = &codec_,
                .links = &links_,
                .draw = &draw_,
@@ -87,13 +87,13 @@ Worker::Worker(const Life& life, Instruments instruments, const ParentLine* pare
                .reading = [this] { return reading(); }}),
       next_chore_(started_ + kChores),
       next_keeping_(started_ + kKeeping) {
-  if (life.settings.trusted) utc_source_ = sys::real_kernel_clock();
+  if (identity.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
 
 // --- networks ---
 
 void Worker::look_for_networks(bool other_settings) {
-  const Links::Changes changes = links_.look_again(life_.settings, other_settings);
+  const Links::Changes changes = links_.look_again(identity_.settings, other_settings);
   for (const std::uint8_t number : changes.gone)
     tell("network-down", fmt::format("{} has gone", links_.label(number)));
   for (const std::uint8_t number : changes.come) {
@@ -114,7 +114,7 @@ void Worker::join(std::uint8_t number) {
 }
 
 void Worker::set_leadership(std::uint8_t number) {
-  const bool may = life_.settings.may_lead && !stays_out_;
+  const bool may = identity_.settings.may_lead && !stays_out_;
   step([&](auto& turn) {
     node_.command(turn,
                   {.network = number,
@@ -270,7 +270,7 @@ void Worker::publish() {
 }
 
 void Worker::follow_clock(bool stepped) {
-  if (life_.settings.clock != config::ClockKind::system) return;
+  if (identity_.settings.clock != config::ClockKind::system) return;
   // The dial stood still meanwhile: the kernel's clock would be set back by the time slept.
   if (loop_.slept() > Nanos{0}) return;
   const Instant now = oscillator_->now();
@@ -411,7 +411,7 @@ void Worker::do_chores() {
 void Worker::watch_bound() {
   const node::Reading now = reading();
   const Nanos bound = now.latest - now.time;
-  const bool exceeded = life_.settings.bound_alarm && bound > *life_.settings.bound_alarm &&
+  const bool exceeded = identity_.settings.bound_alarm && bound > *identity_.settings.bound_alarm &&
                         now.status != node::Reading::Status::unsynchronized;
   if (exceeded && !alarmed_)
     tell("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
@@ -437,7 +437,7 @@ void Worker::check_id() {
   tell("id-taken",
        fmt::format("another machine has the id {} too (from {}); this host leads nothing "
                    "until one of them has a new one and tempod is restarted",
-                   id_text(codec_, codec_.self()), life_.machine_id_from));
+                   id_text(codec_, codec_.self()), identity_.machine_id_from));
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
 }
 
@@ -452,11 +452,11 @@ void Worker::take_order() {
     log_error(fmt::format("reload: {}", order.error()));
     return;
   }
-  life_.settings = changed(life_.settings, order->settings);
-  life_.keys = order->keys;
-  codec_.set_keys(life_.keys);
-  sync_rules_ = sync_rules(life_.settings);
-  set_log_level(life_.settings.log_level);
+  identity_.settings = changed(identity_.settings, order->settings);
+  identity_.keys = order->keys;
+  codec_.set_keys(identity_.keys);
+  sync_rules_ = sync_rules(identity_.settings);
+  set_log_level(identity_.settings.log_level);
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
   look_for_networks(true);
 }
@@ -464,19 +464,19 @@ void Worker::take_order() {
 // The directory is not the worker's to write in, once it has become another user.
 void Worker::keep_rate() {
   next_keeping_ = oscillator_->now() + kKeeping;
-  life_.state.rate = node_.sync().base_rate();
+  identity_.state.rate = node_.sync().base_rate();
   if (parent_ != nullptr) {
-    parent_->send(fmt::format("{}\t{}", kKeepRate, rate_text(life_.state.rate)));
+    parent_->send(fmt::format("{}\t{}", kKeepRate, rate_text(identity_.state.rate)));
     return;
   }
-  if (const auto saved = write_state(life_.settings.state_dir, life_.state); !saved)
+  if (const auto saved = write_state(identity_.settings.state_dir, identity_.state); !saved)
     log_warning(saved.error());
 }
 
 // What is killed keeps nothing. Without a parent the disk would have to be waited for here.
 void Worker::keep_rate_now_and_then() {
   if (parent_ == nullptr) return;
-  const double change = std::abs(node_.sync().base_rate() - life_.state.rate);
+  const double change = std::abs(node_.sync().base_rate() - identity_.state.rate);
   if (change > kQuiteAnother || (change > 0 && oscillator_->now() >= next_keeping_)) keep_rate();
 }
 
@@ -485,13 +485,13 @@ std::vector<std::string> Worker::confine() {
   const auto attempt = [&](const Result<void>& done) {
     if (!done) troubles.push_back(done.error());
   };
-  if (life_.settings.realtime && ::geteuid() == 0) {
+  if (identity_.settings.realtime && ::geteuid() == 0) {
     attempt(sys::run_real_time(kPriority));
     attempt(sys::lock_memory());
   }
   if (::geteuid() == 0)
-    attempt(sys::drop_privileges({.user = life_.settings.user,
-                                  .set_clock = life_.settings.clock == config::ClockKind::system}));
+    attempt(sys::drop_privileges({.user = identity_.settings.user,
+                                  .set_clock = identity_.settings.clock == config::ClockKind::system}));
   attempt(sys::filter_system_calls({.writes_files = true}));
   return troubles;
 }

@@ -20,7 +20,7 @@
 #include "daemon/foreigners.h"
 #include "daemon/group_driver.h"
 #include "daemon/instruments.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/links.h"
 #include "daemon/live_trace.h"
 #include "daemon/lock_driver.h"
@@ -53,8 +53,8 @@ class Worker {
   static constexpr std::string_view kKeepRate = "@rate";  // to the parent: see rate_text
 
   // Without a parent nobody hears of events, and settings stay as they are.
-  static Result<std::unique_ptr<Worker>> create(const Life& life, const ParentLine* parent);
-  static Result<std::unique_ptr<Worker>> create(const Life& life, Instruments instruments,
+  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity, const ParentLine* parent);
+  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity, Instruments instruments,
                                                 const ParentLine* parent);
 
   // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
@@ -95,7 +95,7 @@ class Worker {
  private:
   static constexpr std::size_t kMostEvents = 64;
 
-  Worker(const Life& life, Instruments instruments, const ParentLine* parent);
+  Worker(const DaemonIdentity& identity, Instruments instruments, const ParentLine* parent);
 
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
@@ -126,7 +126,7 @@ class Worker {
   void watch_bound();
   std::string name_of(NodeId node) const;
 
-  Life life_;
+  DaemonIdentity identity_;
   election::Rules rules_;
   node::SyncRules sync_rules_;
   std::unique_ptr<sys::Oscillator> oscillator_;

@@ -92,7 +92,7 @@ std::string Worker::lock_promise() const {
 }
 
 obs::Snapshot Worker::snapshot() {
-  return make_snapshot({.life = &life_,
+  return make_snapshot({.identity = &identity_,
                    .codec = &codec_,
                    .node = &node_,
                    .links = &links_,

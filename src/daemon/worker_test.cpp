@@ -77,10 +77,10 @@ class WorkerTest : public ::testing::Test {
     settings.state_dir = directory_;
     settings.machine_id = "worker-test";
     settings.clock = config::ClockKind::system;  // which the bench stands in for
-    Life life = prepare_life(settings).value();
-    life.state.rate = 12e-6;
-    be_born(life);
-    worker_ = Worker::create(life,
+    DaemonIdentity identity = load_identity(settings).value();
+    identity.state.rate = 12e-6;
+    new_incarnation(identity);
+    worker_ = Worker::create(identity,
                              {.oscillator = std::make_unique<BenchOscillator>(bench_),
                               .clock = std::make_unique<BenchClock>(bench_)},
                              nullptr)

@@ -22,17 +22,17 @@ std::string_view clock_name(config::ClockKind kind) {
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
 void draw_host(const DaemonView& view, obs::Snapshot& shot) {
-  const Life& life = *view.life;
+  const DaemonIdentity& identity = *view.identity;
   shot.version = kTempoVersion;
-  shot.name = life.name;
+  shot.name = identity.name;
   shot.id = id_text(*view.codec, view.codec->self());
-  shot.cluster = life.settings.cluster;
+  shot.cluster = identity.settings.cluster;
   shot.pid = static_cast<std::uint32_t>(::getpid());
   shot.uptime_s = std::chrono::duration<double>(view.now - view.started).count();
-  shot.profile = life.settings.profile;
+  shot.profile = identity.settings.profile;
   shot.authenticated = view.codec->sealed();
-  shot.keys = static_cast<std::uint32_t>(life.keys.size());
-  shot.may_lead = life.settings.may_lead && !view.stays_out;
+  shot.keys = static_cast<std::uint32_t>(identity.keys.size());
+  shot.may_lead = identity.settings.may_lead && !view.stays_out;
   shot.locks = view.locks;
   if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
   if (view.stays_out)
@@ -45,7 +45,7 @@ void draw_host(const DaemonView& view, obs::Snapshot& shot) {
 void draw_clock(const DaemonView& view, obs::Snapshot& shot) {
   const node::Sync& sync = view.node->sync();
   const node::Reading reading = sync.reading(view.now);
-  shot.clock = clock_name(view.life->settings.clock);
+  shot.clock = clock_name(view.identity->settings.clock);
   shot.status = node::name_of(reading.status);
   shot.time_ns = reading.time.time_since_epoch().count();
   shot.earliest_ns = reading.earliest.time_since_epoch().count();

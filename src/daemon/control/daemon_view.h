@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 #include "daemon/links.h"
 #include "api/snapshot.h"
 #include "protocol/group/service.h"
@@ -21,7 +21,7 @@ inline constexpr const char* kNoKey =
     "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
 
 struct DaemonView {
-  const Life* life = nullptr;
+  const DaemonIdentity* identity = nullptr;
   const node::Codec* codec = nullptr;
   const node::Node* node = nullptr;
   const Links* links = nullptr;

@@ -19,7 +19,7 @@
 
 namespace tempo::daemon {
 
-struct Life {
+struct DaemonIdentity {
   config::Settings settings;
   HostId host = kNoHost;
   Incarnation incarnation{};
@@ -33,16 +33,16 @@ struct Life {
 
 // Reads the keys and the state, and finds out who we are. A key file that must be there and is not,
 // or can be read by others, is an error.
-Result<Life> prepare_life(const config::Settings& settings);
+Result<DaemonIdentity> load_identity(const config::Settings& settings);
 
 // In a simulator many daemons share one machine: unless the settings name an id, each takes its
 // addresses for a part of it.
-void be_one_of_many(Life& life);
+void share_machine_id(DaemonIdentity& identity);
 
 // The same host, born again.
-void be_born(Life& life);
+void new_incarnation(DaemonIdentity& identity);
 
-node::Codec make_codec(const Life& life);
+node::Codec make_codec(const DaemonIdentity& identity);
 
 // The networks by the settings, as they are now.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);

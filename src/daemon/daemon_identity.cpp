@@ -1,4 +1,4 @@
-#include "daemon/life.h"
+#include "daemon/daemon_identity.h"
 
 #include <cerrno>
 #include <cstring>
@@ -68,60 +68,60 @@ Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::stri
   return auth::Keyring(std::move(*keys));
 }
 
-Result<Life> prepare_life(const config::Settings& settings) {
+Result<DaemonIdentity> load_identity(const config::Settings& settings) {
   TRY(text, read_key_file(settings));
   TRY(keys, parse_key_file(settings, text));
   TRY(node_keys, read_node_keys(settings));
-  Life life;
-  life.settings = settings;
-  life.keys = std::move(keys);
-  life.node_keys = std::move(node_keys);
-  life.machine_id = settings.machine_id;
-  life.machine_id_from = "the settings";
-  if (life.machine_id.empty()) {
+  DaemonIdentity identity;
+  identity.settings = settings;
+  identity.keys = std::move(keys);
+  identity.node_keys = std::move(node_keys);
+  identity.machine_id = settings.machine_id;
+  identity.machine_id_from = "the settings";
+  if (identity.machine_id.empty()) {
     const sys::MachineId machine = sys::machine_id({.state_directory = settings.state_dir});
-    life.machine_id = machine.text;
+    identity.machine_id = machine.text;
     switch (machine.source) {
       case sys::MachineId::Source::machine_id:
-        life.machine_id_from = "/etc/machine-id";
+        identity.machine_id_from = "/etc/machine-id";
         break;
       case sys::MachineId::Source::state_file:
-        life.machine_id_from = settings.state_dir;
+        identity.machine_id_from = settings.state_dir;
         break;
       case sys::MachineId::Source::host_name:
-        life.machine_id_from = "the host's name";
+        identity.machine_id_from = "the host's name";
         break;
     }
   }
-  life.host = sys::host_id(life.machine_id);
-  life.name = settings.name.empty() ? sys::host_name() : settings.name;
-  life.state = read_state(settings.state_dir);
-  return life;
+  identity.host = sys::host_id(identity.machine_id);
+  identity.name = settings.name.empty() ? sys::host_name() : settings.name;
+  identity.state = read_state(settings.state_dir);
+  return identity;
 }
 
-void be_one_of_many(Life& life) {
-  if (!life.settings.machine_id.empty()) return;
-  const auto networks = networks_of(life.settings);
+void share_machine_id(DaemonIdentity& identity) {
+  if (!identity.settings.machine_id.empty()) return;
+  const auto networks = networks_of(identity.settings);
   if (!networks) return;
   for (const sys::NetworkOptions& network : *networks)
-    for (const sys::Address& address : network.bind) life.machine_id += ' ' + address.text();
-  life.machine_id_from += " and its addresses";
-  life.host = sys::host_id(life.machine_id);
+    for (const sys::Address& address : network.bind) identity.machine_id += ' ' + address.text();
+  identity.machine_id_from += " and its addresses";
+  identity.host = sys::host_id(identity.machine_id);
 }
 
-void be_born(Life& life) {
+void new_incarnation(DaemonIdentity& identity) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  life.incarnation = next_life(life.state, now.tv_sec);
-  life.state.lives = std::to_underlying(life.incarnation);
+  identity.incarnation = next_life(identity.state, now.tv_sec);
+  identity.state.lives = std::to_underlying(identity.incarnation);
 }
 
-node::Codec make_codec(const Life& life) {
-  return node::Codec({.self = life.host,
-                         .incarnation = life.incarnation,
-                         .name = wire::Name(life.name),
-                         .cluster = life.settings.cluster,
-                         .keys = life.keys});
+node::Codec make_codec(const DaemonIdentity& identity) {
+  return node::Codec({.self = identity.host,
+                         .incarnation = identity.incarnation,
+                         .name = wire::Name(identity.name),
+                         .cluster = identity.settings.cluster,
+                         .keys = identity.keys});
 }
 
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings) {
