@@ -113,12 +113,12 @@ void LockDriver::found(const lock::Founding::Word& word) {
           .rebooted = rebooted_},
       *parts_.draw, static_cast<locks::Driver&>(*this));
   service_->start(sys::boot_clock());
-  quiet_.emplace(locks::Quiet::Start{.self = parts_.identity->host,
+  bounded_delay_.emplace(locks::BoundedDelayLocks::Start{.self = parts_.identity->host,
                                      .life = parts_.identity->incarnation,
                                      .lease = rules_of(parts_.identity->settings),
                                      .bounds = {.delay_max = parts_.identity->settings.lock_delay_max},
                                      .name_of = [this](HostId host) { return name_of(host); }},
-                 sys::boot_clock(), *parts_.draw, static_cast<locks::QuietDriver&>(*this));
+                 sys::boot_clock(), *parts_.draw, static_cast<locks::BoundedDelayDriver&>(*this));
   follow_voters();
 }
 
@@ -149,14 +149,14 @@ void LockDriver::hear(NodeId from, const wire::LockBody& body) {
   advance_change();
 }
 
-void LockDriver::hear(NodeId from, const wire::QuietBody& body) {
+void LockDriver::hear(NodeId from, const wire::MutexBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
-  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+  if (bounded_delay_) bounded_delay_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
 void LockDriver::hear(NodeId from, const wire::BeatBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
-  if (quiet_) quiet_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+  if (bounded_delay_) bounded_delay_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
 void LockDriver::hear(NodeId from, const wire::RosterBody& body) {
@@ -172,7 +172,7 @@ std::optional<Nanos> LockDriver::due_in() const {
   Instant due = kNever;
   if (founding_) due = std::min(due, founding_->timers().first());
   if (service_) due = std::min(due, service_->due());
-  if (quiet_) due = std::min(due, quiet_->due());
+  if (bounded_delay_) due = std::min(due, bounded_delay_->due());
   if (due == kNever) return std::nullopt;
   return std::max(due - sys::boot_clock(), Nanos{0});
 }
@@ -184,7 +184,7 @@ void LockDriver::wake() {
       founding.wake(turn, founding.timers().first_name());
     });
   if (service_ && service_->due() <= now) service_->wake(now);
-  if (quiet_ && quiet_->due() <= now) quiet_->wake(now);
+  if (bounded_delay_ && bounded_delay_->due() <= now) bounded_delay_->wake(now);
 }
 
 void LockDriver::each_second() {
@@ -239,7 +239,7 @@ void LockDriver::broadcast_body(const Body& body) {
 }
 
 void LockDriver::broadcast(const wire::LockBody& body) { broadcast_body(body); }
-void LockDriver::broadcast(const wire::QuietBody& body) { broadcast_body(body); }
+void LockDriver::broadcast(const wire::MutexBody& body) { broadcast_body(body); }
 void LockDriver::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
 
 // One datagram on all networks: who is on several takes it once.
@@ -257,7 +257,7 @@ void LockDriver::send_body(HostId to, const Body& body) {
 }
 
 void LockDriver::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
-void LockDriver::send(HostId to, const wire::QuietBody& body) { send_body(to, body); }
+void LockDriver::send(HostId to, const wire::MutexBody& body) { send_body(to, body); }
 
 void LockDriver::tell(locks::ClientId client, const locks::News& news) {
   const OnNews& hears = locks::is_group(client) ? on_group_news_ : on_news_;
@@ -281,14 +281,14 @@ Result<void> LockDriver::want(const locks::Service::Wish& wish, locks::LockKind 
         "this machine is the witness: it votes and takes no locks; lock on the other two");
   const Instant now = sys::boot_clock();
   const bool lease = kind == locks::LockKind::lease;
-  if (lease ? quiet_->uses(now, wish.name) : service_->uses(now, wish.name))
+  if (lease ? bounded_delay_->uses(now, wish.name) : service_->uses(now, wish.name))
     return std::unexpected(fmt::format(
         "'{}' is in use as a {}, or was a moment ago; take it as that, or take another name",
         wish.name, lease ? "silent or explicit lock" : "lease"));
   if (lease) return service_->want(now, wish);
   if (wish.lease != Nanos{0})
     return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
-  return quiet_->want(now, {.client = wish.client,
+  return bounded_delay_->want(now, {.client = wish.client,
                             .name = wish.name,
                             .mode = wish.mode,
                             .silent = kind == locks::LockKind::silent});
@@ -297,14 +297,14 @@ Result<void> LockDriver::want(const locks::Service::Wish& wish, locks::LockKind 
 void LockDriver::done(locks::ClientId client) {
   if (etcd_) etcd_->done(client);
   if (service_) service_->done(sys::boot_clock(), client);
-  if (quiet_) quiet_->done(sys::boot_clock(), client);
+  if (bounded_delay_) bounded_delay_->done(sys::boot_clock(), client);
 }
 
 std::vector<locks::Known> LockDriver::known() const {
   if (etcd_) return etcd_->known(self());
   if (!service_) return {};
   std::vector<locks::Known> all = service_->known(sys::boot_clock());
-  std::ranges::move(quiet_->known(), std::back_inserter(all));
+  std::ranges::move(bounded_delay_->known(), std::back_inserter(all));
   return all;
 }
 

@@ -20,13 +20,13 @@
 #include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
 #include "protocol/lock/founding.h"
-#include "protocol/lock/quiet.h"
+#include "protocol/lock/bounded_delay_locks.h"
 #include "protocol/lock/lock_service.h"
 #include "protocol/wire/codec.h"
 
 namespace tempo::daemon {
 
-class LockDriver final : private locks::Driver, private locks::QuietDriver {
+class LockDriver final : private locks::Driver, private locks::BoundedDelayDriver {
  public:
   // All must outlive the room. Without a parent, writes are done here.
   struct Parts {
@@ -44,7 +44,7 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
 
   void hear(NodeId from, const wire::LockBody& body);
   void hear(NodeId from, const wire::RosterBody& body);
-  void hear(NodeId from, const wire::QuietBody& body);
+  void hear(NodeId from, const wire::MutexBody& body);
   void hear(NodeId from, const wire::BeatBody& body);
   void hear_written(std::string_view number);  // the parent has written that one
 
@@ -72,7 +72,7 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
   // What is promised, or why there are no locks, in a sentence.
   std::string promise() const;
   // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
-  std::string quiet_mode() const { return quiet_ ? quiet_->mode() : ""; }
+  std::string quiet_mode() const { return bounded_delay_ ? bounded_delay_->mode() : ""; }
   bool serves() const;
   bool wished_for() const;  // the settings want locks
   HostId self() const { return parts_.identity->host; }
@@ -88,9 +88,9 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
 
   void broadcast(const wire::LockBody& body) override;
   void send(HostId to, const wire::LockBody& body) override;
-  void broadcast(const wire::QuietBody& body) override;
+  void broadcast(const wire::MutexBody& body) override;
   void broadcast(const wire::BeatBody& body) override;
-  void send(HostId to, const wire::QuietBody& body) override;
+  void send(HostId to, const wire::MutexBody& body) override;
   void write(const locks::Saved& saved) override;
   void tell(locks::ClientId client, const locks::News& news) override;
   void voters_changed() override;
@@ -145,7 +145,7 @@ class LockDriver final : private locks::Driver, private locks::QuietDriver {
   std::optional<lock::Founding::Word> new_word_;  // being written
   std::optional<locks::Saved> new_record_;        // being written
   std::optional<locks::Service> service_;         // once there are voters, at each of them
-  std::optional<locks::Quiet> quiet_;             // with the service: locks that are not leases
+  std::optional<locks::BoundedDelayLocks> bounded_delay_;             // with the service: locks that are not leases
   Change change_;                                 // the last; ended unless it goes on
   std::optional<EtcdLine> etcd_;                  // where an etcd keeps the locks
 };

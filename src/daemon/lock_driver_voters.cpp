@@ -145,11 +145,11 @@ void LockDriver::ask_again() {
 void LockDriver::end_change(Result<void> result) { change_.ended = std::move(result); }
 
 void LockDriver::follow_voters() {
-  if (!quiet_) return;
+  if (!bounded_delay_) return;
   const locks::Seats seats(
       {.number_of = [this](HostId host) { return parts_.codec->number_of(host); },
        .host_of = [this](NodeId number) { return parts_.codec->directory().host_of(number); }});
-  quiet_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
+  bounded_delay_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
 }
 
 void LockDriver::voters_changed() {

@@ -136,7 +136,7 @@ void Worker::ready(std::uint8_t number) {
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
-    if (received->word || received->lock || received->roster || received->group || received->quiet ||
+    if (received->word || received->lock || received->roster || received->group || received->bounded_delay ||
         received->beat) {
       hear_other(number, *received);
       continue;
@@ -161,7 +161,7 @@ void Worker::hear_other(std::uint8_t number, const node::Codec::Received& receiv
   if (received.word) hear_word(number, received.from, *received.word);
   if (received.lock) locks_.hear(received.from, *received.lock);
   if (received.roster) locks_.hear(received.from, *received.roster);
-  if (received.quiet) locks_.hear(received.from, *received.quiet);
+  if (received.bounded_delay) locks_.hear(received.from, *received.bounded_delay);
   if (received.beat) locks_.hear(received.from, *received.beat);
   if (received.group) groups_.hear(received.from, *received.group);
 }

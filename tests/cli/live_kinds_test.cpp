@@ -117,15 +117,15 @@ TEST_F(LiveKinds, AreOneForEachName) {
   }
   kill(leased->id(), SIGTERM);
   leased->wait();
-  auto quiet = holder("--kind explicit --wait 30s other", "other");
+  auto bounded_delay = holder("--kind explicit --wait 30s other", "other");
   refused(0, "other", "'other' is in use as a silent or explicit lock");
   Child waiting(daemons->lock(1, "--kind explicit --wait 30s other", "true"));
   EXPECT_TRUE(wait_for(20s, [&] {
     const Ended ended = Child(daemons->lock(2, "--no-wait other -- true")).wait();
     return ended.status == 103;
   })) << "a rival's words were not heard";
-  kill(quiet->id(), SIGTERM);
-  quiet->wait();
+  kill(bounded_delay->id(), SIGTERM);
+  bounded_delay->wait();
   EXPECT_EQ(waiting.wait().status, 0);
   // When nobody has it any more it may be of another kind.
   EXPECT_TRUE(wait_for(20s, [&] {

@@ -79,11 +79,11 @@ class Live(unittest.TestCase):
 
     def test_locks_that_are_no_leases_have_no_token(self):
         with tempo.connect(self.path) as daemon, tempo.connect(self.path) as other:
-            with daemon.lock("quiet", kind="silent", wait=20) as lock:
+            with daemon.lock("bounded_delay", kind="silent", wait=20) as lock:
                 self.assertEqual(lock.token, 0)
                 self.assertGreater(lock.remaining(), 0)
                 with self.assertRaises(tempo.TooLate):
-                    other.lock("quiet", kind="explicit", wait=0)
+                    other.lock("bounded_delay", kind="explicit", wait=0)
 
     def test_a_lease_is_as_long_as_is_asked_for(self):
         with tempo.connect(self.path) as daemon:

@@ -28,8 +28,8 @@ constexpr Incarnation kNobodys{77};
 class Scene {
  public:
   explicit Scene(std::uint64_t seed, std::vector<Ppb> rates = {}, std::uint32_t nodes = kNodes)
-      : setup_(printed(seed, std::move(rates), nodes)), quiet_(settled(setup_)), stage_(setup_) {
-    for (const Fault& fault : quiet_.plan) stage_.apply(fault);
+      : setup_(printed(seed, std::move(rates), nodes)), bounded_delay_(settled(setup_)), stage_(setup_) {
+    for (const Fault& fault : bounded_delay_.plan) stage_.apply(fault);
   }
 
   Stage& stage() { return stage_; }
@@ -52,7 +52,7 @@ class Scene {
   }
 
   Setup setup_;
-  Experiment quiet_;
+  Experiment bounded_delay_;
   Stage stage_;
 };
 

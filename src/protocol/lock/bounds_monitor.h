@@ -25,7 +25,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
-#include "protocol/wire/quiet_body.h"
+#include "protocol/wire/mutex_body.h"
 
 namespace tempo::locks {
 

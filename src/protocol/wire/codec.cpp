@@ -137,7 +137,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
                 .lock = datagram->lock,
                 .roster = datagram->roster,
                 .group = datagram->group,
-                .quiet = datagram->quiet,
+                .bounded_delay = datagram->bounded_delay,
                 .beat = datagram->beat};
 }
 
@@ -341,9 +341,9 @@ std::size_t Codec::encode(const wire::GroupBody& group,
                             std::span<std::byte, wire::kMostBytes> out) {
   return encode_only(&wire::Datagram::group, group, out);
 }
-std::size_t Codec::encode(const wire::QuietBody& quiet,
+std::size_t Codec::encode(const wire::MutexBody& bounded_delay,
                             std::span<std::byte, wire::kMostBytes> out) {
-  return encode_only(&wire::Datagram::quiet, quiet, out);
+  return encode_only(&wire::Datagram::bounded_delay, bounded_delay, out);
 }
 std::size_t Codec::encode(const wire::BeatBody& beat,
                             std::span<std::byte, wire::kMostBytes> out) {

@@ -64,7 +64,7 @@ class Codec {
     std::optional<wire::LockBody> lock{};
     std::optional<wire::RosterBody> roster{};
     std::optional<wire::GroupBody> group{};
-    std::optional<wire::QuietBody> quiet{};
+    std::optional<wire::MutexBody> bounded_delay{};
     std::optional<wire::BeatBody> beat{};
   };
 
@@ -83,7 +83,7 @@ class Codec {
   std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::QuietBody& quiet, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::MutexBody& bounded_delay, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMostBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.

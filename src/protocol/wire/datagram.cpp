@@ -31,7 +31,7 @@ enum class Section : std::uint8_t {
   group = 11,
   voters = 12,
   next_voters = 13,
-  quiet = 14,
+  bounded_delay = 14,
   beat = 15,
   signatures = 16
 };
@@ -316,7 +316,7 @@ int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
                           datagram.word.has_value(),     datagram.lock.has_value(),
                           datagram.roster.has_value(),   datagram.group.has_value(),
-                          datagram.quiet.has_value(),    datagram.beat.has_value()};
+                          datagram.bounded_delay.has_value(),    datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
 
@@ -428,8 +428,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
       case Section::group:
         wrong = keep_only(datagram.group, take_group(Reader(body)));
         break;
-      case Section::quiet:
-        wrong = keep_only(datagram.quiet, take_quiet(Reader(body)));
+      case Section::bounded_delay:
+        wrong = keep_only(datagram.bounded_delay, take_quiet(Reader(body)));
         break;
       case Section::beat:
         wrong = keep_only(datagram.beat, take_beat(Reader(body)));
@@ -485,7 +485,7 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
   if (datagram.group && !datagram.group->signatures.empty())
     put_measured(sections, Section::signatures, put_signatures, datagram.group->signatures);
-  if (datagram.quiet) put_measured(sections, Section::quiet, put_quiet, *datagram.quiet);
+  if (datagram.bounded_delay) put_measured(sections, Section::bounded_delay, put_quiet, *datagram.bounded_delay);
   if (datagram.beat) put_measured(sections, Section::beat, put_beat, *datagram.beat);
 
   const std::size_t size = kHeaderBytes + sections.written();

@@ -23,7 +23,7 @@
 #include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
 #include "protocol/wire/name.h"
-#include "protocol/wire/quiet_body.h"
+#include "protocol/wire/mutex_body.h"
 
 namespace tempo::wire {
 
@@ -139,7 +139,7 @@ struct Datagram {
   std::optional<LockBody> lock{};
   std::optional<RosterBody> roster{};
   std::optional<GroupBody> group{};
-  std::optional<QuietBody> quiet{};
+  std::optional<MutexBody> bounded_delay{};
   std::optional<BeatBody> beat{};
 
   bool operator==(const Datagram&) const = default;

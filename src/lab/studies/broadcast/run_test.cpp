@@ -110,9 +110,9 @@ TEST_P(AtomicBroadcast, LatenessThatBreaksAPromiseIsNoticedBySomebody) {
 
 TEST_P(AtomicBroadcast, CostsOneMulticastOrAtMostOneOfEachMember) {
   const auto [members, faulty] = GetParam();
-  Case quiet = setup(Fault::chain);
-  quiet.rules.faulty = 0;
-  const Sum alone = many(quiet, 5);
+  Case bounded_delay = setup(Fault::chain);
+  bounded_delay.rules.faulty = 0;
+  const Sum alone = many(bounded_delay, 5);
   EXPECT_EQ(alone.total.transmissions, alone.total.broadcasts);
   const Sum relayed = many(setup(Fault::random), 20);
   EXPECT_LE(relayed.total.transmissions - relayed.total.alarms * 2,

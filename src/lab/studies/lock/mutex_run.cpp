@@ -278,7 +278,7 @@ class Run {
     closing_ = true;
     for (std::uint32_t i = 0; i < setup_.sites; ++i)
       world_.command(NodeId{i}, {.kind = SiteCommand::Kind::close});
-    const auto over = [this] { return actions_.empty() && quiet(); };
+    const auto over = [this] { return actions_.empty() && bounded_delay(); };
     while (moves && !over()) moves = go_on(over);
     if (!moves && judge_.ledger().waiting() > 0) ++judge_.ledger().tally().deadlocks;
     return judge_.outcome(world_.events());
@@ -318,7 +318,7 @@ class Run {
     return true;
   }
 
-  bool quiet() { return judge_.ledger().waiting() == 0 && !judge_.anybody_inside(); }
+  bool bounded_delay() { return judge_.ledger().waiting() == 0 && !judge_.anybody_inside(); }
 
   void plan(Action::Kind kind, Nanos in, NodeId node = kNobody) {
     const Action action{world_.now() + in, kind, node};

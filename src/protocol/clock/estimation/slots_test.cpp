@@ -95,15 +95,15 @@ TEST(Slots, AShiftMovesTheta) {
 
 TEST(Slots, SpreadAndNoiseFollowTheLoad) {
   Slots slots;
-  SlotMaker quiet({}, 1e-5);
-  quiet.add(slots, 100);
+  SlotMaker bounded_delay({}, 1e-5);
+  bounded_delay.add(slots, 100);
   const double before = slots.newest().noise;
   EXPECT_NEAR(before, 1.5e-5, 1e-5);
   EXPECT_NEAR(slots.spread(), slots.usual_spread(), 1e-5);
-  quiet.extra_back = 1e-3;
-  quiet.add(slots, 10);
+  bounded_delay.extra_back = 1e-3;
+  bounded_delay.add(slots, 10);
   EXPECT_GT(slots.newest().noise, 50 * before);  // soon
-  quiet.add(slots, 30);
+  bounded_delay.add(slots, 30);
   EXPECT_GT(slots.spread(), 5 * slots.usual_spread());  // later
 }
 

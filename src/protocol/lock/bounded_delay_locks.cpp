@@ -1,4 +1,4 @@
-#include "protocol/lock/quiet.h"
+#include "protocol/lock/bounded_delay_locks.h"
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ lock::Bounds bounds_of(const BoundsMonitor::Rules& rules) {
 
 }  // namespace
 
-Quiet::Quiet(Start start, Instant now, Draw& draw, QuietDriver& driver)
+BoundedDelayLocks::BoundedDelayLocks(Start start, Instant now, Draw& draw, BoundedDelayDriver& driver)
     : start_(std::move(start)),
       draw_(&draw),
       driver_(&driver),
@@ -44,7 +44,7 @@ Quiet::Quiet(Start start, Instant now, Draw& draw, QuietDriver& driver)
 
 // --- who takes part ---
 
-void Quiet::follow(Instant now, const wire::LockVoters& voters) {
+void BoundedDelayLocks::follow(Instant now, const wire::LockVoters& voters) {
   if (voters.number <= (next_ ? next_->number : voters_.number)) return;
   next_ = voters;
   const bool stays = std::ranges::any_of(
@@ -54,12 +54,12 @@ void Quiet::follow(Instant now, const wire::LockVoters& voters) {
   if (nobody_inside()) enter_view(now);
 }
 
-bool Quiet::nobody_inside() const {
+bool BoundedDelayLocks::nobody_inside() const {
   return std::ranges::all_of(slots_, [](const auto& entry) { return entry.second.inside.empty(); });
 }
 
 // All begin anew, as after a restart: what was said under other voters counts no more.
-void Quiet::enter_view(Instant now) {
+void BoundedDelayLocks::enter_view(Instant now) {
   voters_ = *std::exchange(next_, std::nullopt);
   slots_.clear();
   sites_.clear();
@@ -87,7 +87,7 @@ void Quiet::enter_view(Instant now) {
   }
 }
 
-std::optional<std::uint32_t> Quiet::site_of(HostId host) const {
+std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
   const auto found = std::ranges::find(sites_, host);
   if (found == sites_.end()) return std::nullopt;
   return static_cast<std::uint32_t>(found - sites_.begin());
@@ -95,7 +95,7 @@ std::optional<std::uint32_t> Quiet::site_of(HostId host) const {
 
 // --- what is heard ---
 
-void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::QuietBody& body) {
+void BoundedDelayLocks::hear(Instant now, HostId from, Incarnation life, const wire::MutexBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site || body.view != voters_.number) return;
   monitor_->received(now, *site, life);
@@ -116,7 +116,7 @@ void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::QuietBo
        [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
 }
 
-void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::BeatBody& body) {
+void BoundedDelayLocks::hear(Instant now, HostId from, Incarnation life, const wire::BeatBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site) return;
   if (body.busy) busy_until_ = now + kBusyFor;
@@ -129,7 +129,7 @@ void Quiet::hear(Instant now, HostId from, Incarnation life, const wire::BeatBod
 
 // --- clients ---
 
-Result<void> Quiet::want(Instant now, const Wish& wish) {
+Result<void> BoundedDelayLocks::want(Instant now, const Wish& wish) {
   if (const auto wrong = wrong_with_name(wish.name)) return std::unexpected(*wrong);
   CHECK(!clients_.contains(wish.client));
   if (!member())
@@ -146,7 +146,7 @@ Result<void> Quiet::want(Instant now, const Wish& wish) {
   return std::unexpected("too many locks are in use; try again when some have been released");
 }
 
-bool Quiet::uses(Instant now, std::string_view name) const {
+bool BoundedDelayLocks::uses(Instant now, std::string_view name) const {
   const auto found = slots_.find(name);
   if (found != slots_.end() && found->second.heard_until > now) return true;
   return std::ranges::any_of(clients_,
@@ -154,7 +154,7 @@ bool Quiet::uses(Instant now, std::string_view name) const {
 }
 
 // False: there are too many locks.
-bool Quiet::enlist(Instant now, ClientId client) {
+bool BoundedDelayLocks::enlist(Instant now, ClientId client) {
   Client& known = clients_.at(client);
   const std::string name = known.lock;
   Slot* const found = slot(now, name);
@@ -166,7 +166,7 @@ bool Quiet::enlist(Instant now, ClientId client) {
   return true;
 }
 
-void Quiet::done(Instant now, ClientId client) {
+void BoundedDelayLocks::done(Instant now, ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const std::string name = found->second.lock;
@@ -187,7 +187,7 @@ void Quiet::done(Instant now, ClientId client) {
 }
 
 // The machine asks for one at a time: for the first that waits.
-void Quiet::acquire(Instant now, const std::string& name, Slot& slot) {
+void BoundedDelayLocks::acquire(Instant now, const std::string& name, Slot& slot) {
   const Phase phase = slot.machine.phase();
   if (slot.waiting.empty() || (phase != Phase::idle && phase != Phase::abstaining)) return;
   const Client& first = clients_.at(slot.waiting.front());
@@ -198,7 +198,7 @@ void Quiet::acquire(Instant now, const std::string& name, Slot& slot) {
 }
 
 // The lock is told to a client when this host has it and more than half have heard of it lately.
-void Quiet::serve(Instant now, const std::string& name, Slot& slot) {
+void BoundedDelayLocks::serve(Instant now, const std::string& name, Slot& slot) {
   if (slot.machine.phase() != Phase::inside || !monitor_->supported(now, start_.lease.lease / 4))
     return;
   const bool shared = slot.machine.mode() == Mode::shared;
@@ -218,7 +218,7 @@ void Quiet::serve(Instant now, const std::string& name, Slot& slot) {
     give(now, slot, slot.waiting.front());
 }
 
-void Quiet::give(Instant now, Slot& slot, ClientId client) {
+void BoundedDelayLocks::give(Instant now, Slot& slot, ClientId client) {
   std::erase(slot.waiting, client);
   slot.inside.push_back(client);
   Client& known = clients_.at(client);
@@ -227,7 +227,7 @@ void Quiet::give(Instant now, Slot& slot, ClientId client) {
   driver_->tell(client, {.kind = News::Kind::granted, .deadline = slot.deadline});
 }
 
-void Quiet::lose(Instant now, const std::string& name, Slot& slot) {
+void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
   const auto inside = std::exchange(slot.inside, {});
   if (inside.empty()) return;
   for (const ClientId client : inside) clients_.erase(client);
@@ -237,7 +237,7 @@ void Quiet::lose(Instant now, const std::string& name, Slot& slot) {
 
 // --- the machines ---
 
-Quiet::Slot* Quiet::slot(Instant now, std::string_view name) {
+BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view name) {
   if (const auto found = slots_.find(name); found != slots_.end()) return &found->second;
   if (slots_.size() >= kMostLocks) {
     // One that nothing is known of makes room: what it knew the others tell again.
@@ -259,14 +259,14 @@ Quiet::Slot* Quiet::slot(Instant now, std::string_view name) {
 }
 
 template <class Do>
-void Quiet::step(Instant now, const std::string& name, Slot& slot, Do todo) {
+void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, Do todo) {
   Outbox<Mutex> out;
   Turn<Mutex> turn{now, *draw_, out};
   todo(slot.machine, turn);
   bool spoke = false;
   for (const Output<Mutex>& output : out) {
     if (output.kind == OutputKind::notice) continue;  // its phase says the same
-    const wire::QuietBody body{.kind = static_cast<std::uint8_t>(output.message.kind),
+    const wire::MutexBody body{.kind = static_cast<std::uint8_t>(output.message.kind),
                                .shared = output.message.mode == Mode::shared,
                                .reply = output.message.reply,
                                .name = wire::LockName(name),
@@ -288,12 +288,12 @@ void Quiet::step(Instant now, const std::string& name, Slot& slot, Do todo) {
   if (slot.machine.phase() == Phase::idle) acquire(now, name, slot);
 }
 
-void Quiet::command(Instant now, const std::string& name, Slot& slot, const MutexCommand& command) {
+void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot, const MutexCommand& command) {
   step(now, name, slot, [&](Mutex& machine, Turn<Mutex>& turn) { machine.command(turn, command); });
 }
 
 // A window, or a refuser's time to answer, is over when silence is confirmed, not before.
-bool Quiet::held_back(const Slot& slot) const {
+bool BoundedDelayLocks::held_back(const Slot& slot) const {
   const Mutex& machine = slot.machine;
   if (!machine.trusts() || monitor_->confirmed(slot.mark)) return false;
   const auto timer = static_cast<Timer>(machine.timers().first_name());
@@ -301,7 +301,7 @@ bool Quiet::held_back(const Slot& slot) const {
   return timer == Timer::answer || (timer == Timer::phase && window);
 }
 
-void Quiet::wake_locks(Instant now) {
+void BoundedDelayLocks::wake_locks(Instant now) {
   for (auto& [name, slot] : slots_) {
     if (slot.machine.timers().first() > now || held_back(slot)) continue;
     step(now, name, slot, [](Mutex& machine, Turn<Mutex>& turn) {
@@ -312,7 +312,7 @@ void Quiet::wake_locks(Instant now) {
 
 // --- time ---
 
-Instant Quiet::due() const {
+Instant BoundedDelayLocks::due() const {
   if (!member()) return kNever;
   Instant first = beat_at_;
   for (const auto& [name, slot] : slots_)
@@ -320,20 +320,20 @@ Instant Quiet::due() const {
   return first;
 }
 
-void Quiet::wake(Instant now) {
+void BoundedDelayLocks::wake(Instant now) {
   if (!member()) return;
   if (beat_at_ <= now) beat(now);
   wake_locks(now);
 }
 
 // Beats go on while such locks are in use, here or elsewhere.
-void Quiet::stay_busy(Instant now) {
+void BoundedDelayLocks::stay_busy(Instant now) {
   if (beat_at_ != kNever) return;
   beat_at_ = std::max(now, rest_until_);
   monitor_->restart(now);
 }
 
-void Quiet::beat(Instant now) {
+void BoundedDelayLocks::beat(Instant now) {
   monitor_->stalled(now - beat_at_);  // a beat that comes late comes after a pause
   monitor_->look(now);
   follow_monitor(now);
@@ -357,7 +357,7 @@ void Quiet::beat(Instant now) {
   beat_at_ = now + start_.bounds.interval;
 }
 
-void Quiet::extend(Instant now) {
+void BoundedDelayLocks::extend(Instant now) {
   const Nanos lease = start_.lease.lease;
   for (auto& [name, slot] : slots_) {
     if (slot.inside.empty()) continue;
@@ -374,7 +374,7 @@ void Quiet::extend(Instant now) {
 }
 
 // Whether silence counts is told to every machine in the step in which it is known.
-void Quiet::follow_monitor(Instant now) {
+void BoundedDelayLocks::follow_monitor(Instant now) {
   if (std::exchange(trusted_, monitor_->holds()) == monitor_->holds()) return;
   for (auto& [name, slot] : slots_) {
     const bool silent = slot.waiting.empty() || clients_.at(slot.waiting.front()).silent;
@@ -387,7 +387,7 @@ void Quiet::follow_monitor(Instant now) {
 
 // --- for people ---
 
-std::vector<Known> Quiet::known() const {
+std::vector<Known> BoundedDelayLocks::known() const {
   std::vector<Known> all;
   for (const auto& [name, slot] : slots_) {
     if (slot.inside.empty() && slot.waiting.empty()) continue;
@@ -407,7 +407,7 @@ std::vector<Known> Quiet::known() const {
   return all;
 }
 
-std::string Quiet::mode() const {
+std::string BoundedDelayLocks::mode() const {
   if (!member() || beat_at_ == kNever) return "";
   if (trusts()) return "silent locks take silence for consent";
   return fmt::format("silent locks wait for explicit replies, because {}", monitor_->why());

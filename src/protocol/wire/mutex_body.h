@@ -15,7 +15,7 @@ namespace tempo::wire {
 
 // About one lock. Kinds count as those of the machine do: request, negative, positive, restart,
 // answer.
-struct QuietBody {
+struct MutexBody {
   static constexpr std::uint8_t kKinds = 5;
 
   std::uint8_t kind = 0;
@@ -27,7 +27,7 @@ struct QuietBody {
   std::uint64_t ahead = 0;
   std::uint32_t life = 0;
 
-  bool operator==(const QuietBody&) const = default;
+  bool operator==(const MutexBody&) const = default;
 };
 
 // What its sender has exchanged with each member, in the order of their chairs.
@@ -59,9 +59,9 @@ inline constexpr std::size_t kBeatFixedBytes = 10;
 inline constexpr std::size_t kBeatEntryBytes = 20;
 inline constexpr std::size_t kMostBeatBytes = kBeatFixedBytes + BeatBody::kMost * kBeatEntryBytes;
 
-Result<QuietBody, Error> take_quiet(Reader in);
+Result<MutexBody, Error> take_quiet(Reader in);
 Result<BeatBody, Error> take_beat(Reader in);
-void put_quiet(Writer& out, const QuietBody& body);
+void put_quiet(Writer& out, const MutexBody& body);
 void put_beat(Writer& out, const BeatBody& body);
 
 }  // namespace tempo::wire

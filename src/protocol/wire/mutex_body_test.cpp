@@ -1,4 +1,4 @@
-#include "protocol/wire/quiet_body.h"
+#include "protocol/wire/mutex_body.h"
 
 #include <string>
 #include <vector>
@@ -14,7 +14,7 @@ namespace {
 
 Datagram sample_quiet() {
   Datagram datagram{.header = sample_header()};
-  datagram.quiet = QuietBody{.kind = 1,
+  datagram.bounded_delay = MutexBody{.kind = 1,
                              .shared = true,
                              .reply = true,
                              .name = LockName("door"),
@@ -36,7 +36,7 @@ Datagram sample_beat() {
 }
 
 // By hand from the tables of doc/reference/wire.md.
-TEST(QuietBody, IsTheseBytes) {
+TEST(MutexBody, IsTheseBytes) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_quiet()),
             "\x0e\x1f"  // 27 + 4
@@ -49,7 +49,7 @@ TEST(QuietBody, IsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(sample_quiet())).value(), sample_quiet());
 }
 
-TEST(QuietBody, BeatIsTheseBytes) {
+TEST(MutexBody, BeatIsTheseBytes) {
   using namespace std::string_literals;
   EXPECT_EQ(written(sample_beat()),
             "\x0f\x1e"  // 10 + 20
@@ -58,7 +58,7 @@ TEST(QuietBody, BeatIsTheseBytes) {
   EXPECT_EQ(parse(bytes_of(sample_beat())).value(), sample_beat());
 }
 
-TEST(QuietBody, HasValuesInTheirRanges) {
+TEST(MutexBody, HasValuesInTheirRanges) {
   EXPECT_EQ(with_byte(sample_quiet(), kFirst, 5), Error::bad_kind);
   EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 0), Error::bad_section) << "no name";
   EXPECT_EQ(with_byte(sample_quiet(), kFirst + 2, 5), Error::bad_section) << "a longer one";
@@ -68,7 +68,7 @@ TEST(QuietBody, HasValuesInTheirRanges) {
   EXPECT_EQ(with_byte(sample_beat(), kFirst + 9, 9), Error::bad_section) << "nine";
 }
 
-TEST(QuietBody, CutAnywhereIsRefused) {
+TEST(MutexBody, CutAnywhereIsRefused) {
   for (const Datagram& datagram : {sample_quiet(), sample_beat()}) {
     const Bytes whole = bytes_of(datagram);
     for (std::size_t size = kHeaderBytes; size < whole.size(); ++size) {

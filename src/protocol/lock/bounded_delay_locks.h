@@ -31,21 +31,21 @@
 #include "protocol/lock/mutex.h"
 #include "protocol/lock/bounds_monitor.h"
 #include "protocol/lock/lock_service.h"
-#include "protocol/wire/quiet_body.h"
+#include "protocol/wire/mutex_body.h"
 
 namespace tempo::locks {
 
 // What is to be done.
-class QuietDriver {
+class BoundedDelayDriver {
  public:
-  virtual ~QuietDriver() = default;
-  virtual void broadcast(const wire::QuietBody& body) = 0;
+  virtual ~BoundedDelayDriver() = default;
+  virtual void broadcast(const wire::MutexBody& body) = 0;
   virtual void broadcast(const wire::BeatBody& body) = 0;
-  virtual void send(HostId to, const wire::QuietBody& body) = 0;
+  virtual void send(HostId to, const wire::MutexBody& body) = 0;
   virtual void tell(ClientId client, const News& news) = 0;
 };
 
-class Quiet {
+class BoundedDelayLocks {
  public:
   struct Start {
     HostId self = kNoHost;
@@ -54,14 +54,14 @@ class Quiet {
     BoundsMonitor::Rules bounds{};
     std::function<std::string(HostId)> name_of{};  // as people are told
   };
-  Quiet(Start start, Instant now, Draw& draw, QuietDriver& driver);
-  Quiet(const Quiet&) = delete;
-  Quiet& operator=(const Quiet&) = delete;
+  BoundedDelayLocks(Start start, Instant now, Draw& draw, BoundedDelayDriver& driver);
+  BoundedDelayLocks(const BoundedDelayLocks&) = delete;
+  BoundedDelayLocks& operator=(const BoundedDelayLocks&) = delete;
 
   // These take part from now on, or as soon as no client is inside here.
   void follow(Instant now, const wire::LockVoters& voters);
 
-  void hear(Instant now, HostId from, Incarnation life, const wire::QuietBody& body);
+  void hear(Instant now, HostId from, Incarnation life, const wire::MutexBody& body);
   void hear(Instant now, HostId from, Incarnation life, const wire::BeatBody& body);
   void wake(Instant now);
   Instant due() const;
@@ -131,7 +131,7 @@ class Quiet {
 
   Start start_;
   Draw* draw_;
-  QuietDriver* driver_;
+  BoundedDelayDriver* driver_;
   wire::LockVoters voters_{};               // of the view that is followed; number 0: none
   std::optional<wire::LockVoters> next_{};  // to be followed when nobody is inside
   std::vector<HostId> sites_;               // members, in the order of their chairs

@@ -1,6 +1,6 @@
 // Hosts with quiet locks, a network with delays, losses, partitions and deaths, and clients; two
 // inside at once fail every test.
-#include "protocol/lock/quiet.h"
+#include "protocol/lock/bounded_delay_locks.h"
 
 #include <functional>
 #include <map>
@@ -28,7 +28,7 @@ wire::LockVoters voters(std::uint32_t number, const std::vector<std::uint32_t>& 
 
 class House {
  public:
-  using Word = std::variant<wire::QuietBody, wire::BeatBody>;
+  using Word = std::variant<wire::MutexBody, wire::BeatBody>;
   using Carries = std::function<bool(std::uint32_t from, std::uint32_t to, const Word& word)>;
 
   explicit House(std::uint32_t hosts) {
@@ -44,35 +44,35 @@ class House {
     Room& room = *rooms_[i];
     room.dead = false;
     ++room.life;
-    room.quiet.emplace(
-        Quiet::Start{
+    room.bounded_delay.emplace(
+        BoundedDelayLocks::Start{
             .self = host(i),
             .life = Incarnation{room.life},
             .bounds = {.interval = 20ms, .delay_max = 10ms, .clean = 20},
             .name_of = [](HostId id) { return fmt::format("h{}", std::to_underlying(id) - 100); }},
         now_, draw_, room);
-    room.quiet->follow(now_, view_.number == 0 ? voters(1, all_) : view_);
+    room.bounded_delay->follow(now_, view_.number == 0 ? voters(1, all_) : view_);
   }
   // Its clients run on, until their deadlines.
   void kill(std::uint32_t i) { rooms_[i]->dead = true; }
   void follow(const wire::LockVoters& view) {
     view_ = view;
     for (const auto& room : rooms_)
-      if (!room->dead) room->quiet->follow(now_, view);
+      if (!room->dead) room->bounded_delay->follow(now_, view);
   }
   void set_carrier(Carries carries) { carries_ = std::move(carries); }
   void set_delay(Nanos delay) { delay_ = delay; }
 
   void want(std::uint32_t at, std::uint32_t client, Mode mode = Mode::exclusive, bool silent = true,
             std::string_view name = "door") {
-    const auto wanted = rooms_[at]->quiet->want(
+    const auto wanted = rooms_[at]->bounded_delay->want(
         now_, {.client = ClientId{client}, .name = name, .mode = mode, .silent = silent});
     ASSERT_TRUE(wanted) << wanted.error();
     modes_[{at, client}] = mode;
   }
   void done(std::uint32_t at, std::uint32_t client) {
     rooms_[at]->inside.erase(client);
-    rooms_[at]->quiet->done(now_, ClientId{client});
+    rooms_[at]->bounded_delay->done(now_, ClientId{client});
   }
   bool inside(std::uint32_t at, std::uint32_t client) const {
     const auto found = rooms_[at]->inside.find(client);
@@ -81,7 +81,7 @@ class House {
   bool lost(std::uint32_t at, std::uint32_t client) const {
     return rooms_[at]->lost.contains(client);
   }
-  Quiet& quiet(std::uint32_t at) { return *rooms_[at]->quiet; }
+  BoundedDelayLocks& bounded_delay(std::uint32_t at) { return *rooms_[at]->bounded_delay; }
   int words() const { return words_; }
   Instant now() const { return now_; }
   Stream& chance() { return chance_; }
@@ -92,7 +92,7 @@ class House {
       Instant next = end;
       if (!letters_.empty()) next = std::min(next, letters_.begin()->first);
       for (const auto& room : rooms_)
-        if (!room->dead) next = std::min(next, std::max(room->quiet->due(), now_));
+        if (!room->dead) next = std::min(next, std::max(room->bounded_delay->due(), now_));
       now_ = next;
       if (now_ >= end) break;
       while (!letters_.empty() && letters_.begin()->first <= now_) {
@@ -102,12 +102,12 @@ class House {
         if (room.dead) continue;
         std::visit(
             [&](const auto& body) {
-              room.quiet->hear(now_, host(letter.from), Incarnation{letter.life}, body);
+              room.bounded_delay->hear(now_, host(letter.from), Incarnation{letter.life}, body);
             },
             letter.word);
       }
       for (const auto& room : rooms_)
-        if (!room->dead && room->quiet->due() <= now_) room->quiet->wake(now_);
+        if (!room->dead && room->bounded_delay->due() <= now_) room->bounded_delay->wake(now_);
       judge();
     }
     now_ = end;
@@ -124,7 +124,7 @@ class House {
   bool settled() {
     return comes(5s, [&] {
       return std::ranges::all_of(
-          rooms_, [](const auto& room) { return room->dead || room->quiet->trusts(); });
+          rooms_, [](const auto& room) { return room->dead || room->bounded_delay->trusts(); });
     });
   }
 
@@ -133,15 +133,15 @@ class House {
     std::uint32_t from, to, life;
     Word word;
   };
-  struct Room final : QuietDriver {
+  struct Room final : BoundedDelayDriver {
     Room(House& whose, std::uint32_t what) : house(&whose), number(what) {}
-    void broadcast(const wire::QuietBody& body) override {
+    void broadcast(const wire::MutexBody& body) override {
       for (std::uint32_t to = 0; to < house->rooms_.size(); ++to) house->carry(*this, to, body);
     }
     void broadcast(const wire::BeatBody& body) override {
       for (std::uint32_t to = 0; to < house->rooms_.size(); ++to) house->carry(*this, to, body);
     }
-    void send(HostId to, const wire::QuietBody& body) override {
+    void send(HostId to, const wire::MutexBody& body) override {
       house->carry(*this, static_cast<std::uint32_t>(std::to_underlying(to)) - 100, body);
     }
     void tell(ClientId client, const News& news) override {
@@ -159,14 +159,14 @@ class House {
     std::uint32_t number;
     std::uint32_t life = 0;
     bool dead = false;
-    std::optional<Quiet> quiet;
+    std::optional<BoundedDelayLocks> bounded_delay;
     std::map<std::uint32_t, Instant> inside;  // until when
     std::set<std::uint32_t> lost;
   };
 
   void carry(const Room& from, std::uint32_t to, const Word& word) {
     if (to == from.number) return;
-    words_ += std::holds_alternative<wire::QuietBody>(word) ? 1 : 0;
+    words_ += std::holds_alternative<wire::MutexBody>(word) ? 1 : 0;
     if (carries_ && !carries_(from.number, to, word)) return;
     letters_.emplace(now_ + delay_, Letter{from.number, to, from.life, word});
   }
@@ -193,15 +193,15 @@ class House {
   Instant now_{Nanos{1'000'000'000'000}};
 };
 
-TEST(Quiet, AsksForRepliesUntilSilenceCanBeTrusted) {
+TEST(BoundedDelayLocks, AsksForRepliesUntilSilenceCanBeTrusted) {
   House house(3);
-  EXPECT_EQ(house.quiet(0).mode(), "");
+  EXPECT_EQ(house.bounded_delay(0).mode(), "");
   house.want(0, 1);
-  EXPECT_EQ(house.quiet(0).mode(),
+  EXPECT_EQ(house.bounded_delay(0).mode(),
             "silent locks wait for explicit replies, because h1 has not been heard yet");
   ASSERT_TRUE(house.comes(1s, [&] { return house.inside(0, 1); }));
   ASSERT_TRUE(house.settled());
-  EXPECT_EQ(house.quiet(0).mode(), "silent locks take silence for consent");
+  EXPECT_EQ(house.bounded_delay(0).mode(), "silent locks take silence for consent");
   house.done(0, 1);
   house.pass(100ms);
 
@@ -218,7 +218,7 @@ TEST(Quiet, AsksForRepliesUntilSilenceCanBeTrusted) {
   EXPECT_EQ(house.words() - explicitly, 4) << "where it is asked for, also a reply from each";
 }
 
-TEST(Quiet, OneAtATimeAcrossHostsAndOnOne) {
+TEST(BoundedDelayLocks, OneAtATimeAcrossHostsAndOnOne) {
   House house(3);
   for (std::uint32_t i = 0; i < 6; ++i) house.want(i % 3, 10 + i);
   std::uint32_t served = 0;
@@ -234,29 +234,29 @@ TEST(Quiet, OneAtATimeAcrossHostsAndOnOne) {
 }
 
 // Here as long as a client has it or waits; elsewhere for as long as a lease after a word.
-TEST(Quiet, KnowsWhichNamesAreInUse) {
+TEST(BoundedDelayLocks, KnowsWhichNamesAreInUse) {
   House house(3);
-  EXPECT_FALSE(house.quiet(0).uses(house.now(), "door"));
+  EXPECT_FALSE(house.bounded_delay(0).uses(house.now(), "door"));
   house.want(0, 1);
   house.pass(500ms);
   ASSERT_TRUE(house.inside(0, 1));
   for (const std::uint32_t at : {0U, 1U, 2U})
-    EXPECT_TRUE(house.quiet(at).uses(house.now(), "door")) << at;
+    EXPECT_TRUE(house.bounded_delay(at).uses(house.now(), "door")) << at;
   house.pass(5s);
-  EXPECT_TRUE(house.quiet(0).uses(house.now(), "door"));
-  EXPECT_FALSE(house.quiet(1).uses(house.now(), "door")) << "who is inside alone is silent";
+  EXPECT_TRUE(house.bounded_delay(0).uses(house.now(), "door"));
+  EXPECT_FALSE(house.bounded_delay(1).uses(house.now(), "door")) << "who is inside alone is silent";
   house.want(1, 2);
   house.pass(500ms);
-  EXPECT_TRUE(house.quiet(2).uses(house.now(), "door")) << "who waits is not";
+  EXPECT_TRUE(house.bounded_delay(2).uses(house.now(), "door")) << "who waits is not";
   house.done(0, 1);
   house.pass(500ms);
   house.done(1, 2);
   house.pass(5s);
   for (const std::uint32_t at : {0U, 1U, 2U})
-    EXPECT_FALSE(house.quiet(at).uses(house.now(), "door")) << at;
+    EXPECT_FALSE(house.bounded_delay(at).uses(house.now(), "door")) << at;
 }
 
-TEST(Quiet, ReadersShareAWriterDoesNot) {
+TEST(BoundedDelayLocks, ReadersShareAWriterDoesNot) {
   House house(3);
   house.want(0, 1, Mode::shared);
   house.want(0, 2, Mode::shared);
@@ -272,14 +272,14 @@ TEST(Quiet, ReadersShareAWriterDoesNot) {
   EXPECT_TRUE(house.comes(2s, [&] { return house.inside(2, 4); }));
 }
 
-TEST(Quiet, ALossMakesItFallBackAndItRecovers) {
+TEST(BoundedDelayLocks, ALossMakesItFallBackAndItRecovers) {
   House house(3);
   house.want(0, 1);
   ASSERT_TRUE(house.settled());
   house.done(0, 1);
   int lose = 1;
   house.set_carrier([&](std::uint32_t, std::uint32_t to, const House::Word& word) {
-    return !(to == 1 && std::holds_alternative<wire::QuietBody>(word) && lose-- > 0);
+    return !(to == 1 && std::holds_alternative<wire::MutexBody>(word) && lose-- > 0);
   });
   // 1 is inside, and does not hear of 0's request: only that it is not confirmed keeps 0 out.
   house.want(1, 2);
@@ -288,27 +288,27 @@ TEST(Quiet, ALossMakesItFallBackAndItRecovers) {
   house.want(0, 3);
   house.pass(200ms);
   EXPECT_FALSE(house.inside(0, 3));
-  EXPECT_EQ(house.quiet(0).mode(),
+  EXPECT_EQ(house.bounded_delay(0).mode(),
             "silent locks wait for explicit replies, because a datagram to h1 was lost");
   house.done(1, 2);
   EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 3); }));
   EXPECT_TRUE(house.settled());
 }
 
-TEST(Quiet, LongDelaysMakeItFallBack) {
+TEST(BoundedDelayLocks, LongDelaysMakeItFallBack) {
   House house(3);
   house.want(0, 1);
   ASSERT_TRUE(house.settled());
   house.set_delay(15ms);
   house.pass(200ms);
-  EXPECT_THAT(house.quiet(2).mode(), HasSubstr("because a round trip to"));
+  EXPECT_THAT(house.bounded_delay(2).mode(), HasSubstr("because a round trip to"));
   house.set_delay(1ms);
   EXPECT_TRUE(house.settled());
 }
 
 // A daemon dies; its client runs on until its deadline. Nobody else gets in, neither before that,
 // nor while it is gone; a new life rests first.
-TEST(Quiet, ADeadDaemonBlocksUntilItIsBack) {
+TEST(BoundedDelayLocks, ADeadDaemonBlocksUntilItIsBack) {
   House house(3);
   house.want(0, 1);
   ASSERT_TRUE(house.settled());
@@ -316,14 +316,14 @@ TEST(Quiet, ADeadDaemonBlocksUntilItIsBack) {
   house.want(1, 2);
   house.pass(10s);
   EXPECT_FALSE(house.inside(1, 2));
-  EXPECT_THAT(house.quiet(1).mode(), HasSubstr("h0 has not been heard for"));
+  EXPECT_THAT(house.bounded_delay(1).mode(), HasSubstr("h0 has not been heard for"));
   house.be_born(0);
   house.pass(1s);
   EXPECT_FALSE(house.inside(1, 2)) << "it rests";
   EXPECT_TRUE(house.comes(5s, [&] { return house.inside(1, 2); }));
 }
 
-TEST(Quiet, AQuickRestartWhileTheClientRunsOn) {
+TEST(BoundedDelayLocks, AQuickRestartWhileTheClientRunsOn) {
   House house(3);
   house.want(0, 1);
   ASSERT_TRUE(house.settled());
@@ -336,7 +336,7 @@ TEST(Quiet, AQuickRestartWhileTheClientRunsOn) {
 }
 
 // Cut off from the others the holder loses the lock; forgotten by them, it is nobody they wait for.
-TEST(Quiet, WhoIsForgottenIsNotWaitedFor) {
+TEST(BoundedDelayLocks, WhoIsForgottenIsNotWaitedFor) {
   House house(3);
   house.want(0, 1);
   ASSERT_TRUE(house.settled());
@@ -344,16 +344,16 @@ TEST(Quiet, WhoIsForgottenIsNotWaitedFor) {
     return from != 0 && to != 0;
   });
   house.want(1, 2);
-  for (std::uint32_t i : {1U, 2U}) house.quiet(i).follow(house.now(), voters(2, {1, 2}));
+  for (std::uint32_t i : {1U, 2U}) house.bounded_delay(i).follow(house.now(), voters(2, {1, 2}));
   EXPECT_TRUE(house.comes(10s, [&] { return house.inside(1, 2); }));
   EXPECT_TRUE(house.lost(0, 1));
   house.set_carrier({});
-  house.quiet(0).follow(house.now(), voters(2, {1, 2}));
-  EXPECT_THAT(house.quiet(0).want(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
+  house.bounded_delay(0).follow(house.now(), voters(2, {1, 2}));
+  EXPECT_THAT(house.bounded_delay(0).want(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
               HasSubstr("this one does not"));
 }
 
-TEST(Quiet, OneHostAloneHasItsLocks) {
+TEST(BoundedDelayLocks, OneHostAloneHasItsLocks) {
   House house(1);
   house.want(0, 1, Mode::exclusive, false);
   house.pass(10ms);
@@ -366,41 +366,41 @@ TEST(Quiet, OneHostAloneHasItsLocks) {
   EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 2); }));
 }
 
-TEST(Quiet, WhoFindsNoRoomIsTold) {
+TEST(BoundedDelayLocks, WhoFindsNoRoomIsTold) {
   constexpr std::uint32_t kClients = 4096;
   House house(1);
   for (std::uint32_t i = 0; i < kClients; ++i) house.want(0, i);
-  const Quiet::Wish one_more{.client = ClientId{kClients}, .name = "door"};
-  const auto refused = house.quiet(0).want(house.now(), one_more);
+  const BoundedDelayLocks::Wish one_more{.client = ClientId{kClients}, .name = "door"};
+  const auto refused = house.bounded_delay(0).want(house.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many clients"));
   house.done(0, kClients - 1);
-  EXPECT_TRUE(house.quiet(0).want(house.now(), one_more));
+  EXPECT_TRUE(house.bounded_delay(0).want(house.now(), one_more));
 }
 
 // A lock that nobody has or wants makes room for another.
-TEST(Quiet, WhoNamesOneLockTooManyIsTold) {
+TEST(BoundedDelayLocks, WhoNamesOneLockTooManyIsTold) {
   constexpr std::uint32_t kLocks = 1024;
   House house(2);
   for (std::uint32_t i = 0; i < kLocks; ++i)
     house.want(0, i, Mode::shared, true, "lock" + std::to_string(i));
-  const Quiet::Wish one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
-  const auto refused = house.quiet(0).want(house.now(), one_more);
+  const BoundedDelayLocks::Wish one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
+  const auto refused = house.bounded_delay(0).want(house.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many locks"));
   ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 7); }));
   house.done(0, 7);
-  EXPECT_TRUE(house.quiet(0).want(house.now(), one_more));
-  EXPECT_FALSE(house.quiet(0).uses(house.now(), "lock7"));
+  EXPECT_TRUE(house.bounded_delay(0).want(house.now(), one_more));
+  EXPECT_FALSE(house.bounded_delay(0).uses(house.now(), "lock7"));
 }
 
-TEST(Quiet, SaysWhatItKnows) {
+TEST(BoundedDelayLocks, SaysWhatItKnows) {
   House house(2);
-  EXPECT_THAT(house.quiet(0).known(), ::testing::IsEmpty());
+  EXPECT_THAT(house.bounded_delay(0).known(), ::testing::IsEmpty());
   house.want(0, 1);
   ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 1); }));
   house.want(0, 2);
-  const std::vector<Known> known = house.quiet(0).known();
+  const std::vector<Known> known = house.bounded_delay(0).known();
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known[0].name, "door");
   EXPECT_EQ(known[0].mode, Mode::exclusive);
@@ -413,19 +413,19 @@ TEST(Quiet, SaysWhatItKnows) {
   EXPECT_EQ(known[0].token, lock::kNoToken) << "such locks have none";
 }
 
-TEST(Quiet, BeatsOnlyWhileItIsUsed) {
+TEST(BoundedDelayLocks, BeatsOnlyWhileItIsUsed) {
   House house(3);
   house.want(0, 1);
   house.pass(1s);
-  EXPECT_NE(house.quiet(2).due(), kNever) << "others beat, too";
+  EXPECT_NE(house.bounded_delay(2).due(), kNever) << "others beat, too";
   house.done(0, 1);
   house.pass(10s);
-  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(house.quiet(i).due(), kNever) << i;
+  for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(house.bounded_delay(i).due(), kNever) << i;
 }
 
 // Whatever is lost, delayed, killed and restarted: `judge` looks after every step, and in the end
 // everybody is served.
-TEST(Quiet, NoTwoInsideWhateverHappens) {
+TEST(BoundedDelayLocks, NoTwoInsideWhateverHappens) {
   int entries = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     House house(3);

@@ -1,4 +1,4 @@
-#include "protocol/wire/quiet_body.h"
+#include "protocol/wire/mutex_body.h"
 
 namespace tempo::wire {
 namespace {
@@ -9,9 +9,9 @@ constexpr std::uint8_t kBusy = 1;
 
 }  // namespace
 
-Result<QuietBody, Error> take_quiet(Reader in) {
+Result<MutexBody, Error> take_quiet(Reader in) {
   if (in.left() < kQuietFixedBytes) return std::unexpected(Error::bad_section);
-  QuietBody body;
+  MutexBody body;
   body.kind = in.take<std::uint8_t>();
   const auto flags = in.take<std::uint8_t>();
   body.shared = (flags & kShared) != 0;
@@ -21,7 +21,7 @@ Result<QuietBody, Error> take_quiet(Reader in) {
   body.number = in.take<std::uint64_t>();
   body.ahead = in.take<std::uint64_t>();
   body.life = in.take<std::uint32_t>();
-  if (body.kind >= QuietBody::kKinds) return std::unexpected(Error::bad_kind);
+  if (body.kind >= MutexBody::kKinds) return std::unexpected(Error::bad_kind);
   if (name == 0 || in.left() < name) return std::unexpected(Error::bad_section);
   const auto text = LockName::read(in.take_bytes(name));
   if (!text) return std::unexpected(Error::bad_name);
@@ -29,8 +29,8 @@ Result<QuietBody, Error> take_quiet(Reader in) {
   return body;
 }
 
-void put_quiet(Writer& out, const QuietBody& body) {
-  CHECK(body.kind < QuietBody::kKinds && !body.name.text().empty());
+void put_quiet(Writer& out, const MutexBody& body) {
+  CHECK(body.kind < MutexBody::kKinds && !body.name.text().empty());
   out.put(body.kind);
   out.put(static_cast<std::uint8_t>((body.shared ? kShared : 0) | (body.reply ? kReply : 0)));
   out.put(static_cast<std::uint8_t>(body.name.text().size()));
