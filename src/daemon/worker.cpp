@@ -132,7 +132,7 @@ void Worker::ready(std::uint8_t number) {
                        links_.elsewhere(number, arrival->from) ? node::Codec::Source::elsewhere
                                                                : node::Codec::Source::anywhere);
     if (!received) {
-      hear_foreigner(arrival->from);
+      receive_incompatible(arrival->from);
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
@@ -150,10 +150,10 @@ void Worker::ready(std::uint8_t number) {
   }
 }
 
-void Worker::hear_foreigner(const sys::Address& from) {
-  const std::optional<std::uint8_t> revision = codec_.foreign_revision();
+void Worker::receive_incompatible(const sys::Address& from) {
+  const std::optional<std::uint8_t> revision = codec_.incompatible_revision();
   if (!revision) return;
-  if (auto told = foreigners_.hear(oscillator_->now(), from.text(), *revision))
+  if (auto told = incompatible_peers_.hear(oscillator_->now(), from.text(), *revision))
     tell("other-revision", *std::move(told));
 }
 
@@ -166,12 +166,12 @@ void Worker::hear_other(std::uint8_t number, const node::Codec::Received& receiv
   if (received.group) groups_.hear(received.from, *received.group);
 }
 
-void Worker::hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word) {
-  consultation_.hear(from, word);
-  if (word.kind != wire::WordBody::Kind::ask) return;
+void Worker::hear_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word) {
+  remote_diagnosis_.hear(from, word);
+  if (word.kind != wire::DiagnosticBody::Kind::ask) return;
   std::array<std::byte, wire::kMostBytes> buffer;
-  for (const wire::WordBody& answer :
-       consultation_.answer(oscillator_->now(), word, findings_in(snapshot())))
+  for (const wire::DiagnosticBody& answer :
+       remote_diagnosis_.answer(oscillator_->now(), word, findings_in(snapshot())))
     links_.send(number, from, {buffer.data(), codec_.encode(answer, buffer)}, std::nullopt);
 }
 

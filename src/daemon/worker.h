@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "daemon/control/consultation.h"
-#include "daemon/foreigners.h"
+#include "daemon/control/remote_diagnosis.h"
+#include "daemon/incompatible_peers.h"
 #include "daemon/group_driver.h"
 #include "daemon/instruments.h"
 #include "daemon/daemon_identity.h"
@@ -100,9 +100,9 @@ class Worker {
   void look_for_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
-  void hear_foreigner(const sys::Address& from);
+  void receive_incompatible(const sys::Address& from);
   void hear_other(std::uint8_t number, const node::Codec::Received& received);
-  void hear_word(std::uint8_t number, NodeId from, const wire::WordBody& word);
+  void hear_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word);
   void read_departures(std::uint8_t number);
   template <class Do>
   void step(Do todo);
@@ -147,8 +147,8 @@ class Worker {
   LiveTrace trace_;
   LockDriver locks_;
   GroupDriver groups_;
-  Consultation consultation_;
-  Foreigners foreigners_;
+  RemoteDiagnosis remote_diagnosis_;
+  IncompatiblePeers incompatible_peers_;
   Instant next_chore_;
   Instant next_keeping_;  // of the rate
   std::uint64_t stalls_ = 0;

@@ -47,7 +47,7 @@ Result<void> Worker::set_time(Nanos by) {
 }
 
 void Worker::ask_members() {
-  const std::optional<wire::WordBody> question = consultation_.ask(oscillator_->now());
+  const std::optional<wire::DiagnosticBody> question = remote_diagnosis_.ask(oscillator_->now());
   if (!question) return;
   std::array<std::byte, wire::kMostBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
@@ -59,7 +59,7 @@ bool Worker::members_answered() {
   codec_.directory().for_each([&](const node::Directory::Host& host) {
     others += host.heard && host.node != codec_.self() ? 1U : 0U;
   });
-  return consultation_.over(oscillator_->now(), others);
+  return remote_diagnosis_.over(oscillator_->now(), others);
 }
 
 std::vector<ipc::MemberFindings> Worker::what_members_find() const {
@@ -69,7 +69,7 @@ std::vector<ipc::MemberFindings> Worker::what_members_find() const {
     ipc::MemberFindings& member = all.emplace_back();
     member.name = name_of(host.node);
     member.id = id_text(codec_, host.node);
-    const std::optional<Consultation::Answer> answer = consultation_.of(host.node);
+    const std::optional<RemoteDiagnosis::Answer> answer = remote_diagnosis_.of(host.node);
     if (!answer) return;
     member.answered = true;
     member.missing = answer->missing;
@@ -100,7 +100,7 @@ obs::Snapshot Worker::snapshot() {
                    .started = started_,
                    .stays_out = stays_out_,
                    .clock_trouble = clock_trouble_,
-                   .foreigner = foreigners_.about(oscillator_->now()),
+                   .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
                    .unsent = unsent_,
                    .stalls = stalls_,
                    .locks = locks_.wished_for() ? lock_promise() : "",

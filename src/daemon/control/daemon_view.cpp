@@ -39,7 +39,7 @@ void draw_host(const DaemonView& view, obs::Snapshot& shot) {
     shot.warnings.push_back(
         fmt::format("another machine has this host's id, {}; neither leads", shot.id));
   if (!view.clock_trouble.empty()) shot.warnings.push_back(view.clock_trouble);
-  if (!view.foreigner.empty()) shot.warnings.push_back(view.foreigner);
+  if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
 }
 
 void draw_clock(const DaemonView& view, obs::Snapshot& shot) {

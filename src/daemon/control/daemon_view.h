@@ -29,7 +29,7 @@ struct DaemonView {
   Instant started{};
   bool stays_out = false;       // another machine has our id
   std::string clock_trouble{};  // the last failure of the kernel's clock
-  std::string foreigner{};      // a daemon of another revision
+  std::string incompatible_peer{};      // a daemon of another revision
   std::uint64_t unsent = 0;     // messages for hosts whose address is not known
   std::uint64_t stalls = 0;
   std::string locks{};                  // what is promised of them

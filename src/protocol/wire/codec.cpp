@@ -52,7 +52,7 @@ Codec::Codec(Options options) : options_(std::move(options)) {
 
 Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t network, Instant arrived,
                                                  std::span<const std::byte> bytes, Source source) {
-  foreign_revision_.reset();
+  incompatible_revision_.reset();
   Result<Received, DropReason> received = examine(now, network, arrived, bytes, source);
   if (received)
     ++accepted_;
@@ -145,7 +145,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
 void Codec::note_revision(std::span<const std::byte> bytes) {
   const std::optional<wire::Header> stated = wire::stated_header(bytes);
   if (stated && options_.keys.open(bytes, std::to_underlying(stated->key)))
-    foreign_revision_ = stated->revision;
+    incompatible_revision_ = stated->revision;
 }
 
 Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagram,
@@ -325,7 +325,7 @@ std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, cons
   return write(datagram, out);
 }
 
-std::size_t Codec::encode(const wire::WordBody& word,
+std::size_t Codec::encode(const wire::DiagnosticBody& word,
                             std::span<std::byte, wire::kMostBytes> out) {
   return encode_only(&wire::Datagram::word, word, out);
 }

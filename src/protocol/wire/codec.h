@@ -60,7 +60,7 @@ class Codec {
     Node::Message message;
     bool sent_by_parent = false;  // a crash hint: it did not come from the host's own socket
     // With one of these there is no message: it is not for the node.
-    std::optional<wire::WordBody> word{};
+    std::optional<wire::DiagnosticBody> word{};
     std::optional<wire::LockBody> lock{};
     std::optional<wire::RosterBody> roster{};
     std::optional<wire::GroupBody> group{};
@@ -79,7 +79,7 @@ class Codec {
   // The datagram for a message; the number of its bytes.
   std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
 
-  std::size_t encode(const wire::WordBody& word, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
   std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
@@ -108,7 +108,7 @@ class Codec {
 
   // Of the datagram last opened, if all that was wrong with it is that its sender is too old or too
   // new for us; with a key only if it has ours.
-  std::optional<std::uint8_t> foreign_revision() const { return foreign_revision_; }
+  std::optional<std::uint8_t> incompatible_revision() const { return incompatible_revision_; }
 
   std::uint64_t accepted() const { return accepted_; }
   std::uint64_t sent() const { return number_; }
@@ -147,7 +147,7 @@ class Codec {
   std::array<std::uint64_t, kRemembered> said_{};  // hashes of the newest, by number
   int strangers_ = 0;
   Incarnation twins_life_{};  // the latest heard with our id
-  std::optional<std::uint8_t> foreign_revision_;
+  std::optional<std::uint8_t> incompatible_revision_;
   std::uint64_t accepted_ = 0;
   std::array<std::uint64_t, static_cast<std::size_t>(DropReason::count)> refused_{};
   std::array<std::uint64_t, static_cast<std::size_t>(wire::Error::count)> malformed_{};

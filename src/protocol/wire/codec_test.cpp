@@ -89,17 +89,17 @@ TEST(Codec, NeighbouringRevisionsTalkAndOthersDoNot) {
       ASSERT_TRUE(there && back) << step;
       EXPECT_EQ(theirs.directory().find(there->from)->name.text(), "host1");
       EXPECT_EQ(back->message.election()->epoch.round, 4U);
-      EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+      EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
       continue;
     }
     EXPECT_EQ(refusal_of(there), DropReason::malformed) << step;
     EXPECT_EQ(refusal_of(back), DropReason::malformed) << step;
     EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 1U);
-    EXPECT_EQ(ours.foreign_revision(), wire::kRevision + step);
-    EXPECT_EQ(theirs.foreign_revision(), wire::kRevision);
+    EXPECT_EQ(ours.incompatible_revision(), wire::kRevision + step);
+    EXPECT_EQ(theirs.incompatible_revision(), wire::kRevision);
     // It is said of the last one alone.
     EXPECT_FALSE(ours.decode(kNow, 0, kNow, {}));
-    EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+    EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   }
 }
 
@@ -109,13 +109,13 @@ TEST(Codec, KnowsNoForeignerBehindAnotherSeal) {
   for (const std::vector<auth::Key>& keys : {std::vector<auth::Key>{}, {key_of(9)}}) {
     Codec theirs = room({.id = 2, .keys = keys, .revision = wire::kRevision + 2});
     EXPECT_FALSE(ours.decode(kNow, 0, kNow, closed(theirs, loop_of(theirs))));
-    EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+    EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   }
   Codec theirs = room({.id = 2, .revision = wire::kRevision + 2});
   auto forged = closed(theirs, loop_of(theirs));
   forged.back() ^= std::byte{1};
   EXPECT_FALSE(ours.decode(kNow, 0, kNow, forged));
-  EXPECT_EQ(ours.foreign_revision(), std::nullopt);
+  EXPECT_EQ(ours.incompatible_revision(), std::nullopt);
   EXPECT_EQ(ours.malformed(wire::Error::wrong_revision), 3U);
 }
 
@@ -299,11 +299,11 @@ TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
 TEST(Codec, WordsAreForTheDaemon) {
   Codec sender = room({.id = 2});
   Codec receiver = room({.id = 1});
-  const wire::WordBody word{.kind = wire::WordBody::Kind::answer,
+  const wire::DiagnosticBody word{.kind = wire::DiagnosticBody::Kind::answer,
                             .level = 2,
                             .parts = 1,
                             .question = 9,
-                            .text = wire::Text<wire::WordBody::kMostText>("fire")};
+                            .text = wire::Text<wire::DiagnosticBody::kMostText>("fire")};
   std::array<std::byte, wire::kMostBytes> buffer;
   const std::size_t size = sender.encode(word, buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});

@@ -42,10 +42,10 @@ constexpr std::size_t kElectionBytes = 60;
 constexpr std::size_t kTimeBytes = 24;
 constexpr std::size_t kSyncBytes = 60;
 constexpr std::size_t kWordBytes = 8;  // without its text
-static_assert(kElectionBytes <= kWordBytes + WordBody::kMostText &&
-              kSyncBytes <= kWordBytes + WordBody::kMostText);
+static_assert(kElectionBytes <= kWordBytes + DiagnosticBody::kMostText &&
+              kSyncBytes <= kWordBytes + DiagnosticBody::kMostText);
 static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
-                  kWordBytes + WordBody::kMostText + kTagBytes <=
+                  kWordBytes + DiagnosticBody::kMostText + kTagBytes <=
               kMostBytes);
 static_assert(kMostQuietBytes <= kMostBeatBytes && kMostBeatBytes <= 255);
 static_assert(kMostLockVotersBytes <= 255 && kMostLockBytes <= 255 &&
@@ -279,24 +279,24 @@ void put_sync(Writer& out, const SyncBody& body) {
   out.put(clamped(body.bound_ns));
 }
 
-Result<WordBody, Error> take_word(Reader in) {
+Result<DiagnosticBody, Error> take_word(Reader in) {
   if (in.left() < kWordBytes) return std::unexpected(Error::bad_section);
-  WordBody body;
+  DiagnosticBody body;
   const auto kind = in.take<std::uint8_t>();
-  if (kind >= WordBody::kKinds) return std::unexpected(Error::bad_kind);
-  body.kind = static_cast<WordBody::Kind>(kind);
+  if (kind >= DiagnosticBody::kKinds) return std::unexpected(Error::bad_kind);
+  body.kind = static_cast<DiagnosticBody::Kind>(kind);
   body.level = in.take<std::uint8_t>();
   body.part = in.take<std::uint8_t>();
   body.parts = in.take<std::uint8_t>();
   body.question = in.take<std::uint32_t>();
-  const auto text = Text<WordBody::kMostText>::read(in.take_bytes(in.left()));
+  const auto text = Text<DiagnosticBody::kMostText>::read(in.take_bytes(in.left()));
   if (!text || body.level > 2) return std::unexpected(Error::bad_value);
   body.text = *text;
   return body;
 }
 
-void put_word(Writer& out, const WordBody& body) {
-  CHECK(std::to_underlying(body.kind) < WordBody::kKinds);
+void put_word(Writer& out, const DiagnosticBody& body) {
+  CHECK(std::to_underlying(body.kind) < DiagnosticBody::kKinds);
   const std::string_view text = body.text.text();
   put_section(out, Section::word, kWordBytes + text.size());
   out.put(std::to_underlying(body.kind));

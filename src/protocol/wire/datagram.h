@@ -113,7 +113,7 @@ struct SyncBody {
 
 // Talk between daemons that is no protocol's: one asks all what ails them, each answers line by
 // line.
-struct WordBody {
+struct DiagnosticBody {
   enum class Kind : std::uint8_t { ask, answer };
   static constexpr std::uint8_t kKinds = 2;
   static constexpr std::size_t kMostText = 240;
@@ -125,7 +125,7 @@ struct WordBody {
   std::uint32_t question = 0;  // of the asking host
   Text<kMostText> text{};
 
-  bool operator==(const WordBody&) const = default;
+  bool operator==(const DiagnosticBody&) const = default;
 };
 
 struct Datagram {
@@ -135,7 +135,7 @@ struct Datagram {
   std::optional<ElectionBody> election{};
   std::optional<TimeBody> time{};
   std::optional<SyncBody> sync{};
-  std::optional<WordBody> word{};
+  std::optional<DiagnosticBody> word{};
   std::optional<LockBody> lock{};
   std::optional<RosterBody> roster{};
   std::optional<GroupBody> group{};

@@ -77,12 +77,12 @@ Datagram any_datagram() {
                              .synchronized = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::inRange(0, 4) == 0)
     datagram.word =
-        WordBody{.kind = WordBody::Kind{*rc::gen::inRange<std::uint8_t>(0, WordBody::kKinds)},
+        DiagnosticBody{.kind = DiagnosticBody::Kind{*rc::gen::inRange<std::uint8_t>(0, DiagnosticBody::kKinds)},
                  .level = *rc::gen::inRange<std::uint8_t>(0, 3),
                  .part = any<std::uint8_t>(),
                  .parts = any<std::uint8_t>(),
                  .question = any<std::uint32_t>(),
-                 .text = Text<WordBody::kMostText>(*rc::gen::arbitrary<std::string>())};
+                 .text = Text<DiagnosticBody::kMostText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.group = any_group();
   else if (*rc::gen::arbitrary<bool>())

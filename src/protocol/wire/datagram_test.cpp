@@ -87,11 +87,11 @@ TEST(Datagram, WordIsTheseBytes) {
                                      .sender = HostId{0x1001},
                                      .incarnation = Incarnation{7},
                                      .number = 3},
-                          .word = WordBody{.kind = WordBody::Kind::answer,
+                          .word = DiagnosticBody{.kind = DiagnosticBody::Kind::answer,
                                            .level = 2,
                                            .parts = 1,
                                            .question = 9,
-                                           .text = Text<WordBody::kMostText>("fire")}};
+                                           .text = Text<DiagnosticBody::kMostText>("fire")}};
   const std::vector<int> written{
       0x54, 2,  1, 0, 0, 62, 0,    0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // header
       0,    0,  0, 0, 0, 0,  0x10, 1, 0,    0,    0,    7,    0,    0,    0,    0,     //

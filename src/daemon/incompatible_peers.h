@@ -12,7 +12,7 @@
 
 namespace tempo::daemon {
 
-class Foreigners {
+class IncompatiblePeers {
  public:
   // A sentence, if there was none about.
   std::optional<std::string> hear(Instant now, const std::string& address, std::uint8_t revision);

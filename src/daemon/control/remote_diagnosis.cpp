@@ -1,4 +1,4 @@
-#include "daemon/control/consultation.h"
+#include "daemon/control/remote_diagnosis.h"
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@ std::uint8_t number_of(std::string_view level) {
   return static_cast<std::uint8_t>(found == kLevels.end() ? 1 : found - kLevels.begin());
 }
 
-ipc::Finding finding_of(const wire::WordBody& word) {
+ipc::Finding finding_of(const wire::DiagnosticBody& word) {
   const std::string_view text = word.text.text();
   const std::size_t cure = text.find(kCure);
   ipc::Finding finding{.level = std::string(kLevels.at(word.level)),
@@ -27,21 +27,21 @@ ipc::Finding finding_of(const wire::WordBody& word) {
 
 }  // namespace
 
-std::optional<wire::WordBody> Consultation::ask(Instant now) {
+std::optional<wire::DiagnosticBody> RemoteDiagnosis::ask(Instant now) {
   if (asked_ && now - *asked_ < kPatience) return std::nullopt;
   asked_ = now;
   heard_.clear();
-  return wire::WordBody{.kind = wire::WordBody::Kind::ask, .question = ++question_};
+  return wire::DiagnosticBody{.kind = wire::DiagnosticBody::Kind::ask, .question = ++question_};
 }
 
-bool Consultation::over(Instant now, std::size_t others) const {
+bool RemoteDiagnosis::over(Instant now, std::size_t others) const {
   const auto complete = static_cast<std::size_t>(
       std::ranges::count_if(heard_, [](const auto& heard) { return heard.second.whole(); }));
   return !asked_ || now - *asked_ >= kPatience || complete >= others;
 }
 
-void Consultation::hear(NodeId from, const wire::WordBody& word) {
-  if (word.kind != wire::WordBody::Kind::answer || word.question != question_ || !asked_ ||
+void RemoteDiagnosis::hear(NodeId from, const wire::DiagnosticBody& word) {
+  if (word.kind != wire::DiagnosticBody::Kind::answer || word.question != question_ || !asked_ ||
       word.parts > kMostParts || (word.parts > 0 && word.part >= word.parts))
     return;
   Heard& heard = heard_[from];
@@ -49,28 +49,28 @@ void Consultation::hear(NodeId from, const wire::WordBody& word) {
   if (word.parts > 0) heard.findings[word.part] = finding_of(word);
 }
 
-std::vector<wire::WordBody> Consultation::answer(Instant now, const wire::WordBody& question,
+std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(Instant now, const wire::DiagnosticBody& question,
                                                  const std::vector<ipc::Finding>& findings) {
   if (answered_ && now - *answered_ < kBetweenAnswers) return {};
   answered_ = now;
   const std::size_t parts = std::min(findings.size(), kMostParts);
-  std::vector<wire::WordBody> words;
+  std::vector<wire::DiagnosticBody> words;
   for (std::size_t i = 0; i < std::max<std::size_t>(parts, 1); ++i) {
-    wire::WordBody& word = words.emplace_back();
-    word.kind = wire::WordBody::Kind::answer;
+    wire::DiagnosticBody& word = words.emplace_back();
+    word.kind = wire::DiagnosticBody::Kind::answer;
     word.part = static_cast<std::uint8_t>(i);
     word.parts = static_cast<std::uint8_t>(parts);
     word.question = question.question;
     if (parts == 0) break;
     const ipc::Finding& finding = findings[i];
     word.level = number_of(finding.level);
-    word.text = wire::Text<wire::WordBody::kMostText>(
+    word.text = wire::Text<wire::DiagnosticBody::kMostText>(
         finding.cure.empty() ? finding.what : finding.what + std::string(kCure) + finding.cure);
   }
   return words;
 }
 
-std::optional<Consultation::Answer> Consultation::of(NodeId host) const {
+std::optional<RemoteDiagnosis::Answer> RemoteDiagnosis::of(NodeId host) const {
   const auto found = heard_.find(host);
   if (found == heard_.end()) return std::nullopt;
   Answer answer{.missing = found->second.parts - found->second.findings.size()};

@@ -1,4 +1,4 @@
-#include "daemon/foreigners.h"
+#include "daemon/incompatible_peers.h"
 
 #include <fmt/core.h>
 
@@ -11,7 +11,7 @@ constexpr Nanos kAbout = 1min;
 
 }  // namespace
 
-std::optional<std::string> Foreigners::hear(Instant now, const std::string& address,
+std::optional<std::string> IncompatiblePeers::hear(Instant now, const std::string& address,
                                             std::uint8_t revision) {
   const bool news = about(now).empty();
   last_ = fmt::format(
@@ -22,7 +22,7 @@ std::optional<std::string> Foreigners::hear(Instant now, const std::string& addr
   return news ? std::optional(last_) : std::nullopt;
 }
 
-std::string Foreigners::about(Instant now) const {
+std::string IncompatiblePeers::about(Instant now) const {
   return last_.empty() || now - heard_ > kAbout ? "" : last_;
 }
 

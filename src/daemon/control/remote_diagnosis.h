@@ -1,6 +1,6 @@
 // One host asks all others what ails them, and what they answered.
 //
-// A question is answered by words (wire::WordBody), a datagram for each finding. It is over when
+// A question is answered by words (wire::DiagnosticBody), a datagram for each finding. It is over when
 // everybody who is known has answered, or after a second; what is lost on the way is missing, and
 // it says so. Answers are given at most twice a second: a question is small and its answers are
 // many.
@@ -19,20 +19,20 @@
 
 namespace tempo::daemon {
 
-class Consultation {
+class RemoteDiagnosis {
  public:
   static constexpr Nanos kPatience = 1s;
   static constexpr Nanos kBetweenAnswers = 500ms;
   static constexpr std::size_t kMostParts = 8;
 
   // The question for everybody; one that is under way goes on.
-  std::optional<wire::WordBody> ask(Instant now);
+  std::optional<wire::DiagnosticBody> ask(Instant now);
   bool over(Instant now, std::size_t others) const;
 
-  void hear(NodeId from, const wire::WordBody& word);
+  void hear(NodeId from, const wire::DiagnosticBody& word);
 
   // What to answer; nothing if we have just answered.
-  std::vector<wire::WordBody> answer(Instant now, const wire::WordBody& question,
+  std::vector<wire::DiagnosticBody> answer(Instant now, const wire::DiagnosticBody& question,
                                      const std::vector<ipc::Finding>& findings);
 
   // What that host has answered to the last question; nothing: it has not.

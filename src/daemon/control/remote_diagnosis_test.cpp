@@ -1,4 +1,4 @@
-#include "daemon/control/consultation.h"
+#include "daemon/control/remote_diagnosis.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,13 +15,13 @@ const std::vector<ipc::Finding> kTwo{
     {.level = "problem", .what = "the house is on fire", .cure = "put it out"},
     {.level = "note", .what = "it is warm", .cure = ""}};
 
-TEST(Consultation, BringsEveryFindingHome) {
-  Consultation asking;
-  Consultation asked;
+TEST(RemoteDiagnosis, BringsEveryFindingHome) {
+  RemoteDiagnosis asking;
+  RemoteDiagnosis asked;
   const auto question = asking.ask(kNow);
   ASSERT_TRUE(question);
   EXPECT_FALSE(asking.of(kOther));
-  for (const wire::WordBody& word : asked.answer(kNow, *question, kTwo)) {
+  for (const wire::DiagnosticBody& word : asked.answer(kNow, *question, kTwo)) {
     EXPECT_FALSE(asking.over(kNow, 1));
     asking.hear(kOther, word);
   }
@@ -33,9 +33,9 @@ TEST(Consultation, BringsEveryFindingHome) {
   EXPECT_EQ(asking.of(kOther)->missing, 0U);
 }
 
-TEST(Consultation, NothingIsAnAnswerToo) {
-  Consultation asking;
-  Consultation asked;
+TEST(RemoteDiagnosis, NothingIsAnAnswerToo) {
+  RemoteDiagnosis asking;
+  RemoteDiagnosis asked;
   const auto words = asked.answer(kNow, *asking.ask(kNow), {});
   ASSERT_EQ(words.size(), 1U);
   asking.hear(kOther, words.front());
@@ -43,9 +43,9 @@ TEST(Consultation, NothingIsAnAnswerToo) {
   EXPECT_THAT(asking.of(kOther)->findings, IsEmpty());
 }
 
-TEST(Consultation, SaysWhatIsMissing) {
-  Consultation asking;
-  Consultation asked;
+TEST(RemoteDiagnosis, SaysWhatIsMissing) {
+  RemoteDiagnosis asking;
+  RemoteDiagnosis asked;
   const auto words = asked.answer(kNow, *asking.ask(kNow), kTwo);
   asking.hear(kOther, words.back());
   asking.hear(kOther, words.back());
@@ -54,31 +54,31 @@ TEST(Consultation, SaysWhatIsMissing) {
   EXPECT_THAT(asking.of(kOther)->findings, ElementsAre(kTwo[1]));
 }
 
-TEST(Consultation, IsBounded) {
-  Consultation asked;
-  const wire::WordBody question{.question = 1};
+TEST(RemoteDiagnosis, IsBounded) {
+  RemoteDiagnosis asked;
+  const wire::DiagnosticBody question{.question = 1};
   EXPECT_EQ(asked.answer(kNow, question, std::vector(100, kTwo[0])).size(),
-            Consultation::kMostParts);
+            RemoteDiagnosis::kMostParts);
   EXPECT_THAT(asked.answer(kNow + 499ms, question, kTwo), IsEmpty()) << "it has just answered";
   EXPECT_EQ(asked.answer(kNow + 500ms, question, kTwo).size(), 2U);
 }
 
-TEST(Consultation, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
-  Consultation asking;
-  Consultation asked;
+TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
+  RemoteDiagnosis asking;
+  RemoteDiagnosis asked;
   const auto first = asking.ask(kNow);
   EXPECT_FALSE(asking.ask(kNow + 999ms));
   const auto second = asking.ask(kNow + 1s);
   ASSERT_TRUE(second);
   EXPECT_NE(first->question, second->question);
-  for (const wire::WordBody& word : asked.answer(kNow, *first, kTwo)) asking.hear(kOther, word);
+  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo)) asking.hear(kOther, word);
   EXPECT_FALSE(asking.of(kOther)) << "that was another question";
   asking.hear(kOther, *second);
   asking.hear(
       kOther,
-      {.kind = wire::WordBody::Kind::answer, .part = 2, .parts = 2, .question = second->question});
+      {.kind = wire::DiagnosticBody::Kind::answer, .part = 2, .parts = 2, .question = second->question});
   asking.hear(kOther,
-              {.kind = wire::WordBody::Kind::answer, .parts = 200, .question = second->question});
+              {.kind = wire::DiagnosticBody::Kind::answer, .parts = 200, .question = second->question});
   EXPECT_FALSE(asking.of(kOther)) << "that was nonsense";
 }
 
