@@ -146,10 +146,10 @@ void LockDriver::end_change(Result<void> result) { change_.ended = std::move(res
 
 void LockDriver::follow_voters() {
   if (!bounded_delay_) return;
-  const locks::Seats seats(
+  const locks::MemberMap members(
       {.number_of = [this](HostId host) { return parts_.codec->number_of(host); },
        .host_of = [this](NodeId number) { return parts_.codec->directory().host_of(number); }});
-  bounded_delay_->follow(sys::boot_clock(), locks::voters_of(service_->view(), seats));
+  bounded_delay_->follow(sys::boot_clock(), locks::voters_of(service_->view(), members));
 }
 
 void LockDriver::voters_changed() {

@@ -10,7 +10,7 @@
 #include "protocol/group/ring_elections.h"
 #include "protocol/group/signed_elections.h"
 #include "protocol/group/terms.h"
-#include "protocol/lock/seats.h"
+#include "protocol/lock/member_map.h"
 #include "protocol/wire/group_body.h"
 
 namespace tempo::groups {

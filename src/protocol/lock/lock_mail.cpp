@@ -19,8 +19,8 @@ static_assert(lock::lease::kMostAnnounced == wire::kMostLockWaiters);
 static_assert(lock::lease::kMostEnds == wire::kMostLockEnds);
 static_assert(lock::lease::kMostStandings == wire::kMostLockStandings);
 
-wire::LockBallot ballot_of(const Ballot& ballot, const Seats& seats) {
-  return {ballot.count, seats.host_of(ballot.origin)};
+wire::LockBallot ballot_of(const Ballot& ballot, const MemberMap& members) {
+  return {ballot.count, members.host_of(ballot.origin)};
 }
 
 wire::LockWaiters waiters_of(const Waiting& waiting) {
@@ -34,16 +34,16 @@ wire::LockWaiters waiters_of(const Waiting& waiting) {
 // room to count on: a count that does not comes from no honest member, and would be kept for good.
 class Reading {
  public:
-  explicit Reading(const Seats& seats) : seats_(&seats) {}
+  explicit Reading(const MemberMap& members) : members_(&members) {}
 
-  NodeId seat(HostId host) {
+  NodeId member(HostId host) {
     if (host == kNoHost) return kNobody;
-    const auto found = seats_->seat_of(host);
+    const auto found = members_->member_of(host);
     good_ &= found.has_value();
     return found.value_or(kNobody);
   }
   Ballot ballot(const wire::LockBallot& ballot) {
-    return {.count = count(ballot.count), .origin = seat(ballot.origin)};
+    return {.count = count(ballot.count), .origin = member(ballot.origin)};
   }
   std::uint64_t count(std::uint64_t count) {
     good_ &= count <= kMostCount;
@@ -61,20 +61,20 @@ class Reading {
     return all;
   }
   lock::lease::View view(const wire::LockVoters& voters) {
-    const auto view = view_of(voters, *seats_);
+    const auto view = view_of(voters, *members_);
     good_ &= view.has_value() && voters.number != 0;
     return view.value_or(lock::lease::View{});
   }
   bool good() const { return good_; }
 
  private:
-  const Seats* seats_;
+  const MemberMap* members_;
   bool good_ = true;
 };
 
 }  // namespace
 
-wire::LockBody body_of(const Message& message, const Seats& seats, std::string_view name) {
+wire::LockBody body_of(const Message& message, const MemberMap& members, std::string_view name) {
   wire::LockBody body{.kind = std::to_underlying(message.kind),
                       .why = std::to_underlying(message.why),
                       .shared = message.mode == Mode::shared,
@@ -86,34 +86,34 @@ wire::LockBody body_of(const Message& message, const Seats& seats, std::string_v
                       .to_boot = std::to_underlying(message.to_boot),
                       .to_k = message.to_k,
                       .named = message.named,
-                      .ballot = ballot_of(message.ballot, seats),
+                      .ballot = ballot_of(message.ballot, members),
                       .top = message.top,
                       .length = std::max(message.length, Nanos{0}),
                       .nonce = message.nonce,
                       .reserve = message.reserve,
                       .waiting = waiters_of(message.waiting)};
-  for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, seats));
-  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, seats);
+  for (const Ballot& ballot : message.ends) body.ends.push_back(ballot_of(ballot, members));
+  if (message.kind == lock::lease::Kind::record) body.set = voters_of(message.set, members);
   if (message.next.count != 0) {
-    body.next = voters_of(message.next.view, seats);
+    body.next = voters_of(message.next.view, members);
     body.next.count = message.next.count;
   }
   if (message.target == kNobody) return body;
-  body.pass = {.target = seats.host_of(message.target),
+  body.pass = {.target = members.host_of(message.target),
                .sub = message.sub,
                .left = std::max(message.left, Nanos{0}),
                .ticket = message.ticket};
   for (const Standing& standing : message.standings)
-    body.pass.standings.push_back({.member = seats.host_of(standing.member),
+    body.pass.standings.push_back({.member = members.host_of(standing.member),
                                    .boot = std::to_underlying(standing.boot),
                                    .k = standing.k,
                                    .waiting = waiters_of(standing.waiting)});
   return body;
 }
 
-std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats,
+std::optional<Message> message_of(const wire::LockBody& body, const MemberMap& members,
                                   lock::LockId lock) {
-  Reading reading(seats);
+  Reading reading(members);
   Message message{.kind = static_cast<lock::lease::Kind>(body.kind),
                   .lock = lock,
                   .view = body.view,
@@ -129,7 +129,7 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                   .to_k = body.to_k,
                   .top = reading.count(body.top),
                   .why = static_cast<lock::lease::Why>(body.why),
-                  .target = reading.seat(body.pass.target),
+                  .target = reading.member(body.pass.target),
                   .sub = body.pass.sub,
                   .left = body.pass.left,
                   .ticket = reading.ticket(body.pass.ticket),
@@ -137,7 +137,7 @@ std::optional<Message> message_of(const wire::LockBody& body, const Seats& seats
                   .reserve = reading.count(body.reserve)};
   for (const wire::LockBallot& ballot : body.ends) message.ends.push_back(reading.ballot(ballot));
   for (const wire::LockStanding& standing : body.pass.standings)
-    message.standings.push_back({.member = reading.seat(standing.member),
+    message.standings.push_back({.member = reading.member(standing.member),
                                  .boot = Boot{standing.boot},
                                  .k = standing.k,
                                  .waiting = reading.waiting(standing.waiting)});

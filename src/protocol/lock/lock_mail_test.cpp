@@ -14,9 +14,9 @@ using lock::Mode;
 using lock::lease::Boot;
 using lock::lease::Message;
 
-Seats seats() {
+MemberMap members() {
   static constexpr std::array<HostId, 4> kHosts{HostId{10}, HostId{20}, HostId{30}, HostId{40}};
-  return Seats({.number_of =
+  return MemberMap({.number_of =
                     [](HostId host) {
                       const auto* const found = std::ranges::find(kHosts, host);
                       if (found == kHosts.end()) return kNobody;
@@ -30,31 +30,31 @@ Seats seats() {
                     }});
 }
 
-TEST(Seats, AreTheHostsNumbers) {
-  EXPECT_EQ(seats().seat_of(HostId{10}), NodeId{0});
-  EXPECT_EQ(seats().seat_of(HostId{40}), NodeId{12});
-  EXPECT_EQ(seats().seat_of(HostId{50}), std::nullopt);
-  EXPECT_EQ(seats().seat_of(kNoHost), std::nullopt);
-  EXPECT_EQ(seats().host_of(NodeId{4}), HostId{20});
-  EXPECT_EQ(seats().host_of(NodeId{5}), kNoHost);
-  EXPECT_EQ(seats().host_of(kNobody), kNoHost);
+TEST(MemberMap, AreTheHostsNumbers) {
+  EXPECT_EQ(members().member_of(HostId{10}), NodeId{0});
+  EXPECT_EQ(members().member_of(HostId{40}), NodeId{12});
+  EXPECT_EQ(members().member_of(HostId{50}), std::nullopt);
+  EXPECT_EQ(members().member_of(kNoHost), std::nullopt);
+  EXPECT_EQ(members().host_of(NodeId{4}), HostId{20});
+  EXPECT_EQ(members().host_of(NodeId{5}), kNoHost);
+  EXPECT_EQ(members().host_of(kNobody), kNoHost);
 }
 
 // A chair that is free stays so, and the others stay where they are.
-TEST(Seats, VotersKeepTheirChairs) {
+TEST(MemberMap, VotersKeepTheirChairs) {
   lock::lease::View view{.number = 7};
   view.chairs[0] = NodeId{8};
   view.votes[0] = 2;
   view.chairs[2] = NodeId{4};
   view.votes[2] = 1;
-  const wire::LockVoters voters = voters_of(view, seats());
+  const wire::LockVoters voters = voters_of(view, members());
   EXPECT_EQ(voters.number, 7U);
   ASSERT_EQ(voters.chairs.size(), 3U);
   EXPECT_EQ(voters.chairs[0], (wire::LockVoter{HostId{30}, 2}));
   EXPECT_EQ(voters.chairs[1], wire::LockVoter{});
   EXPECT_EQ(voters.chairs[2], (wire::LockVoter{HostId{20}, 1}));
-  EXPECT_EQ(view_of(voters, seats()), view);
-  EXPECT_FALSE(view_of(first_voters({HostId{50}}), seats()));
+  EXPECT_EQ(view_of(voters, members()), view);
+  EXPECT_FALSE(view_of(first_voters({HostId{50}}), members()));
 }
 
 // Something in every field.
@@ -99,7 +99,7 @@ std::string told(const wire::LockBody& body) {
 }
 
 TEST(LockMail, NamesHostsAndLocks) {
-  const wire::LockBody body = body_of(pass(), seats(), "door");
+  const wire::LockBody body = body_of(pass(), members(), "door");
   EXPECT_EQ(body.name.text(), "door");
   EXPECT_EQ(body.ballot, (wire::LockBallot{5, HostId{20}}));
   EXPECT_EQ(body.pass.target, HostId{40});
@@ -108,54 +108,54 @@ TEST(LockMail, NamesHostsAndLocks) {
 }
 
 TEST(LockMail, IsReadAsWritten) {
-  const wire::LockBody body = body_of(pass(), seats(), "door");
-  const auto read = message_of(body, seats(), LockId{99});
+  const wire::LockBody body = body_of(pass(), members(), "door");
+  const auto read = message_of(body, members(), LockId{99});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->lock, LockId{99});
   EXPECT_EQ(read->target, NodeId{12});
   EXPECT_EQ(read->standings[0].member, NodeId{0});
   // All other fields: what is read says the same again.
-  EXPECT_EQ(told(body_of(*read, seats(), "door")), told(body));
+  EXPECT_EQ(told(body_of(*read, members(), "door")), told(body));
 }
 
 TEST(LockMail, SaysWhoVotesAndWhoIsTo) {
   Message record{.kind = lock::lease::Kind::record, .view = 3, .boot = Boot{1}};
-  record.set = view_of(first_voters({HostId{10}, HostId{20}}), seats()).value();
+  record.set = view_of(first_voters({HostId{10}, HostId{20}}), members()).value();
   record.next = {9, *lock::lease::changed(record.set, NodeId{8}, 1)};
-  const wire::LockBody body = body_of(record, seats(), "");
+  const wire::LockBody body = body_of(record, members(), "");
   EXPECT_EQ(body.set, first_voters({HostId{10}, HostId{20}}));
   EXPECT_EQ(body.next.count, 9U);
   EXPECT_EQ(body.next.chairs[2].host, HostId{30});
-  const auto read = message_of(body, seats(), LockId{0});
+  const auto read = message_of(body, members(), LockId{0});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->set, record.set);
   EXPECT_EQ(read->next, record.next);
 
   wire::LockBody silent = body;
   silent.set = {};
-  EXPECT_FALSE(message_of(silent, seats(), LockId{0})) << "a record says who votes";
+  EXPECT_FALSE(message_of(silent, members(), LockId{0})) << "a record says who votes";
   Message propose = record;
   propose.kind = lock::lease::Kind::propose;
-  EXPECT_EQ(body_of(propose, seats(), "").set.number, 0U);
+  EXPECT_EQ(body_of(propose, members(), "").set.number, 0U);
 }
 
 TEST(LockMail, OfAHostWithoutASeatIsRefused) {
-  wire::LockBody body = body_of(pass(), seats(), "door");
+  wire::LockBody body = body_of(pass(), members(), "door");
   body.pass.target = HostId{50};
-  EXPECT_FALSE(message_of(body, seats(), LockId{0}));
-  body = body_of(pass(), seats(), "door");
+  EXPECT_FALSE(message_of(body, members(), LockId{0}));
+  body = body_of(pass(), members(), "door");
   body.ballot.origin = HostId{50};
-  EXPECT_FALSE(message_of(body, seats(), LockId{0}));
+  EXPECT_FALSE(message_of(body, members(), LockId{0}));
 }
 
 // What would leave no room to count on is from no honest member.
 TEST(LockMail, ThatCountsTooHighIsRefused) {
   const auto refused = [](auto change) {
-    wire::LockBody body = body_of(pass(), seats(), "door");
+    wire::LockBody body = body_of(pass(), members(), "door");
     change(body, 0);
-    EXPECT_TRUE(message_of(body, seats(), LockId{0})) << "the highest";
+    EXPECT_TRUE(message_of(body, members(), LockId{0})) << "the highest";
     change(body, 1);
-    return !message_of(body, seats(), LockId{0});
+    return !message_of(body, members(), LockId{0});
   };
   using Body = wire::LockBody;
   EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ballot.count = kMostCount + more; }));

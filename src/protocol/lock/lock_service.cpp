@@ -33,7 +33,7 @@ std::optional<std::string> wrong_with_name(std::string_view name) {
 }
 
 Service::Service(Start start, Draw& draw, Driver& driver)
-    : seats_(std::move(start.hosts)),
+    : members_(std::move(start.hosts)),
       rules_(start.rules),
       draw_(&draw),
       driver_(&driver),
@@ -42,8 +42,8 @@ Service::Service(Start start, Draw& draw, Driver& driver)
 
 // A record that names more hosts than can be known counts as none.
 std::optional<Record> Service::record_of(const Saved& saved) const {
-  const auto view = view_of(saved.view, seats_);
-  const auto next = view_of(saved.next, seats_);
+  const auto view = view_of(saved.view, members_);
+  const auto next = view_of(saved.next, members_);
   if (!view || !next) return std::nullopt;
   Record record{.boot = saved.boot, .reserve = saved.reserve, .view = *view};
   if (saved.next.count != 0) record.next = {saved.next.count, *next};
@@ -51,9 +51,9 @@ std::optional<Record> Service::record_of(const Saved& saved) const {
 }
 
 Member::Start Service::member_start(const Start& start) const {
-  Member::Start made{.self = seats_.seat_of(start.self).value(),
+  Member::Start made{.self = members_.member_of(start.self).value(),
                      .rules = start.rules,
-                     .view = view_of(first_voters(start.voters), seats_).value(),
+                     .view = view_of(first_voters(start.voters), members_).value(),
                      .record = start.saved ? record_of(*start.saved) : std::nullopt,
                      .rebooted = start.rebooted};
   lock::lease::View& view = made.record ? made.record->view : made.view;
@@ -74,11 +74,11 @@ void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
     ++dropped_;
     return;
   }
-  const auto sender = seats_.seat_of(from);
+  const auto sender = members_.member_of(from);
   const std::string_view name = body.name.text();
   std::optional<LockId> id = lock::lease::kViewLock;
   if (!name.empty() && name != kViewName) id = number(now, name);
-  const std::optional<Message> message = id ? message_of(body, seats_, *id) : std::nullopt;
+  const std::optional<Message> message = id ? message_of(body, members_, *id) : std::nullopt;
   if (!sender || !message) {
     ++dropped_;
     return;
@@ -126,10 +126,10 @@ void Service::done(Instant now, ClientId client) {
 }
 
 Result<void> Service::change(Instant now, HostId host, std::uint8_t votes) {
-  const auto seat = seats_.seat_of(host);
-  if (!seat) return std::unexpected("there are too many machines; none can be added");
+  const auto member = members_.member_of(host);
+  if (!member) return std::unexpected("there are too many machines; none can be added");
   refused_ = false;
-  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::change(*seat, votes)); });
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::change(*member, votes)); });
   if (refused_) return std::unexpected("the voters cannot be changed like this");
   return {};
 }
@@ -141,7 +141,7 @@ void Service::give_up_change(Instant now) {
 void Service::ask_record(HostId host) {
   last_record_ = kNoHost;
   driver_->send(host,
-                body_of({.kind = lock::lease::Kind::query, .view = view().number}, seats_, ""));
+                body_of({.kind = lock::lease::Kind::query, .view = view().number}, members_, ""));
 }
 
 // --- outputs ---
@@ -167,11 +167,11 @@ void Service::carry_out(Instant now) {
         message.kind == lock::lease::Kind::query || message.kind == lock::lease::Kind::record;
     const std::string_view name =
         message.lock == lock::lease::kViewLock ? kViewName : names_.name_of(message.lock);
-    const wire::LockBody body = body_of(message, seats_, of_all ? std::string_view{} : name);
+    const wire::LockBody body = body_of(message, members_, of_all ? std::string_view{} : name);
     if (output.kind == OutputKind::broadcast)
       driver_->broadcast(body);
     else
-      driver_->send(seats_.host_of(output.to), body);
+      driver_->send(members_.host_of(output.to), body);
   }
 }
 
@@ -179,8 +179,8 @@ void Service::heed(Instant now, const Notice& notice) {
   using Kind = Notice::Kind;
   if (notice.kind == Kind::write) {
     const Record& record = notice.record;
-    Saved saved{record.boot, record.reserve, voters_of(record.view, seats_), {}};
-    if (record.next.count != 0) saved.next = voters_of(record.next.view, seats_);
+    Saved saved{record.boot, record.reserve, voters_of(record.view, members_), {}};
+    if (record.next.count != 0) saved.next = voters_of(record.next.view, members_);
     saved.next.count = record.next.count;
     return driver_->write(saved);
   }
@@ -249,7 +249,7 @@ std::vector<Known> Service::known(Instant now) const {
     known.name = name;
     if (const auto& lease = lock->lease(); lease && lease->until > now) {
       known.mode = lease->mode;
-      known.holder = seats_.host_of(member_.home().self);
+      known.holder = members_.host_of(member_.home().self);
       known.held_here = true;
       known.until = lease->until;
       known.token = lease->held().token();
@@ -257,7 +257,7 @@ std::vector<Known> Service::known(Instant now) const {
       for (const auto& promise : lock->grantor().promises()) {
         if (promise.until <= now) continue;
         known.mode = promise.mode;
-        known.holder = seats_.host_of(promise.ballot.origin);
+        known.holder = members_.host_of(promise.ballot.origin);
         known.until = promise.until;
       }
     }
@@ -267,7 +267,7 @@ std::vector<Known> Service::known(Instant now) const {
     for (const lock::lease::Peer& peer : lock->peers().all())
       for (const lock::lease::Waiter& waiter : peer.waiting)
         if (peer.fresh_until > now)
-          known.elsewhere.push_back({seats_.host_of(peer.member), waiter.mode, waiter.ticket});
+          known.elsewhere.push_back({members_.host_of(peer.member), waiter.mode, waiter.ticket});
     all.push_back(std::move(known));
   });
   return all;

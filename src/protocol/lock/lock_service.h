@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "protocol/lock/lease/lease_member.h"
 #include "protocol/lock/lock_names.h"
-#include "protocol/lock/seats.h"
+#include "protocol/lock/member_map.h"
 #include "protocol/wire/lock_body.h"
 
 namespace tempo::locks {
@@ -146,7 +146,7 @@ class Service {
   const lock::lease::View& view() const { return member_.home().view(); }
   bool running() const { return member_.home().running; }
   bool speaks(Instant now) const { return member_.home().speaks(now); }
-  const Seats& seats() const { return seats_; }
+  const MemberMap& members() const { return members_; }
   const char* check() const { return member_.check(); }  // null, or the invariant that is broken
   // Messages of hosts or locks that there is no number for, or of leases that are too long.
   std::uint64_t dropped() const { return dropped_; }
@@ -170,7 +170,7 @@ class Service {
   lock::lease::Member::Start member_start(const Start& start) const;
   std::optional<lock::LockId> number(Instant now, std::string_view name);
 
-  Seats seats_;
+  MemberMap members_;
   lock::lease::Rules rules_;
   Draw* draw_;
   Driver* driver_;

@@ -76,22 +76,22 @@ class Judge : public NoWatch {
 
   template <class World>
   void noticed(const World& world, NodeId node, const SiteNotice& notice) {
-    Seat& seat = sites_[index(node)];
+    Seat& member = sites_[index(node)];
     switch (notice.kind) {
       case SiteNotice::Kind::asked:
         see_out_ghosts(world.now());
         ledger_.asked(client_of(node), world.now());
         break;
       case SiteNotice::Kind::requested:
-        seat.requested = world.now();
-        seat.refused = 0;
+        member.requested = world.now();
+        member.refused = 0;
         break;
       case SiteNotice::Kind::entered:
         see_out_ghosts(world.now());
         ledger_.entered(client_of(node), rules_->mode(node), token_of(node, notice.number),
                         world.now());
         judge_delay(node, world.now());
-        count_refused(seat.refused);
+        count_refused(member.refused);
         last_entry_ = world.now();
         break;
       case SiteNotice::Kind::left:

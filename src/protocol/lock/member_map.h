@@ -20,16 +20,16 @@ struct Numbering {
   std::function<HostId(NodeId)> host_of{};
 };
 
-class Seats {
+class MemberMap {
  public:
-  explicit Seats(Numbering hosts) : hosts_(std::move(hosts)) {}
+  explicit MemberMap(Numbering hosts) : hosts_(std::move(hosts)) {}
 
-  std::optional<NodeId> seat_of(HostId host) const {
+  std::optional<NodeId> member_of(HostId host) const {
     const NodeId number = host == kNoHost ? kNobody : hosts_.number_of(host);
     if (number == kNobody || index(number) >= kMaxNodes) return std::nullopt;
     return number;
   }
-  HostId host_of(NodeId seat) const { return seat == kNobody ? kNoHost : hosts_.host_of(seat); }
+  HostId host_of(NodeId member) const { return member == kNobody ? kNoHost : hosts_.host_of(member); }
 
  private:
   Numbering hosts_;
@@ -38,8 +38,8 @@ class Seats {
 // One vote each, in this order; the first view.
 wire::LockVoters first_voters(const std::vector<HostId>& hosts);
 
-wire::LockVoters voters_of(const lock::lease::View& view, const Seats& seats);
+wire::LockVoters voters_of(const lock::lease::View& view, const MemberMap& members);
 // Nothing: one of them has no seat.
-std::optional<lock::lease::View> view_of(const wire::LockVoters& voters, const Seats& seats);
+std::optional<lock::lease::View> view_of(const wire::LockVoters& voters, const MemberMap& members);
 
 }  // namespace tempo::locks

@@ -1,4 +1,4 @@
-#include "protocol/lock/seats.h"
+#include "protocol/lock/member_map.h"
 
 namespace tempo::locks {
 
@@ -12,23 +12,23 @@ wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
   return voters;
 }
 
-wire::LockVoters voters_of(const View& view, const Seats& seats) {
+wire::LockVoters voters_of(const View& view, const MemberMap& members) {
   wire::LockVoters voters{.number = view.number};
   std::uint32_t chairs = 0;
   for (std::uint32_t i = 0; i < lock::lease::kMostVoters; ++i)
     if (view.votes[i] > 0) chairs = i + 1;
   for (std::uint32_t i = 0; i < chairs; ++i)
-    voters.chairs.push_back({.host = seats.host_of(view.chairs[i]), .votes = view.votes[i]});
+    voters.chairs.push_back({.host = members.host_of(view.chairs[i]), .votes = view.votes[i]});
   return voters;
 }
 
-std::optional<View> view_of(const wire::LockVoters& voters, const Seats& seats) {
+std::optional<View> view_of(const wire::LockVoters& voters, const MemberMap& members) {
   View view{.number = voters.number};
   for (std::size_t i = 0; i < voters.chairs.size(); ++i) {
     if (voters.chairs[i].host == kNoHost) continue;
-    const auto seat = seats.seat_of(voters.chairs[i].host);
-    if (!seat) return std::nullopt;
-    view.chairs[i] = *seat;
+    const auto member = members.member_of(voters.chairs[i].host);
+    if (!member) return std::nullopt;
+    view.chairs[i] = *member;
     view.votes[i] = voters.chairs[i].votes;
   }
   return view;
