@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!name_of(datagram.error()).empty());
     return 0;
   }
-  std::array<std::byte, kMostBytes> buffer{};
+  std::array<std::byte, kMaxBytes> buffer{};
   const std::size_t written = write(*datagram, buffer);
   CHECK(parse(std::span(buffer).first(written)) == *datagram);
   return 0;

@@ -18,7 +18,7 @@ namespace {
 using lock::Founding;
 
 constexpr std::uint32_t kHosts = 10;
-constexpr std::size_t kMostDeeds = 500;
+constexpr std::size_t kMaxDeeds = 500;
 
 // As the daemon has it: hosts by numbers in the order of their ids, and no more than can be known.
 std::optional<Founding::Word> word_of(const wire::RosterBody& body) {
@@ -50,7 +50,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Instant now{Nanos{1'000'000'000}};
   std::optional<Founding::Word> writing;
   Founding founding(
-      {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMostInRoster)});
+      {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMaxInRoster)});
   const auto step = [&](auto todo) {
     out.clear();
     Turn<Founding> turn{now, draw, out};
@@ -62,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(broken == nullptr);
   };
   step([&](auto& turn) { founding.start(turn); });
-  for (std::size_t deeds = 0; !bytes.empty() && deeds < kMostDeeds; ++deeds) {
+  for (std::size_t deeds = 0; !bytes.empty() && deeds < kMaxDeeds; ++deeds) {
     switch (byte() % 3) {
       case 0: {
         const NodeId from{byte() % kHosts};

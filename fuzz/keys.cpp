@@ -16,7 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     CHECK(!keys.error().empty());
     return 0;
   }
-  CHECK(!keys->empty() && keys->size() <= kMostKeys);
+  CHECK(!keys->empty() && keys->size() <= kMaxKeys);
   std::string lines;
   for (const Key& key : *keys) lines += key_line(key) + '\n';
   CHECK(parse_keys(lines) == *keys);

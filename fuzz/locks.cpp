@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::uint32_t kHosts = 5;  // three of them vote
 constexpr std::array<std::string_view, 3> kNames{"one", "two", "three"};
-constexpr std::size_t kMostDeeds = 500;
+constexpr std::size_t kMaxDeeds = 500;
 
 HostId host(std::uint32_t number) { return HostId{100 + number % kHosts}; }
 
@@ -47,7 +47,7 @@ struct Desk final : locks::Driver {
     wire::Datagram datagram;
     datagram.header.sender = host(0);
     datagram.lock = body;
-    std::array<std::byte, wire::kMostBytes> buffer{};
+    std::array<std::byte, wire::kMaxBytes> buffer{};
     const std::size_t size = wire::write(datagram, buffer);
     const auto again = wire::parse(std::span(buffer).first(size));
     CHECK(again && again->lock == body);
@@ -107,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
                              .view = locks::first_voters({host(0), host(1), host(2)})}},
       draw, desk);
   service.start(desk.now);
-  for (std::size_t deeds = 0; !in.empty() && deeds < kMostDeeds; ++deeds) {
+  for (std::size_t deeds = 0; !in.empty() && deeds < kMaxDeeds; ++deeds) {
     switch (in.byte() % 5) {
       case 0:
         // What bears this host's own id does not come past the codec.

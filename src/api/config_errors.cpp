@@ -15,10 +15,10 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr std::size_t kMostName = 63;         // characters of a name on the wire
-constexpr std::size_t kMostInterface = 15;    // IFNAMSIZ - 1
-constexpr std::size_t kMostSocketPath = 107;  // sun_path, with its end
-constexpr std::size_t kMostEndpoints = 16;    // of an etcd
+constexpr std::size_t kMaxName = 63;         // characters of a name on the wire
+constexpr std::size_t kMaxInterface = 15;    // IFNAMSIZ - 1
+constexpr std::size_t kMaxSocketPath = 107;  // sun_path, with its end
+constexpr std::size_t kMaxEndpoints = 16;    // of an etcd
 
 bool printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
@@ -54,7 +54,7 @@ bool is_address(std::string text) {
 
 Complaint bad_name(const Value& value) {
   const auto& text = std::get<std::string>(value);
-  if (text.size() > kMostName) return fmt::format("is longer than {} characters", kMostName);
+  if (text.size() > kMaxName) return fmt::format("is longer than {} characters", kMaxName);
   if (!printable(text)) return "has characters that are not printable ASCII";
   return std::nullopt;
 }
@@ -71,8 +71,8 @@ Complaint bad_path(const Value& value) {
 }
 
 Complaint bad_socket(const Value& value) {
-  if (std::get<std::string>(value).size() > kMostSocketPath)
-    return fmt::format("is longer than the {} bytes a socket's path may have", kMostSocketPath);
+  if (std::get<std::string>(value).size() > kMaxSocketPath)
+    return fmt::format("is longer than the {} bytes a socket's path may have", kMaxSocketPath);
   return bad_path(value);
 }
 
@@ -82,7 +82,7 @@ Complaint bad_path_or_none(const Value& value) {
 
 Complaint bad_interfaces(const Value& value) {
   for (const std::string& name : std::get<Texts>(value))
-    if (name.empty() || name.size() > kMostInterface || name.find('/') != std::string::npos)
+    if (name.empty() || name.size() > kMaxInterface || name.find('/') != std::string::npos)
       return fmt::format("has '{}', which cannot be the name of an interface", name);
   return std::nullopt;
 }
@@ -132,8 +132,8 @@ Complaint bad_back_end(const Value& value) {
 
 Complaint bad_endpoints(const Value& value) {
   const auto& list = std::get<Texts>(value);
-  if (list.empty() || list.size() > kMostEndpoints)
-    return fmt::format("has {} endpoints; give 1 to {}", list.size(), kMostEndpoints);
+  if (list.empty() || list.size() > kMaxEndpoints)
+    return fmt::format("has {} endpoints; give 1 to {}", list.size(), kMaxEndpoints);
   for (const std::string& text : list) {
     const std::size_t scheme = text.starts_with("http://")    ? 7
                                : text.starts_with("https://") ? 8

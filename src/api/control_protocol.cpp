@@ -133,9 +133,9 @@ Result<void, Refusal> read_lock(const Json& json, Request& request) {
 }  // namespace
 
 Result<Request, Refusal> parse_request(std::string_view line) {
-  if (line.size() > kMostRequest)
+  if (line.size() > kMaxRequest)
     return refuse(Code::bad_request, fmt::format("a request has at most {} bytes, this one has {}",
-                                                 kMostRequest, line.size()));
+                                                 kMaxRequest, line.size()));
   const auto json = Json::parse(line);
   if (!json || !json->is_object())
     return refuse(Code::bad_request,

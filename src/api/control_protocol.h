@@ -19,9 +19,9 @@
 namespace tempo::ipc {
 
 inline constexpr std::int64_t kVersion = 1;
-inline constexpr std::size_t kMostRequest = 4096;   // bytes of a line
-inline constexpr std::size_t kMostReply = 4 << 20;  // bytes of a line; some thousand members
-inline constexpr int kMostStatusesPerSecond = 4;    // of `watch`
+inline constexpr std::size_t kMaxRequest = 4096;   // bytes of a line
+inline constexpr std::size_t kMaxReply = 4 << 20;  // bytes of a line; some thousand members
+inline constexpr int kMaxStatusesPerSecond = 4;    // of `watch`
 
 enum class Verb : std::uint8_t {
   status,        // one snapshot

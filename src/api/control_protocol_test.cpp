@@ -165,7 +165,7 @@ TEST(Requests, AreRefusedWithTheCure) {
             "bad-request: by_ns is a whole number of nanoseconds");
   EXPECT_EQ(refused(R"({"v":1,"do":"set-time","to_ns":9223372036854775808})"),
             "bad-request: to_ns is a whole number of nanoseconds");
-  EXPECT_EQ(refused(std::string(kMostRequest + 1, ' ')),
+  EXPECT_EQ(refused(std::string(kMaxRequest + 1, ' ')),
             "bad-request: a request has at most 4096 bytes, this one has 4097");
 }
 

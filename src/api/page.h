@@ -83,8 +83,8 @@ inline Content unpack(const Page::Words& words) {
 }
 
 inline std::optional<Loaded> load(const Page& page) {
-  constexpr int kMostAttempts = 1000;
-  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+  constexpr int kMaxAttempts = 1000;
+  for (int attempt = 0; attempt < kMaxAttempts; ++attempt) {
     const std::uint64_t before = page.sequence.load(std::memory_order_acquire);
     const Page::Words words = words_of((before & 1) == 0 ? page.even : page.odd);
     if (page.sequence.load(std::memory_order_relaxed) == before)

@@ -3,12 +3,12 @@
 namespace tempo::page {
 namespace {
 
-constexpr double kMostRate = 0.5;
+constexpr double kMaxRate = 0.5;
 constexpr Nanos kFarthest = 24h * 365 * 250;  // from 1970, that a hand may show
 
 bool sane(const Hand& hand) {
   const Nanos shows = hand.shows.time_since_epoch();
-  return hand.rate >= -kMostRate && hand.rate <= kMostRate && shows >= -kFarthest &&
+  return hand.rate >= -kMaxRate && hand.rate <= kMaxRate && shows >= -kFarthest &&
          shows <= kFarthest;
 }
 
@@ -17,7 +17,7 @@ bool sane(const Hand& hand) {
 bool sane(const Content& content) {
   return sane(content.time) && sane(content.earliest) && sane(content.latest) &&
          content.raw.time_since_epoch() >= 0ns && content.boot >= 0ns && content.held_wander >= 0 &&
-         content.held_wander <= kMostRate && content.fresh >= 0ns &&
+         content.held_wander <= kMaxRate && content.fresh >= 0ns &&
          content.fresh <= content.lasts && content.lasts <= kLongest &&
          content.status <= Status::leads;
 }

@@ -73,7 +73,7 @@ Content orphaned(Content content);
 
 inline constexpr Nanos kLongest = 24h * 365;  // that a page may last
 inline constexpr Nanos kJump = 20ms;          // between two clocks; a coarse one is 10 ms behind
-inline constexpr double kMostSlew = 2e-3;     // of a clock over RAW: frequency, adjtime(), tick
+inline constexpr double kMaxSlew = 2e-3;     // of a clock over RAW: frequency, adjtime(), tick
 
 // Towards zero; the callers that need a side take a nanosecond more.
 inline Nanos gained(Nanos age, double rate) {
@@ -86,7 +86,7 @@ inline WallTime carried(const Hand& hand, Nanos age) {
 
 // Whether a clock has gone further than raw time, or less far, than any slew explains.
 inline bool jumped(Nanos went, Nanos age) {
-  const Nanos slewed = kJump + gained(age, kMostSlew);
+  const Nanos slewed = kJump + gained(age, kMaxSlew);
   return went - age > slewed || went - age < -slewed;
 }
 

@@ -20,7 +20,7 @@ namespace {
 constexpr mode_t kEverybodyReads = 0644;
 constexpr Nanos kLookEvery = 1s;
 constexpr Nanos kClose = 100us;
-constexpr int kMostAttempts = 8;
+constexpr int kMaxAttempts = 8;
 
 class File {
  public:
@@ -224,7 +224,7 @@ Reading Reader::look_closely() const {
     const std::optional<Loaded> loaded = load(*mapping_.page());
     const Moment moment = read_moment_closely();
     const Reading reading = loaded ? read(loaded->content, moment) : Reading{};
-    if (reading.status >= Status::synchronized || attempt == kMostAttempts) return reading;
+    if (reading.status >= Status::synchronized || attempt == kMaxAttempts) return reading;
     const bool renewed = loaded && moment.raw - loaded->content.raw <= loaded->content.fresh;
     if (renewed || !look_again(moment.raw)) return reading;
   }
@@ -248,7 +248,7 @@ bool Reader::look_again(Instant now) const {
 
 Moment read_moment_closely() {
   Moment moment = read_moment();
-  for (int i = 0; i < kMostAttempts; ++i) {
+  for (int i = 0; i < kMaxAttempts; ++i) {
     if (read_clock(CLOCK_MONOTONIC_RAW) - moment.raw.time_since_epoch() < kClose) break;
     moment = read_moment();
   }

@@ -267,12 +267,12 @@ std::expected<Settings, std::vector<Mistake>> load_settings(
   std::string text;
   if (in) {
     char c = 0;
-    while (text.size() <= kMostTomlBytes && in.get(c)) text += c;
+    while (text.size() <= kMaxTomlBytes && in.get(c)) text += c;
   }
   const bool missing = !in.is_open() && errno == ENOENT;
-  if (in.is_open() && !in.bad() && text.size() <= kMostTomlBytes) {
+  if (in.is_open() && !in.bad() && text.size() <= kMaxTomlBytes) {
     FileReader(file, said, mistakes).read(std::move(text));
-  } else if (text.size() > kMostTomlBytes) {
+  } else if (text.size() > kMaxTomlBytes) {
     mistakes.push_back({file, "is larger than a configuration can be; is it the right file?"});
   } else if (given || !missing) {
     mistakes.push_back(

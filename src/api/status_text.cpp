@@ -72,7 +72,7 @@ std::string role_text(const MemberView& member) {
   return text;
 }
 
-constexpr std::size_t kMostGroupsShown = 8;
+constexpr std::size_t kMaxGroupsShown = 8;
 constexpr std::size_t kColumns = 8;
 using Row = std::array<std::string, kColumns>;
 
@@ -132,7 +132,7 @@ std::string status_text(const Snapshot& snapshot) {
                                           : fmt::format("sealed, {} keys valid", snapshot.keys),
                   snapshot.may_lead ? "" : ", may not lead"));
   if (!snapshot.locks.empty()) text += line("locks", snapshot.locks);
-  const std::size_t shown = std::min(snapshot.groups.size(), kMostGroupsShown);
+  const std::size_t shown = std::min(snapshot.groups.size(), kMaxGroupsShown);
   for (std::size_t i = 0; i < shown; ++i) text += line("group", group_text(snapshot.groups[i]));
   if (shown < snapshot.groups.size())
     text += line("groups", fmt::format("{} more; 'tempo groups' lists them all",

@@ -19,7 +19,7 @@ constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
                                       {"s", 1'000'000'000},
                                       {"min", 60'000'000'000},
                                       {"h", 3'600'000'000'000}}};
-constexpr std::int64_t kMostNanos = 10LL * 366 * 24 * 3'600'000'000'000;
+constexpr std::int64_t kMaxNanos = 10LL * 366 * 24 * 3'600'000'000'000;
 
 std::string refuse(std::string_view text) {
   return fmt::format(
@@ -61,7 +61,7 @@ Result<Nanos> parse_span(std::string_view text) {
   const std::string_view name(at, static_cast<std::size_t>(end - at));
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
-    if (whole > kMostNanos / unit.nanos)
+    if (whole > kMaxNanos / unit.nanos)
       return std::unexpected(fmt::format("'{}' is longer than ten years", text));
     // fraction < scale <= 1e9 and unit <= 3.6e12: the product may need more than 63 bits, so divide
     // first where the unit allows it.

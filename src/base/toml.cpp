@@ -21,7 +21,7 @@ struct ParserLost {};
 namespace tempo {
 namespace {
 
-constexpr std::size_t kMostSyntaxMistakes = 20;
+constexpr std::size_t kMaxSyntaxMistakes = 20;
 
 TomlPlace place_of(const toml::source_position& at) { return {at.line, at.column}; }
 
@@ -197,7 +197,7 @@ TomlFile read_toml(std::string text) {
   TomlFile file;
   std::set<std::uint32_t> blanked;
   bool readable = true;
-  for (std::size_t tries = 0; tries < kMostSyntaxMistakes; ++tries) {
+  for (std::size_t tries = 0; tries < kMaxSyntaxMistakes; ++tries) {
     const auto parsed = parse_toml(text);
     if (parsed) {
       if (readable) file.table = table_of(*parsed);

@@ -14,7 +14,7 @@
 
 namespace tempo {
 
-inline constexpr std::size_t kMostTomlBytes = 1U << 20;  // of a file
+inline constexpr std::size_t kMaxTomlBytes = 1U << 20;  // of a file
 
 struct TomlPlace {
   std::uint32_t line = 1;

@@ -149,7 +149,7 @@ Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
       return line;
     }
     searched = input_.size();
-    if (input_.size() > ipc::kMostReply)
+    if (input_.size() > ipc::kMaxReply)
       return fail(Trouble::nonsense,
                   "what answers at the socket is not tempod: its line does not end; give another "
                   "with --socket");

@@ -63,7 +63,7 @@ class Client {
   int socket_ = -1;
   std::string path_;
   Nanos patience_{0};
-  std::string input_;  // at most kMostReply and what one reading brings
+  std::string input_;  // at most kMaxReply and what one reading brings
 };
 
 }  // namespace tempo::client

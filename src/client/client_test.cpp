@@ -102,7 +102,7 @@ TEST(Client, RefusesNonsense) {
 }
 
 TEST(Client, EndsALineThatDoesNotEnd) {
-  const FakeDaemon daemon({{"status", {std::string(ipc::kMostReply + 70'000, 'x')}}});
+  const FakeDaemon daemon({{"status", {std::string(ipc::kMaxReply + 70'000, 'x')}}});
   const auto reply = connected(daemon).ask(kStatus);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().trouble, Trouble::nonsense);

@@ -37,7 +37,7 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
 constexpr nanoseconds kPatience = std::chrono::seconds{5};
-constexpr std::size_t kMostCallers = 1024;
+constexpr std::size_t kMaxCallers = 1024;
 
 // How far the network's clock is ahead of the machine's. Clients that outlive the network keep it.
 using Ahead = std::shared_ptr<std::atomic<std::int64_t>>;
@@ -207,7 +207,7 @@ class FakeNetwork::Inside {
   void serve() {
     for (int fresh = 0;
          (fresh = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-      if (callers_.size() < kMostCallers)
+      if (callers_.size() < kMaxCallers)
         callers_.push_back({.socket = fresh});
       else
         ::close(fresh);
@@ -240,7 +240,7 @@ class FakeNetwork::Inside {
         else
           send(caller, ipc::refusal_line(request.error()));
       }
-      if (caller.input.size() > ipc::kMostRequest) caller.gone = true;
+      if (caller.input.size() > ipc::kMaxRequest) caller.gone = true;
     }
     if (!caller.gone && errno != EAGAIN && errno != EINTR) caller.gone = true;
   }
@@ -361,7 +361,7 @@ class FakeNetwork::Inside {
   std::thread thread_;
 
   mutable std::mutex mutex_;   // of all that follows
-  std::list<Caller> callers_;  // at most kMostCallers of those that came by path
+  std::list<Caller> callers_;  // at most kMaxCallers of those that came by path
   FakeLocks locks_{{.lease = lease_,
                     .now = [this] { return now_on_network(); },
                     .tell =

@@ -37,7 +37,7 @@ void CrashHint::look_again() {
 }
 
 void CrashHint::send() {
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (const auto& network : networks_) {
     const std::size_t size = codec_.crash_hint(buffer);
     network->broadcast({buffer.data(), size});

@@ -15,8 +15,8 @@ namespace tempo::daemon {
 
 namespace {
 
-constexpr std::size_t kMostKeyBytes = 4096;
-constexpr std::size_t kMostListBytes = 65536;
+constexpr std::size_t kMaxKeyBytes = 4096;
+constexpr std::size_t kMaxListBytes = 65536;
 
 // `option` is what 'tempo keygen' makes it with.
 Result<std::string> read_secret(const std::string& path, std::string_view option) {
@@ -29,7 +29,7 @@ Result<std::string> read_secret(const std::string& path, std::string_view option
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
     return std::unexpected(
         fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it", path, path));
-  return sys::read_file(path, kMostKeyBytes);
+  return sys::read_file(path, kMaxKeyBytes);
 }
 
 // A machine that signs has a key of its own and the list of all.
@@ -43,7 +43,7 @@ Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Setti
   TRY(secret, read_secret(settings.node_key_file, "--node "));
   const auto seed = auth::parse_node_key(secret);
   if (!seed) return about(settings.node_key_file)(seed.error());
-  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMostListBytes));
+  auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMaxListBytes));
   if (!list) return about(settings.node_list_file)(list.error());
   auto keys = auth::NodeKeys::make(*seed, *std::move(list));
   if (!keys) return about(settings.node_list_file)(keys.error());
@@ -160,7 +160,7 @@ Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& set
     return networks;
   }
   networks = sys::find_networks(settings.interfaces, settings.port, settings.ipv6);
-  if (networks.size() > node::kMostNetworks) networks.resize(node::kMostNetworks);
+  if (networks.size() > node::kMaxNetworks) networks.resize(node::kMaxNetworks);
   for (sys::NetworkOptions& network : networks) network.card_stamps = settings.hardware_stamps;
   return networks;
 }

@@ -13,7 +13,7 @@ using locks::News;
 
 namespace {
 
-constexpr int kMostLinesInARound = 256;
+constexpr int kMaxLinesInARound = 256;
 
 std::int64_t id_of(ClientId client) {
   return static_cast<std::int64_t>(std::to_underlying(client));
@@ -122,7 +122,7 @@ void EtcdLine::settle() {
 
 void EtcdLine::hear() {
   line_->flush();
-  for (int i = 0; i < kMostLinesInARound && line_ != nullptr; ++i) {
+  for (int i = 0; i < kMaxLinesInARound && line_ != nullptr; ++i) {
     const std::optional<std::string> line = line_->line();
     if (!line) break;
     hear_line(*line);

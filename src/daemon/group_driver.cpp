@@ -54,7 +54,7 @@ void GroupDriver::wake() {
 
 // What is heard may make a group ask for its lock, which may be granted at once.
 bool GroupDriver::hear_locks() {
-  for (int i = 0; i < kMostTurns && !news_.empty(); ++i) {
+  for (int i = 0; i < kMaxTurns && !news_.empty(); ++i) {
     const auto [client, news] = news_.front();
     news_.pop_front();
     service_->hear_lock(moment(), client, news);
@@ -69,7 +69,7 @@ void GroupDriver::hear(NodeId from, const wire::GroupBody& body) {
 // --- what the service wants done ---
 
 void GroupDriver::broadcast(const wire::GroupBody& body) {
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   const std::span<const std::byte> bytes{buffer.data(), parts_.codec->encode(body, buffer)};
   for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
@@ -78,7 +78,7 @@ void GroupDriver::broadcast(const wire::GroupBody& body) {
 void GroupDriver::send(HostId to, const wire::GroupBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 

@@ -69,7 +69,7 @@ class GroupDriver final : private groups::Driver {
   groups::Moment moment();
   bool hear_locks();
 
-  static constexpr int kMostTurns = 16;  // of news from the lock in one round
+  static constexpr int kMaxTurns = 16;  // of news from the lock in one round
 
   Parts parts_;
   Tell tell_;

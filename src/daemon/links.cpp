@@ -80,7 +80,7 @@ Links::Changes Links::look_again(const config::Settings& settings, bool other_se
   for (const sys::NetworkOptions& options : *networks) {
     std::uint8_t number = 0;
     while (number < count_ && links_[number].options.label != options.label) ++number;
-    if (number == node::kMostNetworks || links_[number].network != nullptr) continue;
+    if (number == node::kMaxNetworks || links_[number].network != nullptr) continue;
     if (put(number, options, sys::Network::open(options, *oscillator_), trouble))
       changes.come.push_back(number);
   }
@@ -134,7 +134,7 @@ bool Links::send(std::uint8_t number, NodeId host, std::span<const std::byte> by
   if (peer == link.peers.end()) return false;
   const auto transmission = link.network->send(peer->second, bytes, exchange.has_value());
   if (!exchange || !transmission) return true;
-  if (link.awaited.size() >= kMostAwaited) link.awaited.pop_front();
+  if (link.awaited.size() >= kMaxAwaited) link.awaited.pop_front();
   link.awaited.push_back({.transmission = *transmission, .host = host, .exchange = *exchange});
   return true;
 }
@@ -155,7 +155,7 @@ sys::Losses Links::losses() const {
 std::optional<Links::Departed> Links::departed(std::uint8_t number) {
   if (!here(number)) return std::nullopt;
   Link& link = links_[number];
-  for (std::size_t i = 0; i < kMostAwaited; ++i) {
+  for (std::size_t i = 0; i < kMaxAwaited; ++i) {
     const std::optional<sys::Departure> departure = link.network->departure();
     if (!departure) return std::nullopt;
     const auto found =

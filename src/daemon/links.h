@@ -84,7 +84,7 @@ class Links {
     std::uint32_t exchange = 0;
     Instant at{};
   };
-  static constexpr std::size_t kMostAwaited = 256;
+  static constexpr std::size_t kMaxAwaited = 256;
   bool awaits(std::uint8_t number) const { return !links_[number].awaited.empty(); }
   std::optional<Departed> departed(std::uint8_t number);
 
@@ -99,7 +99,7 @@ class Links {
     sys::NetworkOptions options{};
     std::vector<sys::Address> own{};         // where it sends from; empty: not known
     std::map<NodeId, sys::Address> peers{};  // as many as the directory has hosts
-    std::deque<Awaited> awaited{};           // at most kMostAwaited
+    std::deque<Awaited> awaited{};           // at most kMaxAwaited
   };
 
   bool put(std::uint8_t number, const sys::NetworkOptions& options,
@@ -108,7 +108,7 @@ class Links {
 
   sys::Loop* loop_;
   sys::Oscillator* oscillator_;
-  std::array<Link, node::kMostNetworks> links_;
+  std::array<Link, node::kMaxNetworks> links_;
   std::uint8_t count_ = 0;
   sys::Losses gone_;                                 // of networks that are here no more
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed

@@ -61,7 +61,7 @@ void LockDriver::step_founding(Do todo) {
   todo(*founding_, turn);
   for (const auto& output : out) {
     if (output.kind != OutputKind::notice) {
-      std::array<std::byte, wire::kMostBytes> buffer;
+      std::array<std::byte, wire::kMaxBytes> buffer;
       const std::size_t size = parts_.codec->encode(body_of(output.message), buffer);
       if (output.kind == OutputKind::broadcast)
         broadcast_bytes({buffer.data(), size});
@@ -234,7 +234,7 @@ void LockDriver::saved() {
 
 template <class Body>
 void LockDriver::broadcast_body(const Body& body) {
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   broadcast_bytes({buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
@@ -252,7 +252,7 @@ template <class Body>
 void LockDriver::send_body(HostId to, const Body& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(to);
   if (host == nullptr) return;
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 

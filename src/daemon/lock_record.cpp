@@ -13,7 +13,7 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 constexpr std::string_view kFormat = "tempo-locks 1";
 constexpr std::array<std::string_view, 3> kStages{"claims", "ready", "founded"};
 
@@ -34,7 +34,7 @@ std::string_view next_part(std::string_view& text, char separator) {
 bool put_voters(std::string_view text, std::vector<HostId>& voters) {
   while (!text.empty()) {
     const auto host = host_in(next_part(text, ' '));
-    if (!host || voters.size() >= lock::kMostInRoster) return false;
+    if (!host || voters.size() >= lock::kMaxInRoster) return false;
     if (!voters.empty() && *host <= voters.back()) return false;
     voters.push_back(*host);
   }
@@ -143,7 +143,7 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
 std::string lock_record_path(const std::string& state_dir) { return state_dir + "/locks"; }
 
 std::optional<LockRecord> read_lock_record(const std::string& state_dir, HostId host) {
-  const auto record = parse_lock_record(sys::read_file(lock_record_path(state_dir), kMostBytes));
+  const auto record = parse_lock_record(sys::read_file(lock_record_path(state_dir), kMaxBytes));
   if (!record || record->host != host) return std::nullopt;
   return record;
 }

@@ -35,7 +35,7 @@ namespace {
 constexpr int kFailed = 1;
 constexpr Nanos kShortLife = 10s;  // a worker that lives less is started again later
 constexpr Nanos kLongestPause = 10s;
-constexpr int kMostHooks = 16;  // running at once
+constexpr int kMaxHooks = 16;  // running at once
 constexpr std::array kHeard{SIGTERM, SIGINT, SIGHUP};
 
 volatile std::sig_atomic_t g_signal = 0;
@@ -228,7 +228,7 @@ class Parent {
   }
 
   void hear_events(const ParentLine& line) {
-    for (int i = 0; i < kMostHooks && hear_event(line); ++i) {
+    for (int i = 0; i < kMaxHooks && hear_event(line); ++i) {
     }
   }
 
@@ -271,7 +271,7 @@ class Parent {
 
   // The program with the event's name and its sentence as arguments.
   void run_hook(const std::string& what, const std::string& details) {
-    if (identity_.settings.hook.empty() || hooks_ >= kMostHooks) return;
+    if (identity_.settings.hook.empty() || hooks_ >= kMaxHooks) return;
     const pid_t hook = ::fork();
     if (hook == 0) {
       be_usual();

@@ -23,12 +23,12 @@ int ParentLine::own() const { return parents_.none() ? workers_.number() : paren
 int ParentLine::descriptor() const { return own(); }
 
 bool ParentLine::send(std::string_view text) const {
-  return text.size() <= kMostBytes &&
+  return text.size() <= kMaxBytes &&
          ::send(own(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) >= 0;
 }
 
 std::string ParentLine::receive() const {
-  std::string text(kMostBytes, '\0');
+  std::string text(kMaxBytes, '\0');
   const ssize_t size = ::recv(own(), text.data(), text.size(), MSG_DONTWAIT);
   text.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
   return text;

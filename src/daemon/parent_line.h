@@ -13,7 +13,7 @@ namespace tempo::daemon {
 
 class ParentLine {
  public:
-  static constexpr std::size_t kMostBytes = 128 * 1024;
+  static constexpr std::size_t kMaxBytes = 128 * 1024;
 
   ParentLine();
 

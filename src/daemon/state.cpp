@@ -11,9 +11,9 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr double kMostRate = 1e-3;
+constexpr double kMaxRate = 1e-3;
 constexpr std::int64_t kYear2020 = 1'577'836'800;
-constexpr std::size_t kMostBytes = 4096;
+constexpr std::size_t kMaxBytes = 4096;
 
 std::string path_in(const std::string& directory) { return directory + "/state"; }
 
@@ -29,7 +29,7 @@ std::optional<double> parse_rate(std::string_view text) {
   const auto number = parse_number<std::int64_t>(text);
   if (!number) return std::nullopt;
   const double rate = static_cast<double>(*number) * 1e-12;
-  return std::abs(rate) < kMostRate ? std::optional(rate) : std::nullopt;
+  return std::abs(rate) < kMaxRate ? std::optional(rate) : std::nullopt;
 }
 
 State parse_state(std::string_view text) {
@@ -46,7 +46,7 @@ State parse_state(std::string_view text) {
 }
 
 State read_state(const std::string& directory) {
-  return parse_state(sys::read_file(path_in(directory), kMostBytes));
+  return parse_state(sys::read_file(path_in(directory), kMaxBytes));
 }
 
 Result<void> write_state(const std::string& directory, const State& state) {

@@ -19,7 +19,7 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr int kMostWakes = 1000;        // timers in one round
+constexpr int kMaxWakes = 1000;        // timers in one round
 constexpr Nanos kChores = 1s;           // what is done now and then
 constexpr Nanos kKeeping = 1min;        // the rate is remembered so often...
 constexpr double kQuiteAnother = 1e-6;  // ...and when it has changed by more
@@ -32,7 +32,7 @@ node::SyncRules sync_rules(const config::Settings& settings) {
 // Whether it may lead at all is said by command, for that can change.
 election::Reluctance reluctance_of(const config::Settings& settings) {
   return election::Reluctance{static_cast<std::uint8_t>(
-      std::to_underlying(election::kMostReluctant) - settings.lead_priority)};
+      std::to_underlying(election::kMaxReluctant) - settings.lead_priority)};
 }
 
 // "-200.1ms": which way and how far.
@@ -123,7 +123,7 @@ void Worker::set_leadership(std::uint8_t number) {
 }
 
 void Worker::ready(std::uint8_t number) {
-  for (int i = 0; i < sys::Network::kMostAtOnce; ++i) {
+  for (int i = 0; i < sys::Network::kMaxAtOnce; ++i) {
     const std::optional<sys::Arrival> arrival = links_.receive(number);
     if (!arrival) break;
     const Instant now = oscillator_->now();
@@ -169,14 +169,14 @@ void Worker::hear_other(std::uint8_t number, const node::Codec::Received& receiv
 void Worker::hear_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word) {
   remote_diagnosis_.hear(from, word);
   if (word.kind != wire::DiagnosticBody::Kind::ask) return;
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (const wire::DiagnosticBody& answer :
        remote_diagnosis_.answer(oscillator_->now(), word, findings_in(snapshot())))
     links_.send(number, from, {buffer.data(), codec_.encode(answer, buffer)}, std::nullopt);
 }
 
 void Worker::read_departures(std::uint8_t number) {
-  for (std::size_t i = 0; i < Links::kMostAwaited; ++i) {
+  for (std::size_t i = 0; i < Links::kMaxAwaited; ++i) {
     const std::optional<Links::Departed> departed = links_.departed(number);
     if (!departed) return;
     step([&](auto& turn) {
@@ -210,7 +210,7 @@ void Worker::transmit(const Output<node::Node>& output) {
     trace_.sent(oscillator_->now(),
                 all ? LiveTrace::Who{} : LiveTrace::Who{output.to, name_of(output.to)},
                 node::name_of(output.message));
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = codec_.encode(output.message, buffer);
   const std::span<const std::byte> bytes{buffer.data(), size};
   if (all) {
@@ -303,7 +303,7 @@ void Worker::tell(std::string what, std::string details) {
   log_info(fmt::format("{}: {}", what, details));
   events_.push_back(
       {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
-  if (events_.size() > kMostEvents) events_.pop_front();
+  if (events_.size() > kMaxEvents) events_.pop_front();
   ++event_count_;
   if (parent_ != nullptr) parent_->send(events_.back().what + '\t' + events_.back().details);
 }
@@ -419,7 +419,7 @@ void Worker::watch_bound() {
 }
 
 void Worker::wake_timers() {
-  for (int i = 0; i < kMostWakes; ++i) {
+  for (int i = 0; i < kMaxWakes; ++i) {
     const Instant now = oscillator_->now();
     if (node_.timers().first() > now) return;
     step([&](auto& turn) { node_.wake(turn, node_.timers().first_name()); });
@@ -428,7 +428,7 @@ void Worker::wake_timers() {
 
 // Two machines with one id: neither leads.
 void Worker::check_id() {
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     if (const std::size_t size = codec_.word_to_twin(buffer); size > 0 && links_.here(i))
       links_.broadcast(i, {buffer.data(), size});

@@ -93,7 +93,7 @@ class Worker {
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
 
  private:
-  static constexpr std::size_t kMostEvents = 64;
+  static constexpr std::size_t kMaxEvents = 64;
 
   Worker(const DaemonIdentity& identity, Instruments instruments, const ParentLine* parent);
 
@@ -138,7 +138,7 @@ class Worker {
   node::Node node_;
   Outbox<node::Node> outbox_;
   Links links_;
-  std::array<std::string_view, node::kMostNetworks> states_;  // of the elections, as last told
+  std::array<std::string_view, node::kMaxNetworks> states_;  // of the elections, as last told
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::deque<Event> events_;
   std::uint64_t event_count_ = 0;

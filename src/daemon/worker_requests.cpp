@@ -49,7 +49,7 @@ Result<void> Worker::set_time(Nanos by) {
 void Worker::ask_members() {
   const std::optional<wire::DiagnosticBody> question = remote_diagnosis_.ask(oscillator_->now());
   if (!question) return;
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     if (links_.here(i)) links_.broadcast(i, {buffer.data(), codec_.encode(*question, buffer)});
 }

@@ -161,7 +161,7 @@ TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
   };
   int rounds = 0;
   worker_->each_round([&] {
-    std::array<std::byte, wire::kMostBytes> buffer;
+    std::array<std::byte, wire::kMaxBytes> buffer;
     const std::size_t size = theirs.close(question, buffer);
     ASSERT_EQ(::sendto(mouth.number(), buffer.data(), size, 0, here.raw(), here.size()),
               static_cast<ssize_t>(size));
@@ -179,7 +179,7 @@ TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
 TEST_F(WorkerTest, CountsWhatIsTooLongToBeADatagramOfOurs) {
   const sys::Address here = sys::Address::parse(address_, port_).value();
   const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
-  const std::vector<std::byte> huge(sys::Network::kMostBytes + 1);
+  const std::vector<std::byte> huge(sys::Network::kMaxBytes + 1);
   ASSERT_EQ(::sendto(mouth.number(), huge.data(), huge.size(), 0, here.raw(), here.size()),
             static_cast<ssize_t>(huge.size()));
   const auto counted = [&] { return worker_->snapshot().counters.at("datagrams_too_long"); };

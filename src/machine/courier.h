@@ -59,7 +59,7 @@ class Courier {
   // Remembers a message that is being sent now for the first time, until `acknowledge` or the last
   // send. Its sequence number must be higher than that of everything posted before.
   void post(Instant now, NodeId to, const Message& message, const Options& options) {
-    CHECK(live_ < kMostParcels);
+    CHECK(live_ < kMaxParcels);
     CHECK(parcels_.empty() || parcels_.back().message.sequence < message.sequence);
     if (parcels_.size() >= kFew ? live_ * 2 <= parcels_.size() : live_ == 0) sweep();
     parcels_.push_back({.to = to, .sends = 1, .due = now + options.interval, .message = message});
@@ -187,7 +187,7 @@ class Courier {
     }
   };
 
-  static constexpr std::size_t kMostParcels = 2 * std::size_t{kMaxNodes};
+  static constexpr std::size_t kMaxParcels = 2 * std::size_t{kMaxNodes};
   static constexpr std::size_t kFew =
       16;  // parcels that are cheaper to look through than to postpone
 

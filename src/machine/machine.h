@@ -83,11 +83,11 @@ class Outbox {
   [[no_unique_address]] OutboxScratch<M> scratch;
 
  private:
-  static constexpr std::size_t kMostOutputs = 4 * std::size_t{kMaxNodes};
+  static constexpr std::size_t kMaxOutputs = 4 * std::size_t{kMaxNodes};
 
   Output<M>& append(OutputKind kind) {
     if (used_ == outputs_.size()) {
-      CHECK(used_ < kMostOutputs);
+      CHECK(used_ < kMaxOutputs);
       outputs_.resize(used_ + 1, Output<M>{.kind = kind, .to = kNobody, .message = Message{}});
     }
     Output<M>& output = outputs_[used_++];

@@ -11,7 +11,7 @@
 //     };
 //
 // A notice without a rule for it goes only outside. Rules run after the step that gave the notice,
-// in the order of the notices; at most kMostNotices follow from one step.
+// in the order of the notices; at most kMaxNotices follow from one step.
 #pragma once
 
 #include <algorithm>
@@ -176,7 +176,7 @@ class Mux {
   }
 
  private:
-  static constexpr std::size_t kMostNotices = 4096;
+  static constexpr std::size_t kMaxNotices = 4096;
 
   template <class Do>
   static void each(Do todo) {
@@ -202,7 +202,7 @@ class Mux {
           turn.out.broadcast(Message::template of<kPart>(output.message));
           break;
         case OutputKind::notice:
-          CHECK(turn.out.scratch.notices.size() < kMostNotices);
+          CHECK(turn.out.scratch.notices.size() < kMaxNotices);
           turn.out.scratch.notices.push_back(Notice::template of<kPart>(output.notice));
           break;
       }
@@ -229,7 +229,7 @@ class Mux {
 template <class Rules, class... Parts>
 struct OutboxScratch<Mux<Rules, Parts...>> {
   std::tuple<Outbox<Parts>...> outboxes;
-  std::vector<OneOf<typename Parts::Notice...>> notices;  // bounded by Mux::kMostNotices
+  std::vector<OneOf<typename Parts::Notice...>> notices;  // bounded by Mux::kMaxNotices
 };
 
 }  // namespace tempo

@@ -39,8 +39,8 @@ bool InterfaceWatch::changed() {
 void InterfaceWatch::drain() {
   if (route_.none()) return;
   std::array<char, 8192> ignored{};
-  constexpr int kMostAtOnce = 256;
-  for (int count = 0; count < kMostAtOnce; ++count) {
+  constexpr int kMaxAtOnce = 256;
+  for (int count = 0; count < kMaxAtOnce; ++count) {
     if (recv(route_.number(), ignored.data(), ignored.size(), MSG_TRUNC) < 0 && errno != ENOBUFS)
       return;
   }

@@ -133,7 +133,7 @@ class UdpNetwork final : public Network {
     std::uint32_t transmission;
     Instant called;  // just before it was sent
   };
-  static constexpr std::size_t kMostWaiting = 64;
+  static constexpr std::size_t kMaxWaiting = 64;
 
   Result<Socket> bind_one(const NetworkOptions& options, const Address& address) const;
   std::optional<Received> take(Socket& socket, int flags);
@@ -155,14 +155,14 @@ class UdpNetwork final : public Network {
   StampConverter card_converter_;
   std::vector<Socket> sockets_;
   std::size_t turn_ = 0;                  // the socket that is read first
-  std::deque<Waiting> waiting_;           // at most kMostWaiting
-  std::deque<Departure> without_kernel_;  // at most kMostWaiting
+  std::deque<Waiting> waiting_;           // at most kMaxWaiting
+  std::deque<Departure> without_kernel_;  // at most kMaxWaiting
   std::uint32_t transmissions_ = 0;
   bool kernel_stamps_ = false;
   bool card_stamps_ = false;
   Losses losses_;
 
-  std::array<std::byte, kMostBytes> buffer_{};
+  std::array<std::byte, kMaxBytes> buffer_{};
   // A datagram that came where a stamp was looked for; simulators have one queue for both.
   std::optional<Arrival> early_;
   std::vector<std::byte> early_bytes_;
@@ -302,7 +302,7 @@ Arrival UdpNetwork::arrival_of(const Received& received, std::span<const std::by
 std::optional<Arrival> UdpNetwork::receive() {
   if (early_) return std::exchange(early_, std::nullopt);
   std::size_t empty = 0;
-  for (int tries = 0; tries < kMostAtOnce && empty < sockets_.size(); ++tries) {
+  for (int tries = 0; tries < kMaxAtOnce && empty < sockets_.size(); ++tries) {
     const auto received = take(sockets_[turn_], 0);
     if (!received) {
       turn_ = (turn_ + 1) % sockets_.size();
@@ -419,7 +419,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
   const std::uint32_t transmission = ++transmissions_;
   if (!by_kernel) {
     without_kernel_.push_back({.transmission = transmission, .at = called});
-    if (without_kernel_.size() > kMostWaiting) without_kernel_.pop_front();
+    if (without_kernel_.size() > kMaxWaiting) without_kernel_.pop_front();
     return transmission;
   }
   waiting_.push_back({.socket = static_cast<std::size_t>(sender - sockets_.begin()),
@@ -427,7 +427,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
                       .transmission = transmission,
                       .called = called});
   ++sender->owed;
-  if (waiting_.size() > kMostWaiting) waiting_.pop_front();
+  if (waiting_.size() > kMaxWaiting) waiting_.pop_front();
   return transmission;
 }
 
@@ -441,7 +441,7 @@ void UdpNetwork::start_numbering_again(std::size_t index) {
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     if (waiting.socket != index) return false;
     without_kernel_.push_back(given_up(waiting));
-    if (without_kernel_.size() > kMostWaiting) without_kernel_.pop_front();
+    if (without_kernel_.size() > kMaxWaiting) without_kernel_.pop_front();
     return true;
   });
 }

@@ -69,10 +69,10 @@ class Network {
   virtual const std::string& label() const = 0;
   virtual std::vector<int> descriptors() const = 0;  // to poll for POLLIN, POLLERR and POLLPRI
 
-  // The next datagram that has arrived, or nothing. At most `kMostAtOnce` are read between two
+  // The next datagram that has arrived, or nothing. At most `kMaxAtOnce` are read between two
   // calls of `poll`, so that a flood cannot starve the timers; that is the caller's count to keep.
   virtual std::optional<Arrival> receive() = 0;
-  static constexpr int kMostAtOnce = 256;
+  static constexpr int kMaxAtOnce = 256;
 
   // The next transmit stamp, or nothing. Ask when a descriptor has POLLERR or POLLPRI, before
   // `receive`, and now and then otherwise: where the kernel gives no stamp within `kPatience`, the
@@ -91,7 +91,7 @@ class Network {
   // Where it is bound, with the ports that the kernel chose; in the order of NetworkOptions::bind.
   virtual std::vector<Address> bound() const { return {}; }
   virtual const Losses& losses() const = 0;
-  static constexpr std::size_t kMostBytes = 2048;  // of an arrival
+  static constexpr std::size_t kMaxBytes = 2048;  // of an arrival
 };
 
 // The group of tempo on an IPv6 link: transient, link-local; the last five bytes spell its name.

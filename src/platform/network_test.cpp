@@ -213,15 +213,15 @@ TEST_F(Loopback, EmptyDatagramArrivesAndATooLongOneIsDroppedAndCounted) {
   const auto one = demo("127.0.0.1");
   const auto two = demo("127.0.0.2", port_of(*one));
   const Address to = two->bound().front();
-  one->send(to, std::vector<std::byte>(Network::kMostBytes + 1), false);
+  one->send(to, std::vector<std::byte>(Network::kMaxBytes + 1), false);
   one->send(to, {}, false);
-  one->send(to, std::vector<std::byte>(Network::kMostBytes), false);
+  one->send(to, std::vector<std::byte>(Network::kMaxBytes), false);
   const auto empty = next(*two);
   ASSERT_TRUE(empty);
   EXPECT_EQ(empty->bytes.size(), 0U);
   const auto longest = next(*two);
   ASSERT_TRUE(longest);
-  EXPECT_EQ(longest->bytes.size(), Network::kMostBytes);
+  EXPECT_EQ(longest->bytes.size(), Network::kMaxBytes);
   EXPECT_EQ(two->losses().too_long, 1U);
 }
 

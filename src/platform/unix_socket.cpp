@@ -123,7 +123,7 @@ std::optional<std::string> LineConnection::line() {
   if (broken()) return std::nullopt;
   std::size_t end = input_.find('\n', searched_);
   // Bounded: a reading makes the input longer, and it may only grow so long.
-  while (end == std::string::npos && !ended_ && input_.size() <= kMostLine) {
+  while (end == std::string::npos && !ended_ && input_.size() <= kMaxLine) {
     const std::size_t before = input_.size();
     read_some();
     if (input_.size() == before) break;
@@ -131,7 +131,7 @@ std::optional<std::string> LineConnection::line() {
   }
   searched_ = end == std::string::npos ? input_.size() : 0;
   if (broken()) return std::nullopt;
-  if (end > kMostLine && input_.size() > kMostLine) {
+  if (end > kMaxLine && input_.size() > kMaxLine) {
     too_long_ = true;
     break_off("a line is too long");
     return std::nullopt;
@@ -147,7 +147,7 @@ std::optional<std::string> LineConnection::line() {
 }
 
 void LineConnection::read_some() {
-  std::array<char, kMostLine> some;
+  std::array<char, kMaxLine> some;
   const ssize_t size = recv(socket_.number(), some.data(), some.size(), 0);
   if (size > 0) {
     input_.append(some.data(), static_cast<std::size_t>(size));
@@ -161,7 +161,7 @@ void LineConnection::read_some() {
 bool LineConnection::write(std::string_view line) {
   CHECK(!line.contains('\n'));
   if (broken()) return false;
-  if (queued() > 0 && queued() + line.size() + 1 > kMostQueued)
+  if (queued() > 0 && queued() + line.size() + 1 > kMaxQueued)
     return break_off("it reads too slowly");
   output_.append(line);
   output_.push_back('\n');
@@ -180,10 +180,10 @@ bool LineConnection::flush() {
     }
   }
   if (queued() == 0) {
-    if (output_.capacity() > 2 * kMostQueued) output_ = {};  // a long one comes seldom
+    if (output_.capacity() > 2 * kMaxQueued) output_ = {};  // a long one comes seldom
     output_.clear();
     sent_ = 0;
-  } else if (sent_ >= kMostQueued) {
+  } else if (sent_ >= kMaxQueued) {
     output_.erase(0, std::exchange(sent_, 0));
   }
   return !broken();

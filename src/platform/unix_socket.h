@@ -52,9 +52,9 @@ struct Credentials {
 
 class LineConnection {
  public:
-  static constexpr std::size_t kMostLine = std::size_t{16} * 1024;  // without the newline
+  static constexpr std::size_t kMaxLine = std::size_t{16} * 1024;  // without the newline
   // Bytes that wait for the reader. A single line may be longer: it is what the reader asked for.
-  static constexpr std::size_t kMostQueued = std::size_t{256} * 1024;
+  static constexpr std::size_t kMaxQueued = std::size_t{256} * 1024;
 
   explicit LineConnection(Descriptor socket);
 
@@ -88,9 +88,9 @@ class LineConnection {
   bool line_is_here() const;
 
   Descriptor socket_;
-  std::string input_;         // at most kMostLine and what one reading brings
+  std::string input_;         // at most kMaxLine and what one reading brings
   std::size_t searched_ = 0;  // of `input_`, without a newline
-  std::string output_;        // at most kMostQueued, or a line, beyond `sent_`
+  std::string output_;        // at most kMaxQueued, or a line, beyond `sent_`
   std::size_t sent_ = 0;
   bool ended_ = false;
   bool too_long_ = false;

@@ -177,7 +177,7 @@ TEST_F(Lines, LastNeedsNoNewline) {
 }
 
 TEST_F(Lines, MayBeLongButNotTooLong) {
-  const std::string longest(LineConnection::kMostLine, 'x');
+  const std::string longest(LineConnection::kMaxLine, 'x');
   for (const char* end : {"\n", "x\n"}) {
     std::string rest = longest + end;
     std::optional<std::string> line;
@@ -222,7 +222,7 @@ TEST_F(Lines, ThatAreHereAlreadyAreNotForgotten) {
 }
 
 TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
-  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  put(std::string(LineConnection::kMaxLine + 1, 'x'));
   EXPECT_FALSE(connection_.line());
   ASSERT_TRUE(connection_.broken());
   EXPECT_TRUE(connection_.too_long());
@@ -232,7 +232,7 @@ TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
 
 TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
   while (connection_.queued() == 0) ASSERT_TRUE(connection_.write(std::string(1000, 'x')));
-  put(std::string(LineConnection::kMostLine + 1, 'x'));
+  put(std::string(LineConnection::kMaxLine + 1, 'x'));
   EXPECT_FALSE(connection_.line());
   ASSERT_TRUE(connection_.broken());
   taken();
@@ -242,7 +242,7 @@ TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
 
 // A status of thousands of members is longer than what may wait of several answers.
 TEST_F(Lines, OneMayBeLongerThanWhatMayWait) {
-  const std::string answer(2 * LineConnection::kMostQueued, 'x');
+  const std::string answer(2 * LineConnection::kMaxQueued, 'x');
   ASSERT_TRUE(connection_.write(answer));
   std::string all = taken();
   while (connection_.queued() > 0) {
@@ -262,7 +262,7 @@ TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
     ++written;
   }
   EXPECT_EQ(connection_.events(), POLLOUT) << "who does not read is not heard";
-  for (; connection_.queued() + 1001 <= LineConnection::kMostQueued; ++written)
+  for (; connection_.queued() + 1001 <= LineConnection::kMaxQueued; ++written)
     ASSERT_TRUE(connection_.write(text));
   // A reader that wakes up in time gets everything.
   std::string all;

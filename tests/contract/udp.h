@@ -71,7 +71,7 @@ class UdpDriver {
       wait_for_input(inputs, std::min(machine_.timers().first(), end));
       receive_all();
       if (!obey()) return 0;
-      for (int i = 0; i < kMostAtOnce && machine_.timers().first() <= monotonic_now(); ++i) {
+      for (int i = 0; i < kMaxAtOnce && machine_.timers().first() <= monotonic_now(); ++i) {
         const TimerId timer = machine_.timers().first_name();
         step([timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
       }
@@ -81,12 +81,12 @@ class UdpDriver {
 
  private:
   // Datagrams or due timers; the rest waits for the next round.
-  static constexpr int kMostAtOnce = 64;
+  static constexpr int kMaxAtOnce = 64;
 
   // Everything that has arrived is delivered before a timer is woken.
   void receive_all() {
     typename M::Message message;
-    for (int i = 0; i < kMostAtOnce; ++i) {
+    for (int i = 0; i < kMaxAtOnce; ++i) {
       if (recv(sockets_.network, &message, sizeof message, MSG_DONTWAIT) != sizeof message) return;
       step([&](M& machine, Turn<M>& turn) { machine.receive(turn, other_, message); });
     }

@@ -178,16 +178,16 @@ class AtTheDoor : public Netns {
     bystander.end();
     EXPECT_EQ(bystander.failed(), 0) << "of " << bystander.times();
     EXPECT_EQ(host().worker(), worker) << "it died\n" << host().log();
-    EXPECT_LT(after - before, kMostGrowth) << "from " << before << " kB";
+    EXPECT_LT(after - before, kMaxGrowth) << "from " << before << " kB";
     RecordProperty("grown_kb", static_cast<int>(after - before));
     RecordProperty("slowest_us", static_cast<int>(bystander.slowest() / 1us));
     RecordProperty("times", bystander.times());
   }
   // In kB. The sanitizers keep what was freed for a while, and shadows of it.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  static constexpr long kMostGrowth = 700'000;
+  static constexpr long kMaxGrowth = 700'000;
 #else
-  static constexpr long kMostGrowth = 24'000;
+  static constexpr long kMaxGrowth = 24'000;
 #endif
 
   std::optional<Site> site_;

@@ -23,9 +23,9 @@ namespace tempo::faults {
 // One client's pages. Written by one process at a time, read by another.
 class Notes {
  public:
-  static constexpr std::size_t kMostHolds = 1 << 13;  // a client that has filled it rests
+  static constexpr std::size_t kMaxHolds = 1 << 13;  // a client that has filled it rests
 
-  bool full() const { return count_ >= kMostHolds; }
+  bool full() const { return count_ >= kMaxHolds; }
   std::size_t count() const { return count_; }
   void enter(std::uint32_t lock, lock::Mode mode, lock::Token token, Instant at);
   void see(Instant at) { here().seen = at.time_since_epoch().count(); }
@@ -49,7 +49,7 @@ class Notes {
   Line& here() { return lines_[count_ - 1]; }
 
   std::atomic<std::size_t> count_ = 0;
-  std::array<Line, kMostHolds> lines_{};
+  std::array<Line, kMaxHolds> lines_{};
 };
 
 void rest(Nanos span);

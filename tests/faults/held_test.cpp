@@ -299,9 +299,9 @@ constexpr Nanos kSoon = kLease / 4;
 constexpr Nanos kSoon = 50ms;
 #endif
 void expect_soon(const std::function<Nanos()>& gap) {
-  constexpr int kMostTimes = 5;
+  constexpr int kMaxTimes = 5;
   Nanos shortest = kLong;
-  for (int i = 0; i < kMostTimes && shortest >= kSoon; ++i) shortest = std::min(shortest, gap());
+  for (int i = 0; i < kMaxTimes && shortest >= kSoon; ++i) shortest = std::min(shortest, gap());
   EXPECT_LT(shortest, kSoon);
 }
 

@@ -69,7 +69,7 @@ std::vector<Breach> judge(std::vector<Hold> history) {
   });
   std::vector<Breach> breaches;
   const auto report = [&](Breach::Kind kind, const Hold& first, const Hold& second) {
-    if (breaches.size() < kMostBreaches) breaches.push_back({kind, first, second});
+    if (breaches.size() < kMaxBreaches) breaches.push_back({kind, first, second});
   };
   std::map<std::uint32_t, Fronts> locks;
   for (const Hold& hold : history) {

@@ -41,7 +41,7 @@ std::string_view name_of(Breach::Kind kind);
 std::string text_of(const Breach& breach);
 
 // At most this many are reported: one is enough to look for its cause.
-inline constexpr std::size_t kMostBreaches = 16;
+inline constexpr std::size_t kMaxBreaches = 16;
 // Empty: all promises held. In any order; nothing is said of holds that do not conflict.
 std::vector<Breach> judge(std::vector<Hold> history);
 

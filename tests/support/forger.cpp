@@ -62,7 +62,7 @@ Bytes Forger::forge(What what, Seal seal) {
   }
   if (seal == Seal::none) datagram.header.key = wire::kNoKey;
   if (seal == Seal::foreign) datagram.header.key = wire::KeyId{foreign_.sealing_id()};
-  std::array<std::byte, wire::kMostBytes> buffer{};
+  std::array<std::byte, wire::kMaxBytes> buffer{};
   std::size_t size = wire::write(datagram, buffer);
   if (seal == Seal::foreign) size = foreign_.seal(buffer, size);
   if (seal == Seal::wrong) size += auth::kTagBytes;  // all zero

@@ -31,10 +31,10 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
 
 // One false datagram: noise, or one of those overheard, whole or damaged.
 Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
-  constexpr std::size_t kMostNoise = 600;
+  constexpr std::size_t kMaxNoise = 600;
   Bytes bytes;
   if (overheard.empty() || chance.chance(0.25)) {
-    bytes.resize(chance.below(kMostNoise));
+    bytes.resize(chance.below(kMaxNoise));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
     return bytes;
   }
@@ -55,7 +55,7 @@ Bytes forged(Forger& forger, const Plan& plan, int i) {
 }
 
 Attack flood(const Plan& plan) {
-  constexpr std::size_t kMostOverheard = 64;
+  constexpr std::size_t kMaxOverheard = 64;
   constexpr int kAtOnce =
       50;  // then a pause: a flood that fills the receiver's buffer tests nothing
   Attack done;
@@ -70,7 +70,7 @@ Attack flood(const Plan& plan) {
   std::vector<Bytes> overheard;
   std::optional<Forger> forger;
   const auto end = std::chrono::steady_clock::now() + 3s;
-  while (std::chrono::steady_clock::now() < end && overheard.size() < kMostOverheard) {
+  while (std::chrono::steady_clock::now() < end && overheard.size() < kMaxOverheard) {
     pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, 100) <= 0) continue;
     Bytes bytes(2048);

@@ -32,8 +32,8 @@
 namespace tempo::testbed {
 namespace {
 
-constexpr std::size_t kMostFrame = 4096;
-constexpr std::size_t kMostHeld = 4096;  // frames under way; more are dropped, as by a full queue
+constexpr std::size_t kMaxFrame = 4096;
+constexpr std::size_t kMaxHeld = 4096;  // frames under way; more are dropped, as by a full queue
 
 using Bytes = std::vector<std::byte>;
 
@@ -98,7 +98,7 @@ class Carrier {
   void take(std::size_t from) {
     constexpr int kAtOnce = 64;
     for (int i = 0; i < kAtOnce; ++i) {
-      Bytes bytes(kMostFrame);
+      Bytes bytes(kMaxFrame);
       sockaddr_ll sender{};
       socklen_t size = sizeof(sender);
       const ssize_t got = ::recvfrom(ends_[from], bytes.data(), bytes.size(), 0,
@@ -107,7 +107,7 @@ class Carrier {
       if (sender.sll_pkttype == PACKET_OUTGOING) continue;  // our own
       bytes.resize(static_cast<std::size_t>(got));
       const int copies = chance_.chance(weather_.twice) ? 2 : 1;
-      for (int copy = 0; copy < copies && held_.size() < kMostHeld; ++copy)
+      for (int copy = 0; copy < copies && held_.size() < kMaxHeld; ++copy)
         held_.push({now() + delay(from), ++numbers_, 1 - from, bytes});
     }
   }
@@ -134,7 +134,7 @@ class Carrier {
   Stream chance_;
   std::atomic<std::uint64_t>& carried_;
   std::atomic<std::uint64_t>& overtaken_;
-  std::priority_queue<Frame, std::vector<Frame>, std::greater<>> held_;  // at most kMostHeld
+  std::priority_queue<Frame, std::vector<Frame>, std::greater<>> held_;  // at most kMaxHeld
   std::uint64_t numbers_ = 0;
   std::array<std::uint64_t, 2> newest_{};  // given to each end
 };

@@ -23,7 +23,7 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::size_t kMostSaid = 64;
+constexpr std::size_t kMaxSaid = 64;
 constexpr auto kLongestCommand = std::chrono::seconds{10};
 constexpr std::int64_t kBase = 1'000'000;
 constexpr std::uint64_t kDraws = 90'000;  // less than a tenth of the base
@@ -164,11 +164,11 @@ Result<void> CapacityMeter::start_command() {
 }
 
 bool CapacityMeter::take() {
-  std::array<char, kMostSaid> buffer{};
+  std::array<char, kMaxSaid> buffer{};
   const ssize_t got = read(pipe_, buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (got > 0) said_.append(buffer.data(), static_cast<std::size_t>(got));
-  if (got > 0 && said_.size() < kMostSaid) return false;
+  if (got > 0 && said_.size() < kMaxSaid) return false;
   close(std::exchange(pipe_, -1));
   kill(-child_, SIGKILL);
   waitpid(std::exchange(child_, 0), nullptr, 0);

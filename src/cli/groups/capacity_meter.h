@@ -62,7 +62,7 @@ class CapacityMeter {
   std::int64_t capacity_ = 0;
   int pipe_ = -1;
   pid_t child_ = 0;
-  std::string said_;  // by the command so far, at most kMostSaid
+  std::string said_;  // by the command so far, at most kMaxSaid
 };
 
 }  // namespace tempo::cli

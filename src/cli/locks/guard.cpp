@@ -29,7 +29,7 @@ constexpr int kNotFound = 127;
 constexpr int kCannotRun = 126;
 constexpr std::array kEnds{SIGINT, SIGTERM, SIGHUP};  // as tempo catches them
 constexpr int kGonePolls = 10'000;                    // of a millisecond, for a group to be gone
-constexpr nanoseconds kMostMargin = std::chrono::milliseconds{250};
+constexpr nanoseconds kMaxMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kLeastMargin = std::chrono::milliseconds{5};  // of the shortest lease's 40
 
 struct Word {
@@ -210,7 +210,7 @@ class Watch {
 }  // namespace
 
 std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
-  const nanoseconds margin = std::clamp(remaining / 8, kLeastMargin, kMostMargin);
+  const nanoseconds margin = std::clamp(remaining / 8, kLeastMargin, kMaxMargin);
   if (remaining <= margin) return std::nullopt;
   return margin;
 }

@@ -17,7 +17,7 @@ namespace tempo::cli {
 namespace {
 
 constexpr const char* kNft = "/usr/sbin/nft";
-constexpr std::size_t kMostRules = 1U << 20;
+constexpr std::size_t kMaxRules = 1U << 20;
 
 void append(Findings& all, const Findings& more) {
   all.insert(all.end(), more.begin(), more.end());
@@ -31,7 +31,7 @@ Findings firewall_here(std::uint16_t port) {
   if (pipe == nullptr) return {};
   std::string rules;
   std::array<char, 4096> buffer{};
-  for (std::size_t got = 1; got > 0 && rules.size() < kMostRules;) {
+  for (std::size_t got = 1; got > 0 && rules.size() < kMaxRules;) {
     got = std::fread(buffer.data(), 1, buffer.size(), pipe);
     rules.append(buffer.data(), got);
   }

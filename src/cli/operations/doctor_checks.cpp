@@ -26,8 +26,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostProcesses = 100'000;
-constexpr std::size_t kMostKeyFile = 65536;
+constexpr std::size_t kMaxProcesses = 100'000;
+constexpr std::size_t kMaxKeyFile = 65536;
 
 ipc::Finding ok(std::string what) { return {"ok", std::move(what), ""}; }
 ipc::Finding note(std::string what, std::string cure) {
@@ -50,7 +50,7 @@ std::vector<fs::path> entries(const fs::path& directory) {
   for (fs::directory_iterator at(directory, failure), end; !failure && at != end;
        at.increment(failure)) {
     found.push_back(at->path());
-    if (found.size() == kMostProcesses) break;
+    if (found.size() == kMaxProcesses) break;
   }
   std::ranges::sort(found);
   return found;
@@ -225,7 +225,7 @@ Findings key_findings(const config::Settings& settings) {
     return findings;
   }
   std::string text;
-  for (char c = 0; text.size() <= kMostKeyFile && in.get(c);) text += c;
+  for (char c = 0; text.size() <= kMaxKeyFile && in.get(c);) text += c;
   const auto keys = auth::parse_keys(text);
   if (!keys)
     findings.push_back(problem(fmt::format("the key file {} is broken: {}", path, keys.error()),

@@ -22,7 +22,7 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::size_t kMostFile = 65536;
+constexpr std::size_t kMaxFile = 65536;
 
 std::string text_of(const std::vector<auth::Key>& keys) {
   std::string text =
@@ -121,7 +121,7 @@ int keygen(const KeygenArguments& given) {
                       fmt::format("{} cannot be read ({}); without --add a first key is written",
                                   arguments.file, std::strerror(errno)));
     std::string old;
-    for (char c = 0; old.size() <= kMostFile && in.get(c);) old += c;
+    for (char c = 0; old.size() <= kMaxFile && in.get(c);) old += c;
     const auto parsed = auth::parse_keys(old);
     if (!parsed)
       return complain(kBadUsage, fmt::format("{}: {}; mend it, or write a new one with --force",

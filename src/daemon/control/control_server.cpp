@@ -21,12 +21,12 @@ namespace tempo::daemon {
 namespace {
 
 // Everybody on the host may connect; nobody may keep others from it.
-constexpr std::size_t kMostCallers = 512;
-constexpr std::size_t kMostOfOneProcess = 128;
+constexpr std::size_t kMaxCallers = 512;
+constexpr std::size_t kMaxOfOneProcess = 128;
 constexpr std::size_t kMaxUnprivilegedClients = 128;  // who may only look, all together
-constexpr std::size_t kMostLocks = 1024;     // of one caller
-constexpr int kMostLetInAtOnce = 16;
-constexpr int kMostLinesAtOnce = 16;  // of one caller, in one turn...
+constexpr std::size_t kMaxLocks = 1024;     // of one caller
+constexpr int kMaxLetInAtOnce = 16;
+constexpr int kMaxLinesAtOnce = 16;  // of one caller, in one turn...
 constexpr Nanos kTurn{100us};         // ...which ends after the line that makes it longer
 constexpr Nanos kTurns{1ms};          // of all callers, before the network has its own
 constexpr Nanos kSoon{100us};         // a lease that nobody has is granted within
@@ -84,7 +84,7 @@ class ControlServerImpl final : public ControlServer {
   };
 
   void accept_clients() {
-    for (int i = 0; i < kMostLetInAtOnce; ++i) {
+    for (int i = 0; i < kMaxLetInAtOnce; ++i) {
       std::optional<sys::Descriptor> socket = listener_.accept();
       if (!socket) return;
       ClientConnection newcomer{sys::LineConnection(*std::move(socket))};
@@ -113,10 +113,10 @@ class ControlServerImpl final : public ControlServer {
 
   // Empty: it may come in.
   std::string_view why_not(const ClientConnection& newcomer) const {
-    if (clients_.size() >= kMostCallers)
+    if (clients_.size() >= kMaxCallers)
       return "too many programs talk to tempod; close some and try again";
     const auto of_process = std::ranges::count(clients_, newcomer.process, &ClientConnection::process);
-    if (std::cmp_greater_equal(of_process, kMostOfOneProcess))
+    if (std::cmp_greater_equal(of_process, kMaxOfOneProcess))
       return "this program has too many connections to tempod; close some and try again";
     if (newcomer.may_lock) return "";
     if (std::cmp_greater_equal(std::ranges::count(clients_, false, &ClientConnection::may_lock),
@@ -157,7 +157,7 @@ class ControlServerImpl final : public ControlServer {
   void hear(Place client) {
     client->connection.flush();
     const Instant until = worker_->now() + kTurn;
-    for (int i = 0; i < kMostLinesAtOnce && client->connection.queued() == 0; ++i) {
+    for (int i = 0; i < kMaxLinesAtOnce && client->connection.queued() == 0; ++i) {
       const std::optional<std::string> line = client->connection.line();
       if (!line) break;
       const auto request = ipc::parse_request(*line);
@@ -177,7 +177,7 @@ class ControlServerImpl final : public ControlServer {
           {.code = ipc::Code::bad_request,
            .sentence = fmt::format("a request has at most {} bytes and this one does not end; the "
                                    "connection is closed",
-                                   ipc::kMostRequest)}));
+                                   ipc::kMaxRequest)}));
     const bool awaited = !client->gone && (connection.queued() > 0 || client->waits_for_members);
     if (connection.broken() || (connection.finished() && !awaited))
       disconnect(client);
@@ -264,7 +264,7 @@ class ControlServerImpl final : public ControlServer {
     };
     if (client.locks.contains(request.id))
       return refuse(ipc::Code::bad_request, "this connection has a lock of that id; take another");
-    if (client.locks.size() >= kMostLocks)
+    if (client.locks.size() >= kMaxLocks)
       return refuse(ipc::Code::unavailable,
                     "this connection has too many locks; release some, or open another");
     if (request.name.starts_with('@'))
@@ -420,7 +420,7 @@ class ControlServerImpl final : public ControlServer {
         continue;
       }
       if (*current->stream == ipc::Verb::watch && now >= current->next) {
-        current->next = now + 1s / ipc::kMostStatusesPerSecond;
+        current->next = now + 1s / ipc::kMaxStatusesPerSecond;
         current->connection.write(ipc::status_line(obs::to_json(worker_->snapshot())));
         wrote = true;
       }

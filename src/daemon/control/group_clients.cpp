@@ -86,7 +86,7 @@ std::string GroupClients::elect(Caller caller, const ipc::Request& request) {
                   "this connection has a candidate of that id; take another");
   const auto mine = std::ranges::count_if(
       claims_, [&](const auto& entry) { return entry.second.caller == caller; });
-  if (static_cast<std::size_t>(mine) >= kMostElections)
+  if (static_cast<std::size_t>(mine) >= kMaxElections)
     return refuse(request, ipc::Code::unavailable,
                   "this connection has too many candidates; withdraw some, or open another");
   const groups::UserId user{++last_user_};

@@ -29,7 +29,7 @@ class GroupClients {
   void show_out(Caller caller);
 
  private:
-  static constexpr std::size_t kMostElections = 64;  // of one caller
+  static constexpr std::size_t kMaxElections = 64;  // of one caller
 
   struct Claim {
     Caller caller = nullptr;

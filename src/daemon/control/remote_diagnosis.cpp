@@ -42,7 +42,7 @@ bool RemoteDiagnosis::over(Instant now, std::size_t others) const {
 
 void RemoteDiagnosis::hear(NodeId from, const wire::DiagnosticBody& word) {
   if (word.kind != wire::DiagnosticBody::Kind::answer || word.question != question_ || !asked_ ||
-      word.parts > kMostParts || (word.parts > 0 && word.part >= word.parts))
+      word.parts > kMaxParts || (word.parts > 0 && word.part >= word.parts))
     return;
   Heard& heard = heard_[from];
   heard.parts = word.parts;
@@ -53,7 +53,7 @@ std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(Instant now, const wir
                                                  const std::vector<ipc::Finding>& findings) {
   if (answered_ && now - *answered_ < kBetweenAnswers) return {};
   answered_ = now;
-  const std::size_t parts = std::min(findings.size(), kMostParts);
+  const std::size_t parts = std::min(findings.size(), kMaxParts);
   std::vector<wire::DiagnosticBody> words;
   for (std::size_t i = 0; i < std::max<std::size_t>(parts, 1); ++i) {
     wire::DiagnosticBody& word = words.emplace_back();
@@ -64,7 +64,7 @@ std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(Instant now, const wir
     if (parts == 0) break;
     const ipc::Finding& finding = findings[i];
     word.level = number_of(finding.level);
-    word.text = wire::Text<wire::DiagnosticBody::kMostText>(
+    word.text = wire::Text<wire::DiagnosticBody::kMaxText>(
         finding.cure.empty() ? finding.what : finding.what + std::string(kCure) + finding.cure);
   }
   return words;

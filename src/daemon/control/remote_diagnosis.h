@@ -23,7 +23,7 @@ class RemoteDiagnosis {
  public:
   static constexpr Nanos kPatience = 1s;
   static constexpr Nanos kBetweenAnswers = 500ms;
-  static constexpr std::size_t kMostParts = 8;
+  static constexpr std::size_t kMaxParts = 8;
 
   // The question for everybody; one that is under way goes on.
   std::optional<wire::DiagnosticBody> ask(Instant now);
@@ -45,7 +45,7 @@ class RemoteDiagnosis {
  private:
   struct Heard {
     std::uint8_t parts = 0;
-    std::map<std::uint8_t, ipc::Finding> findings{};  // by part; at most kMostParts
+    std::map<std::uint8_t, ipc::Finding> findings{};  // by part; at most kMaxParts
     bool whole() const { return findings.size() >= parts; }
   };
 

@@ -58,7 +58,7 @@ TEST(RemoteDiagnosis, IsBounded) {
   RemoteDiagnosis asked;
   const wire::DiagnosticBody question{.question = 1};
   EXPECT_EQ(asked.answer(kNow, question, std::vector(100, kTwo[0])).size(),
-            RemoteDiagnosis::kMostParts);
+            RemoteDiagnosis::kMaxParts);
   EXPECT_THAT(asked.answer(kNow + 499ms, question, kTwo), IsEmpty()) << "it has just answered";
   EXPECT_EQ(asked.answer(kNow + 500ms, question, kTwo).size(), 2U);
 }

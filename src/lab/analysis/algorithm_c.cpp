@@ -6,7 +6,7 @@ namespace tempo::analysis {
 
 AlgorithmC::AlgorithmC(std::uint32_t candidates, const Fraction& loss)
     : steps_(candidates + 1, std::vector<Fraction>(candidates + 1, Fraction{0})) {
-  CHECK(candidates >= 1 && candidates <= kMostCandidates && loss >= Fraction{0} &&
+  CHECK(candidates >= 1 && candidates <= kMaxCandidates && loss >= Fraction{0} &&
         loss < Fraction{1});
   steps_[1][1] = 1;
   // The next lower candidate stays if it hears none of those above it: it loses all their messages.

@@ -13,7 +13,7 @@ namespace tempo::analysis {
 
 class AlgorithmC {
  public:
-  static constexpr std::uint32_t kMostCandidates = 64;
+  static constexpr std::uint32_t kMaxCandidates = 64;
 
   // Up to `candidates` candidates; 0 <= loss < 1.
   AlgorithmC(std::uint32_t candidates, const Fraction& loss);

@@ -8,7 +8,7 @@
 namespace tempo::analysis {
 
 Fraction all_elected(std::uint32_t candidates, std::uint32_t stages) {
-  CHECK(candidates >= 1 && candidates <= kMostCandidates && stages >= 1 && stages <= kMostStages);
+  CHECK(candidates >= 1 && candidates <= kMaxCandidates && stages >= 1 && stages <= kMaxStages);
   // ways[f]: sequences of choices that nobody has noticed, with f candidates forwarding now. A
   // claim is passed on by who forwards now and next; who does is noticed unless all do.
   std::vector<Whole> ways(candidates + 1);

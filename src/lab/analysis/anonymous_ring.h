@@ -13,11 +13,11 @@
 
 namespace tempo::analysis {
 
-inline constexpr std::uint32_t kMostStages = 512;
-inline constexpr std::uint32_t kMostCandidates = 64;
+inline constexpr std::uint32_t kMaxStages = 512;
+inline constexpr std::uint32_t kMaxCandidates = 64;
 
 // The probability that `candidates` in step are all elected after `stages` stages. With one
-// candidate it is 1. 1 <= stages <= kMostStages, 1 <= candidates <= kMostCandidates.
+// candidate it is 1. 1 <= stages <= kMaxStages, 1 <= candidates <= kMaxCandidates.
 Fraction all_elected(std::uint32_t candidates, std::uint32_t stages);
 
 // The probability that exactly c of n draw 1.

@@ -82,8 +82,8 @@ RoundCounts& RoundCounts::operator+=(const RoundCounts& other) {
 
 AnonymousCounts run_block(const Anonymous& ring, std::uint64_t seed, std::uint32_t block,
                           std::uint32_t elections) {
-  CHECK(ring.stations >= 1 && ring.stations <= Anonymous::kMostStations);
-  CHECK(ring.stages >= 1 && ring.stages <= Anonymous::kMostStages && elections <= kBlock);
+  CHECK(ring.stations >= 1 && ring.stations <= Anonymous::kMaxStations);
+  CHECK(ring.stages >= 1 && ring.stages <= Anonymous::kMaxStages && elections <= kBlock);
   CHECK(ring.candidates <= 64);
   Lanes lanes = lanes_of(seed, Cause::anonymous, block);
   const std::vector<std::uint64_t> limits = candidate_limits(ring.stations);
@@ -101,7 +101,7 @@ AnonymousCounts run_block(const Anonymous& ring, std::uint64_t seed, std::uint32
         leaders = candidates;
       if (phase == 1) count(counts.first_leaders, leaders);
     }
-    count(counts.phases, std::min(phase, AnonymousCounts::kMostPhases));
+    count(counts.phases, std::min(phase, AnonymousCounts::kMaxPhases));
     count(counts.leaders, leaders);
   }
   return counts;
@@ -126,7 +126,7 @@ RoundCounts run_block(const Candidates& chain, std::uint64_t seed, std::uint32_t
       }
       active = stay;
     }
-    count(counts.rounds, std::min(rounds, RoundCounts::kMostRounds));
+    count(counts.rounds, std::min(rounds, RoundCounts::kMaxRounds));
   }
   return counts;
 }

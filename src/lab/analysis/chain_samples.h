@@ -11,8 +11,8 @@
 namespace tempo::monte_carlo {
 
 struct Anonymous {
-  static constexpr std::uint32_t kMostStations = 1'024;
-  static constexpr std::uint32_t kMostStages = 512;
+  static constexpr std::uint32_t kMaxStations = 1'024;
+  static constexpr std::uint32_t kMaxStages = 512;
 
   std::uint32_t stations = 8;
   std::uint32_t stages = 30;
@@ -20,7 +20,7 @@ struct Anonymous {
 };
 
 struct AnonymousCounts {
-  static constexpr std::uint32_t kMostPhases = 1'024;  // what takes longer is counted as this
+  static constexpr std::uint32_t kMaxPhases = 1'024;  // what takes longer is counted as this
 
   std::uint64_t elections = 0;
   std::vector<std::uint64_t> phases;         // [number]
@@ -43,7 +43,7 @@ struct Candidates {
 };
 
 struct RoundCounts {
-  static constexpr std::uint32_t kMostRounds = 1'024;
+  static constexpr std::uint32_t kMaxRounds = 1'024;
 
   std::uint64_t elections = 0;
   std::vector<std::uint64_t> rounds;  // [number], the one that finds a sole candidate included

@@ -10,7 +10,7 @@
 namespace tempo::analysis {
 
 struct Collision {
-  static constexpr std::uint32_t kMostDaemons = 100'000;
+  static constexpr std::uint32_t kMaxDaemons = 100'000;
 
   std::uint32_t daemons = 2;  // at least 1; one alone counts as colliding at the interval's end
   Fraction window = 0;        // at least 0

@@ -45,11 +45,11 @@ bool available(Width width) {
 
 EquitableCounts run_block(const Equitable& ring, std::uint64_t seed, std::uint32_t block,
                           std::uint32_t elections, Width width) {
-  CHECK(ring.stations >= 1 && ring.stations <= Equitable::kMostStations);
-  CHECK(ring.range >= 2 && ring.range <= Equitable::kMostRange && elections <= kBlock);
+  CHECK(ring.stations >= 1 && ring.stations <= Equitable::kMaxStations);
+  CHECK(ring.range >= 2 && ring.range <= Equitable::kMaxRange && elections <= kBlock);
   CHECK(available(width));
   EquitableCounts counts{.elections = elections,
-                         .rounds = std::vector<std::uint64_t>(EquitableCounts::kMostRounds + 1),
+                         .rounds = std::vector<std::uint64_t>(EquitableCounts::kMaxRounds + 1),
                          .productive = std::vector<std::uint64_t>(ring.stations),
                          .wins = {}};
   if (ring.winners) counts.wins.resize(ring.stations);

@@ -13,11 +13,11 @@
 namespace tempo::monte_carlo {
 
 struct Equitable {
-  static constexpr std::uint32_t kMostStations = 1'024;
-  static constexpr std::uint32_t kMostRange = 1U << 16;
+  static constexpr std::uint32_t kMaxStations = 1'024;
+  static constexpr std::uint32_t kMaxRange = 1U << 16;
 
-  std::uint32_t stations = 64;  // 1 to kMostStations
-  std::uint32_t range = 16;     // 2 to kMostRange
+  std::uint32_t stations = 64;  // 1 to kMaxStations
+  std::uint32_t range = 16;     // 2 to kMaxRange
   bool winners = false;         // count who wins, too
 };
 
@@ -26,7 +26,7 @@ enum class Width : std::uint8_t { plain, avx2, best };
 bool available(Width width);
 
 struct EquitableCounts {
-  static constexpr std::uint32_t kMostRounds = 1'024;  // what takes longer is counted as this
+  static constexpr std::uint32_t kMaxRounds = 1'024;  // what takes longer is counted as this
 
   std::uint64_t elections = 0;
   std::vector<std::uint64_t> rounds;      // [T]

@@ -94,7 +94,7 @@ struct Progress {
 // Notes an election that is over in this lane.
 TEMPO_AVX2 void note(Progress& progress, std::uint32_t lane, std::uint64_t rounds,
                      std::uint64_t productive, EquitableCounts& counts) {
-  ++counts.rounds[std::min<std::uint64_t>(rounds, EquitableCounts::kMostRounds)];
+  ++counts.rounds[std::min<std::uint64_t>(rounds, EquitableCounts::kMaxRounds)];
   ++counts.productive[productive];
   if (--progress.left[lane] == 0) --progress.lanes;
 }

@@ -15,18 +15,18 @@
 namespace tempo::monte_carlo {
 namespace {
 
-constexpr std::uint32_t kMostWords = Equitable::kMostStations / 64;
-constexpr std::uint32_t kMostPlanes = 16;
+constexpr std::uint32_t kMaxWords = Equitable::kMaxStations / 64;
+constexpr std::uint32_t kMaxPlanes = 16;
 
 using Word = std::uint64_t;
-using Words = std::array<Word, kMostWords>;
+using Words = std::array<Word, kMaxWords>;
 
 // Of the last word of k bits.
 Word last_mask(std::uint32_t k) { return ~Word{0} >> ((64 - k % 64) % 64); }
 
 // Priorities of k stations, uniform below `range`; plane p holds bit p.
 struct Planes {
-  std::array<Words, kMostPlanes> bits;
+  std::array<Words, kMaxPlanes> bits;
 };
 
 // Draws the bits marked in `wanted` anew.
@@ -104,7 +104,7 @@ TEMPO_V2 std::uint32_t survivors(std::uint32_t planes, std::uint32_t k, const Pl
 
 // Who survived each productive round, to trace the winner back: at most one for each station.
 struct History {
-  std::array<Words, Equitable::kMostStations> stayed;
+  std::array<Words, Equitable::kMaxStations> stayed;
 };
 
 struct Length {
@@ -175,7 +175,7 @@ void draw_plain(const Equitable& ring, Lanes& lanes, const LaneElections& electi
         length.productive += left < active ? 1U : 0U;
         active = left;
       }
-      ++counts.rounds[std::min(length.rounds, EquitableCounts::kMostRounds)];
+      ++counts.rounds[std::min(length.rounds, EquitableCounts::kMaxRounds)];
       ++counts.productive[length.productive];
       if (!ring.winners) continue;
       std::uint32_t winner = 0;

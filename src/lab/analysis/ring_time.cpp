@@ -10,9 +10,9 @@
 namespace tempo::analysis {
 namespace {
 
-constexpr double kMostExactBits = 20'000;  // of a probability's denominator
-constexpr double kMostExactMomentBits = 6'000;
-constexpr std::uint32_t kMostSummands = 12;  // stations, rounds
+constexpr double kMaxExactBits = 20'000;  // of a probability's denominator
+constexpr double kMaxExactMomentBits = 6'000;
+constexpr std::uint32_t kMaxSummands = 12;  // stations, rounds
 
 Number number_of(const Fraction& exact) { return {exact, decimal(exact), exact.nearest()}; }
 
@@ -83,7 +83,7 @@ std::vector<Value> central(const std::vector<Value>& raw, const Value& one) {
 }  // namespace
 
 RingTime::RingTime(std::uint32_t n, std::uint64_t m) : chains_(n, m) {
-  CHECK(n <= kMostStations && m <= std::uint64_t{1} << 62);
+  CHECK(n <= kMaxStations && m <= std::uint64_t{1} << 62);
 }
 
 Fraction RingTime::step(std::uint32_t i, std::uint32_t j) const {
@@ -93,7 +93,7 @@ Fraction RingTime::step(std::uint32_t i, std::uint32_t j) const {
 }
 
 Fraction RingTime::steps(std::uint32_t i, std::uint32_t j, std::uint32_t k) const {
-  CHECK(i >= 1 && i <= stations() && k <= kMostRounds);
+  CHECK(i >= 1 && i <= stations() && k <= kMaxRounds);
   std::vector<Fraction> at(i + 1, 0);
   at[i] = 1;
   for (std::uint32_t round = 0; round < k; ++round) {
@@ -175,11 +175,11 @@ std::vector<Enclosure> enclosed_distribution(const CircularChains& chains, std::
 }  // namespace
 
 std::vector<Number> RingTime::distribution(std::uint32_t first, std::uint32_t last) const {
-  CHECK(first <= last && last <= kMostRounds);
+  CHECK(first <= last && last <= kMaxRounds);
   const double bits =
       std::log2(static_cast<double>(range())) * static_cast<double>(stations()) * last;
   std::vector<Number> numbers;
-  if (bits <= kMostExactBits) {
+  if (bits <= kMaxExactBits) {
     const std::vector<Fraction> exact = exact_distribution(chains_, last);
     for (std::uint32_t k = first; k <= last; ++k) numbers.push_back(number_of(exact[k]));
     return numbers;
@@ -192,7 +192,7 @@ std::vector<Number> RingTime::distribution(std::uint32_t first, std::uint32_t la
 }
 
 Fraction RingTime::by_sum(std::uint32_t k) const {
-  CHECK(stations() <= kMostSummands && k <= kMostSummands);
+  CHECK(stations() <= kMaxSummands && k <= kMaxSummands);
   // Way by way: `rounds` left from state i, of which d pass idle here before one leads on to j.
   const std::function<Fraction(std::uint32_t, std::uint32_t)> ways =
       [&](std::uint32_t i, std::uint32_t rounds) -> Fraction {
@@ -216,7 +216,7 @@ namespace {
 bool moments_fit(const RingTime& ring, std::uint32_t q) {
   const double n = ring.stations();
   return std::log2(static_cast<double>(ring.range())) * n * n / 2 * std::max(q, 1U) <=
-         kMostExactMomentBits;
+         kMaxExactMomentBits;
 }
 
 std::vector<Fraction> exact_moments(const RingTime& ring, std::uint32_t q) {
@@ -244,13 +244,13 @@ std::vector<Number> numbers_of(const std::vector<Fraction>& values) {
 }  // namespace
 
 std::vector<Number> RingTime::moments(std::uint32_t q) const {
-  CHECK(q <= kMostMoments && (range() >= 2 || stations() == 1));
+  CHECK(q <= kMaxMoments && (range() >= 2 || stations() == 1));
   if (moments_fit(*this, q)) return numbers_of(exact_moments(*this, q));
   return certified([&](const EnclosureScale& scale) { return enclosed_moments(*this, q, scale); });
 }
 
 std::vector<Number> RingTime::central_moments(std::uint32_t q) const {
-  CHECK(q <= kMostMoments && (range() >= 2 || stations() == 1));
+  CHECK(q <= kMaxMoments && (range() >= 2 || stations() == 1));
   const std::uint32_t order = std::max(q, 1U);
   if (moments_fit(*this, order))
     return numbers_of(central(exact_moments(*this, order), Fraction{1}));
@@ -290,7 +290,7 @@ std::vector<Number> RingTime::productive_moments() const {
 
 Fraction RingTime::bound(std::uint32_t k) const {
   const std::uint32_t n = stations();
-  CHECK(n >= 2 && k >= n && k <= kMostRounds);
+  CHECK(n >= 2 && k >= n && k <= kMaxRounds);
   return {Whole::power(k, n - 2), Whole::power(static_cast<std::int64_t>(range()), k + 1 - n)};
 }
 

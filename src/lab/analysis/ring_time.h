@@ -31,11 +31,11 @@ struct Number {
 
 class RingTime {
  public:
-  static constexpr std::uint32_t kMostStations = 512;
-  static constexpr std::uint32_t kMostRounds = 10'000;
-  static constexpr std::uint32_t kMostMoments = 16;
+  static constexpr std::uint32_t kMaxStations = 512;
+  static constexpr std::uint32_t kMaxRounds = 10'000;
+  static constexpr std::uint32_t kMaxMoments = 16;
 
-  // 1 to kMostStations stations, priorities 1..m.
+  // 1 to kMaxStations stations, priorities 1..m.
   RingTime(std::uint32_t n, std::uint64_t m);
 
   std::uint32_t stations() const { return chains_.stations(); }
@@ -47,13 +47,13 @@ class RingTime {
   // p(i,j,k): k rounds do.
   Fraction steps(std::uint32_t i, std::uint32_t j, std::uint32_t k) const;
 
-  // P{T_n = k} for k = first..last; last <= kMostRounds.
+  // P{T_n = k} for k = first..last; last <= kMaxRounds.
   std::vector<Number> distribution(std::uint32_t first, std::uint32_t last) const;
   // The same for one k, by the explicit sum of Theorem 3. n <= 12 and k <= 12: it has as many terms
   // as there are ways.
   Fraction by_sum(std::uint32_t k) const;
 
-  // E[T_n^0], E[T_n], ... E[T_n^q]. q <= kMostMoments.
+  // E[T_n^0], E[T_n], ... E[T_n^q]. q <= kMaxMoments.
   std::vector<Number> moments(std::uint32_t q) const;
   // E[(T_n - E[T_n])^0], ... of order q; the second is the variance.
   std::vector<Number> central_moments(std::uint32_t q) const;

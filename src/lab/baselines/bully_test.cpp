@@ -22,7 +22,7 @@ using bully::Timer;
 using ::testing::IsEmpty;
 
 constexpr Instant kStart{1s};
-constexpr int kMostTimers = 1000;  // in one run of a group
+constexpr int kMaxTimers = 1000;  // in one run of a group
 
 Rules rules_for(std::uint32_t nodes) {
   Rules rules{.members = {}, .answer_timeout = 4s, .coordinator_timeout = 12s, .silence = {}};
@@ -66,7 +66,7 @@ class Group {
 
   // Until nothing is under way and no timer runs.
   void run() {
-    for (int i = 0; i < kMostTimers; ++i) {
+    for (int i = 0; i < kMaxTimers; ++i) {
       deliver_all();
       Node* first = nullptr;
       for (Node& node : nodes_)

@@ -13,7 +13,7 @@ using capacity_b2_unordered::Timer;
 CapacityB2Unordered::CapacityB2Unordered(NodeId self, const capacity::Rules& rules)
     : self_(self), rules_(&rules) {
   CHECK(index(self) < rules.members && rules.bound > 0s);
-  CHECK(rules.members <= capacity_b2_unordered::kMostMembers);
+  CHECK(rules.members <= capacity_b2_unordered::kMaxMembers);
   CHECK(rules.members >= 3 * rules.malicious + 1);
   offers_.fill(kNotCandidate);
 }

@@ -24,13 +24,13 @@
 namespace tempo::election {
 namespace capacity_b2_unordered {
 
-inline constexpr std::uint32_t kMostMembers = PhaseKing::kMostMembers;
+inline constexpr std::uint32_t kMaxMembers = PhaseKing::kMaxMembers;
 
 enum class Phase : std::uint8_t { normal, coll1, coll2, agree, stop };
 enum class Kind : std::uint8_t { init, vect, word };
 
 // The bids of all, by node; below zero: none.
-using Offers = std::array<capacity::Capacity, kMostMembers>;
+using Offers = std::array<capacity::Capacity, kMaxMembers>;
 
 struct Message {
   Kind kind = Kind::init;
@@ -65,7 +65,7 @@ class CapacityB2Unordered {
   using Phase = capacity_b2_unordered::Phase;
 
   // The rules are shared by many machines and must outlive them; members >= 3 * malicious + 1, and
-  // at most kMostMembers.
+  // at most kMaxMembers.
   CapacityB2Unordered(NodeId self, const capacity::Rules& rules);
 
   void start(Turn<CapacityB2Unordered>& turn);
@@ -119,7 +119,7 @@ class CapacityB2Unordered {
   std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
   capacity::Capacity offer_ = capacity::kNotCandidate;
   Offers offers_;                                                                     // S
-  std::array<std::optional<Offers>, capacity_b2_unordered::kMostMembers> reports_{};  // Y
+  std::array<std::optional<Offers>, capacity_b2_unordered::kMaxMembers> reports_{};  // Y
   PhaseKing king_;
   std::array<PhaseKing::Heard, 2> heard_{};  // in this round, and in the next by those ahead of us
   capacity::NextWords<Message> next_words_;

@@ -20,7 +20,7 @@ namespace tempo::election {
 
 class PhaseKing {
  public:
-  static constexpr std::uint32_t kMostMembers = 16;
+  static constexpr std::uint32_t kMaxMembers = 16;
 
   // What a process says in a round: bits that are one and, of proposals, bits that are zero.
   struct Word {
@@ -35,14 +35,14 @@ class PhaseKing {
     }
   };
   // By sender; who was not heard said nothing.
-  using Heard = std::array<std::optional<Word>, kMostMembers>;
+  using Heard = std::array<std::optional<Word>, kMaxMembers>;
 
   PhaseKing() = default;
   PhaseKing(std::uint32_t members, std::uint32_t malicious, std::uint16_t bits)
       : members_(static_cast<std::uint8_t>(members)),
         malicious_(static_cast<std::uint8_t>(malicious)),
         bits_(bits) {
-    CHECK(members <= kMostMembers && members >= 3 * malicious + 1);
+    CHECK(members <= kMaxMembers && members >= 3 * malicious + 1);
   }
 
   static constexpr std::uint32_t rounds(std::uint32_t malicious) { return 3 * (malicious + 1); }

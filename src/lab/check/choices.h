@@ -14,11 +14,11 @@ namespace tempo::check {
 
 class EveryDraw final : public Draw {
  public:
-  static constexpr std::uint64_t kMostValues =
+  static constexpr std::uint64_t kMaxValues =
       1024;  // of one draw: a checker's machine draws small
 
   std::uint64_t below(std::uint64_t limit) override {
-    CHECK(limit > 0 && limit <= kMostValues);
+    CHECK(limit > 0 && limit <= kMaxValues);
     if (used_ == taken_.size()) taken_.push_back({0, limit});
     CHECK(taken_[used_].limit == limit);
     return taken_[used_++].value;

@@ -123,7 +123,7 @@ class Search {
   };
   static constexpr std::uint32_t kChunk = 64;      // states
   static constexpr std::size_t kAhead = 12;        // lookups
-  static constexpr std::uint32_t kMostAhead = 64;  // chunks that wait to be kept
+  static constexpr std::uint32_t kMaxAhead = 64;  // chunks that wait to be kept
 
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -183,14 +183,14 @@ class Search {
     std::uint32_t chunks = 0;
     std::uint32_t claimed = 0;
     std::uint32_t kept = 0;
-    std::array<Chunk, kMostAhead> window{};
+    std::array<Chunk, kMaxAhead> window{};
     Turnstile parts;  // who learns is alone
   };
 
   void work(Team& team, unsigned thread) {
     std::unique_lock lock(team.mutex);
     while (team.kept < team.chunks && !over_) {
-      Chunk& oldest = team.window[team.kept % kMostAhead];
+      Chunk& oldest = team.window[team.kept % kMaxAhead];
       if (thread == 0 && team.kept < team.claimed && oldest.ready) {
         lock.unlock();
         keep(oldest, &team.parts);
@@ -198,10 +198,10 @@ class Search {
         lock.lock();
         ++team.kept;
         team.changed.notify_all();
-      } else if (team.claimed < std::min(team.chunks, team.kept + kMostAhead)) {
+      } else if (team.claimed < std::min(team.chunks, team.kept + kMaxAhead)) {
         const std::uint32_t number = team.claimed++;
         lock.unlock();
-        Chunk& chunk = team.window[number % kMostAhead];
+        Chunk& chunk = team.window[number % kMaxAhead];
         expand(team, thread, chunk, number);
         lock.lock();
         chunk.ready = true;
@@ -269,7 +269,7 @@ class Search {
 
   void admit(Space<Model>& space, Chunk& chunk, const State& state, std::uint32_t from,
              const char* broken_move, bool edge) {
-    char* const row = chunk.room(Space<Model>::kMostBytes);
+    char* const row = chunk.room(Space<Model>::kMaxBytes);
     const std::size_t size = space.encode(state, row);
     const std::uint64_t hash = Store::hash({row, size});
     if (options_.threads == 1) store_.prefetch(hash);
@@ -424,7 +424,7 @@ class Search {
 
   // Belongs to the thread that keeps.
   Chunk alone_;
-  std::array<char, Space<Model>::kMostBytes> encoded_;
+  std::array<char, Space<Model>::kMaxBytes> encoded_;
   Finding finding_;
   Store store_;
   Outlook outlook_;

@@ -341,8 +341,8 @@ TEST(Space, DecodesWhatItEncodes) {
                                 .cut_until = 2,
                                 .side = 1,
                                 .budget = {.losses = 1, .crashes = 1, .restarts = 1, .pauses = 1}});
-  std::array<char, Space<ToyModel>::kMostBytes> once;
-  std::array<char, Space<ToyModel>::kMostBytes> twice;
+  std::array<char, Space<ToyModel>::kMaxBytes> once;
+  std::array<char, Space<ToyModel>::kMaxBytes> twice;
   std::vector<Space<ToyModel>::State> states;
   space.begin([&](const auto& state, const auto&) { states.push_back(state); });
   for (std::size_t i = 0; i < states.size() && states.size() < 2'000; ++i) {

@@ -71,7 +71,7 @@ struct Freedom {
   Network network = Network::bag;
   std::uint8_t delay_min = 1;  // ticks
   std::uint8_t delay_max = 2;
-  std::array<std::uint8_t, kMostNodes> starts{};  // tick of each node's first start
+  std::array<std::uint8_t, kMaxNodes> starts{};  // tick of each node's first start
   // Until this tick nothing goes between the nodes of `side` (a bit each) and the others.
   std::uint8_t cut_until = 0;
   std::uint8_t side = 0;
@@ -102,7 +102,7 @@ struct Scene {
   };
 
   std::uint32_t nodes = 0;
-  std::array<Seat, kMostNodes> seats{};
+  std::array<Seat, kMaxNodes> seats{};
   Budget spent{};
 
   bool up(std::uint32_t i) const { return seats[i].view != nullptr; }

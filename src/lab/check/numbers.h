@@ -22,22 +22,22 @@
 
 namespace tempo::check {
 
-inline constexpr std::uint32_t kMostNodes = 8;
+inline constexpr std::uint32_t kMaxNodes = 8;
 
 struct Numbers {
   static constexpr std::uint32_t kNoRound = 0xffffffff;
 
   // Bit i is number i.
-  std::array<std::uint32_t, kMostNodes> calls{};                             // of each sender
-  std::array<std::array<std::uint32_t, kMostNodes>, kMostNodes> messages{};  // from, to
+  std::array<std::uint32_t, kMaxNodes> calls{};                             // of each sender
+  std::array<std::array<std::uint32_t, kMaxNodes>, kMaxNodes> messages{};  // from, to
   std::uint32_t least_round = kNoRound;
   bool too_many = false;  // a number of 32 or more
 
   void call(NodeId of, std::uint32_t number) {
-    if (index(of) < kMostNodes) mention(calls[index(of)], number);
+    if (index(of) < kMaxNodes) mention(calls[index(of)], number);
   }
   void message(NodeId from, NodeId to, std::uint32_t number) {
-    if (index(from) < kMostNodes && index(to) < kMostNodes)
+    if (index(from) < kMaxNodes && index(to) < kMaxNodes)
       mention(messages[index(from)][index(to)], number);
   }
   void round(std::uint32_t number) { least_round = std::min(least_round, number); }
@@ -46,14 +46,14 @@ struct Numbers {
 
   // The new names. A number that is not in play is named like the next lower one that is.
   std::uint32_t call_name(NodeId of, std::uint32_t number) const {
-    return index(of) < kMostNodes ? not_higher(calls[index(of)], number) : number;
+    return index(of) < kMaxNodes ? not_higher(calls[index(of)], number) : number;
   }
   std::uint32_t message_name(NodeId from, NodeId to, std::uint32_t number) const {
-    if (index(from) >= kMostNodes || index(to) >= kMostNodes) return number;
+    if (index(from) >= kMaxNodes || index(to) >= kMaxNodes) return number;
     const std::uint32_t rank = not_higher(messages[index(from)][index(to)], number);
     return rank == 0 ? 0 : rank + named_before(from, index(to));
   }
-  std::uint32_t last_name(NodeId of) const { return named_before(of, kMostNodes); }
+  std::uint32_t last_name(NodeId of) const { return named_before(of, kMaxNodes); }
   std::uint32_t shift() const {
     return least_round == kNoRound || least_round == 0 ? 0 : least_round - 1;
   }

@@ -56,7 +56,7 @@ class Parts {
   using Message = typename M::Message;
   using View = typename Model::View;
 
-  static constexpr std::uint32_t kMostTimers = 32;
+  static constexpr std::uint32_t kMaxTimers = 32;
 
   struct Local {
     NodeId node{};
@@ -148,7 +148,7 @@ class Parts {
 
   // The same with the numbers in play given their names.
   std::uint32_t context(const Numbers& all, Learning& learning) {
-    std::array<std::uint32_t, 1 + kMostNodes + (kMostNodes * kMostNodes)> words;
+    std::array<std::uint32_t, 1 + kMaxNodes + (kMaxNodes * kMaxNodes)> words;
     std::size_t size = 0;
     words[size++] = all.least_round;
     for (std::uint32_t i = 0; i < nodes_; ++i) words[size++] = all.calls[i];
@@ -263,7 +263,7 @@ class Parts {
     const Store::Added added = local_bytes_.add(buffer_, Store::hash(buffer_));
     if (!added.fresh) return added.number;
     Local local{.node = node, .broken = machine.check()};
-    CHECK(machine.timers().size() <= kMostTimers);
+    CHECK(machine.timers().size() <= kMaxTimers);
     for (std::size_t i = 0; i < machine.timers().size(); ++i) {
       const Instant at = machine.timers().at(timer_id(i));
       if (at == kNever) continue;
@@ -324,7 +324,7 @@ class Parts {
   // The numbers of one part: few, so they are listed.
   struct Mention {
     std::uint8_t from;
-    std::uint8_t to;  // kMostNodes: a call
+    std::uint8_t to;  // kMaxNodes: a call
     std::uint32_t set;
   };
   struct Mentions {
@@ -335,7 +335,7 @@ class Parts {
     all.round(part.least_round);
     for (std::uint32_t i = part.first; i < part.end; ++i) {
       const Mention& mention = mentions_[i];
-      if (mention.to == kMostNodes)
+      if (mention.to == kMaxNodes)
         all.calls[mention.from] |= mention.set;
       else
         all.messages[mention.from][mention.to] |= mention.set;
@@ -343,9 +343,9 @@ class Parts {
   }
   void note(const Numbers& numbers, std::vector<Mentions>& all) {
     const auto first = static_cast<std::uint32_t>(mentions_.size());
-    for (std::uint8_t i = 0; i < kMostNodes; ++i) {
-      if (numbers.calls[i] != 0) mentions_.push_back({i, kMostNodes, numbers.calls[i]});
-      for (std::uint8_t j = 0; j < kMostNodes; ++j)
+    for (std::uint8_t i = 0; i < kMaxNodes; ++i) {
+      if (numbers.calls[i] != 0) mentions_.push_back({i, kMaxNodes, numbers.calls[i]});
+      for (std::uint8_t j = 0; j < kMaxNodes; ++j)
         if (numbers.messages[i][j] != 0) mentions_.push_back({i, j, numbers.messages[i][j]});
     }
     all.push_back({first, static_cast<std::uint32_t>(mentions_.size()), numbers.least_round});

@@ -13,22 +13,22 @@
 namespace tempo::check {
 
 inline constexpr std::uint32_t kDown = 0xffffffff;
-inline constexpr std::uint32_t kMostFlights = 64;  // a multiple of 4
+inline constexpr std::uint32_t kMaxFlights = 64;  // a multiple of 4
 
 // Local states and messages under way by their numbers (parts.h). What is beyond the last flight is
 // left as it is: states are made and copied by the million.
 struct WorldState {
-  std::array<std::uint32_t, kMostNodes> local{};
-  std::array<std::uint8_t, kMostNodes> lives{};
-  std::array<std::uint8_t, kMostNodes> pause{};  // 0: runs; else one more than the ticks so far
-  std::array<Memory, kMostNodes> memory{};
-  std::array<std::uint8_t, kMostNodes> wait{};  // ticks until its first start, and one more
+  std::array<std::uint32_t, kMaxNodes> local{};
+  std::array<std::uint8_t, kMaxNodes> lives{};
+  std::array<std::uint8_t, kMaxNodes> pause{};  // 0: runs; else one more than the ticks so far
+  std::array<Memory, kMaxNodes> memory{};
+  std::array<std::uint8_t, kMaxNodes> wait{};  // ticks until its first start, and one more
   Budget left{};
   std::uint16_t given = 0;  // of the commands
   std::uint8_t turn = 0;    // nodes before it have done what they do in this tick
   std::uint8_t cut = 0;     // ticks that the network stays cut
   std::uint32_t flights = 0;
-  std::array<std::uint32_t, kMostFlights> flight;  // number and age, see code_of
+  std::array<std::uint32_t, kMaxFlights> flight;  // number and age, see code_of
 
   WorldState() = default;
   WorldState(const WorldState& other) { *this = other; }
@@ -44,8 +44,8 @@ struct WorldState {
 // States as rows: equal rows, equal states. What cannot differ in this world is left out.
 class Rows {
  public:
-  static constexpr std::size_t kMostBytes =
-      (std::size_t{kMostNodes} * 12) + (std::size_t{kMostFlights} * 5) + 16;
+  static constexpr std::size_t kMaxBytes =
+      (std::size_t{kMaxNodes} * 12) + (std::size_t{kMaxFlights} * 5) + 16;
 
   Rows(const Freedom& freedom, bool remembers, bool commanded)
       : freedom_(freedom), remembers_(remembers), commanded_(commanded) {
@@ -55,7 +55,7 @@ class Rows {
     each_budget([this](std::uint8_t Budget::*) { bare_ = false; });
   }
 
-  // How many bytes the row takes; `to` has room for kMostBytes.
+  // How many bytes the row takes; `to` has room for kMaxBytes.
   std::size_t write(const WorldState& state, char* to) const {
     Row row{to};
     put_head(state, row);

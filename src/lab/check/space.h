@@ -39,7 +39,7 @@ class Space {
   using Command = typename M::Command;
   using State = WorldState;
 
-  static constexpr std::uint32_t kMostIdleTicks = 100'000;
+  static constexpr std::uint32_t kMaxIdleTicks = 100'000;
   static constexpr std::uint8_t kLongestPause = 40;  // ticks; a longer one counts as this long
   static constexpr bool kRemembers =
       requires(const Model& model, const Scene<View>& before, Scene<View>& after, NodeId node) {
@@ -55,7 +55,7 @@ class Space {
         mail_(*parts_, freedom),
         rows_(freedom, kRemembers, !commands_.empty()),
         symmetry_(*parts_, mail_, rows_, freedom) {
-    CHECK(freedom.nodes >= 1 && freedom.nodes <= kMostNodes && commands_.size() <= 16);
+    CHECK(freedom.nodes >= 1 && freedom.nodes <= kMaxNodes && commands_.size() <= 16);
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
   }
 
@@ -114,9 +114,9 @@ class Space {
     if (freedom_.timing == Timing::bounded) tick(state, emit);
   }
 
-  // A state as a row of bytes: equal rows, equal states. `to` has room for kMostBytes; how many of
+  // A state as a row of bytes: equal rows, equal states. `to` has room for kMaxBytes; how many of
   // them the row takes.
-  static constexpr std::size_t kMostBytes = Rows::kMostBytes;
+  static constexpr std::size_t kMaxBytes = Rows::kMaxBytes;
   std::size_t encode(const State& state, char* to) {
     const std::size_t size = rows_.write(state, to);
     return symmetry_.none() ? size : symmetry_.least(state, to, size, learning_);
@@ -134,7 +134,7 @@ class Space {
   // --- the network ---
 
   bool has_room(const State& state, NodeId to) {
-    if (state.flights == kMostFlights) {
+    if (state.flights == kMaxFlights) {
       failure_ = "more messages are under way than the checker can hold";
       return false;
     }
@@ -430,7 +430,7 @@ class Space {
   }
 
   // Whether a tick in which nothing happens has left everything as it was.
-  static bool stands_still(const std::array<std::uint32_t, kMostNodes>& before,
+  static bool stands_still(const std::array<std::uint32_t, kMaxNodes>& before,
                            const State& after) {
     return after.local == before && after.flights == 0 && after.cut == 0 &&
            std::ranges::all_of(after.wait, [](std::uint8_t ticks) { return ticks == 0; });
@@ -463,7 +463,7 @@ class Space {
       if (learning_.missed) return;
       ++ticks;
       if (!nothing_happens(next)) break;
-      if (stands_still(before, next) || ticks == kMostIdleTicks) return;  // and so it stays
+      if (stands_still(before, next) || ticks == kMaxIdleTicks) return;  // and so it stays
     }
     if (state.left.drifts != 0) drift(state, next, emit);
     name_numbers(next);

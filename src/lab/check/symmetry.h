@@ -81,7 +81,7 @@ class Symmetry {
   Rows rows_;
   std::uint32_t nodes_;
   std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
-  std::array<char, Rows::kMostBytes> other_{};
+  std::array<char, Rows::kMaxBytes> other_{};
 };
 
 }  // namespace tempo::check

@@ -30,7 +30,7 @@ using analysis::Number;
 using analysis::RingTime;
 
 constexpr std::size_t kLongestFraction = 200;  // digits of either part
-constexpr std::uint64_t kMostRange = std::uint64_t{1} << 32;
+constexpr std::uint64_t kMaxRange = std::uint64_t{1} << 32;
 
 int refuse(const std::string& why) {
   complain("tempo analyze: {}\n", why);
@@ -169,15 +169,15 @@ Result<Fraction> seconds_of(const std::string& text, const char* option) {
 }  // namespace
 
 int analyze_ring(const AnalyzeRingArguments& arguments) {
-  if (arguments.stations < 1 || arguments.stations > RingTime::kMostStations)
-    return refuse(fmt::format("--stations must be from 1 to {}, not {}", RingTime::kMostStations,
+  if (arguments.stations < 1 || arguments.stations > RingTime::kMaxStations)
+    return refuse(fmt::format("--stations must be from 1 to {}, not {}", RingTime::kMaxStations,
                               arguments.stations));
-  if (arguments.range < 2 || arguments.range > kMostRange)
-    return refuse(fmt::format("--range must be from 2 to {}, not {}", kMostRange, arguments.range));
-  if (arguments.moments < 1 || arguments.moments > RingTime::kMostMoments)
-    return refuse(fmt::format("--moments must be from 1 to {}, not {}", RingTime::kMostMoments,
+  if (arguments.range < 2 || arguments.range > kMaxRange)
+    return refuse(fmt::format("--range must be from 2 to {}, not {}", kMaxRange, arguments.range));
+  if (arguments.moments < 1 || arguments.moments > RingTime::kMaxMoments)
+    return refuse(fmt::format("--moments must be from 1 to {}, not {}", RingTime::kMaxMoments,
                               arguments.moments));
-  const Result<Range> rounds = range_of("--rounds", arguments.rounds, RingTime::kMostRounds);
+  const Result<Range> rounds = range_of("--rounds", arguments.rounds, RingTime::kMaxRounds);
   if (!rounds) return refuse(rounds.error());
   const RingTime ring(arguments.stations, arguments.range);
   const std::uint32_t order = std::max(arguments.moments, 2U);
@@ -191,12 +191,12 @@ int analyze_ring(const AnalyzeRingArguments& arguments) {
 }
 
 int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
-  if (arguments.stages < 1 || arguments.stages > analysis::kMostStages)
-    return refuse(fmt::format("--stages must be from 1 to {}, not {}", analysis::kMostStages,
+  if (arguments.stages < 1 || arguments.stages > analysis::kMaxStages)
+    return refuse(fmt::format("--stages must be from 1 to {}, not {}", analysis::kMaxStages,
                               arguments.stages));
-  if (arguments.candidates < 2 || arguments.candidates > analysis::kMostCandidates)
+  if (arguments.candidates < 2 || arguments.candidates > analysis::kMaxCandidates)
     return refuse(fmt::format("--candidates must be from 2 to {}, not {}",
-                              analysis::kMostCandidates, arguments.candidates));
+                              analysis::kMaxCandidates, arguments.candidates));
   if (arguments.stations > 1'000)
     return refuse(fmt::format("--stations must be from 1 to 1000, not {}", arguments.stations));
   const auto leaders = [&](std::uint32_t stages) {
@@ -249,9 +249,9 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
 }
 
 int analyze_collision(const AnalyzeCollisionArguments& arguments) {
-  if (arguments.daemons < 1 || arguments.daemons > analysis::Collision::kMostDaemons)
+  if (arguments.daemons < 1 || arguments.daemons > analysis::Collision::kMaxDaemons)
     return refuse(fmt::format("--daemons must be from 1 to {}, not {}",
-                              analysis::Collision::kMostDaemons, arguments.daemons));
+                              analysis::Collision::kMaxDaemons, arguments.daemons));
   const Result<Fraction> window = seconds_of(arguments.window, "--window");
   if (!window) return refuse(window.error());
   const Result<Fraction> width = seconds_of(arguments.width, "--width");
@@ -291,7 +291,7 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
     return refuse(
         fmt::format("--loss '{}' is not from 0 to below 1; say 3/10 or 0.3", arguments.loss));
   const Result<Range> candidates =
-      range_of("--candidates", arguments.candidates, AlgorithmC::kMostCandidates);
+      range_of("--candidates", arguments.candidates, AlgorithmC::kMaxCandidates);
   if (!candidates) return refuse(candidates.error());
   if (candidates->first == 0) return refuse("--candidates begins with 1: nobody elects nobody");
   const AlgorithmC chain(candidates->last, *loss);

@@ -28,8 +28,8 @@ Effort run_here(const Pieces& pieces,
 }  // namespace
 
 std::optional<std::string> why_not_threads(std::uint32_t threads) {
-  if (threads <= kMostThreads) return std::nullopt;
-  return fmt::format("--threads must be from 0 (one for each core) to {}, not {}", kMostThreads,
+  if (threads <= kMaxThreads) return std::nullopt;
+  return fmt::format("--threads must be from 0 (one for each core) to {}, not {}", kMaxThreads,
                      threads);
 }
 

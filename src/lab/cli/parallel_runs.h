@@ -20,7 +20,7 @@ struct Effort {
   bool interrupted = false;  // not all was done
 };
 
-inline constexpr std::uint32_t kMostThreads = 256;  // that a command may be asked for
+inline constexpr std::uint32_t kMaxThreads = 256;  // that a command may be asked for
 
 // Why a command refuses so many; nothing if it does not.
 std::optional<std::string> why_not_threads(std::uint32_t threads);

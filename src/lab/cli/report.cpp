@@ -42,8 +42,8 @@ using papers::Paper;
 using papers::Verdict;
 
 constexpr std::size_t kLeastClaim = 30;  // columns of the table for what a claim says
-constexpr std::size_t kMostClaim = 72;
-constexpr std::size_t kMostCell = 26;  // and for what is predicted or measured; the page has it all
+constexpr std::size_t kMaxClaim = 72;
+constexpr std::size_t kMaxCell = 26;  // and for what is predicted or measured; the page has it all
 
 struct Order {
   std::optional<Paper> paper{};  // none: all
@@ -235,13 +235,13 @@ Json summary_json(const ReportArguments& arguments, const Order& order,
 std::string table_text(const std::vector<Claim>& claims) {
   const auto widest = [&](std::string Claim::* cell, std::size_t least) {
     for (const Claim& claim : claims) least = std::max(least, report::display_width(claim.*cell));
-    return std::min(least, kMostCell);
+    return std::min(least, kMaxCell);
   };
   const std::size_t others = widest(&Claim::prediction, 9) + widest(&Claim::measurement, 8) +
                              widest(&Claim::interval, 8) + std::size_t{4 * 2} + 9;
-  const std::size_t width = stdout_is_terminal() ? stdout_width() : others + kMostClaim;
+  const std::size_t width = stdout_is_terminal() ? stdout_width() : others + kMaxClaim;
   const std::size_t room =
-      width > others + kLeastClaim ? std::min(kMostClaim, width - others) : kLeastClaim;
+      width > others + kLeastClaim ? std::min(kMaxClaim, width - others) : kLeastClaim;
   std::string text;
   for (std::size_t i = 0; i < papers::kPapers; ++i) {
     report::Table table({{std::string(name_of(static_cast<Paper>(i)))},
@@ -253,9 +253,9 @@ std::string table_text(const std::vector<Claim>& claims) {
     for (const Claim& claim : claims) {
       if (claim.paper != static_cast<Paper>(i)) continue;
       any = true;
-      table.row({report::clipped(claim.says, room), report::clipped(claim.prediction, kMostCell),
-                 report::clipped(claim.measurement, kMostCell),
-                 report::clipped(claim.interval, kMostCell), std::string(name_of(claim.verdict))});
+      table.row({report::clipped(claim.says, room), report::clipped(claim.prediction, kMaxCell),
+                 report::clipped(claim.measurement, kMaxCell),
+                 report::clipped(claim.interval, kMaxCell), std::string(name_of(claim.verdict))});
     }
     if (any) text += table.text({.unicode = stdout_shows_unicode()}) + '\n';
   }

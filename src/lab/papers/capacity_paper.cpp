@@ -54,7 +54,7 @@ report::ChartPoint point(double x, const Estimate& y) { return {x, y.value, y.lo
 
 // Figure 1: the expected number of rounds of Algorithm C.
 Findings figure_1(Workshop& workshop) {
-  constexpr std::uint32_t kMostCandidates = 20;
+  constexpr std::uint32_t kMaxCandidates = 20;
   Findings findings;
   Chart chart{.id = "capacity-rounds",
               .title = "Rounds of Algorithm C (the paper's figure 1)",
@@ -64,14 +64,14 @@ Findings figure_1(Workshop& workshop) {
               .x_name = "candidates, a",
               .y_name = "mean rounds"};
   for (const std::int64_t tenths : {1, 2, 3, 4, 5}) {
-    const AlgorithmC chain(kMostCandidates, Fraction{tenths, 10});
+    const AlgorithmC chain(kMaxCandidates, Fraction{tenths, 10});
     Series line{.name = fmt::format("p = 0.{}", tenths)};
-    for (std::uint32_t a = 1; a <= kMostCandidates; ++a)
+    for (std::uint32_t a = 1; a <= kMaxCandidates; ++a)
       line.points.push_back({static_cast<double>(a), chain.mean_rounds(a).nearest()});
     chart.series.push_back(std::move(line));
   }
   for (const std::int64_t tenths : {1, 3, 5}) {
-    const AlgorithmC chain(kMostCandidates, Fraction{tenths, 10});
+    const AlgorithmC chain(kMaxCandidates, Fraction{tenths, 10});
     Series dots{.name = fmt::format("p = 0.{}, drawn", tenths),
                 .mark = Mark::dots,
                 .colour = static_cast<std::uint32_t>(tenths - 1)};
@@ -96,11 +96,11 @@ Findings figure_1(Workshop& workshop) {
     chart.series.push_back(std::move(dots));
   }
   findings.charts.push_back(std::move(chart));
-  const AlgorithmC chain(kMostCandidates, Fraction{3, 10});
+  const AlgorithmC chain(kMaxCandidates, Fraction{3, 10});
   findings.claims.push_back(same(said("6, figure 1", "E[N] for p = 0.3, a = 20"), "2.557",
                                  fmt::format("{:.3f}", chain.mean_rounds(20).nearest())));
   Extremes rounds;
-  for (std::uint32_t a = 1; a <= kMostCandidates; ++a) rounds.add(chain.mean_rounds(a).nearest());
+  for (std::uint32_t a = 1; a <= kMaxCandidates; ++a) rounds.add(chain.mean_rounds(a).nearest());
   findings.claims.push_back(never_above(
       said("6", "with losses below 0.3 the expected rounds are no more than 3, a = 1 … 20"), 3,
       rounds));

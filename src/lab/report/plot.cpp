@@ -13,7 +13,7 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::size_t kMostPoints = 2000;  // of a curve on a page; of more the extremes are kept
+constexpr std::size_t kMaxPoints = 2000;  // of a curve on a page; of more the extremes are kept
 constexpr std::size_t kLabel = 10;         // columns beside the picture
 
 struct Range {
@@ -99,7 +99,7 @@ std::string path_of(const Curve& curve, const Range& range, std::size_t length, 
                     double height) {
   std::string path;
   bool pen = false;
-  const std::size_t stride = std::max<std::size_t>(1, 2 * curve.values.size() / kMostPoints);
+  const std::size_t stride = std::max<std::size_t>(1, 2 * curve.values.size() / kMaxPoints);
   const auto put = [&](std::size_t i) {
     fmt::format_to(
         std::back_inserter(path), "{}{:.1f} {:.1f}", pen ? 'L' : 'M',

@@ -8,7 +8,7 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::size_t kMostButtons = 24;
+constexpr std::size_t kMaxButtons = 24;
 
 bool has_stretch(const Picture& picture, Mode mode) {
   return std::ranges::any_of(picture.stretches,
@@ -31,7 +31,7 @@ std::string message_buttons(const Picture& picture) {
         std::ranges::find(counts, item.label, [](const auto& it) { return it.first; });
     if (found != counts.end())
       ++found->second;
-    else if (counts.size() < kMostButtons)
+    else if (counts.size() < kMaxButtons)
       counts.emplace_back(item.label, 1);
   }
   if (counts.empty()) return {};

@@ -54,8 +54,8 @@ Result<Delay> Delay::parse(std::string_view text) {
   std::string_view rest = text;
   for (;;) {
     const std::size_t plus = rest.find('+');
-    if (delay.terms_.size() == kMostTerms)
-      return std::unexpected(fmt::format("'{}' has more than {} terms", text, kMostTerms));
+    if (delay.terms_.size() == kMaxTerms)
+      return std::unexpected(fmt::format("'{}' has more than {} terms", text, kMaxTerms));
     TRY(term, parse_term(rest.substr(0, plus)));
     delay.terms_.push_back(term);
     if (plus == std::string_view::npos) break;

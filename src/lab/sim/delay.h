@@ -45,7 +45,7 @@ class Delay {
     double first;   // uniform: the width; otherwise mean or minimum, in nanoseconds
     double second;  // deviation or alpha
   };
-  static constexpr std::size_t kMostTerms = 8;
+  static constexpr std::size_t kMaxTerms = 8;
 
   static Result<Term> parse_term(std::string_view text);
   Nanos sample_terms(Stream& stream) const;

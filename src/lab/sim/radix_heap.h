@@ -66,9 +66,9 @@ class RadixHeap {
   static constexpr std::size_t kDigits = 1U << kBits;
   static constexpr std::size_t kLevels = 64 / kBits + 1;
   static constexpr std::size_t kFew = 32;          // items that are sorted rather than taken apart
-  static constexpr std::size_t kMostInFront = 64;  // where more is inserted it is taken apart too
+  static constexpr std::size_t kMaxInFront = 64;  // where more is inserted it is taken apart too
   static constexpr std::size_t kNext = 6;          // items
-  static constexpr std::size_t kMostSoon = 256;    // items of a bucket
+  static constexpr std::size_t kMaxSoon = 256;    // items of a bucket
 
   // Into its bucket; for items after the front.
   void put(const Item& item) {
@@ -83,7 +83,7 @@ class RadixHeap {
   // Into the front, behind what has the same key.
   void insert(const Item& item) {
     const bool goes_last = next_ == end_ || front_[end_ - 1].key <= item.key;
-    if (!goes_last && end_ - next_ >= kMostInFront) {
+    if (!goes_last && end_ - next_ >= kMaxInFront) {
       spread();
       if (item.key > front_last_) {
         put(item);
@@ -140,7 +140,7 @@ class RadixHeap {
       return true;
     }
     front_last_ = smallest;
-    const bool comes_soon = bucket.size() <= kMostSoon;
+    const bool comes_soon = bucket.size() <= kMaxSoon;
     for (const Item& item : bucket) {
       if (comes_soon) soon(item);
       if (item.key == smallest)

@@ -11,12 +11,12 @@
 
 namespace tempo::sim {
 
-inline constexpr std::size_t kMostTries = 10'000;
+inline constexpr std::size_t kMaxTries = 10'000;
 
 // A sublist for which `fails` still holds and from which no single item can be left out, unless the
 // tries run out first. `fails(items)` must hold.
 template <class Item, class Fails>
-std::vector<Item> fewest(std::vector<Item> items, Fails fails, std::size_t tries = kMostTries) {
+std::vector<Item> fewest(std::vector<Item> items, Fails fails, std::size_t tries = kMaxTries) {
   std::size_t pieces = 2;
   while (!items.empty() && tries > 0) {
     pieces = std::min(pieces, items.size());

@@ -16,7 +16,7 @@ namespace tempo::sim {
 namespace {
 
 // What could still be received or lost.
-constexpr std::size_t kMostUnderWay = 1000;  // of one sender, receiver and message
+constexpr std::size_t kMaxUnderWay = 1000;  // of one sender, receiver and message
 
 std::string_view next_word(std::string_view& rest) {
   const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -35,7 +35,7 @@ std::optional<Instant> time_of(std::string_view word) {
 std::optional<NodeId> node_of(std::string_view word) {
   if (word == "*") return kNobody;
   const auto number = parse_number<std::uint32_t>(word);
-  if (!number || *number < 1 || *number > kMostTracedNodes) return std::nullopt;
+  if (!number || *number < 1 || *number > kMaxTracedNodes) return std::nullopt;
   return NodeId{*number - 1};
 }
 
@@ -115,7 +115,7 @@ class Reader {
                        .label = label});
       auto& queue = under_way_[{*from, *to, label}];
       queue.push_back({.number = number, .sent = at});
-      if (queue.size() > kMostUnderWay) queue.pop_front();
+      if (queue.size() > kMaxUnderWay) queue.pop_front();
       return true;
     }
     if (*to == kNobody || (words != "received" && words != "lost")) return false;

@@ -35,7 +35,7 @@ struct ReadTrace {
   ReadTrace& operator=(ReadTrace&&) = default;
 };
 
-inline constexpr std::uint32_t kMostTracedNodes = 10'000;
+inline constexpr std::uint32_t kMaxTracedNodes = 10'000;
 
 // A failure names the line that is not understood.
 Result<ReadTrace> read_trace(std::string_view text);

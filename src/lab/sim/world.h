@@ -251,8 +251,8 @@ class World {
   std::uint32_t incarnation_count(NodeId id) const { return nodes_[index(id)].lives; }
 
  private:
-  static constexpr std::size_t kMostWaiting = 1 << 16;  // datagrams for all paused nodes together
-  static constexpr int kMostWakesAtOnce = 10'000;       // at one instant of one node
+  static constexpr std::size_t kMaxWaiting = 1 << 16;  // datagrams for all paused nodes together
+  static constexpr int kMaxWakesAtOnce = 10'000;       // at one instant of one node
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
@@ -396,7 +396,7 @@ class World {
 
   void deliver(std::uint32_t slot, NodeId to) {
     Node& node = nodes_[index(to)];
-    if (node.up && node.paused && waiting_.size() < kMostWaiting) {
+    if (node.up && node.paused && waiting_.size() < kMaxWaiting) {
       waiting_.emplace_back(to, slot);
       return;
     }
@@ -418,7 +418,7 @@ class World {
   // Wakes every timer that is due.
   void fire(Node& node, NodeId id) {
     for (int i = 0; node.up && node.machine->timers().first() <= local(node, now_); ++i) {
-      CHECK(i < kMostWakesAtOnce);
+      CHECK(i < kMaxWakesAtOnce);
       const TimerId timer = node.machine->timers().first_name();
       step(node, id, [timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
     }

@@ -242,9 +242,9 @@ class Reader {
       const double next = range->factor > 0 ? range->from * std::pow(range->factor, steps)
                                             : range->from + range->step * steps;
       if (next > end) break;
-      if (values.size() == kMostValues) {
+      if (values.size() == kMaxValues) {
         mistake(entry.node.at, fmt::format("{} has more than {} values; take larger steps",
-                                           entry.key, kMostValues));
+                                           entry.key, kMaxValues));
         return {};
       }
       if (range->whole)
@@ -256,13 +256,13 @@ class Reader {
   }
 
   void check_size() {
-    if (spec_.axes.size() > kMostAxes)
-      mistake({1, 1}, fmt::format("a grid has at most {} options", kMostAxes));
+    if (spec_.axes.size() > kMaxAxes)
+      mistake({1, 1}, fmt::format("a grid has at most {} options", kMaxAxes));
     double cells = 1;
     for (const Axis& axis : spec_.axes) cells *= static_cast<double>(axis.values.size());
-    if (cells > static_cast<double>(kMostCells))
+    if (cells > static_cast<double>(kMaxCells))
       mistake({1, 1}, fmt::format("the grid has {:.3g} cells; more than {} are not swept", cells,
-                                  kMostCells));
+                                  kMaxCells));
   }
 
   std::vector<TomlMistake>& mistakes_;
@@ -354,7 +354,7 @@ Json Spec::asked() const {
 std::expected<Spec, std::vector<TomlMistake>> read_spec(std::string text, const Commands& known) {
   std::vector<TomlMistake> mistakes;
   Spec spec;
-  if (text.size() > kMostTomlBytes) {
+  if (text.size() > kMaxTomlBytes) {
     mistakes.push_back({{1, 1}, "is larger than a sweep can be; is it the right file?"});
   } else {
     TomlFile file = read_toml(std::move(text));

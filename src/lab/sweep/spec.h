@@ -25,9 +25,9 @@
 
 namespace tempo::sweep {
 
-inline constexpr std::uint64_t kMostCells = 1'000'000;
-inline constexpr std::size_t kMostAxes = 16;
-inline constexpr std::size_t kMostValues = 100'000;  // of one axis
+inline constexpr std::uint64_t kMaxCells = 1'000'000;
+inline constexpr std::size_t kMaxAxes = 16;
+inline constexpr std::size_t kMaxValues = 100'000;  // of one axis
 
 using Value = std::variant<bool, std::int64_t, double, std::string>;
 std::string text_of(const Value& value);

@@ -92,12 +92,12 @@ class KernelFollower final : public Clock {
       const double correction = in_seconds(behind) / kMadeUpIn;
       frequency += std::clamp(correction, -options_.slew_most, options_.slew_most);
     }
-    frequency = std::clamp(frequency, -kMostFrequency, kMostFrequency);
+    frequency = std::clamp(frequency, -kMaxFrequency, kMaxFrequency);
 
     timex adjustment{};
     adjustment.modes = ADJ_FREQUENCY;
     adjustment.freq = std::lround((frequency + owed_) * kScaledPpm);
-    adjustment.freq = std::clamp(adjustment.freq, -kMostScaled, kMostScaled);
+    adjustment.freq = std::clamp(adjustment.freq, -kMaxScaled, kMaxScaled);
     if (steps) {
       adjustment.modes |= ADJ_SETOFFSET | ADJ_NANO;
       const timespec parts = timespec_of(behind);
@@ -107,14 +107,14 @@ class KernelFollower final : public Clock {
     const double set = static_cast<double>(adjustment.freq) / kScaledPpm;
     if (const int error = kernel_->adjust(adjustment); error != 0) return refused(error);
     owed_ = std::clamp(frequency + owed_ - set, -1 / kScaledPpm, 1 / kScaledPpm);
-    rate_ = std::clamp(rate, -kMostFrequency, kMostFrequency);
+    rate_ = std::clamp(rate, -kMaxFrequency, kMaxFrequency);
     followed_ = true;
     return {};
   }
 
  private:
-  static constexpr double kMostFrequency = 500e-6;  // the kernel's own limit
-  static constexpr long kMostScaled = 500L << 16;   // the same, as timex counts
+  static constexpr double kMaxFrequency = 500e-6;  // the kernel's own limit
+  static constexpr long kMaxScaled = 500L << 16;   // the same, as timex counts
   static constexpr Nanos kWorthAStep = 10us;        // less is slewed at once anyway
   // Seconds. Called once a second, half of a difference is gone each time; it takes a silence of
   // four seconds to make the next difference larger than the last.

@@ -27,7 +27,7 @@ void StampConverter::notice(const Bracket& bracket) {
   if (last_) {
     const Nanos moved = bracket.ahead() - last_->ahead();
     const Nanos apart = bracket.raw() - last_->raw();
-    const Nanos slewed{std::llround(static_cast<double>(apart.count()) * kMostSlew)};
+    const Nanos slewed{std::llround(static_cast<double>(apart.count()) * kMaxSlew)};
     if (std::chrono::abs(moved) > kStep + slewed) {
       // The step happened after the last bracket. A stamp from before it comes out too early by a
       // step forwards, and too late by as much as a step backwards.

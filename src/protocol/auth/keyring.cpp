@@ -137,7 +137,7 @@ std::string_view name_of(Error error) {
 }
 
 Result<std::vector<Key>> parse_keys(std::string_view text) {
-  return parse_lines(text, kKeyWord, kMostKeys);
+  return parse_lines(text, kKeyWord, kMaxKeys);
 }
 
 std::string key_line(const Key& key) { return line_of(kKeyWord, key); }
@@ -174,7 +174,7 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
 }
 
 Keyring::Keyring(const std::vector<Key>& keys) {
-  CHECK(keys.size() <= kMostKeys);
+  CHECK(keys.size() <= kMaxKeys);
   ready();
   for (const Key& key : keys) keys_.push_back({.key = key, .id = key_id(key)});
 }
@@ -229,7 +229,7 @@ Result<Key> parse_node_key(std::string_view text) {
 }
 
 Result<std::vector<PublicKey>> parse_node_list(std::string_view text) {
-  return parse_lines(text, kNodeListWord, kMostMembers);
+  return parse_lines(text, kNodeListWord, kMaxMembers);
 }
 
 std::string node_key_line(const Key& seed) { return line_of(kNodeKeyWord, seed); }

@@ -24,7 +24,7 @@ namespace tempo::auth {
 
 inline constexpr std::size_t kKeyBytes = 32;
 inline constexpr std::size_t kTagBytes = 16;
-inline constexpr std::size_t kMostKeys = 2;
+inline constexpr std::size_t kMaxKeys = 2;
 
 enum class Error : std::uint8_t {
   not_sealed,   // we have a key, it has none
@@ -52,7 +52,7 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
 class Keyring {
  public:
   Keyring() = default;                             // no key
-  explicit Keyring(const std::vector<Key>& keys);  // at most kMostKeys
+  explicit Keyring(const std::vector<Key>& keys);  // at most kMaxKeys
 
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }

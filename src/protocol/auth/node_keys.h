@@ -20,7 +20,7 @@
 
 namespace tempo::auth {
 
-inline constexpr std::size_t kMostMembers = 64;
+inline constexpr std::size_t kMaxMembers = 64;
 inline constexpr std::size_t kPublicBytes = 32;
 inline constexpr std::size_t kSignatureBytes = 64;
 
@@ -54,7 +54,7 @@ class NodeKeys {
   static constexpr std::size_t kSecretBytes = 64;
 
   std::array<std::byte, kSecretBytes> secret_{};
-  std::vector<PublicKey> list_;  // ascending, none twice, at most kMostMembers
+  std::vector<PublicKey> list_;  // ascending, none twice, at most kMaxMembers
   std::uint32_t self_ = 0;
   std::uint64_t list_id_ = 0;
 };

@@ -51,7 +51,7 @@ wire::Datagram example(const Keyring& ring) {
 }
 
 Bytes sealed(const wire::Datagram& datagram, const Keyring& ring) {
-  std::array<std::byte, wire::kMostBytes> buffer{};
+  std::array<std::byte, wire::kMaxBytes> buffer{};
   const std::size_t size = ring.seal(buffer, wire::write(datagram, buffer));
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }

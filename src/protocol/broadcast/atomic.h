@@ -199,7 +199,7 @@ class Atomic {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    if (history_.size() > kMostKept) return "keeps too much";
+    if (history_.size() > kMaxKept) return "keeps too much";
     if ((doubt_ != Doubt::none) != timers_.running(Timer::rejoin)) return "doubts for ever";
     for (const Entry& entry : history_)
       if (entry.fate == Fate::pending && timers_.at(Timer::deliver) > due(entry.message))
@@ -226,7 +226,7 @@ class Atomic {
   }
 
  private:
-  static constexpr std::size_t kMostKept = 4096;
+  static constexpr std::size_t kMaxKept = 4096;
   static constexpr Nanos kLongestDelay = std::chrono::hours{1};
 
   enum class Fate : std::uint8_t { pending, delivered, exposed };
@@ -323,7 +323,7 @@ class Atomic {
   }
 
   bool keep(const Message& message) {
-    if (history_.size() >= kMostKept) return false;
+    if (history_.size() >= kMaxKept) return false;
     const auto place = std::ranges::upper_bound(
         history_, order(*rules_, message), {},
         [this](const Entry& entry) { return order(*rules_, entry.message); });

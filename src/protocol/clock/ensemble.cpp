@@ -14,13 +14,13 @@ namespace {
 
 constexpr double kSurprises = 5;           // an opinion reaches that many standard surprises
 constexpr double kLeastReach = 0.1e-6;     // and a little more
-constexpr std::uint32_t kMostMissed = 4;   // rounds in a row, then a member leaves
+constexpr std::uint32_t kMaxMissed = 4;   // rounds in a row, then a member leaves
 constexpr std::uint32_t kGrace = 16;       // rounds after a change of master
 constexpr double kSurpriseHorizon = 4000;  // seconds
 constexpr double kRateHorizon = 256;
 constexpr double kProbation = 1000;  // seconds until a newcomer has its full weight
-constexpr double kMostWeight = 0.3;
-constexpr double kMostShares = 2.5;  // or that many times an equal share
+constexpr double kMaxWeight = 0.3;
+constexpr double kMaxShares = 2.5;  // or that many times an equal share
 
 struct Opinion {
   std::size_t member;
@@ -138,7 +138,7 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
     if (const MemberClock* master = find(master_); master != nullptr && master->missed > 0)
       rate_ = rates / weights;
   }
-  std::erase_if(members_, [](const MemberClock& m) { return m.missed >= kMostMissed; });
+  std::erase_if(members_, [](const MemberClock& m) { return m.missed >= kMaxMissed; });
   join(now);
   weigh();
 }
@@ -175,7 +175,7 @@ void Ensemble::weigh() {
     total += member.weight;
   }
   if (total <= 0) return;
-  const double most = std::max(kMostWeight, kMostShares / static_cast<double>(members_.size()));
+  const double most = std::max(kMaxWeight, kMaxShares / static_cast<double>(members_.size()));
   for (int pass = 0; pass < 3; ++pass) {
     double sum = 0;
     for (MemberClock& member : members_) {

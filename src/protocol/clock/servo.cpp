@@ -6,7 +6,7 @@
 namespace tempo::clock {
 
 double Servo::limited(double frequency) {
-  return std::clamp(frequency, -kMostFrequency, kMostFrequency);
+  return std::clamp(frequency, -kMaxFrequency, kMaxFrequency);
 }
 
 Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const Manner& manner) {
@@ -18,7 +18,7 @@ Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const Manner& 
     return steering;
   }
   const double gap = in_seconds(ahead);
-  const double seconds = std::max(in_seconds(manner.period), std::abs(gap) / kMostFrequency);
+  const double seconds = std::max(in_seconds(manner.period), std::abs(gap) / kMaxFrequency);
   const double wanted = limited(limited(-rate_) - gap / seconds);
   frequency_ = std::clamp(wanted, frequency_ - manner.most_change, frequency_ + manner.most_change);
   return {.frequency = frequency_, .step = 0ns, .settles = Nanos{std::llround(seconds * 1e9)}};

@@ -35,7 +35,7 @@ struct Manner {
 
 class Servo {
  public:
-  static constexpr double kMostFrequency = 500e-6;
+  static constexpr double kMaxFrequency = 500e-6;
 
   Servo() = default;
   // `rate` of theta, known from an earlier life.

@@ -31,20 +31,20 @@ std::optional<double> agreed(std::span<const UtcClaim> claims) {
 }
 
 double limited(double rate) {
-  return std::clamp(rate, -UtcFollower::kMostRate, UtcFollower::kMostRate);
+  return std::clamp(rate, -UtcFollower::kMaxRate, UtcFollower::kMaxRate);
 }
 
 }  // namespace
 
 // Near the mark, gap and trim follow (s + 1/2P)^2 = 0: the fastest way without overshoot. Farther
-// off, half of the bend is kept for braking: v^2 = kMostBend * gap; there the trim learns slowly,
+// off, half of the bend is kept for braking: v^2 = kMaxBend * gap; there the trim learns slowly,
 // and not at all while the rate bends as fast as it may.
 double UtcFollower::round(double elapsed, std::span<const UtcClaim> claims) {
   gap_ = agreed(claims);
   const double gap = gap_.value_or(0);
-  const double closing = std::min(std::abs(gap) / kPeriod, std::sqrt(kMostBend * std::abs(gap)));
+  const double closing = std::min(std::abs(gap) / kPeriod, std::sqrt(kMaxBend * std::abs(gap)));
   const double wanted = limited(trim_ + std::copysign(closing, gap));
-  const double most = kMostBend * elapsed;
+  const double most = kMaxBend * elapsed;
   const double bend = std::clamp(wanted - rate_, -most, most);
   rate_ += bend;
   if (std::abs(bend) < most)

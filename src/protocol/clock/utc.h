@@ -24,8 +24,8 @@ struct UtcClaim {
 
 class UtcFollower {
  public:
-  static constexpr double kMostRate = 100e-6;
-  static constexpr double kMostBend = 3e-9;  // change of the rate, per second
+  static constexpr double kMaxRate = 100e-6;
+  static constexpr double kMaxBend = 3e-9;  // change of the rate, per second
   static constexpr double kPeriod = 64;      // seconds; a small gap is gone after some ten of them
 
   // One round, `elapsed` seconds after the last. The rate at which network time is to run beside

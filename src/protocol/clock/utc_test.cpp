@@ -22,7 +22,7 @@ struct Network {
       const double before = follower.rate();
       const double rate = follower.round(1, claims(gap));
       largest_bend = std::max(largest_bend, std::abs(rate - before));
-      ASSERT_LE(std::abs(rate), UtcFollower::kMostRate);
+      ASSERT_LE(std::abs(rate), UtcFollower::kMaxRate);
       gap -= own + rate;
     }
   }
@@ -43,8 +43,8 @@ TEST(UtcFollower, BendsSlowly) {
   network.run(10'000, one_honest);
   network.gap = -1;
   network.run(10'000, one_honest);
-  EXPECT_LE(network.largest_bend, UtcFollower::kMostBend * (1 + 1e-9));
-  EXPECT_GT(network.largest_bend, UtcFollower::kMostBend / 2);
+  EXPECT_LE(network.largest_bend, UtcFollower::kMaxBend * (1 + 1e-9));
+  EXPECT_GT(network.largest_bend, UtcFollower::kMaxBend / 2);
 }
 
 // A second: speeding up to sqrt(3e-9) or so and braking takes 2 / sqrt(3e-9), ten hours, at least.

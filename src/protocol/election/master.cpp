@@ -8,7 +8,7 @@
 namespace tempo::election {
 namespace {
 
-constexpr std::uint32_t kMostBackoff = 16;
+constexpr std::uint32_t kMaxBackoff = 16;
 constexpr int kRoundsToOverlook = 2;  // Adjtime intervals without a correction
 constexpr int kRoundsToGiveUp = 8;    // Adjtime intervals without anything addressed to us
 
@@ -308,7 +308,7 @@ void MasterElection::act(Step& step, Action action) {
       timers_.set(Timer::candidate, std::min(step.now() + timing().candidate, candidacy_ends_));
       break;
     case Verb::back_off:
-      if (!mutated(Mutation::no_back_off)) backoff_ = std::min(backoff_ * 2, kMostBackoff);
+      if (!mutated(Mutation::no_back_off)) backoff_ = std::min(backoff_ * 2, kMaxBackoff);
       draw_election_span(step);
       break;
     case Verb::apply:
@@ -535,7 +535,7 @@ const char* MasterElection::check() const {
     return "a master follows another";
   if (!rules_->variant.no_epoch && followed_.round > seen_)
     return "a round is followed that was never seen";
-  if (backoff_ < 1 || backoff_ > kMostBackoff) return "back-off out of range";
+  if (backoff_ < 1 || backoff_ > kMaxBackoff) return "back-off out of range";
   return nullptr;
 }
 

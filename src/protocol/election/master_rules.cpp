@@ -135,8 +135,8 @@ std::vector<std::string> faults_of(const Rules& rules) {
        "the longest election timer must not be shorter than the shortest");
   need(t.sends >= 1 && t.sends <= 16,
        fmt::format("a reliable message is sent 1 to 16 times, not {}", t.sends));
-  need(rules.repeats <= kMostRepeats,
-       fmt::format("at most {} repeats fit into a wait, not {}", kMostRepeats, rules.repeats));
+  need(rules.repeats <= kMaxRepeats,
+       fmt::format("at most {} repeats fit into a wait, not {}", kMaxRepeats, rules.repeats));
   need(t.candidate > 2 * t.delay,
        fmt::format("the candidate timer ({}) must exceed twice the largest delay ({})",
                    span_text(t.candidate), span_text(t.delay)));

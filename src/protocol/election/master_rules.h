@@ -54,7 +54,7 @@ struct Rules {
   Variant variant{};
 };
 
-inline constexpr std::uint32_t kMostRepeats = 4;
+inline constexpr std::uint32_t kMaxRepeats = 4;
 
 // The named profile, or a sentence that lists the names.
 Result<Timing> profile(std::string_view name);

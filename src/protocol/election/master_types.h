@@ -69,7 +69,7 @@ constexpr bool answer(Kind kind) {
 // timer; who is above 0 is named heir by nobody.
 enum class Reluctance : std::uint8_t {};
 inline constexpr Reluctance kGlad{0};
-inline constexpr Reluctance kMostReluctant{9};
+inline constexpr Reluctance kMaxReluctant{9};
 inline constexpr Reluctance kNeverLeads{255};
 
 // Flat and small: what a kind does not use stays at its default.

@@ -143,7 +143,7 @@ void Elections::heed(const ElectionNotice& notice, Algorithm by, Results& result
 
 template <class M>
 void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) {
-  for (int i = 0; i < kMostWakes && machine.timers().first() <= now; ++i)
+  for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
     step(machine, now, draw, results,
          [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
 }

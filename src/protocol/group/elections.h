@@ -86,7 +86,7 @@ class Elections {
   }
   void renew_a(Instant now, Draw& draw, Results& results);
 
-  static constexpr int kMostWakes = 64;  // of one machine, in one step
+  static constexpr int kMaxWakes = 64;  // of one machine, in one step
 
   NodeId self_;
   Incarnation life_;

@@ -254,7 +254,7 @@ void Leadership::learn(Instant now, NodeId from, const Word& word) {
   const Candidate candidate{{word.capacity, from}, now + rules_.fresh()};
   if (known)
     *place = candidate;
-  else if (candidates_.size() < kMostCandidates)
+  else if (candidates_.size() < kMaxCandidates)
     candidates_.insert(place, candidate);
 }
 

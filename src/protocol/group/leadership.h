@@ -37,7 +37,7 @@ using election::capacity::kNotCandidate;
 using lock::kNoToken;
 using lock::Token;
 
-inline constexpr std::size_t kMostCandidates = 64;  // of a group, besides the one here
+inline constexpr std::size_t kMaxCandidates = 64;  // of a group, besides the one here
 inline constexpr Nanos kNotOver{-1};
 
 struct Rules {
@@ -261,7 +261,7 @@ class Leadership {
   Token term_ = kNoToken;
   NodeId heir_ = kNobody;              // whom we, leader, have invited
   Instant heard_at_{};                 // the leader, for the last time
-  std::vector<Candidate> candidates_;  // by node, at most kMostCandidates
+  std::vector<Candidate> candidates_;  // by node, at most kMaxCandidates
   Capacity bid_ = kNotCandidate;       // as announced
   Capacity offered_ = kNotCandidate;   // to be announced when it may change
   Nanos min_stay_{0};

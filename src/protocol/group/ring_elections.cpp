@@ -67,7 +67,7 @@ void RingElections::hear(Instant now, Draw& draw, NodeId from, const OnRing& sai
 void RingElections::wake(Instant now, Draw& draw, Results& results) {
   if (began_at_ + 2 * lease_ <= now) station_.emplace<std::monostate>();
   with_station([&](auto& machine) {
-    for (int i = 0; i < kMostWakes && machine.timers().first() <= now; ++i)
+    for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
       step(machine, now, draw, results,
            [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
   });

@@ -90,7 +90,7 @@ class RingElections {
   void heed(const election::AnonymousRingElection& machine,
             const election::anonymous::Notice& notice, Results& results) const;
 
-  static constexpr int kMostWakes = 64;  // in one step
+  static constexpr int kMaxWakes = 64;  // in one step
 
   NodeId self_;
   Incarnation life_;

@@ -23,7 +23,7 @@ bool Link::admit(NodeId from, const Message& message) {
   const bool known = message.sequence <= lane.taken ||
                      (place != lane.held.end() && number(*place) == message.sequence);
   if (known && !mutated(Mutation::take_twice)) return true;
-  if (lane.held.size() >= kMostHeld) return false;  // it will be sent again
+  if (lane.held.size() >= kMaxHeld) return false;  // it will be sent again
   lane.held.insert(place, {message});
   return true;
 }

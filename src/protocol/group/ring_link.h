@@ -20,7 +20,7 @@ namespace tempo::election::ring {
 
 class Link {
  public:
-  static constexpr std::size_t kMostHeld = 1024;  // messages of one neighbour that came too early
+  static constexpr std::size_t kMaxHeld = 1024;  // messages of one neighbour that came too early
 
   Link(NodeId self, Incarnation life, const LinkRules& rules);
 
@@ -32,7 +32,7 @@ class Link {
   void send(Turn<M>& turn, Message message) {
     if (next_ == kNobody) return;
     if (next_ == self_) {
-      CHECK(own_.size() < kMostHeld);
+      CHECK(own_.size() < kMaxHeld);
       own_.push_back(message);
       own_at_ = turn.now;
       return;

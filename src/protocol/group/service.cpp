@@ -8,8 +8,8 @@
 namespace tempo::groups {
 
 std::optional<std::string> wrong_with_name(std::string_view name) {
-  if (name.empty() || name.size() > wire::kMostGroupName)
-    return fmt::format("a group has a name of 1 to {} characters", wire::kMostGroupName);
+  if (name.empty() || name.size() > wire::kMaxGroupName)
+    return fmt::format("a group has a name of 1 to {} characters", wire::kMaxGroupName);
   const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '@'; };
   if (!std::ranges::all_of(name, plain))
     return "a group's name has printable ASCII characters, no spaces and no '@'";
@@ -352,8 +352,8 @@ void Service::tell(const Group& group, const News& news) {
 std::optional<Service::Place> Service::find_or_make(Instant now, std::string_view name) {
   const Place found = groups_.find(name);
   if (found != groups_.end()) return found;
-  if (groups_.size() >= kMostGroups) forget_idle(now);
-  if (groups_.size() >= kMostGroups) return std::nullopt;
+  if (groups_.size() >= kMaxGroups) forget_idle(now);
+  if (groups_.size() >= kMaxGroups) return std::nullopt;
   return groups_.try_emplace(std::string(name), name, start_, bounds_).first;
 }
 

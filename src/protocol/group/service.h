@@ -126,7 +126,7 @@ class Service {
   const char* check() const;
 
  private:
-  static constexpr std::size_t kMostGroups = 256;
+  static constexpr std::size_t kMaxGroups = 256;
   static bool can_sign(const Start& start) {
     return start.node_keys != nullptr && start.node_keys->members() >= kFewestMembers;
   }
@@ -178,7 +178,7 @@ class Service {
   ElectionBounds bounds_;
   Draw* draw_;
   Driver* driver_;
-  std::map<std::string, Group, std::less<>> groups_;  // at most kMostGroups
+  std::map<std::string, Group, std::less<>> groups_;  // at most kMaxGroups
   std::uint32_t last_client_ = 0;
   std::uint64_t dropped_ = 0;
 };

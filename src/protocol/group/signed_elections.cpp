@@ -14,14 +14,14 @@ using ElectionNotice = election::capacity::Notice;
 
 namespace {
 
-std::uint32_t liars_of(std::uint32_t members) { return std::min((members - 1) / 3, kMostLiars); }
+std::uint32_t liars_of(std::uint32_t members) { return std::min((members - 1) / 3, kMaxLiars); }
 
 }  // namespace
 
 std::vector<std::byte> signed_bytes(std::string_view group, const Signed& said) {
   constexpr std::string_view kPurpose = "tempo-group-b2-1";
   constexpr std::size_t kNumbers = 62;
-  std::array<std::byte, kPurpose.size() + kNumbers + wire::kMostGroupName> buffer{};
+  std::array<std::byte, kPurpose.size() + kNumbers + wire::kMaxGroupName> buffer{};
   wire::Writer out(buffer);
   const OverB2::Message& message = said.message;
   out.put_bytes(std::as_bytes(std::span(kPurpose)));
@@ -88,7 +88,7 @@ void SignedElections::hear(const Moment& moment, Draw& draw, const Signed& said,
 void SignedElections::wake(const Moment& moment, Draw& draw, Results& results) {
   const Instant now = network(moment);
   if (now >= ends_at_) machine_.reset();
-  for (int i = 0; i < kMostWakes && machine_ && machine_->timers().first() <= now; ++i)
+  for (int i = 0; i < kMaxWakes && machine_ && machine_->timers().first() <= now; ++i)
     step(now, draw, nullptr, results,
          [](OverB2& machine, auto& turn) { machine.wake(turn, machine.timers().first_name()); });
 }

@@ -28,7 +28,7 @@ namespace tempo::groups {
 using OverB2 = broadcast::Over<election::CapacityB2>;
 
 inline constexpr std::uint32_t kFewestMembers = 4;  // below, not even one may lie
-inline constexpr std::uint32_t kMostLiars = 2;      // a datagram has room for three signatures
+inline constexpr std::uint32_t kMaxLiars = 2;      // a datagram has room for three signatures
 
 struct Countersign {
   std::uint8_t member = 0;
@@ -40,7 +40,7 @@ struct Signed {
   std::uint64_t list = 0;  // its id
   std::uint64_t election = 0;
   OverB2::Message message{};
-  Few<Countersign, kMostLiars + 1> signatures{};
+  Few<Countersign, kMaxLiars + 1> signatures{};
 };
 
 // What is signed: everything in it but who has handed it on.
@@ -79,7 +79,7 @@ class SignedElections {
   void step(Instant network, Draw& draw, const Signed* heard, Results& results, Do todo);
   Signed countersigned(const OverB2::Message& message, const Signed* heard) const;
 
-  static constexpr int kMostWakes = 64;  // in one step
+  static constexpr int kMaxWakes = 64;  // in one step
 
   std::string group_;
   Incarnation life_;

@@ -136,7 +136,7 @@ Result<void> BoundedDelayLocks::want(Instant now, const Wish& wish) {
     return std::unexpected(
         "silent and explicit locks are for machines that vote on locks, and this one does not; "
         "take --kind lease, or give it a vote: 'tempo admit'");
-  if (clients_.size() >= kMostClients)
+  if (clients_.size() >= kMaxClients)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
   clients_[wish.client] = {
       .lock = std::string(wish.name), .mode = wish.mode, .silent = wish.silent, .since = now};
@@ -239,7 +239,7 @@ void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
 
 BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view name) {
   if (const auto found = slots_.find(name); found != slots_.end()) return &found->second;
-  if (slots_.size() >= kMostLocks) {
+  if (slots_.size() >= kMaxLocks) {
     // One that nothing is known of makes room: what it knew the others tell again.
     const auto idle = std::ranges::find_if(slots_, [](const auto& entry) {
       return entry.second.machine.phase() == Phase::idle && entry.second.waiting.empty();

@@ -84,8 +84,8 @@ class BoundedDelayLocks {
   bool trusts() const { return monitor_ && monitor_->holds(); }
 
  private:
-  static constexpr std::size_t kMostLocks = 1024;
-  static constexpr std::size_t kMostClients = 4096;
+  static constexpr std::size_t kMaxLocks = 1024;
+  static constexpr std::size_t kMaxClients = 4096;
 
   struct Client {
     std::string lock;
@@ -139,8 +139,8 @@ class BoundedDelayLocks {
   lock::Bounds bounds_{};
   std::optional<BoundsMonitor> monitor_;  // none: this host is no member
   bool trusted_ = false;                  // what the machines were last told
-  Slots slots_;                           // at most kMostLocks
-  std::map<ClientId, Client> clients_;    // at most kMostClients
+  Slots slots_;                           // at most kMaxLocks
+  std::map<ClientId, Client> clients_;    // at most kMaxClients
   Instant rest_until_{};
   Instant beat_at_ = kNever;  // while such locks are used somewhere
   Instant busy_until_{};

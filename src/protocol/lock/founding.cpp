@@ -21,7 +21,7 @@ bool among(const Roster& voters, NodeId member) {
 
 Founding::Founding(const Start& start)
     : self_(start.self), expected_(start.expected), interval_(start.interval) {
-  CHECK(expected_ >= 1 && expected_ <= kMostInRoster);
+  CHECK(expected_ >= 1 && expected_ <= kMaxInRoster);
   if (start.saved) said_ = *start.saved;
 }
 
@@ -52,7 +52,7 @@ void Founding::remember(NodeId from, const Word& word, Instant now) {
     *place = {.member = from, .word = word, .at = now};
   else
     others_.insert(place, {.member = from, .word = word, .at = now});
-  if (others_.size() > kMostOthers) others_.pop_back();
+  if (others_.size() > kMaxOthers) others_.pop_back();
 }
 
 void Founding::hear_founded(Turn<Founding>& turn, const Word& word) {

@@ -23,8 +23,8 @@
 
 namespace tempo::lock {
 
-inline constexpr std::size_t kMostInRoster = 8;
-using Roster = Few<NodeId, kMostInRoster>;  // in their order, none twice
+inline constexpr std::size_t kMaxInRoster = 8;
+using Roster = Few<NodeId, kMaxInRoster>;  // in their order, none twice
 
 bool among(const Roster& voters, NodeId member);
 
@@ -64,7 +64,7 @@ class Founding {
 
   struct Start {
     NodeId self = kNobody;
-    std::uint8_t expected = 0;    // at most kMostInRoster
+    std::uint8_t expected = 0;    // at most kMaxInRoster
     std::optional<Word> saved{};  // of an earlier life
     Nanos interval = 1s;          // between words while there are no voters
   };
@@ -91,7 +91,7 @@ class Founding {
   }
 
  private:
-  static constexpr std::size_t kMostOthers = 64;
+  static constexpr std::size_t kMaxOthers = 64;
 
   struct Other {
     NodeId member = kNobody;
@@ -119,7 +119,7 @@ class Founding {
   Nanos interval_;
   Word said_{};                 // on disk, unless it only claims
   std::optional<Word> wanted_;  // being written
-  std::vector<Other> others_;   // the first kMostOthers, in their order
+  std::vector<Other> others_;   // the first kMaxOthers, in their order
   Instant next_ = kNever;
 };
 

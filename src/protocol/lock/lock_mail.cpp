@@ -15,9 +15,9 @@ using lock::lease::Waiting;
 
 static_assert(lock::lease::kKinds == wire::LockBody::kKinds);
 static_assert(std::to_underlying(lock::lease::Why::ended) + 1 == wire::LockBody::kWhys);
-static_assert(lock::lease::kMostAnnounced == wire::kMostLockWaiters);
-static_assert(lock::lease::kMostEnds == wire::kMostLockEnds);
-static_assert(lock::lease::kMostStandings == wire::kMostLockStandings);
+static_assert(lock::lease::kMaxAnnounced == wire::kMaxLockWaiters);
+static_assert(lock::lease::kMaxEnds == wire::kMaxLockEnds);
+static_assert(lock::lease::kMaxStandings == wire::kMaxLockStandings);
 
 wire::LockBallot ballot_of(const Ballot& ballot, const MemberMap& members) {
   return {ballot.count, members.host_of(ballot.origin)};
@@ -46,11 +46,11 @@ class Reading {
     return {.count = count(ballot.count), .origin = member(ballot.origin)};
   }
   std::uint64_t count(std::uint64_t count) {
-    good_ &= count <= kMostCount;
+    good_ &= count <= kMaxCount;
     return count;
   }
   std::uint64_t ticket(std::uint64_t ticket) {
-    good_ &= ticket <= kMostTicket;
+    good_ &= ticket <= kMaxTicket;
     return ticket;
   }
   Waiting waiting(const wire::LockWaiters& waiters) {
@@ -144,7 +144,7 @@ std::optional<Message> message_of(const wire::LockBody& body, const MemberMap& m
   if (message.kind == lock::lease::Kind::record) message.set = reading.view(body.set);
   if (body.next.count != 0)
     message.next = {reading.count(body.next.count), reading.view(body.next)};
-  if (!reading.good() || message.sub > kMostSub) return std::nullopt;
+  if (!reading.good() || message.sub > kMaxSub) return std::nullopt;
   return message;
 }
 

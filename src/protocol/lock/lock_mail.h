@@ -16,9 +16,9 @@ wire::LockBody body_of(const lock::lease::Message& message, const MemberMap& mem
 
 // The largest that are taken from others. A token has 40 bits for the count, and tickets are
 // microseconds since 1970.
-inline constexpr std::uint64_t kMostCount = (std::uint64_t{1} << 40) - (std::uint64_t{1} << 20);
-inline constexpr std::uint32_t kMostSub = (std::uint32_t{1} << lock::lease::Held::kSubBits) - 1;
-inline constexpr std::uint64_t kMostTicket = std::uint64_t{1} << 62;
+inline constexpr std::uint64_t kMaxCount = (std::uint64_t{1} << 40) - (std::uint64_t{1} << 20);
+inline constexpr std::uint32_t kMaxSub = (std::uint32_t{1} << lock::lease::Held::kSubBits) - 1;
+inline constexpr std::uint64_t kMaxTicket = std::uint64_t{1} << 62;
 
 // Nothing, if it names a host that has no seat, or counts higher than that.
 std::optional<lock::lease::Message> message_of(const wire::LockBody& body, const MemberMap& members,

@@ -158,15 +158,15 @@ TEST(LockMail, ThatCountsTooHighIsRefused) {
     return !message_of(body, members(), LockId{0});
   };
   using Body = wire::LockBody;
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ballot.count = kMostCount + more; }));
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ends[0].count = kMostCount + more; }));
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.top = kMostCount + more; }));
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.reserve = kMostCount + more; }));
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.sub = kMostSub + more; }));
-  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.ticket = kMostTicket + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ballot.count = kMaxCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.ends[0].count = kMaxCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.top = kMaxCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.reserve = kMaxCount + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.sub = kMaxSub + more; }));
+  EXPECT_TRUE(refused([](Body& body, unsigned more) { body.pass.ticket = kMaxTicket + more; }));
   EXPECT_TRUE(refused([](Body& body, unsigned more) {
     body.waiting = {};
-    body.waiting.push_back({.ticket = kMostTicket + more});
+    body.waiting.push_back({.ticket = kMaxTicket + more});
   }));
 }
 

@@ -19,7 +19,7 @@ std::optional<LockId> Names::number(std::string_view name, const Forgotten& forg
   if (const auto known = find(name)) return known;
   std::optional<LockId> given;
   const std::size_t tries =
-      names_.size() < most_ ? std::min(kMostTries, names_.size()) : names_.size();
+      names_.size() < most_ ? std::min(kMaxTries, names_.size()) : names_.size();
   for (std::size_t i = 0; i < tries && !given; ++i) {
     hand_ = (hand_ + 1) % names_.size();
     const LockId id{static_cast<std::uint32_t>(hand_)};

@@ -38,7 +38,7 @@ class Names {
   }
 
  private:
-  static constexpr std::size_t kMostTries = 8;  // numbers looked at for one to give again
+  static constexpr std::size_t kMaxTries = 8;  // numbers looked at for one to give again
 
   std::size_t most_;
   std::map<std::string, lock::LockId, std::less<>> numbers_;

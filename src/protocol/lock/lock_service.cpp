@@ -24,7 +24,7 @@ using lock::lease::Notice;
 
 std::optional<std::string> wrong_with_name(std::string_view name) {
   if (name.empty()) return "a lock has a name; give it one of 1 to 64 characters";
-  if (name.size() > wire::kMostLockName)
+  if (name.size() > wire::kMaxLockName)
     return "the lock's name is longer than 64 characters; give it a shorter one";
   const auto plain = [](char c) { return c > ' ' && c <= '~'; };
   if (!std::ranges::all_of(name, plain))
@@ -38,7 +38,7 @@ Service::Service(Start start, Draw& draw, Driver& driver)
       draw_(&draw),
       driver_(&driver),
       member_(member_start(start)),
-      names_(lock::lease::kMostLocks) {}
+      names_(lock::lease::kMaxLocks) {}
 
 // A record that names more hosts than can be known counts as none.
 std::optional<Record> Service::record_of(const Saved& saved) const {
@@ -105,7 +105,7 @@ Result<void> Service::want(Instant now, const Wish& wish) {
         "a lease may be {} to {} long here; for longer ones set 'lease-max-ms' under [locks] in "
         "tempo.toml, the same on every machine",
         span_text(kShortestLease), span_text(rules_.longest)));
-  if (clients_.size() >= kMostClientsHere)
+  if (clients_.size() >= kMaxClientsHere)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
   const std::optional<LockId> id = number(now, wish.name);
   if (!id)

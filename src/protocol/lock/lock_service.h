@@ -152,7 +152,7 @@ class Service {
   std::uint64_t dropped() const { return dropped_; }
 
  private:
-  static constexpr std::size_t kMostClientsHere = 4096;
+  static constexpr std::size_t kMaxClientsHere = 4096;
 
   struct Client {
     lock::LockId lock{};
@@ -177,7 +177,7 @@ class Service {
   lock::lease::Member member_;
   Outbox<lock::lease::Member> outbox_;
   Names names_;
-  std::map<ClientId, Client> clients_;  // at most kMostClientsHere
+  std::map<ClientId, Client> clients_;  // at most kMaxClientsHere
   std::uint64_t dropped_ = 0;
   HostId last_record_ = kNoHost;
   bool refused_ = false;  // the last change that was wanted

@@ -396,7 +396,7 @@ TEST(LockService, LeasesAreAsLongAsIsAskedFor) {
 
 TEST(LockService, ManyNamesComeAndGo) {
   Office office(3);
-  for (std::uint32_t i = 0; i < 3 * lock::lease::kMostLocks; ++i) {
+  for (std::uint32_t i = 0; i < 3 * lock::lease::kMaxLocks; ++i) {
     const auto wanted = office.service(0).want(
         office.now(), {.client = ClientId{i}, .name = "name" + std::to_string(i)});
     ASSERT_TRUE(wanted) << i << ": " << wanted.error();
@@ -407,7 +407,7 @@ TEST(LockService, ManyNamesComeAndGo) {
 
 TEST(LockService, WhoFindsNoRoomIsTold) {
   constexpr std::uint32_t kClients = 4096;
-  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMostClients);
+  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMaxClients);
   Office office(3);
   for (std::uint32_t i = 0; i < kClients; ++i)
     office.want(0, i, "door" + std::to_string(i / kOfOneLock));
@@ -421,7 +421,7 @@ TEST(LockService, WhoFindsNoRoomIsTold) {
 }
 
 TEST(LockService, WhoFindsNoRoomAtOneLockIsTold) {
-  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMostClients);
+  constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMaxClients);
   Office office(3);
   for (std::uint32_t i = 0; i <= kOfOneLock; ++i) office.want(0, i, "door");
   EXPECT_TRUE(office.inside(0, 0));

@@ -4,7 +4,7 @@ namespace tempo::locks {
 
 using lock::lease::View;
 
-static_assert(wire::LockVoters::kMost == lock::lease::kMostVoters);
+static_assert(wire::LockVoters::kMost == lock::lease::kMaxVoters);
 
 wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
   wire::LockVoters voters{.number = 1};
@@ -15,7 +15,7 @@ wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
 wire::LockVoters voters_of(const View& view, const MemberMap& members) {
   wire::LockVoters voters{.number = view.number};
   std::uint32_t chairs = 0;
-  for (std::uint32_t i = 0; i < lock::lease::kMostVoters; ++i)
+  for (std::uint32_t i = 0; i < lock::lease::kMaxVoters; ++i)
     if (view.votes[i] > 0) chairs = i + 1;
   for (std::uint32_t i = 0; i < chairs; ++i)
     voters.chairs.push_back({.host = members.host_of(view.chairs[i]), .votes = view.votes[i]});

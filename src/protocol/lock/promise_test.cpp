@@ -30,7 +30,7 @@ TEST(Promise, IsOneSentence) {
 
 // What the sentence says of how many must answer is what the machine asks for.
 TEST(Promise, IsWhatTheMachineDoes) {
-  for (std::uint32_t voters = 2; voters <= lock::lease::kMostVoters; ++voters) {
+  for (std::uint32_t voters = 2; voters <= lock::lease::kMaxVoters; ++voters) {
     const View view = one_vote_each(voters);
     std::uint32_t needed = 1;
     while (!view.quorum(static_cast<lock::lease::Voters>((1U << needed) - 1))) ++needed;

@@ -7,7 +7,7 @@ namespace tempo::node {
 namespace {
 
 constexpr std::size_t kPerNetwork = Timers<election::Timer>::kCount;
-constexpr std::size_t kSyncTimers = kMostNetworks * kPerNetwork;
+constexpr std::size_t kSyncTimers = kMaxNetworks * kPerNetwork;
 
 bool is_notice(const Output<election::MasterElection>& output) {
   return output.kind == OutputKind::notice;
@@ -18,19 +18,19 @@ bool is_notice(const Output<election::MasterElection>& output) {
 Node::Node(const Identity& identity, std::uint8_t networks, const election::Rules& rules,
            const Sync::Start& clock, const SyncRules& sync_rules)
     : identity_(identity), rules_(&rules), sync_(clock, sync_rules) {
-  CHECK(networks <= kMostNetworks);
+  CHECK(networks <= kMaxNetworks);
   for (std::uint8_t i = 0; i < networks; ++i)
     slots_[i].emplace(
         Slot{.election = {{identity.self, identity.incarnation, identity.reluctance}, rules}});
 }
 
 void Node::start(Turn<Node>& turn) {
-  for (std::uint8_t i = 0; i < kMostNetworks; ++i)
+  for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
     if (slots_[i]) step_election(turn, i, [](auto& machine, auto& inner) { machine.start(inner); });
 }
 
 void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
-  if (message.network >= kMostNetworks || !slots_[message.network]) return;
+  if (message.network >= kMaxNetworks || !slots_[message.network]) return;
   if (const election::Message* election = message.election()) {
     step_election(turn, message.network,
                   [&](auto& machine, auto& inner) { machine.receive(inner, from, *election); });
@@ -60,14 +60,14 @@ void Node::wake(Turn<Node>& turn, TimerId timer) {
 void Node::command(Turn<Node>& turn, const Command& command) {
   switch (command.what) {
     case Command::What::join:
-      if (command.network >= kMostNetworks || slots_[command.network]) return;
+      if (command.network >= kMaxNetworks || slots_[command.network]) return;
       slots_[command.network].emplace(Slot{
           .election = {{identity_.self, identity_.incarnation, identity_.reluctance}, *rules_}});
       step_election(turn, command.network,
                     [](auto& machine, auto& inner) { machine.start(inner); });
       break;
     case Command::What::election:
-      if (command.network >= kMostNetworks || !slots_[command.network]) return;
+      if (command.network >= kMaxNetworks || !slots_[command.network]) return;
       if (command.election == election::Command::stay_out) told_out_ = true;
       if (command.election == election::Command::come_back) {
         told_out_ = false;
@@ -138,7 +138,7 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
 void Node::heed_sync(Turn<Node>& turn, const SyncNotice& notice) {
   outvoted_ = notice.what == SyncNotice::What::outvoted;
   if (told_out_) return;
-  for (std::uint8_t i = 0; i < kMostNetworks; ++i)
+  for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
     if (slots_[i])
       step_election(turn, i, [this](auto& machine, auto& inner) {
         machine.command(inner,
@@ -197,7 +197,7 @@ Path Node::path() const {
 
 bool Node::usable(const Slot& slot) const {
   return !slot.leads && slot.master != kNobody && slot.path.root != identity_.self &&
-         slot.path.hops < kMostHops;
+         slot.path.hops < kMaxHops;
 }
 
 void Node::hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message) {
@@ -219,7 +219,7 @@ void Node::hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const 
 void Node::choose(Turn<Node>& turn) {
   std::uint8_t best = kNoNetwork;
   bool leads_one = false;
-  for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
+  for (std::uint8_t i = 0; i < kMaxNetworks; ++i) {
     if (!slots_[i]) continue;
     leads_one |= slots_[i]->leads;
     if (!usable(*slots_[i])) continue;
@@ -251,7 +251,7 @@ void Node::choose(Turn<Node>& turn) {
 // the same root that took each other for it would take the network from each other for ever.
 void Node::claim_worse(Turn<Node>& turn) {
   if (upstream_ == kNoNetwork || !sync_.settled()) return;
-  for (std::uint8_t i = 0; i < kMostNetworks; ++i) {
+  for (std::uint8_t i = 0; i < kMaxNetworks; ++i) {
     if (i == upstream_ || !slots_[i]) continue;
     const Slot& slot = *slots_[i];
     if (slot.leads || slot.master == kNobody || !slot.path_heard) continue;
@@ -274,7 +274,7 @@ Instant Node::AllTimers::first() const {
 
 TimerId Node::AllTimers::first_name() const {
   const Instant earliest = first();
-  for (std::size_t i = 0; i < kMostNetworks; ++i) {
+  for (std::size_t i = 0; i < kMaxNetworks; ++i) {
     const auto& slot = node_->slots_[i];
     if (slot && slot->election.timers().first() == earliest)
       return timer_id(i * kPerNetwork + std::to_underlying(slot->election.timers().first_name()));

@@ -27,8 +27,8 @@
 
 namespace tempo::node {
 
-inline constexpr std::size_t kMostNetworks = 8;
-inline constexpr std::uint8_t kMostHops = 8;  // longer paths are circles
+inline constexpr std::size_t kMaxNetworks = 8;
+inline constexpr std::uint8_t kMaxHops = 8;  // longer paths are circles
 inline constexpr std::uint8_t kNoNetwork = 255;
 
 // Where a master's time comes from.
@@ -107,7 +107,7 @@ class Node {
     TimerId first_name() const;
     Instant at(TimerId timer) const;
     static constexpr std::size_t size() {
-      return kMostNetworks * Timers<election::Timer>::kCount + Timers<Sync::Timer>::kCount;
+      return kMaxNetworks * Timers<election::Timer>::kCount + Timers<Sync::Timer>::kCount;
     }
 
    private:
@@ -118,7 +118,7 @@ class Node {
 
   const Sync& sync() const { return sync_; }
   const election::MasterElection* network(std::size_t number) const {
-    return number < kMostNetworks && slots_[number] ? &slots_[number]->election : nullptr;
+    return number < kMaxNetworks && slots_[number] ? &slots_[number]->election : nullptr;
   }
   std::uint8_t upstream() const { return upstream_; }  // kNoNetwork: none, or leads
   Path path() const;                                   // of our own time
@@ -166,7 +166,7 @@ class Node {
 
   Identity identity_;
   const election::Rules* rules_;
-  std::array<std::optional<Slot>, kMostNetworks> slots_;
+  std::array<std::optional<Slot>, kMaxNetworks> slots_;
   std::uint8_t upstream_ = kNoNetwork;
   NodeId upstream_master_ = kNobody;
   bool told_out_ = false;  // by command: never lead

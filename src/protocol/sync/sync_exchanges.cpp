@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kRecheckWarmth = 64;  // bursts
 constexpr std::uint32_t kToCompare = 2;       // exchanges, the first with the last
-constexpr Nanos kMostPatience = 250ms;        // for an answer before the next exchange of a burst
+constexpr Nanos kMaxPatience = 250ms;        // for an answer before the next exchange of a burst
 constexpr Nanos kObjectionLasts = 4s;
 constexpr std::uint32_t kSuspicionsToVote = 2;  // one may be a false stamp
 
@@ -45,7 +45,7 @@ void Sync::ask_next(Turn<Sync>& turn, bool first) {
   ask(turn, {.counts = burst_left_ == 0 || warmth_.first_counts(),
              .first = first,
              .last = !first && burst_left_ == 0});
-  const Nanos patience = std::min(rules_->interval / 4, kMostPatience);
+  const Nanos patience = std::min(rules_->interval / 4, kMaxPatience);
   timers_.set(Timer::probe,
               burst_left_ > 0 ? std::min(next_burst_, turn.now + patience) : next_burst_);
 }

@@ -47,7 +47,7 @@ void Sync::lead(Turn<Sync>& turn) {
 clock::Steering Sync::take_over(Instant now, const clock::Holdover& known) {
   const WallTime shows = clock_.at(now);
   const Nanos gap = std::chrono::abs(known.line.at(now) - shows);
-  if (in_seconds(gap) > clock::Servo::kMostFrequency * in_seconds(kHandOver) / 2)
+  if (in_seconds(gap) > clock::Servo::kMaxFrequency * in_seconds(kHandOver) / 2)
     return servo_.hold(-known.line.rate());
   held_bound_ += gap;
   const clock::Aim aim{.theta = raw_of(now) - known.line.at(now).time_since_epoch(),

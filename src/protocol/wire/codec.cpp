@@ -30,8 +30,8 @@ SyncBody::Kind wire_kind(SyncMessage::Kind kind) {
 }
 
 // Spans beyond this would overflow when added; nobody honest sends them.
-constexpr std::int64_t kMostNanos = std::int64_t{1} << 61;
-bool sane(std::int64_t nanos) { return nanos > -kMostNanos && nanos < kMostNanos; }
+constexpr std::int64_t kMaxNanos = std::int64_t{1} << 61;
+bool sane(std::int64_t nanos) { return nanos > -kMaxNanos && nanos < kMaxNanos; }
 
 }  // namespace
 
@@ -192,8 +192,8 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
   }
   const wire::SyncBody& body = *datagram.sync;
   if (!sane(body.received_ns) || !sane(body.sent_ns) || !sane(body.offset_ns) ||
-      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMostNanos} ||
-      body.bound_ns > std::uint64_t{kMostNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
+      !sane(body.rate_ppt) || body.sigma_ns > std::uint64_t{kMaxNanos} ||
+      body.bound_ns > std::uint64_t{kMaxNanos} || std::abs(body.rate_ppt) > 1'000'000'000'000)
     return refuse_malformed(wire::Error::bad_value);
   SyncMessage inner{
       .will_follow = body.will_follow,
@@ -207,7 +207,7 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
       .sigma = Nanos{static_cast<std::int64_t>(body.sigma_ns)},
       .bound = Nanos{static_cast<std::int64_t>(body.bound_ns)},
       .utc_bound =
-          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMostNanos}))},
+          Nanos{static_cast<std::int64_t>(std::min(body.utc_bound_ns, std::uint64_t{kMaxNanos}))},
       .arrived = arrived};
   switch (body.kind) {
     case SyncBody::Kind::probe:
@@ -255,7 +255,7 @@ wire::ClusterId Codec::cluster(wire::KeyId key) const {
   return wire::ClusterId{options_.keys.cluster_id(options_.cluster, std::to_underlying(key))};
 }
 
-std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kMaxBytes> out) {
   datagram.header.key = wire::KeyId{options_.keys.sealing_id()};
   datagram.header.cluster = cluster(datagram.header.key);
   datagram.header.sender = options_.self;
@@ -268,7 +268,7 @@ std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kM
 }
 
 std::size_t Codec::encode(const Node::Message& message,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   if (const election::Message* inner = message.election()) {
@@ -306,7 +306,7 @@ std::size_t Codec::encode(const Node::Message& message,
   return write(datagram, out);
 }
 
-std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMaxBytes> out) {
   if (!id_taken()) return 0;
   wire::Datagram datagram;
   datagram.header.number = ++number_;
@@ -318,7 +318,7 @@ std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMostBytes> out) {
 
 template <class Body>
 std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                                 std::span<std::byte, wire::kMostBytes> out) {
+                                 std::span<std::byte, wire::kMaxBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   datagram.*place = body;
@@ -326,27 +326,27 @@ std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, cons
 }
 
 std::size_t Codec::encode(const wire::DiagnosticBody& word,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::word, word, out);
 }
 std::size_t Codec::encode(const wire::LockBody& lock,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::lock, lock, out);
 }
 std::size_t Codec::encode(const wire::RosterBody& roster,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::roster, roster, out);
 }
 std::size_t Codec::encode(const wire::GroupBody& group,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::group, group, out);
 }
 std::size_t Codec::encode(const wire::MutexBody& bounded_delay,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::bounded_delay, bounded_delay, out);
 }
 std::size_t Codec::encode(const wire::BeatBody& beat,
-                            std::span<std::byte, wire::kMostBytes> out) {
+                            std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::beat, beat, out);
 }
 
@@ -355,7 +355,7 @@ NodeId Codec::number_of(HostId host) {
   return entry == nullptr ? kNobody : entry->node;
 }
 
-std::size_t Codec::crash_hint(std::span<std::byte, wire::kMostBytes> out) {
+std::size_t Codec::crash_hint(std::span<std::byte, wire::kMaxBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = kParentsNumbers + ++number_;
   datagram.election =

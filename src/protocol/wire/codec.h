@@ -77,24 +77,24 @@ class Codec {
                                std::span<const std::byte> bytes, Source source = Source::anywhere);
 
   // The datagram for a message; the number of its bytes.
-  std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMaxBytes> out);
 
-  std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::MutexBody& bounded_delay, std::span<std::byte, wire::kMostBytes> out);
-  std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMostBytes> out);
+  std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::MutexBody& bounded_delay, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
   // For the parent of a process that died.
-  std::size_t crash_hint(std::span<std::byte, wire::kMostBytes> out);
+  std::size_t crash_hint(std::span<std::byte, wire::kMaxBytes> out);
 
   // For everybody, now and then while a twin is about: nothing, or a datagram that lets the twin
   // know of us, who may not have heard what we broadcast before it ran. With a key our words may
   // look to it like its own of an earlier life, which anybody may have recorded; that we name its
   // present life shows that we are not that.
-  std::size_t word_to_twin(std::span<std::byte, wire::kMostBytes> out);
+  std::size_t word_to_twin(std::span<std::byte, wire::kMaxBytes> out);
 
   void set_keys(auth::Keyring keys) { options_.keys = std::move(keys); }
 
@@ -131,8 +131,8 @@ class Codec {
   // A datagram with this body and no other.
   template <class Body>
   std::size_t encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                         std::span<std::byte, wire::kMostBytes> out);
-  std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMostBytes> out);
+                         std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMaxBytes> out);
   static bool says_name(const wire::Datagram& datagram);
   bool answers_us(const wire::Datagram& datagram) const;
   bool said_by_us(std::uint64_t number, std::span<const std::byte> bytes) const;

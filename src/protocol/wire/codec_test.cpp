@@ -36,7 +36,7 @@ Codec room(const HostOptions& options) {
 }
 
 std::vector<std::byte> closed(Codec& sender, const Node::Message& message) {
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = sender.encode(message, buffer);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }
@@ -216,7 +216,7 @@ TEST(Codec, ATwinOfTheSameSecondIsToldOfUs) {
   for (int i = 0; i < 3; ++i)
     first.decode(kNow, 0, kNow, closed(second, loop_of(second)), Codec::Source::elsewhere);
   ASSERT_TRUE(first.id_taken());
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(second.id_taken());
     const std::size_t size = first.word_to_twin(buffer);
@@ -248,7 +248,7 @@ TEST(Codec, OurOwnWordsFromElsewhereAreNoTwin) {
 TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
   Codec early = room({.id = 1, .life = 10});
   Codec late = room({.id = 1, .life = 900});
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   EXPECT_EQ(early.word_to_twin(buffer), 0U) << "there is none yet";
   for (int i = 0; i < 3; ++i) early.decode(kNow, 0, kNow, closed(late, loop_of(late)));
   ASSERT_TRUE(early.id_taken());
@@ -270,7 +270,7 @@ TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
 TEST(Codec, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   Codec before = room({.id = 1, .life = 10});
   Codec self = room({.id = 1, .life = 11});
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = before.crash_hint(buffer);
     EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::stale_incarnation);
@@ -284,7 +284,7 @@ TEST(Codec, ACrashHintNamesTheLifeThatEnded) {
   EXPECT_TRUE(receiver.decode(kNow, 0, kNow, closed(dead, loop_of(dead))));
   // The parent has counted nothing of what its worker sent.
   Codec parents = room({.id = 2, .life = 10});
-  std::array<std::byte, wire::kMostBytes> buffer;
+  std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = parents.crash_hint(buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
@@ -303,8 +303,8 @@ TEST(Codec, WordsAreForTheDaemon) {
                             .level = 2,
                             .parts = 1,
                             .question = 9,
-                            .text = wire::Text<wire::DiagnosticBody::kMostText>("fire")};
-  std::array<std::byte, wire::kMostBytes> buffer;
+                            .text = wire::Text<wire::DiagnosticBody::kMaxText>("fire")};
+  std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = sender.encode(word, buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
@@ -322,7 +322,7 @@ TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
   Codec sender = room({.id = 2});
   const auto name_after = [&](const auto& body) {
     Codec receiver = room({.id = 1});
-    std::array<std::byte, wire::kMostBytes> buffer;
+    std::array<std::byte, wire::kMaxBytes> buffer;
     const std::size_t size = sender.encode(body, buffer);
     const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
     EXPECT_TRUE(received) << name_of(received.error());
@@ -381,7 +381,7 @@ TEST(Codec, NoiseChangesNothing) {
   for (int i = 0; i < kTries; ++i) {
     std::vector<std::byte> bytes = good;
     if (chance.chance(0.3)) {
-      bytes.assign(chance.below(wire::kMostBytes + 20), std::byte{0});
+      bytes.assign(chance.below(wire::kMaxBytes + 20), std::byte{0});
       for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
     } else {
       for (std::uint64_t flips = chance.below(4); flips > 0; --flips)

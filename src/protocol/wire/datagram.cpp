@@ -42,29 +42,29 @@ constexpr std::size_t kElectionBytes = 60;
 constexpr std::size_t kTimeBytes = 24;
 constexpr std::size_t kSyncBytes = 60;
 constexpr std::size_t kWordBytes = 8;  // without its text
-static_assert(kElectionBytes <= kWordBytes + DiagnosticBody::kMostText &&
-              kSyncBytes <= kWordBytes + DiagnosticBody::kMostText);
-static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMostName + kViewBytes + kTimeBytes +
-                  kWordBytes + DiagnosticBody::kMostText + kTagBytes <=
-              kMostBytes);
-static_assert(kMostQuietBytes <= kMostBeatBytes && kMostBeatBytes <= 255);
-static_assert(kMostLockVotersBytes <= 255 && kMostLockBytes <= 255 &&
-              kMostLockStandingBytes <= 255 && kMostRosterBytes <= 255 &&
-              kGroupFixedBytes + kMostGroupName <= 255 && kMostGroupSignatureBytes <= 255);
-static_assert(kHeaderBytes + (6 + kMostLockStandings) * kSectionHeadBytes + kMostName + kViewBytes +
-                  kMostLockBytes + kLockPassBytes + kMostLockStandings * kMostLockStandingBytes +
-                  2 * kMostLockVotersBytes + kTagBytes <=
-              kMostBytes);
+static_assert(kElectionBytes <= kWordBytes + DiagnosticBody::kMaxText &&
+              kSyncBytes <= kWordBytes + DiagnosticBody::kMaxText);
+static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMaxName + kViewBytes + kTimeBytes +
+                  kWordBytes + DiagnosticBody::kMaxText + kTagBytes <=
+              kMaxBytes);
+static_assert(kMaxQuietBytes <= kMaxBeatBytes && kMaxBeatBytes <= 255);
+static_assert(kMaxLockVotersBytes <= 255 && kMaxLockBytes <= 255 &&
+              kMaxLockStandingBytes <= 255 && kMaxRosterBytes <= 255 &&
+              kGroupFixedBytes + kMaxGroupName <= 255 && kMaxGroupSignatureBytes <= 255);
+static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxName + kViewBytes +
+                  kMaxLockBytes + kLockPassBytes + kMaxLockStandings * kMaxLockStandingBytes +
+                  2 * kMaxLockVotersBytes + kTagBytes <=
+              kMaxBytes);
 
-constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMostNanos && nanos <= kMostNanos; }
+constexpr bool in_range(std::int64_t nanos) { return nanos >= -kMaxNanos && nanos <= kMaxNanos; }
 constexpr bool in_range(std::uint64_t nanos) {
-  return nanos <= static_cast<std::uint64_t>(kMostNanos);
+  return nanos <= static_cast<std::uint64_t>(kMaxNanos);
 }
 constexpr std::int64_t clamped(std::int64_t nanos) {
-  return std::clamp(nanos, -kMostNanos, kMostNanos);
+  return std::clamp(nanos, -kMaxNanos, kMaxNanos);
 }
 constexpr std::uint64_t clamped(std::uint64_t nanos) {
-  return std::min(nanos, static_cast<std::uint64_t>(kMostNanos));
+  return std::min(nanos, static_cast<std::uint64_t>(kMaxNanos));
 }
 std::int64_t not_negative(Nanos span) {
   CHECK(span >= Nanos{0});
@@ -111,7 +111,7 @@ Result<Header, Error> take_header(std::span<const std::byte> bytes, std::optiona
   TRY(stated, take_stated(bytes));
   const Header& header = stated.header;
   const std::size_t whole = size.value_or(bytes.size() + (header.key == kNoKey ? 0 : kTagBytes));
-  if (whole > kMostBytes) return std::unexpected(Error::too_long);
+  if (whole > kMaxBytes) return std::unexpected(Error::too_long);
   if (header.revision + 1 < own || header.revision > own + 1)
     return std::unexpected(Error::wrong_revision);
   if (stated.length != whole) return std::unexpected(Error::wrong_length);
@@ -218,11 +218,11 @@ void put_time(Writer& out, const TimeBody& body) {
 // A bound in two bytes, so that a probe stays as long as its echo: 1 + 1024 log2 of nanoseconds,
 // rounded up; 0: none.
 constexpr double kShortSteps = 1024;
-constexpr std::uint16_t kMostShort = 1 + 62 * 1024;  // kMostNanos
+constexpr std::uint16_t kMaxShort = 1 + 62 * 1024;  // kMaxNanos
 
 std::uint64_t bound_of(std::uint16_t written) {
   if (written == 0) return 0;
-  const double steps = std::min(written, kMostShort) - 1;
+  const double steps = std::min(written, kMaxShort) - 1;
   return static_cast<std::uint64_t>(std::ceil(std::exp2(steps / kShortSteps)));
 }
 
@@ -230,7 +230,7 @@ std::uint64_t bound_of(std::uint16_t written) {
 std::uint16_t short_bound(std::uint64_t bound_ns) {
   if (bound_ns == 0) return 0;
   const double steps = std::ceil(kShortSteps * std::log2(static_cast<double>(bound_ns)));
-  const auto rounded = static_cast<std::uint16_t>(std::min<double>(1 + steps, kMostShort));
+  const auto rounded = static_cast<std::uint16_t>(std::min<double>(1 + steps, kMaxShort));
   const auto less = static_cast<std::uint16_t>(rounded - 1);
   return less > 0 && bound_of(less) >= bound_ns ? less : rounded;
 }
@@ -256,7 +256,7 @@ Result<SyncBody, Error> take_sync(Reader in) {
   body.sigma_ns = in.take<std::uint64_t>();
   body.bound_ns = in.take<std::uint64_t>();
   if (!in_range(body.received_ns) || !in_range(body.sent_ns) || !in_range(body.offset_ns) ||
-      body.rate_ppt < -kMostRate || body.rate_ppt > kMostRate || !in_range(body.sigma_ns) ||
+      body.rate_ppt < -kMaxRate || body.rate_ppt > kMaxRate || !in_range(body.sigma_ns) ||
       !in_range(body.bound_ns))
     return std::unexpected(Error::bad_value);
   return body;
@@ -274,7 +274,7 @@ void put_sync(Writer& out, const SyncBody& body) {
   out.put(clamped(body.received_ns));
   out.put(clamped(body.sent_ns));
   out.put(clamped(body.offset_ns));
-  out.put(std::clamp(body.rate_ppt, -kMostRate, kMostRate));
+  out.put(std::clamp(body.rate_ppt, -kMaxRate, kMaxRate));
   out.put(clamped(body.sigma_ns));
   out.put(clamped(body.bound_ns));
 }
@@ -289,7 +289,7 @@ Result<DiagnosticBody, Error> take_word(Reader in) {
   body.part = in.take<std::uint8_t>();
   body.parts = in.take<std::uint8_t>();
   body.question = in.take<std::uint32_t>();
-  const auto text = Text<DiagnosticBody::kMostText>::read(in.take_bytes(in.left()));
+  const auto text = Text<DiagnosticBody::kMaxText>::read(in.take_bytes(in.left()));
   if (!text || body.level > 2) return std::unexpected(Error::bad_value);
   body.text = *text;
   return body;
@@ -350,7 +350,7 @@ std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) 
   return std::nullopt;
 }
 
-std::optional<Error> keep_another(Few<LockStanding, kMostLockStandings>& all,
+std::optional<Error> keep_another(Few<LockStanding, kMaxLockStandings>& all,
                                   const Result<LockStanding, Error>& taken) {
   if (!taken) return taken.error();
   if (all.full()) return Error::two_bodies;
@@ -385,7 +385,7 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
   std::optional<LockVoters> voters;
   std::optional<LockVoters> next_voters;
   std::optional<GroupSignatures> signatures;
-  Few<LockStanding, kMostLockStandings> standings;
+  Few<LockStanding, kMaxLockStandings> standings;
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
     if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);
@@ -467,7 +467,7 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
   return datagram;
 }
 
-std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out) {
+std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out) {
   CHECK(datagram.header.sender != kNoHost);
   CHECK(bodies_of(datagram) == 1);
   Writer sections(out.subspan(kHeaderBytes));

@@ -32,9 +32,9 @@ inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
 inline constexpr std::size_t kTagBytes = 16;     // of the authenticator
-inline constexpr std::size_t kMostBytes = 1024;  // of a whole datagram
+inline constexpr std::size_t kMaxBytes = 1024;  // of a whole datagram
 
-inline constexpr std::int64_t kMostRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
+inline constexpr std::int64_t kMaxRate = 1'000'000'000'000;  // of SyncBody::rate_ppt
 
 enum class ClusterId : std::uint64_t {};
 enum class KeyId : std::uint32_t {};
@@ -116,14 +116,14 @@ struct SyncBody {
 struct DiagnosticBody {
   enum class Kind : std::uint8_t { ask, answer };
   static constexpr std::uint8_t kKinds = 2;
-  static constexpr std::size_t kMostText = 240;
+  static constexpr std::size_t kMaxText = 240;
 
   Kind kind = Kind::ask;
   std::uint8_t level = 0;      // answer: 0 well, 1 a note, 2 a problem
   std::uint8_t part = 0;       // answer: which line, from 0...
   std::uint8_t parts = 0;      // ...of how many
   std::uint32_t question = 0;  // of the asking host
-  Text<kMostText> text{};
+  Text<kMaxText> text{};
 
   bool operator==(const DiagnosticBody&) const = default;
 };
@@ -159,6 +159,6 @@ std::optional<Header> stated_header(std::span<const std::byte> bytes);
 
 // The number of bytes written; there is always room. The authenticator is not among them, but with
 // `header.key` set the stated length counts it.
-std::size_t write(const Datagram& datagram, std::span<std::byte, kMostBytes> out);
+std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out);
 
 }  // namespace tempo::wire

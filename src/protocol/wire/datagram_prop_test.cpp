@@ -17,9 +17,9 @@ T any() {
                         *rc::gen::inRange(0U, 64U));
 }
 std::int64_t any_nanos() {
-  return any<std::int64_t>() / 2;  // within kMostNanos
+  return any<std::int64_t>() / 2;  // within kMaxNanos
 }
-Nanos any_span() { return Nanos{any_nanos() & (kMostNanos - 1)}; }
+Nanos any_span() { return Nanos{any_nanos() & (kMaxNanos - 1)}; }
 
 GroupBody any_group() {
   GroupBody group =
@@ -82,7 +82,7 @@ Datagram any_datagram() {
                  .part = any<std::uint8_t>(),
                  .parts = any<std::uint8_t>(),
                  .question = any<std::uint32_t>(),
-                 .text = Text<DiagnosticBody::kMostText>(*rc::gen::arbitrary<std::string>())};
+                 .text = Text<DiagnosticBody::kMaxText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.group = any_group();
   else if (*rc::gen::arbitrary<bool>())
@@ -110,7 +110,7 @@ Datagram any_datagram() {
                  .received_ns = any_nanos(),
                  .sent_ns = any_nanos(),
                  .offset_ns = any_nanos(),
-                 .rate_ppt = any_nanos() % kMostRate,
+                 .rate_ppt = any_nanos() % kMaxRate,
                  .sigma_ns = static_cast<std::uint64_t>(any_span().count()),
                  .bound_ns = static_cast<std::uint64_t>(any_span().count())};
   return datagram;

@@ -91,7 +91,7 @@ TEST(Datagram, WordIsTheseBytes) {
                                            .level = 2,
                                            .parts = 1,
                                            .question = 9,
-                                           .text = Text<DiagnosticBody::kMostText>("fire")}};
+                                           .text = Text<DiagnosticBody::kMaxText>("fire")}};
   const std::vector<int> written{
       0x54, 2,  1, 0, 0, 62, 0,    0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // header
       0,    0,  0, 0, 0, 0,  0x10, 1, 0,    0,    0,    7,    0,    0,    0,    0,     //
@@ -133,7 +133,7 @@ TEST(Datagram, EveryFlagHasItsOwnBit) {
 TEST(Datagram, RoundsTheBoundOfUtcUp) {
   for (const std::uint64_t bound : {1ULL, 2ULL, 3ULL, 1000ULL, 1'500'001ULL, 16'000'000'000ULL}) {
     Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
-    std::array<std::byte, kMostBytes> bytes{};
+    std::array<std::byte, kMaxBytes> bytes{};
     const auto read = parse(std::span(bytes).first(write(probe, bytes)));
     ASSERT_TRUE(read);
     EXPECT_GE(read->sync->utc_bound_ns, bound);
@@ -145,7 +145,7 @@ TEST(Datagram, RoundsTheBoundOfUtcUp) {
 TEST(Datagram, RoundsTheBoundOfUtcOnce) {
   const auto passed_on = [](std::uint64_t bound) {
     Datagram probe{.header = {.sender = HostId{7}}, .sync = SyncBody{.utc_bound_ns = bound}};
-    std::array<std::byte, kMostBytes> bytes{};
+    std::array<std::byte, kMaxBytes> bytes{};
     const auto read = parse(std::span(bytes).first(write(probe, bytes)));
     return read ? read->sync->utc_bound_ns : 0;
   };
@@ -225,9 +225,9 @@ TEST(Datagram, IgnoresWhatIsReserved) {
 
 TEST(Datagram, TooLongIsRefused) {
   Bytes bytes = bytes_of(sample_sync());
-  while (kMostBytes - bytes.size() > 2 + 255) bytes = with_section(std::move(bytes), 200, 200);
-  bytes = with_section(std::move(bytes), 200, kMostBytes - bytes.size() - 2);
-  ASSERT_EQ(bytes.size(), kMostBytes);
+  while (kMaxBytes - bytes.size() > 2 + 255) bytes = with_section(std::move(bytes), 200, 200);
+  bytes = with_section(std::move(bytes), 200, kMaxBytes - bytes.size() - 2);
+  ASSERT_EQ(bytes.size(), kMaxBytes);
   EXPECT_EQ(error_of(bytes), Error::count);
   bytes[31] = std::byte{1};  // a key: no room for its authenticator
   EXPECT_EQ(error_of(bytes), Error::too_long);
@@ -239,7 +239,7 @@ TEST(Datagram, TooLongIsRefused) {
 
 TEST(Datagram, OfOursIsNeverLong) {
   Datagram datagram = sample_election();
-  datagram.name = Name(std::string(kMostName, 'x'));
+  datagram.name = Name(std::string(kMaxName, 'x'));
   EXPECT_EQ(bytes_of(datagram).size() + kTagBytes, 227);
 }
 
@@ -299,9 +299,9 @@ TEST(Datagram, HasKnownKinds) {
 
 TEST(Datagram, HasAPrintableName) {
   const Bytes sync = bytes_of(sample_sync());
-  EXPECT_EQ(parse(with_section(sync, 1, kMostName)).value().name.text(),
-            std::string(kMostName, 'a'));
-  EXPECT_EQ(error_of(with_section(sync, 1, kMostName + 1)), Error::bad_name);
+  EXPECT_EQ(parse(with_section(sync, 1, kMaxName)).value().name.text(),
+            std::string(kMaxName, 'a'));
+  EXPECT_EQ(error_of(with_section(sync, 1, kMaxName + 1)), Error::bad_name);
   EXPECT_EQ(parse(with_section(sync, 1, 0)).value().name.text(), "");
   for (const int byte : {0x00, 0x0a, 0x1b, 0x1f, 0x7f, 0x80, 0xff})
     EXPECT_EQ(error_of(with_section(sync, 1, 1, static_cast<std::uint8_t>(byte))), Error::bad_name)
@@ -345,12 +345,12 @@ TEST(Datagram, IsCutToItsRangesWhenWritten) {
   datagram.sync->sigma_ns = std::numeric_limits<std::uint64_t>::max();
   datagram.sync->bound_ns = std::numeric_limits<std::uint64_t>::max();
   const SyncBody read = parse(bytes_of(datagram)).value().sync.value();
-  EXPECT_EQ(read.received_ns, kMostNanos);
-  EXPECT_EQ(read.sent_ns, -kMostNanos);
-  EXPECT_EQ(read.offset_ns, -kMostNanos);
-  EXPECT_EQ(read.rate_ppt, -kMostRate);
-  EXPECT_EQ(read.sigma_ns, kMostNanos);
-  EXPECT_EQ(read.bound_ns, kMostNanos);
+  EXPECT_EQ(read.received_ns, kMaxNanos);
+  EXPECT_EQ(read.sent_ns, -kMaxNanos);
+  EXPECT_EQ(read.offset_ns, -kMaxNanos);
+  EXPECT_EQ(read.rate_ppt, -kMaxRate);
+  EXPECT_EQ(read.sigma_ns, kMaxNanos);
+  EXPECT_EQ(read.bound_ns, kMaxNanos);
 }
 
 TEST(DatagramDeathTest, OfNothingIsNotWritten) {

@@ -72,7 +72,7 @@ inline Datagram sample_lock() {
   body.why = 5;
   body.shared = true;
   body.held = true;
-  body.name = LockName(std::string(kMostLockName, 'n'));
+  body.name = LockName(std::string(kMaxLockName, 'n'));
   body.view = 0x01020304;
   body.boot = 0x05060708;
   body.k = 0x090a0b0c;
@@ -103,7 +103,7 @@ inline Datagram sample_group() {
   Datagram datagram{.header = sample_header()};
   GroupBody& body = datagram.group.emplace();
   body.kind = GroupBody::Kind::c;
-  body.name = GroupName(std::string(kMostGroupName, 'g'));
+  body.name = GroupName(std::string(kMaxGroupName, 'g'));
   body.leads = body.asks = body.over = true;
   body.criterion = 0x01;
   body.algorithm = 0x02;
@@ -126,7 +126,7 @@ inline Datagram sample_group() {
 }
 
 inline std::vector<std::byte> bytes_of(const Datagram& datagram) {
-  std::array<std::byte, kMostBytes> buffer{};
+  std::array<std::byte, kMaxBytes> buffer{};
   const std::size_t size = write(datagram, buffer);
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(size)};
 }

@@ -10,7 +10,7 @@ Directory::Host* Directory::admit(HostId id) {
   if (id == kNoHost) return nullptr;
   const auto next = hosts_.lower_bound(id);
   if (next != hosts_.end() && next->first == id) return &next->second;
-  if (hosts_.size() >= kMostHosts) return nullptr;
+  if (hosts_.size() >= kMaxHosts) return nullptr;
 
   constexpr int kShift = 64 - 20;
   static_assert(kMaxNodes == 1U << 20);

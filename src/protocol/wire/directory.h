@@ -22,7 +22,7 @@ namespace tempo::node {
 
 class Directory {
  public:
-  static constexpr std::size_t kMostHosts = 4096;
+  static constexpr std::size_t kMaxHosts = 4096;
 
   struct Host {
     HostId id = kNoHost;

@@ -36,7 +36,7 @@ TEST(Directory, RefusesWhoHasNoPlaceBetweenItsNeighbours) {
 TEST(Directory, RefusesNobodyAndOneTooMany) {
   Directory directory;
   EXPECT_EQ(directory.admit(kNoHost), nullptr);
-  for (std::uint64_t i = 0; i < Directory::kMostHosts; ++i)
+  for (std::uint64_t i = 0; i < Directory::kMaxHosts; ++i)
     ASSERT_NE(directory.admit(HostId{(i << 46) + 1}), nullptr) << i;
   EXPECT_EQ(directory.admit(HostId{~std::uint64_t{0}}), nullptr);
 }

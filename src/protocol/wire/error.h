@@ -8,7 +8,7 @@ namespace tempo::wire {
 
 // No stamp, span or bound on the wire is further than this from 0, so that the sum or difference of
 // two never overflows. What is written is cut to it, what is read outside it is refused.
-inline constexpr std::int64_t kMostNanos = std::int64_t{1} << 62;
+inline constexpr std::int64_t kMaxNanos = std::int64_t{1} << 62;
 
 enum class Error : std::uint8_t {
   too_short,

@@ -66,7 +66,7 @@ bool is_on_ring(GroupBody::Kind kind) {
   return kind == GroupBody::Kind::ring || kind == GroupBody::Kind::anonymous;
 }
 
-bool fits(Nanos span) { return span >= Nanos{0} && span.count() <= kMostNanos; }
+bool fits(Nanos span) { return span >= Nanos{0} && span.count() <= kMaxNanos; }
 
 }  // namespace
 
@@ -105,7 +105,7 @@ Result<GroupBody, Error> take_group(Reader in) {
     body.second = take_bid(in);
   }
   if (body.step >= GroupBody::kSteps || body.phase >= GroupBody::kPhases || !fits(body.ago) ||
-      !fits(body.delay) || body.stamp_ns < 0 || body.stamp_ns > kMostNanos)
+      !fits(body.delay) || body.stamp_ns < 0 || body.stamp_ns > kMaxNanos)
     return std::unexpected(Error::bad_value);
   if (name == 0 || in.left() < name) return std::unexpected(Error::bad_section);
   const auto text = GroupName::read(in.take_bytes(name));
@@ -130,11 +130,11 @@ void put_group(Writer& out, const GroupBody& body) {
   out.put(body.number);
   out.put(body.term);
   out.put(std::to_underlying(body.heir));
-  out.put(std::min(body.ago.count(), kMostNanos));
+  out.put(std::min(body.ago.count(), kMaxNanos));
   out.put(body.capacity);
   out.put(std::to_underlying(body.sender));
-  out.put(std::clamp<std::int64_t>(body.stamp_ns, 0, kMostNanos));
-  out.put(std::min(body.delay.count(), kMostNanos));
+  out.put(std::clamp<std::int64_t>(body.stamp_ns, 0, kMaxNanos));
+  out.put(std::min(body.delay.count(), kMaxNanos));
   if (is_on_ring(body.kind)) {
     put_ring(out, body.ring);
   } else if (body.kind == GroupBody::Kind::b2) {
@@ -149,7 +149,7 @@ void put_group(Writer& out, const GroupBody& body) {
 Result<GroupSignatures, Error> take_signatures(Reader in) {
   if (in.left() < 1) return std::unexpected(Error::bad_section);
   const auto count = in.take<std::uint8_t>();
-  if (count == 0 || count > kMostGroupSignatures) return std::unexpected(Error::bad_value);
+  if (count == 0 || count > kMaxGroupSignatures) return std::unexpected(Error::bad_value);
   if (in.left() < count * (1 + GroupSignature::kBytes)) return std::unexpected(Error::bad_section);
   GroupSignatures signatures;
   for (std::uint8_t i = 0; i < count; ++i) {

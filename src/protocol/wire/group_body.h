@@ -20,8 +20,8 @@
 namespace tempo::wire {
 
 // With "@group/" before it, it is the name of a lock.
-inline constexpr std::size_t kMostGroupName = 57;
-using GroupName = Text<kMostGroupName>;
+inline constexpr std::size_t kMaxGroupName = 57;
+using GroupName = Text<kMaxGroupName>;
 
 struct GroupBid {
   std::int64_t capacity = 0;
@@ -51,8 +51,8 @@ struct GroupSignature {
 
   bool operator==(const GroupSignature&) const = default;
 };
-inline constexpr std::size_t kMostGroupSignatures = 3;
-using GroupSignatures = Few<GroupSignature, kMostGroupSignatures>;
+inline constexpr std::size_t kMaxGroupSignatures = 3;
+using GroupSignatures = Few<GroupSignature, kMaxGroupSignatures>;
 
 // Of algorithm B.2.
 struct GroupSigned {
@@ -108,8 +108,8 @@ struct GroupBody {
 
 inline constexpr std::size_t kGroupFixedBytes = 108;  // of a group section, before the name
 
-inline constexpr std::size_t kMostGroupSignatureBytes =
-    1 + kMostGroupSignatures * (1 + GroupSignature::kBytes);
+inline constexpr std::size_t kMaxGroupSignatureBytes =
+    1 + kMaxGroupSignatures * (1 + GroupSignature::kBytes);
 
 Result<GroupBody, Error> take_group(Reader in);
 Result<GroupSignatures, Error> take_signatures(Reader in);

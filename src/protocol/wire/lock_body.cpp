@@ -29,7 +29,7 @@ void put_waiters(Writer& out, const LockWaiters& waiting) {
 }
 
 bool take_waiters(Reader& in, std::uint8_t count, LockWaiters& waiting) {
-  if (count > kMostLockWaiters || in.left() < count * kLockWaiterBytes) return false;
+  if (count > kMaxLockWaiters || in.left() < count * kLockWaiterBytes) return false;
   for (std::uint8_t i = 0; i < count; ++i) {
     const auto ticket = in.take<std::uint64_t>();
     waiting.push_back({.ticket = ticket, .shared = (in.take<std::uint8_t>() & kShared) != 0});
@@ -62,9 +62,9 @@ Result<LockBody, Error> take_lock(Reader in) {
   body.nonce = in.take<std::uint64_t>();
   body.reserve = in.take<std::uint64_t>();
   if (body.kind >= LockBody::kKinds) return std::unexpected(Error::bad_kind);
-  if (body.why >= LockBody::kWhys || body.length < Nanos{0} || body.length.count() > kMostNanos)
+  if (body.why >= LockBody::kWhys || body.length < Nanos{0} || body.length.count() > kMaxNanos)
     return std::unexpected(Error::bad_value);
-  if (!take_waiters(in, waiting, body.waiting) || ends > kMostLockEnds ||
+  if (!take_waiters(in, waiting, body.waiting) || ends > kMaxLockEnds ||
       in.left() < ends * kLockBallotBytes + name)
     return std::unexpected(Error::bad_section);
   for (std::uint8_t i = 0; i < ends; ++i) body.ends.push_back(take_ballot(in));
@@ -90,7 +90,7 @@ void put_lock(Writer& out, const LockBody& body) {
   out.put(body.named);
   put_ballot(out, body.ballot);
   out.put(body.top);
-  out.put(std::min(body.length.count(), kMostNanos));
+  out.put(std::min(body.length.count(), kMaxNanos));
   out.put(body.nonce);
   out.put(body.reserve);
   put_waiters(out, body.waiting);
@@ -105,7 +105,7 @@ Result<LockPass, Error> take_pass(Reader in) {
   pass.sub = in.take<std::uint32_t>();
   pass.left = Nanos{in.take<std::int64_t>()};
   pass.ticket = in.take<std::uint64_t>();
-  if (pass.target == kNoHost || pass.left < Nanos{0} || pass.left.count() > kMostNanos)
+  if (pass.target == kNoHost || pass.left < Nanos{0} || pass.left.count() > kMaxNanos)
     return std::unexpected(Error::bad_value);
   return pass;
 }
@@ -114,7 +114,7 @@ void put_pass(Writer& out, const LockPass& pass) {
   CHECK(pass.left >= Nanos{0});
   out.put(std::to_underlying(pass.target));
   out.put(pass.sub);
-  out.put(std::min(pass.left.count(), kMostNanos));
+  out.put(std::min(pass.left.count(), kMaxNanos));
   out.put(pass.ticket);
 }
 

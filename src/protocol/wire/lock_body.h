@@ -17,8 +17,8 @@
 
 namespace tempo::wire {
 
-inline constexpr std::size_t kMostLockName = 64;
-using LockName = Text<kMostLockName>;
+inline constexpr std::size_t kMaxLockName = 64;
+using LockName = Text<kMaxLockName>;
 
 struct LockBallot {
   std::uint64_t count = 0;
@@ -34,10 +34,10 @@ struct LockWaiter {
   bool operator==(const LockWaiter&) const = default;
 };
 
-inline constexpr std::size_t kMostLockWaiters = 4;
-inline constexpr std::size_t kMostLockEnds = 3;
-inline constexpr std::size_t kMostLockStandings = 6;
-using LockWaiters = Few<LockWaiter, kMostLockWaiters>;
+inline constexpr std::size_t kMaxLockWaiters = 4;
+inline constexpr std::size_t kMaxLockEnds = 3;
+inline constexpr std::size_t kMaxLockStandings = 6;
+using LockWaiters = Few<LockWaiter, kMaxLockWaiters>;
 
 // The waiters of a third member, as the sender of a PASS knows them.
 struct LockStanding {
@@ -55,7 +55,7 @@ struct LockPass {
   std::uint32_t sub = 0;
   Nanos left{0};  // not negative
   std::uint64_t ticket = 0;
-  Few<LockStanding, kMostLockStandings> standings{};  // each a section of its own
+  Few<LockStanding, kMaxLockStandings> standings{};  // each a section of its own
 
   bool operator==(const LockPass&) const = default;
 };
@@ -99,7 +99,7 @@ struct LockBody {
   std::uint64_t nonce = 0;
   std::uint64_t reserve = 0;
   LockWaiters waiting{};
-  Few<LockBallot, kMostLockEnds> ends{};
+  Few<LockBallot, kMaxLockEnds> ends{};
   LockPass pass{};    // a section of its own, of those that have a target
   LockVoters set{};   // a section of its own, if something is said: the view in force
   LockVoters next{};  // another: what was accepted or is proposed to follow it
@@ -125,16 +125,16 @@ inline constexpr std::size_t kLockPassBytes = 28;
 inline constexpr std::size_t kLockStandingFixedBytes = 17;
 inline constexpr std::size_t kLockWaiterBytes = 9;
 inline constexpr std::size_t kLockBallotBytes = 16;
-inline constexpr std::size_t kMostLockBytes = kLockFixedBytes +
-                                              kMostLockWaiters * kLockWaiterBytes +
-                                              kMostLockEnds * kLockBallotBytes + kMostLockName;
-inline constexpr std::size_t kMostLockStandingBytes =
-    kLockStandingFixedBytes + kMostLockWaiters * kLockWaiterBytes;
+inline constexpr std::size_t kMaxLockBytes = kLockFixedBytes +
+                                              kMaxLockWaiters * kLockWaiterBytes +
+                                              kMaxLockEnds * kLockBallotBytes + kMaxLockName;
+inline constexpr std::size_t kMaxLockStandingBytes =
+    kLockStandingFixedBytes + kMaxLockWaiters * kLockWaiterBytes;
 inline constexpr std::size_t kLockVotersFixedBytes = 13;
 inline constexpr std::size_t kLockVoterBytes = 9;
-inline constexpr std::size_t kMostLockVotersBytes =
+inline constexpr std::size_t kMaxLockVotersBytes =
     kLockVotersFixedBytes + LockVoters::kMost * kLockVoterBytes;
-inline constexpr std::size_t kMostRosterBytes = 2 + RosterBody::kMost * sizeof(HostId);
+inline constexpr std::size_t kMaxRosterBytes = 2 + RosterBody::kMost * sizeof(HostId);
 
 Result<LockBody, Error> take_lock(Reader in);  // without its pass and its voters
 Result<LockPass, Error> take_pass(Reader in);  // without its standings

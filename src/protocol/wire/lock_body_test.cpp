@@ -100,12 +100,12 @@ TEST(LockBody, VotersMakeSense) {
 
 TEST(LockBody, TheLongestIsReadAsWritten) {
   Datagram datagram = sample_lock();
-  datagram.name = Name(std::string(kMostName, 'x'));
+  datagram.name = Name(std::string(kMaxName, 'x'));
   datagram.view = 1;
   const Bytes bytes = bytes_of(datagram);
   // header, name, view, lock, pass, six standings
   EXPECT_EQ(bytes.size(), 48 + (2 + 63) + (2 + 8) + (2 + 226) + (2 + 28) + 6 * (2 + 53));
-  EXPECT_LE(bytes.size() + kTagBytes, kMostBytes);
+  EXPECT_LE(bytes.size() + kTagBytes, kMaxBytes);
   EXPECT_EQ(parse(bytes).value(), datagram);
 }
 

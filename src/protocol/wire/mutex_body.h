@@ -54,10 +54,10 @@ struct BeatBody {
 };
 
 inline constexpr std::size_t kQuietFixedBytes = 27;  // before the name
-inline constexpr std::size_t kMostQuietBytes = kQuietFixedBytes + kMostLockName;
+inline constexpr std::size_t kMaxQuietBytes = kQuietFixedBytes + kMaxLockName;
 inline constexpr std::size_t kBeatFixedBytes = 10;
 inline constexpr std::size_t kBeatEntryBytes = 20;
-inline constexpr std::size_t kMostBeatBytes = kBeatFixedBytes + BeatBody::kMost * kBeatEntryBytes;
+inline constexpr std::size_t kMaxBeatBytes = kBeatFixedBytes + BeatBody::kMost * kBeatEntryBytes;
 
 Result<MutexBody, Error> take_quiet(Reader in);
 Result<BeatBody, Error> take_beat(Reader in);

@@ -45,7 +45,7 @@ class Text {
   std::uint8_t size_ = 0;
 };
 
-inline constexpr std::size_t kMostName = 63;
-using Name = Text<kMostName>;  // a host's
+inline constexpr std::size_t kMaxName = 63;
+using Name = Text<kMaxName>;  // a host's
 
 }  // namespace tempo::wire

@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, static_cast<std::size_t>(Error::count)> k
 
 constexpr std::int64_t kMicrosPerSecond = 1'000'000;
 constexpr std::size_t kTimeBytes = 8;
-static_assert(4 + kTimeBytes + kMostName + 1 <= kBytes);
+static_assert(4 + kTimeBytes + kMaxName + 1 <= kBytes);
 
 // Microseconds are never negative on the wire: -35 ms is -1 s and 965000 us.
 void put_time(Writer& out, std::int64_t micros) {
@@ -47,7 +47,7 @@ Result<Name, Error> take_name(Reader in) {
   const auto end = std::ranges::find(rest, std::byte{0});
   if (end == rest.end()) return std::unexpected(Error::no_end);
   const auto text = rest.first(static_cast<std::size_t>(end - rest.begin()));
-  if (text.size() > kMostName) return std::unexpected(Error::long_name);
+  if (text.size() > kMaxName) return std::unexpected(Error::long_name);
   const auto name = Name::read(text);
   if (!name) return std::unexpected(Error::bad_name);
   return *name;

@@ -123,7 +123,7 @@ std::vector<Datagram> ours() {
                                           999'999, 1'000'000, 1'794'770'693'258'145};
   for (std::uint8_t type = 1; type <= kLastType; ++type) {
     Datagram datagram{.type = Type{type}, .sequence = static_cast<std::uint16_t>(2730 * type)};
-    datagram.name = Name(std::string(type == kLastType ? kMostName : type - 1U, 'n'));
+    datagram.name = Name(std::string(type == kLastType ? kMaxName : type - 1U, 'n'));
     if (datagram.type == Type::loop) datagram.hops = kHops;
     if (!carries_time(datagram.type)) all.push_back(datagram);
     for (std::size_t i = 0; carries_time(datagram.type) && i < times.size(); ++i) {

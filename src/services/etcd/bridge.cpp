@@ -18,9 +18,9 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMostCallers = 8;    // one is usual; one more while tempod restarts
-constexpr std::size_t kMostClaims = 4096;  // of one caller
-constexpr int kMostLinesAtOnce = 64;       // of one caller, in one round
+constexpr std::size_t kMaxCallers = 8;    // one is usual; one more while tempod restarts
+constexpr std::size_t kMaxClaims = 4096;  // of one caller
+constexpr int kMaxLinesAtOnce = 64;       // of one caller, in one round
 constexpr Nanos kLongestWait = 250ms;      // a signal just before it does not end it
 constexpr Nanos kStreamAgain = 1s;         // after the stream of changes broke
 constexpr mode_t kEverybody = 0666;        // may connect; who it is, the kernel says
@@ -133,7 +133,7 @@ class RealBridge final : public Bridge {
 
   void serve() {
     while (std::optional<sys::Descriptor> socket = listener_.accept()) {
-      if (callers_.size() >= kMostCallers) continue;
+      if (callers_.size() >= kMaxCallers) continue;
       callers_.emplace_back(*this, ++last_caller_, std::move(*socket));
       const auto who = callers_.back().connection.peer();
       if (!who || (who->user != 0 && who->user != geteuid())) callers_.pop_back();
@@ -150,7 +150,7 @@ class RealBridge final : public Bridge {
 
   void hear(Caller& caller) {
     caller.connection.flush();
-    for (int i = 0; i < kMostLinesAtOnce; ++i) {
+    for (int i = 0; i < kMaxLinesAtOnce; ++i) {
       const std::optional<std::string> line = caller.connection.line();
       if (!line) return;
       caller.session.heard_of_tempod(sys::boot_clock());
@@ -171,7 +171,7 @@ class RealBridge final : public Bridge {
       case ipc::Verb::lock:
         if (caller.session.has(request.id))
           return refuse(ipc::Code::bad_request, "there is a lock of that id; take another");
-        if (caller.session.size() >= kMostClaims)
+        if (caller.session.size() >= kMaxClaims)
           return refuse(ipc::Code::unavailable, "too many programs have locks; release some");
         caller.session.want(now, request.id, request.name, request.shared);
         return "";
@@ -189,7 +189,7 @@ class RealBridge final : public Bridge {
   Options options_;
   sys::UnixListener listener_;
   std::unique_ptr<Http> http_;
-  std::list<Caller> callers_;  // at most kMostCallers
+  std::list<Caller> callers_;  // at most kMaxCallers
   std::uint64_t last_caller_ = 0;
   bool following_ = false;
   Instant follow_at_{};

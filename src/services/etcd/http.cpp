@@ -10,7 +10,7 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMostAnswer = 4 << 20;  // bytes, of a line of a stream too
+constexpr std::size_t kMaxAnswer = 4 << 20;  // bytes, of a line of a stream too
 constexpr Nanos kUnhurried = 5s;              // for an answer that nothing depends on yet
 constexpr long kKeepAliveSeconds = 10;        // of a stream's connection, when it is silent
 
@@ -36,7 +36,7 @@ void answer_line(Transfer& transfer, std::string_view line) {
 
 std::size_t take(char* data, std::size_t, std::size_t size, void* to) {
   Transfer& transfer = *static_cast<Transfer*>(to);
-  if (transfer.input.size() + size > kMostAnswer) {
+  if (transfer.input.size() + size > kMaxAnswer) {
     transfer.too_long = true;
     return 0;
   }

@@ -233,7 +233,7 @@ void Session::heard_look(Instant now, std::uint64_t number, const Asked& asked,
 bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vector<InLine>& line) {
   const auto own = std::ranges::find(line, claim.key, &InLine::key);
   if (own == line.end()) {
-    if (line.size() >= kMostInLine) return true;  // further behind than was looked
+    if (line.size() >= kMaxInLine) return true;  // further behind than was looked
     if (claim.stage == Stage::inside) {           // somebody has removed it
       driver_->tell({.id = id, .state = State::lost});
       return false;

@@ -11,7 +11,7 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMostKey = 1024;  // bytes; ours have at most some 300
+constexpr std::size_t kMaxKey = 1024;  // bytes; ours have at most some 300
 
 std::string base64(std::string_view bytes) {
   std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
@@ -22,7 +22,7 @@ std::string base64(std::string_view bytes) {
 }
 
 std::optional<std::string> from_base64(std::string_view text) {
-  std::string bytes(kMostKey, '\0');
+  std::string bytes(kMaxKey, '\0');
   std::size_t size = 0;
   if (sodium_base642bin(reinterpret_cast<unsigned char*>(bytes.data()), bytes.size(), text.data(),
                         text.size(), nullptr, &size, nullptr, sodium_base64_VARIANT_ORIGINAL) != 0)
@@ -68,7 +68,7 @@ Json range_of(const std::string& directory) {
 
 Json line_request(const std::string& directory) {
   return range_of(directory)
-      .add("limit", fmt::format("{}", kMostInLine))
+      .add("limit", fmt::format("{}", kMaxInLine))
       .add("sort_order", "ASCEND")
       .add("sort_target", "CREATE")
       .add("keys_only", true);
@@ -95,7 +95,7 @@ Result<std::vector<InLine>> line_in(const Json& range) {
     TRY(created, count_in(element, "create_revision"));
     const std::size_t slash = key->rfind('/');
     line.push_back({.key = *key, .shared = key->substr(slash + 1, 2) == "s-", .created = created});
-    if (line.size() > kMostInLine) return std::unexpected("it has more keys than were asked for");
+    if (line.size() > kMaxInLine) return std::unexpected("it has more keys than were asked for");
   }
   std::ranges::sort(line, {}, &InLine::created);
   return line;

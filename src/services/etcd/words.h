@@ -16,7 +16,7 @@
 
 namespace tempo::etcd {
 
-inline constexpr std::size_t kMostInLine = 1000;  // keys of one lock that are looked at
+inline constexpr std::size_t kMaxInLine = 1000;  // keys of one lock that are looked at
 
 struct Question {
   std::string path;  // below the endpoint
@@ -59,7 +59,7 @@ struct InLine {
   bool shared = false;
   std::uint64_t created = 0;
 };
-// Of enter and look: in the order of creation, at most kMostInLine.
+// Of enter and look: in the order of creation, at most kMaxInLine.
 Result<std::vector<InLine>> line_of(const Json& answer);
 
 // Of one line of the stream: the keys that changed. Nothing changed when it says that it begins.

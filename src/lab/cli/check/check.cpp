@@ -91,8 +91,8 @@ int check_election(const CheckElectionArguments& arguments) {
 int check_core_model(const CheckCoreArguments& arguments) {
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());
-  if (arguments.nodes < 1 || arguments.nodes > check::kMostNodes)
-    return refuse_check(fmt::format("--nodes must be from 1 to {}", check::kMostNodes));
+  if (arguments.nodes < 1 || arguments.nodes > check::kMaxNodes)
+    return refuse_check(fmt::format("--nodes must be from 1 to {}", check::kMaxNodes));
   if (arguments.threads > 2) return refuse_check("--threads is 1 or 2");
   if (arguments.timeouts > 100 || arguments.capacity < 1 ||
       arguments.capacity * arguments.nodes > 64 / arguments.nodes)

@@ -16,9 +16,9 @@ using broadcast::Faults;
 using check::BroadcastModel;
 using check::BroadcastWorld;
 
-constexpr std::uint32_t kMostNodes = 5;
-constexpr std::uint32_t kMostOfOneFault = 4;
-constexpr std::uint32_t kMostTicks = 4;
+constexpr std::uint32_t kMaxNodes = 5;
+constexpr std::uint32_t kMaxOfOneFault = 4;
+constexpr std::uint32_t kMaxTicks = 4;
 
 struct BroadcastWords {
   static std::string timer(const check::Speaker& /*speaker*/, std::uint32_t timer) {
@@ -53,24 +53,24 @@ Result<void> within_bounds(const CheckBroadcastArguments& arguments) {
   const auto refuse = [](std::string why) -> Result<void> {
     return std::unexpected(std::move(why));
   };
-  if (arguments.nodes < 2 || arguments.nodes > kMostNodes)
-    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMostNodes, arguments.nodes));
+  if (arguments.nodes < 2 || arguments.nodes > kMaxNodes)
+    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMaxNodes, arguments.nodes));
   if (arguments.faulty + 2 > arguments.nodes)
     return refuse(fmt::format("--faulty {} needs at least {} nodes: two must be left to agree",
                               arguments.faulty, arguments.faulty + 2));
   if (arguments.faults != "omission" && arguments.faults != "malicious")
     return refuse(fmt::format("--faults is omission or malicious, not '{}'", arguments.faults));
-  if (arguments.delay < 1 || arguments.delay > kMostTicks)
+  if (arguments.delay < 1 || arguments.delay > kMaxTicks)
     return refuse(
-        fmt::format("--delay must be from 1 to {} ticks, not {}", kMostTicks, arguments.delay));
-  if (arguments.clock_error > kMostTicks)
-    return refuse(fmt::format("--clock-error must be at most {} ticks, not {}", kMostTicks,
+        fmt::format("--delay must be from 1 to {} ticks, not {}", kMaxTicks, arguments.delay));
+  if (arguments.clock_error > kMaxTicks)
+    return refuse(fmt::format("--clock-error must be at most {} ticks, not {}", kMaxTicks,
                               arguments.clock_error));
   if (arguments.speakers > arguments.nodes)
     return refuse(fmt::format("--speakers must be at most --nodes, not {}", arguments.speakers));
   for (const std::uint32_t count : {arguments.losses, arguments.crashes})
-    if (count > kMostOfOneFault)
-      return refuse(fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+    if (count > kMaxOfOneFault)
+      return refuse(fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.crashes >= arguments.nodes)
     return refuse("--crashes must be below --nodes: somebody has to be left");
   if (arguments.threads > 2) return refuse("--threads is 1 or 2");

@@ -19,9 +19,9 @@ using check::CapacityAlgorithm;
 using check::CapacityWorld;
 using election::capacity::Variant;
 
-constexpr std::uint32_t kMostNodes = 7;
-constexpr std::uint32_t kMostOfOneFault = 8;
-constexpr std::uint32_t kMostTicks = 4;
+constexpr std::uint32_t kMaxNodes = 7;
+constexpr std::uint32_t kMaxOfOneFault = 8;
+constexpr std::uint32_t kMaxTicks = 4;
 constexpr std::array<std::string_view, 4> kAlgorithms{"a", "b1", "b2", "c"};
 
 struct CapacityWords {
@@ -61,8 +61,8 @@ Result<void> sensible(const CheckCapacityArguments& arguments, const CapacityWor
   };
   const bool is_a = world.algorithm == CapacityAlgorithm::a;
   const bool is_c = world.algorithm == CapacityAlgorithm::c;
-  if (world.nodes < 2 || world.nodes > kMostNodes)
-    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMostNodes, world.nodes));
+  if (world.nodes < 2 || world.nodes > kMaxNodes)
+    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMaxNodes, world.nodes));
   if (arguments.malicious > 0 && world.algorithm != CapacityAlgorithm::b2)
     return refuse("--malicious is for --algorithm b2; the others believe everybody");
   if (world.nodes < 3 * world.malicious + 1)
@@ -87,18 +87,18 @@ Result<void> sensible(const CheckCapacityArguments& arguments, const CapacityWor
 
 Result<void> within_bounds(const CheckCapacityArguments& arguments) {
   for (const std::uint32_t count : {arguments.crashes, arguments.losses, arguments.pauses})
-    if (count > kMostOfOneFault)
+    if (count > kMaxOfOneFault)
       return std::unexpected(
-          fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
-  if (arguments.delay < 1 || arguments.delay > kMostTicks)
+          fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
+  if (arguments.delay < 1 || arguments.delay > kMaxTicks)
     return std::unexpected(
-        fmt::format("--delay must be from 1 to {} ticks, not {}", kMostTicks, arguments.delay));
-  if (arguments.start_skew > kMostTicks)
-    return std::unexpected(fmt::format("--start-skew must be at most {} ticks, not {}", kMostTicks,
+        fmt::format("--delay must be from 1 to {} ticks, not {}", kMaxTicks, arguments.delay));
+  if (arguments.start_skew > kMaxTicks)
+    return std::unexpected(fmt::format("--start-skew must be at most {} ticks, not {}", kMaxTicks,
                                        arguments.start_skew));
-  if (arguments.malicious > kMostNodes)
+  if (arguments.malicious > kMaxNodes)
     return std::unexpected(
-        fmt::format("--malicious must be at most {}, not {}", kMostNodes, arguments.malicious));
+        fmt::format("--malicious must be at most {}, not {}", kMaxNodes, arguments.malicious));
   if (arguments.variant != "corrected" && arguments.variant != "as-printed")
     return std::unexpected(
         fmt::format("--variant is corrected or as-printed, not '{}'", arguments.variant));

@@ -20,7 +20,7 @@ namespace {
 using Space = check::Space<check::ElectionModel>;
 using check::Move;
 
-constexpr std::size_t kMostChoices = 500;
+constexpr std::size_t kMaxChoices = 500;
 
 struct ElectionWords {
   static std::string timer(const election::MasterElection&, std::uint32_t timer) {
@@ -68,7 +68,7 @@ int explore_by_hand(Space& space) {
     std::vector<Stop> next;
     space.successors(here.state, [&](const Space::State& state, const Move& move,
                                      const char* broken, bool pruned) {
-      if (next.size() == kMostChoices) return;
+      if (next.size() == kMaxChoices) return;
       next.push_back({state, here.way});
       next.back().way.push_back(move);
       fmt::print("  {:>3}  {}{}{}\n", next.size(), text_of(space, move),

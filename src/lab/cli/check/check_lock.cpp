@@ -23,10 +23,10 @@ using check::LockWorld;
 using lock::mutex::Variant;
 using sim::lock::Site;
 
-constexpr std::uint32_t kMostSites = 5;
-constexpr std::uint32_t kMostAsks = 8;
-constexpr std::uint32_t kMostOfOneFault = 4;
-constexpr std::uint32_t kMostTicks = 4;
+constexpr std::uint32_t kMaxSites = 5;
+constexpr std::uint32_t kMaxAsks = 8;
+constexpr std::uint32_t kMaxOfOneFault = 4;
+constexpr std::uint32_t kMaxTicks = 4;
 constexpr std::array<std::pair<std::string_view, Variant>, 5> kVariants{
     {{"corrected", Variant::corrected},
      {"as-printed", Variant::as_printed},
@@ -54,8 +54,8 @@ struct LockWords {
 Result<void> refuse(std::string why) { return std::unexpected(std::move(why)); }
 
 Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld& world) {
-  if (world.sites < 2 || world.sites > kMostSites)
-    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMostSites, world.sites));
+  if (world.sites < 2 || world.sites > kMaxSites)
+    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMaxSites, world.sites));
   if (world.contending > world.sites)
     return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", world.sites,
                               world.contending));
@@ -64,19 +64,19 @@ Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld&
   if (world.readers > world.contending)
     return refuse(fmt::format("--readers must be at most --contending {}, not {}", world.contending,
                               world.readers));
-  if (world.entries < 1 || std::uint64_t{world.entries} * world.contending > kMostAsks)
-    return refuse(fmt::format("--entries times --contending must be from 1 to {}", kMostAsks));
+  if (world.entries < 1 || std::uint64_t{world.entries} * world.contending > kMaxAsks)
+    return refuse(fmt::format("--entries times --contending must be from 1 to {}", kMaxAsks));
   for (const auto& [name, ticks] :
        {std::pair{"--delay", arguments.delay}, {"--hold", arguments.hold}})
-    if (ticks < 1 || ticks > kMostTicks)
-      return refuse(fmt::format("{} must be from 1 to {} ticks, not {}", name, kMostTicks, ticks));
-  if (arguments.handling > kMostTicks)
-    return refuse(fmt::format("--handling must be from 0 to {} ticks, not {}", kMostTicks,
+    if (ticks < 1 || ticks > kMaxTicks)
+      return refuse(fmt::format("{} must be from 1 to {} ticks, not {}", name, kMaxTicks, ticks));
+  if (arguments.handling > kMaxTicks)
+    return refuse(fmt::format("--handling must be from 0 to {} ticks, not {}", kMaxTicks,
                               arguments.handling));
   for (const std::uint32_t count : {arguments.crashes, arguments.restarts, arguments.losses,
                                     arguments.duplicates, arguments.pauses})
-    if (count > kMostOfOneFault)
-      return refuse(fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+    if (count > kMaxOfOneFault)
+      return refuse(fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.restarts > arguments.crashes)
     return refuse("--restarts must be at most --crashes: only who crashed restarts");
   if (arguments.threads > 2) return refuse("--threads is 1 or 2");

@@ -20,12 +20,12 @@ using check::LeaseModel;
 using check::LeaseSite;
 using check::LeaseWorld;
 
-constexpr std::uint32_t kMostSites = 5;
-constexpr std::uint32_t kMostHappenings = 16;  // asks, crashes and changes, as the checker counts
-constexpr std::uint32_t kMostTicks = 4;
+constexpr std::uint32_t kMaxSites = 5;
+constexpr std::uint32_t kMaxHappenings = 16;  // asks, crashes and changes, as the checker counts
+constexpr std::uint32_t kMaxTicks = 4;
 constexpr std::uint32_t kLeastLease = 5;
-constexpr std::uint32_t kMostLease = 16;
-constexpr std::uint32_t kMostChanges = 2;
+constexpr std::uint32_t kMaxLease = 16;
+constexpr std::uint32_t kMaxChanges = 2;
 
 struct LeaseWords {
   std::vector<std::pair<NodeId, LeaseSite::Command>> commands;
@@ -62,23 +62,23 @@ struct LeaseWords {
 Result<void> refuse(std::string why) { return std::unexpected(std::move(why)); }
 
 Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t contending) {
-  if (arguments.sites < 2 || arguments.sites > kMostSites)
-    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMostSites, arguments.sites));
+  if (arguments.sites < 2 || arguments.sites > kMaxSites)
+    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMaxSites, arguments.sites));
   if (contending > arguments.sites)
     return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", arguments.sites,
                               contending));
   if (arguments.readers > contending)
     return refuse(fmt::format("--readers must be at most --contending {}, not {}", contending,
                               arguments.readers));
-  if (arguments.delay < 1 || arguments.delay > kMostTicks)
+  if (arguments.delay < 1 || arguments.delay > kMaxTicks)
     return refuse(
-        fmt::format("--delay must be from 1 to {} ticks, not {}", kMostTicks, arguments.delay));
-  if (arguments.lease < kLeastLease || arguments.lease > kMostLease)
+        fmt::format("--delay must be from 1 to {} ticks, not {}", kMaxTicks, arguments.delay));
+  if (arguments.lease < kLeastLease || arguments.lease > kMaxLease)
     return refuse(fmt::format("--lease must be from {} to {} ticks, not {}", kLeastLease,
-                              kMostLease, arguments.lease));
-  if (arguments.changes > kMostChanges)
+                              kMaxLease, arguments.lease));
+  if (arguments.changes > kMaxChanges)
     return refuse(
-        fmt::format("--changes must be at most {}, not {}", kMostChanges, arguments.changes));
+        fmt::format("--changes must be at most {}, not {}", kMaxChanges, arguments.changes));
   if (arguments.hold != 1)
     return refuse("--hold is not for --kind lease: a client stays for a tick or for a lease");
   if (arguments.handling > 0) return refuse("--handling is not for --kind lease");
@@ -89,12 +89,12 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
   for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.pauses})
     if (count > 4) return refuse("at most 4 faults of one kind can be checked");
   const std::uint32_t crashes = arguments.crashes > 0 ? arguments.sites : 0;
-  if (arguments.entries < 1 || arguments.entries > kMostHappenings ||
-      arguments.entries * contending + arguments.changes + crashes > kMostHappenings)
+  if (arguments.entries < 1 || arguments.entries > kMaxHappenings ||
+      arguments.entries * contending + arguments.changes + crashes > kMaxHappenings)
     return refuse(
         fmt::format("--entries times --contending, with --changes, and --sites if one "
                     "may crash, must be from 1 to {}",
-                    kMostHappenings));
+                    kMaxHappenings));
   if (arguments.threads > 2) return refuse("--threads is 1 or 2");
   return {};
 }

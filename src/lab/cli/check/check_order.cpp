@@ -12,20 +12,20 @@ namespace tempo::cli {
 namespace {
 
 constexpr std::size_t kLeastMemory = std::size_t{1} << 20;
-constexpr std::uint32_t kMostOfOneFault = 20;
+constexpr std::uint32_t kMaxOfOneFault = 20;
 constexpr std::uint32_t kUsualStagger = 16;  // ticks: the first is master before the next starts
-constexpr std::uint32_t kMostTicks = 200;
+constexpr std::uint32_t kMaxTicks = 200;
 
 Result<std::vector<std::uint32_t>> list_of(std::string_view text, const char* option) {
   std::vector<std::uint32_t> list;
   for (std::string_view rest = text;;) {
     const std::size_t comma = std::min(rest.find(','), rest.size());
     const auto value = parse_number<std::uint64_t>(rest.substr(0, comma));
-    if (!value || *value > kMostTicks)
+    if (!value || *value > kMaxTicks)
       return std::unexpected(
           fmt::format("{} is a list of numbers up to {} separated by commas, "
                       "not '{}'",
-                      option, kMostTicks, text));
+                      option, kMaxTicks, text));
     list.push_back(static_cast<std::uint32_t>(*value));
     if (comma == rest.size()) return list;
     rest.remove_prefix(comma + 1);
@@ -61,8 +61,8 @@ Result<void> understand_beginning(const CheckElectionArguments& arguments, Check
   }
   if (arguments.cut.empty() != (arguments.cut_until == 0))
     return std::unexpected("--cut and --cut-until belong together");
-  if (arguments.cut_until > kMostTicks)
-    return std::unexpected(fmt::format("--cut-until is at most {}", kMostTicks));
+  if (arguments.cut_until > kMaxTicks)
+    return std::unexpected(fmt::format("--cut-until is at most {}", kMaxTicks));
   if (arguments.cut.empty()) return {};
   TRY(side, list_of(arguments.cut, "--cut"));
   for (const std::uint32_t node : side) {
@@ -99,15 +99,15 @@ Result<CheckOrder> understand(const CheckElectionArguments& arguments) {
   if (arguments.profile != "tiny")
     return std::unexpected(fmt::format(
         "a check needs times in ticks; the profile is tiny, not '{}'", arguments.profile));
-  if (arguments.nodes < 1 || arguments.nodes > check::kMostNodes)
+  if (arguments.nodes < 1 || arguments.nodes > check::kMaxNodes)
     return std::unexpected(
-        fmt::format("--nodes must be from 1 to {}, not {}", check::kMostNodes, arguments.nodes));
+        fmt::format("--nodes must be from 1 to {}, not {}", check::kMaxNodes, arguments.nodes));
   order.freedom.nodes = arguments.nodes;
   for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.crashes,
                                     arguments.restarts, arguments.pauses})
-    if (count > kMostOfOneFault)
+    if (count > kMaxOfOneFault)
       return std::unexpected(
-          fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+          fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.restarts > 0 && arguments.crashes == 0)
     return std::unexpected("a node restarts after a crash: --restarts needs --crashes");
   order.freedom.budget = {.losses = static_cast<std::uint8_t>(arguments.losses),

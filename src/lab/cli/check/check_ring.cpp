@@ -12,9 +12,9 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::uint32_t kMostStations = 5;
-constexpr std::uint32_t kMostOfOneFault = 4;
-constexpr std::uint32_t kMostElections = 4;  // numbers looked at
+constexpr std::uint32_t kMaxStations = 5;
+constexpr std::uint32_t kMaxOfOneFault = 4;
+constexpr std::uint32_t kMaxElections = 4;  // numbers looked at
 
 struct RingWords {
   static std::string timer(const election::RingElection&, std::uint32_t /*timer*/) {
@@ -57,7 +57,7 @@ std::vector<std::string> assumptions(const CheckRingArguments& arguments) {
     list.emplace_back("datagrams arrive in any order");
   if (arguments.kind == "equitable")
     list.push_back(
-        fmt::format("what comes after election number {} is taken to end well", kMostElections));
+        fmt::format("what comes after election number {} is taken to end well", kMaxElections));
   else
     list.emplace_back("all stations are equally fast");
   list.emplace_back(
@@ -70,9 +70,9 @@ Result<void> understand(const CheckRingArguments& arguments) {
   if (arguments.kind != "equitable" && arguments.kind != "anonymous")
     return std::unexpected(
         fmt::format("--kind is equitable or anonymous, not '{}'", arguments.kind));
-  if (arguments.stations < 2 || arguments.stations > kMostStations)
+  if (arguments.stations < 2 || arguments.stations > kMaxStations)
     return std::unexpected(
-        fmt::format("--stations must be from 2 to {}, not {}", kMostStations, arguments.stations));
+        fmt::format("--stations must be from 2 to {}, not {}", kMaxStations, arguments.stations));
   if (arguments.range < 2 || arguments.range > 8)
     return std::unexpected(fmt::format("--range must be from 2 to 8, not {}", arguments.range));
   if (arguments.stages < 1 || arguments.stages > 8)
@@ -81,9 +81,9 @@ Result<void> understand(const CheckRingArguments& arguments) {
     return std::unexpected(
         fmt::format("--delay must be from 1 to 4 ticks, not {}", arguments.delay));
   for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.crashes})
-    if (count > kMostOfOneFault)
+    if (count > kMaxOfOneFault)
       return std::unexpected(
-          fmt::format("at most {} faults of one kind can be checked", kMostOfOneFault));
+          fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.crashes >= arguments.stations)
     return std::unexpected("--crashes must be below --stations: somebody has to be left");
   if (arguments.wakers > arguments.stations)
@@ -118,7 +118,7 @@ Story story_of_ring(const CheckRingArguments& arguments) {
                                                               : Method::equitable;
     const check::EquitableModel model{
         .rules = {.link = link_rules(world), .range = arguments.range, .method = method},
-        .elections = kMostElections};
+        .elections = kMaxElections};
     return story_in(model, freedom_of(world), election::ring::Command::wake, arguments);
   }
   const check::AnonymousModel model{

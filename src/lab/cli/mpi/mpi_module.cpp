@@ -6,7 +6,7 @@
 
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 28;  // of one message: MPI counts in ints
+constexpr std::size_t kMaxBytes = std::size_t{1} << 28;  // of one message: MPI counts in ints
 
 enum Tag : int { part, word };
 
@@ -14,7 +14,7 @@ enum Tag : int { part, word };
 template <class Byte, class Carry>
 void in_pieces(Byte* data, std::size_t size, Carry carry) {
   for (std::size_t done = 0; done < size;) {
-    const std::size_t piece = std::min(size - done, kMostBytes);
+    const std::size_t piece = std::min(size - done, kMaxBytes);
     carry(data + done, static_cast<int>(piece));
     done += piece;
   }

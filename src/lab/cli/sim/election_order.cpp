@@ -14,8 +14,8 @@ namespace {
 
 using sim::election::Scenario;
 
-constexpr std::uint32_t kMostNodes = 2'000;
-constexpr std::uint64_t kMostRuns = 1'000'000;
+constexpr std::uint32_t kMaxNodes = 2'000;
+constexpr std::uint64_t kMaxRuns = 1'000'000;
 
 }  // namespace
 
@@ -26,12 +26,12 @@ Result<Order> understand(const SimElectionArguments& arguments) {
   TRY(variant, tempo::election::parse_variant(arguments.variant));
   TRY(delay, sim::Delay::parse(arguments.delay));
   order.scenario = scenario;
-  if (arguments.nodes < 1 || arguments.nodes > kMostNodes)
+  if (arguments.nodes < 1 || arguments.nodes > kMaxNodes)
     return std::unexpected(fmt::format("--nodes must be from {} to {}, not {}",
-                                       fewest_nodes(scenario), kMostNodes, arguments.nodes));
-  if (arguments.runs < 1 || arguments.runs > kMostRuns)
+                                       fewest_nodes(scenario), kMaxNodes, arguments.nodes));
+  if (arguments.runs < 1 || arguments.runs > kMaxRuns)
     return std::unexpected(
-        fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
+        fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   for (const auto& [name, probability] : {std::pair{"--loss", arguments.loss},
                                           {"--duplicate", arguments.duplicate},

@@ -12,7 +12,7 @@ namespace {
 using sim::election::Outcome;
 using sim::election::Setup;
 
-constexpr std::size_t kMostRepetitions = 16;
+constexpr std::size_t kMaxRepetitions = 16;
 
 // What is kept of each run.
 struct RunResult {
@@ -57,8 +57,8 @@ Tally tally(const std::vector<RunResult>& results, std::uint64_t first_seed) {
 
 Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
   std::vector<RunResult> results(arguments.runs);
-  std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_made{};
-  std::array<std::atomic<std::uint64_t>, kMostRepetitions> attempts_collided{};
+  std::array<std::atomic<std::uint64_t>, kMaxRepetitions> attempts_made{};
+  std::array<std::atomic<std::uint64_t>, kMaxRepetitions> attempts_collided{};
   const auto one_run = [&](std::uint32_t /*worker*/, std::uint64_t number) {
     Setup setup = order.setup;
     setup.seed = arguments.seed + number;
@@ -75,7 +75,7 @@ Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
         .election_messages = outcome.election_messages,
         .trace_hash = outcome.trace_hash,
         .events = outcome.events};
-    for (std::size_t i = 0; i < outcome.attempts.size() && i < kMostRepetitions; ++i) {
+    for (std::size_t i = 0; i < outcome.attempts.size() && i < kMaxRepetitions; ++i) {
       attempts_made[i] += outcome.attempts[i].made;
       attempts_collided[i] += outcome.attempts[i].collided;
     }
@@ -86,7 +86,7 @@ Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
   Tally sum = tally(results, arguments.seed);
   sum.threads = workers;
   sum.elapsed_s = effort.elapsed_s;
-  for (std::size_t i = 0; i < kMostRepetitions && attempts_made[i] > 0; ++i)
+  for (std::size_t i = 0; i < kMaxRepetitions && attempts_made[i] > 0; ++i)
     sum.attempts.push_back({.made = attempts_made[i], .collided = attempts_collided[i]});
   return sum;
 }

@@ -14,7 +14,7 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::uint32_t kMostStations = 1'024;  // in a file that is read
+constexpr std::uint32_t kMaxStations = 1'024;  // in a file that is read
 
 struct Moments {
   double mean = 0;
@@ -261,7 +261,7 @@ Result<RingPart> parse_ring_part(std::string_view text) {
   Histogram wins;
   if (const Result<void> read = histogram("wins", wins); !read)
     return std::unexpected(read.error());
-  if (part.asked.stations > kMostStations ||
+  if (part.asked.stations > kMaxStations ||
       (!wins.empty() && wins.rbegin()->first >= part.asked.stations))
     return std::unexpected("more stations win than there are");
   part.counts.wins.resize(wins.empty() ? 0 : part.asked.stations);

@@ -26,7 +26,7 @@ using sim::apps::portraits;
 using sim::apps::Setup;
 
 constexpr std::uint64_t kUsualRuns = 1'000;
-constexpr std::uint64_t kMostRuns = 1'000'000;
+constexpr std::uint64_t kMaxRuns = 1'000'000;
 
 Result<Portrait> named(const std::string& name) {
   std::string known;
@@ -47,18 +47,18 @@ Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait
   };
   if (arguments.variant != "corrected" && arguments.variant != "naive")
     return refuse(fmt::format("--variant is corrected or naive, not '{}'", arguments.variant));
-  if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMostNodes)
-    return refuse(fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMostNodes,
+  if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMaxNodes)
+    return refuse(fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMaxNodes,
                               arguments.nodes));
   const std::uint32_t most = sim::apps::most_crashes(portrait.application, arguments.nodes);
   if (arguments.crash > most)
     return refuse(fmt::format("{} with {} nodes can bear --crash {} at most, not {}", portrait.name,
                               arguments.nodes, most, arguments.crash));
-  if (!(arguments.loss >= 0 && arguments.loss <= sim::apps::kMostLoss))
+  if (!(arguments.loss >= 0 && arguments.loss <= sim::apps::kMaxLoss))
     return refuse(
-        fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMostLoss, arguments.loss));
-  if (arguments.runs > kMostRuns)
-    return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
+        fmt::format("--loss must be from 0 to {}, not {}", sim::apps::kMaxLoss, arguments.loss));
+  if (arguments.runs > kMaxRuns)
+    return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
   if (const auto why_not = why_not_threads(arguments.threads)) return refuse(*why_not);
   if (arguments.runs > 1 && shows_one(arguments))
     return refuse(

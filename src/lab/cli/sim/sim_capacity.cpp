@@ -41,9 +41,9 @@ constexpr std::array<Names<Criterion>, 4> kCriteria{{{"random", Criterion::rando
                                                      {"changing", Criterion::changing}}};
 constexpr std::array<Names<Variant>, 2> kVariants{
     {{"corrected", Variant::corrected}, {"as-printed", Variant::as_printed}}};
-constexpr std::uint32_t kMostNodes = 1000;
-constexpr std::uint32_t kMostUnordered = 16;
-constexpr std::uint64_t kMostRuns = 100'000'000;
+constexpr std::uint32_t kMaxNodes = 1000;
+constexpr std::uint32_t kMaxUnordered = 16;
+constexpr std::uint64_t kMaxRuns = 100'000'000;
 
 template <class Value, std::size_t Count>
 Result<Value> named(const char* option, const std::array<Names<Value>, Count>& table,
@@ -59,13 +59,13 @@ Result<void> sensible(const SimCapacityArguments& arguments, const Setup& setup)
   const auto refuse = [](std::string why) -> Result<void> {
     return std::unexpected(std::move(why));
   };
-  if (setup.nodes < 2 || setup.nodes > kMostNodes)
-    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMostNodes, setup.nodes));
+  if (setup.nodes < 2 || setup.nodes > kMaxNodes)
+    return refuse(fmt::format("--nodes must be from 2 to {}, not {}", kMaxNodes, setup.nodes));
   if (setup.candidates < 1 || setup.candidates > setup.nodes)
     return refuse(fmt::format("--candidates must be from 1 to --nodes {}, not {}", setup.nodes,
                               setup.candidates));
-  if (arguments.runs < 1 || arguments.runs > kMostRuns)
-    return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMostRuns, arguments.runs));
+  if (arguments.runs < 1 || arguments.runs > kMaxRuns)
+    return refuse(fmt::format("--runs must be from 1 to {}, not {}", kMaxRuns, arguments.runs));
   if (!(setup.loss >= 0 && setup.loss < 1))
     return refuse(fmt::format("--loss must be from 0 to below 1, not {:g}", setup.loss));
   if (setup.loss > 0 && setup.algorithm != Algorithm::c)
@@ -77,9 +77,9 @@ Result<void> sensible(const SimCapacityArguments& arguments, const Setup& setup)
   if (setup.nodes < 3 * setup.malicious + 1)
     return refuse(fmt::format("{} malicious processes need at least {} nodes, not {}",
                               setup.malicious, 3 * setup.malicious + 1, setup.nodes));
-  if (setup.algorithm == Algorithm::b2_unordered && setup.nodes > kMostUnordered)
+  if (setup.algorithm == Algorithm::b2_unordered && setup.nodes > kMaxUnordered)
     return refuse(
-        fmt::format("b2-unordered goes up to {} nodes, not {}", kMostUnordered, setup.nodes));
+        fmt::format("b2-unordered goes up to {} nodes, not {}", kMaxUnordered, setup.nodes));
   if (setup.crashes + setup.malicious + setup.pauses >= setup.nodes)
     return refuse("--crash, --malicious and --pauses must leave at least one node alone");
   if (setup.over_atomic &&

@@ -53,20 +53,20 @@ constexpr std::array<VariantRow, 6> kVariants{
      {"silent-second-timeout", Variant::silent_second_timeout, true},
      {"lamport", Variant::corrected, false}}};
 
-constexpr std::uint32_t kMostSites = 1000;
-constexpr std::uint64_t kMostEntries = 10'000'000'000;
+constexpr std::uint32_t kMaxSites = 1000;
+constexpr std::uint64_t kMaxEntries = 10'000'000'000;
 constexpr double kLeastGamma = 0.01;
-constexpr double kMostFaults = 10;
-constexpr double kMostSleep = 100;
+constexpr double kMaxFaults = 10;
+constexpr double kMaxSleep = 100;
 // A run has enough entries to matter and there are few enough of them to be remembered.
 constexpr std::uint64_t kEntriesOfRun = 10'000;
-constexpr std::uint64_t kMostRuns = 1'000;
+constexpr std::uint64_t kMaxRuns = 1'000;
 
 Result<void> refuse(std::string why) { return std::unexpected(std::move(why)); }
 
 Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup) {
-  if (setup.sites < 2 || setup.sites > kMostSites)
-    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMostSites, setup.sites));
+  if (setup.sites < 2 || setup.sites > kMaxSites)
+    return refuse(fmt::format("--sites must be from 2 to {}, not {}", kMaxSites, setup.sites));
   if (setup.contending > setup.sites)
     return refuse(fmt::format("--contending must be from 1 to --sites {}, not {}", setup.sites,
                               setup.contending));
@@ -75,12 +75,12 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
                               setup.readers));
   if (!(setup.gamma >= kLeastGamma && setup.gamma <= 1))
     return refuse(fmt::format("--gamma must be from {} to 1, not {:g}", kLeastGamma, setup.gamma));
-  if (!(setup.sleep >= 0 && setup.sleep <= kMostSleep))
+  if (!(setup.sleep >= 0 && setup.sleep <= kMaxSleep))
     return refuse(
-        fmt::format("--sleep must be from 0 to {:g} passes, not {:g}", kMostSleep, setup.sleep));
-  if (setup.entries < 1 || setup.entries > kMostEntries)
+        fmt::format("--sleep must be from 0 to {:g} passes, not {:g}", kMaxSleep, setup.sleep));
+  if (setup.entries < 1 || setup.entries > kMaxEntries)
     return refuse(
-        fmt::format("--entries must be from 1 to {}, not {}", kMostEntries, setup.entries));
+        fmt::format("--entries must be from 1 to {}, not {}", kMaxEntries, setup.entries));
   for (const auto& [name, part] : {std::pair{"--loss", setup.loss}, {"--late", setup.late}})
     if (!(part >= 0 && part < 1))
       return refuse(fmt::format("{} must be from 0 to below 1, not {:g}", name, part));
@@ -88,9 +88,9 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
                                    {"--crashes", setup.crashes},
                                    {"--partitions", setup.partitions},
                                    {"--doubts", setup.doubts}})
-    if (!(rate >= 0 && rate <= kMostFaults))
+    if (!(rate >= 0 && rate <= kMaxFaults))
       return refuse(fmt::format("{} must be from 0 to {:g} for each entry, not {:g}", name,
-                                kMostFaults, rate));
+                                kMaxFaults, rate));
   if (arguments.handlers != "serial" && arguments.handlers != "parallel")
     return refuse(
         fmt::format("--handlers must be serial or parallel, not '{}'", arguments.handlers));
@@ -100,8 +100,8 @@ Result<void> within_bounds(const SimLockArguments& arguments, const Setup& setup
 // A lease stands on other things than the other kinds.
 Result<void> sensible_lease(const SimLockArguments& arguments, const Setup& setup) {
   const SimLockArguments usual;
-  if (setup.sites > sim::lease::kMostSites)
-    return refuse(fmt::format("--kind lease has at most {} sites, not {}", sim::lease::kMostSites,
+  if (setup.sites > sim::lease::kMaxSites)
+    return refuse(fmt::format("--kind lease has at most {} sites, not {}", sim::lease::kMaxSites,
                               setup.sites));
   if (arguments.gamma != usual.gamma || arguments.handlers != usual.handlers ||
       arguments.sleep != usual.sleep || setup.hold_outlives || setup.doubts > 0 ||
@@ -244,7 +244,7 @@ int sim_lock(const SimLockArguments& arguments) {
   }
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
   const std::uint64_t of_run =
-      std::max(kEntriesOfRun, (setup->entries + kMostRuns - 1) / kMostRuns);
+      std::max(kEntriesOfRun, (setup->entries + kMaxRuns - 1) / kMaxRuns);
   const std::uint64_t runs = (setup->entries + of_run - 1) / of_run;
   std::vector<Outcome> outcomes(runs);
   const Effort effort = run_in_parallel(

@@ -9,7 +9,7 @@ namespace tempo::cli {
 
 sim::lock::Outcome run_lease(const sim::lock::Setup& setup) {
   const sim::lease::Setup lease{.sites = setup.sites,
-                                .voters = std::min(setup.sites, lock::lease::kMostVoters),
+                                .voters = std::min(setup.sites, lock::lease::kMaxVoters),
                                 .contending = setup.contending,
                                 .clients = 1,
                                 .readers = static_cast<double>(setup.readers) / setup.contending,

@@ -18,7 +18,7 @@ namespace tempo::cli {
 namespace {
 
 // Far beyond what Trace::kMost lines need.
-constexpr std::size_t kMostBytes = 256 << 20;
+constexpr std::size_t kMaxBytes = 256 << 20;
 
 int refuse(const std::string& why) {
   fmt::print(stderr, "tempo sim replay: {}\n", why);
@@ -29,7 +29,7 @@ Result<std::string> text_of(const std::string& path) {
   std::ifstream file(path);
   std::string text;
   std::vector<char> part(1 << 16);
-  while (file && text.size() <= kMostBytes) {
+  while (file && text.size() <= kMaxBytes) {
     file.read(part.data(), static_cast<std::streamsize>(part.size()));
     text.append(part.data(), static_cast<std::size_t>(file.gcount()));
   }

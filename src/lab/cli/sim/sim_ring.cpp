@@ -23,13 +23,13 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::uint32_t kMostStations = 1'024;
-constexpr std::uint32_t kMostRange = 1U << 16;
-constexpr std::uint32_t kMostStages = 512;
-constexpr std::uint64_t kMostRuns = 10'000'000;
-constexpr std::uint64_t kMostFastRuns = 1'000'000'000'000;
+constexpr std::uint32_t kMaxStations = 1'024;
+constexpr std::uint32_t kMaxRange = 1U << 16;
+constexpr std::uint32_t kMaxStages = 512;
+constexpr std::uint64_t kMaxRuns = 10'000'000;
+constexpr std::uint64_t kMaxFastRuns = 1'000'000'000'000;
 constexpr double kLeastGamma = 0.01;
-constexpr double kMostLossAnonymous = 0.2;  // beyond it the time of a phase passes all bounds
+constexpr double kMaxLossAnonymous = 0.2;  // beyond it the time of a phase passes all bounds
 
 int refuse(const std::string& why) {
   complain("tempo sim: {}\n", why);
@@ -37,15 +37,15 @@ int refuse(const std::string& why) {
 }
 
 Result<void> understand_anonymous(const SimRingArguments& arguments) {
-  if (arguments.stages < 1 || arguments.stages > kMostStages)
+  if (arguments.stages < 1 || arguments.stages > kMaxStages)
     return std::unexpected(
-        fmt::format("--stages must be from 1 to {}, not {}", kMostStages, arguments.stages));
+        fmt::format("--stages must be from 1 to {}, not {}", kMaxStages, arguments.stages));
   if (!(arguments.gamma >= kLeastGamma && arguments.gamma <= 1))
     return std::unexpected(
         fmt::format("--gamma is rmin/rmax: from {} to 1, not {}", kLeastGamma, arguments.gamma));
-  if (arguments.loss > kMostLossAnonymous)
+  if (arguments.loss > kMaxLossAnonymous)
     return std::unexpected(fmt::format("--loss must be at most {} on an anonymous ring, not {}",
-                                       kMostLossAnonymous, arguments.loss));
+                                       kMaxLossAnonymous, arguments.loss));
   if (arguments.candidates > std::min(arguments.stations, 64U))
     return std::unexpected(fmt::format("--candidates must be from 1 to {}, not {}",
                                        std::min(arguments.stations, 64U), arguments.candidates));
@@ -57,12 +57,12 @@ Result<void> understand_anonymous(const SimRingArguments& arguments) {
 }
 
 Result<void> understand_equitable(const SimRingArguments& arguments) {
-  if (arguments.range < 2 || arguments.range > kMostRange)
+  if (arguments.range < 2 || arguments.range > kMaxRange)
     return std::unexpected(
-        fmt::format("--range must be from 2 to {}, not {}", kMostRange, arguments.range));
-  if (arguments.loss > sim::ring::kMostLoss)
+        fmt::format("--range must be from 2 to {}, not {}", kMaxRange, arguments.range));
+  if (arguments.loss > sim::ring::kMaxLoss)
     return std::unexpected(
-        fmt::format("--loss must be at most {}, not {}", sim::ring::kMostLoss, arguments.loss));
+        fmt::format("--loss must be at most {}, not {}", sim::ring::kMaxLoss, arguments.loss));
   if (arguments.faulty > arguments.stations)
     return std::unexpected(
         fmt::format("--faulty must be at most --stations, not {}", arguments.faulty));
@@ -89,10 +89,10 @@ Result<void> understand_common(const SimRingArguments& arguments) {
   if (arguments.kind != "equitable" && arguments.kind != "anonymous")
     return std::unexpected(
         fmt::format("--kind is equitable or anonymous, not '{}'", arguments.kind));
-  if (arguments.stations < 1 || arguments.stations > kMostStations)
+  if (arguments.stations < 1 || arguments.stations > kMaxStations)
     return std::unexpected(
-        fmt::format("--stations must be from 1 to {}, not {}", kMostStations, arguments.stations));
-  const std::uint64_t most = arguments.fast ? kMostFastRuns : kMostRuns;
+        fmt::format("--stations must be from 1 to {}, not {}", kMaxStations, arguments.stations));
+  const std::uint64_t most = arguments.fast ? kMaxFastRuns : kMaxRuns;
   if (arguments.runs < 1 || arguments.runs > most)
     return std::unexpected(
         fmt::format("--runs must be from 1 to {}, not {}", most, arguments.runs));

@@ -12,12 +12,12 @@
 namespace tempo::cli {
 namespace {
 
-constexpr std::uint32_t kMostClients = 500;
-constexpr std::uint32_t kMostSeconds = 1'000'000;
+constexpr std::uint32_t kMaxClients = 500;
+constexpr std::uint32_t kMaxSeconds = 1'000'000;
 constexpr std::uint32_t kLeastSeconds = 60;
-constexpr std::uint32_t kMostSeeds = 10'000;
-constexpr double kMostRate = 64;
-constexpr double kMostFrequency = 200e-6;
+constexpr std::uint32_t kMaxSeeds = 10'000;
+constexpr double kMaxRate = 64;
+constexpr double kMaxFrequency = 200e-6;
 
 Result<double> frequency_at(const char* option, const std::string& text, double most) {
   TRY(value, parse_frequency(text));
@@ -45,12 +45,12 @@ Result<void> understand_numbers(const SimSyncArguments& arguments) {
     double high;
   };
   for (const Limit& limit :
-       {Limit{"--clients", static_cast<double>(arguments.clients), 1, kMostClients},
-        Limit{"--seconds", static_cast<double>(arguments.seconds), kLeastSeconds, kMostSeconds},
-        Limit{"--discard", static_cast<double>(arguments.discard), 0, kMostSeconds},
-        Limit{"--seeds", static_cast<double>(arguments.seeds), 1, kMostSeeds},
-        Limit{"--threads", static_cast<double>(arguments.threads), 0, kMostThreads},
-        Limit{"--rate", arguments.rate, 0.01, kMostRate},
+       {Limit{"--clients", static_cast<double>(arguments.clients), 1, kMaxClients},
+        Limit{"--seconds", static_cast<double>(arguments.seconds), kLeastSeconds, kMaxSeconds},
+        Limit{"--discard", static_cast<double>(arguments.discard), 0, kMaxSeconds},
+        Limit{"--seeds", static_cast<double>(arguments.seeds), 1, kMaxSeeds},
+        Limit{"--threads", static_cast<double>(arguments.threads), 0, kMaxThreads},
+        Limit{"--rate", arguments.rate, 0.01, kMaxRate},
         Limit{"--wander", arguments.wander, 0, 1e-6}, Limit{"--white", arguments.white, 0, 1e-6},
         Limit{"--aging", arguments.aging, -1e-9, 1e-9},
         Limit{"--worse-half", arguments.worse_half, 1, 1000},
@@ -104,9 +104,9 @@ Result<sim::sync::Experiment> understand(const SimSyncArguments& arguments) {
   TRY(offset, parse_span(arguments.offset));
   TRY(longer_up, parse_span(arguments.longer_up));
   TRY(clock_jump, parse_span(arguments.clock_jump));
-  TRY(frequency, frequency_at("--frequency", arguments.frequency, kMostFrequency));
-  TRY(temperature, frequency_at("--temperature", arguments.temperature, kMostFrequency));
-  TRY(rate_jump, frequency_at("--rate-jump", arguments.rate_jump, kMostFrequency));
+  TRY(frequency, frequency_at("--frequency", arguments.frequency, kMaxFrequency));
+  TRY(temperature, frequency_at("--temperature", arguments.temperature, kMaxFrequency));
+  TRY(rate_jump, frequency_at("--rate-jump", arguments.rate_jump, kMaxFrequency));
   sim::sync::Experiment experiment{.clients = arguments.clients,
                                    .up = up,
                                    .down = down,

@@ -124,7 +124,7 @@ class Errands {
   }
 
  private:
-  static constexpr std::size_t kMostTasks = 1024;
+  static constexpr std::size_t kMaxTasks = 1024;
 
   struct Task {
     std::uint64_t name = 0;
@@ -138,7 +138,7 @@ class Errands {
   };
 
   void accept(Turn<Errands>& turn, const Task& task) {
-    if (list_.size() == kMostTasks) {
+    if (list_.size() == kMaxTasks) {
       turn.out.note({.kind = Notice::Kind::refused, .value = task.name});
       return;
     }

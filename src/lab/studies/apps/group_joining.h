@@ -14,10 +14,10 @@ namespace tempo::apps {
 
 class Admission {
  public:
-  static constexpr std::uint32_t kMostProcesses = 64;
+  static constexpr std::uint32_t kMaxProcesses = 64;
 
   explicit Admission(const Rules& rules) : founders_(rules.founders) {
-    CHECK(rules.members <= kMostProcesses && rules.founders > 0 && rules.founders < rules.members);
+    CHECK(rules.members <= kMaxProcesses && rules.founders > 0 && rules.founders < rules.members);
   }
   std::uint64_t first() const { return (std::uint64_t{1} << founders_) - 1; }
   static bool counts(NodeId node, std::uint64_t list) { return (list >> index(node) & 1) != 0; }
@@ -32,7 +32,7 @@ class Admission {
   }
   bool approves(NodeId node) const { return !distrusted_.contains(node); }
   void distrust(NodeId node) {
-    if (index(node) < kMostProcesses) distrusted_.insert(node);
+    if (index(node) < kMaxProcesses) distrusted_.insert(node);
   }
 
   template <class Self, class Visitor>

@@ -20,7 +20,7 @@ class Processor {
   Capacity capacity(Instant now) { return kHeaviest - load(now); }
   void offer(Capacity /*worth*/) {}
   void took(Instant now, std::uint32_t size) {
-    if (jobs_.size() == kMostJobs) jobs_.erase(jobs_.begin());
+    if (jobs_.size() == kMaxJobs) jobs_.erase(jobs_.begin());
     const Instant runs = now + kWaits * rules_->bound;
     jobs_.push_back(
         {.size = size, .runs = runs, .ends = runs + size * kRunsPerSize * rules_->bound});
@@ -34,7 +34,7 @@ class Processor {
 
  private:
   static constexpr Capacity kHeaviest = 1'000'000'000;
-  static constexpr std::size_t kMostJobs = 1024;
+  static constexpr std::size_t kMaxJobs = 1024;
 
   struct Job {
     std::uint32_t size = 1;

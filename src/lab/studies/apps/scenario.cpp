@@ -241,14 +241,14 @@ std::uint32_t most_crashes(Application application, std::uint32_t nodes) {
 }
 
 std::uint32_t repeats_for(double loss) {
-  CHECK(loss >= 0 && loss <= kMostLoss);
+  CHECK(loss >= 0 && loss <= kMaxLoss);
   std::uint32_t repeats = 0;
   for (double left = loss; left > 1e-12; left *= loss) ++repeats;
   return repeats;
 }
 
 Plan plan_of(const Setup& setup) {
-  CHECK(setup.nodes >= 3 && setup.nodes <= kMostNodes);
+  CHECK(setup.nodes >= 3 && setup.nodes <= kMaxNodes);
   CHECK(setup.crashes <= most_crashes(setup.application, setup.nodes));
   return Planner(setup).plan();
 }

@@ -50,8 +50,8 @@ struct Setup {
   Nanos precision = 100us;  // clocks differ by at most this
 };
 
-inline constexpr std::uint32_t kMostNodes = 64;
-inline constexpr double kMostLoss = 0.5;
+inline constexpr std::uint32_t kMaxNodes = 64;
+inline constexpr double kMaxLoss = 0.5;
 // Founders of the group that others join.
 std::uint32_t founders_of(std::uint32_t nodes);
 // So many may crash, that the application can keep its promise.

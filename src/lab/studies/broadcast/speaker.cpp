@@ -98,7 +98,7 @@ void Speaker::carry(Turn<Speaker>& turn, Do todo) {
     if (output.kind == OutputKind::broadcast) {
       send(turn, output.message);
     } else if (output.notice.kind == Carrier::Notice::Kind::delivered) {
-      CHECK(log_.size() < kMostDelivered);
+      CHECK(log_.size() < kMaxDelivered);
       log_.push_back({.sender = output.notice.node,
                       .number = output.notice.number,
                       .stamp = output.notice.stamp,

@@ -115,7 +115,7 @@ class Speaker {
 
  private:
   static constexpr std::size_t kTimers = static_cast<std::size_t>(broadcast::Timer::count) + 1;
-  static constexpr std::size_t kMostDelivered = 16;
+  static constexpr std::size_t kMaxDelivered = 16;
   static constexpr std::uint32_t kLies = 3;  // that a malicious one tells each of the others
   // No clock shows less: stamps are above zero.
   static constexpr Nanos kDawn{10};

@@ -93,7 +93,7 @@ Nanos longest(const Delay& delay) {
 
 std::vector<BaselineCost> baseline_costs(std::uint32_t survivors, std::uint64_t seed,
                                          const Delay& delay) {
-  CHECK(survivors >= 2 && survivors <= kMostBaselineSurvivors);
+  CHECK(survivors >= 2 && survivors <= kMaxBaselineSurvivors);
   const std::uint64_t n = survivors;
   const NodeId lowest{0};
   const NodeId highest{survivors - 1};

@@ -25,9 +25,9 @@ struct BaselineCost {
 };
 
 // The bully may have about N * N / 2 messages under way at once.
-inline constexpr std::uint32_t kMostBaselineSurvivors = 2048;
+inline constexpr std::uint32_t kMaxBaselineSurvivors = 2048;
 
-// Three rows, for 2 to kMostBaselineSurvivors survivors:
+// Three rows, for 2 to kMaxBaselineSurvivors survivors:
 //   LeLann             everybody suspects at once: N * N messages
 //   bully, best case   the highest suspects: N - 1
 //   bully, worst case  the lowest suspects, alone: N * N - 1

@@ -18,7 +18,7 @@ struct World {
   std::uint32_t nodes = 2;
   std::string_view variant = "corrected";
   Budget budget{};
-  std::array<std::uint8_t, kMostNodes> starts{0, 16, 32};
+  std::array<std::uint8_t, kMaxNodes> starts{0, 16, 32};
   std::uint8_t cut_until = 0;
   std::uint8_t side = 1;
   std::uint8_t delay_max = 2;

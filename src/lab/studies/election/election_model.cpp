@@ -60,7 +60,7 @@ election::Rules tiny_rules(const election::Variant& variant) {
 View ElectionModel::view(const Machine& machine) const {
   View view{.state = machine.state(), .followed = machine.followed()};
   machine.list().for_each([&](NodeId node) {
-    if (index(node) < kMostNodes) view.list |= static_cast<std::uint8_t>(1U << index(node));
+    if (index(node) < kMaxNodes) view.list |= static_cast<std::uint8_t>(1U << index(node));
   });
   return view;
 }

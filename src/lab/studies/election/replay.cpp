@@ -21,7 +21,7 @@ namespace {
 using election::MasterElection;
 using World = sim::World<MasterElection, sim::Tracer>;
 
-constexpr std::uint32_t kMostSteps = 100'000;
+constexpr std::uint32_t kMaxSteps = 100'000;
 constexpr Nanos kTick{1};
 
 // The draws of one step, and no more than these.
@@ -58,15 +58,15 @@ class GrownNumbers {
  public:
   void call(NodeId of, std::uint32_t number) { mention(calls_, of, number); }
   void message(NodeId from, NodeId to, std::uint32_t number) {
-    if (index(to) < kMostNodes) mention(messages_[index(to)], from, number);
+    if (index(to) < kMaxNodes) mention(messages_[index(to)], from, number);
   }
   void round(std::uint32_t number) { rounds_.round(number); }
 
   std::uint32_t call_name(NodeId of, std::uint32_t number) const {
-    return index(of) < kMostNodes ? rank(calls_[index(of)], number) : number;
+    return index(of) < kMaxNodes ? rank(calls_[index(of)], number) : number;
   }
   std::uint32_t message_name(NodeId from, NodeId to, std::uint32_t number) const {
-    if (index(from) >= kMostNodes || index(to) >= kMostNodes) return number;
+    if (index(from) >= kMaxNodes || index(to) >= kMaxNodes) return number;
     const std::uint32_t own = rank(messages_[index(to)][index(from)], number);
     if (own == 0) return 0;
     std::size_t before = calls_[index(from)].size();
@@ -76,17 +76,17 @@ class GrownNumbers {
   std::uint32_t shift() const { return rounds_.shift(); }
 
  private:
-  using OfEach = std::array<std::set<std::uint32_t>, kMostNodes>;  // of each sender
+  using OfEach = std::array<std::set<std::uint32_t>, kMaxNodes>;  // of each sender
 
   static void mention(OfEach& all, NodeId of, std::uint32_t number) {
-    if (number != 0 && index(of) < kMostNodes) all[index(of)].insert(number);
+    if (number != 0 && index(of) < kMaxNodes) all[index(of)].insert(number);
   }
   static std::uint32_t rank(const std::set<std::uint32_t>& all, std::uint32_t number) {
     return static_cast<std::uint32_t>(std::distance(all.begin(), all.upper_bound(number)));
   }
 
   OfEach calls_;
-  std::array<OfEach, kMostNodes> messages_;  // to each
+  std::array<OfEach, kMaxNodes> messages_;  // to each
   Numbers rounds_;                           // of these the rounds alone
 };
 
@@ -321,7 +321,7 @@ class Reader {
       at = end + 1;
       ++line_number;
       if (line.empty() || line[0] == '#') continue;
-      if (steps_ == kMostSteps) return std::unexpected("a replay has at most 100,000 steps");
+      if (steps_ == kMaxSteps) return std::unexpected("a replay has at most 100,000 steps");
       if (const Result<void> done = play(words_of(line)); !done)
         return std::unexpected(fmt::format("line {}: {}", line_number, done.error()));
     }
@@ -336,8 +336,8 @@ class Reader {
   Result<void> play(const std::vector<std::string_view>& words) {
     if (words.size() == 2 && words[0] == "nodes" && !theatre_) {
       const auto nodes = parse_number<std::uint32_t>(words[1]);
-      if (!nodes || *nodes < 1 || *nodes > kMostNodes)
-        return std::unexpected(fmt::format("nodes is a number from 1 to {}", kMostNodes));
+      if (!nodes || *nodes < 1 || *nodes > kMaxNodes)
+        return std::unexpected(fmt::format("nodes is a number from 1 to {}", kMaxNodes));
       nodes_ = *nodes;
       return {};
     }

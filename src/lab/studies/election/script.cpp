@@ -112,7 +112,7 @@ class Player {
       TRY(variant, tempo::election::parse_variant(value));
       setup_.rules.variant = variant;
     } else if (word == "repeats") {
-      TRY(repeats, number_within<std::uint32_t>(value, 0, tempo::election::kMostRepeats));
+      TRY(repeats, number_within<std::uint32_t>(value, 0, tempo::election::kMaxRepeats));
       setup_.rules.repeats = repeats;
     } else if (word == "seed") {
       TRY(seed, number_within<std::uint64_t>(value, 0, ~std::uint64_t{0}));

@@ -20,13 +20,13 @@ class Violations {
  public:
   void add(Violation violation) {
     ++count_;
-    if (kept_.size() < kMostKept) kept_.push_back(std::move(violation));
+    if (kept_.size() < kMaxKept) kept_.push_back(std::move(violation));
   }
   std::size_t count() const { return count_; }
   const std::vector<Violation>& kept() const { return kept_; }
 
  private:
-  static constexpr std::size_t kMostKept = 16;
+  static constexpr std::size_t kMaxKept = 16;
   std::size_t count_ = 0;
   std::vector<Violation> kept_;
 };

@@ -92,7 +92,7 @@ class Liar {
       if (place != 0) taken_ |= std::uint64_t{1} << place;
       turn.out.broadcast(message);
     }
-    if (++said_ < kMostLies) speak_within(turn, rules_->bound);
+    if (++said_ < kMaxLies) speak_within(turn, rules_->bound);
   }
   void command(Turn<Liar>& /*turn*/, const Command& /*command*/) {}
 
@@ -110,7 +110,7 @@ class Liar {
 
  private:
   enum class Character : std::uint8_t { silent, random, targeted };
-  static constexpr std::uint32_t kMostLies = 12;
+  static constexpr std::uint32_t kMaxLies = 12;
 
   void speak_within(Turn<Liar>& turn, Nanos span) {
     timers_.set(Timer::speak, turn.now + turn.draw.between(Nanos{1}, span));

@@ -108,7 +108,7 @@ Play::Play(const Setup& setup)
       side_(setup.hosts),
       chance_(setup.seed, std::to_underlying(Cause::plan), kEverything),
       draw_(chance_) {
-  CHECK(setup.hosts > 0 && setup.hosts <= lock::lease::kMostVoters);
+  CHECK(setup.hosts > 0 && setup.hosts <= lock::lease::kMaxVoters);
   const auto drift = static_cast<std::uint64_t>(lock_rules_.drift.value);
   for (std::uint32_t i = 0; i < setup.hosts; ++i) {
     rates_.push_back(static_cast<std::int64_t>(chance_.below(2 * drift + 1)) -

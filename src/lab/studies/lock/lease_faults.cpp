@@ -153,7 +153,7 @@ void Play::cut() {
 void Play::change_view(NodeId site) {
   if (!world_.up(site)) return;
   const tempo::lock::lease::View& view = world_.machine(site).home().view();
-  const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMostVoters);
+  const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMaxVoters);
   const NodeId member{static_cast<std::uint32_t>(mishap_.below(most))};
   if (!view.votes_for(member))
     tell(site, Command::change(member, 1));

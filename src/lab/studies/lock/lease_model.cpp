@@ -65,7 +65,7 @@ View LeaseModel::view(const Machine& site, Instant now) const {
 }
 
 const char* LeaseModel::broken(const Scene<View>& scene) const {
-  std::array<const Guest*, std::size_t{2} * kMostNodes> inside{};
+  std::array<const Guest*, std::size_t{2} * kMaxNodes> inside{};
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i)) continue;

@@ -10,7 +10,7 @@ namespace tempo::sim::lease {
 using tempo::lock::LockId;
 using tempo::lock::Mode;
 using tempo::lock::lease::ClientId;
-using tempo::lock::lease::kMostVoters;
+using tempo::lock::lease::kMaxVoters;
 using tempo::lock::lease::Mutation;
 using tempo::lock::lease::View;
 
@@ -60,8 +60,8 @@ Play::Play(const Setup& setup)
                            .record = disks_[index(id)]});
           },
           *this) {
-  CHECK(setup.sites > 0 && setup.sites <= kMostSites && setup.contending <= setup.sites);
-  CHECK(setup.voters <= kMostVoters && (setup.voters > 0 || setup.sites <= kMostVoters));
+  CHECK(setup.sites > 0 && setup.sites <= kMaxSites && setup.contending <= setup.sites);
+  CHECK(setup.voters <= kMaxVoters && (setup.voters > 0 || setup.sites <= kMaxVoters));
   std::vector<NodeId> site_of;
   for (std::uint32_t site = 0; site < setup.contending; ++site)
     for (std::uint32_t i = 0; i < setup.clients; ++i) site_of.push_back(NodeId{site});

@@ -77,9 +77,9 @@ struct Outcome {
   }
 };
 
-inline constexpr std::uint32_t kMostSites = 63;  // a side of a partition is 64 bits
+inline constexpr std::uint32_t kMaxSites = 63;  // a side of a partition is 64 bits
 
-// At most kMostVoters vote and at most kMostSites are there (2, or 3 with a witness, under a
+// At most kMaxVoters vote and at most kMaxSites are there (2, or 3 with a witness, under a
 // policy).
 Outcome run(const Setup& setup);
 

@@ -21,7 +21,7 @@ void Site::receive(Turn<Site>& turn, NodeId from, const Message& message) {
   const Steps cost = asks ? handling.request : handling.reply;
   if (cost == 0 && inbox_.empty())
     return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.receive(inner, from, message); });
-  if (inbox_.size() == kMostLetters) return;
+  if (inbox_.size() == kMaxLetters) return;
   const Instant begins = handling.serial ? std::max(turn.now, busy_until_) : turn.now;
   const Letter letter{begins + static_cast<std::int64_t>(cost) * rules_->lock.step, from, message};
   if (handling.serial) busy_until_ = letter.handled;

@@ -109,7 +109,7 @@ class Site {
       visit("message", self.message);
     }
   };
-  static constexpr std::size_t kMostLetters = 1 << 12;  // what comes on top of these is lost
+  static constexpr std::size_t kMaxLetters = 1 << 12;  // what comes on top of these is lost
 
   template <class Do>
   void drive(Turn<Site>& turn, Do todo);

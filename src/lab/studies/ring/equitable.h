@@ -22,7 +22,7 @@ struct EquitableSetup {
   std::uint32_t range = 16;
   tempo::election::ring::Method method = tempo::election::ring::Method::equitable;
   Delay delay = Delay::uniform(100us, 2ms);  // must have a bound
-  double loss = 0;                           // at most kMostLoss (masking.h)
+  double loss = 0;                           // at most kMaxLoss (masking.h)
   double duplicate = 0;
   std::uint32_t crashes = 0;  // of stations chosen at random, some time during the election
   std::uint32_t faulty = 0;   // stations that turn out to be faulty when they lead

@@ -8,13 +8,13 @@
 namespace tempo::sim::ring {
 
 tempo::election::ring::Courier::Options masking(double loss, Nanos way) {
-  CHECK(loss >= 0 && loss <= kMostLoss);
+  CHECK(loss >= 0 && loss <= kMaxLoss);
   constexpr std::uint32_t kFewestSends = 4;
-  constexpr std::uint32_t kMostSends = 80;
+  constexpr std::uint32_t kMaxSends = 80;
   constexpr double kGivenUp = 1e-10;
   const double unanswered = 1 - (1 - loss) * (1 - loss);
   std::uint32_t sends = 1;
-  for (double chance = unanswered; chance > kGivenUp && sends < kMostSends; chance *= unanswered)
+  for (double chance = unanswered; chance > kGivenUp && sends < kMaxSends; chance *= unanswered)
     ++sends;
   return {.interval = 2 * way + 1us, .sends = std::max(sends, kFewestSends)};
 }

@@ -6,7 +6,7 @@
 
 namespace tempo::sim::ring {
 
-inline constexpr double kMostLoss = 0.5;
+inline constexpr double kMaxLoss = 0.5;
 
 // Repeats a message so often that fewer than one of ten thousand million is given up though its
 // addressee lives: the message and its acknowledgement are each lost with probability `loss`.

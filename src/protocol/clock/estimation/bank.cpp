@@ -8,7 +8,7 @@ namespace tempo::clock {
 namespace {
 
 constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
-constexpr double kMostRate = 200e-6;
+constexpr double kMaxRate = 200e-6;
 
 // Sums of a weighted straight-line fit, relative to the newest slot.
 struct Sums {
@@ -101,8 +101,8 @@ Envelope first_envelope(const Slots& slots, double rate) {
   const double origin = slots.newest().time;
   if (slots.size() == 1) return widest_at_rate(out, back, origin, rate);
   const Envelope free = widest(out, back, origin, rate);
-  if (std::abs(free.theta.rate) <= kMostRate) return free;
-  return widest_at_rate(out, back, origin, std::clamp(free.theta.rate, -kMostRate, kMostRate));
+  if (std::abs(free.theta.rate) <= kMaxRate) return free;
+  return widest_at_rate(out, back, origin, std::clamp(free.theta.rate, -kMaxRate, kMaxRate));
 }
 
 }  // namespace tempo::clock

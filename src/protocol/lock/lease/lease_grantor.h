@@ -14,8 +14,8 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMostPromises = 16;  // beyond: busy
-inline constexpr std::size_t kMostEnded = 4;
+inline constexpr std::size_t kMaxPromises = 16;  // beyond: busy
+inline constexpr std::size_t kMaxEnded = 4;
 
 struct Promise {
   Ballot ballot{};
@@ -56,8 +56,8 @@ class Grantor {
 
   bool promised(const Ballot& ballot) const;
   bool idle() const { return promises_.empty(); }
-  const Few<Promise, kMostPromises>& promises() const { return promises_; }
-  const Few<Ballot, kMostEnded>& ended() const { return ended_; }
+  const Few<Promise, kMaxPromises>& promises() const { return promises_; }
+  const Few<Ballot, kMaxEnded>& ended() const { return ended_; }
   const char* check() const;
 
   template <class Self, class Visitor>
@@ -69,8 +69,8 @@ class Grantor {
 
  private:
   std::uint64_t top_ = 0;  // the largest count proposed, accepted or seen
-  Few<Promise, kMostPromises> promises_;
-  Few<Ballot, kMostEnded> ended_;
+  Few<Promise, kMaxPromises> promises_;
+  Few<Ballot, kMaxEnded> ended_;
 };
 
 }  // namespace tempo::lock::lease

@@ -31,8 +31,8 @@ namespace tempo::lock::lease {
 
 class Member;
 
-inline constexpr std::size_t kMostClients = 32;  // of one lock at one member; beyond: refused
-inline constexpr std::size_t kMostSent = 32;     // multicasts whose sending is remembered
+inline constexpr std::size_t kMaxClients = 32;  // of one lock at one member; beyond: refused
+inline constexpr std::size_t kMaxSent = 32;     // multicasts whose sending is remembered
 
 // What a step of a lock may use.
 struct Scope {
@@ -252,13 +252,13 @@ class Lock {
 
   Grantor grantor_;
   Peers peers_;
-  std::vector<Client> clients_;  // at most kMostClients, in the order of their tickets
+  std::vector<Client> clients_;  // at most kMaxClients, in the order of their tickets
   std::optional<Attempt> attempt_;
   bool repeated_ = false;      // it was asked for more than once
-  Few<Sent, kMostSent> sent_;  // oldest first; none that has passed
-  std::array<Instant, kMostVoters>
+  Few<Sent, kMaxSent> sent_;  // oldest first; none that has passed
+  std::array<Instant, kMaxVoters>
       granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD of what was asked
-  Few<Ballot, kMostEnds> ends_;  // own ballots that are over and not yet said to be
+  Few<Ballot, kMaxEnds> ends_;  // own ballots that are over and not yet said to be
   std::optional<Lease> lease_;   // never with an attempt
   Held seen_;                    // the largest ever held in this life
   std::optional<Passed> passed_;

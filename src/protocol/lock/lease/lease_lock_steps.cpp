@@ -43,7 +43,7 @@ Instant Lock::valid(const Scope& scope) const {
   for (const Instant t : granted_until_) {
     if (t <= best) continue;
     Voters in_favour = 0;
-    for (std::uint32_t i = 0; i < kMostVoters; ++i)
+    for (std::uint32_t i = 0; i < kMaxVoters; ++i)
       if (granted_until_[i] >= t) in_favour |= static_cast<Voters>(1U << i);
     if (scope.home.view().quorum(in_favour)) best = t;
   }
@@ -77,7 +77,7 @@ void Lock::forget_grants() { granted_until_.fill(Instant{}); }
 
 // What somebody granted is no grant of whoever has its chair now.
 void Lock::reseat(const View& before, const View& after) {
-  for (std::size_t i = 0; i < kMostVoters; ++i)
+  for (std::size_t i = 0; i < kMaxVoters; ++i)
     if (before.chairs[i] != after.chairs[i]) granted_until_[i] = Instant{};
 }
 
@@ -290,7 +290,7 @@ Voters Lock::helpers(const Scope& scope) const {
   if (!scope.rules().thrifty || repeated_) return kAll;
   const View& view = scope.home.view();
   Voters named = view.bit_of(scope.self());
-  for (std::uint32_t i = 0; i < kMostVoters && !view.quorum(named); ++i)
+  for (std::uint32_t i = 0; i < kMaxVoters && !view.quorum(named); ++i)
     named |= static_cast<Voters>(scope.home.answered & 1U << i);
   return view.quorum(named) ? named : kAll;
 }

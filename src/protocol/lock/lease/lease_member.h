@@ -28,7 +28,7 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMostLocks = 4096;  // of one member; messages of others are dropped
+inline constexpr std::size_t kMaxLocks = 4096;  // of one member; messages of others are dropped
 
 class Member {
  public:
@@ -154,7 +154,7 @@ class Member {
   Home home_;
   bool rebooted_;
   NodeMap<Boot> newest_;     // life heard of each member
-  std::vector<Lock> locks_;  // by number, at most kMostLocks
+  std::vector<Lock> locks_;  // by number, at most kMaxLocks
   Dues dues_;                // of each lock
   Lock view_lock_;
   Change change_;
@@ -171,7 +171,7 @@ class Member {
 template <class Do>
 void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
   const std::size_t at = std::to_underlying(id);
-  if (at >= kMostLocks && id != kViewLock) return;
+  if (at >= kMaxLocks && id != kViewLock) return;
   if (at >= locks_.size() && id != kViewLock) locks_.resize(at + 1);
   Lock& lock = id == kViewLock ? view_lock_ : locks_[at];
   Scope scope{turn, home_, id};

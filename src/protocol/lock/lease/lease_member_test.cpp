@@ -302,9 +302,9 @@ TEST(Lease, EndsTheLeaseWhenItsTokensAreUsedUp) {
 
 TEST(Lease, RefusesMoreClientsThanItServes) {
   Stage stage(3, kRules);
-  for (std::uint32_t i = 0; i <= kMostClients; ++i) stage.want(0, i);
+  for (std::uint32_t i = 0; i <= kMaxClients; ++i) stage.want(0, i);
   EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
-  EXPECT_EQ(stage.lock(0).clients().size(), kMostClients);
+  EXPECT_EQ(stage.lock(0).clients().size(), kMaxClients);
 }
 
 // --- leases of other lengths ---

@@ -21,9 +21,9 @@ inline constexpr LockId kViewLock{0xffffffff};  // "@view": whoever holds it may
 enum class ClientId : std::uint32_t {};
 enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
 
-inline constexpr std::size_t kMostAnnounced = 4;  // waiters of one member in a message
-inline constexpr std::size_t kMostStandings = 6;  // members in a message, but its sender
-inline constexpr std::size_t kMostEnds = 3;       // ballots that are over in a message
+inline constexpr std::size_t kMaxAnnounced = 4;  // waiters of one member in a message
+inline constexpr std::size_t kMaxStandings = 6;  // members in a message, but its sender
+inline constexpr std::size_t kMaxEnds = 3;       // ballots that are over in a message
 
 // An attempt to get the lease, and the lease if it succeeds. Ordered by count alone; no two ballots
 // of one count are both held.
@@ -70,7 +70,7 @@ struct Waiter {
     visit("mode", self.mode);
   }
 };
-using Waiting = Few<Waiter, kMostAnnounced>;  // by ticket
+using Waiting = Few<Waiter, kMaxAnnounced>;  // by ticket
 
 // The waiters of one member, as another knows them.
 struct Standing {
@@ -88,7 +88,7 @@ struct Standing {
     visit("waiting", self.waiting);
   }
 };
-using Standings = Few<Standing, kMostStandings>;
+using Standings = Few<Standing, kMaxStandings>;
 
 enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record, propose, accept };
 inline constexpr std::size_t kKinds = 9;
@@ -120,7 +120,7 @@ struct Message {
   // ASK, FREE, PASS
   std::uint32_t k = 0;
   Waiting waiting{};
-  Few<Ballot, kMostEnds> ends{};
+  Few<Ballot, kMaxEnds> ends{};
 
   Ballot ballot{};              // all but QUERY and RECORD
   Mode mode = Mode::exclusive;  // ASK

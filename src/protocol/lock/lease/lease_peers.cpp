@@ -30,7 +30,7 @@ Peer* Peers::find(NodeId member) {
 Peer* Peers::in_boot(NodeId member, Boot boot, Turnstile first, Instant now, NodeId needed) {
   Peer* peer = find(member);
   if (peer == nullptr) {
-    if (peers_.size() == kMostPeers && !make_room(first, now, needed)) return nullptr;
+    if (peers_.size() == kMaxPeers && !make_room(first, now, needed)) return nullptr;
     const auto at = std::ranges::lower_bound(peers_, member, {}, &Peer::member);
     peer = &*peers_.insert(at, Peer{.member = member});
   }
@@ -97,7 +97,7 @@ void Peers::merge(const Standings& standings, NodeId self, Instant now, const Ru
 }
 
 Standings Peers::standings(NodeId taker) const {
-  Few<const Peer*, kMostPeers> known;
+  Few<const Peer*, kMaxPeers> known;
   for (const Peer& peer : peers_)
     if (peer.member != taker && peer.waiting_k != 0) known.push_back(&peer);
   std::ranges::stable_sort(known, {}, [](const Peer* peer) { return peer->first().ticket; });

@@ -17,7 +17,7 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMostPeers = 64;  // other members known of one lock
+inline constexpr std::size_t kMaxPeers = 64;  // other members known of one lock
 
 // Who comes first: the older ticket, of equal ones the lower member.
 struct Turnstile {
@@ -101,7 +101,7 @@ class Peers {
   bool make_room(Turnstile first, Instant now, NodeId needed);
   void note_tickets(const Waiting& waiting);
 
-  std::vector<Peer> peers_;           // by member, at most kMostPeers
+  std::vector<Peer> peers_;           // by member, at most kMaxPeers
   std::uint64_t largest_ticket_ = 0;  // seen
 };
 

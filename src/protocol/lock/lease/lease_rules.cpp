@@ -41,7 +41,7 @@ Nanos Rules::stretch(Nanos span) const {
 }
 
 std::optional<std::uint32_t> View::chair_of(NodeId member) const {
-  for (std::uint32_t i = 0; i < kMostVoters; ++i)
+  for (std::uint32_t i = 0; i < kMaxVoters; ++i)
     if (votes[i] > 0 && chairs[i] == member) return i;
   return std::nullopt;
 }
@@ -54,7 +54,7 @@ Voters View::bit_of(NodeId member) const {
 bool View::quorum(Voters in_favour) const {
   unsigned all = 0;
   unsigned yes = 0;
-  for (std::uint32_t i = 0; i < kMostVoters; ++i) {
+  for (std::uint32_t i = 0; i < kMaxVoters; ++i) {
     all += votes[i];
     if ((in_favour >> i & 1) != 0) yes += votes[i];
   }
@@ -64,14 +64,14 @@ bool View::quorum(Voters in_favour) const {
 
 Voters View::voters() const {
   Voters all = 0;
-  for (std::uint32_t i = 0; i < kMostVoters; ++i)
+  for (std::uint32_t i = 0; i < kMaxVoters; ++i)
     if (votes[i] > 0) all |= static_cast<Voters>(1U << i);
   return all;
 }
 
 View one_vote_each(std::uint32_t voters) {
   View view;
-  for (std::uint32_t i = 0; i < std::min(voters, kMostVoters); ++i) {
+  for (std::uint32_t i = 0; i < std::min(voters, kMaxVoters); ++i) {
     view.chairs[i] = NodeId{i};
     view.votes[i] = 1;
   }
@@ -82,7 +82,7 @@ std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes)
   if (member == kNobody || view.available) return std::nullopt;
   const auto* const free = std::ranges::find(view.votes, std::uint8_t{0});
   const auto chair = view.chair_of(member).value_or(free - view.votes.begin());
-  if (chair >= kMostVoters) return std::nullopt;
+  if (chair >= kMaxVoters) return std::nullopt;
   View next = view;
   ++next.number;
   const std::uint8_t now = view.votes[chair];

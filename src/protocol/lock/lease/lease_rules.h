@@ -17,7 +17,7 @@
 namespace tempo::lock::lease {
 
 // So many vote. Any other member may ask, hold, queue and release all the same.
-inline constexpr std::uint32_t kMostVoters = 8;
+inline constexpr std::uint32_t kMaxVoters = 8;
 
 // Voters as bits, by their chairs.
 using Voters = std::uint8_t;
@@ -48,8 +48,8 @@ struct Rules {
   Nanos retry() const { return retry(lease); }
 };
 
-constexpr std::array<NodeId, kMostVoters> empty_chairs() {
-  std::array<NodeId, kMostVoters> chairs{};
+constexpr std::array<NodeId, kMaxVoters> empty_chairs() {
+  std::array<NodeId, kMaxVoters> chairs{};
   chairs.fill(kNobody);
   return chairs;
 }
@@ -58,8 +58,8 @@ constexpr std::array<NodeId, kMostVoters> empty_chairs() {
 // keeps from view to view; all who know a view know the same chairs.
 struct View {
   std::uint32_t number = 1;
-  std::array<NodeId, kMostVoters> chairs = empty_chairs();
-  std::array<std::uint8_t, kMostVoters> votes{};  // of who has that chair; 0: nobody
+  std::array<NodeId, kMaxVoters> chairs = empty_chairs();
+  std::array<std::uint8_t, kMaxVoters> votes{};  // of who has that chair; 0: nobody
   bool available = false;  // two members, each of them enough: exclusion is not promised
 
   bool operator==(const View&) const = default;

@@ -44,13 +44,13 @@ TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
     message.waiting.push_back({ticket, Mode::exclusive});
     peers.learn(NodeId{member}, message, Instant{}, kRules, kNobody);
   };
-  for (std::uint32_t i = 0; i < kMostPeers; ++i) ask(i, 100 + i);
+  for (std::uint32_t i = 0; i < kMaxPeers; ++i) ask(i, 100 + i);
   ask(200, 1000);
   EXPECT_EQ(peers.of(NodeId{200}).member, kNobody);
   ask(201, 50);
   EXPECT_EQ(peers.of(NodeId{201}).first(), (Turnstile{50, NodeId{201}}));
-  EXPECT_EQ(peers.of(NodeId{kMostPeers - 1}).member, kNobody);  // it had waited least
-  EXPECT_EQ(peers.all().size(), kMostPeers);
+  EXPECT_EQ(peers.of(NodeId{kMaxPeers - 1}).member, kNobody);  // it had waited least
+  EXPECT_EQ(peers.all().size(), kMaxPeers);
   EXPECT_EQ(peers.standings(kNobody)[0].member, NodeId{201});
 }
 
@@ -65,7 +65,7 @@ TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
   EXPECT_TRUE(changed(three, NodeId{0}, 2));
   EXPECT_FALSE(changed(three, NodeId{0}, 1));
   EXPECT_FALSE(changed(three, NodeId{0}, 3));
-  EXPECT_FALSE(changed(one_vote_each(kMostVoters), NodeId{40}, 1));
+  EXPECT_FALSE(changed(one_vote_each(kMaxVoters), NodeId{40}, 1));
   EXPECT_FALSE(changed(one_vote_each(1), NodeId{0}, 0));
   EXPECT_FALSE(changed(two_members(TwoNode::available), NodeId{2}, 1));
 }
