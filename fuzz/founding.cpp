@@ -1,6 +1,6 @@
 // What hosts say of who is to vote on locks, in any order: whoever listens stays in order, and what
 // it says itself can be read.
-#include "protocol/lock/founding.h"
+#include "protocol/lock/bootstrap.h"
 
 #include <array>
 #include <cstddef>
@@ -15,14 +15,14 @@
 namespace tempo {
 namespace {
 
-using lock::Founding;
+using lock::Bootstrap;
 
 constexpr std::uint32_t kHosts = 10;
 constexpr std::size_t kMaxDeeds = 500;
 
 // As the daemon has it: hosts by numbers in the order of their ids, and no more than can be known.
-std::optional<Founding::Word> word_of(const wire::RosterBody& body) {
-  Founding::Word word{.stage = static_cast<Founding::Stage>(body.stage)};
+std::optional<Bootstrap::VoterProposal> word_of(const wire::VoterSetBody& body) {
+  Bootstrap::VoterProposal word{.stage = static_cast<Bootstrap::Stage>(body.stage)};
   for (const HostId voter : body.voters) {
     const std::uint64_t number = std::to_underlying(voter);
     if (number >= kHosts) return std::nullopt;
@@ -46,39 +46,39 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   Stream stream(1, 1, 1);
   StreamDraw draw(stream);
-  Outbox<Founding> out;
+  Outbox<Bootstrap> out;
   Instant now{Nanos{1'000'000'000}};
-  std::optional<Founding::Word> writing;
-  Founding founding(
-      {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMaxInRoster)});
+  std::optional<Bootstrap::VoterProposal> writing;
+  Bootstrap bootstrap(
+      {.self = NodeId{3}, .expected = static_cast<std::uint8_t>(1 + byte() % lock::kMaxVoterSet)});
   const auto step = [&](auto todo) {
     out.clear();
-    Turn<Founding> turn{now, draw, out};
+    Turn<Bootstrap> turn{now, draw, out};
     todo(turn);
     for (const auto& output : out)
-      if (output.kind == OutputKind::notice && output.notice.kind == Founding::Notice::Kind::write)
+      if (output.kind == OutputKind::notice && output.notice.kind == Bootstrap::Notice::Kind::write)
         writing = output.notice.word;
-    const char* const broken = founding.check();
+    const char* const broken = bootstrap.check();
     CHECK(broken == nullptr);
   };
-  step([&](auto& turn) { founding.start(turn); });
+  step([&](auto& turn) { bootstrap.start(turn); });
   for (std::size_t deeds = 0; !bytes.empty() && deeds < kMaxDeeds; ++deeds) {
     switch (byte() % 3) {
       case 0: {
         const NodeId from{byte() % kHosts};
         const auto body = wire::take_roster(wire::Reader(std::as_bytes(take(byte()))));
         const auto word = body ? word_of(*body) : std::nullopt;
-        if (word) step([&](auto& turn) { founding.receive(turn, from, *word); });
+        if (word) step([&](auto& turn) { bootstrap.receive(turn, from, *word); });
         break;
       }
       case 1:
         now += 10ms * byte();
-        if (founding.timers().first() <= now)
-          step([&](auto& turn) { founding.wake(turn, founding.timers().first_name()); });
+        if (bootstrap.timers().first() <= now)
+          step([&](auto& turn) { bootstrap.wake(turn, bootstrap.timers().first_name()); });
         break;
       case 2:
         if (const auto word = std::exchange(writing, std::nullopt))
-          step([&](auto& turn) { founding.command(turn, {.written = *word}); });
+          step([&](auto& turn) { bootstrap.command(turn, {.written = *word}); });
         break;
       default:
         break;

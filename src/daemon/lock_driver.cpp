@@ -44,21 +44,21 @@ void LockDriver::start(Tell tell) {
   rebooted_ = record && record->kernel != kernel;
   record_ = record.value_or(LockRecord{.host = parts_.identity->host});
   record_.kernel = kernel;
-  founding_.emplace(lock::Founding::Start{
+  bootstrap_.emplace(lock::Bootstrap::Start{
       .self = parts_.codec->self(),
       .expected = settings.lock_expect,
       .saved = record ? word_of(record->stage, record->voters) : std::nullopt});
-  step_founding([](lock::Founding& founding, auto& turn) { founding.start(turn); });
+  step_founding([](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.start(turn); });
 }
 
 // --- finding the voters ---
 
 template <class Do>
 void LockDriver::step_founding(Do todo) {
-  if (!founding_) return;
-  Outbox<lock::Founding> out;
-  Turn<lock::Founding> turn{sys::boot_clock(), *parts_.draw, out};
-  todo(*founding_, turn);
+  if (!bootstrap_) return;
+  Outbox<lock::Bootstrap> out;
+  Turn<lock::Bootstrap> turn{sys::boot_clock(), *parts_.draw, out};
+  todo(*bootstrap_, turn);
   for (const auto& output : out) {
     if (output.kind != OutputKind::notice) {
       std::array<std::byte, wire::kMaxBytes> buffer;
@@ -70,18 +70,18 @@ void LockDriver::step_founding(Do todo) {
       continue;
     }
     switch (output.notice.kind) {
-      case lock::Founding::Notice::Kind::write: {
-        const wire::RosterBody body = body_of(output.notice.word);
+      case lock::Bootstrap::Notice::Kind::write: {
+        const wire::VoterSetBody body = body_of(output.notice.word);
         new_word_ = output.notice.word;
         record_.stage = output.notice.word.stage;
         record_.voters.assign(body.voters.begin(), body.voters.end());
         save();
         break;
       }
-      case lock::Founding::Notice::Kind::founded:
+      case lock::Bootstrap::Notice::Kind::committed:
         found(output.notice.word);
         break;
-      case lock::Founding::Notice::Kind::split:
+      case lock::Bootstrap::Notice::Kind::split:
         if (!std::exchange(split_, true))
           tell_("locks-split",
                 "another part of this network has other voters for its locks; set the same "
@@ -92,12 +92,12 @@ void LockDriver::step_founding(Do todo) {
   }
 }
 
-void LockDriver::found(const lock::Founding::Word& word) {
+void LockDriver::found(const lock::Bootstrap::VoterProposal& word) {
   std::vector<HostId> voters;
   for (const NodeId voter : word.voters)
     voters.push_back(parts_.codec->directory().host_of(voter));
-  if (record_.stage != LockRecord::Stage::founded) {  // heard from others: this one does not vote
-    record_.stage = LockRecord::Stage::founded;
+  if (record_.stage != LockRecord::Stage::committed) {  // heard from others: this one does not vote
+    record_.stage = LockRecord::Stage::committed;
     record_.voters = voters;
   }
   tell_("locks-founded", fmt::format("{} machines vote on locks", voters.size()));
@@ -122,17 +122,17 @@ void LockDriver::found(const lock::Founding::Word& word) {
   follow_voters();
 }
 
-wire::RosterBody LockDriver::body_of(const lock::Founding::Word& word) const {
-  wire::RosterBody body{.stage = static_cast<wire::RosterBody::Stage>(word.stage)};
+wire::VoterSetBody LockDriver::body_of(const lock::Bootstrap::VoterProposal& word) const {
+  wire::VoterSetBody body{.stage = static_cast<wire::VoterSetBody::Stage>(word.stage)};
   for (const NodeId voter : word.voters)
     body.voters.push_back(parts_.codec->directory().host_of(voter));
   return body;
 }
 
 // Nothing: more hosts than can be known.
-std::optional<lock::Founding::Word> LockDriver::word_of(LockRecord::Stage stage,
+std::optional<lock::Bootstrap::VoterProposal> LockDriver::word_of(LockRecord::Stage stage,
                                                       std::span<const HostId> voters) {
-  lock::Founding::Word word{.stage = stage};
+  lock::Bootstrap::VoterProposal word{.stage = stage};
   for (const HostId voter : voters) {
     const NodeId node = parts_.codec->number_of(voter);
     if (node == kNobody) return std::nullopt;
@@ -159,18 +159,18 @@ void LockDriver::hear(NodeId from, const wire::BeatBody& body) {
   if (bounded_delay_) bounded_delay_->hear(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
-void LockDriver::hear(NodeId from, const wire::RosterBody& body) {
+void LockDriver::hear(NodeId from, const wire::VoterSetBody& body) {
   const auto word =
       word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
   if (!word) return;
-  step_founding([&](lock::Founding& founding, auto& turn) { founding.receive(turn, from, *word); });
+  step_founding([&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.receive(turn, from, *word); });
 }
 
 // --- time ---
 
 std::optional<Nanos> LockDriver::due_in() const {
   Instant due = kNever;
-  if (founding_) due = std::min(due, founding_->timers().first());
+  if (bootstrap_) due = std::min(due, bootstrap_->timers().first());
   if (service_) due = std::min(due, service_->due());
   if (bounded_delay_) due = std::min(due, bounded_delay_->due());
   if (due == kNever) return std::nullopt;
@@ -179,9 +179,9 @@ std::optional<Nanos> LockDriver::due_in() const {
 
 void LockDriver::wake() {
   const Instant now = sys::boot_clock();
-  if (founding_ && founding_->timers().first() <= now)
-    step_founding([](lock::Founding& founding, auto& turn) {
-      founding.wake(turn, founding.timers().first_name());
+  if (bootstrap_ && bootstrap_->timers().first() <= now)
+    step_founding([](lock::Bootstrap& bootstrap, auto& turn) {
+      bootstrap.wake(turn, bootstrap.timers().first_name());
     });
   if (service_ && service_->due() <= now) service_->wake(now);
   if (bounded_delay_ && bounded_delay_->due() <= now) bounded_delay_->wake(now);
@@ -224,7 +224,7 @@ void LockDriver::saved() {
   writing_.reset();
   if (const auto word = std::exchange(new_word_, std::nullopt))
     step_founding(
-        [&](lock::Founding& founding, auto& turn) { founding.command(turn, {.written = *word}); });
+        [&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.command(turn, {.written = *word}); });
   if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
     service_->written(sys::boot_clock(), *record);
   follow_voters();  // of a host that was blank, perhaps other ones
@@ -323,11 +323,11 @@ std::size_t LockDriver::voters_heard() const {
 
 std::string LockDriver::promise() const {
   if (etcd_) return etcd_->promise();
-  if (!founding_) return kOff;
+  if (!bootstrap_) return kOff;
   if (split_) return "locks are not safe: another part of this network has other voters";
-  if (!founding_->founded())
+  if (!bootstrap_->committed())
     return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
-                       parts_.identity->settings.lock_expect, founding_->heard() + 1);
+                       parts_.identity->settings.lock_expect, bootstrap_->heard() + 1);
   const lock::lease::View& view = service_->view();
   if (!service_->running())
     return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),

@@ -19,7 +19,7 @@
 #include "daemon/links.h"
 #include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
-#include "protocol/lock/founding.h"
+#include "protocol/lock/bootstrap.h"
 #include "protocol/lock/bounded_delay_locks.h"
 #include "protocol/lock/lock_service.h"
 #include "protocol/wire/codec.h"
@@ -43,7 +43,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void start(Tell tell);  // `tell` hears of events
 
   void hear(NodeId from, const wire::LockBody& body);
-  void hear(NodeId from, const wire::RosterBody& body);
+  void hear(NodeId from, const wire::VoterSetBody& body);
   void hear(NodeId from, const wire::MutexBody& body);
   void hear(NodeId from, const wire::BeatBody& body);
   void hear_written(std::string_view number);  // the parent has written that one
@@ -102,12 +102,12 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
   void step_founding(Do todo);
-  void found(const lock::Founding::Word& word);
+  void found(const lock::Bootstrap::VoterProposal& word);
   void save();
   void ask_parent();
   void saved();
-  wire::RosterBody body_of(const lock::Founding::Word& word) const;
-  std::optional<lock::Founding::Word> word_of(LockRecord::Stage stage,
+  wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& word) const;
+  std::optional<lock::Bootstrap::VoterProposal> word_of(LockRecord::Stage stage,
                                               std::span<const HostId> voters);
   std::size_t voters_heard() const;
 
@@ -141,8 +141,8 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   std::uint64_t writes_ = 0;
   bool rebooted_ = false;
   bool split_ = false;                            // somebody has other voters
-  std::optional<lock::Founding> founding_;        // nothing: no voters are expected
-  std::optional<lock::Founding::Word> new_word_;  // being written
+  std::optional<lock::Bootstrap> bootstrap_;        // nothing: no voters are expected
+  std::optional<lock::Bootstrap::VoterProposal> new_word_;  // being written
   std::optional<locks::Saved> new_record_;        // being written
   std::optional<locks::Service> service_;         // once there are voters, at each of them
   std::optional<locks::BoundedDelayLocks> bounded_delay_;             // with the service: locks that are not leases

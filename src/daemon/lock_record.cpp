@@ -34,7 +34,7 @@ std::string_view next_part(std::string_view& text, char separator) {
 bool put_voters(std::string_view text, std::vector<HostId>& voters) {
   while (!text.empty()) {
     const auto host = host_in(next_part(text, ' '));
-    if (!host || voters.size() >= lock::kMaxInRoster) return false;
+    if (!host || voters.size() >= lock::kMaxVoterSet) return false;
     if (!voters.empty() && *host <= voters.back()) return false;
     voters.push_back(*host);
   }
@@ -129,7 +129,7 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
     std::string_view line = next_part(text, '\n');
     if (line == "end") {
       if (record.host == kNoHost ||
-          (record.stage != LockRecord::Stage::claims && record.voters.empty()))
+          (record.stage != LockRecord::Stage::proposed && record.voters.empty()))
         return std::nullopt;
       if (record.lease && record.lease->view.number == 0) return std::nullopt;
       return record;

@@ -12,17 +12,17 @@
 
 #include "base/ids.h"
 #include "base/result.h"
-#include "protocol/lock/founding.h"
+#include "protocol/lock/bootstrap.h"
 #include "protocol/lock/lock_service.h"
 
 namespace tempo::daemon {
 
 struct LockRecord {
-  using Stage = lock::Founding::Stage;
+  using Stage = lock::Bootstrap::Stage;
 
   HostId host = kNoHost;
   std::string kernel{};  // the boot id of the kernel under which it was written
-  Stage stage = Stage::claims;
+  Stage stage = Stage::proposed;
   std::vector<HostId> voters{};  // the first
   std::optional<locks::Saved> lease{};
 

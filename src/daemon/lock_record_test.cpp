@@ -16,7 +16,7 @@ LockRecord sample() {
   next.chairs.push_back({HostId{0xabc}, 1});
   return {.host = HostId{0xabc},
           .kernel = "0b7e-1",
-          .stage = LockRecord::Stage::founded,
+          .stage = LockRecord::Stage::committed,
           .voters = {HostId{0xabc}, HostId{0xfedcba9876543210}},
           .lease = locks::Saved{
               .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = view, .next = next}};

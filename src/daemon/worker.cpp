@@ -136,7 +136,7 @@ void Worker::ready(std::uint8_t number) {
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
-    if (received->word || received->lock || received->roster || received->group || received->bounded_delay ||
+    if (received->word || received->lock || received->voter_set || received->group || received->bounded_delay ||
         received->beat) {
       hear_other(number, *received);
       continue;
@@ -160,7 +160,7 @@ void Worker::receive_incompatible(const sys::Address& from) {
 void Worker::hear_other(std::uint8_t number, const node::Codec::Received& received) {
   if (received.word) hear_word(number, received.from, *received.word);
   if (received.lock) locks_.hear(received.from, *received.lock);
-  if (received.roster) locks_.hear(received.from, *received.roster);
+  if (received.voter_set) locks_.hear(received.from, *received.voter_set);
   if (received.bounded_delay) locks_.hear(received.from, *received.bounded_delay);
   if (received.beat) locks_.hear(received.from, *received.beat);
   if (received.group) groups_.hear(received.from, *received.group);

@@ -135,7 +135,7 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
                 .sent_by_parent = hint && header->number >= kParentsNumbers,
                 .word = datagram->word,
                 .lock = datagram->lock,
-                .roster = datagram->roster,
+                .voter_set = datagram->voter_set,
                 .group = datagram->group,
                 .bounded_delay = datagram->bounded_delay,
                 .beat = datagram->beat};
@@ -231,7 +231,7 @@ Result<Node::Message, DropReason> Codec::translate(const wire::Datagram& datagra
 // elections, and who came later would know it by its id alone. The messages of an exchange are
 // equally long both ways, whatever the hosts are called.
 bool Codec::says_name(const wire::Datagram& datagram) {
-  return datagram.election || datagram.roster ||
+  return datagram.election || datagram.voter_set ||
          (datagram.group && datagram.group->kind == wire::GroupBody::Kind::word);
 }
 
@@ -333,9 +333,9 @@ std::size_t Codec::encode(const wire::LockBody& lock,
                             std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::lock, lock, out);
 }
-std::size_t Codec::encode(const wire::RosterBody& roster,
+std::size_t Codec::encode(const wire::VoterSetBody& voter_set,
                             std::span<std::byte, wire::kMaxBytes> out) {
-  return encode_only(&wire::Datagram::roster, roster, out);
+  return encode_only(&wire::Datagram::voter_set, voter_set, out);
 }
 std::size_t Codec::encode(const wire::GroupBody& group,
                             std::span<std::byte, wire::kMaxBytes> out) {

@@ -62,7 +62,7 @@ class Codec {
     // With one of these there is no message: it is not for the node.
     std::optional<wire::DiagnosticBody> word{};
     std::optional<wire::LockBody> lock{};
-    std::optional<wire::RosterBody> roster{};
+    std::optional<wire::VoterSetBody> voter_set{};
     std::optional<wire::GroupBody> group{};
     std::optional<wire::MutexBody> bounded_delay{};
     std::optional<wire::BeatBody> beat{};
@@ -81,7 +81,7 @@ class Codec {
 
   std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::RosterBody& roster, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::VoterSetBody& voter_set, std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::MutexBody& bounded_delay, std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out);

@@ -329,9 +329,9 @@ TEST(Codec, RostersAndWordsOfGroupsSayWhoSpeaks) {
     const Directory::Host* const host = receiver.directory().find(HostId{std::uint64_t{2} << 50});
     return host == nullptr ? "unknown" : std::string(host->name.text());
   };
-  wire::RosterBody roster;
-  roster.voters.push_back(HostId{std::uint64_t{2} << 50});
-  EXPECT_EQ(name_after(roster), "host2");
+  wire::VoterSetBody voter_set;
+  voter_set.voters.push_back(HostId{std::uint64_t{2} << 50});
+  EXPECT_EQ(name_after(voter_set), "host2");
   wire::GroupBody group{.name = wire::GroupName("web")};
   EXPECT_EQ(name_after(group), "host2");
   group.kind = wire::GroupBody::Kind::c;

@@ -27,7 +27,7 @@ enum class Section : std::uint8_t {
   lock = 7,
   pass = 8,
   standing = 9,
-  roster = 10,
+  voter_set = 10,
   group = 11,
   voters = 12,
   next_voters = 13,
@@ -315,7 +315,7 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 int bodies_of(const Datagram& datagram) {
   const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
                           datagram.word.has_value(),     datagram.lock.has_value(),
-                          datagram.roster.has_value(),   datagram.group.has_value(),
+                          datagram.voter_set.has_value(),   datagram.group.has_value(),
                           datagram.bounded_delay.has_value(),    datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
@@ -422,8 +422,8 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
       case Section::standing:
         wrong = keep_another(standings, take_standing(Reader(body)));
         break;
-      case Section::roster:
-        wrong = keep_only(datagram.roster, take_roster(Reader(body)));
+      case Section::voter_set:
+        wrong = keep_only(datagram.voter_set, take_roster(Reader(body)));
         break;
       case Section::group:
         wrong = keep_only(datagram.group, take_group(Reader(body)));
@@ -481,7 +481,7 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out)
   if (datagram.sync) put_sync(sections, *datagram.sync);
   if (datagram.word) put_word(sections, *datagram.word);
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
-  if (datagram.roster) put_measured(sections, Section::roster, put_roster, *datagram.roster);
+  if (datagram.voter_set) put_measured(sections, Section::voter_set, put_roster, *datagram.voter_set);
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
   if (datagram.group && !datagram.group->signatures.empty())
     put_measured(sections, Section::signatures, put_signatures, datagram.group->signatures);

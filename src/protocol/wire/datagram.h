@@ -137,7 +137,7 @@ struct Datagram {
   std::optional<SyncBody> sync{};
   std::optional<DiagnosticBody> word{};
   std::optional<LockBody> lock{};
-  std::optional<RosterBody> roster{};
+  std::optional<VoterSetBody> voter_set{};
   std::optional<GroupBody> group{};
   std::optional<MutexBody> bounded_delay{};
   std::optional<BeatBody> beat{};

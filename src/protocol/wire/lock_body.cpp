@@ -173,15 +173,15 @@ void put_voters(Writer& out, const LockVoters& voters) {
 }
 
 // Voters are told in the order of their ids, none twice.
-Result<RosterBody, Error> take_roster(Reader in) {
+Result<VoterSetBody, Error> take_roster(Reader in) {
   if (in.left() < 2) return std::unexpected(Error::bad_section);
-  RosterBody body;
+  VoterSetBody body;
   const auto stage = in.take<std::uint8_t>();
   const auto count = in.take<std::uint8_t>();
-  if (stage >= RosterBody::kStages) return std::unexpected(Error::bad_kind);
-  if (count > RosterBody::kMost || in.left() < count * sizeof(HostId))
+  if (stage >= VoterSetBody::kStages) return std::unexpected(Error::bad_kind);
+  if (count > VoterSetBody::kMost || in.left() < count * sizeof(HostId))
     return std::unexpected(Error::bad_section);
-  body.stage = static_cast<RosterBody::Stage>(stage);
+  body.stage = static_cast<VoterSetBody::Stage>(stage);
   HostId last = kNoHost;
   for (std::uint8_t i = 0; i < count; ++i) {
     const HostId voter{in.take<std::uint64_t>()};
@@ -192,7 +192,7 @@ Result<RosterBody, Error> take_roster(Reader in) {
   return body;
 }
 
-void put_roster(Writer& out, const RosterBody& body) {
+void put_roster(Writer& out, const VoterSetBody& body) {
   out.put(std::to_underlying(body.stage));
   out.put(static_cast<std::uint8_t>(body.voters.size()));
   for (const HostId voter : body.voters) out.put(std::to_underlying(voter));

@@ -108,15 +108,15 @@ struct LockBody {
 };
 
 // Who the first voters are to be, while it is being agreed.
-struct RosterBody {
-  enum class Stage : std::uint8_t { claims, ready, founded };
+struct VoterSetBody {
+  enum class Stage : std::uint8_t { proposed, ready, committed };
   static constexpr std::uint8_t kStages = 3;
   static constexpr std::size_t kMost = 8;
 
-  Stage stage = Stage::claims;
+  Stage stage = Stage::proposed;
   Few<HostId, kMost> voters{};
 
-  bool operator==(const RosterBody&) const = default;
+  bool operator==(const VoterSetBody&) const = default;
 };
 
 // Bodies of sections, without tag and length.
@@ -134,18 +134,18 @@ inline constexpr std::size_t kLockVotersFixedBytes = 13;
 inline constexpr std::size_t kLockVoterBytes = 9;
 inline constexpr std::size_t kMaxLockVotersBytes =
     kLockVotersFixedBytes + LockVoters::kMost * kLockVoterBytes;
-inline constexpr std::size_t kMaxRosterBytes = 2 + RosterBody::kMost * sizeof(HostId);
+inline constexpr std::size_t kMaxRosterBytes = 2 + VoterSetBody::kMost * sizeof(HostId);
 
 Result<LockBody, Error> take_lock(Reader in);  // without its pass and its voters
 Result<LockPass, Error> take_pass(Reader in);  // without its standings
 Result<LockStanding, Error> take_standing(Reader in);
 Result<LockVoters, Error> take_voters(Reader in);
-Result<RosterBody, Error> take_roster(Reader in);
+Result<VoterSetBody, Error> take_roster(Reader in);
 
 void put_lock(Writer& out, const LockBody& body);
 void put_pass(Writer& out, const LockPass& pass);
 void put_standing(Writer& out, const LockStanding& standing);
 void put_voters(Writer& out, const LockVoters& voters);
-void put_roster(Writer& out, const RosterBody& body);
+void put_roster(Writer& out, const VoterSetBody& body);
 
 }  // namespace tempo::wire

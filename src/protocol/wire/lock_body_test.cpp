@@ -46,9 +46,9 @@ TEST(LockBody, IsTheseBytes) {
 
 TEST(LockBody, RosterIsTheseBytes) {
   Datagram datagram{.header = sample_header()};
-  datagram.roster = RosterBody{.stage = RosterBody::Stage::ready};
-  datagram.roster->voters.push_back(HostId{5});
-  datagram.roster->voters.push_back(HostId{0x0102030405060708});
+  datagram.voter_set = VoterSetBody{.stage = VoterSetBody::Stage::ready};
+  datagram.voter_set->voters.push_back(HostId{5});
+  datagram.voter_set->voters.push_back(HostId{0x0102030405060708});
   using namespace std::string_literals;
   EXPECT_EQ(written(datagram),
             "\x0a\x12\1\2"
@@ -165,9 +165,9 @@ TEST(LockBody, HasNoSeventhStanding) {
 
 TEST(LockBody, VotersAreInOrder) {
   Datagram datagram{.header = sample_header()};
-  datagram.roster.emplace();
-  datagram.roster->voters.push_back(HostId{5});
-  datagram.roster->voters.push_back(HostId{6});
+  datagram.voter_set.emplace();
+  datagram.voter_set->voters.push_back(HostId{5});
+  datagram.voter_set->voters.push_back(HostId{6});
   EXPECT_EQ(with_byte(datagram, kFirst + 17, 5), Error::bad_value) << "twice the same";
   EXPECT_EQ(with_byte(datagram, kFirst + 17, 4), Error::bad_value);
   EXPECT_EQ(with_byte(datagram, kFirst, 3), Error::bad_kind) << "stage";

@@ -23,21 +23,21 @@
 
 namespace tempo::lock {
 
-inline constexpr std::size_t kMaxInRoster = 8;
-using Roster = Few<NodeId, kMaxInRoster>;  // in their order, none twice
+inline constexpr std::size_t kMaxVoterSet = 8;
+using VoterSet = Few<NodeId, kMaxVoterSet>;  // in their order, none twice
 
-bool among(const Roster& voters, NodeId member);
+bool among(const VoterSet& voters, NodeId member);
 
-class Founding {
+class Bootstrap {
  public:
-  enum class Stage : std::uint8_t { claims, ready, founded };
+  enum class Stage : std::uint8_t { proposed, ready, committed };
 
   // What is said, and what is kept on disk.
-  struct Word {
-    Stage stage = Stage::claims;
-    Roster voters{};
+  struct VoterProposal {
+    Stage stage = Stage::proposed;
+    VoterSet voters{};
 
-    bool operator==(const Word&) const = default;
+    bool operator==(const VoterProposal&) const = default;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -45,41 +45,41 @@ class Founding {
       visit("voters", self.voters);
     }
   };
-  using Message = Word;
+  using Message = VoterProposal;
 
   // `word` of the last `write` notice is on disk.
   struct Command {
-    Word written{};
+    VoterProposal written{};
   };
 
   struct Notice {
     enum class Kind : std::uint8_t {
       write,    // put the word on disk and say so
-      founded,  // these are the voters; this member may not be one
+      committed,  // these are the voters; this member may not be one
       split,    // somebody has other voters
     };
     Kind kind = Kind::write;
-    Word word{};
+    VoterProposal word{};
   };
 
   struct Start {
     NodeId self = kNobody;
     std::uint8_t expected = 0;    // at most kMaxInRoster
-    std::optional<Word> saved{};  // of an earlier life
+    std::optional<VoterProposal> saved{};  // of an earlier life
     Nanos interval = 1s;          // between words while there are no voters
   };
-  explicit Founding(const Start& start);
+  explicit Bootstrap(const Start& start);
 
-  void start(Turn<Founding>& turn);
-  void receive(Turn<Founding>& turn, NodeId from, const Message& message);
-  void wake(Turn<Founding>& turn, TimerId timer);
-  void command(Turn<Founding>& turn, const Command& command);
+  void start(Turn<Bootstrap>& turn);
+  void receive(Turn<Bootstrap>& turn, NodeId from, const Message& message);
+  void wake(Turn<Bootstrap>& turn, TimerId timer);
+  void command(Turn<Bootstrap>& turn, const Command& command);
 
   OneTimer timers() const { return OneTimer{next_}; }
   const char* check() const;
 
-  const Word& word() const { return said_; }
-  bool founded() const { return said_.stage == Stage::founded; }
+  const VoterProposal& word() const { return said_; }
+  bool committed() const { return said_.stage == Stage::committed; }
   std::size_t heard() const { return others_.size(); }
 
   template <class Self, class Visitor>
@@ -95,7 +95,7 @@ class Founding {
 
   struct Other {
     NodeId member = kNobody;
-    Word word{};
+    VoterProposal word{};
     Instant at{};  // when it was heard last
 
     template <class Self, class Visitor>
@@ -106,19 +106,19 @@ class Founding {
     }
   };
 
-  void want(Turn<Founding>& turn, const Word& word);
+  void want(Turn<Bootstrap>& turn, const VoterProposal& word);
   void choose();
-  void advance(Turn<Founding>& turn);
-  void remember(NodeId from, const Word& word, Instant now);
-  void hear_ready(Turn<Founding>& turn, NodeId from, const Word& word);
-  void hear_founded(Turn<Founding>& turn, const Word& word);
+  void advance(Turn<Bootstrap>& turn);
+  void remember(NodeId from, const VoterProposal& word, Instant now);
+  void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& word);
+  void receive_committed(Turn<Bootstrap>& turn, const VoterProposal& word);
   bool all_others(Stage least, Instant since) const;
 
   NodeId self_;
   std::uint8_t expected_;
   Nanos interval_;
-  Word said_{};                 // on disk, unless it only claims
-  std::optional<Word> wanted_;  // being written
+  VoterProposal said_{};                 // on disk, unless it only claims
+  std::optional<VoterProposal> wanted_;  // being written
   std::vector<Other> others_;   // the first kMaxOthers, in their order
   Instant next_ = kNever;
 };
