@@ -16,10 +16,10 @@ constexpr double kSigmas = 16;
 
 // What one exchange says of theta at time t, relative to the line.
 Interval alone(const Sample& raw, const Line& theta, double drift, double t) {
-  const Reading& out = raw[Way::out];
-  const Reading& back = raw[Way::back];
-  return {.low = -out.delay(Way::out, theta) - drift * std::abs(t - out.t),
-          .high = back.delay(Way::back, theta) + drift * std::abs(t - back.t)};
+  const Reading& out = raw[Direction::forward];
+  const Reading& back = raw[Direction::reverse];
+  return {.low = -out.delay(Direction::forward, theta) - drift * std::abs(t - out.t),
+          .high = back.delay(Direction::reverse, theta) + drift * std::abs(t - back.t)};
 }
 
 }  // namespace
@@ -29,7 +29,7 @@ double span_of(const Slots& slots, std::size_t window) {
   return std::max(slots.newest().time - slots.back(length - 1).time, 1.0);
 }
 
-double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
+double drift_allowance(const Slots& slots, const CandidateFits& fits, const Combination& combination,
                        double least) {
   // The first lines may have any slope; the clocks do not.
   if (slots.size() < kFirstSlots) return kFirstDrift + std::abs(combination.theta.rate);
@@ -42,7 +42,7 @@ double drift_allowance(const Slots& slots, const Bank& bank, const Combination& 
   double discord = 0;
   const std::size_t end = std::min(best + 3, kWindows.size());
   for (std::size_t k = best - std::min<std::size_t>(best, 4); k < end; ++k) {
-    const Candidate& candidate = bank.candidates()[combination.kind][k];
+    const Candidate& candidate = fits.candidates()[combination.kind][k];
     if (candidate.present)
       discord = std::max(discord, std::abs(candidate.theta.rate - combination.theta.rate));
   }
@@ -50,14 +50,14 @@ double drift_allowance(const Slots& slots, const Bank& bank, const Combination& 
 }
 
 Interval certain(const Slots& slots, const Line& theta, double drift,
-                 const std::vector<Guard::Held>& held, double t) {
+                 const std::vector<OutlierFilter::Held>& held, double t) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   Interval interval{.low = -kInfinite, .high = kInfinite};
   const std::size_t count = std::min(slots.size(), kSlots);
   for (std::size_t age = 0; age < count; ++age) {
     const Slot& slot = slots.back(age);
     Sample raw = slot.least;
-    for (const Way way : kWays) raw[way].value = slot.raw_of(way);
+    for (const Direction way : kWays) raw[way].value = slot.raw_of(way);
     const Interval one = alone(raw, theta, drift, t);
     const double low = std::max(interval.low, one.low);
     const double high = std::min(interval.high, one.high);
@@ -68,7 +68,7 @@ Interval certain(const Slots& slots, const Line& theta, double drift,
     }
     interval = {.low = low, .high = high};
   }
-  for (const Guard::Held& sample : held) {
+  for (const OutlierFilter::Held& sample : held) {
     const Interval one = alone(sample.raw, theta, drift, t);
     interval.low = std::min(interval.low, one.low);
     interval.high = std::max(interval.high, one.high);

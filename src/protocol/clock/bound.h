@@ -7,9 +7,9 @@
 
 #include <vector>
 
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/combination.h"
-#include "protocol/clock/estimation/guard.h"
+#include "protocol/clock/estimation/outlier_filter.h"
 #include "protocol/clock/interval.h"
 #include "protocol/clock/estimation/slots.h"
 
@@ -19,12 +19,12 @@ namespace tempo::clock {
 double span_of(const Slots& slots, std::size_t window);
 
 // Seconds per second. `least` is what a clock is granted even when all is quiet.
-double drift_allowance(const Slots& slots, const Bank& bank, const Combination& combination,
+double drift_allowance(const Slots& slots, const CandidateFits& fits, const Combination& combination,
                        double least);
 
 // Theta at time t lies in here. Going back in time stops at the first slot that contradicts newer
 // ones. Samples held back widen it: they may be true.
 Interval certain(const Slots& slots, const Line& theta, double drift,
-                 const std::vector<Guard::Held>& held, double t);
+                 const std::vector<OutlierFilter::Held>& held, double t);
 
 }  // namespace tempo::clock

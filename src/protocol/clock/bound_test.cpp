@@ -72,9 +72,9 @@ TEST(Certain, IsNeverInsideOut) {
 TEST(Certain, ContainsWhatIsHeldBack) {
   Slots slots;
   put(slots, 0.5, {}, 1e-4, 1e-4);
-  const Guard::Held held{.raw = made(1.5, {.value = 5e-3}, 1e-4, 1e-4),
+  const OutlierFilter::Held held{.raw = made(1.5, {.value = 5e-3}, 1e-4, 1e-4),
                          .residuals = {},
-                         .way = Way::out,
+                         .way = Direction::forward,
                          .exchange = 1};
   const Interval bound = certain(slots, {}, 0, {held}, 2);
   EXPECT_NEAR(bound.low, -1e-4, 1e-9);
@@ -83,15 +83,15 @@ TEST(Certain, ContainsWhatIsHeldBack) {
 
 TEST(DriftAllowance, ShrinksAsTheLineIsKnown) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker({}, 1e-5);
   const auto allowance = [&] {
-    return drift_allowance(slots, bank, {.sigma = 1e-6, .window = 0, .tests = 8}, 0.15e-6);
+    return drift_allowance(slots, fits, {.sigma = 1e-6, .window = 0, .tests = 8}, 0.15e-6);
   };
   const auto grow = [&](int count) {
     for (int i = 0; i < count; ++i) {
       maker.add(slots);
-      bank.fit(slots, true);
+      fits.fit(slots, true);
     }
   };
   grow(15);
@@ -105,20 +105,20 @@ TEST(DriftAllowance, ShrinksAsTheLineIsKnown) {
 
 TEST(DriftAllowance, GrowsWithNoiseAndDiscord) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker({}, 0);
   for (int i = 0; i < 200; ++i) {
     maker.add(slots);
-    bank.fit(slots, true);
+    fits.fit(slots, true);
   }
   const Combination calm{.sigma = 0, .window = 4, .tests = 1000};
-  EXPECT_NEAR(drift_allowance(slots, bank, calm, 0.15e-6), 0.15e-6, 1e-9);
+  EXPECT_NEAR(drift_allowance(slots, fits, calm, 0.15e-6), 0.15e-6, 1e-9);
   Combination noisy = calm;
   noisy.sigma = 1e-6;
-  EXPECT_NEAR(drift_allowance(slots, bank, noisy, 0.15e-6), 0.15e-6 + 16e-6 / 31 * 1.032, 1e-8);
+  EXPECT_NEAR(drift_allowance(slots, fits, noisy, 0.15e-6), 0.15e-6 + 16e-6 / 31 * 1.032, 1e-8);
   Combination odd = calm;
   odd.theta.rate = 3e-6;  // while every window says 0
-  EXPECT_NEAR(drift_allowance(slots, bank, odd, 0.15e-6), 3.15e-6, 1e-9);
+  EXPECT_NEAR(drift_allowance(slots, fits, odd, 0.15e-6), 3.15e-6, 1e-9);
 }
 
 }  // namespace

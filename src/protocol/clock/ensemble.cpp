@@ -35,7 +35,7 @@ void learn(MemberClock& member, double offset, double elapsed) {
   const double squared = error * error / std::max(0.3, 1 - member.weight);
   const double pace =
       std::max(elapsed / kSurpriseHorizon, 1.0 / (static_cast<double>(member.rounds) + 2));
-  member.surprise += (squared - member.surprise) * std::min(pace, 1.0);
+  member.prediction_error += (squared - member.prediction_error) * std::min(pace, 1.0);
   member.rate +=
       ((offset - member.offset) / elapsed - member.rate) * std::min(elapsed / kRateHorizon, 1.0);
   member.offset = offset;
@@ -95,7 +95,7 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
     const MemberClock* member = find(one.node);
     if (member == nullptr) continue;
     const double says = member->offset + member->rate * elapsed - one.offset;
-    const double reach = kSurprises * std::sqrt(member->surprise) + kLeastReach;
+    const double reach = kSurprises * std::sqrt(member->prediction_error) + kLeastReach;
     opinions.push_back({.member = static_cast<std::size_t>(member - members_.data()),
                         .measured = one,
                         .says = says,
@@ -163,15 +163,15 @@ void Ensemble::weigh() {
   // The master has no measurement noise on itself and would look better than it is.
   std::vector<double> others;
   for (const MemberClock& member : members_)
-    if (member.node != master_) others.push_back(member.surprise);
+    if (member.node != master_) others.push_back(member.prediction_error);
   if (MemberClock* master = find(master_); master != nullptr && !others.empty()) {
     std::ranges::sort(others);
-    master->surprise = std::max(master->surprise, others[(others.size() - 1) / 4]);
+    master->prediction_error = std::max(master->prediction_error, others[(others.size() - 1) / 4]);
   }
   double total = 0;
   for (MemberClock& member : members_) {
     member.weight =
-        std::min(1.0, member.rounds * kPeriod / kProbation) / std::max(member.surprise, 1e-24);
+        std::min(1.0, member.rounds * kPeriod / kProbation) / std::max(member.prediction_error, 1e-24);
     total += member.weight;
   }
   if (total <= 0) return;

@@ -36,7 +36,7 @@
 #include "protocol/clock/estimation/estimator.h"
 #include "protocol/clock/holdover.h"
 #include "protocol/clock/servo.h"
-#include "protocol/clock/estimation/warmth.h"
+#include "protocol/clock/estimation/cold_path_detector.h"
 #include "protocol/sync/time_scale.h"
 
 namespace tempo::node {
@@ -325,7 +325,7 @@ class Sync {
   clock::Servo servo_;
   Timers<Timer> timers_;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following
-  clock::Warmth warmth_;                       // of the path to the reference
+  clock::ColdPathDetector warmth_;                       // of the path to the reference
   Nanos first_trip_{0};                        // of the first exchange of a burst; 0: not known
   std::optional<clock::Holdover> held_;        // of network time, from before the reference
   std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections

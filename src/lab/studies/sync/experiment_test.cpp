@@ -173,22 +173,22 @@ TEST(Oscillators, WhiteNoiseShowsWithinASecond) {
 }
 
 TEST(Oscillators, AgeingAndTemperatureShowOverAMinute) {
-  const double usual = run(brief()).member_adev[2];
+  const double delay_stats = run(brief()).member_adev[2];
   Experiment aging = brief();
   aging.aging = 1e-9;
   // The rate grows by 64e-9 from one minute to the next.
   EXPECT_NEAR(run(aging).member_adev[2], 64e-9 / std::sqrt(2), 10e-9);
   Experiment warm = brief();
   warm.temperature = 100e-6;
-  EXPECT_GT(run(warm).member_adev[2], 2 * usual);
+  EXPECT_GT(run(warm).member_adev[2], 2 * delay_stats);
 }
 
 TEST(Accidents, QueuesGrowTowardsTheMiddleOfTheHour) {
   Experiment loaded = brief();
   loaded.diurnal = 100;
-  const Outcome usual = run(brief());
+  const Outcome delay_stats = run(brief());
   const Outcome outcome = run(loaded);
-  EXPECT_GT(excess_width(outcome), 2 * excess_width(usual));
+  EXPECT_GT(excess_width(outcome), 2 * excess_width(delay_stats));
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
 
@@ -255,13 +255,13 @@ TEST(Utc, WithoutAMajorityIsLeftAlone) {
 TEST(Utc, ALeapSecondIsNoStep) {
   Experiment leap = with_utc(3);
   leap.leap_at = 7000;
-  const Outcome usual = run(with_utc(3));
+  const Outcome delay_stats = run(with_utc(3));
   const Outcome outcome = run(leap);
   EXPECT_EQ(outcome.steps, 0U);
   EXPECT_EQ(outcome.bound_violations, 0U);
-  EXPECT_LT(outcome.bend, usual.bend + 2);
-  EXPECT_LT(outcome.rms, usual.rms + 0.5);
-  const double moved = std::abs(outcome.course.back() - usual.course.back());
+  EXPECT_LT(outcome.bend, delay_stats.bend + 2);
+  EXPECT_LT(outcome.rms, delay_stats.rms + 0.5);
+  const double moved = std::abs(outcome.course.back() - delay_stats.course.back());
   EXPECT_GT(moved, 100) << "it begins to follow";
   EXPECT_LT(moved, 50e3) << "by no more than is given back";
 }

@@ -187,9 +187,9 @@ void Network::happen(const Accident& accident) {
 
 Nanos Network::route(NodeId from, NodeId to, Stream& stream) {
   const bool down = world_.machine(from).sync().leads() && to != from;
-  const Delay& usual = down ? experiment_.down : experiment_.up;
+  const Delay& delay_stats = down ? experiment_.down : experiment_.up;
   const std::optional<Delay>& later = down ? experiment_.later_down : experiment_.later_up;
-  Nanos delay = (changed_ && later ? *later : usual).sample(stream);
+  Nanos delay = (changed_ && later ? *later : delay_stats).sample(stream);
   if (changed_ && !down) delay += experiment_.longer_up;
   if (experiment_.diurnal > 0) {
     Nanos& least = down ? least_down_ : least_up_;

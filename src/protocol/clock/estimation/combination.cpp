@@ -29,7 +29,7 @@ Costs scored_costs(const Scores& scores, Kind kind) {
 }
 
 // In the first minutes the longest scored window is usually the best, and longer ones better still.
-void grow(Costs& costs, const Scores& scores, const Bank& bank, Kind kind) {
+void grow(Costs& costs, const Scores& scores, const CandidateFits& fits, Kind kind) {
   std::optional<std::size_t> longest;
   double least = kInfinite;
   for (std::size_t k = 0; k < kWindows.size(); ++k)
@@ -40,7 +40,7 @@ void grow(Costs& costs, const Scores& scores, const Bank& bank, Kind kind) {
   if (!longest || scores.error(kind, *longest) > least) return;
   const std::size_t end = std::min(*longest + kGrowthReach + 1, kWindows.size());
   for (std::size_t k = *longest + 1; k < end; ++k)
-    if (bank.candidates()[kind][k].present)
+    if (fits.candidates()[kind][k].present)
       costs[k] = scores.smooth_error(kind, *longest) * slots_of(*longest) / slots_of(k);
 }
 
@@ -86,7 +86,7 @@ double range_of_trips(const Slots& slots) {
   return most - least;
 }
 
-Combination from_start(const Slots& slots, const Bank& bank, double rate) {
+Combination from_start(const Slots& slots, const CandidateFits& fits, double rate) {
   if (slots.size() < kLeastWindow) {
     const Envelope envelope = first_envelope(slots, rate);
     // Two or three slots may be alike by chance.
@@ -97,8 +97,8 @@ Combination from_start(const Slots& slots, const Bank& bank, double rate) {
   }
   std::size_t longest = 0;
   for (std::size_t k = 0; k < kWindows.size(); ++k)
-    if (bank.candidates()[Kind::envelope][k].present) longest = k;
-  const Candidate& candidate = bank.candidates()[Kind::envelope][longest];
+    if (fits.candidates()[Kind::envelope][k].present) longest = k;
+  const Candidate& candidate = fits.candidates()[Kind::envelope][longest];
   return {.theta = candidate.theta,
           .sigma = std::max(std::min(candidate.margin, range_of_trips(slots)) / 4, 0.25e-6),
           .window = longest};
@@ -106,7 +106,7 @@ Combination from_start(const Slots& slots, const Bank& bank, double rate) {
 
 }  // namespace
 
-Combination combine(const Slots& slots, const Bank& bank, const Scores& scores, double rate) {
+Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores, double rate) {
   PerCandidate<double> costs;
   Combination best;
   double least = kInfinite;
@@ -114,10 +114,10 @@ Combination combine(const Slots& slots, const Bank& bank, const Scores& scores, 
   for (const Kind kind : kKinds) {
     Costs& of_kind = costs[kind];
     of_kind = scored_costs(scores, kind);
-    if (slots.opened() <= kGrowthSlots) grow(of_kind, scores, bank, kind);
+    if (slots.opened() <= kGrowthSlots) grow(of_kind, scores, fits, kind);
     raise_noise(of_kind, noise, scores.tested_noise(kind), kind);
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
-      if (!bank.candidates()[kind][k].present) of_kind[k] = kInfinite;
+      if (!fits.candidates()[kind][k].present) of_kind[k] = kInfinite;
       if (kind == Kind::least_squares) of_kind[k] *= kLeastSquaresFactor;
       if (of_kind[k] < least) {
         least = of_kind[k];
@@ -126,7 +126,7 @@ Combination combine(const Slots& slots, const Bank& bank, const Scores& scores, 
       }
     }
   }
-  if (least == kInfinite) return from_start(slots, bank, rate);
+  if (least == kInfinite) return from_start(slots, fits, rate);
 
   best.tests = scores.tests(best.kind, best.window);
   best.theta = {.value = 0, .rate = 0, .origin = slots.newest().time};
@@ -137,7 +137,7 @@ Combination combine(const Slots& slots, const Bank& bank, const Scores& scores, 
       const double cost = costs[kind][k];
       if (cost == kInfinite) continue;
       const double weight = (least / cost) * (least / cost);
-      const Line& theta = bank.candidates()[kind][k].theta;
+      const Line& theta = fits.candidates()[kind][k].theta;
       weights += weight;
       errors += weight * cost;
       best.theta.value += weight * theta.value;

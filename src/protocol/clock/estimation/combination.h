@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/line.h"
 #include "protocol/clock/estimation/scores.h"
 #include "protocol/clock/estimation/slots.h"
@@ -25,6 +25,6 @@ struct Combination {
 };
 
 // `rate` is what is known of the rate when there is a single slot. There must be a slot.
-Combination combine(const Slots& slots, const Bank& bank, const Scores& scores, double rate);
+Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores, double rate);
 
 }  // namespace tempo::clock

@@ -16,15 +16,15 @@ constexpr Line kTheta{.value = 1e-3, .rate = 20e-6, .origin = 0};
 
 struct Whole {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   Scores scores;
   Combination now;
 
   void add(const Sample& sample, double rate = 0) {
     slots.add(sample, sample, rate);
-    bank.fit(slots, true);
-    scores.judge(slots, bank);
-    now = combine(slots, bank, scores, rate);
+    fits.fit(slots, true);
+    scores.judge(slots, fits);
+    now = combine(slots, fits, scores, rate);
   }
 };
 

@@ -42,14 +42,14 @@ Envelope widest(const Hull& out, const Hull& back, double origin, double fallbac
 
 Envelope widest_at_rate(const Hull& out, const Hull& back, double origin, double rate) {
   CHECK(out.size() > 0 && back.size() > 0);
-  const auto tightest = [rate](const Hull& hull, Way way) {
+  const auto tightest = [rate](const Hull& hull, Direction way) {
     const Line slope{.rate = rate, .origin = hull[0].t};
     std::size_t best = 0;
     for (std::size_t i = 1; i < hull.size(); ++i)
       if (hull[i].delay(way, slope) < hull[best].delay(way, slope)) best = i;
     return hull[best];
   };
-  return between(tightest(out, Way::out), tightest(back, Way::back), origin, rate);
+  return between(tightest(out, Direction::forward), tightest(back, Direction::reverse), origin, rate);
 }
 
 }  // namespace tempo::clock

@@ -57,9 +57,9 @@ RC_GTEST_PROP(Envelope, IsTheWidestOfAllLines, (const std::vector<std::uint8_t>&
   RC_ASSERT(std::abs(found.margin - most) < 1e-9);
   RC_ASSERT(std::abs(margin(all, found.theta.rate) - most) < 1e-9);
   for (const Reading& reading : all.out)
-    RC_ASSERT(reading.delay(Way::out, found.theta) >= found.margin - 1e-9);
+    RC_ASSERT(reading.delay(Direction::forward, found.theta) >= found.margin - 1e-9);
   for (const Reading& reading : all.back)
-    RC_ASSERT(reading.delay(Way::back, found.theta) >= found.margin - 1e-9);
+    RC_ASSERT(reading.delay(Direction::reverse, found.theta) >= found.margin - 1e-9);
 }
 
 RC_GTEST_PROP(Envelope, AGivenRateIsMetExactly,

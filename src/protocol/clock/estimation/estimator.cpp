@@ -22,9 +22,9 @@ bool Estimator::add(const Exchange& exchange) {
   if (!raw) return false;
   if (ready() && Slots::number_of(*raw) < slots_.newest().number) return false;
   ++count_;
-  if (!guard_.hold(corrected(*raw), *raw, now_.theta, now_.sigma, usual_)) {
+  if (!outlier_filter_.hold(corrected(*raw), *raw, now_.theta, now_.sigma, delay_stats_)) {
     insert(*raw);
-  } else if (const auto verdict = guard_.verdict(correction_, usual_)) {
+  } else if (const auto verdict = outlier_filter_.verdict(correction_, delay_stats_)) {
     believe(*verdict);
   }
   return true;
@@ -33,12 +33,12 @@ bool Estimator::add(const Exchange& exchange) {
 bool Estimator::suspects(const Exchange& exchange) {
   const std::optional<Sample> raw = frame_.sample(exchange);
   if (!raw) return false;
-  if (Guard::suspects(corrected(*raw), now_.theta, now_.sigma, usual_)) return true;
+  if (OutlierFilter::suspects(corrected(*raw), now_.theta, now_.sigma, delay_stats_)) return true;
   if (slots_.size() > kBefore && slots_.back(kBefore).number > believed_) {
     const Slot& before = slots_.back(kBefore);
     const double age = frame_.seconds(exchange.heard) - before.theta.origin;
     const double sigma = grown(before.sigma, age, span_);
-    if (Guard::suspects(corrected(*raw), before.theta, sigma, usual_before_)) return true;
+    if (OutlierFilter::suspects(corrected(*raw), before.theta, sigma, usual_before_)) return true;
   }
   const Estimate now = at(exchange.heard);
   return exchange.asked.time_since_epoch() - exchange.received.time_since_epoch() > now.latest ||
@@ -48,7 +48,7 @@ bool Estimator::suspects(const Exchange& exchange) {
 Estimate Estimator::at(Instant now) const {
   CHECK(ready());
   const double t = frame_.seconds(now);
-  Interval bound = certain(slots_, now_.theta, drift_, guard_.held(), t);
+  Interval bound = certain(slots_, now_.theta, drift_, outlier_filter_.held(), t);
   const double resolution = in_seconds(options_.resolution);
   bound.low -= resolution;
   bound.high += resolution;
@@ -58,12 +58,12 @@ Estimate Estimator::at(Instant now) const {
           .span = Nanos{std::llround(span_ * 1e9)},
           .earliest = frame_.theta_down(bound.low),
           .latest = frame_.theta_up(bound.high),
-          .disturbed = guard_.disturbed()};
+          .disturbed = outlier_filter_.disturbed()};
 }
 
 Sample Estimator::corrected(const Sample& raw) const {
   Sample sample = raw;
-  for (const Way way : kWays) sample[way].value -= correction_[index(way)];
+  for (const Direction way : kWays) sample[way].value -= correction_[index(way)];
   return sample;
 }
 
@@ -73,20 +73,20 @@ void Estimator::insert(const Sample& raw) {
   refit(opened);
   if (opened && slots_.opened() >= kUsualFrom && slots_.opened() % kUsualEvery == 0 &&
       !path_.running()) {
-    usual_before_ = usual_;
-    usual_.measure(slots_, now_.theta);
+    usual_before_ = delay_stats_;
+    delay_stats_.measure(slots_, now_.theta);
   }
 }
 
 void Estimator::close_slot() {
-  const auto longer = path_.close(slots_, usual_, now_.theta, now_.kind);
+  const auto longer = path_.close(slots_, delay_stats_, now_.theta, now_.kind);
   if (!longer) return;
   believed_ = slots_.newest().number;
-  for (const Way way : kWays) {
+  for (const Direction way : kWays) {
     if (longer->by[index(way)] == 0) continue;
     slots_.lower(way, longer->by[index(way)], longer->slots[index(way)]);
     correction_[index(way)] += longer->by[index(way)];
-    bank_.forget(longer->slots[index(way)]);
+    fits_.forget(longer->slots[index(way)]);
   }
   refit(false);
 }
@@ -97,7 +97,7 @@ void Estimator::believe(const Verdict& verdict) {
   switch (verdict.what) {
     case clock_jumped:
       slots_.shift(verdict.by);
-      bank_.shift(verdict.by, Slots::kKept);
+      fits_.shift(verdict.by, Slots::kKept);
       now_.theta.value += verdict.by;
       break;
     case old_path:
@@ -106,21 +106,21 @@ void Estimator::believe(const Verdict& verdict) {
     case shorter_path:
       slots_.lower(verdict.way, verdict.by, slots_.size());
       slots_.lower(other(verdict.way), verdict.other_by, slots_.size());
-      bank_.shift(sign(verdict.way) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
+      fits_.shift(sign(verdict.way) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
       break;
   }
   refit(false);
-  for (const Sample& raw : guard_.release(verdict.way))
+  for (const Sample& raw : outlier_filter_.release(verdict.way))
     if (Slots::number_of(raw) >= slots_.newest().number) insert(raw);
-  usual_.measure(slots_, now_.theta);
-  usual_before_ = usual_;
+  delay_stats_.measure(slots_, now_.theta);
+  usual_before_ = delay_stats_;
 }
 
 void Estimator::refit(bool opened) {
-  bank_.fit(slots_, opened);
-  if (opened) scores_.judge(slots_, bank_);
-  now_ = combine(slots_, bank_, scores_, now_.theta.rate);
-  drift_ = drift_allowance(slots_, bank_, now_, options_.drift);
+  fits_.fit(slots_, opened);
+  if (opened) scores_.judge(slots_, fits_);
+  now_ = combine(slots_, fits_, scores_, now_.theta.rate);
+  drift_ = drift_allowance(slots_, fits_, now_, options_.drift);
   span_ = span_of(slots_, now_.window);
   slots_.newest().theta = now_.theta;
   slots_.newest().sigma = now_.sigma;

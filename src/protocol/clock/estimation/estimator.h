@@ -14,15 +14,15 @@
 #include <cstddef>
 
 #include "base/units.h"
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/combination.h"
 #include "protocol/clock/exchange.h"
-#include "protocol/clock/estimation/guard.h"
-#include "protocol/clock/estimation/path.h"
+#include "protocol/clock/estimation/outlier_filter.h"
+#include "protocol/clock/estimation/path_change_detector.h"
 #include "protocol/clock/estimation/sample.h"
 #include "protocol/clock/estimation/scores.h"
 #include "protocol/clock/estimation/slots.h"
-#include "protocol/clock/estimation/usual.h"
+#include "protocol/clock/estimation/delay_stats.h"
 
 namespace tempo::clock {
 
@@ -70,7 +70,7 @@ class Estimator {
 
   // What one of these holds when all its windows are full.
   static constexpr std::size_t most_bytes() {
-    return sizeof(Estimator) + Slots::most_bytes() + Bank::most_bytes();
+    return sizeof(Estimator) + Slots::most_bytes() + CandidateFits::most_bytes();
   }
 
  private:
@@ -83,12 +83,12 @@ class Estimator {
   Options options_;
   Frame frame_;
   Slots slots_;
-  Bank bank_;
+  CandidateFits fits_;
   Scores scores_;
-  Usual usual_;
-  Usual usual_before_;  // as measured the time before
-  Guard guard_;
-  PathWatch path_;
+  DelayStats delay_stats_;
+  DelayStats usual_before_;  // as measured the time before
+  OutlierFilter outlier_filter_;
+  PathChangeDetector path_;
   std::array<double, 2> correction_{};  // how much longer than the shortest each way is believed
   Combination now_;
   double drift_ = 0;  // the allowance that goes with `now_`

@@ -16,26 +16,26 @@
 
 namespace tempo::clock {
 
-enum class Way : std::uint8_t { out, back };
-inline constexpr std::array kWays{Way::out, Way::back};
+enum class Direction : std::uint8_t {forward, reverse};
+inline constexpr std::array kWays{Direction::forward, Direction::reverse};
 
-constexpr std::size_t index(Way way) { return static_cast<std::size_t>(way); }
-constexpr Way other(Way way) { return way == Way::out ? Way::back : Way::out; }
+constexpr std::size_t index(Direction way) { return static_cast<std::size_t>(way); }
+constexpr Direction other(Direction way) { return way == Direction::forward ? Direction::reverse : Direction::forward; }
 // What theta must be multiplied by to make a delay of a reading.
-constexpr double sign(Way way) { return way == Way::out ? 1 : -1; }
+constexpr double sign(Direction way) { return way == Direction::forward ? 1 : -1; }
 
 struct Reading {
   double t = 0;      // local time at which it is valid
   double value = 0;  // delay minus sign * theta
 
-  double delay(Way way, const Line& theta) const { return value + sign(way) * theta.at(t); }
+  double delay(Direction way, const Line& theta) const { return value + sign(way) * theta.at(t); }
 };
 
 struct Sample {
   std::array<Reading, 2> ways;
 
-  const Reading& operator[](Way way) const { return ways[index(way)]; }
-  Reading& operator[](Way way) { return ways[index(way)]; }
+  const Reading& operator[](Direction way) const { return ways[index(way)]; }
+  Reading& operator[](Direction way) { return ways[index(way)]; }
   double round_trip() const { return ways[0].value + ways[1].value; }
   double middle() const { return (ways[1].value - ways[0].value) / 2; }  // theta, if symmetric
   double when() const { return (ways[0].t + ways[1].t) / 2; }

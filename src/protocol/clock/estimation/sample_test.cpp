@@ -16,11 +16,11 @@ TEST(Frame, CountsFromTheFirstExchange) {
   Frame frame;
   const auto first = frame.sample(exchange(10s, 900s, 900s + 1ms, 10s + 3ms));
   ASSERT_TRUE(first);
-  EXPECT_NEAR((*first)[Way::out].value, 0, 1e-12);
-  EXPECT_NEAR((*first)[Way::back].value, 2e-3, 1e-12);
+  EXPECT_NEAR((*first)[Direction::forward].value, 0, 1e-12);
+  EXPECT_NEAR((*first)[Direction::reverse].value, 2e-3, 1e-12);
   EXPECT_NEAR(first->round_trip(), 2e-3, 1e-12);
   EXPECT_NEAR(first->middle(), 1e-3, 1e-12);
-  EXPECT_NEAR((*first)[Way::back].t - (*first)[Way::out].t, 3e-3, 1e-12);
+  EXPECT_NEAR((*first)[Direction::reverse].t - (*first)[Direction::forward].t, 3e-3, 1e-12);
 }
 
 TEST(Frame, GivesThetaBack) {
@@ -40,7 +40,7 @@ TEST(Frame, KeepsNanosecondsForYears) {
   const auto sample = frame.sample(
       exchange(late, late + 1'700'000'000s + 7ns, late + 1'700'000'000s + 7ns, late + 1ms));
   ASSERT_TRUE(sample);
-  EXPECT_NEAR((*sample)[Way::out].value, 7e-9, 1e-11);
+  EXPECT_NEAR((*sample)[Direction::forward].value, 7e-9, 1e-11);
 }
 
 TEST(Frame, AShiftMovesWhatComesAndWhatIsSaid) {
@@ -75,8 +75,8 @@ TEST(Reading, ADelayIsAReadingWithThetaTakenOut) {
   const Line theta{.value = 5e-3, .rate = 1e-6, .origin = 100};
   const Reading out{.t = 200, .value = 1e-3 - theta.at(200)};
   const Reading back{.t = 200, .value = 2e-3 + theta.at(200)};
-  EXPECT_NEAR(out.delay(Way::out, theta), 1e-3, 1e-15);
-  EXPECT_NEAR(back.delay(Way::back, theta), 2e-3, 1e-15);
+  EXPECT_NEAR(out.delay(Direction::forward, theta), 1e-3, 1e-15);
+  EXPECT_NEAR(back.delay(Direction::reverse, theta), 2e-3, 1e-15);
 }
 
 }  // namespace

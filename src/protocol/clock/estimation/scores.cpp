@@ -15,18 +15,18 @@ constexpr double kChange = 0.8;     // a new reference must be that much better
 
 }  // namespace
 
-void Scores::judge(const Slots& slots, const Bank& bank) {
+void Scores::judge(const Slots& slots, const CandidateFits& fits) {
   for (const Kind kind : kKinds) {
     const std::size_t reference = reference_[index(kind)];
     const std::size_t age = kWindows[reference];
-    const Candidate& future = bank.candidates()[kind][reference];
+    const Candidate& future = fits.candidates()[kind][reference];
     if (age >= slots.size() || !future.present) continue;
     const double truth = future.theta.at(slots.back(age).time);
-    const auto own = bank.said(kind, reference, age);
+    const auto own = fits.said(kind, reference, age);
     if (!own) continue;
     const double part = (*own - truth) * (*own - truth) / 2;
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
-      const auto said = bank.said(kind, k, age);
+      const auto said = fits.said(kind, k, age);
       if (!said) continue;
       Tally& tally = tallies_[kind][k];
       tally.gaps = tally.gaps * kFade + (*said - truth) * (*said - truth);

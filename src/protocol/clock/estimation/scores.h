@@ -10,7 +10,7 @@
 
 #include <cstddef>
 
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/slots.h"
 #include "protocol/clock/estimation/windows.h"
 
@@ -19,7 +19,7 @@ namespace tempo::clock {
 class Scores {
  public:
   // Called once for each new slot, after the bank has been fitted.
-  void judge(const Slots& slots, const Bank& bank);
+  void judge(const Slots& slots, const CandidateFits& fits);
 
   bool scored(Kind kind, std::size_t window) const;
   double tests(Kind kind, std::size_t window) const { return tallies_[kind][window].tests; }

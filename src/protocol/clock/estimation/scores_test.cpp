@@ -14,13 +14,13 @@ using testing::SlotMaker;
 
 struct Judged {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   Scores scores;
 
   void add(const Sample& sample) {
     slots.add(sample, sample, 0);
-    bank.fit(slots, true);
-    scores.judge(slots, bank);
+    fits.fit(slots, true);
+    scores.judge(slots, fits);
   }
 };
 

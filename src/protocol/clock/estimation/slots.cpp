@@ -14,15 +14,15 @@ constexpr double kUsual = 1000;  // slots over which the usual spread is a mean
 }  // namespace
 
 std::int64_t Slots::number_of(const Sample& sample) {
-  return static_cast<std::int64_t>(std::floor(sample[Way::out].t));
+  return static_cast<std::int64_t>(std::floor(sample[Direction::forward].t));
 }
 
 bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
   const std::int64_t number = number_of(corrected);
-  const bool counts = corrected.round_trip() <= clip_;
+  const bool counts = corrected.round_trip() <= outlier_limit_;
   if (!empty() && number == newest().number) {
     Slot& slot = newest();
-    for (const Way way : kWays) {
+    for (const Direction way : kWays) {
       const Line slope{.rate = rate, .origin = slot.time};
       if (corrected[way].delay(way, slope) < slot.least[way].delay(way, slope)) {
         slot.least[way] = corrected[way];
@@ -41,7 +41,7 @@ bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
   if (slots_.size() == kRoom) slots_.erase(slots_.begin(), slots_.end() - kKept);
   slots_.push_back({.number = number,
                     .least = corrected,
-                    .raw = {raw[Way::out].value, raw[Way::back].value},
+                    .raw = {raw[Direction::forward].value, raw[Direction::reverse].value},
                     .time = corrected.when(),
                     .middle = corrected.middle(),
                     .weight = counts ? 1.0 : 0.0,
@@ -63,7 +63,7 @@ void Slots::measure_clip() {
   const auto end = trips.begin() + static_cast<std::ptrdiff_t>(count);
   std::nth_element(trips.begin(), middle, end);
   spread_ = *middle - *std::min_element(trips.begin(), middle + 1);
-  clip_ = *middle + kClipFactor * spread_;
+  outlier_limit_ = *middle + kClipFactor * spread_;
   usual_count_ = std::min(usual_count_ + 1, kUsual / kClipEvery);
   usual_spread_ += (spread_ - usual_spread_) / usual_count_;
 }
@@ -84,19 +84,19 @@ double Slots::measure_noise() const {
   return *middle - least;
 }
 
-void Slots::lower(Way way, double by, std::size_t count) {
+void Slots::lower(Direction way, double by, std::size_t count) {
   for (std::size_t age = 0; age < count; ++age) {
     Slot& slot = back(age);
     slot.least[way].value -= by;
     slot.middle += sign(way) * by / 2;
     slot.round_trip -= by;
-    if (slot.weight == 0 && slot.round_trip <= clip_) slot.weight = 1;
+    if (slot.weight == 0 && slot.round_trip <= outlier_limit_) slot.weight = 1;
   }
 }
 
 void Slots::shift(double by) {
   for (Slot& slot : slots_) {
-    for (const Way way : kWays) {
+    for (const Direction way : kWays) {
       slot.least[way].value -= sign(way) * by;
       slot.raw[index(way)] -= sign(way) * by;
     }

@@ -28,7 +28,7 @@ struct Slot {
   Line theta;                   // the combined line after its last exchange
   double sigma = 0;             // and its standard error
 
-  double raw_of(Way way) const { return raw[index(way)]; }
+  double raw_of(Direction way) const { return raw[index(way)]; }
 };
 
 class Slots {
@@ -50,14 +50,14 @@ class Slots {
   bool add(const Sample& corrected, const Sample& raw, double rate);
 
   // Round trips above this say nothing about the middle.
-  double clip() const { return clip_; }
+  double outlier_limit() const { return outlier_limit_; }
   // Median minus minimum of the newest round trips, and its mean over the last thousand slots.
   double spread() const { return spread_; }
   double usual_spread() const { return usual_spread_; }
 
   // The readings of one way fall by `by` in the newest `count` slots, and the round trips with
   // them; what was above the clip counts again.
-  void lower(Way way, double by, std::size_t count);
+  void lower(Direction way, double by, std::size_t count);
   // Theta rises by `by` in every slot: the local clock jumped, and history with it.
   void shift(double by);
 
@@ -74,7 +74,7 @@ class Slots {
 
   std::vector<Slot> slots_;
   std::uint64_t opened_ = 0;
-  double clip_ = std::numeric_limits<double>::infinity();
+  double outlier_limit_ = std::numeric_limits<double>::infinity();
   double spread_ = 0;
   double usual_spread_ = 0;
   double usual_count_ = 0;

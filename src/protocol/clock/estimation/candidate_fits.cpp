@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 
 #include <algorithm>
 #include <cmath>
@@ -39,7 +39,7 @@ struct Sums {
 
 }  // namespace
 
-void Bank::fit(const Slots& slots, bool opened) {
+void CandidateFits::fit(const Slots& slots, bool opened) {
   if (opened) {
     if (history_.empty()) history_.reserve(kRoom);
     if (history_.size() == kRoom) history_.erase(history_.begin(), history_.end() - Slots::kKept);
@@ -55,8 +55,8 @@ void Bank::fit(const Slots& slots, bool opened) {
   const std::size_t count = std::min(slots.size(), kWindows.back());
   for (std::size_t age = 0; age < count; ++age) {
     const Slot& slot = slots.back(age);
-    out_.push(slot.least[Way::out]);
-    back_.push(slot.least[Way::back]);
+    out_.push(slot.least[Direction::forward]);
+    back_.push(slot.least[Direction::reverse]);
     if (slot.weight > 0) sums.add(slot.weight, slot.time - origin, slot.middle - level);
     if (age + 1 < kWindows[window]) continue;
     const Envelope envelope = widest(out_, back_, origin, 0);
@@ -73,20 +73,20 @@ void Bank::fit(const Slots& slots, bool opened) {
     }
 }
 
-std::optional<double> Bank::said(Kind kind, std::size_t window, std::size_t age) const {
+std::optional<double> CandidateFits::said(Kind kind, std::size_t window, std::size_t age) const {
   if (age >= history_.size()) return std::nullopt;
   const double value = history_[history_.size() - 1 - age][kind][window];
   if (std::isnan(value)) return std::nullopt;
   return value;
 }
 
-void Bank::shift(double by, std::size_t count) {
+void CandidateFits::shift(double by, std::size_t count) {
   for (std::size_t age = 0; age < std::min(count, history_.size()); ++age)
     for (auto& kind : history_[history_.size() - 1 - age].values)
       for (double& value : kind) value += by;
 }
 
-void Bank::forget(std::size_t count) {
+void CandidateFits::forget(std::size_t count) {
   for (std::size_t age = 0; age < std::min(count, history_.size()); ++age)
     for (auto& kind : history_[history_.size() - 1 - age].values) kind.fill(kNothing);
 }
@@ -95,8 +95,8 @@ Envelope first_envelope(const Slots& slots, double rate) {
   Hull out(slots.size());
   Hull back(slots.size());
   for (std::size_t age = 0; age < slots.size(); ++age) {
-    out.push(slots.back(age).least[Way::out]);
-    back.push(slots.back(age).least[Way::back]);
+    out.push(slots.back(age).least[Direction::forward]);
+    back.push(slots.back(age).least[Direction::reverse]);
   }
   const double origin = slots.newest().time;
   if (slots.size() == 1) return widest_at_rate(out, back, origin, rate);

@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/warmth.h"
+#include "protocol/clock/estimation/cold_path_detector.h"
 
 #include <gtest/gtest.h>
 
@@ -9,35 +9,35 @@ namespace {
 
 // Round trips with exponential jitter of 10 us, of which the first is longer by `cold`.
 int first_counts_of(int bursts, double cold, std::uint64_t seed) {
-  Warmth warmth;
+  ColdPathDetector cold_path;
   Stream jitter(seed, 1, 0);
   int counts = 0;
   for (int i = 0; i < bursts; ++i) {
-    counts += warmth.first_counts();
+    counts += cold_path.first_counts();
     const auto trip = [&](double more) {
       return Nanos{static_cast<Nanos::rep>(200e3 + more + jitter.exponential(10e3))};
     };
     const Nanos first = trip(cold);
-    warmth.compare(first, trip(0));
+    cold_path.compare(first, trip(0));
   }
   return counts;
 }
 
-TEST(Warmth, EverythingCountsAsLongAsNothingIsKnown) {
-  EXPECT_TRUE(Warmth{}.first_counts());
-  Warmth warmth;
-  for (int i = 0; i < 7; ++i) warmth.compare(300us, 200us);
-  EXPECT_TRUE(warmth.first_counts());
-  warmth.compare(300us, 200us);
-  EXPECT_FALSE(warmth.first_counts());
+TEST(ColdPathDetector, EverythingCountsAsLongAsNothingIsKnown) {
+  EXPECT_TRUE(ColdPathDetector{}.first_counts());
+  ColdPathDetector cold_path;
+  for (int i = 0; i < 7; ++i) cold_path.compare(300us, 200us);
+  EXPECT_TRUE(cold_path.first_counts());
+  cold_path.compare(300us, 200us);
+  EXPECT_FALSE(cold_path.first_counts());
 }
 
-TEST(Warmth, ChanceAloneSpoilsNothing) {
+TEST(ColdPathDetector, ChanceAloneSpoilsNothing) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed)
     EXPECT_GE(first_counts_of(5000, 0, seed), 4900) << seed;
 }
 
-TEST(Warmth, AColdFirstPacketIsFound) {
+TEST(ColdPathDetector, AColdFirstPacketIsFound) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed)
     EXPECT_LE(first_counts_of(1000, 10e3, seed), 150) << seed;
 }

@@ -17,42 +17,42 @@
 
 #include "protocol/clock/estimation/line.h"
 #include "protocol/clock/estimation/sample.h"
-#include "protocol/clock/estimation/usual.h"
+#include "protocol/clock/estimation/delay_stats.h"
 
 namespace tempo::clock {
 
 struct Verdict {
   enum class What : std::uint8_t { clock_jumped, old_path, shorter_path };
   What what;
-  Way way;          // that fell
+  Direction way;          // that fell
   double by;        // how much theta jumped, or how much shorter the way is
   double other_by;  // how much shorter the other way is: usually 0
 };
 
-class Guard {
+class OutlierFilter {
  public:
   static constexpr std::size_t kAgree = 4;
   static constexpr std::uint64_t kPatience = 8;  // exchanges
 
   // Whether the sample would be held back.
   static bool suspects(const Sample& corrected, const Line& theta, double sigma,
-                       const Usual& usual);
+                       const DelayStats& delay_stats);
   // True if the sample is to be held back.
   bool hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
-            const Usual& usual);
+            const DelayStats& delay_stats);
   // Whether the samples held agree, and on what. `correction` is what is taken off each way.
-  std::optional<Verdict> verdict(const std::array<double, 2>& correction, const Usual& usual) const;
+  std::optional<Verdict> verdict(const std::array<double, 2>& correction, const DelayStats& delay_stats) const;
 
   bool disturbed() const { return !held_.empty(); }
   struct Held {
     Sample raw;
     std::array<double, 2> residuals{};
-    Way way = Way::out;
+    Direction way = Direction::forward;
     std::uint64_t exchange = 0;
   };
   const std::vector<Held>& held() const { return held_; }
   // Hands over the samples of the way that was judged, and forgets them.
-  std::vector<Sample> release(Way way);
+  std::vector<Sample> release(Direction way);
 
  private:
   std::vector<Held> held_;  // at most kPatience

@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/guard.h"
+#include "protocol/clock/estimation/outlier_filter.h"
 
 #include <algorithm>
 
@@ -9,39 +9,39 @@ constexpr double kLeast = 0.1e-6;
 constexpr double kSlack = 1;  // noise without a hard floor goes below what was seen of it
 
 // Below this a delay of one way is not believed.
-double floor_of(const Quantiles& usual, double sigma) {
-  return usual.least - kSlack * usual.spread() - 8 * sigma - kLeast;
+double floor_of(const Quantiles& delay_stats, double sigma) {
+  return delay_stats.least - kSlack * delay_stats.spread() - 8 * sigma - kLeast;
 }
 
 }  // namespace
 
-bool Guard::suspects(const Sample& corrected, const Line& theta, double sigma, const Usual& usual) {
-  if (!usual.known()) return false;
-  return std::ranges::any_of(kWays, [&](Way way) {
-    return corrected[way].delay(way, theta) < floor_of(usual.of(way), sigma);
+bool OutlierFilter::suspects(const Sample& corrected, const Line& theta, double sigma, const DelayStats& delay_stats) {
+  if (!delay_stats.known()) return false;
+  return std::ranges::any_of(kWays, [&](Direction way) {
+    return corrected[way].delay(way, theta) < floor_of(delay_stats.of(way), sigma);
   });
 }
 
-bool Guard::hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
-                 const Usual& usual) {
+bool OutlierFilter::hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
+                 const DelayStats& delay_stats) {
   ++exchanges_;
   std::erase_if(held_, [this](const Held& held) { return held.exchange + kPatience < exchanges_; });
-  if (!suspects(corrected, theta, sigma, usual)) return false;
-  Held now{.raw = raw, .residuals = {}, .way = Way::out, .exchange = exchanges_};
+  if (!suspects(corrected, theta, sigma, delay_stats)) return false;
+  Held now{.raw = raw, .residuals = {}, .way = Direction::forward, .exchange = exchanges_};
   std::array<double, 2> below{};
-  for (const Way way : kWays) {
+  for (const Direction way : kWays) {
     now.residuals[index(way)] = corrected[way].delay(way, theta);
-    below[index(way)] = floor_of(usual.of(way), sigma) - now.residuals[index(way)];
+    below[index(way)] = floor_of(delay_stats.of(way), sigma) - now.residuals[index(way)];
   }
-  now.way = below[0] >= below[1] ? Way::out : Way::back;
+  now.way = below[0] >= below[1] ? Direction::forward : Direction::reverse;
   held_.push_back(now);
   return true;
 }
 
-std::optional<Verdict> Guard::verdict(const std::array<double, 2>& correction,
-                                      const Usual& usual) const {
+std::optional<Verdict> OutlierFilter::verdict(const std::array<double, 2>& correction,
+                                      const DelayStats& delay_stats) const {
   if (held_.empty()) return std::nullopt;
-  const Way way = held_.back().way;
+  const Direction way = held_.back().way;
   std::vector<double> fell;
   std::vector<double> rose;
   for (const Held& held : held_) {
@@ -51,9 +51,9 @@ std::optional<Verdict> Guard::verdict(const std::array<double, 2>& correction,
   }
   if (fell.size() < kAgree) return std::nullopt;
   const auto [lowest, highest] = std::ranges::minmax(fell);
-  const double down = usual.of(way).least - lowest;
-  if (highest - lowest > 0.5 * down + 4 * usual.of(way).spread()) return std::nullopt;
-  const double up = std::ranges::min(rose) - usual.of(other(way)).least;
+  const double down = delay_stats.of(way).least - lowest;
+  if (highest - lowest > 0.5 * down + 4 * delay_stats.of(way).spread()) return std::nullopt;
+  const double up = std::ranges::min(rose) - delay_stats.of(other(way)).least;
   if (up > 0.5 * down)
     return Verdict{.what = Verdict::What::clock_jumped,
                    .way = way,
@@ -70,7 +70,7 @@ std::optional<Verdict> Guard::verdict(const std::array<double, 2>& correction,
                  .other_by = -up > 0.5 * down ? -up : 0};
 }
 
-std::vector<Sample> Guard::release(Way way) {
+std::vector<Sample> OutlierFilter::release(Direction way) {
   std::vector<Sample> samples;
   for (const Held& held : held_)
     if (held.way == way) samples.push_back(held.raw);

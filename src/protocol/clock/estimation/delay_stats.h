@@ -27,17 +27,17 @@ struct Quantiles {
 // Of a set that is not empty.
 Quantiles quantiles(std::vector<double> values);
 
-class Usual {
+class DelayStats {
  public:
   static constexpr std::size_t kSlots = 128;
 
   void measure(const Slots& slots, const Line& theta);
   bool known() const { return !residuals_[0].empty(); }
 
-  const Quantiles& of(Way way) const { return ways_[index(way)]; }
+  const Quantiles& of(Direction way) const { return ways_[index(way)]; }
   const Quantiles& round_trip() const { return round_trip_; }
   // The mean of the least residual of `length` slots in a row.
-  double least_of(Way way, std::size_t length) const;
+  double least_of(Direction way, std::size_t length) const;
 
  private:
   std::array<std::vector<double>, 2> residuals_;  // at most kSlots each, newest first

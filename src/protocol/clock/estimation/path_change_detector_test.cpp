@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/path.h"
+#include "protocol/clock/estimation/path_change_detector.h"
 
 #include <gtest/gtest.h>
 
@@ -12,16 +12,16 @@ using testing::SlotMaker;
 // Theta is 0 and known to be. 200 usual slots, then whatever the test makes of the path.
 class PathTest : public ::testing::Test {
  protected:
-  void usual(double jitter) {
+  void delay_stats(double jitter) {
     maker_ = SlotMaker({}, jitter);
     for (int i = 0; i < 200; ++i) ASSERT_FALSE(next());
-    usual_.measure(slots_, {});
+    delay_stats_.measure(slots_, {});
     ASSERT_FALSE(watch_.running());
   }
   std::optional<LongerPath> next(Kind best = Kind::envelope) {
     maker_.add(slots_);
     slots_.newest().sigma = 2e-7;
-    return watch_.close(slots_, usual_, {}, best);
+    return watch_.close(slots_, delay_stats_, {}, best);
   }
   // Slots until it is noticed; `limit` if it is not.
   int noticed(int limit, Kind best = Kind::envelope) {
@@ -32,13 +32,13 @@ class PathTest : public ::testing::Test {
 
   SlotMaker maker_{{}, 0};
   Slots slots_;
-  Usual usual_;
-  PathWatch watch_;
+  DelayStats delay_stats_;
+  PathChangeDetector watch_;
   std::optional<LongerPath> found_;
 };
 
 TEST_F(PathTest, ARiseOfOneWayIsMeasured) {
-  usual(1e-5);
+  delay_stats(1e-5);
   maker_.extra_out = 2e-4;
   EXPECT_EQ(noticed(100), 32);
   ASSERT_TRUE(found_);
@@ -48,7 +48,7 @@ TEST_F(PathTest, ARiseOfOneWayIsMeasured) {
 }
 
 TEST_F(PathTest, ARiseOfBothWaysIsMeasured) {
-  usual(1e-5);
+  delay_stats(1e-5);
   maker_.extra_out = 2e-4;
   maker_.extra_back = 3e-4;
   EXPECT_EQ(noticed(100), 32);
@@ -58,7 +58,7 @@ TEST_F(PathTest, ARiseOfBothWaysIsMeasured) {
 }
 
 TEST_F(PathTest, LeastSquaresMeasuresByMedians) {
-  usual(1e-5);
+  delay_stats(1e-5);
   maker_.extra_back = 2e-4;
   EXPECT_EQ(noticed(100, Kind::least_squares), 32);
   ASSERT_TRUE(found_);
@@ -66,14 +66,14 @@ TEST_F(PathTest, LeastSquaresMeasuresByMedians) {
 }
 
 TEST_F(PathTest, LoadIsNotARoute) {
-  usual(1e-5);
+  delay_stats(1e-5);
   maker_ = SlotMaker({}, 1e-3);
   for (int i = 0; i < 200; ++i) maker_.next();  // to the same second
   EXPECT_EQ(noticed(300), 301);
 }
 
 TEST_F(PathTest, AShortDelayIsNoRun) {
-  usual(1e-5);
+  delay_stats(1e-5);
   maker_.extra_out = 2e-4;
   EXPECT_EQ(noticed(31), 32);
   EXPECT_TRUE(watch_.running());
@@ -82,7 +82,7 @@ TEST_F(PathTest, AShortDelayIsNoRun) {
 }
 
 TEST_F(PathTest, AnOldRunBecomesTheNewNormal) {
-  usual(1e-8);
+  delay_stats(1e-8);
   maker_.extra_out = 0.5e-6;  // too small to be called a path, enough for a run
   maker_.extra_back = 0.5e-6;
   EXPECT_EQ(noticed(200), 201);

@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/bank.h"
+#include "protocol/clock/estimation/candidate_fits.h"
 
 #include <cmath>
 
@@ -14,28 +14,28 @@ using testing::SlotMaker;
 
 constexpr Line kFast{.value = 1e-3, .rate = 30e-6, .origin = 0};
 
-TEST(Bank, EveryFullWindowFindsALineWithoutNoise) {
+TEST(CandidateFits, EveryFullWindowFindsALineWithoutNoise) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker(kFast, 0);
   for (int i = 0; i < 200; ++i) {
     maker.add(slots);
-    bank.fit(slots, true);
+    fits.fit(slots, true);
   }
   for (const Kind kind : kKinds)
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
-      const Candidate& candidate = bank.candidates()[kind][k];
+      const Candidate& candidate = fits.candidates()[kind][k];
       EXPECT_EQ(candidate.present, kWindows[k] <= 200) << k;
       if (!candidate.present) continue;
       EXPECT_NEAR(candidate.theta.rate, kFast.rate, 1e-12) << k;
       EXPECT_NEAR(candidate.theta.at(300), kFast.at(300), 1e-9) << k;
     }
-  EXPECT_NEAR(bank.candidates()[Kind::envelope][0].margin, SlotMaker::kFloor, 1e-9);
+  EXPECT_NEAR(fits.candidates()[Kind::envelope][0].margin, SlotMaker::kFloor, 1e-9);
 }
 
-TEST(Bank, AWindowSeesNothingOlder) {
+TEST(CandidateFits, AWindowSeesNothingOlder) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker before(kFast, 0);
   before.add(slots, 20);
   // From second 20 on another clock: windows of 8 and 11 know only it.
@@ -43,61 +43,61 @@ TEST(Bank, AWindowSeesNothingOlder) {
   for (int t = 20; t < 31; ++t) {
     const Sample sample = made(t + 0.5, after, 1e-4, 1e-4);
     slots.add(sample, sample, 0);
-    bank.fit(slots, true);
+    fits.fit(slots, true);
   }
   for (const Kind kind : kKinds) {
-    EXPECT_NEAR(bank.candidates()[kind][0].theta.rate, after.rate, 1e-12);
-    EXPECT_NEAR(bank.candidates()[kind][1].theta.rate, after.rate, 1e-12);
-    EXPECT_GT(std::abs(bank.candidates()[kind][2].theta.rate - after.rate), 1e-6);
+    EXPECT_NEAR(fits.candidates()[kind][0].theta.rate, after.rate, 1e-12);
+    EXPECT_NEAR(fits.candidates()[kind][1].theta.rate, after.rate, 1e-12);
+    EXPECT_GT(std::abs(fits.candidates()[kind][2].theta.rate - after.rate), 1e-6);
   }
 }
 
-TEST(Bank, LeastSquaresLeavesOutWhatDoesNotCount) {
+TEST(CandidateFits, LeastSquaresLeavesOutWhatDoesNotCount) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker({}, 0);
   maker.add(slots, 64);
   maker.extra_out = 1e-3;
   maker.add(slots);
-  bank.fit(slots, true);
-  EXPECT_NEAR(bank.candidates()[Kind::least_squares][0].theta.value, 0, 1e-9);
+  fits.fit(slots, true);
+  EXPECT_NEAR(fits.candidates()[Kind::least_squares][0].theta.value, 0, 1e-9);
 }
 
-TEST(Bank, RemembersWhatWasSaid) {
+TEST(CandidateFits, RemembersWhatWasSaid) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker(kFast, 0);
   for (int i = 0; i < 20; ++i) {
     maker.add(slots);
-    bank.fit(slots, true);
+    fits.fit(slots, true);
   }
-  ASSERT_TRUE(bank.said(Kind::envelope, 0, 5));
-  EXPECT_NEAR(*bank.said(Kind::envelope, 0, 5), kFast.at(slots.back(5).time), 1e-9);
-  EXPECT_FALSE(bank.said(Kind::envelope, 0, 15));  // the window was not full
-  EXPECT_FALSE(bank.said(Kind::envelope, 0, 99));
+  ASSERT_TRUE(fits.said(Kind::envelope, 0, 5));
+  EXPECT_NEAR(*fits.said(Kind::envelope, 0, 5), kFast.at(slots.back(5).time), 1e-9);
+  EXPECT_FALSE(fits.said(Kind::envelope, 0, 15));  // the window was not full
+  EXPECT_FALSE(fits.said(Kind::envelope, 0, 99));
 
-  const double said = *bank.said(Kind::least_squares, 0, 5);
-  bank.shift(1e-3, 6);
-  EXPECT_NEAR(*bank.said(Kind::least_squares, 0, 5), said + 1e-3, 1e-12);
-  EXPECT_NEAR(*bank.said(Kind::least_squares, 0, 6), kFast.at(slots.back(6).time), 1e-9);
-  bank.forget(6);
-  EXPECT_FALSE(bank.said(Kind::least_squares, 0, 5));
-  EXPECT_TRUE(bank.said(Kind::least_squares, 0, 6));
+  const double said = *fits.said(Kind::least_squares, 0, 5);
+  fits.shift(1e-3, 6);
+  EXPECT_NEAR(*fits.said(Kind::least_squares, 0, 5), said + 1e-3, 1e-12);
+  EXPECT_NEAR(*fits.said(Kind::least_squares, 0, 6), kFast.at(slots.back(6).time), 1e-9);
+  fits.forget(6);
+  EXPECT_FALSE(fits.said(Kind::least_squares, 0, 5));
+  EXPECT_TRUE(fits.said(Kind::least_squares, 0, 6));
 }
 
-TEST(Bank, AnOpenSlotIsSaidAnew) {
+TEST(CandidateFits, AnOpenSlotIsSaidAnew) {
   Slots slots;
-  Bank bank;
+  CandidateFits fits;
   SlotMaker maker({}, 1e-4);
   for (int i = 0; i < 8; ++i) {
     maker.add(slots);
-    bank.fit(slots, true);
+    fits.fit(slots, true);
   }
   const Sample better = made(7.9, {}, 1e-4, 1e-4);
   slots.add(better, better, 0);
-  bank.fit(slots, false);
-  EXPECT_EQ(*bank.said(Kind::envelope, 0, 0), bank.candidates()[Kind::envelope][0].theta.value);
-  EXPECT_FALSE(bank.said(Kind::envelope, 0, 1));
+  fits.fit(slots, false);
+  EXPECT_EQ(*fits.said(Kind::envelope, 0, 0), fits.candidates()[Kind::envelope][0].theta.value);
+  EXPECT_FALSE(fits.said(Kind::envelope, 0, 1));
 }
 
 TEST(FirstEnvelope, KeepsTheRateWithinReason) {

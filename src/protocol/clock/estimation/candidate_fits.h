@@ -22,7 +22,7 @@ struct Candidate {
   bool present = false;  // its window is full, and enough of it counts
 };
 
-class Bank {
+class CandidateFits {
  public:
   // Fits every window that is full; `opened` says whether the newest slot is a new one.
   void fit(const Slots& slots, bool opened);

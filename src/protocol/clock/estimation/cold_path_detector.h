@@ -12,7 +12,7 @@
 
 namespace tempo::clock {
 
-class Warmth {
+class ColdPathDetector {
  public:
   // Round trips of the first and the last exchange of one burst.
   void compare(Nanos first, Nanos last) {

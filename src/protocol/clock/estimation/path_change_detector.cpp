@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/path.h"
+#include "protocol/clock/estimation/path_change_detector.h"
 
 #include <algorithm>
 #include <vector>
@@ -12,7 +12,7 @@ constexpr std::size_t kLong = 96;   // above the 20 % quantile
 constexpr std::size_t kGiveUp = 200;
 constexpr double kLeastRise = 1e-6;
 
-std::vector<double> residuals_of(const Slots& slots, Way way, const Line& theta,
+std::vector<double> residuals_of(const Slots& slots, Direction way, const Line& theta,
                                  std::size_t count) {
   std::vector<double> residuals(count);
   for (std::size_t age = 0; age < count; ++age)
@@ -21,19 +21,19 @@ std::vector<double> residuals_of(const Slots& slots, Way way, const Line& theta,
 }
 
 // The rise of each way over the newest `length` slots, by the line as it was before the run.
-std::optional<LongerPath> rise(const Slots& slots, const Usual& usual, std::size_t run,
+std::optional<LongerPath> rise(const Slots& slots, const DelayStats& delay_stats, std::size_t run,
                                std::size_t length, Kind best) {
   const Slot& before = slots.back(std::min(run, slots.size() - 1));
   const double sigma = before.sigma;
   LongerPath longer;
-  for (const Way way : kWays) {
+  for (const Direction way : kWays) {
     const Quantiles now = quantiles(residuals_of(slots, way, before.theta, length));
-    const Quantiles& then = usual.of(way);
+    const Quantiles& then = delay_stats.of(way);
     if (now.spread() > 3 * then.spread() + 4 * sigma) return std::nullopt;
     const double by = best == Kind::least_squares ? now.median - then.median
-                                                  : now.least - usual.least_of(way, length);
+                                                  : now.least - delay_stats.least_of(way, length);
     const double least = std::max({6 * sigma, 8 * now.spread() / static_cast<double>(length),
-                                   kLeastRise, 0.02 * usual.round_trip().least});
+                                   kLeastRise, 0.02 * delay_stats.round_trip().least});
     if (by < least) continue;
     longer.by[index(way)] = by;
     std::size_t& count = longer.slots[index(way)];
@@ -47,30 +47,30 @@ std::optional<LongerPath> rise(const Slots& slots, const Usual& usual, std::size
 
 }  // namespace
 
-bool PathWatch::running() const {
+bool PathChangeDetector::running() const {
   return run_.above_high >= 4 || run_.above_median >= 8 || run_.above_low >= 24;
 }
 
-std::optional<LongerPath> PathWatch::close(const Slots& slots, const Usual& usual,
+std::optional<LongerPath> PathChangeDetector::close(const Slots& slots, const DelayStats& delay_stats,
                                            const Line& theta, Kind best) {
-  if (slots.opened() < kFirstSlots || !usual.known()) return std::nullopt;
+  if (slots.opened() < kFirstSlots || !delay_stats.known()) return std::nullopt;
   const Slot& slot = slots.newest();
   const double round_trip =
-      slot.least[Way::out].delay(Way::out, theta) + slot.least[Way::back].delay(Way::back, theta);
+      slot.least[Direction::forward].delay(Direction::forward, theta) + slot.least[Direction::reverse].delay(Direction::reverse, theta);
   const auto count = [round_trip](std::size_t& run, double limit) {
     run = round_trip > limit ? run + 1 : 0;
   };
-  count(run_.above_high, usual.round_trip().high);
-  count(run_.above_median, usual.round_trip().median);
-  count(run_.above_low, usual.round_trip().low);
+  count(run_.above_high, delay_stats.round_trip().high);
+  count(run_.above_median, delay_stats.round_trip().median);
+  count(run_.above_low, delay_stats.round_trip().low);
 
   std::optional<LongerPath> longer;
   if (run_.above_high >= kShort)
-    longer = rise(slots, usual, run_.above_high, kShort * 3 / 4, best);
+    longer = rise(slots, delay_stats, run_.above_high, kShort * 3 / 4, best);
   else if (run_.above_median >= kShort)
-    longer = rise(slots, usual, run_.above_median, kShort * 3 / 4, best);
+    longer = rise(slots, delay_stats, run_.above_median, kShort * 3 / 4, best);
   if (!longer && run_.above_low >= kLong)
-    longer = rise(slots, usual, run_.above_low, kLong * 3 / 4, best);
+    longer = rise(slots, delay_stats, run_.above_low, kLong * 3 / 4, best);
   if (longer || run_.above_low > kGiveUp) run_ = {};
   return longer;
 }

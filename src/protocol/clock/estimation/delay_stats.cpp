@@ -1,4 +1,4 @@
-#include "protocol/clock/estimation/usual.h"
+#include "protocol/clock/estimation/delay_stats.h"
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ Quantiles quantiles(std::vector<double> values) {
   return {.least = values.front(), .low = at(20), .median = at(50), .high = at(95)};
 }
 
-void Usual::measure(const Slots& slots, const Line& theta) {
+void DelayStats::measure(const Slots& slots, const Line& theta) {
   const std::size_t count = std::min(slots.size(), kSlots);
   std::vector<double> sums(count, 0.0);
-  for (const Way way : kWays) {
+  for (const Direction way : kWays) {
     std::vector<double>& residuals = residuals_[index(way)];
     residuals.resize(count);
     for (std::size_t age = 0; age < count; ++age) {
@@ -30,7 +30,7 @@ void Usual::measure(const Slots& slots, const Line& theta) {
   round_trip_ = quantiles(std::move(sums));
 }
 
-double Usual::least_of(Way way, std::size_t length) const {
+double DelayStats::least_of(Direction way, std::size_t length) const {
   const std::vector<double>& residuals = residuals_[index(way)];
   CHECK(length > 0 && residuals.size() >= length);
   const std::size_t blocks = residuals.size() / length;

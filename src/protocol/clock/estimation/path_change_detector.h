@@ -13,7 +13,7 @@
 #include "protocol/clock/estimation/line.h"
 #include "protocol/clock/estimation/sample.h"
 #include "protocol/clock/estimation/slots.h"
-#include "protocol/clock/estimation/usual.h"
+#include "protocol/clock/estimation/delay_stats.h"
 #include "protocol/clock/estimation/windows.h"
 
 namespace tempo::clock {
@@ -23,10 +23,10 @@ struct LongerPath {
   std::array<std::size_t, 2> slots{};  // how many of the newest slots it holds for
 };
 
-class PathWatch {
+class PathChangeDetector {
  public:
   // Looks at the newest slot, to which nothing more comes. `best` is the kind of line that is best.
-  std::optional<LongerPath> close(const Slots& slots, const Usual& usual, const Line& theta,
+  std::optional<LongerPath> close(const Slots& slots, const DelayStats& delay_stats, const Line& theta,
                                   Kind best);
   // While a run is under way what is usual must not be measured anew.
   bool running() const;
