@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "cli/common/exit_codes.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 
@@ -27,7 +27,7 @@ int forward_to_lab(char** words) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
   if (!error) execv((self.parent_path() / name).c_str(), words);
   execvp(name.c_str(), words);
-  complain("tempo {} needs tempo-lab, which is not installed; install the package 'tempo-lab'\n",
+  print_error("tempo {} needs tempo-lab, which is not installed; install the package 'tempo-lab'\n",
            command);
   return kBadUsage;
 }

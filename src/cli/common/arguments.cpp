@@ -5,7 +5,7 @@
 
 #include "cli/common/command_line.h"
 #include "cli/common/exit_codes.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "tempo_version.h"
 
 namespace tempo::cli {
@@ -27,8 +27,8 @@ int run_program(const ProgramDescription& program, std::initializer_list<Describ
     std::ostringstream out;
     std::ostringstream error;
     const int status = app.exit(stop, out, error) == 0 ? kDone : kBadUsage;
-    say_text(out.str());
-    complain_text(error.str());
+    print_text(out.str());
+    print_error_text(error.str());
     return status;
   }
   return run();

@@ -9,7 +9,7 @@
 
 namespace tempo::cli {
 
-int complain(int status, const std::string& sentence) {
+int print_error(int status, const std::string& sentence) {
   fmt::print(stderr, "tempo: {}\n", sentence);
   return status;
 }
@@ -17,7 +17,7 @@ int complain(int status, const std::string& sentence) {
 int report(const client::Failure& failure) {
   using client::Trouble;
   const bool no = failure.trouble == Trouble::refused || failure.trouble == Trouble::not_allowed;
-  return complain(no ? kRefused : kNoDaemon, failure.sentence);
+  return print_error(no ? kRefused : kNoDaemon, failure.sentence);
 }
 
 ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }
@@ -25,7 +25,7 @@ ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to
 std::expected<Nanos, int> span_of(const std::string& text, const char* option) {
   const auto span = parse_span(text);
   if (!span)
-    return std::unexpected(complain(kBadUsage, fmt::format("{}: {}", option, span.error())));
+    return std::unexpected(print_error(kBadUsage, fmt::format("{}: {}", option, span.error())));
   return *span;
 }
 
@@ -46,11 +46,11 @@ std::expected<ipc::Reply, int> ask(const DaemonArguments& arguments, const ipc::
 std::expected<obs::Snapshot, int> snapshot_in(const ipc::Reply& reply) {
   const auto status = reply.body.at("status");
   if (!status)
-    return std::unexpected(complain(
+    return std::unexpected(print_error(
         kNoDaemon, "there is no status in tempod's answer; use the tempo that came with it"));
   auto snapshot = obs::from_json(status->line());
   if (!snapshot)
-    return std::unexpected(complain(
+    return std::unexpected(print_error(
         kNoDaemon, fmt::format("tempod's status cannot be understood: {}; use the tempo that "
                                "came with it",
                                snapshot.error())));

@@ -27,7 +27,7 @@ std::expected<Nanos, int> span_of(const std::string& text, const char* option);
 
 // Prints the sentence; gives the exit status that goes with it.
 int report(const client::Failure& failure);
-int complain(int status, const std::string& sentence);
+int print_error(int status, const std::string& sentence);
 
 ipc::Request request_of(ipc::Verb verb);
 

@@ -43,7 +43,7 @@ class Candidacy {
 
   int run() {
     if (const auto stood = stand(); !stood)
-      return complain(exit_of(stood.error()), stood.error().sentence);
+      return print_error(exit_of(stood.error()), stood.error().sentence);
     note_signals();
     while (!exit_) step();
     return *exit_;
@@ -111,7 +111,7 @@ class Candidacy {
     if (stood) return;
     come_back_at_ = boot_clock() + kComeBackAfter;
     if (stood.error().trouble != Trouble::no_daemon)
-      exit_ = complain(kLockRefused, stood.error().sentence);
+      exit_ = print_error(kLockRefused, stood.error().sentence);
   }
 
   // The connection holds the lease and a guard closes it: while one still stops a command no other
@@ -131,7 +131,7 @@ class Candidacy {
                                .deadline = deadline_,
                                .margin = margin_});
     if (!guard) {
-      exit_ = complain(kLockRefused, guard.error());
+      exit_ = print_error(kLockRefused, guard.error());
       return;
     }
     guard_.emplace(*std::move(guard));
@@ -184,7 +184,7 @@ int elect(const ElectArguments& arguments) {
   const char* const proc = std::getenv("TEMPO_PROC");
   auto meter = CapacityMeter::create(
       criterion, {.socket = arguments.socket, .proc = proc == nullptr ? "/proc" : proc});
-  if (!meter) return complain(kBadUsage, meter.error());
+  if (!meter) return print_error(kBadUsage, meter.error());
   const CandidateOptions options{.criterion = meter->criterion(),
                                  .algorithm = arguments.algorithm,
                                  .min_stay = *min_stay,

@@ -19,7 +19,7 @@ std::expected<std::pair<ipc::Reply, std::vector<ipc::GroupView>>, int> ask_group
   auto reply = ask(arguments, request_of(ipc::Verb::groups));
   if (!reply) return std::unexpected(reply.error());
   auto list = ipc::groups_of(*reply);
-  if (!list) return std::unexpected(complain(kNoDaemon, list.error()));
+  if (!list) return std::unexpected(print_error(kNoDaemon, list.error()));
   return std::pair{*std::move(reply), *std::move(list)};
 }
 
@@ -76,7 +76,7 @@ int leader(const GroupArguments& arguments) {
   else if (!found.leader.empty())
     fmt::print("{}\n", found.leader);
   if (!found.leader.empty()) return kDone;
-  return complain(kBrokenPromise, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
+  return print_error(kBrokenPromise, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
                                               "lists the groups that are",
                                               arguments.group));
 }

@@ -24,26 +24,26 @@ std::string failure(const std::string& file) {
 int fence_check(const FenceCheckArguments& arguments) {
   const auto token = parse_number<std::uint64_t>(arguments.token);
   if (!token)
-    return complain(kBadUsage,
+    return print_error(kBadUsage,
                     fmt::format("'{}' is not a token; give $TEMPO_LOCK_TOKEN", arguments.token));
   const int file = open(arguments.file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0 || flock(file, LOCK_EX) != 0) return complain(kBadUsage, failure(arguments.file));
+  if (file < 0 || flock(file, LOCK_EX) != 0) return print_error(kBadUsage, failure(arguments.file));
   std::string text(32, '\0');
   const ssize_t size = pread(file, text.data(), text.size(), 0);
-  if (size < 0) return complain(kBadUsage, failure(arguments.file));
+  if (size < 0) return print_error(kBadUsage, failure(arguments.file));
   text.resize(static_cast<std::size_t>(size));
   const auto newest = parse_number<std::uint64_t>(text.substr(0, text.find('\n')));
   if (!text.empty() && !newest)
-    return complain(kBadUsage, fmt::format("{} is not a file of tokens; name another, or remove it",
+    return print_error(kBadUsage, fmt::format("{} is not a file of tokens; name another, or remove it",
                                            arguments.file));
   if (newest && *token < *newest)
-    return complain(kBrokenPromise,
+    return print_error(kBrokenPromise,
                     fmt::format("token {} is old: {} has been seen", *token, *newest));
   if (newest == *token) return kDone;
   const std::string line = fmt::format("{}\n", *token);
   if (pwrite(file, line.data(), line.size(), 0) != static_cast<ssize_t>(line.size()) ||
       ftruncate(file, static_cast<off_t>(line.size())) != 0 || fsync(file) != 0)
-    return complain(kBadUsage, failure(arguments.file));
+    return print_error(kBadUsage, failure(arguments.file));
   return kDone;  // the file is closed, and let go, with the process
 }
 

@@ -45,10 +45,10 @@ int exit_of(const Failure& failure) {
 Result<TakeOptions, int> options_of(const LockArguments& arguments) {
   TakeOptions options{.shared = arguments.shared};
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindName::name);
-  if (!kind) return std::unexpected(complain(kBadUsage, kind.error()));
+  if (!kind) return std::unexpected(print_error(kBadUsage, kind.error()));
   options.kind = kind->kind;
   if (arguments.no_wait && !arguments.wait.empty())
-    return std::unexpected(complain(kBadUsage, "give --wait or --no-wait, not both"));
+    return std::unexpected(print_error(kBadUsage, "give --wait or --no-wait, not both"));
   if (arguments.no_wait) options.wait = nanoseconds{0};
   if (!arguments.wait.empty()) {
     TRY(wait, span_of(arguments.wait, "--wait"));
@@ -56,10 +56,10 @@ Result<TakeOptions, int> options_of(const LockArguments& arguments) {
   }
   if (!arguments.lease.empty()) {
     if (options.kind != LockKind::lease)
-      return std::unexpected(complain(kBadUsage, "--lease is for locks of kind lease alone"));
+      return std::unexpected(print_error(kBadUsage, "--lease is for locks of kind lease alone"));
     TRY(lease, span_of(arguments.lease, "--lease"));
     if (lease <= nanoseconds{0})
-      return std::unexpected(complain(kBadUsage, "--lease: give a span above 0, such as 10s"));
+      return std::unexpected(print_error(kBadUsage, "--lease: give a span above 0, such as 10s"));
     options.lease = lease;
   }
   return options;
@@ -89,14 +89,14 @@ int lock(const LockArguments& arguments) {
   const auto patience = span_of(arguments.patience, "--patience");
   if (!patience) return patience.error();
   auto locks = Locks::connect(arguments.socket, *patience);
-  if (!locks) return complain(exit_of(locks.error()), locks.error().sentence);
+  if (!locks) return print_error(exit_of(locks.error()), locks.error().sentence);
   auto taken = locks->take(arguments.name, *options);
-  if (!taken) return complain(exit_of(taken.error()), taken.error().sentence);
+  if (!taken) return print_error(exit_of(taken.error()), taken.error().sentence);
   note_signals();
   // While this waited it may have been stopped, the lock given to it, and then lost.
   const auto margin = Guard::margin_of(taken->remaining());
   if (!margin)
-    return complain(kLockLost, fmt::format("the lock '{}' was lost again before it could be used; "
+    return print_error(kLockLost, fmt::format("the lock '{}' was lost again before it could be used; "
                                            "the command was not started",
                                            arguments.name));
   // Only a lease has a token; one of a lock around this one would be taken for it.
@@ -109,10 +109,10 @@ int lock(const LockArguments& arguments) {
                              .connection = locks->descriptor(),
                              .deadline = taken->deadline(),
                              .margin = *margin});
-  if (!guard) return complain(kLockRefused, guard.error());
+  if (!guard) return print_error(kLockRefused, guard.error());
   const Guard::End end = watch(*guard, *taken, locks->descriptor());
   if (end.stopped)
-    return complain(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
+    return print_error(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
                                            "stopped before another could have it",
                                            arguments.name));
   return exit_status_of(end);

@@ -49,7 +49,7 @@ int locks(const DaemonArguments& arguments) {
   const auto reply = ask(arguments, request_of(ipc::Verb::locks));
   if (!reply) return reply.error();
   const auto list = ipc::locks_of(*reply);
-  if (!list) return complain(kNoDaemon, list.error());
+  if (!list) return print_error(kNoDaemon, list.error());
   if (arguments.json) {
     fmt::print("{}", reply->body.text());
     return kDone;

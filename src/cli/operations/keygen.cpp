@@ -77,19 +77,19 @@ std::string cure_of(const std::string& path, int error) {
 // The line for the list is all that is printed on standard output, so that it can be appended.
 int keygen_node(const KeygenArguments& arguments) {
   if (arguments.add)
-    return complain(kBadUsage, "a machine has one signing key; --force replaces it");
+    return print_error(kBadUsage, "a machine has one signing key; --force replaces it");
   if (arguments.file == "-")
-    return complain(kBadUsage, "a signing key stays on its machine; give a file instead of -");
+    return print_error(kBadUsage, "a signing key stays on its machine; give a file instead of -");
   const std::string path = arguments.file.empty() ? "/etc/tempo/node-key" : arguments.file;
   const auth::Key seed = auth::new_key();
   const std::string text = "# The signing key of this machine alone, mode 0600. Do not copy it.\n" +
                            auth::node_key_line(seed) + '\n';
   const int error = put_in_place(path, text, arguments.force);
   if (error == EEXIST)
-    return complain(kBadUsage, fmt::format("{} is there already and stays as it is; --force "
+    return print_error(kBadUsage, fmt::format("{} is there already and stays as it is; --force "
                                            "replaces it",
                                            path));
-  if (error != 0) return complain(kBadUsage, cure_of(path, error));
+  if (error != 0) return print_error(kBadUsage, cure_of(path, error));
   const std::string line = auth::node_list_line(auth::public_of(seed));
   if (arguments.json) {
     fmt::print("{}", Json::object().add("file", path).add("public", line).text());
@@ -110,33 +110,33 @@ int keygen(const KeygenArguments& given) {
   KeygenArguments arguments = given;
   if (arguments.file.empty()) arguments.file = "/etc/tempo/key";
   if (arguments.add && arguments.force)
-    return complain(kBadUsage, "--add keeps the old key and --force does not; give one of them");
+    return print_error(kBadUsage, "--add keeps the old key and --force does not; give one of them");
   if (arguments.add && arguments.file == "-")
-    return complain(kBadUsage, "--add needs the file whose key stays valid");
+    return print_error(kBadUsage, "--add needs the file whose key stays valid");
   std::vector<auth::Key> keys{auth::new_key()};
   if (arguments.add) {
     std::ifstream in(arguments.file, std::ios::binary);
     if (!in)
-      return complain(kBadUsage,
+      return print_error(kBadUsage,
                       fmt::format("{} cannot be read ({}); without --add a first key is written",
                                   arguments.file, std::strerror(errno)));
     std::string old;
     for (char c = 0; old.size() <= kMaxFile && in.get(c);) old += c;
     const auto parsed = auth::parse_keys(old);
     if (!parsed)
-      return complain(kBadUsage, fmt::format("{}: {}; mend it, or write a new one with --force",
+      return print_error(kBadUsage, fmt::format("{}: {}; mend it, or write a new one with --force",
                                              arguments.file, parsed.error()));
     keys.push_back(parsed->front());
   }
   const std::string text = text_of(keys);
   if (arguments.file == "-") {
     if (arguments.json)
-      return complain(kBadUsage, "--json tells about a file; give one instead of -");
+      return print_error(kBadUsage, "--json tells about a file; give one instead of -");
     fmt::print("{}", text);
     return kDone;
   }
   const int error = put_in_place(arguments.file, text, arguments.add || arguments.force);
-  if (error != 0) return complain(kBadUsage, cure_of(arguments.file, error));
+  if (error != 0) return print_error(kBadUsage, cure_of(arguments.file, error));
   const std::string id = fmt::format("{:08x}", auth::key_id(keys.front()));
   if (arguments.json)
     fmt::print("{}", Json::object()

@@ -30,7 +30,7 @@ int master(const DaemonArguments& arguments) {
                                                self ? " (this machine)" : "", network.epoch_round));
   }
   if (snapshot->networks.empty() && !arguments.json)
-    return complain(kBrokenPromise,
+    return print_error(kBrokenPromise,
                     "tempod takes part in no network; 'tempo doctor' says what is missing");
   fmt::print("{}", arguments.json ? list.text() : text);
   return everywhere ? kDone : kBrokenPromise;

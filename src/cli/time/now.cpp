@@ -45,7 +45,7 @@ int now(const DaemonArguments& arguments) {
   const auto reply = now_reply(arguments);
   if (!reply) return reply.error();
   const auto answer = ipc::now_of(*reply);
-  if (!answer) return complain(kNoDaemon, answer.error() + "; use the tempo that came with it");
+  if (!answer) return print_error(kNoDaemon, answer.error() + "; use the tempo that came with it");
   obs::Snapshot known;
   known.status = answer->status;
   known.time_ns = answer->time_ns;
@@ -58,7 +58,7 @@ int now(const DaemonArguments& arguments) {
   }
   fmt::print("{} UTC\n", obs::utc_text(answer->time_ns));
   if (!bound)
-    return complain(
+    return print_error(
         kBrokenPromise,
         "this is the machine's own time, there is no network time yet; 'tempo wait-sync' "
         "waits for it");

@@ -81,7 +81,7 @@ int wait_sync(const WaitSyncArguments& arguments) {
     if (steady_now() >= deadline) {
       // A daemon that says no will say it again; one that is not there yet may be starting.
       if (!last) return report(why);
-      return complain(
+      return print_error(
           kBrokenPromise,
           fmt::format("after {} this machine is {}, not within {}; 'tempo doctor' looks "
                       "for the cause, --timeout waits longer",

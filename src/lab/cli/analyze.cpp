@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "cli/common/terminal.h"
 #include "lab/analysis/algorithm_c.h"
 #include "lab/analysis/anonymous_ring.h"
@@ -33,7 +33,7 @@ constexpr std::size_t kLongestFraction = 200;  // digits of either part
 constexpr std::uint64_t kMaxRange = std::uint64_t{1} << 32;
 
 int refuse(const std::string& why) {
-  complain("tempo analyze: {}\n", why);
+  print_error("tempo analyze: {}\n", why);
   return kBadUsage;
 }
 
@@ -106,14 +106,14 @@ struct RingAnswer {
 
 void print_ring(const AnalyzeRingArguments& arguments, const RingTime& ring,
                 const RingAnswer& answer) {
-  say("{} stations, priorities 1..{}: rounds until one station is left\n\n", arguments.stations,
+  print("{} stations, priorities 1..{}: rounds until one station is left\n\n", arguments.stations,
       arguments.range);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = answer.rounds.first; k <= answer.rounds.last; ++k) {
     const Number& p = answer.distribution[k - answer.rounds.first];
     rows.push_back({fmt::format("{}", k), bar_value(p.nearest), p.nearest});
   }
-  say("{}\n", report::bars(rows, stdout_width(), stdout_shows_unicode()));
+  print("{}\n", report::bars(rows, stdout_width(), stdout_shows_unicode()));
   report::Table table({"what", "value"});
   table.row({"mean", brief(answer.raw[1])});
   table.row({"variance", brief(answer.central[2])});
@@ -124,7 +124,7 @@ void print_ring(const AnalyzeRingArguments& arguments, const RingTime& ring,
   table.row({"growth law", fmt::format("{:.6g}", ring.growth())});
   table.row(
       {"hops, mean", fmt::format("{:.6g}", arguments.stations * (answer.raw[1].nearest + 1))});
-  say("{}", table.text({.unicode = stdout_shows_unicode()}));
+  print("{}", table.text({.unicode = stdout_shows_unicode()}));
 }
 
 void print_ring_json(const AnalyzeRingArguments& arguments, const RingTime& ring,
@@ -155,7 +155,7 @@ void print_ring_json(const AnalyzeRingArguments& arguments, const RingTime& ring
                      .add("central", value_json(answer.central[q])));
   json.add("moments", moments);
   if (arguments.chains) json.add("chains", chains_json(ring));
-  say("{}", json.text());
+  print("{}", json.text());
 }
 
 // A number of seconds, as 0.01, 1/100 or 10ms.
@@ -221,17 +221,17 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
           .add("several_candidates", value_json(number_of(Fraction{1} - none - one)))
           .add("mean_phases", value_json(number_of(analysis::mean_phases(n))));
     }
-    say("{}", json.text());
+    print("{}", json.text());
     return kDone;
   }
-  say("{} candidates in step: how often all of them are elected after k stages\n\n",
+  print("{} candidates in step: how often all of them are elected after k stages\n\n",
       arguments.candidates);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = 1; k <= std::min(arguments.stages, 40U); ++k) {
     const double share = leaders(k).nearest();
     rows.push_back({fmt::format("{}", k), bar_value(share), share});
   }
-  say("{}\n", report::bars(rows, stdout_width(), stdout_shows_unicode()));
+  print("{}\n", report::bars(rows, stdout_width(), stdout_shows_unicode()));
   report::Table table({"what", "value"});
   table.row({fmt::format("after {} stages", arguments.stages), brief(number_of(several))});
   table.row(
@@ -244,7 +244,7 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
     table.row({"exactly one", brief(number_of(analysis::candidates_drawn(n, 1)))});
     table.row({"phases, mean", brief(number_of(analysis::mean_phases(n)))});
   }
-  say("{}", table.text({.unicode = stdout_shows_unicode()}));
+  print("{}", table.text({.unicode = stdout_shows_unicode()}));
   return kDone;
 }
 
@@ -261,7 +261,7 @@ int analyze_collision(const AnalyzeCollisionArguments& arguments) {
   const Number p = number_of(collision(asked));
   const Number bound = number_of(collision_bound(asked));
   if (arguments.json) {
-    say("{}", Json::object()
+    print("{}", Json::object()
                   .add("daemons", std::uint64_t{arguments.daemons})
                   .add("P", value_json(p))
                   .add("bound", bound.nearest)
@@ -275,12 +275,12 @@ int analyze_collision(const AnalyzeCollisionArguments& arguments) {
     rows.push_back({fmt::format("{}", n), bar_value(share), share});
   }
   rows.push_back({fmt::format("{}", arguments.daemons), bar_value(p.nearest), p.nearest});
-  say("daemons, and how often two of their timers run out within the window\n\n{}\n",
+  print("daemons, and how often two of their timers run out within the window\n\n{}\n",
       report::bars(rows, stdout_width(), stdout_shows_unicode()));
   report::Table table({"what", "value"});
   table.row({"P", brief(p)});
   table.row({"bound, N window / width", brief(bound)});
-  say("{}", table.text({.unicode = stdout_shows_unicode()}));
+  print("{}", table.text({.unicode = stdout_shows_unicode()}));
   return kDone;
 }
 
@@ -301,7 +301,7 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       const double rounds = chain.mean_rounds(a).nearest();
       rows.push_back({fmt::format("{}", a), fmt::format("{:.6f}", rounds), rounds});
     }
-    say("candidates, and the rounds of Algorithm C, each message lost with probability {}\n\n{}",
+    print("candidates, and the rounds of Algorithm C, each message lost with probability {}\n\n{}",
         loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
     return kDone;
   }
@@ -317,7 +317,7 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       steps.push(exactly(Json::object().add("i", std::uint64_t{a}).add("j", std::uint64_t{j}),
                          chain.step(a, j)));
   }
-  say("{}", Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps).text());
+  print("{}", Json::object().add("loss", loss->text()).add("E", rounds).add("P", steps).text());
   return kDone;
 }
 

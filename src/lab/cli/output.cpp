@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "cli/common/terminal.h"
 
 namespace tempo::cli {
@@ -17,7 +17,7 @@ bool write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (file.good()) return true;
-  complain("tempo: cannot write {}: check that the directory exists and may be written to\n", path);
+  print_error("tempo: cannot write {}: check that the directory exists and may be written to\n", path);
   return false;
 }
 
@@ -26,7 +26,7 @@ bool replace_file(const std::string& path, const std::string& text) {
   if (!write_file(draft, text)) return false;
   std::error_code failure;
   std::filesystem::rename(draft, path, failure);
-  if (failure) complain("tempo: cannot write {}: {}\n", path, failure.message());
+  if (failure) print_error("tempo: cannot write {}: {}\n", path, failure.message());
   return !failure;
 }
 
@@ -39,7 +39,7 @@ std::optional<std::string> read_file(const std::string& path) {
 bool show_diagram(const sim::Trace& trace, const report::SpaceTimeOptions& look,
                   const std::string& where) {
   if (where != "-") return write_file(where, report::space_time_html(trace, look));
-  say("{}\n", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
+  print("{}\n", report::space_time_text(trace, look, stdout_width(), stdout_shows_unicode()));
   return true;
 }
 

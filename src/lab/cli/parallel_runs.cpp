@@ -11,7 +11,7 @@
 #include <fmt/core.h>
 
 #include "cli/common/interrupt.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/report/progress.h"
 
 namespace tempo::cli {
@@ -34,7 +34,7 @@ std::optional<std::string> why_not_threads(std::uint32_t threads) {
 }
 
 std::uint32_t workers_for(std::uint32_t threads) {
-  if (overheard()) return 1;
+  if (is_captured()) return 1;
   return std::max(1U, threads != 0 ? threads : std::thread::hardware_concurrency());
 }
 
@@ -68,7 +68,7 @@ void share_out(std::uint64_t count, std::uint32_t workers,
 Effort run_in_parallel(
     const Pieces& pieces, std::uint32_t workers,
     const std::function<void(std::uint32_t worker, std::uint64_t number)>& work) {
-  if (overheard()) return run_here(pieces, work);
+  if (is_captured()) return run_here(pieces, work);
   report::Progress progress({.what = pieces.what, .total = pieces.count, .unit = pieces.unit},
                             steady_now, report::stderr_terminal());
   const auto started = std::chrono::steady_clock::now();

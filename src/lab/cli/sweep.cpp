@@ -19,7 +19,7 @@
 #include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/shard.h"
 #include "lab/cli/sim/sim_ring.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/cli/sweep_files.h"
 #include "lab/cli/sweep_progress.h"
 #include "lab/sweep/results.h"
@@ -63,10 +63,10 @@ Answer run_cell(const Spec& spec, std::uint64_t cell) {
   words.emplace_back("--json");
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());
-  Hearing hearing;
+  OutputCapture hearing;
   const int status = run_lab_command_line(static_cast<int>(pointers.size()), pointers.data());
   if (status == kInterrupted) return {.status = status};
-  const Result<Json> result = Json::parse(hearing.said);
+  const Result<Json> result = Json::parse(hearing.out);
   if ((status == kDone || status == kBrokenPromise) && result)
     return {.status = status, .line = sweep::cell_line(spec, cell, status, *result)};
   std::string where;
@@ -74,7 +74,7 @@ Answer run_cell(const Spec& spec, std::uint64_t cell) {
     where += fmt::format(" {}={}", setting.option, sweep::text_of(setting.value));
   return {.status = kBadUsage,
           .wrong = fmt::format("cell {} ({}{}): {}", cell, spec.command, where,
-                               reason_in(hearing.complained))};
+                               reason_in(hearing.err))};
 }
 
 // --- what one process does ---
@@ -144,7 +144,7 @@ Result<Done> unpacked(const std::string& text) {
 }
 
 int refuse(const std::string& why) {
-  complain("tempo: {}\n", why);
+  print_error("tempo: {}\n", why);
   return kBadUsage;
 }
 
@@ -169,7 +169,7 @@ int conclude(const std::string& out, const std::string& header, const Lines& lin
     return kBadUsage;
   const std::uint64_t broken = broken_in(lines);
   if (json) {
-    say("{}", Json::object()
+    print("{}", Json::object()
                   .add("cells", std::uint64_t{lines.size()})
                   .add("resumed", resumed)
                   .add("broken", broken)
@@ -177,9 +177,9 @@ int conclude(const std::string& out, const std::string& header, const Lines& lin
                   .add("table", table)
                   .text());
   } else {
-    say("{} cells{}: {} and {}\n", lines.size(),
+    print("{} cells{}: {} and {}\n", lines.size(),
         resumed > 0 ? fmt::format(", {} of them from before", resumed) : "", results, table);
-    if (broken > 0) say("in {} of them a promise was broken (status 1)\n", broken);
+    if (broken > 0) print("in {} of them a promise was broken (status 1)\n", broken);
   }
   return broken > 0 ? kBrokenPromise : kDone;
 }
@@ -246,7 +246,7 @@ int run_order(const Order& order, const SweepArguments& arguments, Machines& mac
     if (!wrong.empty()) {
       status = refuse(wrong);
     } else if (interrupted) {
-      complain("tempo: interrupted; the same command goes on from here\n");
+      print_error("tempo: interrupted; the same command goes on from here\n");
       status = kInterrupted;
     } else {
       status = conclude(order.out, work.header, all, resumed, arguments.json);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lab/cli/output.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 namespace {
@@ -66,7 +66,7 @@ SweepDiary::SweepDiary(const std::string& out, std::uint32_t rank, const std::st
   if (!goes_on) file_ << (kept.empty() ? header + '\n' : kept);
   file_.flush();
   if (!file_)
-    complain("tempo: cannot write {}: what is done is lost if this run is stopped\n", path);
+    print_error("tempo: cannot write {}: what is done is lost if this run is stopped\n", path);
 }
 
 void SweepDiary::add(const std::string& line) {

@@ -12,7 +12,7 @@
 #include "lab/cli/check/check_search.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/check/core_model.h"
 #include "lab/studies/election/replay.h"
 #include "lab/check/explore.h"
@@ -55,23 +55,23 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
                           .add("steps", std::uint64_t{finding.violation->stem.size()})
                           .add("cycle", std::uint64_t{finding.violation->cycle.size()})
                           .add("replay", script));
-    say("{}", json_of(finding).add("assumptions", words).add("violations", violations).text());
+    print("{}", json_of(finding).add("assumptions", words).add("violations", violations).text());
     return status_of(finding);
   }
   print_counts(finding);
-  say("\nassuming that\n");
-  for (const std::string& line : assumptions(order)) say("  - {}\n", line);
+  print("\nassuming that\n");
+  for (const std::string& line : assumptions(order)) print("  - {}\n", line);
   if (finding.violation)
-    say("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
+    print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
         finding.violation->stem.size(), script);
   else if (finding.complete)
-    say("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
+    print("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
         "always-led hold where they are promised, there is no dead end, and from every state the\n"
         "network can still come to have one master that all follow.\n");
   else
-    say("\nNot complete: {}. Nothing broken among the states seen.\n", finding.stopped);
+    print("\nNot complete: {}. Nothing broken among the states seen.\n", finding.stopped);
   if (finding.violation)
-    say("Play it again: tempo check election ... --replay FILE, then tempo sim replay FILE\n");
+    print("Play it again: tempo check election ... --replay FILE, then tempo sim replay FILE\n");
   return status_of(finding);
 }
 
@@ -106,10 +106,10 @@ int check_core_model(const CheckCoreArguments& arguments) {
       space,
       {.memory = *memory, .fingerprints = arguments.fingerprints, .threads = arguments.threads});
   if (arguments.json)
-    say("{}", json_of(finding).text());
+    print("{}", json_of(finding).text());
   else
     print_counts(finding);
-  if (!finding.complete && !arguments.json) say("\nNot complete: {}.\n", finding.stopped);
+  if (!finding.complete && !arguments.json) print("\nNot complete: {}.\n", finding.stopped);
   return status_of(finding);
 }
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "cli/common/exit_codes.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "cli/common/terminal.h"
 #include "base/table.h"
 #include "base/display_text.h"
@@ -26,7 +26,7 @@ double bytes_per_state(const Finding& finding) {
 }  // namespace
 
 int refuse_check(const std::string& why) {
-  complain("tempo check: {}\n", why);
+  print_error("tempo check: {}\n", why);
   return kBadUsage;
 }
 
@@ -35,7 +35,7 @@ Json json_of(const Finding& finding) {
   json.add("states", finding.states)
       .add("transitions", finding.transitions)
       .add("depth", std::uint64_t{finding.depth});
-  if (!overheard())
+  if (!is_captured())
     json.add("seconds", finding.seconds)
         .add("states_per_second", states_per_second(finding))
         .add("bytes_per_state", bytes_per_state(finding));
@@ -55,7 +55,7 @@ void print_counts(const Finding& finding) {
   table.row({"bytes/state", fmt::format("{:.1f}", bytes_per_state(finding))});
   if (finding.omission > 0)
     table.row({"a state was missed", fmt::format("probability < {:.1g}", finding.omission)});
-  say("{}", table.text({.unicode = stdout_shows_unicode()}));
+  print("{}", table.text({.unicode = stdout_shows_unicode()}));
 }
 
 int status_of(const Finding& finding) {

@@ -9,7 +9,7 @@
 
 #include "base/json.h"
 #include "cli/common/interrupt.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/check/explore.h"
 #include "lab/report/progress.h"
 
@@ -27,7 +27,7 @@ int status_of(const check::Finding& finding);
 // `progress` is ours, and no threads mean as many as there are cores, at most two.
 template <class Model>
 check::Finding searched(check::Space<Model>& space, check::SearchOptions options) {
-  if (overheard()) {
+  if (is_captured()) {
     options.threads = 1;
     options.progress = [](const check::Progress&) { return !interrupted(); };
     return check::Search<Model>(space, options).run();

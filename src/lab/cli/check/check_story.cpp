@@ -1,6 +1,6 @@
 #include "lab/cli/check/check_story.h"
 
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 namespace {
@@ -20,7 +20,7 @@ void print_json(const Story& story, const std::vector<std::string>& assumptions)
                         .add("cycle", std::uint64_t{story.cycle.size()})
                         .add("trace", lines_json(story.stem))
                         .add("cycle_trace", lines_json(story.cycle)));
-  say("{}", json_of(story.finding)
+  print("{}", json_of(story.finding)
                 .add("assumptions", lines_json(assumptions))
                 .add("violations", violations)
                 .text());
@@ -29,17 +29,17 @@ void print_json(const Story& story, const std::vector<std::string>& assumptions)
 void print_text(const Story& story, const std::vector<std::string>& assumptions,
                 const std::string& kept) {
   print_counts(story.finding);
-  say("\nassuming that\n");
-  for (const std::string& line : assumptions) say("  - {}\n", line);
+  print("\nassuming that\n");
+  for (const std::string& line : assumptions) print("  - {}\n", line);
   if (story.finding.violation) {
-    say("\n{} is broken:\n\n", story.finding.violation->promise);
-    for (const std::string& line : story.stem) say("  {}\n", line);
-    if (!story.cycle.empty()) say("\nand from there in a circle:\n\n");
-    for (const std::string& line : story.cycle) say("  {}\n", line);
+    print("\n{} is broken:\n\n", story.finding.violation->promise);
+    for (const std::string& line : story.stem) print("  {}\n", line);
+    if (!story.cycle.empty()) print("\nand from there in a circle:\n\n");
+    for (const std::string& line : story.cycle) print("  {}\n", line);
   } else if (story.finding.complete) {
-    say("\nEvery reachable state was seen. {}\n", kept);
+    print("\nEvery reachable state was seen. {}\n", kept);
   } else {
-    say("\nNot complete: {}. Nothing broken among the states seen.\n", story.finding.stopped);
+    print("\nNot complete: {}. Nothing broken among the states seen.\n", story.finding.stopped);
   }
 }
 

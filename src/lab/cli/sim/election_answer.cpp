@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "base/table.h"
 
 namespace tempo::cli {
@@ -199,7 +199,7 @@ Json tally_json(const SimElectionArguments& arguments, const Order& order, const
     json.add("collision_predicted", predicted_collisions(order)).add("attempts", rates);
   }
   json.add("seed", arguments.seed);
-  if (!overheard())
+  if (!is_captured())
     json.add("threads", std::uint64_t{sum.threads})
         .add("events_per_second", events_per_second(sum));
   json.add("trace_hash", hash_text(sum.hash));

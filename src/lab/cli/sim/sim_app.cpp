@@ -12,7 +12,7 @@
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "base/table.h"
 #include "lab/studies/apps/run.h"
 
@@ -165,7 +165,7 @@ int list(bool json) {
     table.row({"", fmt::format("criterion: {}", one.criterion)});
     table.row({"", fmt::format("naive: {}", one.naive)});
   }
-  say("{}", json ? all.text() : table.text());
+  print("{}", json ? all.text() : table.text());
   return kDone;
 }
 
@@ -181,7 +181,7 @@ std::string replay_line(const SimAppArguments& arguments, std::uint64_t seed) {
 bool show_run(const SimAppArguments& arguments, const Setup& setup) {
   sim::Trace trace(true);
   run(setup, &trace);
-  if (arguments.trace) say("{}", sim::text(trace, true));
+  if (arguments.trace) print("{}", sim::text(trace, true));
   if (arguments.diagram.empty()) return true;
   return show_diagram(trace,
                       {.title = fmt::format("{}, {}", arguments.name, arguments.variant),
@@ -192,7 +192,7 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
 
 void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
                   const Outcome& outcome, std::uint64_t seed) {
-  complain("broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
+  print_error("broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
            sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
@@ -202,7 +202,7 @@ int sim_app(const SimAppArguments& arguments) {
   if (arguments.name.empty()) return list(arguments.json);
   const Result<Setup> setup = understand(arguments);
   if (!setup) {
-    complain("tempo: {}\n", setup.error());
+    print_error("tempo: {}\n", setup.error());
     return kBadUsage;
   }
   const Portrait& portrait = portrait_of(setup->application);
@@ -218,8 +218,8 @@ int sim_app(const SimAppArguments& arguments) {
   if (one && !show_run(arguments, *setup)) return kBadUsage;
   const Sum sum = sum_of(outcomes);
   if (!arguments.trace && arguments.diagram != "-")
-    say("{}", arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
-  if (effort.interrupted) complain("tempo: interrupted after {} runs\n", sum.runs);
+    print("{}", arguments.json ? json_text(arguments, portrait, sum) : table_text(portrait, sum));
+  if (effort.interrupted) print_error("tempo: interrupted after {} runs\n", sum.runs);
   if (sum.broken_run) {
     print_broken(arguments, portrait, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
     return kBrokenPromise;

@@ -14,7 +14,7 @@
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/parallel_runs.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "base/table.h"
 #include "lab/studies/group/capacity_run.h"
 
@@ -183,7 +183,7 @@ std::string json_text(const SimCapacityArguments& arguments, const Sum& sum, con
       .add("time_T", Json::object().add("mean", means.time).add("max", means.longest))
       .add("reelections", sum.reelections)
       .add("broadcasts", Json::object().add("mean", means.broadcasts));
-  if (!overheard())
+  if (!is_captured())
     json.add("events_per_second",
              static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
   return json.text();
@@ -220,7 +220,7 @@ std::string table_text(const Sum& sum, const Means& means, const Effort& effort)
 int sim_capacity(const SimCapacityArguments& arguments) {
   Result<Setup> understood = understand(arguments);
   if (!understood) {
-    complain("tempo: {}\n", understood.error());
+    print_error("tempo: {}\n", understood.error());
     return kBadUsage;
   }
   Setup& setup = *understood;
@@ -235,7 +235,7 @@ int sim_capacity(const SimCapacityArguments& arguments) {
   if (setup.over_atomic) setup.bound = outcomes.front().bound;
   const Sum sum = sum_of(outcomes);
   const Means means = means_of(sum, setup);
-  say("{}",
+  print("{}",
       arguments.json ? json_text(arguments, sum, means, effort) : table_text(sum, means, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }

@@ -9,7 +9,7 @@
 #include "lab/cli/sim/election_runs.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/report/space_time.h"
 #include "lab/studies/election/baselines.h"
 #include "lab/studies/election/scenario.h"
@@ -29,9 +29,9 @@ using sim::election::Violation;
 void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
-    complain("broken: {} at {}s: {}\n", violation.promise,
+    print_error("broken: {} at {}s: {}\n", violation.promise,
              printed_seconds(violation.at.time_since_epoch()), violation.seen);
-  complain("replay: {}\n", replay_line(arguments, seed));
+  print_error("replay: {}\n", replay_line(arguments, seed));
 }
 
 // The run as a script: if it breaks a promise, what is left of it when everything needless is gone.
@@ -46,7 +46,7 @@ bool write_script(const std::string& path, const Experiment& experiment, const O
   }
   const Result<std::string> text = script_of(kept, story);
   if (!text) {
-    complain("tempo: {}\n", text.error());
+    print_error("tempo: {}\n", text.error());
     return false;
   }
   return write_file(path, *text);
@@ -55,7 +55,7 @@ bool write_script(const std::string& path, const Experiment& experiment, const O
 int one_run(const SimElectionArguments& arguments, const Order& order) {
   const Result<Experiment> experiment = plan_of(order.scenario, order.setup, order.until);
   if (!experiment) {
-    complain("tempo: {}\n", experiment.error());
+    print_error("tempo: {}\n", experiment.error());
     return kBadUsage;
   }
   sim::Trace trace(true);
@@ -65,7 +65,7 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
   if (arguments.baselines)
     baselines = baseline_costs(survivors(order), arguments.seed, order.setup.link.delay);
 
-  if (arguments.trace) say("{}", sim::text(trace, true));
+  if (arguments.trace) print("{}", sim::text(trace, true));
   if (!arguments.diagram.empty()) {
     const report::SpaceTimeOptions look{.title = fmt::format("Election: {}", arguments.scenario),
                                         .subtitle = replay_line(arguments, arguments.seed),
@@ -77,9 +77,9 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
     return kBadUsage;
 
   if (arguments.json) {
-    say("{}", outcome_json(arguments, order, outcome, baselines).text());
+    print("{}", outcome_json(arguments, order, outcome, baselines).text());
   } else if (!arguments.trace && arguments.diagram != "-") {
-    say("{}", outcome_table(arguments, order, outcome, baselines));
+    print("{}", outcome_table(arguments, order, outcome, baselines));
   }
   if (outcome.violation_count == 0) return kDone;
   print_violations(arguments, arguments.seed, outcome.violations);
@@ -89,14 +89,14 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
 int all_runs(const SimElectionArguments& arguments, const Order& order) {
   // A plan that is impossible is impossible for every seed.
   if (const Result<Experiment> first = plan_of(order.scenario, order.setup, order.until); !first) {
-    complain("tempo: {}\n", first.error());
+    print_error("tempo: {}\n", first.error());
     return kBadUsage;
   }
   const Tally sum = many_runs(arguments, order);
   const bool cut_short = sum.runs < arguments.runs;
-  say("{}", arguments.json ? tally_json(arguments, order, sum).text()
+  print("{}", arguments.json ? tally_json(arguments, order, sum).text()
                            : tally_table(arguments, order, sum));
-  if (cut_short) complain("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
+  if (cut_short) print_error("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
   if (sum.violations > 0) {
     Setup setup = order.setup;
     setup.seed = sum.broken_seed;
@@ -115,7 +115,7 @@ int all_runs(const SimElectionArguments& arguments, const Order& order) {
 int sim_election(const SimElectionArguments& arguments) {
   const Result<Order> order = understand(arguments);
   if (!order) {
-    complain("tempo: {}\n", order.error());
+    print_error("tempo: {}\n", order.error());
     return kBadUsage;
   }
   return arguments.runs == 1 ? one_run(arguments, *order) : all_runs(arguments, *order);

@@ -15,7 +15,7 @@
 #include "cli/common/exit_codes.h"
 #include "lab/cli/parallel_runs.h"
 #include "lab/cli/sim/sim_lock_lease.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "base/table.h"
 #include "lab/studies/lock/lease_run.h"
 #include "lab/studies/lock/mutex_run.h"
@@ -199,7 +199,7 @@ std::string json_text(const SimLockArguments& arguments, const Outcome& sum, con
       .add("longest_by_bound", sum.longest_by_bound)
       .add("attempts_per_entry", per_entry(sum, sum.attempts))
       .add("torn_reads", sum.torn);
-  if (!overheard())
+  if (!is_captured())
     json.add("events_per_second",
              static_cast<double>(sum.events) / std::max(effort.elapsed_s, 1e-9));
   return json.text();
@@ -239,7 +239,7 @@ std::string table_text(const Setup& setup, const Outcome& sum, const Effort& eff
 int sim_lock(const SimLockArguments& arguments) {
   const Result<Setup> setup = understand(arguments);
   if (!setup) {
-    complain("tempo: {}\n", setup.error());
+    print_error("tempo: {}\n", setup.error());
     return kBadUsage;
   }
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
@@ -257,7 +257,7 @@ int sim_lock(const SimLockArguments& arguments) {
       });
   Outcome sum;
   for (const Outcome& one : outcomes) sum.add(one);
-  say("{}", arguments.json ? json_text(arguments, sum, effort) : table_text(*setup, sum, effort));
+  print("{}", arguments.json ? json_text(arguments, sum, effort) : table_text(*setup, sum, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

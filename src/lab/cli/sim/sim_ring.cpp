@@ -15,7 +15,7 @@
 #include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/sim/ring_runs.h"
 #include "lab/cli/shard.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/equitable.h"
 #include "lab/studies/ring/masking.h"
@@ -32,7 +32,7 @@ constexpr double kLeastGamma = 0.01;
 constexpr double kMaxLossAnonymous = 0.2;  // beyond it the time of a phase passes all bounds
 
 int refuse(const std::string& why) {
-  complain("tempo sim: {}\n", why);
+  print_error("tempo sim: {}\n", why);
   return kBadUsage;
 }
 
@@ -172,7 +172,7 @@ bool show_run(const SimRingArguments& arguments, const RingAsked& asked) {
     sim::ring::run(equitable_setup(asked), &trace);
   else
     sim::ring::run(anonymous_setup(asked, arguments.first_is_fast), &trace);
-  if (arguments.trace) say("{}", sim::text(trace, true));
+  if (arguments.trace) print("{}", sim::text(trace, true));
   if (arguments.diagram.empty()) return true;
   return show_diagram(trace,
                       {.title = fmt::format("Ring: {}", asked.variant),
@@ -183,7 +183,7 @@ bool show_run(const SimRingArguments& arguments, const RingAsked& asked) {
 
 void print_answer(bool json, const RingAsked& asked, const RingCounts& counts,
                   const std::string& shard) {
-  say("{}", json ? ring_json(asked, counts, shard).text() : ring_table(asked, counts));
+  print("{}", json ? ring_json(asked, counts, shard).text() : ring_table(asked, counts));
 }
 
 }  // namespace
@@ -198,9 +198,9 @@ int sim_ring(const SimRingArguments& arguments) {
   if (shows && !show_run(arguments, *asked)) return kBadUsage;
   if (!arguments.trace && arguments.diagram != "-")
     print_answer(arguments.json, *asked, runs.counts, arguments.shard);
-  if (runs.interrupted) complain("tempo: interrupted after {} runs\n", runs.counts.runs);
+  if (runs.interrupted) print_error("tempo: interrupted after {} runs\n", runs.counts.runs);
   if (!runs.broken.empty()) {
-    complain("broken: {}\nreplay: {}\n", runs.broken,
+    print_error("broken: {}\nreplay: {}\n", runs.broken,
              replay_line(arguments, *asked, runs.broken_seed));
     return kBrokenPromise;
   }
@@ -227,7 +227,7 @@ int sim_merge(const SimMergeArguments& arguments) {
     sum->counts += part->counts;
   }
   if (sum->counts.runs < sum->asked.runs)
-    complain("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs, sum->asked.runs);
+    print_error("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs, sum->asked.runs);
   print_answer(arguments.json, sum->asked, sum->counts, "");
   return kDone;
 }

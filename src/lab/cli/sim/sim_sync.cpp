@@ -4,7 +4,7 @@
 
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
-#include "cli/common/speech.h"
+#include "cli/common/output.h"
 #include "lab/cli/sim/sync_answer.h"
 #include "lab/cli/sim/sync_order.h"
 #include "cli/common/terminal.h"
@@ -32,11 +32,11 @@ std::string story(const SimSyncArguments& arguments) {
 int sim_sync(const SimSyncArguments& arguments) {
   const Result<sim::sync::Experiment> experiment = understand(arguments);
   if (!experiment) {
-    complain("tempo: {}\n", experiment.error());
+    print_error("tempo: {}\n", experiment.error());
     return kBadUsage;
   }
   const std::vector<sim::sync::Outcome> outcomes =
-      sim::sync::run_seeds(*experiment, arguments.seeds, overheard() ? 1 : arguments.threads);
+      sim::sync::run_seeds(*experiment, arguments.seeds, is_captured() ? 1 : arguments.threads);
   const Rows rows = sync_rows(*experiment, outcomes);
   report::PlotOptions look{.title = "Distance of each client's clock from the master's",
                            .subtitle = story(arguments),
@@ -49,11 +49,11 @@ int sim_sync(const SimSyncArguments& arguments) {
   if (!arguments.html.empty() && !write_file(arguments.html, report::plot_html(curves, look, rows)))
     return kBadUsage;
   if (arguments.json) {
-    say("{}", sync_json(arguments, *experiment, outcomes).text());
+    print("{}", sync_json(arguments, *experiment, outcomes).text());
   } else {
     report::Table table({"what", {"value", report::Align::right}});
     for (const auto& [what, value] : rows) table.row({what, value});
-    say("{}\n{}", report::plot_text(curves, look), table.text());
+    print("{}\n{}", report::plot_text(curves, look), table.text());
   }
   for (const sim::sync::Outcome& outcome : outcomes)
     if (outcome.bound_violations > 0) return kBrokenPromise;
