@@ -49,7 +49,7 @@ struct Exclusion {
   View view(const Machine& lock) const { return lock.inside; }
   const char* broken(const check::Scene<View>& scene) const {
     int inside = 0;
-    for (const auto& seat : scene.seats) inside += seat.view != nullptr && *seat.view ? 1 : 0;
+    for (const auto& seat : scene.slots) inside += seat.view != nullptr && *seat.view ? 1 : 0;
     return inside > 1 ? "mutual exclusion" : nullptr;
   }
 };

@@ -189,7 +189,7 @@ bool LineConnection::flush() {
   return !broken();
 }
 
-void LineConnection::last_words(std::string_view line) const {
+void LineConnection::write_final(std::string_view line) const {
   CHECK(broken() && !line.contains('\n'));
   if (cut_) return;
   const std::string words = std::string(line) + '\n';

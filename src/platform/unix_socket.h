@@ -74,7 +74,7 @@ class LineConnection {
   bool write(std::string_view line);
   bool flush();
   // To one whose connection is broken, if nothing was cut off in the middle and it goes now.
-  void last_words(std::string_view line) const;
+  void write_final(std::string_view line) const;
 
   bool finished() const { return ended_ && input_.empty(); }  // the other end says no more
   bool broken() const { return broken_ != nullptr; }

@@ -226,7 +226,7 @@ TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
   EXPECT_FALSE(connection_.line());
   ASSERT_TRUE(connection_.broken());
   EXPECT_TRUE(connection_.too_long());
-  connection_.last_words("too long");
+  connection_.write_final("too long");
   EXPECT_EQ(taken(), "too long\n");
 }
 
@@ -236,7 +236,7 @@ TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
   EXPECT_FALSE(connection_.line());
   ASSERT_TRUE(connection_.broken());
   taken();
-  connection_.last_words("too long");
+  connection_.write_final("too long");
   EXPECT_EQ(taken(), "");
 }
 

@@ -130,8 +130,8 @@ class ControlServerImpl final : public ControlServer {
   void disconnect(Place client) {
     end_stream(*client);
     const auto all = std::exchange(client->locks, {});
-    for (const auto& [id, client] : all) claims_.erase(client);
-    for (const auto& [id, client] : all) worker_->locks().done(client);
+    for (const auto& [id, holder] : all) claims_.erase(holder);
+    for (const auto& [id, holder] : all) worker_->locks().done(holder);
     groups_.disconnect(&*client);
     worker_->loop().forget(client->connection.descriptor());
     clients_.erase(client);
@@ -270,11 +270,11 @@ class ControlServerImpl final : public ControlServer {
     if (request.name.starts_with('@'))
       return refuse(ipc::Code::bad_request,
                     "names that begin with '@' are tempo's own; take another");
-    const locks::ClientId client{++last_client_ & ~locks::kGroupBit};
-    client.locks[request.id] = client;
-    claims_[client] = {.client = &client, .id = request.id};
+    const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
+    client.locks[request.id] = holder;
+    claims_[holder] = {.client = &client, .id = request.id};
     const auto wanted = worker_->locks().want(
-        {.client = client,
+        {.client = holder,
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
          .network_us = static_cast<std::uint64_t>(
@@ -289,7 +289,7 @@ class ControlServerImpl final : public ControlServer {
         worker_->loop().stay_awake(kSoon);
       return "";
     }
-    claims_.erase(client);
+    claims_.erase(holder);
     client.locks.erase(request.id);
     return refuse(ipc::Code::unavailable, wanted.error());
   }
@@ -300,10 +300,10 @@ class ControlServerImpl final : public ControlServer {
       return ipc::refusal_line({.code = ipc::Code::bad_request,
                                 .sentence = "this connection has no lock of that id",
                                 .id = request.id});
-    const locks::ClientId client = found->second;
+    const locks::ClientId holder = found->second;
     client.locks.erase(found);
-    claims_.erase(client);
-    worker_->locks().done(client);
+    claims_.erase(holder);
+    worker_->locks().done(holder);
     return ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released});
   }
 

@@ -62,19 +62,19 @@ void draw_networks(const DaemonView& view, obs::Snapshot& shot) {
   for (std::uint8_t i = 0; i < view.links->count(); ++i) {
     const election::MasterElection* election = view.node->network(i);
     if (election == nullptr) continue;
-    obs::NetworkView view;
-    view.name = view.links->label(i);
-    view.state = election::name_of(election->state());
-    view.master = name_of_node(codec, election->master());
-    view.master_id = id_text(codec, election->master());
-    view.epoch_round = election->followed().round;
-    view.listed = static_cast<std::uint32_t>(election->list().size());
-    view.heir = name_of_node(codec, election->heir());
-    view.root = name_of_node(codec, view.node->path().root);
-    view.hops = view.node->path().hops;
-    view.kernel_stamps = view.links->kernel_stamps(i);
-    view.hardware_stamps = view.links->card_stamps(i);
-    shot.networks.push_back(std::move(view));
+    obs::NetworkView network;
+    network.name = view.links->label(i);
+    network.state = election::name_of(election->state());
+    network.master = name_of_node(codec, election->master());
+    network.master_id = id_text(codec, election->master());
+    network.epoch_round = election->followed().round;
+    network.listed = static_cast<std::uint32_t>(election->list().size());
+    network.heir = name_of_node(codec, election->heir());
+    network.root = name_of_node(codec, view.node->path().root);
+    network.hops = view.node->path().hops;
+    network.kernel_stamps = view.links->kernel_stamps(i);
+    network.hardware_stamps = view.links->card_stamps(i);
+    shot.networks.push_back(std::move(network));
   }
 }
 
@@ -91,23 +91,23 @@ void draw_members(const DaemonView& view, obs::Snapshot& shot) {
   codec.directory().for_each([&](const node::Directory::Host& host) {
     const bool self = host.node == codec.self();
     if (!self && !host.heard) return;
-    obs::MemberView view;
-    view.name = name_of_node(codec, host.node);
-    view.id = id_text(codec, host.node);
-    view.self = self;
-    view.role = host.node == master ? "master" : "slave";
-    if (self && !shot.networks.empty()) view.role = shot.networks.front().state;
-    view.address = view.links->address_of(host.node);
+    obs::MemberView shown;
+    shown.name = name_of_node(codec, host.node);
+    shown.id = id_text(codec, host.node);
+    shown.self = self;
+    shown.role = host.node == master ? "master" : "slave";
+    if (self && !shot.networks.empty()) shown.role = shot.networks.front().state;
+    shown.address = view.links->address_of(host.node);
     if (!self)
-      view.heard_ago_s = std::chrono::duration<double>(view.now - host.last_heard).count();
+      shown.heard_ago_s = std::chrono::duration<double>(view.now - host.last_heard).count();
     if (const node::Sync::Member* member = view.node->sync().members().find(host.node)) {
-      view.faulty = member->faulty;
-      view.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
-      view.sigma_us = microseconds(member->sigma);
-      view.bound_us = microseconds(member->bound);
-      view.offset_us = microseconds(member->error);
+      shown.faulty = member->faulty;
+      shown.rate_ppm = static_cast<double>(member->rate_ppt) * 1e-6;
+      shown.sigma_us = microseconds(member->sigma);
+      shown.bound_us = microseconds(member->bound);
+      shown.offset_us = microseconds(member->error);
     }
-    shot.members.push_back(std::move(view));
+    shot.members.push_back(std::move(shown));
   });
 }
 

@@ -21,56 +21,56 @@ std::string list_of(const Names& names) {
 
 }  // namespace
 
-GroupClients::GroupClients(GroupDriver& room, Write write, NameOf name_of)
-    : room_(&room), write_(std::move(write)), name_of_(std::move(name_of)) {
-  room_->on_news([this](groups::UserId user, const groups::News& news) { tell(user, news); });
-  room_->on_change([this](const std::string& group) { tell_change(group); });
+GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
+    : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
+  driver_->on_news([this](groups::UserId user, const groups::News& news) { tell(user, news); });
+  driver_->on_change([this](const std::string& group) { tell_change(group); });
 }
 
 GroupClients::~GroupClients() {
-  room_->on_news({});
-  room_->on_change({});
+  driver_->on_news({});
+  driver_->on_change({});
 }
 
-std::string GroupClients::answer(Caller caller, const ipc::Request& request) {
+std::string GroupClients::answer(ClientConnection client, const ipc::Request& request) {
   switch (request.verb) {
     case ipc::Verb::elect:
-      return elect(caller, request);
+      return elect(client, request);
     case ipc::Verb::offer:
     case ipc::Verb::stopped: {
-      const auto claim = find(caller, request.id);
+      const auto claim = find(client, request.id);
       if (claim == claims_.end())
         return refuse(request, ipc::Code::bad_request,
                       "this connection has no candidate of that id");
       if (request.verb == ipc::Verb::offer)
-        room_->offer(claim->first, request.capacity);
+        driver_->offer(claim->first, request.capacity);
       else
-        room_->stopped(claim->first);
+        driver_->stopped(claim->first);
       return "";
     }
     case ipc::Verb::withdraw:
-      return withdraw(caller, request);
+      return withdraw(client, request);
     case ipc::Verb::resign_group: {
-      const auto done = room_->resign(request.name);
+      const auto done = driver_->resign(request.name);
       return done ? ipc::done_line()
                   : ipc::refusal_line({.code = ipc::Code::not_master, .sentence = done.error()});
     }
     case ipc::Verb::groups: {
       std::vector<ipc::GroupView> views;
-      for (const groups::Known& known : room_->known()) views.push_back(view_of(known));
+      for (const groups::Known& known : driver_->known()) views.push_back(view_of(known));
       return ipc::groups_line(views);
     }
     case ipc::Verb::watch_group:
       if (const auto wrong = groups::wrong_with_name(request.name))
         return ipc::refusal_line({.code = ipc::Code::bad_request, .sentence = *wrong});
-      watches_[caller] = request.name;
+      watches_[client] = request.name;
       return ipc::group_line(view_of(request.name));
     default:
       return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
   }
 }
 
-std::string GroupClients::elect(Caller caller, const ipc::Request& request) {
+std::string GroupClients::elect(ClientConnection client, const ipc::Request& request) {
   const auto criterion = groups::criterion_of(request.criterion);
   if (!criterion)
     return refuse(request, ipc::Code::bad_request,
@@ -81,17 +81,17 @@ std::string GroupClients::elect(Caller caller, const ipc::Request& request) {
     return refuse(request, ipc::Code::bad_request,
                   fmt::format("there is no algorithm '{}'; take one of {}", request.algorithm,
                               list_of(groups::kAlgorithmNames)));
-  if (find(caller, request.id) != claims_.end())
+  if (find(client, request.id) != claims_.end())
     return refuse(request, ipc::Code::bad_request,
                   "this connection has a candidate of that id; take another");
   const auto mine = std::ranges::count_if(
-      claims_, [&](const auto& entry) { return entry.second.caller == caller; });
+      claims_, [&](const auto& entry) { return entry.second.client == client; });
   if (static_cast<std::size_t>(mine) >= kMaxElections)
     return refuse(request, ipc::Code::unavailable,
                   "this connection has too many candidates; withdraw some, or open another");
   const groups::UserId user{++last_user_};
-  claims_[user] = {.caller = caller, .id = request.id};
-  const auto stood = room_->stand({.user = user,
+  claims_[user] = {.client = client, .id = request.id};
+  const auto stood = driver_->stand({.user = user,
                                    .group = request.name,
                                    .terms = {*criterion, *algorithm},
                                    .capacity = request.capacity,
@@ -101,29 +101,29 @@ std::string GroupClients::elect(Caller caller, const ipc::Request& request) {
     claims_.erase(user);
     return refuse(request, ipc::Code::unavailable, stood.error());
   }
-  write_(caller, ipc::election_line({.id = request.id}));
-  if (const auto known = room_->known(request.name); known && known->leader != kNoHost)
+  write_(client, ipc::election_line({.id = request.id}));
+  if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
     tell(user, {.kind = groups::News::Kind::follows, .term = known->term, .host = known->leader});
   return "";
 }
 
-std::string GroupClients::withdraw(Caller caller, const ipc::Request& request) {
-  const auto claim = find(caller, request.id);
+std::string GroupClients::withdraw(ClientConnection client, const ipc::Request& request) {
+  const auto claim = find(client, request.id);
   if (claim == claims_.end())
     return refuse(request, ipc::Code::bad_request, "this connection has no candidate of that id");
   const groups::UserId user = claim->first;
   claims_.erase(claim);
-  room_->withdraw(user, request.once);
+  driver_->withdraw(user, request.once);
   return ipc::election_line({.id = request.id, .state = ipc::ElectionNews::State::withdrawn});
 }
 
-void GroupClients::show_out(Caller caller) {
-  watches_.erase(caller);
+void GroupClients::disconnect(ClientConnection client) {
+  watches_.erase(client);
   std::vector<groups::UserId> gone;
   for (const auto& [user, claim] : claims_)
-    if (claim.caller == caller) gone.push_back(user);
+    if (claim.client == client) gone.push_back(user);
   for (const groups::UserId user : gone) claims_.erase(user);
-  for (const groups::UserId user : gone) room_->withdraw(user);
+  for (const groups::UserId user : gone) driver_->withdraw(user);
 }
 
 void GroupClients::tell(groups::UserId user, const groups::News& news) {
@@ -160,12 +160,12 @@ void GroupClients::tell(groups::UserId user, const groups::News& news) {
       claims_.erase(found);
       break;
   }
-  write_(claim.caller, ipc::election_line(told));
+  write_(claim.client, ipc::election_line(told));
 }
 
 void GroupClients::tell_change(const std::string& group) {
-  for (const auto& [caller, watched] : watches_)
-    if (watched == group) write_(caller, ipc::group_line(view_of(group)));
+  for (const auto& [client, watched] : watches_)
+    if (watched == group) write_(client, ipc::group_line(view_of(group)));
 }
 
 ipc::GroupView GroupClients::view_of(const groups::Known& known) const {
@@ -179,21 +179,21 @@ ipc::GroupView GroupClients::view_of(const groups::Known& known) const {
                       .state = std::string(known.state)};
   if (known.stands)
     view.candidates.push_back(
-        {.host = name_of_(room_->self()), .capacity = known.capacity, .here = true});
+        {.host = name_of_(driver_->self()), .capacity = known.capacity, .here = true});
   for (const auto& one : known.candidates)
     view.candidates.push_back({.host = name_of_(one.host), .capacity = one.capacity});
   return view;
 }
 
 ipc::GroupView GroupClients::view_of(const std::string& group) const {
-  const auto known = room_->known(group);
+  const auto known = driver_->known(group);
   return known ? view_of(*known) : ipc::GroupView{.name = group};
 }
 
-std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(Caller caller,
+std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(ClientConnection client,
                                                                      std::int64_t id) {
   return std::ranges::find_if(claims_, [&](const auto& entry) {
-    return entry.second.caller == caller && entry.second.id == id;
+    return entry.second.client == client && entry.second.id == id;
   });
 }
 

@@ -15,40 +15,40 @@ namespace tempo::daemon {
 
 class GroupClients {
  public:
-  using Caller = const void*;
-  using Write = std::function<void(Caller caller, const std::string& line)>;
+  using ClientConnection = const void*;
+  using Write = std::function<void(ClientConnection client, const std::string& line)>;
   using NameOf = std::function<std::string(HostId host)>;
-  GroupClients(GroupDriver& room, Write write, NameOf name_of);
+  GroupClients(GroupDriver& driver, Write write, NameOf name_of);
   ~GroupClients();
   GroupClients(const GroupClients&) = delete;
   GroupClients& operator=(const GroupClients&) = delete;
 
   // The reply to a request about groups; empty: it comes later.
-  std::string answer(Caller caller, const ipc::Request& request);
+  std::string answer(ClientConnection client, const ipc::Request& request);
   // With its connection a caller's candidates are gone.
-  void show_out(Caller caller);
+  void disconnect(ClientConnection client);
 
  private:
   static constexpr std::size_t kMaxElections = 64;  // of one caller
 
   struct Claim {
-    Caller caller = nullptr;
+    ClientConnection client = nullptr;
     std::int64_t id = 0;
   };
 
-  std::string elect(Caller caller, const ipc::Request& request);
-  std::string withdraw(Caller caller, const ipc::Request& request);
+  std::string elect(ClientConnection client, const ipc::Request& request);
+  std::string withdraw(ClientConnection client, const ipc::Request& request);
   void tell(groups::UserId user, const groups::News& news);
   void tell_change(const std::string& group);
   ipc::GroupView view_of(const groups::Known& known) const;
   ipc::GroupView view_of(const std::string& group) const;
-  std::map<groups::UserId, Claim>::iterator find(Caller caller, std::int64_t id);
+  std::map<groups::UserId, Claim>::iterator find(ClientConnection client, std::int64_t id);
 
-  GroupDriver* room_;
+  GroupDriver* driver_;
   Write write_;
   NameOf name_of_;
   std::map<groups::UserId, Claim> claims_;
-  std::map<Caller, std::string> watches_;  // which group
+  std::map<ClientConnection, std::string> watches_;  // which group
   std::uint32_t last_user_ = 0;
 };
 

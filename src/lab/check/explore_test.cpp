@@ -157,7 +157,7 @@ struct ToyModel {
   Machine make(NodeId node, Incarnation /*life*/) const { return {node, play}; }
   View view(const Machine& machine) const { return {machine.value(), machine.seen()}; }
   const char* broken(const Scene<View>& scene) const {
-    const auto at = [&](std::uint32_t i) { return scene.up(i) ? *scene.seats[i].view : View{}; };
+    const auto at = [&](std::uint32_t i) { return scene.up(i) ? *scene.slots[i].view : View{}; };
     switch (play) {
       case Toy::Play::baton:
         return at(0).value + at(1).value > 1 ? "one-holder" : nullptr;
@@ -181,7 +181,7 @@ struct ToyModel {
 struct MeetingModel : ToyModel {
   bool good(const Scene<View>& scene) const {
     for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && scene.seats[i].view->value == 0) return false;
+      if (scene.up(i) && scene.slots[i].view->value == 0) return false;
     return true;
   }
 };

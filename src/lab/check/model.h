@@ -95,17 +95,17 @@ using Memory = std::uint8_t;
 // A state as promises see it.
 template <class View>
 struct Scene {
-  struct Seat {
+  struct Slot {
     const View* view = nullptr;  // null: down
     bool paused = false;
     Memory memory = 0;
   };
 
   std::uint32_t nodes = 0;
-  std::array<Seat, kMaxNodes> seats{};
+  std::array<Slot, kMaxNodes> slots{};
   Budget spent{};
 
-  bool up(std::uint32_t i) const { return seats[i].view != nullptr; }
+  bool up(std::uint32_t i) const { return slots[i].view != nullptr; }
 };
 
 }  // namespace tempo::check

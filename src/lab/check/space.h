@@ -83,7 +83,7 @@ class Space {
     Scene<View> scene{.nodes = freedom_.nodes};
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       if (state.local[i] == kDown) continue;
-      scene.seats[i] = {&parts_->view(state.local[i]), state.pause[i] != 0, state.memory[i]};
+      scene.slots[i] = {&parts_->view(state.local[i]), state.pause[i] != 0, state.memory[i]};
     }
     scene.spent = freedom_.budget - state.left;
     return scene;
@@ -279,7 +279,7 @@ class Space {
       const Scene<View> then = scene(before);
       Scene<View> now = scene(after);
       pruned = !model_->remember(then, now, node);
-      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) after.memory[i] = now.seats[i].memory;
+      for (std::uint32_t i = 0; i < freedom_.nodes; ++i) after.memory[i] = now.slots[i].memory;
     }
     if constexpr (requires(Scene<View> s) { model_->broken_move(s, s, node); })
       if (broken == nullptr) broken = model_->broken_move(scene(before), scene(after), node);

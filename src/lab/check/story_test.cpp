@@ -60,7 +60,7 @@ struct Dark {
   Machine make(NodeId node, Incarnation /*life*/) const { return {.first = node == NodeId{0}}; }
   View view(const Machine& lamp) const { return {lamp.lit ? lamp.watts : std::uint8_t{0}}; }
   const char* broken(const Scene<View>& scene) const {
-    for (const auto& seat : scene.seats)
+    for (const auto& seat : scene.slots)
       if (seat.view != nullptr && seat.view->watts == 6) return "dark";
     return nullptr;
   }

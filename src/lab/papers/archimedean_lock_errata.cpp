@@ -143,7 +143,7 @@ struct EntryModel {
   using Scene = check::Scene<View>;
 
   sim::lock::SiteRules rules;
-  bool (*found)(const Scene::Seat&);  // asked about every site in every state
+  bool (*found)(const Scene::Slot&);  // asked about every site in every state
 
   Machine make(NodeId node, Incarnation life) const {
     return {node, life, rules, lock::mutex::Birth::first};
@@ -154,18 +154,18 @@ struct EntryModel {
   }
   const char* broken(const Scene& scene) const {
     for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && found(scene.seats[i])) return "what is looked for";
+      if (scene.up(i) && found(scene.slots[i])) return "what is looked for";
     return nullptr;
   }
   bool remember(const Scene& /*before*/, Scene& after, NodeId node) const {
-    Scene::Seat& seat = after.seats[index(node)];
+    Scene::Slot& seat = after.slots[index(node)];
     if (after.up(index(node)) && seat.view->waits) seat.memory = 1;
     return true;
   }
 
-  static bool enters(const Scene::Seat& seat) { return seat.view->inside; }
-  static bool waits(const Scene::Seat& seat) { return seat.view->waits; }
-  static bool enters_refused(const Scene::Seat& seat) {
+  static bool enters(const Scene::Slot& seat) { return seat.view->inside; }
+  static bool waits(const Scene::Slot& seat) { return seat.view->waits; }
+  static bool enters_refused(const Scene::Slot& seat) {
     return seat.view->inside && seat.memory != 0;
   }
 };

@@ -65,14 +65,14 @@ struct PhaseModel {
   // Who leaves the phase, or is not in step, is looked at no longer.
   bool remember(const Scene& /*before*/, Scene& after, NodeId node) const {
     if (!after.up(index(node))) return true;
-    const State state = after.seats[index(node)].view->state;
+    const State state = after.slots[index(node)].view->state;
     return in_step ? state != State::awake_other : state != State::next_timer;
   }
 
   static std::uint32_t count(const Scene& scene, State state) {
     std::uint32_t found = 0;
     for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && scene.seats[i].view->state == state) ++found;
+      if (scene.up(i) && scene.slots[i].view->state == state) ++found;
     return found;
   }
   static bool somebody_elected(const Scene& scene) { return count(scene, State::elected) > 0; }

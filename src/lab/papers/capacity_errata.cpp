@@ -150,8 +150,8 @@ struct ReportsModel {
   View view(const Machine& machine) const { return {machine.decided(), machine.reports()}; }
   const char* broken(const check::Scene<View>& scene) const {
     for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && scene.seats[i].view->decided &&
-          scene.seats[i].view->reports < rules.members - rules.malicious)
+      if (scene.up(i) && scene.slots[i].view->decided &&
+          scene.slots[i].view->reports < rules.members - rules.malicious)
         return "n - t reports";
     return nullptr;
   }
@@ -213,8 +213,8 @@ struct TransitionModel {
   const char* broken_move(const check::Scene<View>& before, const check::Scene<View>& after,
                           NodeId node) const {
     const std::uint32_t i = index(node);
-    return before.up(i) && after.up(i) && before.seats[i].view->phase == from &&
-                   after.seats[i].view->phase == to
+    return before.up(i) && after.up(i) && before.slots[i].view->phase == from &&
+                   after.slots[i].view->phase == to
                ? "what is looked for"
                : nullptr;
   }

@@ -106,7 +106,7 @@ class WayTracer {
   static constexpr Nanos kApart = 60us;  // so many moves fit into a tick that none has more
   static constexpr Instant kBeginning{1s};
 
-  struct Seat {
+  struct Slot {
     std::optional<M> machine{};
     std::uint32_t lives = 0;
     std::int64_t ahead = 0;  // ticks that its clock has gained
@@ -128,7 +128,7 @@ class WayTracer {
     Message message{};
   };
 
-  Seat& seat(NodeId node) { return seats_[index(node)]; }
+  Slot& seat(NodeId node) { return seats_[index(node)]; }
   void pass(std::uint32_t ticks) {
     way_->ticks += ticks;
     now_ = start_ += Nanos{1ms} * ticks;
@@ -175,7 +175,7 @@ class WayTracer {
   // The machine takes the step; what it says is in `said_`.
   void play(const check::Move& move, const Flight& arrived, Draw& draw) {
     using check::Happening;
-    Seat& at = seat(move.node);
+    Slot& at = seat(move.node);
     outbox_.clear();
     Turn<M> turn{kBeginning + Nanos{way_->ticks + at.ahead}, draw, outbox_};
     switch (move.what) {
@@ -263,7 +263,7 @@ class WayTracer {
   const check::Space<Model>* space_;
   const Words* words_;
   DrawnWay* way_;
-  std::vector<Seat> seats_;
+  std::vector<Slot> seats_;
   std::vector<Flight> under_way_;
   Outbox<M> outbox_;
   std::vector<Said> said_;

@@ -73,7 +73,7 @@ struct RoundModel {
     election::ring::State state = election::ring::State::idle;
     std::uint32_t priority = 0;
   };
-  using Seat = check::Scene<View>::Seat;
+  using Slot = check::Scene<View>::Slot;
 
   election::ring::EquitableRules rules{.link = link_rules(kWorld), .range = kRange};
   bool (*found)(const check::Scene<View>&);
@@ -85,8 +85,8 @@ struct RoundModel {
   }
   // Who draws again draws, in one of the ways, something else.
   bool remember(const check::Scene<View>& before, check::Scene<View>& after, NodeId node) const {
-    const Seat& was = before.seats[index(node)];
-    Seat& is = after.seats[index(node)];
+    const Slot& was = before.slots[index(node)];
+    Slot& is = after.slots[index(node)];
     if (was.view == nullptr || is.view == nullptr || is.view->priority == 0) return true;
     if (was.view->priority == 0)
       is.memory = static_cast<check::Memory>(is.view->priority);
@@ -97,27 +97,27 @@ struct RoundModel {
 };
 using RoundScene = check::Scene<RoundModel::View>;
 
-bool is_out(const RoundScene::Seat& seat) {
+bool is_out(const RoundScene::Slot& seat) {
   return seat.view != nullptr && seat.view->state == election::ring::State::relay;
 }
-bool has_stayed(const RoundScene::Seat& seat) { return (seat.memory & kStayed) != 0; }
+bool has_stayed(const RoundScene::Slot& seat) { return (seat.memory & kStayed) != 0; }
 
 bool somebody_out(const RoundScene& scene) {
-  return is_out(scene.seats[0]) || is_out(scene.seats[1]);
+  return is_out(scene.slots[0]) || is_out(scene.slots[1]);
 }
 bool everybody_stayed(const RoundScene& scene) {
-  return has_stayed(scene.seats[0]) && has_stayed(scene.seats[1]);
+  return has_stayed(scene.slots[0]) && has_stayed(scene.slots[1]);
 }
 bool somebody_leads(const RoundScene& scene) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && scene.seats[i].view->state == election::ring::State::leader) return true;
+    if (scene.up(i) && scene.slots[i].view->state == election::ring::State::leader) return true;
   return false;
 }
 // A first round is over whose number of chains is none by the printed formula.
 bool impossible_as_printed(const RoundScene& scene) {
   for (std::uint32_t i = 0; i < kStations; ++i)
-    if (!is_out(scene.seats[i]) && !has_stayed(scene.seats[i])) return false;
-  const bool falls = (scene.seats[1].memory & kFirst) < (scene.seats[0].memory & kFirst);
+    if (!is_out(scene.slots[i]) && !has_stayed(scene.slots[i])) return false;
+  const bool falls = (scene.slots[1].memory & kFirst) < (scene.slots[0].memory & kFirst);
   return printed_1b(kStations, kRange, falls ? 2 : 1) <= Whole{0};
 }
 

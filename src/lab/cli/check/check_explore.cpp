@@ -46,11 +46,11 @@ void show(const Space& space, const Space::State& state) {
       fmt::print("  {}: down\n", i + 1);
       continue;
     }
-    const auto& view = *scene.seats[i].view;
+    const auto& view = *scene.slots[i].view;
     const NodeId master = view.followed.node;
     fmt::print("  {}: {}{}{}\n", i + 1, name_of(view.state),
                master == kNobody ? "" : fmt::format(", follows {}", index(master) + 1),
-               scene.seats[i].paused ? ", paused" : "");
+               scene.slots[i].paused ? ", paused" : "");
   }
 }
 

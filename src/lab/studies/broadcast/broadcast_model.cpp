@@ -8,10 +8,10 @@ namespace {
 // Whether `holds(one, other)` for all pairs of correct processes, each with itself too.
 template <class Holds>
 bool each_two(const BroadcastScene& scene, Holds holds) {
-  const auto correct = [&](std::uint32_t i) { return scene.up(i) && scene.seats[i].view->correct; };
+  const auto correct = [&](std::uint32_t i) { return scene.up(i) && scene.slots[i].view->correct; };
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
     for (std::uint32_t j = 0; j < scene.nodes; ++j)
-      if (correct(i) && correct(j) && !holds(*scene.seats[i].view, *scene.seats[j].view))
+      if (correct(i) && correct(j) && !holds(*scene.slots[i].view, *scene.slots[j].view))
         return false;
   return true;
 }
@@ -85,8 +85,8 @@ bool invents_nothing(const BroadcastScene& scene) {
     for (std::size_t i = 0; i < one.log.size(); ++i) {
       if (place_of(one, one.log[i]) != i) return false;  // twice
       const std::uint32_t sender = index(one.log[i].sender);
-      if (!scene.up(sender) || !scene.seats[sender].view->correct) continue;
-      const std::optional<Saying>& said = scene.seats[sender].view->said;
+      if (!scene.up(sender) || !scene.slots[sender].view->correct) continue;
+      const std::optional<Saying>& said = scene.slots[sender].view->said;
       if (!said || !said->same(one.log[i])) return false;
     }
     return true;

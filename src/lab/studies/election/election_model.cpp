@@ -11,7 +11,7 @@ constexpr Memory kCandidacies = 0x3;  // so far
 constexpr Memory kRival = 0x4;        // this candidacy is not alone, or was disturbed
 constexpr Memory kHaunted = 0x8;      // a candidate died: its Election may still be under way
 
-bool is_candidate(const Scene<View>::Seat& seat) {
+bool is_candidate(const Scene<View>::Slot& seat) {
   return seat.view != nullptr && seat.view->state == State::candidate;
 }
 
@@ -19,17 +19,17 @@ bool is_candidate(const Scene<View>::Seat& seat) {
 bool alone(const Scene<View>& scene, NodeId node) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (i == index(node) || !scene.up(i)) continue;
-    if (scene.seats[i].view->state != State::slave || scene.seats[i].paused ||
-        (scene.seats[i].memory & kCandidacies) != 0)
+    if (scene.slots[i].view->state != State::slave || scene.slots[i].paused ||
+        (scene.slots[i].memory & kCandidacies) != 0)
       return false;
   }
-  return (scene.seats[index(node)].memory & kHaunted) == 0;
+  return (scene.slots[index(node)].memory & kHaunted) == 0;
 }
 
 std::uint32_t masters_of(const Scene<View>& scene) {
   std::uint32_t masters = 0;
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && scene.seats[i].view->rules()) ++masters;
+    if (scene.up(i) && scene.slots[i].view->rules()) ++masters;
   return masters;
 }
 
@@ -88,18 +88,18 @@ const char* ElectionModel::broken_move(const Scene<View>& before, const Scene<Vi
   if (after.spent.crashes == 0 && after.spent.pauses == 0 && masters_of(before) > 0 &&
       masters_of(after) == 0)
     return "always-led";
-  const Scene<View>::Seat& was = before.seats[index(node)];
-  if (!is_candidate(was) || !after.up(index(node)) || is_candidate(after.seats[index(node)]))
+  const Scene<View>::Slot& was = before.slots[index(node)];
+  if (!is_candidate(was) || !after.up(index(node)) || is_candidate(after.slots[index(node)]))
     return nullptr;
   if (after.spent.losses != 0 || after.spent.pauses != 0 || after.spent.drifts != 0) return nullptr;
   if (parted) return nullptr;
   const bool sole = (was.memory & kRival) == 0;
-  return sole && !after.seats[index(node)].view->rules() ? "sole-candidate-wins" : nullptr;
+  return sole && !after.slots[index(node)].view->rules() ? "sole-candidate-wins" : nullptr;
 }
 
 bool ElectionModel::remember(const Scene<View>& before, Scene<View>& after, NodeId node) const {
-  const Scene<View>::Seat& was = before.seats[index(node)];
-  Scene<View>::Seat& is = after.seats[index(node)];
+  const Scene<View>::Slot& was = before.slots[index(node)];
+  Scene<View>::Slot& is = after.slots[index(node)];
   const bool stood = is_candidate(was);
   const bool stands = is_candidate(is);
   if (stood && !stands) is.memory &= static_cast<Memory>(~kRival);
@@ -111,8 +111,8 @@ bool ElectionModel::remember(const Scene<View>& before, Scene<View>& after, Node
                           (was.view == nullptr || was.view->state != is.view->state);
   for (std::uint32_t i = 0; i < after.nodes; ++i) {
     if (i == index(node) || !after.up(i)) continue;
-    if ((disturbed || new_threat) && is_candidate(after.seats[i])) after.seats[i].memory |= kRival;
-    if (died) after.seats[i].memory |= kHaunted;
+    if ((disturbed || new_threat) && is_candidate(after.slots[i])) after.slots[i].memory |= kRival;
+    if (died) after.slots[i].memory |= kHaunted;
   }
   if (!stands || stood) return true;
   if (!alone(after, node)) is.memory |= kRival;
@@ -126,8 +126,8 @@ bool ElectionModel::good(const Scene<View>& scene) const {
   std::uint8_t followers = 0;
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i)) continue;
-    const View& view = *scene.seats[i].view;
-    if (scene.seats[i].paused) return false;
+    const View& view = *scene.slots[i].view;
+    if (scene.slots[i].paused) return false;
     if (view.state == State::master) {
       if (master != nullptr) return false;
       master = &view;
@@ -139,7 +139,7 @@ bool ElectionModel::good(const Scene<View>& scene) const {
   }
   if (master == nullptr || master->list != followers) return false;
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if ((followers >> i & 1) != 0 && scene.seats[i].view->followed != master->followed)
+    if ((followers >> i & 1) != 0 && scene.slots[i].view->followed != master->followed)
       return false;
   return true;
 }

@@ -16,7 +16,7 @@ constexpr const char* kNoHelp = "no-help";
 template <class Each>
 bool each_honest(const CapacityScene& scene, Each holds) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && scene.members[i].view->honest && !holds(*scene.members[i].view)) return false;
+    if (scene.up(i) && scene.slots[i].view->honest && !holds(*scene.slots[i].view)) return false;
   return true;
 }
 
@@ -99,8 +99,8 @@ bool all_at_rest(const CapacityWorld& world, const CapacityScene& scene) {
   bool any_idle = false;
   bool should_go_on = false;  // one was called, or failed, and somebody could be elected
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
-    if (!scene.up(i) || !scene.members[i].view->honest) continue;
-    const CapacityView& view = *scene.members[i].view;
+    if (!scene.up(i) || !scene.slots[i].view->honest) continue;
+    const CapacityView& view = *scene.slots[i].view;
     if (view.stand == Stand::busy) return false;
     any_decided |= decided(view);
     any_idle |= view.stand == Stand::idle;

@@ -128,7 +128,7 @@ struct CapacityModel {
     return one_election(world, after) ? nullptr : "one-election";
   }
   bool remember(const CapacityScene& /*before*/, CapacityScene& after, NodeId node) const {
-    return !after.up(index(node)) || after.members[index(node)].view->number <= elections_of(world);
+    return !after.up(index(node)) || after.slots[index(node)].view->number <= elections_of(world);
   }
 };
 

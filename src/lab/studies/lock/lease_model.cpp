@@ -30,8 +30,8 @@ std::size_t judged_by(const Guest& guest) {
 }
 
 bool entered(const Scene<View>& before, const Scene<View>& after, NodeId node) {
-  const Scene<View>::Seat& was = before.members[index(node)];
-  const Scene<View>::Seat& is = after.members[index(node)];
+  const Scene<View>::Slot& was = before.slots[index(node)];
+  const Scene<View>::Slot& is = after.slots[index(node)];
   if (is.view == nullptr || !is.view->guest.inside) return false;
   return was.view == nullptr || !was.view->guest.inside;
 }
@@ -69,13 +69,13 @@ const char* LeaseModel::broken(const Scene<View>& scene) const {
   std::size_t count = 0;
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i)) continue;
-    for (const Guest* guest : {&scene.members[i].view->guest, &scene.members[i].view->ghost})
+    for (const Guest* guest : {&scene.slots[i].view->guest, &scene.slots[i].view->ghost})
       if (guest->inside) inside[count++] = guest;
   }
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
     for (std::uint32_t j = 0; j < i; ++j) {
       if (!scene.up(i) || !scene.up(j)) continue;
-      const auto& [one, other] = std::tie(scene.members[i].view->voters, scene.members[j].view->voters);
+      const auto& [one, other] = std::tie(scene.slots[i].view->voters, scene.slots[j].view->voters);
       if (one.number == other.number && one != other) return "one-view";
     }
   for (std::size_t i = 0; i < count; ++i)
@@ -90,33 +90,33 @@ const char* LeaseModel::broken(const Scene<View>& scene) const {
 const char* LeaseModel::broken_move(const Scene<View>& before, const Scene<View>& after,
                                     NodeId node) const {
   if (!world.exclusion || !entered(before, after, node)) return nullptr;
-  const Guest& guest = after.members[index(node)].view->guest;
-  const Memory highest = before.members[judged_by(guest)].memory;
+  const Guest& guest = after.slots[index(node)].view->guest;
+  const Memory highest = before.slots[judged_by(guest)].memory;
   return token_of(guest.held) > highest ? nullptr : "token-order";
 }
 
 bool LeaseModel::good(const Scene<View>& scene) const {
   if (!world.comes_good) return true;
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && (scene.members[i].view->waits || scene.members[i].paused)) return false;
+    if (scene.up(i) && (scene.slots[i].view->waits || scene.slots[i].paused)) return false;
   return true;
 }
 
 bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId node) const {
   unsigned crashes = 0;
   for (std::uint32_t i = 0; i < after.nodes; ++i)
-    if (after.up(i)) crashes += after.members[i].view->crashes;
+    if (after.up(i)) crashes += after.slots[i].view->crashes;
   if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
   // Who starts again begins to count above what may have been used.
   const std::uint64_t most =
       world.ballots + (crashes > 0 ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
-  if (after.members[index(node)].view->top > most) return false;
+  if (after.slots[index(node)].view->top > most) return false;
   if (!entered(before, after, node)) return true;
-  const Guest& guest = after.members[index(node)].view->guest;
+  const Guest& guest = after.slots[index(node)].view->guest;
   if (guest.held.sub > world.subs) return false;
   const auto raise = [&](std::size_t member) {
-    after.members[member].memory = std::max(before.members[member].memory, token_of(guest.held));
+    after.slots[member].memory = std::max(before.slots[member].memory, token_of(guest.held));
   };
   raise(guest.lock == kSecond ? 2 : 0);
   if (guest.lock == kFirst && guest.mode == Mode::exclusive) raise(1);

@@ -41,8 +41,8 @@ bool exclusion(const LockScene& scene) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
     for (std::uint32_t j = 0; j < i; ++j) {
       if (!scene.up(i) || !scene.up(j)) continue;
-      const LockView& one = *scene.members[i].view;
-      const LockView& other = *scene.members[j].view;
+      const LockView& one = *scene.slots[i].view;
+      const LockView& other = *scene.slots[j].view;
       if (one.inside && other.inside && conflict(one.mode, other.mode)) return false;
     }
   return true;
@@ -50,7 +50,7 @@ bool exclusion(const LockScene& scene) {
 
 bool all_at_rest(const LockScene& scene) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
-    if (scene.up(i) && !scene.members[i].view->rests) return false;
+    if (scene.up(i) && !scene.slots[i].view->rests) return false;
   return true;
 }
 

@@ -76,7 +76,7 @@ class Judge : public NoWatch {
 
   template <class World>
   void noticed(const World& world, NodeId node, const SiteNotice& notice) {
-    Seat& member = sites_[index(node)];
+    Slot& member = sites_[index(node)];
     switch (notice.kind) {
       case SiteNotice::Kind::asked:
         see_out_ghosts(world.now());
@@ -142,7 +142,7 @@ class Judge : public NoWatch {
 
  private:
   static constexpr std::uint32_t kLives = 4;  // clients of one site that may be inside at a time
-  struct Seat {
+  struct Slot {
     Instant requested{};
     Instant crashed = Instant::min();
     std::uint32_t refused = 0;  // since then
@@ -200,7 +200,7 @@ class Judge : public NoWatch {
   Bounds bounds_;
   bool judge_delay_;
   Ledger ledger_;
-  std::vector<Seat> sites_;
+  std::vector<Slot> sites_;
   std::vector<Ghost> ghosts_;
   Instant last_entry_{};
   NodeId refuser_ = kNobody;

@@ -51,8 +51,8 @@ const char* EquitableModel::broken(const Scene<View>& scene) const {
   for (std::uint32_t i = 0; i < scene.nodes; ++i)
     for (std::uint32_t j = 0; j < i; ++j) {
       if (!scene.up(i) || !scene.up(j)) continue;
-      const View& one = *scene.seats[i].view;
-      const View& other = *scene.seats[j].view;
+      const View& one = *scene.slots[i].view;
+      const View& other = *scene.slots[j].view;
       if (one.number != other.number) continue;
       if (one.state == ring::State::leader && other.state == ring::State::leader)
         return "one-leader";
@@ -64,14 +64,14 @@ const char* EquitableModel::broken(const Scene<View>& scene) const {
 
 bool EquitableModel::remember(const Scene<View>& /*before*/, Scene<View>& after,
                               NodeId node) const {
-  return !after.up(index(node)) || after.seats[index(node)].view->number <= elections;
+  return !after.up(index(node)) || after.slots[index(node)].view->number <= elections;
 }
 
 bool EquitableModel::good(const Scene<View>& scene) const {
   NodeId leader = kNobody;
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i)) continue;
-    const View& view = *scene.seats[i].view;
+    const View& view = *scene.slots[i].view;
     if (view.leader == kNobody || (leader != kNobody && view.leader != leader)) return false;
     leader = view.leader;
   }
@@ -87,27 +87,27 @@ const char* AnonymousModel::broken_move(const Scene<View>& before, const Scene<V
                                         NodeId node) const {
   const std::uint32_t i = index(node);
   if (!before.up(i) || !after.up(i) || rules.printed_next_timer) return nullptr;
-  if (before.seats[i].memory == 0 || after.seats[i].view->state != State::next_timer ||
-      before.seats[i].view->state == State::next_timer)
+  if (before.slots[i].memory == 0 || after.slots[i].view->state != State::next_timer ||
+      before.slots[i].view->state == State::next_timer)
     return nullptr;
   for (std::uint32_t j = 0; j < before.nodes; ++j)
-    if (j != i && before.seats[j].memory != 0) return nullptr;
+    if (j != i && before.slots[j].memory != 0) return nullptr;
   return "sole-candidate-stays";
 }
 
 bool AnonymousModel::remember(const Scene<View>& before, Scene<View>& after, NodeId node) const {
   const std::uint32_t i = index(node);
   if (!after.up(i)) return true;
-  const State now = after.seats[i].view->state;
+  const State now = after.slots[i].view->state;
   // A mark stays until the station begins another phase: claims may outlive the candidacy.
-  const bool was_one = before.up(i) && before.seats[i].memory != 0;
-  const State then = before.up(i) ? before.seats[i].view->state : State::sleeping;
+  const bool was_one = before.up(i) && before.slots[i].memory != 0;
+  const State then = before.up(i) ? before.slots[i].view->state : State::sleeping;
   if (now == State::awake_one)
-    after.seats[i].memory = 1;
+    after.slots[i].memory = 1;
   else if (now == State::awake_other && then != State::awake_other)
-    after.seats[i].memory = 0;
+    after.slots[i].memory = 0;
   else
-    after.seats[i].memory = was_one ? 1 : 0;
+    after.slots[i].memory = was_one ? 1 : 0;
   return true;
 }
 
@@ -115,7 +115,7 @@ bool AnonymousModel::good(const Scene<View>& scene) const {
   bool elected = false;
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i)) continue;
-    const State state = scene.seats[i].view->state;
+    const State state = scene.slots[i].view->state;
     if (state != State::elected && state != State::defeated) return false;
     elected = elected || state == State::elected;
   }
