@@ -49,7 +49,7 @@ if(TEMPO_SANITIZE)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_BUILD_TYPE STREQUAL "Release")
-  # Of a file that computes little, -O3 takes a third of the compiler's time for nothing (decision 032).
+  # Of a file that computes little, -O3 takes a third of the compiler's time for nothing (decision 021).
   set(TEMPO_LOW_OPT -O1)
   set(TEMPO_TEST_OPTIMISATION ${TEMPO_LOW_OPT})
   # Where headers are precompiled g++ 12 takes strings in a list for overruns.
