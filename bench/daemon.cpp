@@ -51,7 +51,7 @@ class Ears {
   }
   std::size_t size() const { return clients_.size(); }
   // When somebody became master, if it happens within the limit.
-  std::optional<Clock::time_point> hear_of_master(Clock::time_point limit) {
+  std::optional<Clock::time_point> receive_of_master(Clock::time_point limit) {
     std::vector<pollfd> ends;
     ends.reserve(clients_.size());
     for (const client::Client& client : clients_)
@@ -115,7 +115,7 @@ void measure(const std::string& profile, How how, int rounds, double bar_median,
     else
       site.host(victim).set_link(false);
     const Clock::time_point done = Clock::now();
-    const auto heard = ears.hear_of_master(begin + 20s);
+    const auto heard = ears.receive_of_master(begin + 20s);
     if (how == How::cut) site.host(victim).set_link(true);
     if (!heard) {
       missed.emplace_back("nobody else became master");

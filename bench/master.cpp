@@ -37,7 +37,7 @@ class Master {
     step([](Node& node, auto& turn) { node.start(turn); });
     while (!node_.sync().leads()) wake(now_ + 10ms);
     for (std::uint32_t i = 0; i < slaves_; ++i)
-      hear(i, election::Message{.kind = election::Kind::slaveup,
+      receive(i, election::Message{.kind = election::Kind::slaveup,
                                 .incarnation = Incarnation{1},
                                 .epoch = node_.network(0)->followed()});
   }
@@ -49,7 +49,7 @@ class Master {
       wake(now_ + apart);
       const double t = in_seconds(now_.time_since_epoch());
       const double rate = (i % 100) * 1e-6 - 50e-6;
-      hear(i, SyncMessage{.kind = SyncMessage::Kind::probe,
+      receive(i, SyncMessage{.kind = SyncMessage::Kind::probe,
                           .exchange = ++exchange_,
                           .offset = Nanos{std::llround(rate * t * 1e9)} + noise_.uniform(-1us, 1us),
                           .rate_ppt = std::llround(rate * 1e12),
@@ -69,7 +69,7 @@ class Master {
     now_ = std::max(now_, until);
   }
   template <class Body>
-  void hear(std::uint32_t from, const Body& body) {
+  void receive(std::uint32_t from, const Body& body) {
     Node::Message message;
     message.body = {body};
     step([&](Node& node, auto& turn) { node.receive(turn, NodeId{from}, message); });

@@ -112,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 0:
         // What bears this host's own id does not come past the codec.
         if (const auto body = body_in(in))
-          service.hear(desk.now, host(1 + in.byte() % (kHosts - 1)), *body);
+          service.receive(desk.now, host(1 + in.byte() % (kHosts - 1)), *body);
         break;
       case 1:
         desk.now += 10ms * in.byte();

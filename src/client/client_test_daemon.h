@@ -77,7 +77,7 @@ class FakeDaemon {
       if (ends[0].revents != 0) break;
       // Backwards, so that those who leave do not disturb the numbering.
       for (std::size_t i = callers.size(); i-- > 0;)
-        if (ends[i + 2].revents != 0 && !hear(callers[i])) {
+        if (ends[i + 2].revents != 0 && !receive(callers[i])) {
           close(callers[i].socket);
           callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(i));
         }
@@ -86,7 +86,7 @@ class FakeDaemon {
     for (const Caller& caller : callers) close(caller.socket);
   }
 
-  bool hear(Caller& caller) {
+  bool receive(Caller& caller) {
     char buffer[4096];
     const ssize_t got = recv(caller.socket, buffer, sizeof(buffer), 0);
     if (got <= 0) return false;

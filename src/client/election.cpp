@@ -74,11 +74,11 @@ bool ElectionConnection::take_one() {
   const auto reply = client_.next(nanoseconds{0});
   if (!reply) gone_ = public_failure(reply.error());
   if (!reply || !*reply) return false;
-  if (const auto news = ipc::election_of(**reply); news && news->id == kId) hear(*news);
+  if (const auto news = ipc::election_of(**reply); news && news->id == kId) receive(*news);
   return true;
 }
 
-void ElectionConnection::hear(const ipc::ElectionNews& news) {
+void ElectionConnection::receive(const ipc::ElectionNews& news) {
   using State = ipc::ElectionNews::State;
   switch (news.state) {
     case State::stands:

@@ -212,7 +212,7 @@ class FakeNetwork::Inside {
       else
         ::close(fresh);
     }
-    for (Caller& caller : callers_) hear(caller);
+    for (Caller& caller : callers_) receive(caller);
     for (auto caller = callers_.begin(); caller != callers_.end();) {
       const auto current = caller++;
       if (!current->gone) continue;
@@ -225,7 +225,7 @@ class FakeNetwork::Inside {
     if (now_on_network() >= extended_at_ + lease_ / 4) extend_all(now_on_network());
   }
 
-  void hear(Caller& caller) {
+  void receive(Caller& caller) {
     std::array<char, 4096> buffer{};
     for (ssize_t got = 0;
          !caller.gone && (got = ::recv(caller.socket, buffer.data(), buffer.size(), 0)) != -1;) {

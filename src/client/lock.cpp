@@ -46,13 +46,13 @@ bool LockConnection::listen(nanoseconds wait) {
       break;
     }
     if (!*reply) return true;
-    hear(**reply);
+    receive(**reply);
     wait = nanoseconds{0};
   }
   return false;
 }
 
-void LockConnection::hear(const ipc::Reply& reply) {
+void LockConnection::receive(const ipc::Reply& reply) {
   if (reply.refusal) {
     const Failure failure{
         reply.refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,

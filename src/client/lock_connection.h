@@ -49,7 +49,7 @@ class LockConnection {
 
   // Takes in what has come, or comes within `wait`. False: nothing can come any more.
   bool listen(std::chrono::nanoseconds wait);
-  void hear(const ipc::Reply& reply);
+  void receive(const ipc::Reply& reply);
   bool foreign() const;  // this is a child of the process that it belongs to
   const Failure& why_gone();
 

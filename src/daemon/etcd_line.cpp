@@ -36,7 +36,7 @@ bool EtcdLine::connect() {
   if (!socket) return false;
   line_ = std::make_unique<sys::LineConnection>(*std::move(socket));
   promise_ = "locks are not served yet: tempo-etcd has said nothing";
-  loop_->watch(line_->descriptor(), POLLIN, [this](short) { hear(); });
+  loop_->watch(line_->descriptor(), POLLIN, [this](short) { receive(); });
   send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
   return line_ != nullptr;
 }
@@ -120,30 +120,30 @@ void EtcdLine::settle() {
     loop_->expect(line_->descriptor(), line_->events());
 }
 
-void EtcdLine::hear() {
+void EtcdLine::receive() {
   line_->flush();
   for (int i = 0; i < kMaxLinesInARound && line_ != nullptr; ++i) {
     const std::optional<std::string> line = line_->line();
     if (!line) break;
-    hear_line(*line);
+    receive_line(*line);
   }
   if (line_ != nullptr) settle();
 }
 
-void EtcdLine::hear_line(const std::string& line) {
+void EtcdLine::receive_line(const std::string& line) {
   const auto reply = ipc::parse_reply(line);
   if (!reply) return;
   if (reply->refusal && reply->refusal->id) {
     const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
     forget(client, {.kind = News::Kind::refused, .sentence = reply->refusal->sentence});
   } else if (const auto news = ipc::lock_of(*reply)) {
-    hear_news(*news);
+    receive_news(*news);
   } else if (const auto promise = reply->body.text_at("promise")) {
     promise_ = *promise;
   }
 }
 
-void EtcdLine::hear_news(const ipc::LockNews& news) {
+void EtcdLine::receive_news(const ipc::LockNews& news) {
   const ClientId id{static_cast<std::uint32_t>(news.id)};
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;

@@ -48,9 +48,9 @@ class EtcdLine {
   };
 
   bool connect();
-  void hear();
-  void hear_line(const std::string& line);
-  void hear_news(const ipc::LockNews& news);
+  void receive();
+  void receive_line(const std::string& line);
+  void receive_news(const ipc::LockNews& news);
   void send(const ipc::Request& request);
   void forget(locks::ClientId client, const locks::News& news);
   void break_off();

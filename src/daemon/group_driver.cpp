@@ -46,24 +46,24 @@ std::optional<Nanos> GroupDriver::due_in() {
 
 void GroupDriver::wake() {
   if (!service_) return;
-  hear_locks();
+  receive_locks();
   const groups::Moment now = moment();
   if (const auto due = service_->due_in(now); due && *due <= Nanos{0}) service_->wake(now);
-  hear_locks();
+  receive_locks();
 }
 
 // What is heard may make a group ask for its lock, which may be granted at once.
-bool GroupDriver::hear_locks() {
+bool GroupDriver::receive_locks() {
   for (int i = 0; i < kMaxTurns && !news_.empty(); ++i) {
     const auto [client, news] = news_.front();
     news_.pop_front();
-    service_->hear_lock(moment(), client, news);
+    service_->receive_lock(moment(), client, news);
   }
   return news_.empty();
 }
 
-void GroupDriver::hear(NodeId from, const wire::GroupBody& body) {
-  if (service_) service_->hear(moment(), parts_.codec->directory().host_of(from), body);
+void GroupDriver::receive(NodeId from, const wire::GroupBody& body) {
+  if (service_) service_->receive(moment(), parts_.codec->directory().host_of(from), body);
 }
 
 // --- what the service wants done ---

@@ -39,7 +39,7 @@ class GroupDriver final : private groups::Driver {
   using Tell = std::function<void(std::string what, std::string details)>;
   void start(Tell tell);  // `tell` hears of events
 
-  void hear(NodeId from, const wire::GroupBody& body);
+  void receive(NodeId from, const wire::GroupBody& body);
   std::optional<Nanos> due_in();  // nothing: nothing is due
   void wake();
 
@@ -67,7 +67,7 @@ class GroupDriver final : private groups::Driver {
   void not_as_wanted(const std::string& group, const std::string& sentence) override;
 
   groups::Moment moment();
-  bool hear_locks();
+  bool receive_locks();
 
   static constexpr int kMaxTurns = 16;  // of news from the lock in one round
 

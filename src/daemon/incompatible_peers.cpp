@@ -11,7 +11,7 @@ constexpr Nanos kAbout = 1min;
 
 }  // namespace
 
-std::optional<std::string> IncompatiblePeers::hear(Instant now, const std::string& address,
+std::optional<std::string> IncompatiblePeers::receive(Instant now, const std::string& address,
                                             std::uint8_t revision) {
   const bool news = about(now).empty();
   last_ = fmt::format(

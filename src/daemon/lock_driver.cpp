@@ -143,23 +143,23 @@ std::optional<lock::Bootstrap::VoterProposal> LockDriver::word_of(LockRecord::St
 
 // --- what is heard ---
 
-void LockDriver::hear(NodeId from, const wire::LockBody& body) {
+void LockDriver::receive(NodeId from, const wire::LockBody& body) {
   if (!service_) return;
-  service_->hear(sys::boot_clock(), parts_.codec->directory().host_of(from), body);
+  service_->receive(sys::boot_clock(), parts_.codec->directory().host_of(from), body);
   advance_change();
 }
 
-void LockDriver::hear(NodeId from, const wire::MutexBody& body) {
+void LockDriver::receive(NodeId from, const wire::MutexBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
-  if (bounded_delay_) bounded_delay_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+  if (bounded_delay_) bounded_delay_->receive(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
-void LockDriver::hear(NodeId from, const wire::BeatBody& body) {
+void LockDriver::receive(NodeId from, const wire::BeatBody& body) {
   const node::Directory::Host* host = parts_.codec->directory().find(from);
-  if (bounded_delay_) bounded_delay_->hear(sys::boot_clock(), host->id, host->incarnation, body);
+  if (bounded_delay_) bounded_delay_->receive(sys::boot_clock(), host->id, host->incarnation, body);
 }
 
-void LockDriver::hear(NodeId from, const wire::VoterSetBody& body) {
+void LockDriver::receive(NodeId from, const wire::VoterSetBody& body) {
   const auto word =
       word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
   if (!word) return;
@@ -216,7 +216,7 @@ void LockDriver::ask_parent() {
   parts_.parent->send(fmt::format("{}\t{}\t{}", kWrite, writing_->number, writing_->text));
 }
 
-void LockDriver::hear_written(std::string_view number) {
+void LockDriver::receive_written(std::string_view number) {
   if (writing_ && parse_number<std::uint64_t>(number) == writing_->number) saved();
 }
 

@@ -42,11 +42,11 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   using Tell = std::function<void(std::string what, std::string details)>;
   void start(Tell tell);  // `tell` hears of events
 
-  void hear(NodeId from, const wire::LockBody& body);
-  void hear(NodeId from, const wire::VoterSetBody& body);
-  void hear(NodeId from, const wire::MutexBody& body);
-  void hear(NodeId from, const wire::BeatBody& body);
-  void hear_written(std::string_view number);  // the parent has written that one
+  void receive(NodeId from, const wire::LockBody& body);
+  void receive(NodeId from, const wire::VoterSetBody& body);
+  void receive(NodeId from, const wire::MutexBody& body);
+  void receive(NodeId from, const wire::BeatBody& body);
+  void receive_written(std::string_view number);  // the parent has written that one
 
   std::optional<Nanos> due_in() const;  // nothing: nothing is due
   void wake();

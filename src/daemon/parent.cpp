@@ -137,7 +137,7 @@ class Parent {
     line.be_parent();
     hint_ = std::make_unique<CrashHint>(identity_);
     const int status = watch_over(child, line);
-    while (hear_event(line)) {  // its last words; nobody adds to them any more
+    while (receive_event(line)) {  // its last words; nobody adds to them any more
     }
     const bool in_order = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
     if (!in_order || has_slept(status)) hint_->send();
@@ -152,7 +152,7 @@ class Parent {
     for (;;) {
       pollfd waiting{.fd = line.descriptor(), .events = POLLIN, .revents = 0};
       const int ready = wait({&waiting, 1}, 1s);
-      if (ready > 0 && (waiting.revents & POLLIN) != 0) hear_events(line);
+      if (ready > 0 && (waiting.revents & POLLIN) != 0) receive_events(line);
       if (ready == 0) hint_->look_again();
       if (take_signal(child) == SIGHUP) reload(line);
       int status = 0;
@@ -227,13 +227,13 @@ class Parent {
     return all;
   }
 
-  void hear_events(const ParentLine& line) {
-    for (int i = 0; i < kMaxHooks && hear_event(line); ++i) {
+  void receive_events(const ParentLine& line) {
+    for (int i = 0; i < kMaxHooks && receive_event(line); ++i) {
     }
   }
 
   // A line "what\tdetails", of an event or for the disk; false: there is none.
-  bool hear_event(const ParentLine& line) {
+  bool receive_event(const ParentLine& line) {
     const std::string event = line.receive();
     const std::size_t tab = event.find('\t');
     if (tab == std::string::npos) return false;

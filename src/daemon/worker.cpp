@@ -138,7 +138,7 @@ void Worker::ready(std::uint8_t number) {
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
     if (received->word || received->lock || received->voter_set || received->group || received->bounded_delay ||
         received->beat) {
-      hear_other(number, *received);
+      receive_other(number, *received);
       continue;
     }
     if (trace_.on())
@@ -153,21 +153,21 @@ void Worker::ready(std::uint8_t number) {
 void Worker::receive_incompatible(const sys::Address& from) {
   const std::optional<std::uint8_t> revision = codec_.incompatible_revision();
   if (!revision) return;
-  if (auto told = incompatible_peers_.hear(oscillator_->now(), from.text(), *revision))
+  if (auto told = incompatible_peers_.receive(oscillator_->now(), from.text(), *revision))
     tell("other-revision", *std::move(told));
 }
 
-void Worker::hear_other(std::uint8_t number, const node::Codec::Received& received) {
-  if (received.word) hear_word(number, received.from, *received.word);
-  if (received.lock) locks_.hear(received.from, *received.lock);
-  if (received.voter_set) locks_.hear(received.from, *received.voter_set);
-  if (received.bounded_delay) locks_.hear(received.from, *received.bounded_delay);
-  if (received.beat) locks_.hear(received.from, *received.beat);
-  if (received.group) groups_.hear(received.from, *received.group);
+void Worker::receive_other(std::uint8_t number, const node::Codec::Received& received) {
+  if (received.word) receive_word(number, received.from, *received.word);
+  if (received.lock) locks_.receive(received.from, *received.lock);
+  if (received.voter_set) locks_.receive(received.from, *received.voter_set);
+  if (received.bounded_delay) locks_.receive(received.from, *received.bounded_delay);
+  if (received.beat) locks_.receive(received.from, *received.beat);
+  if (received.group) groups_.receive(received.from, *received.group);
 }
 
-void Worker::hear_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word) {
-  remote_diagnosis_.hear(from, word);
+void Worker::receive_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word) {
+  remote_diagnosis_.receive(from, word);
   if (word.kind != wire::DiagnosticBody::Kind::ask) return;
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (const wire::DiagnosticBody& answer :
@@ -195,7 +195,7 @@ void Worker::read_departures(std::uint8_t number) {
 void Worker::carry_out() {
   for (const auto& output : outbox_) {
     if (output.kind == OutputKind::notice)
-      heed(output.notice);
+      on_notice(output.notice);
     else
       transmit(output);
   }
@@ -223,7 +223,7 @@ void Worker::transmit(const Output<node::Node>& output) {
   if (!links_.send(number, output.to, bytes, stamped)) ++unsent_;
 }
 
-void Worker::heed(const node::Node::Notice& notice) {
+void Worker::on_notice(const node::Node::Notice& notice) {
   using What = node::Node::Notice::What;
   switch (notice.what) {
     case What::election: {
@@ -446,7 +446,7 @@ void Worker::take_order() {
   const std::string text = parent_->receive();
   if (text.empty()) return;
   if (text.starts_with(LockDriver::kWritten))
-    return locks_.hear_written(std::string_view(text).substr(LockDriver::kWritten.size() + 1));
+    return locks_.receive_written(std::string_view(text).substr(LockDriver::kWritten.size() + 1));
   const auto order = parse_order(text);
   if (!order) {
     log_error(fmt::format("reload: {}", order.error()));

@@ -101,14 +101,14 @@ class Worker {
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void receive_incompatible(const sys::Address& from);
-  void hear_other(std::uint8_t number, const node::Codec::Received& received);
-  void hear_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word);
+  void receive_other(std::uint8_t number, const node::Codec::Received& received);
+  void receive_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word);
   void read_departures(std::uint8_t number);
   template <class Do>
   void step(Do todo);
   void carry_out();
   void transmit(const Output<node::Node>& output);
-  void heed(const node::Node::Notice& notice);
+  void on_notice(const node::Node::Notice& notice);
   void follow_clock(bool stepped);
   void publish();
   void carry_utc();

@@ -62,8 +62,8 @@ class Heartbeat {
   explicit Heartbeat(const Options& options) : options_(options) {}
 
   void start(Turn<Heartbeat>& turn) { beat(turn); }
-  void receive(Turn<Heartbeat>& turn, NodeId from, const Message&) { hear(turn, from); }
-  void command(Turn<Heartbeat>& turn, const Command& command) { hear(turn, command.heard); }
+  void receive(Turn<Heartbeat>& turn, NodeId from, const Message&) { receive(turn, from); }
+  void command(Turn<Heartbeat>& turn, const Command& command) { receive(turn, command.heard); }
 
   void wake(Turn<Heartbeat>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
@@ -101,7 +101,7 @@ class Heartbeat {
     timers_.set(Timer::beat, turn.now + options_.period);
   }
 
-  void hear(Turn<Heartbeat>& turn, NodeId from) {
+  void receive(Turn<Heartbeat>& turn, NodeId from) {
     if (!trusts(from)) turn.out.note({.node = from, .trusted = true});
     trusted_until_[from] = turn.now + options_.patience;
     timers_.set(Timer::silence, first_silence());

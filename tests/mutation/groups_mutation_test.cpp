@@ -43,10 +43,10 @@ std::string outdone_by(std::int64_t capacity, int seconds) {
   stage.reign(100);
   stage.pass(20s);
   for (int i = 0; i < seconds; ++i) {
-    stage.hear(2, {.capacity = capacity});
+    stage.receive(2, {.capacity = capacity});
     stage.pass(1s);
   }
-  const std::string said = stage.hear(2, {.capacity = capacity, .asks = true});
+  const std::string said = stage.receive(2, {.capacity = capacity, .asks = true});
   return said.starts_with("stop") ? "unseated" : "nothing";
 }
 std::string slightly_better() { return outdone_by(105, 3); }
@@ -70,7 +70,7 @@ std::string new_capacity() {
 std::string dead_winner() {
   LeadershipStage stage;
   stage.stand(100);
-  stage.hear(2, {.capacity = 200});
+  stage.receive(2, {.capacity = 200});
   stage.pass(1s);
   stage.elected(2);
   return stage.pass(5s).find("ask") == std::string::npos ? "nobody asks" : "nothing";

@@ -77,7 +77,7 @@ class Candidacy {
     if (const int number = noted_signal()) take_signal(number);
     if (guard_)
       if (const auto end = guard_->ended()) return end_of_command(*end);
-    if (election_ && ends[1].revents != 0) hear();
+    if (election_ && ends[1].revents != 0) receive();
     if (ends[2].revents != 0 && meter_.take()) offer();
     if (boot_clock() >= measure_at_ && meter_.changes()) {
       measure_at_ = boot_clock() + kMeasureEvery;
@@ -91,7 +91,7 @@ class Candidacy {
   }
 
   // Without tempod a command goes on until its lease ends, and is stopped then.
-  void hear() {
+  void receive() {
     const auto alive = election_->dispatch();
     if (guard_ && election_->term() != 0 && election_->deadline() != deadline_) {
       deadline_ = election_->deadline();

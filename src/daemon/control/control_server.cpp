@@ -149,12 +149,12 @@ class ControlServerImpl final : public ControlServer {
         if (worker_->now() >= until) return;
         current->calls = false;
         clients_.splice(clients_.end(), clients_, current);
-        hear(current);
+        receive(current);
       }
     }
   }
 
-  void hear(Place client) {
+  void receive(Place client) {
     client->connection.flush();
     const Instant until = worker_->now() + kTurn;
     for (int i = 0; i < kMaxLinesAtOnce && client->connection.queued() == 0; ++i) {

@@ -40,7 +40,7 @@ bool RemoteDiagnosis::over(Instant now, std::size_t others) const {
   return !asked_ || now - *asked_ >= kPatience || complete >= others;
 }
 
-void RemoteDiagnosis::hear(NodeId from, const wire::DiagnosticBody& word) {
+void RemoteDiagnosis::receive(NodeId from, const wire::DiagnosticBody& word) {
   if (word.kind != wire::DiagnosticBody::Kind::answer || word.question != question_ || !asked_ ||
       word.parts > kMaxParts || (word.parts > 0 && word.part >= word.parts))
     return;

@@ -29,7 +29,7 @@ class RemoteDiagnosis {
   std::optional<wire::DiagnosticBody> ask(Instant now);
   bool over(Instant now, std::size_t others) const;
 
-  void hear(NodeId from, const wire::DiagnosticBody& word);
+  void receive(NodeId from, const wire::DiagnosticBody& word);
 
   // What to answer; nothing if we have just answered.
   std::vector<wire::DiagnosticBody> answer(Instant now, const wire::DiagnosticBody& question,

@@ -23,7 +23,7 @@ TEST(RemoteDiagnosis, BringsEveryFindingHome) {
   EXPECT_FALSE(asking.of(kOther));
   for (const wire::DiagnosticBody& word : asked.answer(kNow, *question, kTwo)) {
     EXPECT_FALSE(asking.over(kNow, 1));
-    asking.hear(kOther, word);
+    asking.receive(kOther, word);
   }
   EXPECT_TRUE(asking.over(kNow, 1));
   EXPECT_FALSE(asking.over(kNow, 2)) << "another one has not answered";
@@ -38,7 +38,7 @@ TEST(RemoteDiagnosis, NothingIsAnAnswerToo) {
   RemoteDiagnosis asked;
   const auto words = asked.answer(kNow, *asking.ask(kNow), {});
   ASSERT_EQ(words.size(), 1U);
-  asking.hear(kOther, words.front());
+  asking.receive(kOther, words.front());
   EXPECT_TRUE(asking.over(kNow, 1));
   EXPECT_THAT(asking.of(kOther)->findings, IsEmpty());
 }
@@ -47,8 +47,8 @@ TEST(RemoteDiagnosis, SaysWhatIsMissing) {
   RemoteDiagnosis asking;
   RemoteDiagnosis asked;
   const auto words = asked.answer(kNow, *asking.ask(kNow), kTwo);
-  asking.hear(kOther, words.back());
-  asking.hear(kOther, words.back());
+  asking.receive(kOther, words.back());
+  asking.receive(kOther, words.back());
   EXPECT_FALSE(asking.over(kNow, 1));
   EXPECT_EQ(asking.of(kOther)->missing, 1U);
   EXPECT_THAT(asking.of(kOther)->findings, ElementsAre(kTwo[1]));
@@ -71,13 +71,13 @@ TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
   const auto second = asking.ask(kNow + 1s);
   ASSERT_TRUE(second);
   EXPECT_NE(first->question, second->question);
-  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo)) asking.hear(kOther, word);
+  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo)) asking.receive(kOther, word);
   EXPECT_FALSE(asking.of(kOther)) << "that was another question";
-  asking.hear(kOther, *second);
-  asking.hear(
+  asking.receive(kOther, *second);
+  asking.receive(
       kOther,
       {.kind = wire::DiagnosticBody::Kind::answer, .part = 2, .parts = 2, .question = second->question});
-  asking.hear(kOther,
+  asking.receive(kOther,
               {.kind = wire::DiagnosticBody::Kind::answer, .parts = 200, .question = second->question});
   EXPECT_FALSE(asking.of(kOther)) << "that was nonsense";
 }

@@ -41,13 +41,13 @@ void CapacityB2Unordered::receive(Turn<CapacityB2Unordered>& turn, NodeId from,
       if (phase_ != Phase::stop && !reports_[index(from)]) reports_[index(from)] = message.offers;
       break;
     case Kind::word:
-      hear_word(from, message);
+      receive_word(from, message);
       break;
   }
 }
 
 // Who began before us may be one round ahead.
-void CapacityB2Unordered::hear_word(NodeId from, const Message& message) {
+void CapacityB2Unordered::receive_word(NodeId from, const Message& message) {
   if (phase_ == Phase::stop) return;
   const std::uint32_t expected = phase_ == Phase::agree ? king_.round() : 0;
   const bool ahead = phase_ != Phase::agree || message.round == expected + 1;

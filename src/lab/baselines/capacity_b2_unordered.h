@@ -107,7 +107,7 @@ class CapacityB2Unordered {
 
   void begin(Turn<CapacityB2Unordered>& turn);
   void begin_next(Turn<CapacityB2Unordered>& turn);
-  void hear_word(NodeId from, const Message& message);
+  void receive_word(NodeId from, const Message& message);
   void begin_round(Turn<CapacityB2Unordered>& turn);
   void end_round(Turn<CapacityB2Unordered>& turn);
   NodeId choose() const;

@@ -50,10 +50,10 @@ class ByMpi : public Machines {
   int agreed(int status) override { return module_.largest(status); }
 
   void tell(const Headway& headway) override { module_.tell(&headway, sizeof headway); }
-  std::optional<Word> hear() override {
+  std::optional<Word> receive() override {
     int from = 0;
     Headway headway;
-    if (!module_.hear(&from, &headway, sizeof headway)) return std::nullopt;
+    if (!module_.receive(&from, &headway, sizeof headway)) return std::nullopt;
     return Word{static_cast<std::uint32_t>(from), headway};
   }
 

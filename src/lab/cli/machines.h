@@ -42,7 +42,7 @@ class Machines {
     std::uint32_t from = 0;
     Headway headway{};
   };
-  virtual std::optional<Word> hear() { return std::nullopt; }
+  virtual std::optional<Word> receive() { return std::nullopt; }
 };
 
 }  // namespace tempo::cli

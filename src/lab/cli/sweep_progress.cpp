@@ -39,7 +39,7 @@ SweepProgress::SweepProgress(Machines& machines, const Cells& cells)
 
 void SweepProgress::look() {
   if (machines_->rank() == 0) {
-    hear();
+    receive();
     progress_.draw();
   } else if (const Instant now = steady_now(); now >= next_word_) {
     next_word_ = now + kWordEvery;
@@ -52,7 +52,7 @@ void SweepProgress::finish() {
     tell(true);
     return;
   }
-  for (hear(); !std::ranges::all_of(told_, &Headway::ended); look())
+  for (receive(); !std::ranges::all_of(told_, &Headway::ended); look())
     std::this_thread::sleep_for(kPause);
   progress_.finish();
 }
@@ -61,8 +61,8 @@ void SweepProgress::tell(bool ended) {
   machines_->tell({.kept = kept_, .done = progress_.done() - kept_, .ended = ended});
 }
 
-void SweepProgress::hear() {
-  while (const auto word = machines_->hear()) {
+void SweepProgress::receive() {
+  while (const auto word = machines_->receive()) {
     Headway& before = told_[word->from];
     progress_.keep(word->headway.kept - before.kept);
     progress_.add(word->headway.done - before.done);

@@ -30,7 +30,7 @@ class SweepProgress {
 
  private:
   void tell(bool ended);
-  void hear();
+  void receive();
 
   Machines* machines_;
   std::uint64_t kept_;

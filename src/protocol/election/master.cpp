@@ -417,7 +417,7 @@ Incarnation MasterElection::life_of(const Message& message) {
 }
 
 // The master we follow has spoken to us: it hears us, and is not given up.
-void MasterElection::heed(const Step& step) {
+void MasterElection::on_notice(const Step& step) {
   give_up_at_ = step.now() + kRoundsToGiveUp * timing().adjtime;
   given_up_until_ = step.now();
 }
@@ -431,7 +431,7 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
   heir_ = kNobody;
   draw_election_span(step);
   overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-  heed(step);
+  on_notice(step);
   step.turn.out.note({.news = News::follows, .peer = epoch.node, .epoch = epoch});
 }
 

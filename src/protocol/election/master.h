@@ -129,7 +129,7 @@ class MasterElection {
 
   static Incarnation life_of(const Message& message);
   void on_ack(const Step& step);
-  void heed(const Step& step);
+  void on_notice(const Step& step);
   void follow(Step& step, const Epoch& epoch);
   bool given_up(Instant now) const { return now >= give_up_at_ || now < given_up_until_; }
   Nanos election_width() const { return timing().election_max - timing().election_min; }

@@ -114,7 +114,7 @@ std::optional<Event> MasterElection::masters_event(Step& step) {
 
   const bool addressed = kind == Kind::adjtime || kind == Kind::settime ||
                          kind == Kind::masterack || kind == Kind::quit;
-  if (addressed) heed(step);
+  if (addressed) on_notice(step);
   if (kind == Kind::loop) heir_ = message.subject;
   if (state_ == State::consistency && step.from != first_) return Event::rival;
 

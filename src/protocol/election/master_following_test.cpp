@@ -25,11 +25,11 @@ TEST(Patience, IsDrawnOnceAndRestartedWithTheSameValue) {
   for (const Kind kind :
        {Kind::adjtime, Kind::settime, Kind::masterup, Kind::loop, Kind::resolve, Kind::quit}) {
     hand.sleep(100ms);
-    hand.hear(master, kind);
+    hand.receive(master, kind);
     EXPECT_EQ(hand.left(Timer::election), 3125ms) << name_of(kind);
   }
   Peer newer = master_of(11, 6);
-  hand.hear(newer, Kind::loop);
+  hand.receive(newer, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), 4375ms) << "a new master: drawn anew";
 }
 
@@ -41,11 +41,11 @@ TEST(Patience, IsNotTouchedByMasterreqNorByStrangers) {
   Peer other = peer(4);
   for (const Kind kind :
        {Kind::masterreq, Kind::slaveup, Kind::accept, Kind::refuse, Kind::conflict, Kind::stale}) {
-    hand.hear(other, kind);
+    hand.receive(other, kind);
     EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << name_of(kind);
   }
   Peer lower = master_of(9, 6);
-  hand.hear(lower, Kind::loop);
+  hand.receive(lower, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << "a Loop of a lower epoch";
 }
 
@@ -59,7 +59,7 @@ TEST(Overlooked, ASlaveSpeaksUpAfterTwoIntervalsAndFourTimesInEach) {
   std::vector<Nanos> spoke;
   while (hand.now() < followed + 4s) {
     hand.sleep(10ms);
-    const auto lines = hand.hear(master, Kind::loop);
+    const auto lines = hand.receive(master, Kind::loop);
     if (!lines.empty()) {
       EXPECT_THAT(lines, ElementsAre("slaveup to 9"));
       spoke.push_back(hand.now() - followed);
@@ -76,11 +76,11 @@ TEST(Overlooked, ACorrectionKeepsItQuietForTwoMoreIntervals) {
   bring_to(hand, State::slave);
   Peer master = old_master();
   hand.sleep(1s);
-  hand.hear(master, Kind::adjtime);
+  hand.receive(master, Kind::adjtime);
   hand.sleep(2s - 1ns);
-  EXPECT_THAT(hand.hear(master, Kind::loop), IsEmpty());
+  EXPECT_THAT(hand.receive(master, Kind::loop), IsEmpty());
   hand.sleep(1ns);
-  EXPECT_THAT(hand.hear(master, Kind::loop), ElementsAre("slaveup to 9"));
+  EXPECT_THAT(hand.receive(master, Kind::loop), ElementsAre("slaveup to 9"));
 }
 
 // One wrong firewall rule: the master is heard and hears nothing.
@@ -91,10 +91,10 @@ TEST(GivenUp, AfterEightIntervalsWithoutAWordOfItsOwn) {
     Peer master = old_master();
     const Nanos patience = hand.left(Timer::election);
     hand.sleep(8s - 1ns);
-    hand.hear(master, kind);
+    hand.receive(master, kind);
     EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
     hand.sleep(1ns);
-    hand.hear(master, kind);
+    hand.receive(master, kind);
     EXPECT_EQ(hand.left(Timer::election), patience - 1ns) << name_of(kind);
   }
 }
@@ -111,9 +111,9 @@ TEST(GivenUp, ItsBeaconStopsNoCandidateAndNoAccept) {
       if (state == State::candidate)
         hand.command(Command::stand);
       else
-        hand.hear(other, Kind::election);
+        hand.receive(other, Kind::election);
       ASSERT_EQ(hand.state(), state);
-      EXPECT_THAT(hand.hear(master, kind), IsEmpty()) << name_of(kind);
+      EXPECT_THAT(hand.receive(master, kind), IsEmpty()) << name_of(kind);
       EXPECT_EQ(hand.state(), state) << name_of(kind);
     }
   }
@@ -126,9 +126,9 @@ TEST(GivenUp, UntilSomethingAddressedArrives) {
     Peer master = old_master();
     const Nanos patience = hand.left(Timer::election);
     hand.sleep(9s);
-    hand.hear(master, kind);
+    hand.receive(master, kind);
     hand.sleep(10ms);
-    hand.hear(master, Kind::loop);
+    hand.receive(master, Kind::loop);
     EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
   }
 }
@@ -140,11 +140,11 @@ TEST(GivenUp, LoopsDoNotPutItOff) {
   Peer master = old_master();
   for (int i = 0; i < 32; ++i) {
     hand.sleep(250ms);
-    hand.hear(master, Kind::loop);
+    hand.receive(master, Kind::loop);
   }
   const Nanos left = hand.left(Timer::election);
   hand.sleep(250ms);
-  hand.hear(master, Kind::loop);
+  hand.receive(master, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), left - 250ms);
 }
 
@@ -163,7 +163,7 @@ void follow_with_heir(Hand& hand, NodeId heir) {
   Peer master = old_master();
   Message loop;
   loop.subject = heir;
-  hand.hear(master, Kind::loop, loop);
+  hand.receive(master, Kind::loop, loop);
   ASSERT_EQ(hand.machine().heir(), heir);
 }
 
@@ -171,7 +171,7 @@ TEST(CrashHint, TheHeirStandsAtOnce) {
   Hand hand;
   follow_with_heir(hand, kSelf);
   Peer parent = old_master();
-  EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
+  EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
   EXPECT_EQ(hand.state(), State::candidate);
 }
 
@@ -181,7 +181,7 @@ TEST(CrashHint, TheOthersWaitTwoCandidateTimesAndADraw) {
     follow_with_heir(hand, NodeId{5});
     hand.draw_share(share);
     Peer parent = old_master();
-    EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
     EXPECT_EQ(hand.state(), State::slave);
     EXPECT_EQ(hand.left(Timer::election), wait);
   }
@@ -193,7 +193,7 @@ TEST(CrashHint, WithoutAnHeirEverybodyDrawsFromHalfTheWidth) {
     bring_to(hand, State::slave);
     hand.draw_share(share);
     Peer parent = old_master();
-    hand.hear(parent, Kind::masterdown, gone(parent));
+    hand.receive(parent, Kind::masterdown, gone(parent));
     EXPECT_EQ(hand.left(Timer::election), wait);
   }
 }
@@ -205,10 +205,10 @@ TEST(CrashHint, OfAnotherLifeOrAnotherNodeIsIgnored) {
   Peer parent = old_master();
   Message earlier = gone(parent);
   earlier.subject_incarnation = Incarnation{508};
-  EXPECT_THAT(hand.hear(parent, Kind::masterdown, earlier), IsEmpty());
+  EXPECT_THAT(hand.receive(parent, Kind::masterdown, earlier), IsEmpty());
   Message other = gone(parent);
   other.subject = NodeId{4};
-  EXPECT_THAT(hand.hear(parent, Kind::masterdown, other), IsEmpty());
+  EXPECT_THAT(hand.receive(parent, Kind::masterdown, other), IsEmpty());
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_EQ(hand.left(Timer::election), 3750ms);
 }
@@ -219,7 +219,7 @@ TEST(CrashHint, IsHeededBySlavesOnly) {
     bring_to(hand, state);
     Peer parent = peer(9);
     const std::string before = hand.packed_now();
-    EXPECT_THAT(hand.hear(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
     EXPECT_EQ(hand.packed_now() != before, state == State::slave) << name_of(state);
   }
 }
@@ -231,13 +231,13 @@ TEST(CrashHint, CountsAsGivenUpForOneAcceptTime) {
   hand.draw_share(1);
   Peer master = old_master();
   master.last += 10;
-  hand.hear(master, Kind::masterdown, gone(master));
+  hand.receive(master, Kind::masterdown, gone(master));
   ASSERT_EQ(hand.left(Timer::election), 2900ms);
   hand.sleep(1s - 1ns);
-  hand.hear(master, Kind::loop);
+  hand.receive(master, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), 1900ms + 1ns);
   hand.sleep(1ns);
-  hand.hear(master, Kind::loop);
+  hand.receive(master, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), 3750ms) << "it lives after all";
 }
 
@@ -246,15 +246,15 @@ TEST(CrashHint, IsUndoneByALivingMastersQuit) {
   follow_with_heir(hand, kSelf);
   Peer master = old_master();
   master.last += 10;
-  hand.hear(master, Kind::masterdown, gone(master));
+  hand.receive(master, Kind::masterdown, gone(master));
   ASSERT_EQ(hand.state(), State::candidate);
   const Sequence election = hand.sent(Kind::election).sequence;
-  hand.hear(master, Kind::loop);
+  hand.receive(master, Kind::loop);
   ASSERT_EQ(hand.state(), State::candidate) << "given up for now";
-  hand.hear(master, Kind::quit, answering(election));
+  hand.receive(master, Kind::quit, answering(election));
   EXPECT_EQ(hand.state(), State::slave);
   hand.sleep(10ms);
-  hand.hear(master, Kind::loop);
+  hand.receive(master, Kind::loop);
   EXPECT_EQ(hand.left(Timer::election), 3750ms);
 }
 
@@ -263,17 +263,17 @@ TEST(CrashHint, ARestartedMastersMasterreqIsOne) {
   follow_with_heir(heir, kSelf);
   Peer again = peer(9);
   again.life = Incarnation{600};
-  EXPECT_THAT(heir.hear(again, Kind::masterreq), ElementsAre("election to all"));
+  EXPECT_THAT(heir.receive(again, Kind::masterreq), ElementsAre("election to all"));
   Hand other;
   follow_with_heir(other, NodeId{5});
   other.draw_share(0);
-  other.hear(again, Kind::masterreq);
+  other.receive(again, Kind::masterreq);
   EXPECT_EQ(other.left(Timer::election), 400ms);
   // A Masterreq of the life followed is old.
   Hand same;
   follow_with_heir(same, kSelf);
   Peer master = old_master();
-  EXPECT_THAT(same.hear(master, Kind::masterreq), IsEmpty());
+  EXPECT_THAT(same.receive(master, Kind::masterreq), IsEmpty());
   EXPECT_EQ(same.state(), State::slave);
 }
 

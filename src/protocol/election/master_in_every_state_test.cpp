@@ -39,7 +39,7 @@ TEST_P(InEveryState, EveryReliableMessageIsAcknowledgedFirst) {
     bring_to(hand, GetParam());
     Peer sender = master_of(50, 6);
     const Message message = sender.says(kind);
-    const auto lines = hand.hear(sender.id, message);
+    const auto lines = hand.receive(sender.id, message);
     ASSERT_FALSE(lines.empty()) << name_of(kind);
     EXPECT_EQ(lines.front(), "ack to 6") << name_of(kind);
     EXPECT_EQ(std::ranges::count(lines, "ack to 6"), 1) << name_of(kind);
@@ -56,7 +56,7 @@ TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
     bring_to(hand, GetParam());
     Peer sender = master_of(50, 6);
     const Message message = sender.says(kind);
-    hand.hear(sender.id, message);
+    hand.receive(sender.id, message);
     const State state = hand.state();
     const Epoch followed = hand.machine().followed();
     hand.sleep(10ms);
@@ -64,7 +64,7 @@ TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
     for (std::size_t i = 0; i < before.size(); ++i)
       before[i] = hand.machine().timers().at(static_cast<TimerId>(i));
 
-    EXPECT_THAT(hand.hear(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
+    EXPECT_THAT(hand.receive(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
     EXPECT_EQ(hand.sent(Kind::ack).answers, message.sequence);
     EXPECT_EQ(hand.state(), state) << name_of(kind);
     EXPECT_EQ(hand.machine().followed(), followed);
@@ -83,7 +83,7 @@ TEST_P(InEveryFollowing, ACorrectionOfALowerEpochIsAnsweredByStaleAndNothingElse
     const Epoch followed = hand.machine().followed();
     ASSERT_EQ(followed.round, 10U);
     Peer late = master_of(9, 6);
-    const auto lines = hand.hear(late, kind);
+    const auto lines = hand.receive(late, kind);
     EXPECT_THAT(lines, Contains("stale to 6"));
     EXPECT_THAT(lines, Not(Contains("ack to 6")));
     EXPECT_THAT(lines, Not(Contains(StartsWith("adjusted"))));
@@ -111,7 +111,7 @@ TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
   EXPECT_EQ(hand.machine().timers().first(), kNever);
   Peer master = master_of(50, 6);
   for (std::size_t i = 0; i < kKinds; ++i)
-    EXPECT_THAT(hand.hear(master, static_cast<Kind>(i)), IsEmpty());
+    EXPECT_THAT(hand.receive(master, static_cast<Kind>(i)), IsEmpty());
   EXPECT_THAT(hand.command(Command::stand), IsEmpty());
   EXPECT_EQ(hand.machine().timers().first(), kNever);
 }
@@ -124,7 +124,7 @@ TEST_P(InEveryState, ItsOwnBroadcastIsDiscarded) {
   const std::string before = hand.packed_now();
   Peer self = master_of(99, 1);
   for (std::size_t i = 0; i < kKinds; ++i) {
-    EXPECT_THAT(hand.hear(self, static_cast<Kind>(i)), IsEmpty());
+    EXPECT_THAT(hand.receive(self, static_cast<Kind>(i)), IsEmpty());
     EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Kind>(i));
   }
 }
@@ -150,7 +150,7 @@ TEST_P(InEveryState, AMastersMessageWithoutAMastershipDoesNoHarm) {
       bring_to(hand, GetParam());
       const Epoch followed = hand.machine().followed();
       Peer forger = peer(6);
-      hand.hear(forger, kind);
+      hand.receive(forger, kind);
       return hand.machine().followed() == followed ? 0 : 1;
     };
     EXPECT_EXIT(std::_Exit(receive()), ::testing::ExitedWithCode(0), "") << name_of(kind);

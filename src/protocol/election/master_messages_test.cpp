@@ -17,15 +17,15 @@ TEST(Acknowledgement, ARestartedSenderIsHeardAnew) {
   Hand hand;
   bring_to(hand, State::slave);
   Peer master = master_of(20, 6);
-  EXPECT_THAT(hand.hear(master, Kind::adjtime), ElementsAre("ack to 6", "adjusted by 6"));
+  EXPECT_THAT(hand.receive(master, Kind::adjtime), ElementsAre("ack to 6", "adjusted by 6"));
   Peer again = master;
   again.life = Incarnation{999};
   again.epoch = {21, again.id, again.life};
   again.last = 0;
   const Message first = again.says(Kind::adjtime);
   ASSERT_EQ(first.sequence, Sequence{1});
-  EXPECT_THAT(hand.hear(again.id, first), ElementsAre("ack to 6", "adjusted by 6"));
-  EXPECT_THAT(hand.hear(again.id, first), ElementsAre("ack to 6"));
+  EXPECT_THAT(hand.receive(again.id, first), ElementsAre("ack to 6", "adjusted by 6"));
+  EXPECT_THAT(hand.receive(again.id, first), ElementsAre("ack to 6"));
 }
 
 TEST(Acknowledgement, OfAnotherLifeIsIgnored) {
@@ -37,20 +37,20 @@ TEST(Acknowledgement, OfAnotherLifeIsIgnored) {
   // Its Accept is the third message it numbered: Masterreq, Slaveup, Accept.
   ack.answers = Sequence{3};
   ack.subject_incarnation = Incarnation{76};
-  hand.hear(candidate, Kind::ack, ack);
+  hand.receive(candidate, Kind::ack, ack);
   EXPECT_TRUE(hand.runs(Timer::retransmit));
   EXPECT_THAT(hand.run_out(Timer::retransmit), ElementsAre("accept to 4"));
   EXPECT_EQ(hand.sent(Kind::accept).sequence, Sequence{3});
 
   ack.subject_incarnation = kLife;
   ack.answers = Sequence{2};
-  hand.hear(candidate, Kind::ack, ack);
+  hand.receive(candidate, Kind::ack, ack);
   EXPECT_TRUE(hand.runs(Timer::retransmit)) << "another message was acknowledged";
   Peer stranger = peer(5);
   ack.answers = Sequence{3};
-  hand.hear(stranger, Kind::ack, ack);
+  hand.receive(stranger, Kind::ack, ack);
   EXPECT_TRUE(hand.runs(Timer::retransmit)) << "somebody else acknowledged it";
-  hand.hear(candidate, Kind::ack, ack);
+  hand.receive(candidate, Kind::ack, ack);
   EXPECT_FALSE(hand.runs(Timer::retransmit));
 }
 
@@ -59,15 +59,15 @@ TEST(LowerEpoch, IsComparedByRoundThenNameThenLife) {
   Hand hand;
   bring_to(hand, State::slave);  // follows (10, 9, 509)
   Peer smaller = master_of(10, 8);
-  EXPECT_THAT(hand.hear(smaller, Kind::adjtime), ElementsAre("stale to 8"));
+  EXPECT_THAT(hand.receive(smaller, Kind::adjtime), ElementsAre("stale to 8"));
   Peer earlier = old_master();
   earlier.life = Incarnation{508};
   earlier.epoch.incarnation = earlier.life;
-  EXPECT_THAT(hand.hear(earlier, Kind::adjtime), ElementsAre("stale to 9"));
+  EXPECT_THAT(hand.receive(earlier, Kind::adjtime), ElementsAre("stale to 9"));
   Peer same = old_master();
-  EXPECT_THAT(hand.hear(same, Kind::adjtime), ElementsAre("ack to 9", "adjusted by 9"));
+  EXPECT_THAT(hand.receive(same, Kind::adjtime), ElementsAre("ack to 9", "adjusted by 9"));
   Peer larger = master_of(10, 10);
-  EXPECT_THAT(hand.hear(larger, Kind::adjtime), ElementsAre("ack to 10", "adjusted by 10"));
+  EXPECT_THAT(hand.receive(larger, Kind::adjtime), ElementsAre("ack to 10", "adjusted by 10"));
   EXPECT_EQ(hand.machine().master(), larger.id);
 }
 
@@ -111,7 +111,7 @@ TEST(Repeats, StopWhenTheCandidateWithdraws) {
   bring_to(hand, State::candidate);
   Peer master = old_master();
   EXPECT_TRUE(hand.runs(Timer::repeat));
-  hand.hear(master, Kind::masterup);
+  hand.receive(master, Kind::masterup);
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_FALSE(hand.runs(Timer::repeat));
 }
@@ -135,7 +135,7 @@ TEST(Rival, InStartupIsOnlyWhoStartedLater) {
     Hand hand;
     hand.start();
     hand.sleep(100ms);
-    EXPECT_THAT(hand.hear(other, Kind::masterreq, asks), IsEmpty());
+    EXPECT_THAT(hand.receive(other, Kind::masterreq, asks), IsEmpty());
     hand.run_out(Timer::startup);
     EXPECT_EQ(hand.state(), State::no_master) << "as old as ourselves: it gives way";
   }
@@ -143,7 +143,7 @@ TEST(Rival, InStartupIsOnlyWhoStartedLater) {
     Hand hand;
     hand.start();
     hand.sleep(100ms + 1ns);
-    EXPECT_THAT(hand.hear(other, Kind::masterreq, asks), IsEmpty());
+    EXPECT_THAT(hand.receive(other, Kind::masterreq, asks), IsEmpty());
     hand.run_out(Timer::startup);
     EXPECT_EQ(hand.state(), State::slave) << "younger: we give way";
   }
@@ -159,7 +159,7 @@ TEST(Rival, CandidateYieldsToAnOlderCandidacyOnly) {
     rival.last = 100;
     Message stands;
     stands.age = age;
-    const auto lines = hand.hear(rival, Kind::election, stands);
+    const auto lines = hand.receive(rival, Kind::election, stands);
     EXPECT_EQ(hand.state(), next);
     EXPECT_THAT(lines, ElementsAre(next == State::accept ? "accept to 4" : "refuse to 4"));
     EXPECT_EQ(hand.sent().front().answers, Sequence{rival.last});
@@ -177,9 +177,9 @@ TEST(Answers, ThatNameAnotherElectionAreAcknowledgedAndIgnored) {
   const Instant ends = hand.machine().timers().at(Timer::candidate);
   hand.sleep(10ms);
   for (const Sequence wrong : {Sequence{1}, Sequence{2}, Sequence{4}}) {
-    EXPECT_THAT(hand.hear(other, Kind::accept, answering(wrong)), ElementsAre("ack to 4"));
-    EXPECT_THAT(hand.hear(other, Kind::refuse, answering(wrong)), ElementsAre("ack to 4"));
-    EXPECT_THAT(hand.hear(master, Kind::quit, answering(wrong)), ElementsAre("ack to 9"));
+    EXPECT_THAT(hand.receive(other, Kind::accept, answering(wrong)), ElementsAre("ack to 4"));
+    EXPECT_THAT(hand.receive(other, Kind::refuse, answering(wrong)), ElementsAre("ack to 4"));
+    EXPECT_THAT(hand.receive(master, Kind::quit, answering(wrong)), ElementsAre("ack to 9"));
   }
   EXPECT_EQ(hand.state(), State::candidate);
   EXPECT_TRUE(hand.machine().list().empty());
@@ -192,7 +192,7 @@ TEST(Answers, ThatNameOursCount) {
     bring_to(hand, State::candidate);
     Peer other = peer(4);
     hand.sleep(10ms);
-    EXPECT_THAT(hand.hear(other, Kind::accept, answering(kOurElection)), ElementsAre("ack to 4"));
+    EXPECT_THAT(hand.receive(other, Kind::accept, answering(kOurElection)), ElementsAre("ack to 4"));
     EXPECT_TRUE(hand.machine().list().contains(other.id));
     EXPECT_EQ(hand.left(Timer::candidate), 200ms);
   }
@@ -200,7 +200,7 @@ TEST(Answers, ThatNameOursCount) {
     Hand hand;
     bring_to(hand, State::candidate);
     Peer other = peer(4);
-    EXPECT_THAT(hand.hear(other, Kind::refuse, answering(kOurElection)), ElementsAre("ack to 4"));
+    EXPECT_THAT(hand.receive(other, Kind::refuse, answering(kOurElection)), ElementsAre("ack to 4"));
     EXPECT_EQ(hand.state(), State::slave);
     EXPECT_EQ(hand.machine().backoff(), 2U);
   }
@@ -208,7 +208,7 @@ TEST(Answers, ThatNameOursCount) {
     Hand hand;
     bring_to(hand, State::candidate);
     Peer master = old_master();
-    EXPECT_THAT(hand.hear(master, Kind::quit, answering(kOurElection)), ElementsAre("ack to 9"));
+    EXPECT_THAT(hand.receive(master, Kind::quit, answering(kOurElection)), ElementsAre("ack to 9"));
     EXPECT_EQ(hand.state(), State::slave);
     EXPECT_EQ(hand.machine().backoff(), 1U) << "a master exists: no collision";
   }
@@ -218,7 +218,7 @@ TEST(Answers, AQuitOfANewEpochIsObeyedWhateverItNames) {
   Hand hand;
   bring_to(hand, State::candidate);
   Peer newer = master_of(11, 6);
-  EXPECT_THAT(hand.hear(newer, Kind::quit, answering(Sequence{99})), ElementsAre("ack to 6"));
+  EXPECT_THAT(hand.receive(newer, Kind::quit, answering(Sequence{99})), ElementsAre("ack to 6"));
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_EQ(hand.machine().followed(), newer.epoch);
 }
@@ -228,7 +228,7 @@ TEST(Answers, AQuitOfALowerEpochIsObeyedIfItNamesOurElection) {
     Hand hand;
     bring_to(hand, State::candidate);
     Peer lower = master_of(9, 6);
-    EXPECT_THAT(hand.hear(lower, Kind::quit, answering(kOurElection)),
+    EXPECT_THAT(hand.receive(lower, Kind::quit, answering(kOurElection)),
                 ElementsAre("ack to 6", "stale to 6"));
     EXPECT_EQ(hand.state(), State::slave);
     EXPECT_EQ(hand.machine().followed().round, 10U);
@@ -237,7 +237,7 @@ TEST(Answers, AQuitOfALowerEpochIsObeyedIfItNamesOurElection) {
     Hand hand;
     bring_to(hand, State::candidate);
     Peer lower = master_of(9, 6);
-    EXPECT_THAT(hand.hear(lower, Kind::quit, answering(Sequence{2})),
+    EXPECT_THAT(hand.receive(lower, Kind::quit, answering(Sequence{2})),
                 ElementsAre("ack to 6", "stale to 6"));
     EXPECT_EQ(hand.state(), State::candidate);
   }
@@ -248,12 +248,12 @@ TEST(Answers, NameTheElectionAndTheEpochFollowed) {
   bring_to(hand, State::slave);
   Peer candidate = peer(4);
   candidate.last = 41;
-  hand.hear(candidate, Kind::election);
+  hand.receive(candidate, Kind::election);
   EXPECT_EQ(hand.sent(Kind::accept).answers, Sequence{42});
   EXPECT_EQ(hand.sent(Kind::accept).epoch, hand.machine().followed());
   Peer other = peer(5);
   other.last = 7;
-  hand.hear(other, Kind::election);
+  hand.receive(other, Kind::election);
   EXPECT_EQ(hand.sent(Kind::refuse).answers, Sequence{8});
 }
 
@@ -264,16 +264,16 @@ TEST(RepeatedElection, IsAnsweredAgainOnlyWhileTheAnswerIsNotAcknowledged) {
   bring_to(hand, State::slave);
   Peer candidate = peer(4);
   Message election = candidate.says(Kind::election);
-  ASSERT_THAT(hand.hear(candidate.id, election), ElementsAre("accept to 4"));
+  ASSERT_THAT(hand.receive(candidate.id, election), ElementsAre("accept to 4"));
   const Message accept = hand.sent(Kind::accept);
   election.age = 33ms;
-  EXPECT_THAT(hand.hear(candidate.id, election), ElementsAre("accept to 4"));
+  EXPECT_THAT(hand.receive(candidate.id, election), ElementsAre("accept to 4"));
   EXPECT_EQ(hand.sent(Kind::accept).sequence, accept.sequence) << "the same Accept";
 
   Message ack = answering(accept.sequence);
   ack.subject_incarnation = kLife;
-  hand.hear(candidate, Kind::ack, ack);
-  EXPECT_THAT(hand.hear(candidate.id, election), IsEmpty());
+  hand.receive(candidate, Kind::ack, ack);
+  EXPECT_THAT(hand.receive(candidate.id, election), IsEmpty());
   EXPECT_EQ(hand.state(), State::accept);
 }
 
@@ -282,11 +282,11 @@ TEST(RepeatedElection, IsAnsweredAgainWhateverTheStateByThen) {
   bring_to(hand, State::accept);
   Peer second = peer(5);
   Message election = second.says(Kind::election);
-  ASSERT_THAT(hand.hear(second.id, election), ElementsAre("refuse to 5"));
+  ASSERT_THAT(hand.receive(second.id, election), ElementsAre("refuse to 5"));
   hand.sleep(1s);
   hand.wake(Timer::accept);
   ASSERT_EQ(hand.state(), State::slave);
-  EXPECT_THAT(hand.hear(second.id, election), ElementsAre("refuse to 5"));
+  EXPECT_THAT(hand.receive(second.id, election), ElementsAre("refuse to 5"));
   EXPECT_EQ(hand.state(), State::slave) << "an old Election is not a new one";
 }
 
@@ -296,8 +296,8 @@ TEST(RepeatedElection, OfAnEarlierNumberIsIgnored) {
   Peer candidate = peer(4);
   const Message first = candidate.says(Kind::election);
   const Message second = candidate.says(Kind::election);
-  hand.hear(candidate.id, second);
-  EXPECT_THAT(hand.hear(candidate.id, first), IsEmpty());
+  hand.receive(candidate.id, second);
+  EXPECT_THAT(hand.receive(candidate.id, first), IsEmpty());
 }
 
 TEST(RepeatedElection, WithANewNumberIsAcceptedAnew) {
@@ -306,7 +306,7 @@ TEST(RepeatedElection, WithANewNumberIsAcceptedAnew) {
   hand.sleep(500ms);
   Peer candidate = peer(4);
   candidate.last = 100;
-  EXPECT_THAT(hand.hear(candidate, Kind::election), ElementsAre("accept to 4"));
+  EXPECT_THAT(hand.receive(candidate, Kind::election), ElementsAre("accept to 4"));
   EXPECT_EQ(hand.left(Timer::accept), 1s);
 }
 
@@ -316,8 +316,8 @@ TEST(RepeatedElection, IsRefusedInTheVariantThatRefusesDuplicates) {
   bring_to(hand, State::slave);
   Peer candidate = peer(4);
   const Message election = candidate.says(Kind::election);
-  EXPECT_THAT(hand.hear(candidate.id, election), ElementsAre("accept to 4"));
-  EXPECT_THAT(hand.hear(candidate.id, election), ElementsAre("refuse to 4"));
+  EXPECT_THAT(hand.receive(candidate.id, election), ElementsAre("accept to 4"));
+  EXPECT_THAT(hand.receive(candidate.id, election), ElementsAre("refuse to 4"));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ class Stage {
         break;
       }
       default:
-        hear(digits);
+        receive(digits);
         break;
     }
   }
@@ -119,7 +119,7 @@ class Stage {
   Outbox<MasterElection> out;
 
  private:
-  void hear(Digits& digits) {
+  void receive(Digits& digits) {
     // Every third message is the followed master's own.
     const bool followed = digits.below(3) == 0 && machine.master() != kNobody;
     const NodeId from = followed ? machine.master() : NodeId{digits.below(kNodes)};

@@ -22,12 +22,12 @@ class Ruling : public ::testing::Test {
  protected:
   Ruling() {
     bring_to(hand, State::master);
-    for (Peer* slave : {&third, &fifth, &seventh}) hand.hear(*slave, Kind::slaveup);
+    for (Peer* slave : {&third, &fifth, &seventh}) hand.receive(*slave, Kind::slaveup);
   }
   void acknowledge(Peer& slave) {
     Message ack = answering(asked(slave));
     ack.subject_incarnation = kLife;
-    hand.hear(slave, Kind::ack, ack);
+    hand.receive(slave, Kind::ack, ack);
   }
   // The number of the last Adjtime of the round; a round sends them in ascending order.
   Sequence asked(const Peer& slave) const {
@@ -52,7 +52,7 @@ class Ruling : public ::testing::Test {
 TEST_F(Ruling, TheHeirIsTheHighestListed) {
   EXPECT_EQ(named_heir(), seventh.id);
   Peer ninth = peer(9);
-  hand.hear(ninth, Kind::slaveup);
+  hand.receive(ninth, Kind::slaveup);
   EXPECT_EQ(named_heir(), ninth.id);
 }
 
@@ -106,9 +106,9 @@ TEST_F(Ruling, WhoHasNotAnsweredTheLastRoundIsNotAskedAnew) {
 TEST_F(Ruling, ANewcomerIsSetOnceForEachQuestion) {
   Peer newcomer = peer(8);
   const Message question = newcomer.says(Kind::masterreq);
-  EXPECT_THAT(hand.hear(newcomer.id, question), ElementsAre("masterack to 8", "settime to 8"));
-  EXPECT_THAT(hand.hear(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
-  EXPECT_THAT(hand.hear(newcomer, Kind::masterreq), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_THAT(hand.receive(newcomer.id, question), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_THAT(hand.receive(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
+  EXPECT_THAT(hand.receive(newcomer, Kind::masterreq), ElementsAre("masterack to 8", "settime to 8"));
   EXPECT_TRUE(hand.machine().list().contains(newcomer.id));
 }
 
@@ -116,9 +116,9 @@ TEST_F(Ruling, ASlaveThatWasNeverSetIsSet) {
   Peer slave = peer(8);
   Message report;
   report.not_set = true;
-  EXPECT_THAT(hand.hear(slave, Kind::slaveup, report), ElementsAre("settime to 8"));
+  EXPECT_THAT(hand.receive(slave, Kind::slaveup, report), ElementsAre("settime to 8"));
   report.not_set = false;
-  EXPECT_THAT(hand.hear(slave, Kind::slaveup, report), IsEmpty());
+  EXPECT_THAT(hand.receive(slave, Kind::slaveup, report), IsEmpty());
 }
 
 // Its slaves follow at once, not at the next Loop; but Loops out of turn are rare.
@@ -126,26 +126,26 @@ TEST_F(Ruling, AMasterThatYieldsIsAnsweredByLoopAtOnce) {
   Peer yielding = peer(8);
   Message report;
   report.was_master = true;
-  EXPECT_THAT(hand.hear(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
   hand.sleep(200ms - 1ns);
-  EXPECT_THAT(hand.hear(yielding, Kind::slaveup, report), IsEmpty());
+  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), IsEmpty());
   hand.sleep(1ns);
-  EXPECT_THAT(hand.hear(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
 }
 
 TEST_F(Ruling, AMasterOfALowerEpochIsToldToQuitOneAtATime) {
   Peer lower = master_of(9, 8);
-  EXPECT_THAT(hand.hear(lower, Kind::loop), ElementsAre("quit to 8", "loop to all"));
+  EXPECT_THAT(hand.receive(lower, Kind::loop), ElementsAre("quit to 8", "loop to all"));
   EXPECT_EQ(hand.sent(Kind::quit).answers, kNoSequence) << "meant for a master";
   EXPECT_EQ(hand.sent(Kind::quit).epoch, hand.machine().followed());
   EXPECT_TRUE(hand.machine().list().contains(lower.id));
-  EXPECT_THAT(hand.hear(lower, Kind::loop), IsEmpty());
+  EXPECT_THAT(hand.receive(lower, Kind::loop), IsEmpty());
 }
 
 TEST_F(Ruling, AnElectionIsCutShort) {
   Peer late = peer(8);
   late.last = 30;
-  EXPECT_THAT(hand.hear(late, Kind::election), ElementsAre("quit to 8"));
+  EXPECT_THAT(hand.receive(late, Kind::election), ElementsAre("quit to 8"));
   EXPECT_EQ(hand.sent(Kind::quit).answers, Sequence{31});
   EXPECT_TRUE(hand.machine().list().contains(late.id));
 }
@@ -153,7 +153,7 @@ TEST_F(Ruling, AnElectionIsCutShort) {
 TEST_F(Ruling, AnElectionOfWhoFollowsAHigherEpochIsAccepted) {
   Peer other = peer(8);
   other.epoch = {12, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.hear(other, Kind::election), ElementsAre("accept to 8"));
+  EXPECT_THAT(hand.receive(other, Kind::election), ElementsAre("accept to 8"));
   EXPECT_EQ(hand.state(), State::accept);
   EXPECT_TRUE(hand.machine().list().empty());
   EXPECT_EQ(hand.machine().followed(), other.epoch);
@@ -161,7 +161,7 @@ TEST_F(Ruling, AnElectionOfWhoFollowsAHigherEpochIsAccepted) {
 
 TEST_F(Ruling, AHigherMasterIsFollowed) {
   Peer higher = master_of(11, 6);
-  EXPECT_THAT(hand.hear(higher, Kind::loop), ElementsAre("slaveup to 6"));
+  EXPECT_THAT(hand.receive(higher, Kind::loop), ElementsAre("slaveup to 6"));
   EXPECT_TRUE(hand.sent(Kind::slaveup).was_master);
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_TRUE(hand.machine().list().empty());
@@ -173,7 +173,7 @@ TEST_F(Ruling, StaleOfAHigherEpochMakesASlaveWithLittlePatience) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.hear(slave, Kind::stale, stale), ElementsAre("slaveup to 6"));
+  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), ElementsAre("slaveup to 6"));
   EXPECT_TRUE(hand.sent(Kind::slaveup).was_master);
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_EQ(hand.left(Timer::election), 200ms);
@@ -183,7 +183,7 @@ TEST_F(Ruling, StaleThatNamesAnEarlierLifeOfOursMakesACandidate) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, kSelf, Incarnation{5}};
-  EXPECT_THAT(hand.hear(slave, Kind::stale, stale), ElementsAre("election to all"));
+  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), ElementsAre("election to all"));
   EXPECT_EQ(hand.state(), State::candidate);
   // Its next mastership is above the earlier life's.
   hand.run_out(Timer::candidate);
@@ -194,7 +194,7 @@ TEST_F(Ruling, StaleOfALowerEpochChangesNothing) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {9, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.hear(slave, Kind::stale, stale), IsEmpty());
+  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), IsEmpty());
   EXPECT_EQ(hand.state(), State::master);
 }
 
@@ -208,7 +208,7 @@ TEST(Rounds, ANewMasterTakesTheNextAfterEveryRoundSeen) {
     other.last = 100;
     Message rumour;
     rumour.epoch = {30, NodeId{2}, Incarnation{1}};
-    hand.hear(other, kind, rumour);
+    hand.receive(other, kind, rumour);
     ASSERT_EQ(hand.state(), State::candidate) << name_of(kind);
     EXPECT_EQ(hand.machine().followed().round, 10U) << "such a message raises the round seen only";
     hand.run_out(Timer::candidate);
@@ -231,13 +231,13 @@ TEST(Withdrawal, WhoStopsRulingStopsCorrectingAndQuitting) {
   Hand hand;
   bring_to(hand, State::master);
   Peer newcomer = peer(3), late = peer(4);
-  hand.hear(newcomer, Kind::masterreq);  // Settime
+  hand.receive(newcomer, Kind::masterreq);  // Settime
   late.last = 100;
-  hand.hear(late, Kind::election);  // Quit
+  hand.receive(late, Kind::election);  // Quit
   hand.run_out(Timer::sync);        // Adjtime
   ASSERT_TRUE(hand.runs(Timer::retransmit));
   Peer higher = master_of(11, 6);
-  hand.hear(higher, Kind::loop);
+  hand.receive(higher, Kind::loop);
   EXPECT_FALSE(hand.runs(Timer::retransmit));
 }
 
@@ -245,11 +245,11 @@ TEST(Withdrawal, WhoStopsStandingStopsItsConflict) {
   Hand hand;
   bring_to(hand, State::consistency);
   Peer rival = master_of(11, 6);
-  ASSERT_THAT(hand.hear(rival, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  ASSERT_THAT(hand.receive(rival, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
   hand.command(Command::stand);
   ASSERT_EQ(hand.state(), State::candidate);
   EXPECT_TRUE(hand.runs(Timer::retransmit));
-  hand.hear(rival, Kind::masterup);
+  hand.receive(rival, Kind::masterup);
   ASSERT_EQ(hand.state(), State::slave);
   EXPECT_FALSE(hand.runs(Timer::retransmit));
 }
@@ -268,7 +268,7 @@ TEST(Withdrawal, WhoLeavesAcceptStopsItsAccept) {
     bring_to(hand, State::accept);
     Peer candidate = master_of(11, 4);
     candidate.last = 100;
-    hand.hear(candidate, Kind::masterup);
+    hand.receive(candidate, Kind::masterup);
     ASSERT_EQ(hand.state(), State::slave);
     EXPECT_FALSE(hand.runs(Timer::retransmit));
   }
@@ -278,7 +278,7 @@ TEST(Withdrawal, WhoLeavesAcceptKeepsItsRefusal) {
   Hand hand;
   bring_to(hand, State::accept);
   Peer second = peer(5);
-  hand.hear(second, Kind::election);
+  hand.receive(second, Kind::election);
   hand.sleep(1s);
   hand.wake(Timer::accept);
   ASSERT_EQ(hand.state(), State::slave);
@@ -289,7 +289,7 @@ TEST(Withdrawal, WhoBecomesMasterStopsRefusing) {
   Hand hand;
   bring_to(hand, State::candidate);
   Peer rival = peer(5);
-  ASSERT_THAT(hand.hear(rival, Kind::election), ElementsAre("refuse to 5"));
+  ASSERT_THAT(hand.receive(rival, Kind::election), ElementsAre("refuse to 5"));
   EXPECT_TRUE(hand.runs(Timer::retransmit));
   hand.run_out(Timer::candidate);
   ASSERT_EQ(hand.state(), State::master);

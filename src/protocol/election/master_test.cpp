@@ -28,7 +28,7 @@ TEST(Candidacy, IsProlongedByAcceptsButEndsWithinHalfAnAcceptTimer) {
         hand.machine().timers().at(Timer::candidate) <= hand.now())
       break;
     Peer other = peer(20 + i);
-    hand.hear(other, Kind::accept, answering(kOurElection));
+    hand.receive(other, Kind::accept, answering(kOurElection));
     EXPECT_EQ(hand.machine().timers().at(Timer::candidate),
               std::min(hand.now() + 200ms, stood + 500ms));
   }
@@ -43,12 +43,12 @@ TEST(Candidacy, DoublesTheRangeAfterEachCollisionUpToSixteen) {
   for (const std::uint32_t backoff : {2U, 4U, 8U, 16U, 16U}) {
     hand.command(Command::stand);
     Peer other = peer(++refusing);
-    hand.hear(other, Kind::refuse, answering(hand.sent(Kind::election).sequence));
+    hand.receive(other, Kind::refuse, answering(hand.sent(Kind::election).sequence));
     EXPECT_EQ(hand.machine().backoff(), backoff);
     EXPECT_EQ(hand.left(Timer::election), 2500ms + backoff * 2500ms);
   }
   Peer newer = master_of(11, 6);
-  hand.hear(newer, Kind::masterup);
+  hand.receive(newer, Kind::masterup);
   EXPECT_EQ(hand.machine().backoff(), 1U);
   EXPECT_EQ(hand.left(Timer::election), 5s);
 }
@@ -84,13 +84,13 @@ TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
   Hand hand;
   bring_to(hand, State::consistency);
   Peer higher = master_of(11, 6);
-  EXPECT_THAT(hand.hear(higher, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  EXPECT_THAT(hand.receive(higher, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
   EXPECT_EQ(hand.state(), State::slave);
   EXPECT_EQ(hand.machine().master(), higher.id);
   Hand other;
   bring_to(other, State::consistency);
   Peer lower = master_of(9, 6);
-  EXPECT_THAT(other.hear(lower, Kind::masterack), ElementsAre("stale to 6", "conflict to 9"));
+  EXPECT_THAT(other.receive(lower, Kind::masterack), ElementsAre("stale to 6", "conflict to 9"));
   EXPECT_EQ(other.state(), State::slave);
   EXPECT_EQ(other.machine().master(), NodeId{9});
 }
@@ -104,10 +104,10 @@ TEST(NoEpoch, OfTwoMastersTheSmallerNameTellsTheOtherToQuit) {
   hand.run_out(Timer::no_master);
   ASSERT_EQ(hand.state(), State::master);
   Peer larger = master_of(0, 6);
-  EXPECT_THAT(hand.hear(larger, Kind::loop), ElementsAre("quit to 6"));
+  EXPECT_THAT(hand.receive(larger, Kind::loop), ElementsAre("quit to 6"));
   Peer smaller = master_of(0, 0);
-  EXPECT_THAT(hand.hear(smaller, Kind::loop), IsEmpty());
-  EXPECT_THAT(hand.hear(smaller, Kind::quit), ElementsAre("ack to 0"));
+  EXPECT_THAT(hand.receive(smaller, Kind::loop), IsEmpty());
+  EXPECT_THAT(hand.receive(smaller, Kind::quit), ElementsAre("ack to 0"));
   EXPECT_EQ(hand.state(), State::slave);
 }
 
@@ -117,8 +117,8 @@ TEST(NoEpoch, AMasterAppliesNoCorrection) {
   hand.run_out(Timer::startup);
   hand.run_out(Timer::no_master);
   Peer other = master_of(0, 6);
-  EXPECT_THAT(hand.hear(other, Kind::adjtime), ElementsAre("ack to 6"));
-  EXPECT_THAT(hand.hear(other, Kind::masterup), IsEmpty());
+  EXPECT_THAT(hand.receive(other, Kind::adjtime), ElementsAre("ack to 6"));
+  EXPECT_THAT(hand.receive(other, Kind::masterup), IsEmpty());
   EXPECT_EQ(hand.state(), State::master);
 }
 
@@ -130,13 +130,13 @@ TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
     hand.run_out(Timer::startup);
     hand.run_out(Timer::no_master);
     Peer newcomer = peer(4);
-    ASSERT_THAT(hand.hear(newcomer, Kind::conflict), ElementsAre("ack to 4", "resolve to all"));
+    ASSERT_THAT(hand.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "resolve to all"));
     Peer smaller = master_of(0, 0);
-    EXPECT_THAT(hand.hear(smaller, Kind::resolve), ElementsAre("masterack to 0"));
+    EXPECT_THAT(hand.receive(smaller, Kind::resolve), ElementsAre("masterack to 0"));
     Peer larger = master_of(0, 6);
-    const auto answer = hand.hear(larger, Kind::resolve);
+    const auto answer = hand.receive(larger, Kind::resolve);
     EXPECT_EQ(answer, kills_both ? Hand::Lines{"masterack to 6"} : Hand::Lines{});
-    EXPECT_THAT(hand.hear(larger, Kind::masterack), ElementsAre("quit to 6", "resolve to all"));
+    EXPECT_THAT(hand.receive(larger, Kind::masterack), ElementsAre("quit to 6", "resolve to all"));
     EXPECT_EQ(hand.left(Timer::conflict), 300ms);
   }
 }
@@ -148,7 +148,7 @@ TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
   hand.run_out(Timer::startup);
   hand.run_out(Timer::no_master);
   Peer newcomer = peer(4);
-  EXPECT_THAT(hand.hear(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
+  EXPECT_THAT(hand.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
   EXPECT_EQ(hand.state(), State::conflict);
   EXPECT_THAT(hand.run_out(Timer::conflict), ElementsAre("masterup to all"));
 }
@@ -160,8 +160,8 @@ TEST(Fields, EveryOneOfThemShowsInThePackedForm) {
   Hand hand("lan", 4);
   bring_to(hand, State::master);
   Peer slave = peer(3), newcomer = peer(4);
-  hand.hear(slave, Kind::slaveup);
-  hand.hear(newcomer, Kind::masterreq);
+  hand.receive(slave, Kind::slaveup);
+  hand.receive(newcomer, Kind::masterreq);
   ASSERT_TRUE(hand.runs(Timer::retransmit));
   const Writes writes = write_into_every_field(hand.machine(), hand.now());
   EXPECT_THAT(writes.unnoticed, IsEmpty());

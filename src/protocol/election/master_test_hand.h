@@ -81,11 +81,11 @@ class Hand {
   Lines start() {
     return step([&](auto& turn) { machine_.start(turn); });
   }
-  Lines hear(NodeId from, const Message& message) {
+  Lines receive(NodeId from, const Message& message) {
     return step([&](auto& turn) { machine_.receive(turn, from, message); });
   }
-  Lines hear(Peer& from, Kind kind, const Message& with = {}) {
-    return hear(from.id, from.says(kind, with));
+  Lines receive(Peer& from, Kind kind, const Message& with = {}) {
+    return receive(from.id, from.says(kind, with));
   }
   Lines wake(Timer timer) {
     return step([&](auto& turn) { machine_.wake(turn, timer_id(timer)); });
@@ -204,21 +204,21 @@ inline void bring_to(Hand& hand, State state) {
       // A rumour of round 9: the next is 10.
       Message rumour;
       rumour.epoch = {9, NodeId{8}, Incarnation{1}};
-      hand.hear(other, Kind::stale, rumour);
+      hand.receive(other, Kind::stale, rumour);
       hand.run_out(Timer::startup);
       hand.run_out(Timer::no_master);
-      if (state == State::conflict) hand.hear(other, Kind::conflict);
+      if (state == State::conflict) hand.receive(other, Kind::conflict);
       break;
     }
     case State::slave:
     case State::candidate:
     case State::accept:
-      hand.hear(master, Kind::masterup);
+      hand.receive(master, Kind::masterup);
       if (state == State::candidate) hand.command(Command::stand);
-      if (state == State::accept) hand.hear(other, Kind::election);
+      if (state == State::accept) hand.receive(other, Kind::election);
       break;
     case State::consistency:
-      hand.hear(master, Kind::masterack);
+      hand.receive(master, Kind::masterack);
       break;
   }
   ASSERT_EQ(hand.state(), state);

@@ -15,10 +15,10 @@ TEST(Allegiance, IsToldWhenItChanges) {
   hand.start();
   EXPECT_EQ(hand.allegiance(), "");
   Peer master = master_of(10, 9);
-  hand.hear(master, Kind::masterup);
+  hand.receive(master, Kind::masterup);
   EXPECT_EQ(hand.allegiance(), "follows 9 in 10");
   Peer newer = master_of(11, 3);
-  hand.hear(newer, Kind::loop);
+  hand.receive(newer, Kind::loop);
   EXPECT_EQ(hand.allegiance(), "follows 3 in 11");
   hand.run_out(Timer::election);
   hand.run_out(Timer::candidate);
@@ -30,7 +30,7 @@ TEST(Allegiance, AMasterThatMeetsANewerOneFollowsIt) {
   bring_to(hand, State::master);
   EXPECT_EQ(hand.allegiance(), "leads 10");
   Peer newer = master_of(15, 3);
-  hand.hear(newer, Kind::loop);
+  hand.receive(newer, Kind::loop);
   EXPECT_EQ(hand.allegiance(), "follows 3 in 15");
 }
 
@@ -116,12 +116,12 @@ TEST(NeverLeads, DoesNotStandThoughNamedHeir) {
   Peer master = old_master();
   Message heir;
   heir.subject = kSelf;
-  hand.hear(master, Kind::loop, heir);
+  hand.receive(master, Kind::loop, heir);
   Message gone;
   gone.subject = master.id;
   gone.subject_incarnation = master.life;
   Peer parent = peer(4);
-  hand.hear(parent, Kind::masterdown, gone);
+  hand.receive(parent, Kind::masterdown, gone);
   EXPECT_EQ(hand.state(), State::slave);
 }
 
@@ -165,12 +165,12 @@ TEST(Reluctance, TheHeirIsGladToLead) {
   Peer reluctant = peer(7);
   Message with;
   with.reluctance = Reluctance{1};
-  hand.hear(glad, Kind::slaveup);
-  hand.hear(reluctant, Kind::slaveup, with);
+  hand.receive(glad, Kind::slaveup);
+  hand.receive(reluctant, Kind::slaveup, with);
   hand.run_out(Timer::loop);
   EXPECT_EQ(hand.sent(Kind::loop).subject, glad.id);
   // It has changed its mind.
-  hand.hear(reluctant, Kind::slaveup);
+  hand.receive(reluctant, Kind::slaveup);
   hand.run_out(Timer::loop);
   EXPECT_EQ(hand.sent(Kind::loop).subject, reluctant.id);
 }
@@ -180,7 +180,7 @@ TEST(Reluctance, IsInEveryMessage) {
   hand.start();
   EXPECT_EQ(hand.sent(Kind::masterreq).reluctance, Reluctance{3});
   Peer master = master_of(10, 9);
-  hand.hear(master, Kind::masterup);
+  hand.receive(master, Kind::masterup);
   EXPECT_EQ(hand.sent(Kind::slaveup).reluctance, Reluctance{3});
 }
 

@@ -71,7 +71,7 @@ void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capa
   step(c_, moment.now, draw, results, offering());
 }
 
-void Elections::hear(const Moment& moment, Draw& draw, NodeId from, const Said& said,
+void Elections::receive(const Moment& moment, Draw& draw, NodeId from, const Said& said,
                      Results& results) {
   const auto receive = [&](auto& machine, Instant now, const auto& message) {
     step(machine, now, draw, results,
@@ -130,13 +130,13 @@ void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do t
     if (output.kind == OutputKind::broadcast)
       results.said.emplace_back(output.message);
     else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
-      heed(output.notice, kBy, results);
+      on_notice(output.notice, kBy, results);
     else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
-      heed(*notice, kBy, results);
+      on_notice(*notice, kBy, results);
   }
 }
 
-void Elections::heed(const ElectionNotice& notice, Algorithm by, Results& results) {
+void Elections::on_notice(const ElectionNotice& notice, Algorithm by, Results& results) {
   results.by = by;
   results.elected = notice.kind == ElectionNotice::Kind::elected ? notice.master : kNobody;
 }

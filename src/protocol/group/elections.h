@@ -66,7 +66,7 @@ class Elections {
   Algorithm hold(const Moment& moment, Draw& draw, Algorithm wanted, Results& results);
   void offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
              Results& results);
-  void hear(const Moment& moment, Draw& draw, NodeId from, const Said& said, Results& results);
+  void receive(const Moment& moment, Draw& draw, NodeId from, const Said& said, Results& results);
   void wake(const Moment& moment, Draw& draw, Results& results);
   // How long until `wake` has something to do; nothing: for ever.
   std::optional<Nanos> due_in(const Moment& moment) const;
@@ -74,7 +74,7 @@ class Elections {
  private:
   template <class M, class Do>
   void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
-  void heed(const election::capacity::Notice& notice, Algorithm by, Results& results);
+  void on_notice(const election::capacity::Notice& notice, Algorithm by, Results& results);
   template <class M>
   void wake_due(M& machine, Instant now, Draw& draw, Results& results);
   Instant network(const Moment& moment, Draw& draw, Results& results);

@@ -237,9 +237,9 @@ class Leadership {
   void finish(Turn<Leadership>& turn);
 
   void learn(Instant now, NodeId from, const Word& word);
-  void hear(Turn<Leadership>& turn, NodeId from, const Word& word);
-  void hear_result(Turn<Leadership>& turn, bool we_are_elected);
-  void hear_of_no_result(Turn<Leadership>& turn);
+  void receive(Turn<Leadership>& turn, NodeId from, const Word& word);
+  void receive_result(Turn<Leadership>& turn, bool we_are_elected);
+  void receive_of_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
   void say(Turn<Leadership>& turn);

@@ -25,7 +25,7 @@ TEST(Leadership, OfALeaderThatSaysItIsOneNoMoreIsPutToElection) {  // row 1
   Stage stage;
   stage.stand(100);
   stage.leads(3, 6);
-  EXPECT_EQ(stage.hear(3, {.capacity = 100}), "hold; says 100; follow nobody");
+  EXPECT_EQ(stage.receive(3, {.capacity = 100}), "hold; says 100; follow nobody");
 }
 
 TEST(Leadership, IsAskedForByTheElected) {  // rows 2 and 6
@@ -41,10 +41,10 @@ TEST(Leadership, IsAskedForByTheElected) {  // rows 2 and 6
 TEST(Leadership, IsAwaitedByTheOthersInTheOrderOfTheirRank) {  // rows 3, 4 and 5
   Stage stage;
   stage.stand(100);
-  stage.hear(1, {.capacity = 300});
-  stage.hear(2, {.capacity = 200});
-  stage.hear(3, {.capacity = 50});
-  stage.hear(6, {.capacity = 100});  // of equals the larger number is better
+  stage.receive(1, {.capacity = 300});
+  stage.receive(2, {.capacity = 200});
+  stage.receive(3, {.capacity = 50});
+  stage.receive(6, {.capacity = 100});  // of equals the larger number is better
   stage.pass(1s);
   EXPECT_EQ(stage.elected(1), "says 100");
   EXPECT_EQ(stage.pass(3 * Stage::kRules.patience() - 1ns), "");
@@ -56,7 +56,7 @@ TEST(Leadership, IsAwaitedByTheOthersInTheOrderOfTheirRank) {  // rows 3, 4 and 
 TEST(Leadership, IsAwaitedWhereNobodySaysWhoWasElected) {  // rows 3 and 5
   Stage stage;
   stage.stand(100);
-  stage.hear(1, {.capacity = 50});
+  stage.receive(1, {.capacity = 50});
   stage.pass(1s);
   EXPECT_EQ(stage.command(Command::Kind::defeated), "says 100");
   EXPECT_EQ(stage.machine().state(), State::stand_by);
@@ -75,12 +75,12 @@ TEST(Leadership, OfOneThatIsClearlyOutdoneIsHandedOver) {  // row 9
   Stage stage;
   stage.reign(100);
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(stage.hear(2, {.capacity = 111, .asks = true}), "") << "min_stay";
+    EXPECT_EQ(stage.receive(2, {.capacity = 111, .asks = true}), "") << "min_stay";
     stage.pass(1s);
   }
-  EXPECT_EQ(stage.hear(2, {.capacity = 111}), "") << "invited, it must ask first";
-  EXPECT_EQ(stage.hear(3, {.capacity = 111, .asks = true}), "") << "another does not count";
-  EXPECT_EQ(stage.hear(2, {.capacity = 111, .asks = true}), "stop; says 100 leads 7 heir 2");
+  EXPECT_EQ(stage.receive(2, {.capacity = 111}), "") << "invited, it must ask first";
+  EXPECT_EQ(stage.receive(3, {.capacity = 111, .asks = true}), "") << "another does not count";
+  EXPECT_EQ(stage.receive(2, {.capacity = 111, .asks = true}), "stop; says 100 leads 7 heir 2");
   EXPECT_EQ(stage.command(Kind::stopped), "drop; says 100 heir 2; follow nobody");
   EXPECT_EQ(stage.leads(2, 8), "follow 2");
 }
@@ -89,14 +89,14 @@ TEST(Leadership, IsNotLostToOneThatIsBetterByLessOrOnlyForAMoment) {
   Stage stage;
   stage.reign(100);
   stage.pass(20s);
-  stage.hear(2, {.capacity = 110});
+  stage.receive(2, {.capacity = 110});
   stage.pass(3s);
-  EXPECT_EQ(stage.hear(2, {.capacity = 110, .asks = true}), "");
-  stage.hear(2, {.capacity = 200});
+  EXPECT_EQ(stage.receive(2, {.capacity = 110, .asks = true}), "");
+  stage.receive(2, {.capacity = 200});
   stage.pass(1s);
-  stage.hear(2, {.capacity = 100});
+  stage.receive(2, {.capacity = 100});
   stage.pass(3s);
-  EXPECT_EQ(stage.hear(2, {.capacity = 100, .asks = true}), "");
+  EXPECT_EQ(stage.receive(2, {.capacity = 100, .asks = true}), "");
   EXPECT_EQ(stage.machine().state(), State::lead);
 }
 
@@ -104,22 +104,22 @@ TEST(Leadership, GoesOnIfTheInvitedDoesNotAsk) {
   Stage stage;
   stage.reign(100);
   stage.pass(20s);
-  stage.hear(2, {.capacity = 200});
+  stage.receive(2, {.capacity = 200});
   stage.pass(Stage::kRules.hold());
   stage.pass(Stage::kRules.invitation());
-  EXPECT_EQ(stage.hear(2, {.capacity = 200, .asks = true}), "") << "too late";
+  EXPECT_EQ(stage.receive(2, {.capacity = 200, .asks = true}), "") << "too late";
 }
 
 TEST(Leadership, GoesOnIfTheInvitedIsNoBetterAnyMore) {
   Stage stage;
   stage.reign(100);
   stage.pass(20s);
-  stage.hear(2, {.capacity = 200});
+  stage.receive(2, {.capacity = 200});
   stage.pass(Stage::kRules.hold());
-  EXPECT_EQ(stage.hear(2, {.capacity = 105, .asks = true}), "");
+  EXPECT_EQ(stage.receive(2, {.capacity = 105, .asks = true}), "");
   EXPECT_EQ(stage.machine().state(), State::lead);
   stage.pass(Stage::kRules.leaders_words());
-  EXPECT_EQ(stage.hear(2, {.capacity = 200, .asks = true}), "") << "not invited any more";
+  EXPECT_EQ(stage.receive(2, {.capacity = 200, .asks = true}), "") << "not invited any more";
 }
 
 TEST(Leadership, IsTakenByWhomTheLeaderInvites) {
@@ -134,8 +134,8 @@ TEST(Leadership, IsTakenByWhomTheLeaderInvites) {
 TEST(Leadership, ThatIsResignedGoesToTheBest) {  // row 10
   Stage stage;
   stage.reign(100);
-  stage.hear(2, {.capacity = 20});
-  stage.hear(3, {.capacity = 30});
+  stage.receive(2, {.capacity = 20});
+  stage.receive(3, {.capacity = 30});
   EXPECT_EQ(stage.command(Kind::resign), "stop; says leads 7 heir 3");
   EXPECT_EQ(stage.command(Kind::stopped), "offer -1; drop; says heir 3; follow nobody");
   EXPECT_FALSE(stage.machine().stands()) << "for a while";
@@ -155,7 +155,7 @@ TEST(Leadership, OfOneThatResignedMustNotBeWonAgainByLeavingAndComing) {
 TEST(Leadership, OfADeadUserGoesToTheBest) {  // row 10
   Stage stage;
   stage.reign(100);
-  stage.hear(2, {.capacity = 20});
+  stage.receive(2, {.capacity = 20});
   EXPECT_EQ(stage.command(Kind::withdraw), "offer -1; drop; says heir 2; follow nobody");
 }
 
@@ -215,7 +215,7 @@ TEST(Leadership, AResultDoesNotCountWhileALeaderIsHeard) {
 TEST(Leadership, AnElectionThatCameToNothingIsDecidedByWhatIsKnown) {
   Stage stage;
   stage.stand(100);
-  stage.hear(1, {.capacity = 99});
+  stage.receive(1, {.capacity = 99});
   stage.pass(1s);
   EXPECT_EQ(stage.pass(Stage::kRules.longest_election()), "ask; says 100 asks");
 }
@@ -225,13 +225,13 @@ TEST(Leadership, ForOneJobEndsWithIt) {
   stage.stand(100, true);
   stage.leads(3, 9);
   stage.pass(500ms);
-  EXPECT_EQ(stage.hear(3, {.over = 600ms}), "hold; says 100; follow nobody")
+  EXPECT_EQ(stage.receive(3, {.over = 600ms}), "hold; says 100; follow nobody")
       << "done before this candidate came: not its job";
   Stage other;
   other.stand(100, true);
   other.leads(3, 9);
   other.pass(500ms);
-  EXPECT_EQ(other.hear(3, {.over = 100ms}), "offer -1; job done by 3; says; follow nobody");
+  EXPECT_EQ(other.receive(3, {.over = 100ms}), "offer -1; job done by 3; says; follow nobody");
   EXPECT_EQ(other.machine().state(), State::watch);
 }
 
@@ -259,7 +259,7 @@ TEST(Leadership, IsForgottenWhenNobodyTakesPart) {
 TEST(Leadership, EveryFieldIsListed) {
   Stage stage;
   stage.reign(100);
-  stage.hear(2, {.capacity = 20});
+  stage.receive(2, {.capacity = 20});
   const Instant now{Nanos{1'000'001'000'000}};
   EXPECT_TRUE(unnoticed_writes(stage.machine(), now).empty());
   EXPECT_EQ(unlisted_bytes(stage.machine()), sizeof(Nanos) + sizeof(int)) << "rules never change";

@@ -36,11 +36,11 @@ class LeadershipStage {
     return step([&](auto& turn) { machine_.command(turn, command); });
   }
   std::string command(Command::Kind kind) { return command(Command{.kind = kind}); }
-  std::string hear(std::uint32_t from, const Word& word) {
+  std::string receive(std::uint32_t from, const Word& word) {
     return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, word); });
   }
   std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
-    return hear(from, {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
+    return receive(from, {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
   }
   // Time passes; of its words only the last is told.
   std::string pass(Nanos span) {

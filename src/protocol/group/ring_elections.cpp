@@ -49,7 +49,7 @@ void RingElections::hold(Instant now, Draw& draw, Algorithm algorithm, const Rin
     });
 }
 
-void RingElections::hear(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
+void RingElections::receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
                          Results& results) {
   const bool later = said.election > here_ && said.election >= last_;
   if (later && (said.ring != ring.sum || !begin(now, said.algorithm, said.election, ring))) return;
@@ -132,7 +132,7 @@ void RingElections::step(M& machine, Instant now, Draw& draw, Results& results, 
   todo(machine, turn);
   for (const auto& output : out) {
     if (output.kind == OutputKind::notice) {
-      heed(machine, output.notice, results);
+      on_notice(machine, output.notice, results);
       continue;
     }
     results.said.push_back({.algorithm = algorithm_,
@@ -144,14 +144,14 @@ void RingElections::step(M& machine, Instant now, Draw& draw, Results& results, 
   }
 }
 
-void RingElections::heed(const election::RingElection& machine,
+void RingElections::on_notice(const election::RingElection& machine,
                          const election::ring::Notice& notice, Results& results) const {
   using What = election::ring::Notice::What;
   if (notice.what == What::decided && machine.decided())
     results.elected = member_at(machine.leader());
 }
 
-void RingElections::heed(const election::AnonymousRingElection& /*machine*/,
+void RingElections::on_notice(const election::AnonymousRingElection& /*machine*/,
                          const election::anonymous::Notice& notice, Results& results) const {
   using What = election::anonymous::Notice::What;
   if (notice.what == What::elected) results.elected = self_;

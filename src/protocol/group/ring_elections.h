@@ -55,7 +55,7 @@ class RingElections {
   // One that is under way, and has been for less than a lease, is this one.
   void hold(Instant now, Draw& draw, Algorithm algorithm, const Ring& ring, Results& results);
   // `ring` is the one that would be held on now.
-  void hear(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
+  void receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
             Results& results);
   void wake(Instant now, Draw& draw, Results& results);
   Instant due() const;
@@ -85,9 +85,9 @@ class RingElections {
   void with_station(Do todo);
   template <class M, class Do>
   void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
-  void heed(const election::RingElection& machine, const election::ring::Notice& notice,
+  void on_notice(const election::RingElection& machine, const election::ring::Notice& notice,
             Results& results) const;
-  void heed(const election::AnonymousRingElection& machine,
+  void on_notice(const election::AnonymousRingElection& machine,
             const election::anonymous::Notice& notice, Results& results) const;
 
   static constexpr int kMaxWakes = 64;  // in one step

@@ -56,7 +56,7 @@ class Stage {
         const std::uint32_t to = index(said.to);
         if (dead.contains(to)) continue;
         RingElections::Results came;
-        host(to).hear(now, draw_, NodeId{from}, said, knows[to], came);
+        host(to).receive(now, draw_, NodeId{from}, said, knows[to], came);
         take(to, came);
       }
       for (const auto& [number, machine] : hosts_) {

@@ -94,7 +94,7 @@ Result<void> Service::resign(const Moment& moment, std::string_view group) {
 
 // --- the others, the lock, time ---
 
-void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& body) {
+void Service::receive(const Moment& moment, HostId from, const wire::GroupBody& body) {
   const NodeId sender = start_.hosts.number_of(from);
   const std::optional<Heard> heard = heard_of(body, start_.hosts);
   const bool long_delay = body.delay > 10 * start_.rules.lease;
@@ -116,20 +116,20 @@ void Service::hear(const Moment& moment, HostId from, const wire::GroupBody& bod
   } else if (const auto* signed_word = std::get_if<Signed>(&*heard)) {
     if (group.signs)
       run_signed(moment, *place, [&](SignedElections::Results& results) {
-        group.signs->hear(moment, *draw_, *signed_word, results);
+        group.signs->receive(moment, *draw_, *signed_word, results);
       });
   } else if (const auto* said = std::get_if<OnRing>(&*heard)) {
     run_ring(moment, *place, [&](RingElections::Results& results) {
-      group.rings.hear(moment.now, *draw_, sender, *said, ring_of(group), results);
+      group.rings.receive(moment.now, *draw_, sender, *said, ring_of(group), results);
     });
   } else {
     run_election(moment, *place, [&](Elections::Results& results) {
-      group.elections.hear(moment, *draw_, sender, std::get<Said>(*heard), results);
+      group.elections.receive(moment, *draw_, sender, std::get<Said>(*heard), results);
     });
   }
 }
 
-void Service::hear_lock(const Moment& moment, locks::ClientId client, const locks::News& news) {
+void Service::receive_lock(const Moment& moment, locks::ClientId client, const locks::News& news) {
   const auto place = std::ranges::find_if(
       groups_, [&](const auto& entry) { return entry.second.client == client; });
   if (place == groups_.end()) return;
@@ -208,7 +208,7 @@ void Service::command(const Moment& moment, Place place, const Command& command)
 void Service::carry_out(const Moment& moment, Place place, const Outbox<Leadership>& outbox) {
   for (const auto& output : outbox) {
     if (output.kind == OutputKind::notice)
-      heed(moment, place, output.notice);
+      on_notice(moment, place, output.notice);
     else
       driver_->broadcast(body_of(place->first,
                                  {output.message, place->second.terms, place->second.rings.last()},
@@ -216,7 +216,7 @@ void Service::carry_out(const Moment& moment, Place place, const Outbox<Leadersh
   }
 }
 
-void Service::heed(const Moment& moment, Place place, const Notice& notice) {
+void Service::on_notice(const Moment& moment, Place place, const Notice& notice) {
   Group& group = place->second;
   using Kind = Notice::Kind;
   switch (notice.kind) {

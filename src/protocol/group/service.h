@@ -114,8 +114,8 @@ class Service {
   void withdraw(const Moment& moment, UserId user, bool job_done = false);
   Result<void> resign(const Moment& moment, std::string_view group);
 
-  void hear(const Moment& moment, HostId from, const wire::GroupBody& body);
-  void hear_lock(const Moment& moment, locks::ClientId client, const locks::News& news);
+  void receive(const Moment& moment, HostId from, const wire::GroupBody& body);
+  void receive_lock(const Moment& moment, locks::ClientId client, const locks::News& news);
   void wake(const Moment& moment);
   std::optional<Nanos> due_in(const Moment& moment) const;  // nothing: nothing is due
 
@@ -158,7 +158,7 @@ class Service {
   void step(const Moment& moment, Place place, Do todo);
   void command(const Moment& moment, Place place, const Command& command);
   void carry_out(const Moment& moment, Place place, const Outbox<Leadership>& outbox);
-  void heed(const Moment& moment, Place place, const Notice& notice);
+  void on_notice(const Moment& moment, Place place, const Notice& notice);
   template <class Do>
   void run_election(const Moment& moment, Place place, Do todo);
   template <class Do>

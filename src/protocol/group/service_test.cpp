@@ -76,7 +76,7 @@ TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
   EXPECT_TRUE(locks::is_group(*desk.asking));
   EXPECT_TRUE(desk.told.empty());
   const Moment later{.now = kNow.now + 3s, .network = kNow.network + 3s, .trusted = true};
-  desk.service.hear_lock(
+  desk.service.receive_lock(
       later, *desk.asking,
       {.kind = locks::News::Kind::granted, .token = Token{7}, .deadline = later.now + 2s});
   EXPECT_EQ(desk.told, std::vector{News::Kind::leads});
@@ -120,7 +120,7 @@ TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
   Desk desk;
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
-  desk.service.hear(kNow, HostId{7}, other);
+  desk.service.receive(kNow, HostId{7}, other);
   EXPECT_THAT(desk.service.stand(kNow, wish(1, "web")).error(), HasSubstr("'--criterion uptime'"));
   Service::Wish same = wish(1, "web");
   same.terms.criterion = Criterion::uptime;
@@ -147,7 +147,7 @@ TEST(GroupService, OnARingSendsToTheNextHost) {
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
-  for (const std::uint64_t host : {3U, 7U, 9U}) desk.service.hear(kNow, HostId{host}, other);
+  for (const std::uint64_t host : {3U, 7U, 9U}) desk.service.receive(kNow, HostId{host}, other);
   ASSERT_TRUE(desk.service.stand(kNow, here));
   desk.pass(kNow, 2s);
   ASSERT_FALSE(desk.sent.empty());
@@ -164,7 +164,7 @@ TEST(GroupService, HearsOfEarlierElectionsOnARing) {
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
   other.number = 41;
-  desk.service.hear(kNow, HostId{7}, other);
+  desk.service.receive(kNow, HostId{7}, other);
   ASSERT_TRUE(desk.service.stand(kNow, here));
   EXPECT_EQ(desk.said.back().number, 41) << "and says so";
   desk.pass(kNow, 2s);
@@ -184,7 +184,7 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
   Desk desk;
   const auto drops = [&](HostId from, const wire::GroupBody& body) {
     const std::uint64_t before = desk.service.dropped();
-    desk.service.hear(kNow, from, body);
+    desk.service.receive(kNow, from, body);
     return desk.service.dropped() == before + 1;
   };
   EXPECT_TRUE(drops(HostId{100}, word("web", 1))) << "no number for the sender";
@@ -216,7 +216,7 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
 // bound by its terms.
 TEST(GroupService, TheSilentBindNobody) {
   Desk desk;
-  desk.service.hear(kNow, HostId{7}, word("web", 1));
+  desk.service.receive(kNow, HostId{7}, word("web", 1));
   Service::Wish other = wish(1, "web");
   other.terms.criterion = Criterion::uptime;
   ASSERT_FALSE(desk.service.stand(kNow, other));
@@ -227,10 +227,10 @@ TEST(GroupService, TheSilentBindNobody) {
   Moment later = kNow;
   later.now += *due;
   Desk bystander;
-  bystander.service.hear(kNow, HostId{7}, word("web", 1));
+  bystander.service.receive(kNow, HostId{7}, word("web", 1));
   Moment between = kNow;
   between.now += 1s;
-  bystander.service.hear(between, HostId{8}, word("web", 2));
+  bystander.service.receive(between, HostId{8}, word("web", 2));
   bystander.service.wake(later);
   ASSERT_EQ(bystander.service.known("web")->candidates.size(), 1U);
   EXPECT_EQ(bystander.service.due_in(later), std::optional<Nanos>(1s));
@@ -243,7 +243,7 @@ TEST(GroupService, TheSilentBindNobody) {
 
 TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
   Desk desk;
-  for (int i = 0; i < 300; ++i) desk.service.hear(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
+  for (int i = 0; i < 300; ++i) desk.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
   EXPECT_EQ(desk.service.known().size(), 256);
   EXPECT_EQ(desk.service.dropped(), 44);
   Moment later = kNow;

@@ -67,7 +67,7 @@ void SignedElections::hold(const Moment& moment, Draw& draw, Results& results) {
        [](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
 }
 
-void SignedElections::hear(const Moment& moment, Draw& draw, const Signed& said, Results& results) {
+void SignedElections::receive(const Moment& moment, Draw& draw, const Signed& said, Results& results) {
   const Instant now = network(moment);
   const std::uint64_t called = now_called(now);
   const bool begins = !under_way(now) && said.election > election_ && said.election + 1 >= called &&

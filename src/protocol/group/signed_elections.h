@@ -65,7 +65,7 @@ class SignedElections {
   // One that is under way is this one, and is not left for another: who lies could else begin it
   // where some have ended this one and some have not.
   void hold(const Moment& moment, Draw& draw, Results& results);
-  void hear(const Moment& moment, Draw& draw, const Signed& said, Results& results);
+  void receive(const Moment& moment, Draw& draw, const Signed& said, Results& results);
   void wake(const Moment& moment, Draw& draw, Results& results);
   std::optional<Nanos> due_in(const Moment& moment) const;
 

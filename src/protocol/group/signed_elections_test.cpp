@@ -55,7 +55,7 @@ class Stage {
         for (std::uint32_t to = 0; to < kMembers; ++to) {
           if (to == from || dead.contains(to)) continue;
           SignedElections::Results came;
-          host(to).hear(moment(), draw_, said, came);
+          host(to).receive(moment(), draw_, said, came);
           take(to, came);
         }
       }
@@ -150,7 +150,7 @@ TEST(SignedElections, AreOfOneGroupAndOneList) {
   const auto heard = [&](std::string_view group, const auth::NodeKeys& keys) {
     SignedElections other(group, Incarnation{1}, kLease, keys);
     SignedElections::Results came;
-    other.hear(moment, draw, first, came);
+    other.receive(moment, draw, first, came);
     return other.due_in(moment).has_value();
   };
   EXPECT_TRUE(heard("web", keys_of(1)));

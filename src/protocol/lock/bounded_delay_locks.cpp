@@ -95,7 +95,7 @@ std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
 
 // --- what is heard ---
 
-void BoundedDelayLocks::hear(Instant now, HostId from, Incarnation life, const wire::MutexBody& body) {
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, const wire::MutexBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site || body.view != voters_.number) return;
   monitor_->received(now, *site, life);
@@ -116,12 +116,12 @@ void BoundedDelayLocks::hear(Instant now, HostId from, Incarnation life, const w
        [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
 }
 
-void BoundedDelayLocks::hear(Instant now, HostId from, Incarnation life, const wire::BeatBody& body) {
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, const wire::BeatBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site) return;
   if (body.busy) busy_until_ = now + kBusyFor;
   stay_busy(now);
-  monitor_->hear(now, *site, life, body);
+  monitor_->receive(now, *site, life, body);
   follow_monitor(now);
   wake_locks(now);
   for (auto& [name, slot] : slots_) serve(now, name, slot);

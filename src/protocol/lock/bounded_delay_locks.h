@@ -61,8 +61,8 @@ class BoundedDelayLocks {
   // These take part from now on, or as soon as no client is inside here.
   void follow(Instant now, const wire::LockVoters& voters);
 
-  void hear(Instant now, HostId from, Incarnation life, const wire::MutexBody& body);
-  void hear(Instant now, HostId from, Incarnation life, const wire::BeatBody& body);
+  void receive(Instant now, HostId from, Incarnation life, const wire::MutexBody& body);
+  void receive(Instant now, HostId from, Incarnation life, const wire::BeatBody& body);
   void wake(Instant now);
   Instant due() const;
 

@@ -102,7 +102,7 @@ class House {
         if (room.dead) continue;
         std::visit(
             [&](const auto& body) {
-              room.bounded_delay->hear(now_, host(letter.from), Incarnation{letter.life}, body);
+              room.bounded_delay->receive(now_, host(letter.from), Incarnation{letter.life}, body);
             },
             letter.word);
       }

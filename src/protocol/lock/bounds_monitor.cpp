@@ -63,7 +63,7 @@ wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
   return body;
 }
 
-void BoundsMonitor::hear(Instant now, std::uint32_t from, Incarnation life,
+void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation life,
                          const wire::BeatBody& beat) {
   Peer& peer = peers_[from];
   meet(now, peer, life);

@@ -51,7 +51,7 @@ class BoundsMonitor {
 
   // --- beats ---
   wire::BeatBody beat(Instant now, bool busy);  // to be sent to all
-  void hear(Instant now, std::uint32_t from, Incarnation life, const wire::BeatBody& beat);
+  void receive(Instant now, std::uint32_t from, Incarnation life, const wire::BeatBody& beat);
   void stalled(Nanos by);  // this host stood still
   void look(Instant now);  // who has not been heard?
   // Measuring begins anew: until now nobody beat.

@@ -29,7 +29,7 @@ class Band {
       now_ += delay_;
       for (std::uint32_t to = 0; to < 3; ++to)
         if (to != from && (!carries || carries(from, to)))
-          sites_[to].hear(now_, from, lives_[from], body);
+          sites_[to].receive(now_, from, lives_[from], body);
     }
     for (BoundsMonitor& site : sites_) site.look(now_);
   }
@@ -134,7 +134,7 @@ TEST(BoundsMonitor, WhoStartsAnewOrKnowsOtherVotersBreaksThem) {
   EXPECT_EQ(band[0].why(), "b has started anew");
   band.beats(10);
   EXPECT_TRUE(band[0].holds());
-  band[0].hear(band.now(), 1, Incarnation{2}, wire::BeatBody{.view = 2, .number = 1000});
+  band[0].receive(band.now(), 1, Incarnation{2}, wire::BeatBody{.view = 2, .number = 1000});
   EXPECT_EQ(band[0].why(), "b knows of other voters");
 }
 

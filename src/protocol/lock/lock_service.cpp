@@ -67,7 +67,7 @@ void Service::start(Instant now) {
   step(now, [&](Turn<Member>& turn) { member_.start(turn); });
 }
 
-void Service::hear(Instant now, HostId from, const wire::LockBody& body) {
+void Service::receive(Instant now, HostId from, const wire::LockBody& body) {
   // A longer lease than ours could outlast our silence after a restart. What is handed over is
   // counted from when its taker was heard, up to a lease ago.
   if (body.length > rules_.longest || body.pass.left > 2 * rules_.longest) {
@@ -159,7 +159,7 @@ void Service::carry_out(Instant now) {
   const std::vector<Output<Member>> outputs(outbox_.begin(), outbox_.end());
   for (const auto& output : outputs) {
     if (output.kind == OutputKind::notice) {
-      heed(now, output.notice);
+      on_notice(now, output.notice);
       continue;
     }
     const Message& message = output.message;
@@ -175,7 +175,7 @@ void Service::carry_out(Instant now) {
   }
 }
 
-void Service::heed(Instant now, const Notice& notice) {
+void Service::on_notice(Instant now, const Notice& notice) {
   using Kind = Notice::Kind;
   if (notice.kind == Kind::write) {
     const Record& record = notice.record;

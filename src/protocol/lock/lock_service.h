@@ -111,7 +111,7 @@ class Service {
   Service(Start start, Draw& draw, Driver& driver);
 
   void start(Instant now);
-  void hear(Instant now, HostId from, const wire::LockBody& body);
+  void receive(Instant now, HostId from, const wire::LockBody& body);
   void wake(Instant now);
   void written(Instant now, const Saved& saved);
   Instant due() const { return member_.timers().first(); }
@@ -165,7 +165,7 @@ class Service {
   template <class Do>
   void step(Instant now, Do todo);
   void carry_out(Instant now);
-  void heed(Instant now, const lock::lease::Notice& notice);
+  void on_notice(Instant now, const lock::lease::Notice& notice);
   std::optional<Record> record_of(const Saved& saved) const;
   lock::lease::Member::Start member_start(const Start& start) const;
   std::optional<lock::LockId> number(Instant now, std::string_view name);

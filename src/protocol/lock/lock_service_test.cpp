@@ -156,7 +156,7 @@ class Office {
       for (const auto& desk : desks_) {
         const HostId to = host(desk->number);
         if (!desk->dead && to != letter.from && (letter.to == kNoHost || letter.to == to))
-          desk->service->hear(now_, letter.from, letter.body);
+          desk->service->receive(now_, letter.from, letter.body);
       }
     }
     FAIL() << "they do not stop talking";
@@ -358,7 +358,7 @@ TEST(LockService, ALeaseLongerThanOursIsNotPromised) {
   body.ballot = {1'000'000, host(1)};
   body.length = 3s;
   const std::uint64_t before = office.service(0).dropped();
-  office.service(0).hear(office.now(), host(1), body);
+  office.service(0).receive(office.now(), host(1), body);
   EXPECT_EQ(office.service(0).dropped(), before + 1);
   EXPECT_TRUE(office.service(0).known(office.now()).empty());
 }

@@ -91,14 +91,14 @@ void Mutex::receive(Turn<Mutex>& turn, NodeId from, const Message& message) {
   if (index(from) >= rules_->members || from == self_) return;
   switch (message.kind) {
     case Kind::request:
-      return hear_request(turn, from, message);
+      return receive_request(turn, from, message);
     case Kind::negative:
     case Kind::positive:
-      return hear_reply(turn, from, message);
+      return receive_reply(turn, from, message);
     case Kind::restart:
-      return hear_restart(turn, from, message);
+      return receive_restart(turn, from, message);
     case Kind::answer:
-      return hear_answer(turn, from, message);
+      return receive_answer(turn, from, message);
   }
 }
 
@@ -216,7 +216,7 @@ void Mutex::take_back_refusals(Turn<Mutex>& turn) {
   }
 }
 
-void Mutex::hear_reply(Turn<Mutex>& turn, NodeId from, const Message& message) {
+void Mutex::receive_reply(Turn<Mutex>& turn, NodeId from, const Message& message) {
   const bool any_number = rules_->variant == Variant::as_printed || mutated(Mutation::any_number);
   const bool ours = message.number == number_ && message.life == life_;
   if (!asked() || (!ours && !any_number)) return;
@@ -284,7 +284,7 @@ void Mutex::lose_patience(Turn<Mutex>& turn) {
 
 // --- rule 7: the requests of others ---
 
-void Mutex::hear_request(Turn<Mutex>& turn, NodeId from, const Message& message) {
+void Mutex::receive_request(Turn<Mutex>& turn, NodeId from, const Message& message) {
   const bool deaf = mutated(Mutation::number_not_raised) ||
                     (mutated(Mutation::readers_not_raised) && message.mode == Mode::shared);
   if (!deaf) highest_ = higher(highest_, message.number);
@@ -346,7 +346,7 @@ void Mutex::end_abstaining(Turn<Mutex>& turn) {
 
 // What it refused us it no longer knows, and what it held ended with it: this is the positive reply
 // that the crash swallowed. Without bounds the word may be old, so it is asked instead.
-void Mutex::hear_restart(Turn<Mutex>& turn, NodeId from, const Message& message) {
+void Mutex::receive_restart(Turn<Mutex>& turn, NodeId from, const Message& message) {
   turn.out.send(from, {.kind = Kind::answer, .number = highest_, .life = message.life});
   Peer& peer = peers_[index(from)];
   peer.owed = false;
@@ -361,7 +361,7 @@ void Mutex::hear_restart(Turn<Mutex>& turn, NodeId from, const Message& message)
   look(turn);
 }
 
-void Mutex::hear_answer(Turn<Mutex>& turn, NodeId from, const Message& message) {
+void Mutex::receive_answer(Turn<Mutex>& turn, NodeId from, const Message& message) {
   if (message.life != life_) return;
   highest_ = higher(highest_, message.number);
   if (phase_ != Phase::abstaining) return;

@@ -242,10 +242,10 @@ class Mutex {
   }
 
  private:
-  void hear_request(Turn<Mutex>& turn, NodeId from, const Message& message);
-  void hear_reply(Turn<Mutex>& turn, NodeId from, const Message& message);
-  void hear_restart(Turn<Mutex>& turn, NodeId from, const Message& message);
-  void hear_answer(Turn<Mutex>& turn, NodeId from, const Message& message);
+  void receive_request(Turn<Mutex>& turn, NodeId from, const Message& message);
+  void receive_reply(Turn<Mutex>& turn, NodeId from, const Message& message);
+  void receive_restart(Turn<Mutex>& turn, NodeId from, const Message& message);
+  void receive_answer(Turn<Mutex>& turn, NodeId from, const Message& message);
 
   void sleep(Turn<Mutex>& turn);
   void ask(Turn<Mutex>& turn);

@@ -34,7 +34,7 @@ void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
   if (const election::Message* election = message.election()) {
     step_election(turn, message.network,
                   [&](auto& machine, auto& inner) { machine.receive(inner, from, *election); });
-    hear_path(turn, message.network, from, message);
+    receive_path(turn, message.network, from, message);
   } else {
     step_sync(turn, message.network,
               [&](auto& machine, auto& inner) { machine.receive(inner, from, *message.sync()); });
@@ -108,7 +108,7 @@ void Node::step_election(Turn<Node>& turn, std::uint8_t network, Step take) {
   // What follows from them may be steps of other elections, which use the scratch too.
   const std::vector<Output<election::MasterElection>> held(out.begin(), out.end());
   for (const auto& output : held)
-    if (is_notice(output)) heed(turn, network, output.notice);
+    if (is_notice(output)) on_notice(turn, network, output.notice);
   for (const auto& output : held) pass_on(output);
 }
 
@@ -131,11 +131,11 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
         output.notice.what == SyncNotice::What::forgiven)
       verdict = output.notice;
   }
-  if (verdict) heed_sync(turn, *verdict);
+  if (verdict) on_sync_notice(turn, *verdict);
 }
 
 // Who is outvoted leads nowhere, until it is forgiven.
-void Node::heed_sync(Turn<Node>& turn, const SyncNotice& notice) {
+void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
   outvoted_ = notice.what == SyncNotice::What::outvoted;
   if (told_out_) return;
   for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
@@ -151,7 +151,7 @@ void Node::tell_sync(Turn<Node>& turn, const SyncCommand& command) {
 }
 
 // What the election of one network means for the clock.
-void Node::heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
+void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
   Slot& slot = *slots_[network];
   turn.out.note({.what = Notice::What::election, .network = network, .election = notice});
   switch (notice.news) {
@@ -200,7 +200,7 @@ bool Node::usable(const Slot& slot) const {
          slot.path.hops < kMaxHops;
 }
 
-void Node::hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message) {
+void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message) {
   Slot& slot = *slots_[network];
   const election::Message& heard = *message.election();
   if (slot.leads || from != slot.master || message.path.root == kNobody ||

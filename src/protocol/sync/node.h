@@ -156,12 +156,12 @@ class Node {
   template <class Step>
   void step_sync(Turn<Node>& turn, std::uint8_t network, Step take);
   void tell_sync(Turn<Node>& turn, const SyncCommand& command);
-  void heed(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
-  void hear_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
+  void on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
+  void receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
   void choose(Turn<Node>& turn);
   bool leads_any() const;
   void claim_worse(Turn<Node>& turn);
-  void heed_sync(Turn<Node>& turn, const SyncNotice& notice);
+  void on_sync_notice(Turn<Node>& turn, const SyncNotice& notice);
   bool usable(const Slot& slot) const;
 
   Identity identity_;

@@ -140,7 +140,7 @@ class RealBridge final : public Bridge {
     }
     for (auto caller = callers_.begin(); caller != callers_.end();) {
       const auto current = caller++;
-      hear(*current);
+      receive(*current);
       current->session.wake(sys::boot_clock());
       if (!current->connection.broken() && !current->connection.finished()) continue;
       current->session.close(sys::boot_clock());
@@ -148,7 +148,7 @@ class RealBridge final : public Bridge {
     }
   }
 
-  void hear(Caller& caller) {
+  void receive(Caller& caller) {
     caller.connection.flush();
     for (int i = 0; i < kMaxLinesAtOnce; ++i) {
       const std::optional<std::string> line = caller.connection.line();

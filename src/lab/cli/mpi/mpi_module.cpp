@@ -56,7 +56,7 @@ void tell(const void* data, std::size_t size) {
   MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, Tag::word, MPI_COMM_WORLD);
 }
 
-bool hear(int* from, void* data, std::size_t size) {
+bool receive(int* from, void* data, std::size_t size) {
   int there = 0;
   MPI_Status status;
   MPI_Iprobe(MPI_ANY_SOURCE, Tag::word, MPI_COMM_WORLD, &there, &status);

@@ -31,7 +31,7 @@ class Desk {
     step([&](auto& turn) { duty_.command(turn, command); });
   }
   void elect(NodeId node, std::uint32_t number = 1) { order(Command::elected(node, number)); }
-  void hear(NodeId from, const typename Duty::Message& message) {
+  void receive(NodeId from, const typename Duty::Message& message) {
     step([&](auto& turn) { duty_.receive(turn, from, message); });
   }
   // Time passes; every timer that is due is woken.

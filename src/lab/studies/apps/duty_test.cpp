@@ -29,7 +29,7 @@ class OneMember {
     step([](M& machine, auto& turn) { machine.command(turn, M::Command::of<1>(Command::ask(1))); });
   }
   // A datagram of the other, whose clock is ahead by more than clocks can be.
-  void hear_from_the_future() {
+  void receive_from_the_future() {
     M::Message message{.sender = NodeId{0},
                        .number = 1,
                        .stamp = now_.time_since_epoch() + 10 * carrier_.precision,
@@ -93,7 +93,7 @@ TEST(MemberOfAGroup, GivesUpItsElectionWhenTheBoundsBreak) {
   OneMember member;
   member.ask();
   member.pass(2 * member.bound());
-  member.hear_from_the_future();
+  member.receive_from_the_future();
   ASSERT_EQ(member.elections.size(), 1U);
   EXPECT_EQ(member.elections[0].kind, Elected::Kind::given_up);
   member.pass(30 * member.bound());

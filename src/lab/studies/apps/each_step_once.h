@@ -16,7 +16,7 @@ class EachStepOnce : public Promise {
       sizes_[notice.value] = notice.number;
       heard_[index(node)].try_emplace(notice.value, 0);
     }
-    if (notice.kind == Notice::Kind::done) hear(scene, node, notice);
+    if (notice.kind == Notice::Kind::done) receive(scene, node, notice);
   }
 
   void ended(const Scene& scene) {
@@ -28,7 +28,7 @@ class EachStepOnce : public Promise {
   }
 
  private:
-  void hear(const Scene& scene, NodeId node, const Notice& notice) {
+  void receive(const Scene& scene, NodeId node, const Notice& notice) {
     std::uint32_t& steps = heard_[index(node)][notice.value];
     if (notice.number != steps + 1)
       breaks(scene, fmt::format("step {} of task {} is done after step {}", notice.number,

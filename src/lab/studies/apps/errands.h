@@ -67,7 +67,7 @@ class Errands {
     if (word.kind == Message::Kind::task)
       accept(turn, {.name = word.task, .size = word.number});
     else
-      hear_done(turn, from, word);
+      receive_done(turn, from, word);
   }
 
   void wake(Turn<Errands>& turn, TimerId id) {
@@ -94,7 +94,7 @@ class Errands {
         trade_.offer(command.value);
         break;
       case Command::Kind::elected:
-        hear_elected(turn, command.node);
+        receive_elected(turn, command.node);
         break;
       case Command::Kind::give_up:
         timers_.stop(Timer::work);
@@ -159,7 +159,7 @@ class Errands {
     timers_.set(Timer::watch, turn.now + 3 * rules_->bound + rules_->patience());
   }
 
-  void hear_elected(Turn<Errands>& turn, NodeId elected) {
+  void receive_elected(Turn<Errands>& turn, NodeId elected) {
     if (list_.empty()) return;
     if (rules_->naive && Trade::kSlip == Slip::begins_anew && worker_ != elected) done_ = 0;
     worker_ = elected;
@@ -168,7 +168,7 @@ class Errands {
     if (elected == self_) timers_.set(Timer::work, turn.now + rules_->bound + rules_->work);
   }
 
-  void hear_done(Turn<Errands>& turn, NodeId from, const Message& word) {
+  void receive_done(Turn<Errands>& turn, NodeId from, const Message& word) {
     if (list_.empty() || word.task != list_.front().name || word.number != done_ + 1) return;
     turn.out.note(
         {.kind = Notice::Kind::done, .node = from, .number = word.number, .value = word.task});

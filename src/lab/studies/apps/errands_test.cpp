@@ -43,17 +43,17 @@ TEST(GroupServer, TellsAllWhatIsAsked) {
 TEST(GroupServer, HoldsAnElectionWithItsWorth) {
   Desk<GroupServer> desk;
   desk.order(Command::offer(42));
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   const auto offers = desk.noted(Kind::offer);
   ASSERT_THAT(offers, SizeIs(1));
   EXPECT_EQ(offers[0].value, 42U);
-  desk.hear(kOther, task(kTask + 1));
+  desk.receive(kOther, task(kTask + 1));
   EXPECT_THAT(desk.noted(Kind::hold), IsEmpty()) << "one request at a time";
 }
 
 TEST(GroupServer, TheElectedAnswersOthersDoNot) {
   Desk<GroupServer> desk;
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   desk.elect(kSelf);
   desk.pass(kWorkAndWait - 1ns);
   EXPECT_THAT(desk.said(), IsEmpty()) << "others may not know yet that it is elected";
@@ -61,7 +61,7 @@ TEST(GroupServer, TheElectedAnswersOthersDoNot) {
   EXPECT_THAT(desk.said(), ElementsAre(done(kTask)));
 
   Desk<GroupServer> other;
-  other.hear(kOther, task(kTask));
+  other.receive(kOther, task(kTask));
   other.elect(kOther);
   other.pass(kWorkAndWait);
   EXPECT_THAT(other.said(), IsEmpty());
@@ -69,14 +69,14 @@ TEST(GroupServer, TheElectedAnswersOthersDoNot) {
 
 TEST(GroupServer, ElectsAgainWhenNoAnswerIsHeard) {
   Desk<GroupServer> desk;
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   desk.elect(kOther);
   desk.noted(Kind::hold);
   desk.pass(usual_rules().patience() - 1ns);
   EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
   desk.pass(1ns);
   EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
-  desk.hear(kOther, done(kTask));
+  desk.receive(kOther, done(kTask));
   EXPECT_EQ(desk.duty().timers().first(), kNever) << "nothing is left to be done";
 }
 
@@ -84,7 +84,7 @@ TEST(GroupServer, NaiveForgetsTheRequest) {
   Rules rules = usual_rules();
   rules.naive = true;
   Desk<GroupServer> desk(rules);
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   desk.elect(kOther);
   desk.noted(Kind::hold);
   desk.pass(rules.patience());
@@ -93,17 +93,17 @@ TEST(GroupServer, NaiveForgetsTheRequest) {
 
 TEST(GroupServer, ASecondAnswerDoesNotCount) {
   Desk<GroupServer> desk;
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   desk.elect(kOther);
-  desk.hear(kOther, done(kTask));
+  desk.receive(kOther, done(kTask));
   EXPECT_THAT(desk.noted(Kind::done), SizeIs(1));
-  desk.hear(NodeId{0}, done(kTask));
+  desk.receive(NodeId{0}, done(kTask));
   EXPECT_THAT(desk.noted(Kind::done), IsEmpty());
 }
 
 TEST(GroupServer, WorksOnNoLongerWhenTheNetworkBroke) {
   Desk<GroupServer> desk;
-  desk.hear(kOther, task(kTask));
+  desk.receive(kOther, task(kTask));
   desk.elect(kSelf);
   desk.order(Command::give_up());
   EXPECT_THAT(desk.noted(Kind::give_up), SizeIs(1));
@@ -113,14 +113,14 @@ TEST(GroupServer, WorksOnNoLongerWhenTheNetworkBroke) {
 
 TEST(CrashRecovery, GoesOnWhereTheDeadWasHeard) {
   Desk<CrashRecovery> desk;
-  desk.hear(kOther, task(kTask, 3));
+  desk.receive(kOther, task(kTask, 3));
   desk.elect(kOther, 1);
-  desk.hear(kOther, done(kTask, 1));
+  desk.receive(kOther, done(kTask, 1));
   desk.pass(usual_rules().patience());
   desk.elect(kSelf, 2);
   desk.pass(kWorkAndWait);
   EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 2)));
-  desk.hear(kSelf, done(kTask, 2));
+  desk.receive(kSelf, done(kTask, 2));
   desk.pass(usual_rules().work);
   EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 3))) << "it stays in charge";
 }
@@ -129,9 +129,9 @@ TEST(CrashRecovery, NaiveBeginsAnew) {
   Rules rules = usual_rules();
   rules.naive = true;
   Desk<CrashRecovery> desk(rules);
-  desk.hear(kOther, task(kTask, 3));
+  desk.receive(kOther, task(kTask, 3));
   desk.elect(kOther, 1);
-  desk.hear(kOther, done(kTask, 1));
+  desk.receive(kOther, done(kTask, 1));
   desk.elect(kSelf, 2);
   desk.pass(kWorkAndWait);
   EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 1)));
@@ -139,25 +139,25 @@ TEST(CrashRecovery, NaiveBeginsAnew) {
 
 TEST(CrashRecovery, NoStepIsTakenTwiceOrTooEarly) {
   Desk<CrashRecovery> desk;
-  desk.hear(kOther, task(kTask, 3));
+  desk.receive(kOther, task(kTask, 3));
   desk.elect(kOther);
-  desk.hear(kOther, done(kTask, 2));
+  desk.receive(kOther, done(kTask, 2));
   EXPECT_THAT(desk.noted(Kind::done), IsEmpty());
-  desk.hear(kOther, done(kTask, 1));
-  desk.hear(kOther, done(kTask, 1));
+  desk.receive(kOther, done(kTask, 1));
+  desk.receive(kOther, done(kTask, 1));
   EXPECT_THAT(desk.noted(Kind::done), SizeIs(1));
 }
 
 std::uint64_t offered(Desk<LoadBalancing>& desk, std::uint64_t name) {
   desk.noted(Kind::offer);
-  desk.hear(kOther, task(name, 3));
+  desk.receive(kOther, task(name, 3));
   const auto offers = desk.noted(Kind::offer);
   CHECK(offers.size() == 1);
   return offers[0].value;
 }
 void take_a_job_of_three(Desk<LoadBalancing>& desk) {
   desk.elect(kSelf);
-  desk.hear(kSelf, done(kTask));
+  desk.receive(kSelf, done(kTask));
 }
 
 TEST(LoadBalancing, AJobWeighsUntilItEnds) {
@@ -165,11 +165,11 @@ TEST(LoadBalancing, AJobWeighsUntilItEnds) {
   const std::uint64_t idle = offered(desk, kTask);
   take_a_job_of_three(desk);
   EXPECT_EQ(offered(desk, kTask + 1), idle - 3);
-  desk.hear(kOther, done(kTask + 1));
+  desk.receive(kOther, done(kTask + 1));
   // Ten T until it runs, twenty for each unit of its size.
   desk.pass((10 + 3 * 20) * kBound - 1ns);
   EXPECT_EQ(offered(desk, kTask + 2), idle - 3);
-  desk.hear(kOther, done(kTask + 2));
+  desk.receive(kOther, done(kTask + 2));
   desk.pass(1ns);
   EXPECT_EQ(offered(desk, kTask + 3), idle);
 }
@@ -181,16 +181,16 @@ TEST(LoadBalancing, NaiveItWeighsOnlyWhenItRuns) {
   const std::uint64_t idle = offered(desk, kTask);
   take_a_job_of_three(desk);
   EXPECT_EQ(offered(desk, kTask + 1), idle);
-  desk.hear(kOther, done(kTask + 1));
+  desk.receive(kOther, done(kTask + 1));
   desk.pass(10 * kBound);
   EXPECT_EQ(offered(desk, kTask + 2), idle - 3);
 }
 
 TEST(Errands, RefuseMoreThanTheyCanRemember) {
   Desk<GroupServer> desk;
-  for (std::uint64_t i = 0; i < 1024; ++i) desk.hear(kOther, task(i));
+  for (std::uint64_t i = 0; i < 1024; ++i) desk.receive(kOther, task(i));
   EXPECT_THAT(desk.noted(Kind::refused), IsEmpty());
-  desk.hear(kOther, task(5000));
+  desk.receive(kOther, task(5000));
   EXPECT_THAT(desk.noted(Kind::refused), SizeIs(1));
 }
 

@@ -46,11 +46,11 @@ TEST(ReplicatedData, WritesWithAMajorityAndNotBefore) {
   EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
   desk.elect(kSelf);
   desk.said();
-  desk.hear(kSelf, yes(kMine));
+  desk.receive(kSelf, yes(kMine));
   EXPECT_THAT(desk.said(), IsEmpty()) << "one of three";
-  desk.hear(kSelf, yes(kMine));
+  desk.receive(kSelf, yes(kMine));
   EXPECT_THAT(desk.said(), IsEmpty()) << "the same one again";
-  desk.hear(kOther, yes(kMine));
+  desk.receive(kOther, yes(kMine));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].kind, Word::Kind::write);
@@ -60,25 +60,25 @@ TEST(ReplicatedData, WritesWithAMajorityAndNotBefore) {
 TEST(ReplicatedData, CountsWhenAMajorityHasAcknowledged) {
   Desk<ReplicatedData> desk;
   const Ballot theirs{.number = 1, .node = kOther};
-  desk.hear(kOther, write(theirs, 8));
+  desk.receive(kOther, write(theirs, 8));
   ASSERT_THAT(desk.said(), SizeIs(1)) << "an acknowledgement";
-  desk.hear(kSelf, ack(theirs, 8));
+  desk.receive(kSelf, ack(theirs, 8));
   EXPECT_EQ(desk.duty().known().version, 0U);
-  desk.hear(kOther, ack(theirs, 8));
+  desk.receive(kOther, ack(theirs, 8));
   EXPECT_EQ(desk.duty().known(), (Copy{.version = 1, .value = 8}));
 }
 
 TEST(ReplicatedData, FollowsNoSmallerBallot) {
   Desk<ReplicatedData> desk;
   const Ballot large{.number = 2, .node = kOther};
-  desk.hear(kOther, propose(large));
-  desk.hear(NodeId{0}, propose({.number = 1, .node = NodeId{0}}));
+  desk.receive(kOther, propose(large));
+  desk.receive(NodeId{0}, propose({.number = 1, .node = NodeId{0}}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(2));
   EXPECT_TRUE(said[0].yes);
   EXPECT_FALSE(said[1].yes);
   EXPECT_EQ(said[1].proposed.ballot, large) << "so that the next try is larger";
-  desk.hear(NodeId{0}, write({.number = 1, .node = NodeId{0}}, 8));
+  desk.receive(NodeId{0}, write({.number = 1, .node = NodeId{0}}, 8));
   EXPECT_THAT(desk.said(), IsEmpty());
 }
 
@@ -88,8 +88,8 @@ TEST(ReplicatedData, FinishesWhatMayHaveBeenWritten) {
   desk.elect(kSelf);
   desk.said();
   const Ballot mine = kMine;
-  desk.hear(kSelf, yes(mine, {}, {.ballot = {.number = 2, .node = kOther}, .value = 8}));
-  desk.hear(kOther, yes(mine, {}, {.ballot = {.number = 1, .node = kOther}, .value = 7}));
+  desk.receive(kSelf, yes(mine, {}, {.ballot = {.number = 2, .node = kOther}, .value = 8}));
+  desk.receive(kOther, yes(mine, {}, {.ballot = {.number = 1, .node = kOther}, .value = 7}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].proposed.value, 8U) << "of the newer ballot, and not its own wish";
@@ -98,9 +98,9 @@ TEST(ReplicatedData, FinishesWhatMayHaveBeenWritten) {
 TEST(ReplicatedData, ATellsBWhatItAcknowledged) {
   Desk<ReplicatedData> desk;
   const Ballot theirs{.number = 1, .node = kOther};
-  desk.hear(kOther, write(theirs, 8));
+  desk.receive(kOther, write(theirs, 8));
   desk.said();
-  desk.hear(NodeId{0}, propose({.number = 2, .node = NodeId{0}}));
+  desk.receive(NodeId{0}, propose({.number = 2, .node = NodeId{0}}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].proposed, (Acknowledged{.ballot = theirs, .value = 8}));
@@ -111,7 +111,7 @@ TEST(ReplicatedData, ProposesMoreThanItHasHeardOf) {
   desk.order(Command::ask(kWish));
   Word no{.kind = Word::Kind::vote, .ballot = {.number = 1, .node = kOther}};
   no.proposed.ballot = {.number = 6, .node = kOther};
-  desk.hear(NodeId{0}, no);
+  desk.receive(NodeId{0}, no);
   desk.elect(kOther);
   EXPECT_THAT(desk.said(), IsEmpty()) << "another is elected";
   desk.elect(kSelf);
@@ -123,8 +123,8 @@ TEST(ReplicatedData, ProposesMoreThanItHasHeardOf) {
 
 TEST(ReplicatedData, TellsAProposerWhatItMissed) {
   Desk<ReplicatedData> desk;
-  desk.hear(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
-  desk.hear(NodeId{0}, propose({.number = 10, .node = NodeId{0}}, {.version = 3, .value = 1}));
+  desk.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
+  desk.receive(NodeId{0}, propose({.number = 10, .node = NodeId{0}}, {.version = 3, .value = 1}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_FALSE(said[0].yes);
@@ -133,9 +133,9 @@ TEST(ReplicatedData, TellsAProposerWhatItMissed) {
 
 TEST(ReplicatedData, CatchesUp) {
   Desk<ReplicatedData> desk;
-  desk.hear(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
+  desk.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
   EXPECT_EQ(desk.duty().known(), (Copy{.version = 4, .value = 6}));
-  desk.hear(NodeId{0}, write({.number = 10, .node = NodeId{0}}, 1, {.version = 2, .value = 2}));
+  desk.receive(NodeId{0}, write({.number = 10, .node = NodeId{0}}, 1, {.version = 2, .value = 2}));
   EXPECT_THAT(desk.said(), IsEmpty()) << "of a version that is history";
 }
 
@@ -145,7 +145,7 @@ TEST(ReplicatedData, AsksAgainUntilItsWishIsWritten) {
   desk.noted(Kind::hold);
   desk.pass(12 * kBound);
   EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
-  desk.hear(kOther, yes({.number = 9, .node = kOther}, {.version = 1, .value = kWish}));
+  desk.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 1, .value = kWish}));
   desk.pass(1s);
   EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
 }
@@ -157,12 +157,12 @@ TEST(ReplicatedData, NaiveAMajorityOfOneAnswerIsEnough) {
   desk.order(Command::ask(kWish));
   desk.elect(kSelf);
   desk.said();
-  desk.hear(kSelf, yes(kMine));
+  desk.receive(kSelf, yes(kMine));
   desk.pass(3 * kBound);
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].kind, Word::Kind::write);
-  desk.hear(kSelf, said[0]);
+  desk.receive(kSelf, said[0]);
   EXPECT_EQ(desk.duty().known(), (Copy{.version = 1, .value = kWish}));
 }
 
@@ -171,9 +171,9 @@ constexpr Copy kFounders{.version = 0, .value = 0b011};
 
 TEST(GroupJoining, AMemberSaysYesOrNo) {
   Desk<GroupJoining> desk;
-  desk.hear(kOther, propose({.number = 1, .node = kOther}, kFounders));
+  desk.receive(kOther, propose({.number = 1, .node = kOther}, kFounders));
   desk.order(Command::distrust(kOther));
-  desk.hear(kOther, propose({.number = 2, .node = kOther}, kFounders));
+  desk.receive(kOther, propose({.number = 2, .node = kOther}, kFounders));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(2));
   EXPECT_TRUE(said[0].yes);
@@ -183,11 +183,11 @@ TEST(GroupJoining, AMemberSaysYesOrNo) {
 TEST(GroupJoining, OnlyMembersCount) {
   Desk<GroupJoining> desk;
   const Ballot joiner{.number = 1, .node = kOther};
-  desk.hear(kOther, write(joiner, 0b111, kFounders));
-  desk.hear(kOther, ack(joiner, 0b111, kFounders));
-  desk.hear(kSelf, ack(joiner, 0b111, kFounders));
+  desk.receive(kOther, write(joiner, 0b111, kFounders));
+  desk.receive(kOther, ack(joiner, 0b111, kFounders));
+  desk.receive(kSelf, ack(joiner, 0b111, kFounders));
   EXPECT_EQ(desk.duty().known(), kFounders) << "one of two members, and one outside";
-  desk.hear(NodeId{0}, ack(joiner, 0b111, kFounders));
+  desk.receive(NodeId{0}, ack(joiner, 0b111, kFounders));
   EXPECT_EQ(desk.duty().known(), (Copy{.version = 1, .value = 0b111}));
 }
 
@@ -199,9 +199,9 @@ TEST(GroupJoining, WhoIsOutsideProposesItself) {
   desk.elect(kSelf);
   const auto asked = desk.said();
   ASSERT_THAT(asked, SizeIs(1));
-  desk.hear(kSelf, asked[0]);
+  desk.receive(kSelf, asked[0]);
   EXPECT_THAT(desk.said(), IsEmpty()) << "it has no vote";
-  desk.hear(NodeId{0}, yes(kMine, {.version = 0, .value = 0b001}));
+  desk.receive(NodeId{0}, yes(kMine, {.version = 0, .value = 0b001}));
   const auto said = desk.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_EQ(said[0].proposed.value, 0b011U);
@@ -212,9 +212,9 @@ TEST(Majority, ListsEveryField) {
   desk.order(Command::distrust(kOther));
   desk.order(Command::ask(1));
   desk.elect(kSelf);
-  desk.hear(kSelf, yes(kMine, kFounders));
-  desk.hear(kSelf, write(kMine, 7, kFounders));
-  desk.hear(kSelf, ack(kMine, 7, kFounders));
+  desk.receive(kSelf, yes(kMine, kFounders));
+  desk.receive(kSelf, write(kMine, 7, kFounders));
+  desk.receive(kSelf, ack(kMine, 7, kFounders));
   EXPECT_THAT(unnoticed_writes(desk.duty(), desk.now()), IsEmpty());
   EXPECT_EQ(unlisted_bytes(desk.duty()), sizeof(void*)) << "the rules alone";
 }

@@ -55,7 +55,7 @@ class MutualExclusion {
 
   void command(Turn<MutualExclusion>& turn, const Command& command) {
     if (command.kind == Command::Kind::ask) ask(turn);
-    if (command.kind == Command::Kind::elected) hear_elected(turn, command.node);
+    if (command.kind == Command::Kind::elected) receive_elected(turn, command.node);
     if (command.kind == Command::Kind::give_up) turn.out.note({.kind = Notice::Kind::give_up});
   }
 
@@ -106,7 +106,7 @@ class MutualExclusion {
                    .value = static_cast<std::uint64_t>(wants_ ? capacity : kNotCandidate)});
   }
 
-  void hear_elected(Turn<MutualExclusion>& turn, NodeId elected) {
+  void receive_elected(Turn<MutualExclusion>& turn, NodeId elected) {
     holder_ = elected;
     timers_.set(Timer::watch, turn.now + rules_->patience());
     if (elected != self_ || !wants_) return;

@@ -40,9 +40,9 @@ TEST(MutualExclusion, WhoWantsWaitsUntilTheHolderLeft) {
   desk.elect(kOther);
   desk.order(Command::ask(1));
   EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
-  desk.hear(NodeId{0}, {});
+  desk.receive(NodeId{0}, {});
   EXPECT_THAT(desk.noted(Kind::hold), IsEmpty()) << "that one was not inside";
-  desk.hear(kOther, {});
+  desk.receive(kOther, {});
   EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
 }
 
@@ -64,7 +64,7 @@ TEST(MutualExclusion, TheCriterionIsTheTimeSinceTheLastEntry) {
   EXPECT_EQ(last_offer(desk), kNotCandidate) << "who is inside does not stand";
   const std::int64_t entered = desk.now().time_since_epoch().count();
   desk.pass(5 * kBound);
-  desk.hear(kSelf, {});
+  desk.receive(kSelf, {});
   desk.order(Command::ask(1));
   EXPECT_EQ(last_offer(desk), never_inside - entered);
 }

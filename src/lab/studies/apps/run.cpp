@@ -50,7 +50,7 @@ class Ear : public Tracer {
     if (member == nullptr) return;
     if (const auto* elected = std::get_if<0>(&member->body))
       elections_ = std::max(elections_, elected->number);
-    if (const auto* said = std::get_if<1>(&member->body)) hear(world, node, *said);
+    if (const auto* said = std::get_if<1>(&member->body)) receive(world, node, *said);
   }
   template <class World>
   void stepped(const World& world, NodeId node) {
@@ -66,7 +66,7 @@ class Ear : public Tracer {
 
  private:
   template <class World>
-  void hear(const World& world, NodeId node, const Notice& notice) {
+  void receive(const World& world, NodeId node, const Notice& notice) {
     using Kind = Notice::Kind;
     if (notice.kind == Kind::offer || notice.kind == Kind::hold || notice.kind == Kind::give_up)
       return;

@@ -80,7 +80,7 @@ class Play {
   void stand(std::uint32_t host);
   void begin_to_act(std::uint32_t host, const live::News& news);
   void end_to_act(std::uint32_t host);
-  void hear_news(std::uint32_t host, const live::News& news);
+  void receive_news(std::uint32_t host, const live::News& news);
   void plan_clock_test(std::uint32_t host);
   void judge_hand_over(std::uint32_t host);
   void judge_the_end();

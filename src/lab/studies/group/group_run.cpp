@@ -82,7 +82,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
   }
   void done(locks::ClientId client) override { locks.done(play_->moment(number_).now, client); }
   void tell(live::UserId /*user*/, const live::News& news) override {
-    play_->hear_news(number_, news);
+    play_->receive_news(number_, news);
   }
   void changed(const std::string& /*group*/) override {}
   void not_as_wanted(const std::string& /*group*/, const std::string& /*sentence*/) override {}
@@ -229,16 +229,16 @@ void Play::happen(const What& what) {
   switch (what.kind) {
     case arrive:
       if (const auto* lock = std::get_if<wire::LockBody>(what.body.get()))
-        host->locks.hear(moment(who).now, id_of(what.from), *lock);
+        host->locks.receive(moment(who).now, id_of(what.from), *lock);
       else
-        host->groups.hear(moment(who), id_of(what.from), std::get<wire::GroupBody>(*what.body));
+        host->groups.receive(moment(who), id_of(what.from), std::get<wire::GroupBody>(*what.body));
       break;
     case written:
       disks_[who] = what.saved;
       host->locks.written(moment(who).now, *what.saved);
       break;
     case lock_news:
-      host->groups.hear_lock(moment(who), what.client, what.news);
+      host->groups.receive_lock(moment(who), what.client, what.news);
       break;
     case stand:
       this->stand(who);
@@ -354,7 +354,7 @@ void Play::stand(std::uint32_t host) {
   if (!stood) outcome_.broken = "cannot stand";
 }
 
-void Play::hear_news(std::uint32_t host, const live::News& news) {
+void Play::receive_news(std::uint32_t host, const live::News& news) {
   User& user = users_[host];
   switch (news.kind) {
     case live::News::Kind::leads:

@@ -224,7 +224,7 @@ void Play::tell(NodeId site, const Command& command) {
 
 // --- notices ---
 
-void Play::hear(NodeId site, const Notice& notice) {
+void Play::receive(NodeId site, const Notice& notice) {
   const std::uint32_t id = std::to_underlying(notice.client);
   const auto who = static_cast<std::uint32_t>(id % customers_.size());
   Customer& customer = customers_[who];

@@ -33,7 +33,7 @@ class Play : public NoWatch {
   }
   template <class World>
   void noticed(const World& /*world*/, NodeId site, const Notice& notice) {
-    hear(site, notice);
+    receive(site, notice);
   }
   template <class World>
   void stepped(const World& world, NodeId site) {
@@ -91,7 +91,7 @@ class Play : public NoWatch {
   void plan_clock_test(std::uint32_t who);
 
   // Notices.
-  void hear(NodeId site, const Notice& notice);
+  void receive(NodeId site, const Notice& notice);
   void enter(std::uint32_t who, const Notice& notice);
   void extend(NodeId site, const Notice& notice);
   void enter_view(const tempo::lock::lease::View& view);

@@ -160,14 +160,14 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
           disk_ = output.notice.record;
           member_.command(step, lock::lease::Command::written(*disk_));
         } else {
-          hear(turn, output.notice);
+          receive(turn, output.notice);
         }
         break;
     }
   }
 }
 
-void LeaseSite::hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
+void LeaseSite::receive(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
   using Kind = lock::lease::Notice::Kind;
   switch (notice.kind) {
     case Kind::granted:

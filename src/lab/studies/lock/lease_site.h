@@ -95,7 +95,7 @@ class LeaseSite {
  private:
   template <class Do>
   void act(Turn<LeaseSite>& turn, Do todo);
-  void hear(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
+  void receive(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
   Member unborn() const;
   void leave(Turn<LeaseSite>& turn);
   void crash(Turn<LeaseSite>& turn, bool loses_disk);

@@ -87,11 +87,11 @@ void Site::drive(Turn<Site>& turn, Do todo) {
   for (const Output<Lock>& output : out) {
     if (output.kind == OutputKind::send) turn.out.send(output.to, output.message);
     if (output.kind == OutputKind::broadcast) turn.out.broadcast(output.message);
-    if (output.kind == OutputKind::notice) hear(turn, output.notice);
+    if (output.kind == OutputKind::notice) receive(turn, output.notice);
   }
 }
 
-void Site::hear(Turn<Site>& turn, const Lock::Notice& notice) {
+void Site::receive(Turn<Site>& turn, const Lock::Notice& notice) {
   if (notice.kind == Lock::Notice::Kind::requested)
     turn.out.note({Notice::Kind::requested, notice.number});
   if (notice.kind != Lock::Notice::Kind::granted) return;

@@ -113,7 +113,7 @@ class Site {
 
   template <class Do>
   void drive(Turn<Site>& turn, Do todo);
-  void hear(Turn<Site>& turn, const Lock::Notice& notice);
+  void receive(Turn<Site>& turn, const Lock::Notice& notice);
   void think(Turn<Site>& turn);
   void ask(Turn<Site>& turn);
   void leave(Turn<Site>& turn);

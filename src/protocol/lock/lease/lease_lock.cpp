@@ -54,23 +54,23 @@ void Lock::done(Scope& scope, ClientId client) {
   finish(scope);
 }
 
-void Lock::hear(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive(Scope& scope, NodeId from, const Message& message) {
   begin(scope);
   switch (message.kind) {
     case Kind::ask:
-      hear_ask(scope, from, message);
+      receive_ask(scope, from, message);
       break;
     case Kind::grant:
-      hear_grant(scope, from, message);
+      receive_grant(scope, from, message);
       break;
     case Kind::refuse:
-      hear_refuse(scope, from, message);
+      receive_refuse(scope, from, message);
       break;
     case Kind::free:
-      hear_free(scope, from, message);
+      receive_free(scope, from, message);
       break;
     case Kind::pass:
-      hear_pass(scope, from, message);
+      receive_pass(scope, from, message);
       break;
     case Kind::query:
     case Kind::record:
@@ -188,7 +188,7 @@ bool Lock::forgettable() const {
 
 // --- hearing things (section 6) ---
 
-void Lock::hear_ask(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive_ask(Scope& scope, NodeId from, const Message& message) {
   peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   if (yields_to(scope, from, message)) send_free(scope, give_up_attempt());
@@ -231,7 +231,7 @@ void Lock::pass_again(Scope& scope, NodeId from, const Message& message) {
   if (newest && (same_life || mutated(Mutation::pass_to_newer_boot))) send_pass(scope);
 }
 
-void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
   const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
@@ -252,7 +252,7 @@ void Lock::hear_grant(Scope& scope, NodeId from, const Message& message) {
   count_grants(scope);
 }
 
-void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive_refuse(Scope& scope, NodeId from, const Message& message) {
   grantor_.raise(message.top);
   if (scope.rules().thrifty) scope.home.answered |= scope.home.view().bit_of(from);
   if (!attempt_ || attempt_->ballot != message.ballot) return;
@@ -264,7 +264,7 @@ void Lock::hear_refuse(Scope& scope, NodeId from, const Message& message) {
   attempt(scope);
 }
 
-void Lock::hear_free(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive_free(Scope& scope, NodeId from, const Message& message) {
   peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   grantor_.end(message.ballot);
@@ -272,7 +272,7 @@ void Lock::hear_free(Scope& scope, NodeId from, const Message& message) {
   decide_pending(scope);
 }
 
-void Lock::hear_pass(Scope& scope, NodeId from, const Message& message) {
+void Lock::receive_pass(Scope& scope, NodeId from, const Message& message) {
   if (message.target == kNobody) return;
   const Instant now = scope.now();
   peers_.learn(from, message, now, scope.rules(), pass_target());

@@ -128,7 +128,7 @@ class Lock {
   // --- inputs (section 6) ---
   void want(Scope& scope, const Command& command);
   void done(Scope& scope, ClientId client);
-  void hear(Scope& scope, NodeId from, const Message& message);
+  void receive(Scope& scope, NodeId from, const Message& message);
   void wake(Scope& scope);
   // More counts are reserved, or abstention is over: what was held back is done.
   void resume(Scope& scope);
@@ -222,11 +222,11 @@ class Lock {
   Voters helpers(const Scope& scope) const;
 
   // Hearing things (section 6).
-  void hear_ask(Scope& scope, NodeId from, const Message& message);
-  void hear_grant(Scope& scope, NodeId from, const Message& message);
-  void hear_refuse(Scope& scope, NodeId from, const Message& message);
-  void hear_free(Scope& scope, NodeId from, const Message& message);
-  void hear_pass(Scope& scope, NodeId from, const Message& message);
+  void receive_ask(Scope& scope, NodeId from, const Message& message);
+  void receive_grant(Scope& scope, NodeId from, const Message& message);
+  void receive_refuse(Scope& scope, NodeId from, const Message& message);
+  void receive_free(Scope& scope, NodeId from, const Message& message);
+  void receive_pass(Scope& scope, NodeId from, const Message& message);
   void take_pass(Scope& scope, const Message& message);
   bool yields_to(const Scope& scope, NodeId from, const Message& message) const;
   void pass_again(Scope& scope, NodeId from, const Message& message);

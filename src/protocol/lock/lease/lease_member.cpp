@@ -98,17 +98,17 @@ void Member::start(Turn<Member>& turn) {
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   // What is said in this member's own name is never heard from outside.
   if (index(from) >= kMaxNodes || from == home_.self) return;
-  if (message.kind == Kind::query) return hear_query(turn, from, message);
-  if (message.kind == Kind::record) return hear_record(turn, from, message);
+  if (message.kind == Kind::query) return receive_query(turn, from, message);
+  if (message.kind == Kind::record) return receive_record(turn, from, message);
   const bool an_answer =
       message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
   if (!home_.running) return;
-  if (message.view != home_.view().number) return hear_other_view(turn, from, message);
+  if (message.view != home_.view().number) return receive_other_view(turn, from, message);
   if (message.boot < newest_of(from) || (an_answer && message.to_boot != home_.boot)) return;
   newest_[from] = message.boot;
-  if (message.kind == Kind::propose) return hear_propose(turn, from, message);
-  if (message.kind == Kind::accept) return hear_accept(turn, from, message);
-  on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.hear(scope, from, message); });
+  if (message.kind == Kind::propose) return receive_propose(turn, from, message);
+  if (message.kind == Kind::accept) return receive_accept(turn, from, message);
+  on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.receive(scope, from, message); });
 }
 
 void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
@@ -200,7 +200,7 @@ void Member::query(Turn<Member>& turn) {
   begin_life(turn, after(largest_boot_, 1));
 }
 
-void Member::hear_query(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
   if (!blank_ && !home_.running) return;  // what is being written counts when it is
   turn.out.send(from, record_message(message.nonce, from));
 }
@@ -217,7 +217,7 @@ Message Member::record_message(std::uint64_t nonce, NodeId to) const {
           .next = home_.accepted};
 }
 
-void Member::hear_record(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& message) {
   if (message.reserve != 0 && message.set.number > home_.following.number) {
     if (!blank_) return adopt(turn, message.set, message.top);
     home_.disk.view = home_.following = message.set;

@@ -95,8 +95,8 @@ class Member {
 
   // Section 8, blank record.
   void query(Turn<Member>& turn);
-  void hear_query(Turn<Member>& turn, NodeId from, const Message& message);
-  void hear_record(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_query(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_record(Turn<Member>& turn, NodeId from, const Message& message);
   bool knows_enough() const;
   void begin_life(Turn<Member>& turn, Boot boot);
 
@@ -105,10 +105,10 @@ class Member {
   void advance_change(Turn<Member>& turn);
   void propose(Turn<Member>& turn);
   void propose_again(Turn<Member>& turn);
-  void hear_propose(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_propose(Turn<Member>& turn, NodeId from, const Message& message);
   void answer_proposal(Turn<Member>& turn);
-  void hear_accept(Turn<Member>& turn, NodeId from, const Message& message);
-  void hear_other_view(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_accept(Turn<Member>& turn, NodeId from, const Message& message);
+  void receive_other_view(Turn<Member>& turn, NodeId from, const Message& message);
   void adopt(Turn<Member>& turn, const View& view, std::uint64_t floor);
   void enter_view(Turn<Member>& turn, const View& view);
   void abandon_view_lock(Turn<Member>& turn);

@@ -71,7 +71,7 @@ void Member::propose(Turn<Member>& turn) {
                         .ballot = change_.ballot,
                         .next = change_.proposal};
   turn.out.broadcast(message);
-  hear_propose(turn, home_.self, message);
+  receive_propose(turn, home_.self, message);
 }
 
 void Member::propose_again(Turn<Member>& turn) {
@@ -86,7 +86,7 @@ void Member::abandon_view_lock(Turn<Member>& turn) {
   on_lock(turn, kViewLock, [](Lock& lock, Scope& scope) { lock.abandon(scope); });
 }
 
-void Member::hear_propose(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& message) {
   const View& next = message.next.view;
   const bool concerned = home_.view().votes_for(home_.self) || next.votes_for(home_.self);
   if (!concerned || next.number != home_.view().number + 1) return;
@@ -127,12 +127,12 @@ void Member::answer_proposal(Turn<Member>& turn) {
                         .reserve = home_.disk.reserve};
   const NodeId to = std::exchange(debt_, {}).to;
   if (to == home_.self)
-    hear_accept(turn, home_.self, message);
+    receive_accept(turn, home_.self, message);
   else
     turn.out.send(to, message);
 }
 
-void Member::hear_accept(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_accept(Turn<Member>& turn, NodeId from, const Message& message) {
   if (change_.ballot.count == 0 || message.ballot != change_.ballot) return;
   change_.reserve = std::max(change_.reserve, message.reserve);
   const View& next = change_.proposal.view;
@@ -143,7 +143,7 @@ void Member::hear_accept(Turn<Member>& turn, NodeId from, const Message& message
 }
 
 // Whoever lags behind is told, whoever is ahead is asked.
-void Member::hear_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
+void Member::receive_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
   const std::uint32_t mine = home_.view().number;
   const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
   if (message.view > mine)
