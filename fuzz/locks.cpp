@@ -55,7 +55,7 @@ struct Desk final : locks::Driver {
   void broadcast(const wire::LockBody& body) override { readable(body); }
   void send(HostId, const wire::LockBody& body) override { readable(body); }
   void write(const locks::Saved& saved) override { writing = saved; }
-  void tell(locks::ClientId client, const locks::News& news) override {
+  void notify(locks::ClientId client, const locks::News& news) override {
     const auto found = clients.find(client);
     CHECK(found != clients.end());
     using Kind = locks::News::Kind;

@@ -97,7 +97,7 @@ class FakeNetwork {
   // lasts until its deadline and is given to nobody before.
   void restart();
   void set_status(const Status& status);  // but for its time, which is the network's
-  void tell(const Event& event);          // to those who watch
+  void notify(const Event& event);          // to those who watch
 
  private:
   class Inside;

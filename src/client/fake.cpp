@@ -160,7 +160,7 @@ class FakeNetwork::Inside {
     status_ = status;
     show_status();
   }
-  void tell(const Event& event) {
+  void notify(const Event& event) {
     const std::lock_guard lock(mutex_);
     const std::string line = ipc::event_line(
         {.name = event.name, .at_ns = event.at.time_since_epoch().count(), .text = event.text});
@@ -464,6 +464,6 @@ void FakeNetwork::pause() { inside_->pause(true); }
 void FakeNetwork::resume() { inside_->pause(false); }
 void FakeNetwork::restart() { inside_->restart(); }
 void FakeNetwork::set_status(const Status& status) { inside_->set_status(status); }
-void FakeNetwork::tell(const Event& event) { inside_->tell(event); }
+void FakeNetwork::notify(const Event& event) { inside_->notify(event); }
 
 }  // namespace tempo

@@ -29,11 +29,11 @@ std::string FakeGroups::answer(Caller caller, const ipc::Request& request) {
       if (own == nullptr || !own->acts || !own->elsewhere) return "";
       own->acts = false;
       own->until = nanoseconds{0};
-      tell(*own, {.state = State::follows, .leader = *own->elsewhere});
+      notify(*own, {.state = State::follows, .leader = *own->elsewhere});
       return "";
     case ipc::Verb::withdraw:
       if (own == nullptr) return refuse("this connection has no candidate of that id");
-      tell(*own, {.state = State::withdrawn});
+      notify(*own, {.state = State::withdrawn});
       own->caller = nullptr;
       own->acts = false;
       own->until = nanoseconds{0};
@@ -68,8 +68,8 @@ std::string FakeGroups::stand(Caller caller, const ipc::Request& request) {
   group.capacity = request.capacity;
   group.criterion = request.criterion;
   group.algorithm = request.algorithm;
-  tell(group, {.state = State::stands});
-  if (group.elsewhere) tell(group, {.state = State::follows, .leader = *group.elsewhere});
+  notify(group, {.state = State::stands});
+  if (group.elsewhere) notify(group, {.state = State::follows, .leader = *group.elsewhere});
   decide(request.name, group);
   return "";
 }
@@ -91,14 +91,14 @@ void FakeGroups::extend_all(nanoseconds now) {
   for (auto& [name, group] : groups_) {
     if (!group.acts) continue;
     group.until = now + options_.lease;
-    tell(group, {.state = State::extended, .until_ns = group.until.count()});
+    notify(group, {.state = State::extended, .until_ns = group.until.count()});
   }
 }
 
 void FakeGroups::let_go_of_old() {
   for (auto& [name, group] : groups_) {
     if (group.until > options_.now()) continue;
-    if (std::exchange(group.acts, false)) tell(group, {.state = State::lost});
+    if (std::exchange(group.acts, false)) notify(group, {.state = State::lost});
     decide(name, group);
   }
 }
@@ -115,9 +115,9 @@ void FakeGroups::elect_elsewhere(const std::string& name, const std::string& hos
   Group& group = groups_[name];
   group.elsewhere = host;
   if (group.acts)
-    tell(group, {.state = State::stop, .until_ns = group.until.count()});
+    notify(group, {.state = State::stop, .until_ns = group.until.count()});
   else
-    tell(group, {.state = State::follows, .leader = host});
+    notify(group, {.state = State::follows, .leader = host});
   show(name);
 }
 
@@ -125,14 +125,14 @@ void FakeGroups::lose_majority(const std::string& name) {
   Group& group = groups_[name];
   group.elsewhere = "";
   group.until = nanoseconds{0};
-  if (std::exchange(group.acts, false)) tell(group, {.state = State::lost});
-  tell(group, {.state = State::no_majority});
+  if (std::exchange(group.acts, false)) notify(group, {.state = State::lost});
+  notify(group, {.state = State::no_majority});
   show(name);
 }
 
 void FakeGroups::finish_elsewhere(const std::string& name, const std::string& host) {
   Group& group = groups_[name];
-  tell(group, {.state = State::job_done, .leader = host});
+  notify(group, {.state = State::job_done, .leader = host});
   group = {};
   show(name);
 }
@@ -164,14 +164,14 @@ void FakeGroups::decide(const std::string& name, Group& group) {
   group.acts = true;
   group.term = ++last_term_;
   group.until = options_.now() + options_.lease;
-  tell(group, {.state = State::leads, .term = group.term, .until_ns = group.until.count()});
+  notify(group, {.state = State::leads, .term = group.term, .until_ns = group.until.count()});
   show(name);
 }
 
-void FakeGroups::tell(const Group& group, ipc::ElectionNews news) const {
+void FakeGroups::notify(const Group& group, ipc::ElectionNews news) const {
   if (group.caller == nullptr) return;
   news.id = group.id;
-  options_.tell(group.caller, news);
+  options_.notify(group.caller, news);
 }
 
 void FakeGroups::show(const std::string& name) const {

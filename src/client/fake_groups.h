@@ -60,7 +60,7 @@ class FakeGroups {
   std::string stand(Caller caller, const ipc::Request& request);
   Group* of(Caller caller, std::int64_t id);
   void decide(const std::string& name, Group& group);
-  void tell(const Group& group, ipc::ElectionNews news) const;
+  void notify(const Group& group, ipc::ElectionNews news) const;
   void show(const std::string& name) const;
   ipc::GroupView view_of(const std::string& name, const Group& group) const;
 

@@ -26,7 +26,7 @@ void FakeLocks::unlock(Caller caller, std::int64_t id) {
       grant(name);
       break;
     }
-  options_.tell(caller, {.id = id, .state = State::released});
+  options_.notify(caller, {.id = id, .state = State::released});
 }
 
 void FakeLocks::leave(Caller caller) {
@@ -53,7 +53,7 @@ void FakeLocks::extend_all(nanoseconds now) {
     for (Claim& claim : claims) {
       if (!claim.inside || claim.caller == nullptr) continue;
       claim.until = now + lease_of(claim);
-      options_.tell(claim.caller,
+      options_.notify(claim.caller,
                     {.id = claim.id, .state = State::extended, .until_ns = claim.until.count()});
     }
 }
@@ -114,7 +114,7 @@ void FakeLocks::grant(const std::string& name) {
     if (claim.has_token) claim.token = ++last_token_;
     claim.until = options_.now() + lease_of(claim);
     if (claim.caller != nullptr)
-      options_.tell(claim.caller, {.id = claim.id,
+      options_.notify(claim.caller, {.id = claim.id,
                                    .state = State::granted,
                                    .token = claim.token,
                                    .until_ns = claim.until.count()});
@@ -122,7 +122,7 @@ void FakeLocks::grant(const std::string& name) {
 }
 
 void FakeLocks::end(const Claim& claim) const {
-  if (claim.caller != nullptr) options_.tell(claim.caller, {.id = claim.id, .state = State::lost});
+  if (claim.caller != nullptr) options_.notify(claim.caller, {.id = claim.id, .state = State::lost});
 }
 
 nanoseconds FakeLocks::lease_of(const Claim& claim) const {

@@ -354,7 +354,7 @@ TEST(Watch, HearsOfChangesAndEvents) {
   news = watch->next(0s);
   ASSERT_FALSE(news);
   EXPECT_EQ(news.error().trouble, Trouble::too_late);
-  network.tell({"became-master", NetworkTime{7s}, "bow is master"});
+  network.notify({"became-master", NetworkTime{7s}, "bow is master"});
   ASSERT_TRUE(readable(watch->descriptor(), 10s));
   news = watch->next(10s);
   ASSERT_TRUE(news && news->event);

@@ -92,7 +92,7 @@ Result<void> GroupDriver::want(locks::ClientId client, const std::string& name) 
 
 void GroupDriver::done(locks::ClientId client) { parts_.locks->done(client); }
 
-void GroupDriver::tell(groups::UserId user, const groups::News& news) {
+void GroupDriver::notify(groups::UserId user, const groups::News& news) {
   if (on_news_) on_news_(user, news);
 }
 

@@ -62,7 +62,7 @@ class GroupDriver final : private groups::Driver {
   void send(HostId to, const wire::GroupBody& body) override;
   Result<void> want(locks::ClientId client, const std::string& name) override;
   void done(locks::ClientId client) override;
-  void tell(groups::UserId user, const groups::News& news) override;
+  void notify(groups::UserId user, const groups::News& news) override;
   void changed(const std::string& group) override;
   void not_as_wanted(const std::string& group, const std::string& sentence) override;
 

@@ -28,7 +28,7 @@ Result<void> Links::open(const config::Settings& settings) {
     if (fixed && !network) return std::unexpected(network.error());
     put(count_, options, std::move(network), trouble);
   }
-  note(std::move(trouble));
+  notify(std::move(trouble));
   if (fixed) return {};
   interfaces_ = std::make_unique<sys::InterfaceWatch>();
   if (count_ == 0)
@@ -36,7 +36,7 @@ Result<void> Links::open(const config::Settings& settings) {
   return {};
 }
 
-void Links::note(std::string trouble) {
+void Links::notify(std::string trouble) {
   if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
   trouble_ = std::move(trouble);
 }
@@ -84,7 +84,7 @@ Links::Changes Links::look_again(const config::Settings& settings, bool other_se
     if (put(number, options, sys::Network::open(options, *oscillator_), trouble))
       changes.come.push_back(number);
   }
-  note(std::move(trouble));
+  notify(std::move(trouble));
   return changes;
 }
 

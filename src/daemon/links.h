@@ -104,7 +104,7 @@ class Links {
 
   bool put(std::uint8_t number, const sys::NetworkOptions& options,
            Result<std::unique_ptr<sys::Network>> network, std::string& trouble);
-  void note(std::string trouble);
+  void notify(std::string trouble);
 
   sys::Loop* loop_;
   sys::Oscillator* oscillator_;

@@ -92,7 +92,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void broadcast(const wire::BeatBody& body) override;
   void send(HostId to, const wire::MutexBody& body) override;
   void write(const locks::Saved& saved) override;
-  void tell(locks::ClientId client, const locks::News& news) override;
+  void notify(locks::ClientId client, const locks::News& news) override;
   void voters_changed() override;
 
   template <class Body>

@@ -95,9 +95,9 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
 void Worker::look_for_networks(bool other_settings) {
   const Links::Changes changes = links_.look_again(identity_.settings, other_settings);
   for (const std::uint8_t number : changes.gone)
-    tell("network-down", fmt::format("{} has gone", links_.label(number)));
+    emit_event("network-down", fmt::format("{} has gone", links_.label(number)));
   for (const std::uint8_t number : changes.come) {
-    tell("network-up", fmt::format("{} is here", links_.label(number)));
+    emit_event("network-up", fmt::format("{} is here", links_.label(number)));
     join(number);
   }
 }
@@ -154,7 +154,7 @@ void Worker::receive_incompatible(const sys::Address& from) {
   const std::optional<std::uint8_t> revision = codec_.incompatible_revision();
   if (!revision) return;
   if (auto told = incompatible_peers_.receive(oscillator_->now(), from.text(), *revision))
-    tell("other-revision", *std::move(told));
+    emit_event("other-revision", *std::move(told));
 }
 
 void Worker::receive_other(std::uint8_t number, const node::Codec::Received& received) {
@@ -230,35 +230,35 @@ void Worker::on_notice(const node::Node::Notice& notice) {
       const std::string& network = links_.label(notice.network);
       const std::string peer = name_of(notice.election.peer);
       if (notice.election.news == election::News::leads)
-        tell("became-master", fmt::format("{}: this host is master, round {}", network,
+        emit_event("became-master", fmt::format("{}: this host is master, round {}", network,
                                           notice.election.epoch.round));
       else if (notice.election.news == election::News::follows) {
         if (states_[notice.network] == "master")
-          tell("two-masters", fmt::format("{}: {} was master too", network, peer));
-        tell("master-changed",
+          emit_event("two-masters", fmt::format("{}: {} was master too", network, peer));
+        emit_event("master-changed",
              fmt::format("{}: {} is master, round {}", network, peer, notice.election.epoch.round));
       } else if (notice.election.news == election::News::peer_down)
-        tell("host-down", fmt::format("{}: {} does not answer", network, peer));
+        emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
       break;
     }
     case What::sync:
       if (notice.sync.what == node::SyncNotice::What::stepped) {
-        tell("clock-stepped", fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
+        emit_event("clock-stepped", fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
         follow_clock(true);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::steered) {
         follow_clock(false);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::shifted) {
-        tell("time-set", fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
+        emit_event("time-set", fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
       }
       break;
     case What::upstream:
       if (notice.network != node::kNoNetwork && links_.count() > 1)
-        tell("time-source", fmt::format("the clock follows {}", links_.label(notice.network)));
+        emit_event("time-source", fmt::format("the clock follows {}", links_.label(notice.network)));
       break;
     case What::circle:
-      tell("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
+      emit_event("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
                                       links_.label(notice.network)));
       break;
   }
@@ -289,9 +289,9 @@ void Worker::note_states() {
     const std::string_view state = election::name_of(election->state());
     if (states_[i] == state) continue;
     if (states_[i] == "master" && state != "conflict")
-      tell("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
+      emit_event("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
     if (state == "conflict")
-      tell("two-masters", fmt::format("{}: another master is about", links_.label(i)));
+      emit_event("two-masters", fmt::format("{}: another master is about", links_.label(i)));
     log_info(
         fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
     states_[i] = state;
@@ -299,7 +299,7 @@ void Worker::note_states() {
   }
 }
 
-void Worker::tell(std::string what, std::string details) {
+void Worker::emit_event(std::string what, std::string details) {
   log_info(fmt::format("{}: {}", what, details));
   events_.push_back(
       {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
@@ -323,9 +323,9 @@ int Worker::run() {
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!codec_.sealed()) log_warning(kNoKey);
   locks_.start(
-      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
+      [this](std::string what, std::string details) { emit_event(std::move(what), std::move(details)); });
   groups_.start(
-      [this](std::string what, std::string details) { tell(std::move(what), std::move(details)); });
+      [this](std::string what, std::string details) { emit_event(std::move(what), std::move(details)); });
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
@@ -365,7 +365,7 @@ void Worker::stop_in_order() {
 // No farewell: it would be in the name of a clock that is wrong. The rate is still good.
 void Worker::stop_after_sleep(Nanos span) {
   publisher_.reset();
-  tell("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
+  emit_event("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
                             span_text(std::chrono::round<std::chrono::milliseconds>(span))));
   keep_rate();
 }
@@ -376,7 +376,7 @@ void Worker::carry_utc() {
   const auto state = sys::read_discipline(*utc_source_);
   const bool kept = state && state->synchronized;
   if (kept != utc_kept_)
-    tell(kept ? "utc-found" : "utc-lost",
+    emit_event(kept ? "utc-found" : "utc-lost",
          kept ? "this machine's clock is kept again: it carries UTC"
               : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
   utc_kept_ = kept;
@@ -414,7 +414,7 @@ void Worker::watch_bound() {
   const bool exceeded = identity_.settings.bound_alarm && bound > *identity_.settings.bound_alarm &&
                         now.status != node::Reading::Status::unsynchronized;
   if (exceeded && !alarmed_)
-    tell("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
+    emit_event("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
   alarmed_ = exceeded;
 }
 
@@ -434,7 +434,7 @@ void Worker::check_id() {
       links_.broadcast(i, {buffer.data(), size});
   if (!codec_.id_taken() || stays_out_) return;
   stays_out_ = true;
-  tell("id-taken",
+  emit_event("id-taken",
        fmt::format("another machine has the id {} too (from {}); this host leads nothing "
                    "until one of them has a new one and tempod is restarted",
                    id_text(codec_, codec_.self()), identity_.machine_id_from));

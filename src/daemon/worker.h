@@ -114,7 +114,7 @@ class Worker {
   void carry_utc();
   void wake_timers();
   void note_states();
-  void tell(std::string what, std::string details);
+  void emit_event(std::string what, std::string details);
   void take_order();
   void set_leadership(std::uint8_t number);
   void keep_rate();

@@ -53,7 +53,7 @@ std::vector<std::string> wake(Post& courier, Instant now) {
           fmt::format("{} {}/{}", what, index(to), std::to_underlying(letter.sequence)));
     };
   };
-  courier.wake(now, kOptions, note("again"), note("give up"));
+  courier.wake(now, kOptions, notify("again"), notify("give up"));
   return handed;
 }
 

@@ -72,7 +72,7 @@ class Outbox {
   void broadcast(const Message& message) {
     std::construct_at(&append(OutputKind::broadcast).message, message);
   }
-  void note(const Notice& notice) { std::construct_at(&append(OutputKind::notice).notice, notice); }
+  void notify(const Notice& notice) { std::construct_at(&append(OutputKind::notice).notice, notice); }
 
   void clear() { used_ = 0; }
   bool empty() const { return used_ == 0; }

@@ -55,7 +55,7 @@ static_assert(!Machine<Least<Sentence>>);
 
 TEST(Outbox, KeepsTheOrder) {
   Outbox<Still> out;
-  out.note({1});
+  out.notify({1});
   out.send(node_at(2), {3});
   out.broadcast({4});
   ASSERT_EQ(out.size(), 3U);
@@ -79,7 +79,7 @@ TEST(Outbox, UsesItsMemoryAgain) {
   out.clear();
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(out.begin(), out.end());
-  for (std::uint32_t i = 0; i < 10; ++i) out.note({100 + i});
+  for (std::uint32_t i = 0; i < 10; ++i) out.notify({100 + i});
   EXPECT_EQ(out.begin(), memory);
   EXPECT_EQ(out.size(), 10U);
   EXPECT_EQ(out.begin()->kind, OutputKind::notice);

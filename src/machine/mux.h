@@ -101,14 +101,14 @@ class Mux {
 
   void command(Turn<Mux>& turn, const Command& command) {
     each([&]<std::size_t kPart>(Part<kPart>) {
-      if (command.body.index() == kPart) tell<kPart>(turn, std::get<kPart>(command.body));
+      if (command.body.index() == kPart) command_part<kPart>(turn, std::get<kPart>(command.body));
     });
     apply_rules(turn);
   }
 
   // For rules: a command to one part.
   template <std::size_t kPart>
-  void tell(Turn<Mux>& turn, const typename PartType<kPart>::Command& command) {
+  void command_part(Turn<Mux>& turn, const typename PartType<kPart>::Command& command) {
     step<kPart>(turn, [&](auto& part, auto& inner) { part.command(inner, command); });
   }
 
@@ -213,7 +213,7 @@ class Mux {
     auto& notices = turn.out.scratch.notices;
     for (std::size_t i = 0; i < notices.size(); ++i) {
       const Notice notice = notices[i];  // a copy: rules may add more
-      turn.out.note(notice);
+      turn.out.notify(notice);
       each([&]<std::size_t kPart>([[maybe_unused]] Part<kPart> part) {
         if (notice.body.index() != kPart) return;
         if constexpr (requires { Rules::on(*this, turn, part, std::get<kPart>(notice.body)); })

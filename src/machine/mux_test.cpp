@@ -45,7 +45,7 @@ class Teller {
   }
   void receive(Turn<Teller>& turn, NodeId from, const Message& message) {
     heard_ = message.value;
-    turn.out.note({message.value + 1000 * index(from)});
+    turn.out.notify({message.value + 1000 * index(from)});
   }
   void wake(Turn<Teller>& turn, TimerId timer) {
     if (timers_.at(timer) > turn.now) return;
@@ -54,7 +54,7 @@ class Teller {
   }
   void command(Turn<Teller>& turn, const Command& command) {
     turn.out.broadcast({command.value + static_cast<std::uint32_t>(turn.draw.below(2))});
-    if (command.value >= 500) turn.out.note({command.value});
+    if (command.value >= 500) turn.out.notify({command.value});
   }
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return heard_ == 99 ? "never hears 99" : nullptr; }
@@ -77,7 +77,7 @@ using Right = Teller<2, 10>;
 struct LeftTellsRight {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Left::Notice& notice) {
-    mux.template tell<1>(turn, Right::Command{notice.value});
+    mux.template command_part<1>(turn, Right::Command{notice.value});
   }
 };
 
@@ -238,7 +238,7 @@ struct OuterRules {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<1>, const Both::Notice& notice) {
     if (notice.body.index() == 1)
-      mux.template tell<0>(turn, Left::Command{std::get<1>(notice.body).value});
+      mux.template command_part<0>(turn, Left::Command{std::get<1>(notice.body).value});
   }
 };
 using Nested = Mux<OuterRules, Left, Both>;
@@ -260,7 +260,7 @@ TEST(Mux, MayBeAPart) {
 struct Circle {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Left::Notice& notice) {
-    mux.template tell<0>(turn, Left::Command{notice.value});
+    mux.template command_part<0>(turn, Left::Command{notice.value});
   }
 };
 

@@ -52,12 +52,12 @@ Notifier Notifier::from_environment() {
                   watchdog_of(environment("WATCHDOG_USEC"), environment("WATCHDOG_PID"), getpid())};
 }
 
-void Notifier::ready(std::string_view status) { tell("READY=1\nSTATUS=" + one_line(status)); }
-void Notifier::status(std::string_view text) { tell("STATUS=" + one_line(text)); }
-void Notifier::alive() { tell("WATCHDOG=1"); }
-void Notifier::stopping() { tell("STOPPING=1"); }
+void Notifier::ready(std::string_view status) { notify("READY=1\nSTATUS=" + one_line(status)); }
+void Notifier::status(std::string_view text) { notify("STATUS=" + one_line(text)); }
+void Notifier::alive() { notify("WATCHDOG=1"); }
+void Notifier::stopping() { notify("STOPPING=1"); }
 
-void Notifier::tell(const std::string& text) {
+void Notifier::notify(const std::string& text) {
   if (socket_.none()) return;
   const auto to = unix_address(path_);
   if (!to) return;

@@ -27,7 +27,7 @@ class Notifier {
   bool listening() const { return !socket_.none(); }
 
  private:
-  void tell(const std::string& text);
+  void notify(const std::string& text);
 
   Descriptor socket_;
   std::string path_;

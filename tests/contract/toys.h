@@ -73,7 +73,7 @@ class Heartbeat {
       for (const auto& [node, until] : trusted_until_.sorted()) {
         if (until == kNever || turn.now < until) continue;
         trusted_until_[node] = kNever;
-        turn.out.note({.node = node, .trusted = false});
+        turn.out.notify({.node = node, .trusted = false});
       }
       timers_.set(Timer::silence, first_silence());
     }
@@ -102,7 +102,7 @@ class Heartbeat {
   }
 
   void receive(Turn<Heartbeat>& turn, NodeId from) {
-    if (!trusts(from)) turn.out.note({.node = from, .trusted = true});
+    if (!trusts(from)) turn.out.notify({.node = from, .trusted = true});
     trusted_until_[from] = turn.now + options_.patience;
     timers_.set(Timer::silence, first_silence());
   }
@@ -214,7 +214,7 @@ class Lots {
   void follow(Turn<Lots>& turn, NodeId leader, std::uint32_t lot) {
     leader_ = leader;
     leading_lot_ = lot;
-    turn.out.note({.leader = leader});
+    turn.out.notify({.leader = leader});
   }
 
   bool beats(std::uint32_t lot, NodeId node) const {
@@ -291,7 +291,7 @@ class Tally {
       if (courier_.fresh(from, message.life, message.sequence) || !kKnowsCopies)
         add(turn, message.amount);
     } else if (message.life == life_ && courier_.acknowledge(from, message.sequence) != nullptr) {
-      turn.out.note({.news = News::added_at, .node = from});
+      turn.out.notify({.news = News::added_at, .node = from});
     }
     timers_.set(Timer::resend, courier_.due());
   }
@@ -303,7 +303,7 @@ class Tally {
         [&](NodeId to, const Message& message) { turn.out.send(to, message); },
         [&](NodeId to, const Message&) {
           unsure_of_.insert(to);
-          turn.out.note({.news = News::gave_up_on, .node = to});
+          turn.out.notify({.news = News::gave_up_on, .node = to});
         });
     timers_.set(Timer::resend, courier_.due());
   }
@@ -343,7 +343,7 @@ class Tally {
  private:
   void add(Turn<Tally>& turn, std::uint32_t amount) {
     total_ += amount;
-    turn.out.note({.news = News::total_is, .total = total_});
+    turn.out.notify({.news = News::total_is, .total = total_});
   }
 
   Options options_;
@@ -361,12 +361,12 @@ template <bool kClaimsAreHeard = true>
 struct LeadershipRules {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Heartbeat::Notice& notice) {
-    if (!notice.trusted) mux.template tell<1>(turn, Lots<>::Command{.down = notice.node});
+    if (!notice.trusted) mux.template command_part<1>(turn, Lots<>::Command{.down = notice.node});
   }
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<1>, const Lots<>::Notice& notice) {
     if (kClaimsAreHeard && notice.leader != kNobody && !mux.template part<1>().leads())
-      mux.template tell<0>(turn, Heartbeat::Command{.heard = notice.leader});
+      mux.template command_part<0>(turn, Heartbeat::Command{.heard = notice.leader});
   }
 };
 template <bool kClaimsAreHeard = true>

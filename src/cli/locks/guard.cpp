@@ -101,7 +101,7 @@ class Watch {
         (void)!read(ended, &info, sizeof info);
         int status = 0;
         for (pid_t who = 0; (who = waitpid(-1, &status, WNOHANG)) > 0;)
-          if (who == child_) tell({.stopped = false, .status = status});
+          if (who == child_) notify({.stopped = false, .status = status});
       }
       if ((ends[0].revents & (POLLIN | POLLHUP)) != 0 && !take_word()) stop();
       if (is_over()) stop();
@@ -147,7 +147,7 @@ class Watch {
     kill(-child_, SIGKILL);
     while (!all_gone(status)) poll(nullptr, 0, 1);
     if (order_->connection >= 0) shutdown(order_->connection, SHUT_RDWR);
-    tell({.stopped = true, .status = status});
+    notify({.stopped = true, .status = status});
   }
 
   bool all_gone(int& status) const {
@@ -157,7 +157,7 @@ class Watch {
     return kill(-child_, 0) != 0 && errno == ESRCH;
   }
 
-  [[noreturn]] void tell(const Guard::End& end) const {
+  [[noreturn]] void notify(const Guard::End& end) const {
     take_terminal(getppid() > 1 ? getpgid(getppid()) : getpgrp());
     report({.kind = Report::Kind::ended, .end = end});
     // Tempo takes in what the command leaves behind only while it may have to stop it.

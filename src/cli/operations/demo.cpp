@@ -250,7 +250,7 @@ class Show {
       return kBrokenPromise;
     }
     started_ = steady_now();
-    tell(fmt::format("{} machines start; their clocks are up to a second apart",
+    notify(fmt::format("{} machines start; their clocks are up to a second apart",
                      arguments_.machines));
     for (std::uint32_t i = 1; i <= arguments_.machines; ++i)
       machines_.push_back(std::make_unique<Machine>(i, arguments_, scratch_.path(), tempod_));
@@ -274,7 +274,7 @@ class Show {
   }
 
  private:
-  void tell(std::string text) {
+  void notify(std::string text) {
     const std::string line =
         fmt::format("{:6.2f} s  {}", Seconds(steady_now() - started_).count(), text);
     if (!moving_ && !arguments_.json) {
@@ -323,31 +323,31 @@ class Show {
       if (views_[i].state == states_[i]) continue;
       states_[i] = views_[i].state;
       if (states_[i] == "master")
-        tell(fmt::format("{} is master, round {}", machines_[i]->name(), views_[i].round));
+        notify(fmt::format("{} is master, round {}", machines_[i]->name(), views_[i].round));
       else if (states_[i] == "candidate")
-        tell(fmt::format("{} stands for election", machines_[i]->name()));
+        notify(fmt::format("{} stands for election", machines_[i]->name()));
     }
     const std::optional<std::size_t> leader = master();
     const Instant now = steady_now();
     if (!agreed_at_ && leader && spread_ && *spread_ < kAgreed) {
       agreed_at_ = now;
-      tell(fmt::format("all clocks agree within a millisecond ({})", text_of(*spread_)));
+      notify(fmt::format("all clocks agree within a millisecond ({})", text_of(*spread_)));
     }
     const Nanos before_kill = std::min<Nanos>(4s, Nanos{std::llround(arguments_.seconds * 2e8)});
     if (agreed_at_ && !victim_ && leader && now - *agreed_at_ > before_kill) {
       if (!machines_[*leader]->kill_worker()) return;
       victim_ = leader;
       killed_at_ = steady_now();
-      tell(fmt::format("the master, {}, is killed", machines_[*leader]->name()));
+      notify(fmt::format("the master, {}, is killed", machines_[*leader]->name()));
     }
     if (victim_ && !heir_ && leader && *leader != *victim_) {
       heir_ = leader;
       replaced_after_ = now - killed_at_;
-      tell(fmt::format("{} was elected; all others follow it", machines_[*leader]->name()));
+      notify(fmt::format("{} was elected; all others follow it", machines_[*leader]->name()));
     }
     if (heir_ && !back_ && views_[*victim_].state == "slave" && leader == heir_) {
       back_ = true;
-      tell(fmt::format("{} is back, as a slave", machines_[*victim_]->name()));
+      notify(fmt::format("{} is back, as a slave", machines_[*victim_]->name()));
     }
     if (back_ && spread_) last_spread_ = spread_;
   }

@@ -30,7 +30,7 @@ constexpr std::size_t kMaxProcesses = 100'000;
 constexpr std::size_t kMaxKeyFile = 65536;
 
 ipc::Finding ok(std::string what) { return {"ok", std::move(what), ""}; }
-ipc::Finding note(std::string what, std::string cure) {
+ipc::Finding notify(std::string what, std::string cure) {
   return {"note", std::move(what), std::move(cure)};
 }
 ipc::Finding problem(std::string what, std::string cure) {
@@ -140,7 +140,7 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
       continue;
     const std::string state = first_line(fs::path(sys) / "class/net" / name / "operstate");
     if (state == "down" || state == "lowerlayerdown")
-      findings.push_back(note(fmt::format("interface {} is up but has no link", name),
+      findings.push_back(notify(fmt::format("interface {} is up but has no link", name),
                               "look at the cable or the switch"));
     else
       findings.push_back(ok(fmt::format("interface {} is up and can broadcast", name)));
@@ -189,7 +189,7 @@ Findings firewall_findings(std::string_view ruleset, std::uint16_t port) {
   if (has(fmt::format("dport {}", port)))
     return {ok(fmt::format("the firewall (nft) knows UDP port {}", port))};
   return {
-      note(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
+      notify(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
            fmt::format("let it in: 'nft insert rule inet filter input udp dport {} accept', with "
                        "the names of your table and chain",
                        port))};
@@ -201,13 +201,13 @@ Findings key_findings(const config::Settings& settings) {
   if (stat(path.c_str(), &status) != 0) {
     const int error = errno;
     if (error == EACCES)
-      return {note(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
+      return {notify(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
     if (settings.key_file_given)
       return {problem(
           fmt::format("the key file {} is missing ({})", path, std::strerror(error)),
           fmt::format("copy it from another machine, or write one with 'tempo keygen {}'", path))};
     return {
-        note("no key: anybody on this network can set the time",
+        notify("no key: anybody on this network can set the time",
              fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
   }
   Findings findings;
@@ -221,7 +221,7 @@ Findings key_findings(const config::Settings& settings) {
   std::ifstream in(path, std::ios::binary);
   if (!in) {
     findings.push_back(
-        note(fmt::format("the key file {} cannot be read", path), "run doctor as root"));
+        notify(fmt::format("the key file {} cannot be read", path), "run doctor as root"));
     return findings;
   }
   std::string text;
@@ -249,13 +249,13 @@ Findings stamp_findings(const std::string& interface) {
   const bool known = ioctl(socket, SIOCETHTOOL, &request) == 0;
   close(socket);
   if (!known)
-    return {note(fmt::format("interface {} does not say whether it stamps datagrams", interface),
+    return {notify(fmt::format("interface {} does not say whether it stamps datagrams", interface),
                  "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
   const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
   const bool hardware = (info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) != 0;
   if (hardware) return {ok(fmt::format("interface {} can stamp datagrams in hardware", interface))};
   if (software) return {ok(fmt::format("the kernel stamps datagrams on interface {}", interface))};
-  return {note(fmt::format("the driver of interface {} does not stamp what is sent", interface),
+  return {notify(fmt::format("the driver of interface {} does not stamp what is sent", interface),
                "expect some microseconds more of error; another card or driver would help")};
 }
 

@@ -47,7 +47,7 @@ class ControlServerImpl final : public ControlServer {
       serve_streams();
     });
     worker_->locks().on_news(
-        [this](locks::ClientId client, const locks::News& news) { tell_lock(client, news); });
+        [this](locks::ClientId client, const locks::News& news) { notify_lock(client, news); });
   }
   ~ControlServerImpl() override {
     worker_->each_round({});
@@ -308,7 +308,7 @@ class ControlServerImpl final : public ControlServer {
   }
 
   // It may come while another caller is served: who is to be shown out is at the round's end.
-  void tell_lock(locks::ClientId client, const locks::News& news) {
+  void notify_lock(locks::ClientId client, const locks::News& news) {
     const auto found = claims_.find(client);
     if (found == claims_.end()) return;
     const Claim claim = found->second;

@@ -23,8 +23,8 @@ std::string list_of(const Names& names) {
 
 GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
     : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_news([this](groups::UserId user, const groups::News& news) { tell(user, news); });
-  driver_->on_change([this](const std::string& group) { tell_change(group); });
+  driver_->on_news([this](groups::UserId user, const groups::News& news) { notify(user, news); });
+  driver_->on_change([this](const std::string& group) { notify_change(group); });
 }
 
 GroupClients::~GroupClients() {
@@ -103,7 +103,7 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
   }
   write_(client, ipc::election_line({.id = request.id}));
   if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
-    tell(user, {.kind = groups::News::Kind::follows, .term = known->term, .host = known->leader});
+    notify(user, {.kind = groups::News::Kind::follows, .term = known->term, .host = known->leader});
   return "";
 }
 
@@ -126,7 +126,7 @@ void GroupClients::disconnect(ClientConnection client) {
   for (const groups::UserId user : gone) driver_->withdraw(user);
 }
 
-void GroupClients::tell(groups::UserId user, const groups::News& news) {
+void GroupClients::notify(groups::UserId user, const groups::News& news) {
   const auto found = claims_.find(user);
   if (found == claims_.end()) return;
   const Claim claim = found->second;
@@ -163,7 +163,7 @@ void GroupClients::tell(groups::UserId user, const groups::News& news) {
   write_(claim.client, ipc::election_line(told));
 }
 
-void GroupClients::tell_change(const std::string& group) {
+void GroupClients::notify_change(const std::string& group) {
   for (const auto& [client, watched] : watches_)
     if (watched == group) write_(client, ipc::group_line(view_of(group)));
 }

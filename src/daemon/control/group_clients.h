@@ -38,8 +38,8 @@ class GroupClients {
 
   std::string elect(ClientConnection client, const ipc::Request& request);
   std::string withdraw(ClientConnection client, const ipc::Request& request);
-  void tell(groups::UserId user, const groups::News& news);
-  void tell_change(const std::string& group);
+  void notify(groups::UserId user, const groups::News& news);
+  void notify_change(const std::string& group);
   ipc::GroupView view_of(const groups::Known& known) const;
   ipc::GroupView view_of(const std::string& group) const;
   std::map<groups::UserId, Claim>::iterator find(ClientConnection client, std::int64_t id);

@@ -58,24 +58,24 @@ void BullyElection::command(Turn<BullyElection>& turn, Command command) {
 
 void BullyElection::hold_election(Turn<BullyElection>& turn) {
   rules_->members.for_each([&](NodeId node) {
-    if (node > self_) tell(turn, node, Kind::election);
+    if (node > self_) notify(turn, node, Kind::election);
   });
   enter(turn, State::asking, kNobody);
 }
 
 void BullyElection::reign(Turn<BullyElection>& turn) {
   rules_->members.for_each([&](NodeId node) {
-    if (node < self_) tell(turn, node, Kind::coordinator);
+    if (node < self_) notify(turn, node, Kind::coordinator);
   });
   enter(turn, State::coordinator, self_);
 }
 
 void BullyElection::on_election(Turn<BullyElection>& turn, NodeId from) {
   if (state_ == State::coordinator) {
-    tell(turn, from, Kind::coordinator);
+    notify(turn, from, Kind::coordinator);
     return;
   }
-  tell(turn, from, Kind::answer);
+  notify(turn, from, Kind::answer);
   // One election at a time: the one under way answers for this question too.
   if (state_ == State::following) hold_election(turn);
 }
@@ -84,7 +84,7 @@ void BullyElection::on_coordinator(Turn<BullyElection>& turn, NodeId from) {
   if (from > self_) {
     enter(turn, State::following, from);
   } else if (state_ == State::coordinator) {
-    tell(turn, from, Kind::coordinator);
+    notify(turn, from, Kind::coordinator);
   } else if (state_ == State::following) {
     hold_election(turn);
   }
@@ -109,7 +109,7 @@ void BullyElection::enter(Turn<BullyElection>& turn, State next, NodeId coordina
   }
 }
 
-void BullyElection::tell(Turn<BullyElection>& turn, NodeId to, Kind kind) const {
+void BullyElection::notify(Turn<BullyElection>& turn, NodeId to, Kind kind) const {
   turn.out.send(to, {.kind = kind, .id = self_});
 }
 

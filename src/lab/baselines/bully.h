@@ -126,7 +126,7 @@ class BullyElection {
   void on_election(Turn<BullyElection>& turn, NodeId from);
   void on_coordinator(Turn<BullyElection>& turn, NodeId from);
   void enter(Turn<BullyElection>& turn, bully::State next, NodeId coordinator);
-  void tell(Turn<BullyElection>& turn, NodeId to, bully::Kind kind) const;
+  void notify(Turn<BullyElection>& turn, NodeId to, bully::Kind kind) const;
 
   NodeId self_;
   const bully::Rules* rules_;

@@ -95,7 +95,7 @@ void CapacityB2Unordered::command(Turn<CapacityB2Unordered>& turn, const Command
       break;
     case Command::Kind::give_up:
       if (phase_ == Phase::normal || phase_ == Phase::stop) break;
-      turn.out.note({Notice::Kind::given_up, kNobody, number_});
+      turn.out.notify({Notice::Kind::given_up, kNobody, number_});
       begin_next(turn);
       break;
   }
@@ -134,7 +134,7 @@ void CapacityB2Unordered::end_round(Turn<CapacityB2Unordered>& turn) {
   }
   master_ = choose();
   phase_ = Phase::stop;
-  turn.out.note({Notice::Kind::elected, master_, number_});
+  turn.out.notify({Notice::Kind::elected, master_, number_});
   if (!next_words_.empty()) begin_next(turn);
 }
 

@@ -73,7 +73,7 @@ void Optimistic::begin(Turn<Optimistic>& turn) {
   }
   ++attempt_;
   torn_ = false;
-  turn.out.note({.kind = Notice::Kind::attempt});
+  turn.out.notify({.kind = Notice::Kind::attempt});
   ask_for_piece(turn);
 }
 
@@ -100,7 +100,7 @@ void Optimistic::take_piece(Turn<Optimistic>& turn, const Message& message) {
   timers_.stop_all();
   if (message.begun != ended_) return wait(turn);
   phase_ = Phase::idle;
-  turn.out.note({.kind = Notice::Kind::read, .value = value_, .torn = torn_});
+  turn.out.notify({.kind = Notice::Kind::read, .value = value_, .torn = torn_});
 }
 
 void Optimistic::set(Turn<Optimistic>& turn, Timer timer, Steps steps) {

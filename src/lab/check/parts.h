@@ -278,7 +278,7 @@ class Parts {
     Numbers numbers;
     NumberReader reader{node, kNobody, numbers};
     M::fields(machine, reader);
-    note(numbers, local_mentions_);
+    notify(numbers, local_mentions_);
     return added.number;
   }
 
@@ -312,7 +312,7 @@ class Parts {
     Numbers numbers;
     NumberReader reader{flight.from, flight.to, numbers};
     Message::fields(message, reader);
-    note(numbers, flight_mentions_);
+    notify(numbers, flight_mentions_);
     return added.number;
   }
 
@@ -341,7 +341,7 @@ class Parts {
         all.messages[mention.from][mention.to] |= mention.set;
     }
   }
-  void note(const Numbers& numbers, std::vector<Mentions>& all) {
+  void notify(const Numbers& numbers, std::vector<Mentions>& all) {
     const auto first = static_cast<std::uint32_t>(mentions_.size());
     for (std::uint8_t i = 0; i < kMaxNodes; ++i) {
       if (numbers.calls[i] != 0) mentions_.push_back({i, kMaxNodes, numbers.calls[i]});

@@ -49,7 +49,7 @@ class ByMpi : public Machines {
 
   int agreed(int status) override { return module_.largest(status); }
 
-  void tell(const Headway& headway) override { module_.tell(&headway, sizeof headway); }
+  void notify(const Headway& headway) override { module_.notify(&headway, sizeof headway); }
   std::optional<Word> receive() override {
     int from = 0;
     Headway headway;

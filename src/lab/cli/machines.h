@@ -37,7 +37,7 @@ class Machines {
 
   // These at any time. Every process but the first tells it; it hears each in the order of telling,
   // and must hear all until each has ended.
-  virtual void tell(const Headway& /*headway*/) {}
+  virtual void notify(const Headway& /*headway*/) {}
   struct Word {
     std::uint32_t from = 0;
     Headway headway{};

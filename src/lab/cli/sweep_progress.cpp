@@ -43,13 +43,13 @@ void SweepProgress::look() {
     progress_.draw();
   } else if (const Instant now = steady_now(); now >= next_word_) {
     next_word_ = now + kWordEvery;
-    tell(false);
+    notify(false);
   }
 }
 
 void SweepProgress::finish() {
   if (machines_->rank() != 0) {
-    tell(true);
+    notify(true);
     return;
   }
   for (receive(); !std::ranges::all_of(told_, &Headway::ended); look())
@@ -57,8 +57,8 @@ void SweepProgress::finish() {
   progress_.finish();
 }
 
-void SweepProgress::tell(bool ended) {
-  machines_->tell({.kept = kept_, .done = progress_.done() - kept_, .ended = ended});
+void SweepProgress::notify(bool ended) {
+  machines_->notify({.kept = kept_, .done = progress_.done() - kept_, .ended = ended});
 }
 
 void SweepProgress::receive() {

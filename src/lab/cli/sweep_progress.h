@@ -29,7 +29,7 @@ class SweepProgress {
   void finish();
 
  private:
-  void tell(bool ended);
+  void notify(bool ended);
   void receive();
 
   Machines* machines_;

@@ -49,11 +49,11 @@ class Parrot {
   void start(Turn<Parrot>&) {}
   void receive(Turn<Parrot>& turn, NodeId from, const Message& message) {
     ++heard_;
-    turn.out.note({.what = Notice::What::heard, .from = from, .number = message.number});
+    turn.out.notify({.what = Notice::What::heard, .from = from, .number = message.number});
   }
   void wake(Turn<Parrot>& turn, TimerId timer) {
     timers_.stop(static_cast<Timer>(timer));
-    turn.out.note({.what = Notice::What::woke, .number = std::to_underlying(timer)});
+    turn.out.notify({.what = Notice::What::woke, .number = std::to_underlying(timer)});
   }
   void command(Turn<Parrot>& turn, const Command& command) {
     switch (command.what) {
@@ -70,7 +70,7 @@ class Parrot {
         timers_.set(Timer::second, turn.now + command.span);
         break;
       case Command::What::draw:
-        turn.out.note({.what = Notice::What::drew,
+        turn.out.notify({.what = Notice::What::drew,
                        .number = static_cast<std::uint32_t>(turn.draw.below(command.number))});
         break;
     }

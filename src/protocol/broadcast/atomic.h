@@ -144,7 +144,7 @@ class Atomic {
     if (index(from) >= rules_->members || index(message.sender) >= rules_->members) return;
     if (message.kind == Kind::doubt) {
       adopt(message.delay);
-      turn.out.note({.kind = Notice::Kind::doubted, .node = from, .content = {}});
+      turn.out.notify({.kind = Notice::Kind::doubted, .node = from, .content = {}});
       return;
     }
     if (message.delay <= Nanos{0} || message.delay > kLongestDelay) return;
@@ -190,7 +190,7 @@ class Atomic {
       return;
     }
     if (doubt_ != Doubt::none) {
-      turn.out.note({.kind = Notice::Kind::refused, .doubt = doubt_, .content = command.content});
+      turn.out.notify({.kind = Notice::Kind::refused, .doubt = doubt_, .content = command.content});
       return;
     }
     say(turn, Kind::word, command.content);
@@ -313,7 +313,7 @@ class Atomic {
     } else if (const Nanos limit = hops * message.delay + epsilon; took > limit) {
       doubt(turn, Doubt::slow_hop, took - limit, (took - epsilon) / hops);
     } else if (took > limit / 5 * 4) {
-      turn.out.note(
+      turn.out.notify(
           {.kind = Notice::Kind::near, .node = message.sender, .excess = took, .content = {}});
     }
     adopt(message.delay);
@@ -346,7 +346,7 @@ class Atomic {
       if (entry.fate != Fate::pending) return;
       entry.fate = Fate::exposed;
     }
-    turn.out.note({.kind = Notice::Kind::two_faced, .node = message.sender, .content = {}});
+    turn.out.notify({.kind = Notice::Kind::two_faced, .node = message.sender, .content = {}});
     relay(turn, message, hops_of(message));
     set_timers();
   }
@@ -382,7 +382,7 @@ class Atomic {
       if (last.life != message.life || message.number > last.number)
         last = {.life = message.life, .number = message.number};
       if (message.kind == Kind::word)
-        turn.out.note({.kind = Notice::Kind::delivered,
+        turn.out.notify({.kind = Notice::Kind::delivered,
                        .node = message.sender,
                        .stamp = message.stamp,
                        .number = message.number,
@@ -412,7 +412,7 @@ class Atomic {
   }
 
   void doubt(Turn<Atomic>& turn, Doubt reason, Nanos excess, Nanos measured) {
-    turn.out.note({.kind = Notice::Kind::broken, .doubt = reason, .excess = excess, .content = {}});
+    turn.out.notify({.kind = Notice::Kind::broken, .doubt = reason, .excess = excess, .content = {}});
     worst_ = std::max(worst_, std::min(measured, kLongestDelay / 2));
     if (doubt_ != Doubt::none) return;
     doubt_ = reason;

@@ -117,13 +117,13 @@ class Over {
         turn.out.broadcast(output.message);
         continue;
       }
-      turn.out.note(Notice::template of<0>(output.notice));
+      turn.out.notify(Notice::template of<0>(output.notice));
       heard.push_back(output.notice);
     }
-    for (std::size_t i = 0; i < heard.size(); ++i) tell(turn, typename Carrier::Notice(heard[i]));
+    for (std::size_t i = 0; i < heard.size(); ++i) notify(turn, typename Carrier::Notice(heard[i]));
   }
 
-  void tell(Turn<Over>& turn, const typename Carrier::Notice& notice) {
+  void notify(Turn<Over>& turn, const typename Carrier::Notice& notice) {
     using Kind = typename Carrier::Notice::Kind;
     if (notice.kind == Kind::delivered)
       ride(turn,
@@ -146,7 +146,7 @@ class Over {
     for (const auto& output : out) {
       CHECK(output.kind != OutputKind::send);
       if (output.kind == OutputKind::notice)
-        turn.out.note(Notice::template of<1>(output.notice));
+        turn.out.notify(Notice::template of<1>(output.notice));
       else
         refused |= !broadcast(turn, output.message);
     }
@@ -162,7 +162,7 @@ class Over {
     carrier_.command(inner, {.content = content});
     for (const auto& output : out) {
       if (output.kind == OutputKind::notice)
-        turn.out.note(Notice::template of<0>(output.notice));
+        turn.out.notify(Notice::template of<0>(output.notice));
       else
         turn.out.broadcast(output.message);
     }

@@ -43,7 +43,7 @@ void CapacityA::command(Turn<CapacityA>& turn, const Command& command) {
       if (phase_ != Phase::wait) break;
       timers_.stop_all();
       phase_ = Phase::start;
-      turn.out.note({capacity::Notice::Kind::given_up, kNobody, number_});
+      turn.out.notify({capacity::Notice::Kind::given_up, kNobody, number_});
       break;
   }
 }
@@ -70,7 +70,7 @@ void CapacityA::perform(Turn<CapacityA>& turn, Verb verb, const Bid& heard) {
       break;
     case Verb::decide:
       master_ = bids_.best().node;
-      turn.out.note({capacity::Notice::Kind::elected, master_, number_});
+      turn.out.notify({capacity::Notice::Kind::elected, master_, number_});
       break;
   }
 }

@@ -42,7 +42,7 @@ void CapacityB1::command(Turn<CapacityB1>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (phase_ != Phase::collect) break;
-      turn.out.note({Notice::Kind::given_up, kNobody, number_});
+      turn.out.notify({Notice::Kind::given_up, kNobody, number_});
       renew(number_ + 1);
       break;
   }
@@ -99,7 +99,7 @@ void CapacityB1::perform(Turn<CapacityB1>& turn, Verb verb, const Bid& heard) {
       break;
     case Verb::decide:
       master_ = bids_.best().node;
-      turn.out.note({Notice::Kind::elected, master_, number_});
+      turn.out.notify({Notice::Kind::elected, master_, number_});
       break;
     case Verb::expect_life:
       if (alive_ != master_) timers_.set(Timer::phase, turn.now + 2 * rules_->bound);

@@ -59,7 +59,7 @@ void CapacityB2::command(Turn<CapacityB2>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (phase_ == Phase::normal || phase_ == Phase::stop) break;
-      turn.out.note({Notice::Kind::given_up, kNobody, number_});
+      turn.out.notify({Notice::Kind::given_up, kNobody, number_});
       begin_next(turn);
       break;
   }
@@ -112,7 +112,7 @@ void CapacityB2::perform(Turn<CapacityB2>& turn, Verb verb, NodeId from, const M
       break;
     case Verb::decide:
       master_ = rules_->variant == Variant::corrected ? choose() : choose_as_printed();
-      turn.out.note({Notice::Kind::elected, master_, number_});
+      turn.out.notify({Notice::Kind::elected, master_, number_});
       if (!next_words_.empty()) begin_next(turn);
       break;
   }

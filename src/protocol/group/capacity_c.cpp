@@ -54,7 +54,7 @@ void CapacityC::command(Turn<CapacityC>& turn, const Command& command) {
       break;
     case Command::Kind::give_up:
       if (decided() || phase_ == Phase::normal) break;
-      turn.out.note({Notice::Kind::given_up, kNobody, number_});
+      turn.out.notify({Notice::Kind::given_up, kNobody, number_});
       renew(number_ + 1);
       break;
   }
@@ -140,7 +140,7 @@ void CapacityC::perform(Turn<CapacityC>& turn, Verb verb, const Message& heard) 
       master_ = bid_;
       [[fallthrough]];
     case Verb::settle:
-      turn.out.note({Notice::Kind::elected, master_.node, number_});
+      turn.out.notify({Notice::Kind::elected, master_.node, number_});
       break;
     case Verb::timer_2t:
       timers_.set(Timer::phase, turn.now + 2 * rules_->bound);
@@ -164,7 +164,7 @@ void CapacityC::perform(Turn<CapacityC>& turn, Verb verb, const Message& heard) 
       say(Kind::dup, elected_[0], elected_.size() > 1 ? elected_[1] : bid_);
       break;
     case Verb::ask_help:
-      turn.out.note({Notice::Kind::help, kNobody, number_});
+      turn.out.notify({Notice::Kind::help, kNobody, number_});
       break;
   }
 }

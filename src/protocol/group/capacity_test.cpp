@@ -15,7 +15,7 @@ namespace {
 template <class M>
 class CapacityElection : public ::testing::Test {
  protected:
-  void tell(const Command& command) {
+  void notify(const Command& command) {
     out.clear();
     Turn<M> turn{now, draw, out};
     machine.command(turn, command);
@@ -46,34 +46,34 @@ using Machines =
 TYPED_TEST_SUITE(CapacityElection, Machines);
 
 TYPED_TEST(CapacityElection, IsGivenUpByCommandAndHeldAgain) {
-  this->tell(Command::offer(5));
-  this->tell(Command::give_up());
+  this->notify(Command::offer(5));
+  this->notify(Command::give_up());
   EXPECT_TRUE(this->out.empty()) << "none is under way";
-  this->tell(Command::hold());
+  this->notify(Command::hold());
   EXPECT_EQ(this->broadcasts(), 1);
   EXPECT_EQ(this->machine.timers().first(),
             this->now +
                 (std::is_same_v<TypeParam, CapacityA> ? this->rules.bound : 2 * this->rules.bound));
-  this->tell(Command::hold());
+  this->notify(Command::hold());
   EXPECT_TRUE(this->out.empty()) << "one is under way";
 
-  this->tell(Command::give_up());
+  this->notify(Command::give_up());
   EXPECT_EQ(this->notices(Notice::Kind::given_up), 1);
   EXPECT_EQ(this->broadcasts(), 0);
   EXPECT_EQ(this->machine.timers().first(), kNever);
   EXPECT_FALSE(this->machine.decided());
   EXPECT_EQ(this->machine.check(), nullptr);
-  this->tell(Command::give_up());
+  this->notify(Command::give_up());
   EXPECT_TRUE(this->out.empty()) << "it is given up already";
 
-  this->tell(Command::hold());
+  this->notify(Command::hold());
   EXPECT_EQ(this->broadcasts(), 1);
 }
 
 TYPED_TEST(CapacityElection, StrangersAreNotHeard) {
   const auto state = [&] { return packed(this->machine, this->now); };
-  this->tell(Command::offer(5));
-  this->tell(Command::hold());
+  this->notify(Command::offer(5));
+  this->notify(Command::hold());
   typename TypeParam::Message bid{};
   for (const auto& output : this->out)
     if (output.kind == OutputKind::broadcast) bid = output.message;

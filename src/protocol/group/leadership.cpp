@@ -126,10 +126,10 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
     case Verb::none:
       break;
     case Verb::join:
-      turn.out.note({.kind = Kind::offer, .capacity = bid_});
+      turn.out.notify({.kind = Kind::offer, .capacity = bid_});
       break;
     case Verb::leave:
-      turn.out.note({.kind = Kind::offer, .capacity = kNotCandidate});
+      turn.out.notify({.kind = Kind::offer, .capacity = kNotCandidate});
       break;
     case Verb::expect_leader:
       heard_at_ = now;
@@ -137,17 +137,17 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
       break;
     case Verb::hold_election:
       timers_.set(Timer::election, now + rules_.longest_election());
-      turn.out.note({.kind = Kind::hold});
+      turn.out.notify({.kind = Kind::hold});
       break;
     case Verb::ask_lease:
       timers_.set(Timer::majority, now + rules_.no_majority());
-      turn.out.note({.kind = Kind::ask});
+      turn.out.notify({.kind = Kind::ask});
       if (mutated(Mutation::leads_without_lease))
-        turn.out.note({.kind = Kind::leads, .token = term_});
+        turn.out.notify({.kind = Kind::leads, .token = term_});
       break;
     case Verb::drop_lease:
       if (leader_ == self_) leader_ = kNobody;
-      turn.out.note({.kind = Kind::drop});
+      turn.out.notify({.kind = Kind::drop});
       break;
     case Verb::wait_by_rank:
       if (mutated(Mutation::nobody_stands_by)) break;
@@ -159,7 +159,7 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
       better_since_ = kNever;
       stay_until_ = now + (mutated(Mutation::no_min_stay) ? Nanos{0} : min_stay_);
       timers_.stop(Timer::silence);
-      turn.out.note({.kind = Kind::leads, .token = term_});
+      turn.out.notify({.kind = Kind::leads, .token = term_});
       break;
     case Verb::invite_better:
     case Verb::invite_best:
@@ -172,21 +172,21 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
       better_since_ = kNever;
       break;
     case Verb::stop_user:
-      turn.out.note({.kind = Kind::stop});
-      if (mutated(Mutation::passes_while_acting)) turn.out.note({.kind = Kind::drop});
+      turn.out.notify({.kind = Kind::stop});
+      if (mutated(Mutation::passes_while_acting)) turn.out.notify({.kind = Kind::drop});
       break;
     case Verb::count_loss:
       losses_.push_newest(now);
       break;
     case Verb::tell_lost:
       if (leader_ == self_) leader_ = kNobody;
-      turn.out.note({.kind = Kind::lost});
+      turn.out.notify({.kind = Kind::lost});
       break;
     case Verb::tell_no_majority:
-      turn.out.note({.kind = Kind::no_majority});
+      turn.out.notify({.kind = Kind::no_majority});
       break;
     case Verb::tell_job_done:
-      turn.out.note({.kind = Kind::job_done, .node = about});
+      turn.out.notify({.kind = Kind::job_done, .node = about});
       break;
     case Verb::say_job_done:
       over_at_ = now;
@@ -224,7 +224,7 @@ void Leadership::finish(Turn<Leadership>& turn) {
                                                                       : rules_.candidates_words()));
   if (leader_ == told_ || acts()) return;
   told_ = leader_;
-  turn.out.note({.kind = Notice::Kind::follows, .node = leader_, .token = term_});
+  turn.out.notify({.kind = Notice::Kind::follows, .node = leader_, .token = term_});
 }
 
 // A leader looks whether somebody is clearly better, and for how long already.
@@ -314,7 +314,7 @@ void Leadership::announce(Turn<Leadership>& turn) {
   bid_ = offered_;
   change_at_ = turn.now + min_stay_;
   if (!stands()) return;
-  turn.out.note({.kind = Notice::Kind::offer, .capacity = bid_});
+  turn.out.notify({.kind = Notice::Kind::offer, .capacity = bid_});
   say(turn);
 }
 

@@ -135,22 +135,22 @@ void AnonymousRingElection::enter(Turn<AnonymousRingElection>& turn, State next)
   const bool was_candidate = candidate();
   const State before = state_;
   state_ = next;
-  if (candidate() && !was_candidate) turn.out.note({.what = What::candidate});
+  if (candidate() && !was_candidate) turn.out.notify({.what = What::candidate});
   if (!candidate()) {
     stage_ = 0;
     claims_ = 0;
   }
   if (next != State::next_timer) passed_next_time_ = false;
   if (next == before) return;
-  if (next == State::next_timer) turn.out.note({.what = What::next_timer});
-  if (next == State::elected) turn.out.note({.what = What::elected});
-  if (next == State::defeated) turn.out.note({.what = What::defeated});
+  if (next == State::next_timer) turn.out.notify({.what = What::next_timer});
+  if (next == State::elected) turn.out.notify({.what = What::elected});
+  if (next == State::defeated) turn.out.notify({.what = What::defeated});
 }
 
 void AnonymousRingElection::begin(Turn<AnonymousRingElection>& turn) {
   link_.watch(turn.now);
   const bool one = turn.draw.below(rules_->link.stations) == 0;
-  turn.out.note({.what = What::phase, .one = one});
+  turn.out.notify({.what = What::phase, .one = one});
   happen(turn, one ? Event::drew_one : Event::drew_other);
 }
 

@@ -42,7 +42,7 @@ void RingElection::begin(Turn<RingElection>& turn, std::uint32_t number) {
   leader_ = kNobody;
   enter(State::active);
   link_.watch(turn.now);
-  turn.out.note({.what = What::began, .number = number_});
+  turn.out.notify({.what = What::began, .number = number_});
   draw(turn);
 }
 
@@ -50,12 +50,12 @@ void RingElection::begin(Turn<RingElection>& turn, std::uint32_t number) {
 void RingElection::draw(Turn<RingElection>& turn) {
   if (rules_->method != Method::highest_id)
     priority_ = 1 + static_cast<std::uint32_t>(turn.draw.below(rules_->range));
-  turn.out.note({.what = What::drew, .number = number_});
+  turn.out.notify({.what = What::drew, .number = number_});
   link_.send(turn, {.kind = Kind::priority, .number = number_, .id = self_, .priority = priority_});
 }
 
 void RingElection::take(Turn<RingElection>& turn, const Message& message) {
-  if (message.kind == Kind::priority) turn.out.note({.what = What::took, .number = number_});
+  if (message.kind == Kind::priority) turn.out.notify({.what = What::took, .number = number_});
   if (message.number < number_ && !mutated(Mutation::keep_lower_number)) return;
   if (message.number > number_) {
     if (message.kind == Kind::priority) {
@@ -99,7 +99,7 @@ void RingElection::compare(Turn<RingElection>& turn, const Message& message) {
     draw(turn);
   } else {
     enter(State::relay);
-    turn.out.note({.what = What::lost, .number = number_});
+    turn.out.notify({.what = What::lost, .number = number_});
   }
 }
 
@@ -107,7 +107,7 @@ void RingElection::compare_ids(Turn<RingElection>& turn, const Message& message)
   if (message.id < self_) return;
   if (state_ == State::active) {
     enter(State::relay);
-    turn.out.note({.what = What::lost, .number = number_});
+    turn.out.notify({.what = What::lost, .number = number_});
   }
   pass_on(turn, message);
 }
@@ -122,7 +122,7 @@ void RingElection::pass_on(Turn<RingElection>& turn, const Message& message) {
 void RingElection::decide(Turn<RingElection>& turn, NodeId leader) {
   leader_ = leader;
   link_.watch(turn.now);
-  turn.out.note({.what = What::decided, .number = number_});
+  turn.out.notify({.what = What::decided, .number = number_});
 }
 
 void RingElection::neighbour_lost(Turn<RingElection>& turn, NodeId dead) {

@@ -141,7 +141,7 @@ void Service::receive_lock(const Moment& moment, locks::ClientId client, const l
       break;
     case locks::News::Kind::extended:
       group.deadline = news.deadline;
-      tell(group, {.kind = News::Kind::extended, .deadline = news.deadline});
+      notify(group, {.kind = News::Kind::extended, .deadline = news.deadline});
       break;
     case locks::News::Kind::lost:
     case locks::News::Kind::refused:
@@ -232,21 +232,21 @@ void Service::on_notice(const Moment& moment, Place place, const Notice& notice)
     case Kind::drop:
       return drop(group);
     case Kind::leads:
-      return tell(group,
+      return notify(group,
                   {.kind = News::Kind::leads, .term = notice.token, .deadline = group.deadline});
     case Kind::stop:
-      return tell(group, {.kind = News::Kind::stop, .deadline = group.deadline});
+      return notify(group, {.kind = News::Kind::stop, .deadline = group.deadline});
     case Kind::lost:
-      return tell(group, {.kind = News::Kind::lost});
+      return notify(group, {.kind = News::Kind::lost});
     case Kind::follows:
-      return tell(group,
+      return notify(group,
                   {.kind = News::Kind::follows,
                    .term = notice.token,
                    .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
     case Kind::no_majority:
-      return tell(group, {.kind = News::Kind::no_majority});
+      return notify(group, {.kind = News::Kind::no_majority});
     case Kind::job_done:
-      tell(group, {.kind = News::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
+      notify(group, {.kind = News::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
       group.user.reset();
       return;
   }
@@ -343,8 +343,8 @@ void Service::drop(Group& group) {
   if (const auto client = std::exchange(group.client, std::nullopt)) driver_->done(*client);
 }
 
-void Service::tell(const Group& group, const News& news) {
-  if (group.user) driver_->tell(*group.user, news);
+void Service::notify(const Group& group, const News& news) {
+  if (group.user) driver_->notify(*group.user, news);
 }
 
 // --- small ---

@@ -61,7 +61,7 @@ class Driver {
   // A lock of the lock service. Its news come back by `hear_lock`, not before this returns.
   virtual Result<void> want(locks::ClientId client, const std::string& name) = 0;
   virtual void done(locks::ClientId client) = 0;
-  virtual void tell(UserId user, const News& news) = 0;
+  virtual void notify(UserId user, const News& news) = 0;
   // A group here has another leader, or none; an election is held otherwise than was wanted.
   virtual void changed(const std::string& group) = 0;
   virtual void not_as_wanted(const std::string& group, const std::string& sentence) = 0;
@@ -170,7 +170,7 @@ class Service {
   void hold(const Moment& moment, Place place);
   void ask(Place place);
   void drop(Group& group);
-  void tell(const Group& group, const News& news);
+  void notify(const Group& group, const News& news);
   void forget_idle(Instant now);
   Known portrait(const std::string& name, const Group& group) const;
 

@@ -25,7 +25,7 @@ class Desk final : public Driver {
   void done(locks::ClientId client) override {
     if (asking == client) asking.reset();
   }
-  void tell(UserId /*user*/, const News& news) override { told.push_back(news.kind); }
+  void notify(UserId /*user*/, const News& news) override { told.push_back(news.kind); }
   void changed(const std::string& group) override { changes.push_back(group); }
   void not_as_wanted(const std::string& /*group*/, const std::string& sentence) override {
     complaints.push_back(sentence);

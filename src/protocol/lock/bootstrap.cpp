@@ -26,7 +26,7 @@ Bootstrap::Bootstrap(const Start& start)
 }
 
 void Bootstrap::start(Turn<Bootstrap>& turn) {
-  if (committed()) return turn.out.note({.kind = Notice::Kind::committed, .word = said_});
+  if (committed()) return turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
   next_ = turn.now;
 }
 
@@ -37,7 +37,7 @@ void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& messa
     if (message.stage != Stage::committed)
       turn.out.send(from, said_);
     else if (message.voters != said_.voters)
-      turn.out.note({.kind = Notice::Kind::split, .word = message});
+      turn.out.notify({.kind = Notice::Kind::split, .word = message});
     return;
   }
   remember(from, message, turn.now);
@@ -60,7 +60,7 @@ void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& wo
   said_ = word;
   wanted_.reset();
   next_ = kNever;
-  turn.out.note({.kind = Notice::Kind::committed, .word = said_});
+  turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
 }
 
 void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& word) {
@@ -87,7 +87,7 @@ void Bootstrap::command(Turn<Bootstrap>& turn, const Command& command) {
   if (committed()) {
     next_ = kNever;
     turn.out.broadcast(said_);
-    turn.out.note({.kind = Notice::Kind::committed, .word = said_});
+    turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
     return;
   }
   turn.out.broadcast(said_);
@@ -131,7 +131,7 @@ bool Bootstrap::all_others(Stage least, Instant since) const {
 void Bootstrap::want(Turn<Bootstrap>& turn, const VoterProposal& word) {
   if (wanted_ == word) return;
   wanted_ = word;
-  turn.out.note({.kind = Notice::Kind::write, .word = word});
+  turn.out.notify({.kind = Notice::Kind::write, .word = word});
 }
 
 const char* Bootstrap::check() const {

@@ -144,7 +144,7 @@ class House {
     void send(HostId to, const wire::MutexBody& body) override {
       house->carry(*this, static_cast<std::uint32_t>(std::to_underlying(to)) - 100, body);
     }
-    void tell(ClientId client, const News& news) override {
+    void notify(ClientId client, const News& news) override {
       const auto id = static_cast<std::uint32_t>(client);
       if (news.kind == News::Kind::granted || news.kind == News::Kind::extended)
         inside[id] = news.deadline;

@@ -192,7 +192,7 @@ void Service::on_notice(Instant now, const Notice& notice) {
   if (notice.kind == Kind::extended) {
     for (const auto& [id, client] : clients_)
       if (client.lock == notice.lock && client.inside)
-        driver_->tell(id, {.kind = News::Kind::extended, .deadline = notice.deadline});
+        driver_->notify(id, {.kind = News::Kind::extended, .deadline = notice.deadline});
     return;
   }
   const auto found = clients_.find(notice.client);
@@ -202,15 +202,15 @@ void Service::on_notice(Instant now, const Notice& notice) {
       found->second.inside = true;
       found->second.since = now;
       found->second.token = notice.token;
-      return driver_->tell(
+      return driver_->notify(
           notice.client,
           {.kind = News::Kind::granted, .token = notice.token, .deadline = notice.deadline});
     case Kind::lost:
       clients_.erase(found);
-      return driver_->tell(notice.client, {.kind = News::Kind::lost});
+      return driver_->notify(notice.client, {.kind = News::Kind::lost});
     case Kind::refused:
       clients_.erase(found);
-      return driver_->tell(notice.client, {.kind = News::Kind::refused});
+      return driver_->notify(notice.client, {.kind = News::Kind::refused});
     case Kind::extended:
     case Kind::write:
     case Kind::view:

@@ -65,7 +65,7 @@ class Driver {
   virtual void broadcast(const wire::LockBody& body) = 0;
   virtual void send(HostId to, const wire::LockBody& body) = 0;
   virtual void write(const Saved& saved) = 0;  // on disk; then Service::written
-  virtual void tell(ClientId client, const News& news) = 0;
+  virtual void notify(ClientId client, const News& news) = 0;
   virtual void voters_changed() {}
 };
 

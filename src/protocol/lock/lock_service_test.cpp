@@ -122,7 +122,7 @@ class Office {
     }
     void write(const Saved& saved) override { writing.push_back(saved); }
     void voters_changed() override { ++changes; }
-    void tell(ClientId client, const News& news) override {
+    void notify(ClientId client, const News& news) override {
       told[client] = news;
       if (news.kind == News::Kind::granted) tokens[client] = news.token;
     }

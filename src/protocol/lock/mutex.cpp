@@ -165,7 +165,7 @@ void Mutex::ask(Turn<Mutex>& turn) {
   by_silence_ = trusts();
   phase_ = by_silence_ ? Phase::window : Phase::waiting;
   turn.out.broadcast(request());
-  turn.out.note({Notice::Kind::requested, mode_, number_});
+  turn.out.notify({Notice::Kind::requested, mode_, number_});
   if (by_silence_)
     set(turn, Timer::phase, rules_->window(*bounds_));
   else
@@ -186,7 +186,7 @@ void Mutex::enter(Turn<Mutex>& turn) {
   timers_.stop_all();
   head_ = kNobody;
   predict_ = static_cast<std::uint32_t>(std::ranges::count_if(peers_, &Peer::negative));
-  turn.out.note({Notice::Kind::granted, mode_, number_});
+  turn.out.notify({Notice::Kind::granted, mode_, number_});
 }
 
 // Rule 5; also when the client no longer wants what it has asked for.
@@ -379,7 +379,7 @@ void Mutex::trust(Turn<Mutex>& turn, const Bounds& known) {
   const bool trusted = trusts();
   const bool longer = !trusted || rules_->window(known) > rules_->window(*bounds_);
   bounds_ = known;
-  if (!trusted) turn.out.note({Notice::Kind::trusts, mode_, number_});
+  if (!trusted) turn.out.notify({Notice::Kind::trusts, mode_, number_});
   if (!longer) return;
   // What was waited for so far was too short, perhaps: a whole window from now covers it.
   if (asked() && by_silence_) {
@@ -395,7 +395,7 @@ void Mutex::trust(Turn<Mutex>& turn, const Bounds& known) {
 void Mutex::distrust(Turn<Mutex>& turn) {
   if (!trusts()) return;
   bounds_.reset();
-  turn.out.note({Notice::Kind::distrusts, mode_, number_});
+  turn.out.notify({Notice::Kind::distrusts, mode_, number_});
   if (phase_ == Phase::abstaining) {
     timers_.stop_all();
     if (knows_enough()) return end_abstaining(turn);

@@ -11,12 +11,12 @@ TEST(Mutex, TrustsSilenceNoMoreFromTheStepInWhichItIsTold) {
   Hand hand = asking(three_sites(), 5);
   hand.hears(2, request(9));
   hand.done();
-  hand.tell(Command::no_bounds());
+  hand.notify(Command::no_bounds());
   EXPECT_EQ(hand.done(), (Words{"distrusts", "2:positive 9", "*request 10 reply"}));
   hand.pass(1000);
   hand.hears(0, positive(10));
   EXPECT_EQ(hand.done(), Words{});
-  hand.tell(Command::bounds(kBounds));  // too late for this request
+  hand.notify(Command::bounds(kBounds));  // too late for this request
   hand.pass(1000);
   EXPECT_EQ(hand.done(), Words{"trusts"});
   hand.hears(2, positive(10));
@@ -29,7 +29,7 @@ TEST(Mutex, TrustsSilenceNoMoreFromTheStepInWhichItIsTold) {
 
 TEST(Mutex, WhoIsInsideStaysInsideWhateverHappensToTheBounds) {
   Hand hand = inside(three_sites(), 5);
-  hand.tell(Command::no_bounds());
+  hand.notify(Command::no_bounds());
   EXPECT_EQ(hand.done(), Words{"distrusts"});
   EXPECT_EQ(hand.site().phase(), Phase::inside);
 }
@@ -41,7 +41,7 @@ TEST(Mutex, WiderBoundsOpenAnotherWindow) {
     hand.pass(when);
     Bounds wider = kBounds;
     wider.delay_max = 20ns;
-    hand.tell(Command::bounds(wider));
+    hand.notify(Command::bounds(wider));
     hand.hears(0, positive(5));
     hand.pass(46);
     EXPECT_EQ(hand.done(), Words{}) << when;
@@ -54,7 +54,7 @@ TEST(Mutex, TighterBoundsChangeNothingForTheRequestUnderWay) {
   Hand hand = asking(three_sites(), 5);
   Bounds tighter = kBounds;
   tighter.delay_max = 2ns;
-  hand.tell(Command::bounds(tighter));
+  hand.notify(Command::bounds(tighter));
   hand.pass(26);
   EXPECT_EQ(hand.done(), Words{});
   hand.pass(1);
@@ -63,8 +63,8 @@ TEST(Mutex, TighterBoundsChangeNothingForTheRequestUnderWay) {
 
 TEST(Mutex, BoundsThatCannotBeAreNotBelieved) {
   Hand hand(three_sites());
-  hand.tell(Command::no_bounds());
-  hand.tell(Command::bounds({.step_min = 2ns, .step_max = 1ns}));
+  hand.notify(Command::no_bounds());
+  hand.notify(Command::bounds({.step_min = 2ns, .step_max = 1ns}));
   EXPECT_FALSE(hand.site().trusts());
 }
 

@@ -58,20 +58,20 @@ class Hand {
       : rules_(rules), site_(self, kLife, rules_, birth) {
     Turn<Mutex> turn = fresh();
     site_.start(turn);
-    note();
+    notify();
   }
 
-  void acquire(Mode mode = Mode::exclusive) { tell(Command::acquire(mode)); }
-  void release() { tell(Command::release()); }
-  void tell(const Command& command) {
+  void acquire(Mode mode = Mode::exclusive) { notify(Command::acquire(mode)); }
+  void release() { notify(Command::release()); }
+  void notify(const Command& command) {
     Turn<Mutex> turn = fresh();
     site_.command(turn, command);
-    note();
+    notify();
   }
   void hears(std::uint32_t from, const Message& message) {
     Turn<Mutex> turn = fresh();
     site_.receive(turn, NodeId{from}, message);
-    note();
+    notify();
   }
   // So much time, and whatever is due in it.
   void pass(Steps steps) {
@@ -80,7 +80,7 @@ class Hand {
       now_ = site_.timers().first();
       Turn<Mutex> turn = fresh();
       site_.wake(turn, site_.timers().first_name());
-      note();
+      notify();
     }
     now_ = until;
   }
@@ -95,11 +95,11 @@ class Hand {
     out_.clear();
     return {now_, draw_, out_};
   }
-  void note() {
+  void notify() {
     EXPECT_EQ(site_.check(), nullptr);
     for (const Output<Mutex>& output : out_) {
       if (output.kind == OutputKind::notice) {
-        note(output.notice);
+        notify(output.notice);
         continue;
       }
       const Message& message = output.message;
@@ -112,7 +112,7 @@ class Hand {
       done_.push_back(text);
     }
   }
-  void note(const Notice& notice) {
+  void notify(const Notice& notice) {
     if (notice.kind == Notice::Kind::granted)
       done_.push_back(fmt::format("granted {}", notice.number));
     if (notice.kind == Notice::Kind::distrusts) done_.emplace_back("distrusts");

@@ -124,7 +124,7 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
       turn.out.send(output.to, {.network = network, .body = {output.message}});
       continue;
     }
-    turn.out.note({.what = Notice::What::sync, .network = network, .sync = output.notice});
+    turn.out.notify({.what = Notice::What::sync, .network = network, .sync = output.notice});
     if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
       sync_.pass_on_step();
     if (output.notice.what == SyncNotice::What::outvoted ||
@@ -146,14 +146,14 @@ void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
       });
 }
 
-void Node::tell_sync(Turn<Node>& turn, const SyncCommand& command) {
+void Node::command_sync(Turn<Node>& turn, const SyncCommand& command) {
   step_sync(turn, upstream_, [&](auto& machine, auto& inner) { machine.command(inner, command); });
 }
 
 // What the election of one network means for the clock.
 void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice) {
   Slot& slot = *slots_[network];
-  turn.out.note({.what = Notice::What::election, .network = network, .election = notice});
+  turn.out.notify({.what = Notice::What::election, .network = network, .election = notice});
   switch (notice.news) {
     case election::News::leads:
       slot.leads = true;
@@ -174,7 +174,7 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
     case election::News::adjusted:
     case election::News::set:
       if (network == upstream_)
-        tell_sync(turn, {.what = notice.news == election::News::set ? SyncCommand::What::set
+        command_sync(turn, {.what = notice.news == election::News::set ? SyncCommand::What::set
                                                                     : SyncCommand::What::adjust});
       break;
     case election::News::peer_down:
@@ -211,7 +211,7 @@ void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, con
   const bool was_usable = usable(slot);
   slot.path = message.path;
   if (was_usable && !usable(slot))
-    turn.out.note({.what = Notice::What::circle, .network = network});
+    turn.out.notify({.what = Notice::What::circle, .network = network});
   choose(turn);
 }
 
@@ -238,10 +238,10 @@ void Node::choose(Turn<Node>& turn) {
   if (best != upstream_ || master != upstream_master_) {
     upstream_ = best;
     upstream_master_ = master;
-    tell_sync(turn, best == kNoNetwork
+    command_sync(turn, best == kNoNetwork
                         ? SyncCommand{.what = SyncCommand::What::lead}
                         : SyncCommand{.what = SyncCommand::What::follow, .peer = master});
-    turn.out.note({.what = Notice::What::upstream, .network = upstream_});
+    turn.out.notify({.what = Notice::What::upstream, .network = upstream_});
   }
   claim_worse(turn);
 }

@@ -155,7 +155,7 @@ class Node {
   void step_election(Turn<Node>& turn, std::uint8_t network, Step take);
   template <class Step>
   void step_sync(Turn<Node>& turn, std::uint8_t network, Step take);
-  void tell_sync(Turn<Node>& turn, const SyncCommand& command);
+  void command_sync(Turn<Node>& turn, const SyncCommand& command);
   void on_notice(Turn<Node>& turn, std::uint8_t network, const election::Notice& notice);
   void receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message);
   void choose(Turn<Node>& turn);

@@ -287,14 +287,14 @@ void Sync::correct(Turn<Sync>& turn) {
 void Sync::steer(Turn<Sync>& turn, const clock::Steering& steering) {
   if (steering.step != Nanos{0}) {
     clock_.step(steering.step);
-    turn.out.note({.what = Notice::What::stepped, .peer = reference_, .by = steering.step});
+    turn.out.notify({.what = Notice::What::stepped, .peer = reference_, .by = steering.step});
   }
   clock_.set_rate(turn.now, steering.frequency);
   if (steering.settles > Nanos{0})
     timers_.set(Timer::settle, turn.now + steering.settles);
   else
     timers_.stop(Timer::settle);
-  turn.out.note({.what = Notice::What::steered, .peer = reference_});
+  turn.out.notify({.what = Notice::What::steered, .peer = reference_});
 }
 
 // Over a short time noise looks like a rate: until it cannot, the rate we ran at before is better.
@@ -359,8 +359,8 @@ void Sync::shift_network(Turn<Sync>& turn, Nanos by) {
   clock_.step(by);
   members_.shift(by);
   ++scale_;
-  turn.out.note({.what = Notice::What::shifted, .by = by});
-  turn.out.note({.what = Notice::What::stepped, .by = by});
+  turn.out.notify({.what = Notice::What::shifted, .by = by});
+  turn.out.notify({.what = Notice::What::stepped, .by = by});
 }
 
 // --- both ---
@@ -386,7 +386,7 @@ void Sync::wake(Turn<Sync>& turn, TimerId id) {
       make_round(turn);
       break;
     case Timer::disgrace:
-      turn.out.note({.what = Notice::What::forgiven});
+      turn.out.notify({.what = Notice::What::forgiven});
       break;
     case Timer::shift:
       send_shift(turn);

@@ -111,7 +111,7 @@ void Sync::count_votes(Turn<Sync>& turn) {
   if (!members_.outvoted(turn.now)) return;
   next_vote_ = turn.now + kDisgrace;
   timers_.set(Timer::disgrace, turn.now + kDisgrace);
-  turn.out.note({.what = Notice::What::outvoted});
+  turn.out.notify({.what = Notice::What::outvoted});
 }
 
 // How wrong the master's own reading may be: others may not have heard yet that it is the master,

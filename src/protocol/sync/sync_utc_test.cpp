@@ -17,18 +17,18 @@ class CarriedUtc : public ::testing::Test {
  protected:
   CarriedUtc() {
     turn([](auto& turn) { turn.out.clear(); });
-    tell({.what = SyncCommand::What::lead});
+    notify({.what = SyncCommand::What::lead});
   }
 
   // UTC minus network time.
   Nanos gap() const {
     return now_.time_since_epoch() + kUtcBeyondRaw - sync_.dial().at(now_).time_since_epoch();
   }
-  void tell(const SyncCommand& command) {
+  void notify(const SyncCommand& command) {
     turn([&](auto& turn) { sync_.command(turn, command); });
   }
   void own_utc(Nanos off = 0ns) {
-    tell({.what = SyncCommand::What::utc,
+    notify({.what = SyncCommand::What::utc,
           .at = now_,
           .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
           .bound = 1ms});

@@ -60,7 +60,7 @@ class RealBridge final : public Bridge {
     void ask(std::uint64_t number, const Question& question) override {
       bridge->ask(id, number, question);
     }
-    void tell(const ipc::LockNews& news) override { connection.write(ipc::lock_line(news)); }
+    void notify(const ipc::LockNews& news) override { connection.write(ipc::lock_line(news)); }
     void refuse(std::int64_t claim, const std::string& sentence) override {
       connection.write(
           ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = sentence, .id = claim}));
@@ -76,7 +76,7 @@ class RealBridge final : public Bridge {
 
   void ask(std::uint64_t caller, std::uint64_t number, const Question& question) {
     http_->post(question, [this, caller, number](const Result<Json>& answer) {
-      note(answer ? "" : answer.error());
+      notify(answer ? "" : answer.error());
       const auto found = std::ranges::find(callers_, caller, &Caller::id);
       if (found != callers_.end()) found->session.answered(sys::boot_clock(), number, answer);
     });
@@ -89,10 +89,10 @@ class RealBridge final : public Bridge {
       if (!line || !complaint_in(*line).empty()) {
         following_ = false;
         follow_at_ = sys::boot_clock() + kStreamAgain;
-        note(line ? "etcd refuses: " + complaint_in(*line) : line.error());
+        notify(line ? "etcd refuses: " + complaint_in(*line) : line.error());
         return;
       }
-      note("");
+      notify("");
       const auto keys = changed_keys(*line);
       for (Caller& caller : callers_) {
         if (!keys || keys->empty()) caller.session.changed_perhaps(sys::boot_clock());
@@ -103,7 +103,7 @@ class RealBridge final : public Bridge {
     });
   }
 
-  void note(const std::string& trouble) {
+  void notify(const std::string& trouble) {
     if (trouble == trouble_) return;
     trouble_ = trouble;
     fmt::print(stderr, "tempo-etcd: {}\n", promise());

@@ -185,7 +185,7 @@ void Session::heard_confirm(Instant now, const Asked& asked, const Result<Json>&
   held_->deadline = deadline;
   for (const auto& [id, claim] : claims_)
     if (claim.stage == Stage::inside)
-      driver_->tell(
+      driver_->notify(
           {.id = id, .state = State::extended, .until_ns = deadline.time_since_epoch().count()});
 }
 
@@ -235,7 +235,7 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
   if (own == line.end()) {
     if (line.size() >= kMaxInLine) return true;  // further behind than was looked
     if (claim.stage == Stage::inside) {           // somebody has removed it
-      driver_->tell({.id = id, .state = State::lost});
+      driver_->notify({.id = id, .state = State::lost});
       return false;
     }
     claim.stage = Stage::wanted;
@@ -247,7 +247,7 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
       line.begin(), own, [&](const InLine& before) { return !before.shared || !claim.shared; });
   if (hindered) return true;
   claim.stage = Stage::inside;
-  driver_->tell({.id = id,
+  driver_->notify({.id = id,
                  .state = State::granted,
                  .token = own->created,
                  .until_ns = held_->deadline.time_since_epoch().count()});
@@ -289,7 +289,7 @@ void Session::lease_over(Instant now) {
   leaving_.clear();
   std::erase_if(claims_, [&](const auto& entry) {
     const auto& [id, claim] = entry;
-    if (claim.stage == Stage::inside) driver_->tell({.id = id, .state = State::lost});
+    if (claim.stage == Stage::inside) driver_->notify({.id = id, .state = State::lost});
     return claim.stage == Stage::inside || claim.unwanted;
   });
   for (auto& [id, claim] : claims_) {

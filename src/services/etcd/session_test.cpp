@@ -45,7 +45,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
   void ask(std::uint64_t number, const Question& question) override {
     asked_.push_back({number, question.path, question.body});
   }
-  void tell(const ipc::LockNews& news) override {
+  void notify(const ipc::LockNews& news) override {
     told_.push_back(news.state == State::granted ? fmt::format("{} granted {} until {}", news.id,
                                                                news.token, shown(news.until_ns))
                     : news.state == State::extended

@@ -142,7 +142,7 @@ int check_broadcast(const CheckBroadcastArguments& arguments) {
   check::Space<BroadcastModel> space(model, freedom_of(*world));
   const Story story =
       story_of(space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
-  return tell(story, assumptions(*world),
+  return notify(story, assumptions(*world),
               "validity, agreement, order, in-time and no-invention hold.", arguments.json);
 }
 

@@ -183,7 +183,7 @@ int check_capacity(const CheckCapacityArguments& arguments) {
   const Story story = check::in_space(*world, [&](auto& space) {
     return story_of(space, {.memory = *memory, .threads = arguments.threads}, CapacityWords{});
   });
-  return tell(story, assumptions(*world), kept(*world), arguments.json);
+  return notify(story, assumptions(*world), kept(*world), arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -150,7 +150,7 @@ int check_lock(const CheckLockArguments& arguments) {
   check::Space<LockModel> space(model, freedom_of(*world), commands_of(*world));
   const Story story =
       story_of(space, {.memory = *memory, .threads = arguments.threads}, LockWords{});
-  return tell(story, assumptions(*world),
+  return notify(story, assumptions(*world),
               "no two in conflict are inside together, and from every state\nall who live can "
               "still come to rest.",
               arguments.json);

@@ -156,7 +156,7 @@ int check_lease(const CheckLockArguments& arguments) {
     const Story story =
         story_of(space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
                  LeaseWords{commands_of(*world)});
-    return tell(
+    return notify(
         story, assumptions(*world),
         "no two in conflict are inside together, tokens rise,\nnobody's lease is revived, all "
         "see the same views, and from every state all who live can\nstill be served.",

@@ -139,7 +139,7 @@ std::string kept(const CheckRingArguments& arguments) {
 int check_ring(const CheckRingArguments& arguments) {
   if (const Result<void> understood = understand(arguments); !understood)
     return refuse_check(understood.error());
-  return tell(story_of_ring(arguments), assumptions(arguments), kept(arguments), arguments.json);
+  return notify(story_of_ring(arguments), assumptions(arguments), kept(arguments), arguments.json);
 }
 
 }  // namespace tempo::cli

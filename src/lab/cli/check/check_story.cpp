@@ -45,7 +45,7 @@ void print_text(const Story& story, const std::vector<std::string>& assumptions,
 
 }  // namespace
 
-int tell(const Story& story, const std::vector<std::string>& assumptions, const std::string& kept,
+int notify(const Story& story, const std::vector<std::string>& assumptions, const std::string& kept,
          bool json) {
   json ? print_json(story, assumptions) : print_text(story, assumptions, kept);
   return status_of(story.finding);

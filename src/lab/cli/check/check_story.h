@@ -17,7 +17,7 @@ struct Story {
 
 // Tells it with the assumptions under which it was found; `kept` is said if nothing is broken. The
 // exit status.
-int tell(const Story& story, const std::vector<std::string>& assumptions, const std::string& kept,
+int notify(const Story& story, const std::vector<std::string>& assumptions, const std::string& kept,
          bool json);
 
 // Searches the space, and puts what was found into words.

@@ -52,7 +52,7 @@ int largest(int value) {
   return most;
 }
 
-void tell(const void* data, std::size_t size) {
+void notify(const void* data, std::size_t size) {
   MPI_Send(data, static_cast<int>(size), MPI_BYTE, 0, Tag::word, MPI_COMM_WORLD);
 }
 

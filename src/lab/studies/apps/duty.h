@@ -111,15 +111,15 @@ struct ElectionAndDuty {
   static void on(Mux& mux, Turn& turn, Part<0> /*election*/,
                  const election::capacity::Notice& notice) {
     if (notice.kind == election::capacity::Notice::Kind::elected)
-      mux.template tell<1>(turn, Command::elected(notice.master, notice.number));
+      mux.template command_part<1>(turn, Command::elected(notice.master, notice.number));
   }
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<1> /*duty*/, const Notice& notice) {
     using Order = election::capacity::Command;
     if (notice.kind == Notice::Kind::offer)
-      mux.template tell<0>(turn, Order::offer(static_cast<Capacity>(notice.value)));
-    if (notice.kind == Notice::Kind::hold) mux.template tell<0>(turn, Order::hold());
-    if (notice.kind == Notice::Kind::give_up) mux.template tell<0>(turn, Order::give_up());
+      mux.template command_part<0>(turn, Order::offer(static_cast<Capacity>(notice.value)));
+    if (notice.kind == Notice::Kind::hold) mux.template command_part<0>(turn, Order::hold());
+    if (notice.kind == Notice::Kind::give_up) mux.template command_part<0>(turn, Order::give_up());
   }
 };
 

@@ -98,7 +98,7 @@ class Errands {
         break;
       case Command::Kind::give_up:
         timers_.stop(Timer::work);
-        turn.out.note({.kind = Notice::Kind::give_up});
+        turn.out.notify({.kind = Notice::Kind::give_up});
         break;
       case Command::Kind::distrust:
         break;
@@ -139,10 +139,10 @@ class Errands {
 
   void accept(Turn<Errands>& turn, const Task& task) {
     if (list_.size() == kMaxTasks) {
-      turn.out.note({.kind = Notice::Kind::refused, .value = task.name});
+      turn.out.notify({.kind = Notice::Kind::refused, .value = task.name});
       return;
     }
-    turn.out.note({.kind = Notice::Kind::accepted, .number = task.size, .value = task.name});
+    turn.out.notify({.kind = Notice::Kind::accepted, .number = task.size, .value = task.name});
     list_.push_back(task);
     if (list_.size() == 1) begin(turn);
   }
@@ -153,9 +153,9 @@ class Errands {
     worker_ = kNobody;
     if (list_.empty()) return;
     const Capacity capacity = trade_.capacity(turn.now);
-    turn.out.note({.kind = Notice::Kind::begins, .value = list_.front().name});
-    turn.out.note({.kind = Notice::Kind::offer, .value = static_cast<std::uint64_t>(capacity)});
-    turn.out.note({.kind = Notice::Kind::hold});
+    turn.out.notify({.kind = Notice::Kind::begins, .value = list_.front().name});
+    turn.out.notify({.kind = Notice::Kind::offer, .value = static_cast<std::uint64_t>(capacity)});
+    turn.out.notify({.kind = Notice::Kind::hold});
     timers_.set(Timer::watch, turn.now + 3 * rules_->bound + rules_->patience());
   }
 
@@ -170,7 +170,7 @@ class Errands {
 
   void receive_done(Turn<Errands>& turn, NodeId from, const Message& word) {
     if (list_.empty() || word.task != list_.front().name || word.number != done_ + 1) return;
-    turn.out.note(
+    turn.out.notify(
         {.kind = Notice::Kind::done, .node = from, .number = word.number, .value = word.task});
     ++done_;
     if (done_ < trade_.steps(list_.front().size)) {

@@ -152,10 +152,10 @@ class Majority {
   void command(Turn<Majority>& turn, const Command& command) {
     switch (command.kind) {
       case Command::Kind::ask:
-        if (wish_) return turn.out.note({.kind = Notice::Kind::refused});
+        if (wish_) return turn.out.notify({.kind = Notice::Kind::refused});
         wish_ = static_cast<std::uint64_t>(command.value);
         asked_ = turn.now.time_since_epoch();
-        turn.out.note({.kind = Notice::Kind::accepted, .value = *wish_});
+        turn.out.notify({.kind = Notice::Kind::accepted, .value = *wish_});
         stand(turn);
         break;
       case Command::Kind::distrust:
@@ -165,7 +165,7 @@ class Majority {
         if (command.node == self_ && wish_) propose(turn);
         break;
       case Command::Kind::give_up:
-        turn.out.note({.kind = Notice::Kind::give_up});
+        turn.out.notify({.kind = Notice::Kind::give_up});
         break;
       case Command::Kind::offer:
         break;
@@ -205,9 +205,9 @@ class Majority {
   Nanos patience() const { return 12 * rules_->bound; }
 
   void stand(Turn<Majority>& turn) {
-    turn.out.note(
+    turn.out.notify(
         {.kind = Notice::Kind::offer, .value = static_cast<std::uint64_t>(since(asked_))});
-    turn.out.note({.kind = Notice::Kind::hold});
+    turn.out.notify({.kind = Notice::Kind::hold});
     timers_.set(Timer::retry, turn.now + patience());
   }
 
@@ -233,7 +233,7 @@ class Majority {
                  .proposed = acknowledged_};
     if (yes) {
       promised_ = word.ballot;
-      turn.out.note(
+      turn.out.notify(
           {.kind = Notice::Kind::votes, .node = word.ballot.node, .number = known_.version + 1});
     } else {
       vote.proposed = {.ballot = promised_, .value = 0};
@@ -297,12 +297,12 @@ class Majority {
     yes_.clear();
     acks_.clear();
     timers_.stop(Timer::tally);
-    turn.out.note({.kind = Notice::Kind::writes, .number = copy.version, .value = copy.value});
+    turn.out.notify({.kind = Notice::Kind::writes, .number = copy.version, .value = copy.value});
     if (!wish_) return;
     if (cause_.fulfilled(copy.value, *wish_, self_)) {
       wish_.reset();
       timers_.stop(Timer::retry);
-      turn.out.note(
+      turn.out.notify(
           {.kind = Notice::Kind::offer, .value = static_cast<std::uint64_t>(kNotCandidate)});
     } else {
       // When all have heard of this version.

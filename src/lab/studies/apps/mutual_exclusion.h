@@ -49,14 +49,14 @@ class MutualExclusion {
     timers_.stop(static_cast<Timer>(id));
     if (static_cast<Timer>(id) == Timer::watch) return compete(turn);
     inside_ = false;
-    turn.out.note({.kind = Notice::Kind::leaves});
+    turn.out.notify({.kind = Notice::Kind::leaves});
     turn.out.broadcast({});
   }
 
   void command(Turn<MutualExclusion>& turn, const Command& command) {
     if (command.kind == Command::Kind::ask) ask(turn);
     if (command.kind == Command::Kind::elected) receive_elected(turn, command.node);
-    if (command.kind == Command::Kind::give_up) turn.out.note({.kind = Notice::Kind::give_up});
+    if (command.kind == Command::Kind::give_up) turn.out.notify({.kind = Notice::Kind::give_up});
   }
 
   const Timers<Timer>& timers() const { return timers_; }
@@ -83,7 +83,7 @@ class MutualExclusion {
   void ask(Turn<MutualExclusion>& turn) {
     if (wants_ || inside_) return;
     wants_ = true;
-    turn.out.note({.kind = Notice::Kind::wants});
+    turn.out.notify({.kind = Notice::Kind::wants});
     if (holder_ == kNobody)
       compete(turn);
     else
@@ -96,13 +96,13 @@ class MutualExclusion {
     timers_.stop(Timer::watch);
     offer(turn);
     if (!wants_) return;
-    turn.out.note({.kind = Notice::Kind::hold});
+    turn.out.notify({.kind = Notice::Kind::hold});
     timers_.set(Timer::watch, turn.now + 3 * rules_->bound + rules_->patience());
   }
 
   void offer(Turn<MutualExclusion>& turn) {
     const Capacity capacity = rules_->naive ? index(self_) : since(entered_);
-    turn.out.note({.kind = Notice::Kind::offer,
+    turn.out.notify({.kind = Notice::Kind::offer,
                    .value = static_cast<std::uint64_t>(wants_ ? capacity : kNotCandidate)});
   }
 
@@ -113,7 +113,7 @@ class MutualExclusion {
     wants_ = false;
     inside_ = true;
     entered_ = turn.now.time_since_epoch();
-    turn.out.note({.kind = Notice::Kind::enters});
+    turn.out.notify({.kind = Notice::Kind::enters});
     offer(turn);
     // Nobody may hear that we have left before it has heard that we entered: T later all have.
     timers_.set(Timer::leave, turn.now + rules_->bound + rules_->work);

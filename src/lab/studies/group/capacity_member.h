@@ -61,7 +61,7 @@ class Member {
           todo(soul, inner);
           for (const Output<Soul>& output : out) {
             if (output.kind == OutputKind::notice)
-              turn.out.note(output.notice);
+              turn.out.notify(output.notice);
             else
               turn.out.broadcast(output.message);
           }

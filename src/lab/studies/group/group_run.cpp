@@ -61,7 +61,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
                                                          .life = play_->lives_[number_],
                                                          .saved = saved});
   }
-  void tell(locks::ClientId client, const locks::News& news) override {
+  void notify(locks::ClientId client, const locks::News& news) override {
     play_->agenda_.add(play_->now_, {.kind = What::Kind::lock_news,
                                      .who = number_,
                                      .life = play_->lives_[number_],
@@ -81,7 +81,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
          .network_us = static_cast<std::uint64_t>(play_->now_.time_since_epoch() / 1us)});
   }
   void done(locks::ClientId client) override { locks.done(play_->moment(number_).now, client); }
-  void tell(live::UserId /*user*/, const live::News& news) override {
+  void notify(live::UserId /*user*/, const live::News& news) override {
     play_->receive_news(number_, news);
   }
   void changed(const std::string& /*group*/) override {}

@@ -28,13 +28,13 @@ void Play::happen(const What& what) {
       if (lives_[what.who] != what.wish) return;
       disks_[what.who] = what.record;
       being_written_[what.who].erase(being_written_[what.who].begin());
-      return tell(site, Command::written(what.record));
+      return notify(site, Command::written(what.record));
     case restart:
       return this->restart(site);
     case resume:
       return wake_up(site);
     case time:
-      return tell_time(site);
+      return report_time(site);
     default:
       break;
   }
@@ -116,12 +116,12 @@ void Play::wake_up(NodeId site) {
   world_.resume(site);
   std::vector<Command> waiting;
   std::swap(waiting, inbox_[index(site)]);
-  for (const Command& command : waiting) tell(site, command);
+  for (const Command& command : waiting) notify(site, command);
 }
 
 // Network time is that of the world, and known with an error as often at one end of its bound or at
 // the other as in between. A daemon that stands still reads no clock.
-void Play::tell_time(NodeId site) {
+void Play::report_time(NodeId site) {
   agenda_.add(world_.now() + setup_.rules.lease / 8, {What::Kind::time, index(site)});
   const double part = static_cast<double>(reading_.below(3)) - 1;
   const double error = setup_.time_error * (part == 0 ? 2 * reading_.unit() - 1 : part);
@@ -129,7 +129,7 @@ void Play::tell_time(NodeId site) {
   const auto bound = static_cast<double>(setup_.time_bound.count());
   const Nanos read =
       world_.now().time_since_epoch() + Nanos{static_cast<Nanos::rep>(error * bound)};
-  tell(site, Command::time(read - setup_.time_bound, read + setup_.time_bound));
+  notify(site, Command::time(read - setup_.time_bound, read + setup_.time_bound));
 }
 
 // Two parts, or some ways closed in one direction.
@@ -156,9 +156,9 @@ void Play::change_view(NodeId site) {
   const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMaxVoters);
   const NodeId member{static_cast<std::uint32_t>(mishap_.below(most))};
   if (!view.votes_for(member))
-    tell(site, Command::change(member, 1));
+    notify(site, Command::change(member, 1));
   else if (std::popcount(view.voters()) > 2)
-    tell(site, Command::change(member, 0));
+    notify(site, Command::change(member, 0));
 }
 
 void Play::stop_faults() {

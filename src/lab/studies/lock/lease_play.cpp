@@ -159,7 +159,7 @@ void Play::ask(std::uint32_t who) {
   // Network time is as good as clocks that start together.
   const Nanos shown = world_.local_now(customer.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  tell(customer.site, Command::want(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
+  notify(customer.site, Command::want(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
                                     network_us, wanted_length()));
 }
 
@@ -188,7 +188,7 @@ void Play::quit(std::uint32_t who) {
   Customer& customer = customers_[who];
   const bool known = !customer.orphan;
   go_idle(customer, who);
-  if (known) tell(customer.site, done(who));
+  if (known) notify(customer.site, done(who));
 }
 
 void Play::leave(std::uint32_t who) {
@@ -215,7 +215,7 @@ void Play::plan_clock_test(std::uint32_t who) {
               {What::Kind::deadline, who, customer.wish});
 }
 
-void Play::tell(NodeId site, const Command& command) {
+void Play::notify(NodeId site, const Command& command) {
   if (world_.up(site) && world_.paused(site))
     inbox_[index(site)].push_back(command);
   else

@@ -82,7 +82,7 @@ class Play : public NoWatch {
   void leave(std::uint32_t who);
   void test_clock(std::uint32_t who);
   void go_idle(Customer& customer, std::uint32_t who);
-  void tell(NodeId site, const Command& command);
+  void notify(NodeId site, const Command& command);
   Nanos wanted_length();
   Command done(std::uint32_t who) const;
   std::uint32_t client_id(std::uint32_t who) const {
@@ -103,7 +103,7 @@ class Play : public NoWatch {
   void wake_up(NodeId site);
   void cut();
   void change_view(NodeId site);
-  void tell_time(NodeId site);
+  void report_time(NodeId site);
   void plan(What::Kind kind, double per_second);
   Nanos span_up_to(Nanos most);
   void stop_faults();

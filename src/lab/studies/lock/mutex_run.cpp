@@ -379,7 +379,7 @@ class Run {
         return plan(Action::Kind::start, chance.uniform(0s, 3 * pass()), action.node);
       case Action::Kind::start:
         world_.start(action.node);
-        if (doubted_) tell(action.node);
+        if (doubted_) notify(action.node);
         if (closing_) world_.command(action.node, {.kind = SiteCommand::Kind::close});
         return;
       case Action::Kind::pause:
@@ -423,9 +423,9 @@ class Run {
   }
 
   void tell_all() {
-    for (std::uint32_t i = 0; i < setup_.sites; ++i) tell(NodeId{i});
+    for (std::uint32_t i = 0; i < setup_.sites; ++i) notify(NodeId{i});
   }
-  void tell(NodeId node) {
+  void notify(NodeId node) {
     using Told = tempo::lock::mutex::Command;
     world_.command(node, {.kind = SiteCommand::Kind::bounds,
                           .lock = doubted_ > 0 ? Told::no_bounds() : Told::bounds(bounds_)});

@@ -93,12 +93,12 @@ void Site::drive(Turn<Site>& turn, Do todo) {
 
 void Site::receive(Turn<Site>& turn, const Lock::Notice& notice) {
   if (notice.kind == Lock::Notice::Kind::requested)
-    turn.out.note({Notice::Kind::requested, notice.number});
+    turn.out.notify({Notice::Kind::requested, notice.number});
   if (notice.kind != Lock::Notice::Kind::granted) return;
   CHECK(client_ == Client::asks);
   client_ = Client::inside;
   client_at_ = later(turn, turn.draw.below(rules_->lock.longest_hold + 1));
-  turn.out.note({Notice::Kind::entered, notice.number});
+  turn.out.notify({Notice::Kind::entered, notice.number});
 }
 
 void Site::think(Turn<Site>& turn) {
@@ -108,7 +108,7 @@ void Site::think(Turn<Site>& turn) {
 
 void Site::ask(Turn<Site>& turn) {
   client_ = Client::asks;
-  turn.out.note({Notice::Kind::asked, 0});
+  turn.out.notify({Notice::Kind::asked, 0});
   drive(turn, [&](Lock& lock, Turn<Lock>& inner) {
     lock.command(inner, Lock::Command::acquire(mode()));
   });
@@ -116,7 +116,7 @@ void Site::ask(Turn<Site>& turn) {
 
 void Site::leave(Turn<Site>& turn) {
   client_ = Client::none;
-  turn.out.note({Notice::Kind::left, 0});
+  turn.out.notify({Notice::Kind::left, 0});
   drive(turn, [](Lock& lock, Turn<Lock>& inner) { lock.command(inner, Lock::Command::release()); });
   if (rules_->restless && !closed_) think(turn);
 }

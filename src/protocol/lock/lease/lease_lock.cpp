@@ -34,7 +34,7 @@ void Lock::want(Scope& scope, const Command& command) {
 void Lock::admit(Scope& scope, const Command& command) {
   if (known(command.client)) return;
   if (clients_.size() == kMaxClients) {
-    tell(scope, {.kind = Notice::Kind::refused, .client = command.client});
+    notify(scope, {.kind = Notice::Kind::refused, .client = command.client});
     return;
   }
   const Rules& rules = scope.rules();

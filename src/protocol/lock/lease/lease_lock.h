@@ -213,7 +213,7 @@ class Lock {
   Next start_anew(Scope& scope);
 
   // Saying things.
-  static void tell(Scope& scope, Notice notice);
+  static void notify(Scope& scope, Notice notice);
   void multicast(Scope& scope, Message message);
   void ask(Scope& scope, bool held);
   void send_free(Scope& scope, const Ballot& ballot);

@@ -12,7 +12,7 @@ namespace {
 bool reserve(Scope& scope, std::uint64_t count) {
   Home& home = scope.home;
   if (const std::uint64_t reserve = home.write_for(count); reserve != 0)
-    scope.turn.out.note(home.ask_write(reserve));
+    scope.turn.out.notify(home.ask_write(reserve));
   return home.reserved(count);
 }
 
@@ -62,7 +62,7 @@ void Lock::count_grants(Scope& scope) {
   } else if (lease_ && until > lease_->until) {
     lease_->until = until;
     repeated_ = false;
-    if (inside()) tell(scope, {.kind = Notice::Kind::extended, .deadline = lease_->until});
+    if (inside()) notify(scope, {.kind = Notice::Kind::extended, .deadline = lease_->until});
   }
 }
 
@@ -112,7 +112,7 @@ void Lock::expire(Scope& scope) {
   if (!lease_ || scope.now() < lease_->until) return;
   for (const Client& client : clients_)
     if (client.inside)
-      tell(scope, {.kind = Notice::Kind::lost, .client = client.id, .mode = client.mode});
+      notify(scope, {.kind = Notice::Kind::lost, .client = client.id, .mode = client.mode});
   std::erase_if(clients_, &Client::inside);
   end_lease();
 }
@@ -204,7 +204,7 @@ void Lock::give(Scope& scope, Client& client) {
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   seen_ = std::max(seen_, lease_->held());
   client.inside = true;
-  tell(scope, {.kind = Notice::Kind::granted,
+  notify(scope, {.kind = Notice::Kind::granted,
                .client = client.id,
                .mode = client.mode,
                .token = lease_->held().token(),
@@ -249,10 +249,10 @@ void Lock::send_pass(Scope& scope) {
 // --- saying things ---
 
 // The client of @view is the member itself, which looks for itself.
-void Lock::tell(Scope& scope, Notice notice) {
+void Lock::notify(Scope& scope, Notice notice) {
   if (scope.lock == kViewLock) return;
   notice.lock = scope.lock;
-  scope.turn.out.note(notice);
+  scope.turn.out.notify(notice);
 }
 
 void Lock::multicast(Scope& scope, Message message) {

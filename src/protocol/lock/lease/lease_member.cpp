@@ -187,7 +187,7 @@ void Member::set_alarm() {
 void Member::begin_life(Turn<Member>& turn, Boot boot) {
   home_.boot = boot;
   home_.floor = std::max(home_.floor, home_.disk.reserve);
-  turn.out.note(home_.ask_write(home_.floor + home_.rules.block));
+  turn.out.notify(home_.ask_write(home_.floor + home_.rules.block));
 }
 
 void Member::query(Turn<Member>& turn) {

@@ -31,7 +31,7 @@ bool tells(const Home& home) { return home.voted_before || home.view().votes_for
 
 void Member::want_change(Turn<Member>& turn, const Command& command) {
   if (change_.wanted || !changed(home_.view(), command.member, command.votes)) {
-    turn.out.note({.kind = Notice::Kind::refused, .lock = kViewLock});
+    turn.out.notify({.kind = Notice::Kind::refused, .lock = kViewLock});
     return;
   }
   change_ = {.wanted = true, .member = command.member, .votes = command.votes};
@@ -107,7 +107,7 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
   if (home_.accepted != message.next) {
     home_.accepted = message.next;
     home_.heard(message.next);
-    turn.out.note(home_.ask_write(std::max(home_.asked, message.ballot.count)));
+    turn.out.notify(home_.ask_write(std::max(home_.asked, message.ballot.count)));
     if (!mutated(Mutation::acceptance_not_durable)) return;
   }
   answer_proposal(turn);
@@ -158,7 +158,7 @@ void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
   home_.following = view;
   if (mutated(Mutation::view_without_floor)) floor = 0;
   home_.floor = std::max(home_.floor, floor);
-  turn.out.note(home_.ask_write(home_.floor + home_.rules.block));
+  turn.out.notify(home_.ask_write(home_.floor + home_.rules.block));
 }
 
 void Member::enter_view(Turn<Member>& turn, const View& view) {
@@ -169,7 +169,7 @@ void Member::enter_view(Turn<Member>& turn, const View& view) {
   view_lock_.reseat(home_.view(), view);
   home_.enter(view, turn.now);
   debt_ = {};
-  turn.out.note({.kind = Notice::Kind::view, .record = home_.disk});
+  turn.out.notify({.kind = Notice::Kind::view, .record = home_.disk});
   if (tells(home_)) turn.out.broadcast(record_message(0, kNobody));
   change_.wanted = more;
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
