@@ -61,10 +61,10 @@ class Master {
   const Node& node() const { return node_; }
 
  private:
-  void wake(Instant until) {
+  void on_timer(Instant until) {
     while (node_.timers().first() <= until) {
       now_ = std::max(now_, node_.timers().first());
-      step([](Node& node, auto& turn) { node.wake(turn, node.timers().first_name()); });
+      step([](Node& node, auto& turn) { node.on_timer(turn, node.timers().first_name()); });
     }
     now_ = std::max(now_, until);
   }

@@ -74,7 +74,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 1:
         now += 10ms * byte();
         if (bootstrap.timers().first() <= now)
-          step([&](auto& turn) { bootstrap.wake(turn, bootstrap.timers().first_name()); });
+          step([&](auto& turn) { bootstrap.on_timer(turn, bootstrap.timers().first_name()); });
         break;
       case 2:
         if (const auto word = std::exchange(writing, std::nullopt))

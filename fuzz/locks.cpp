@@ -116,7 +116,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         break;
       case 1:
         desk.now += 10ms * in.byte();
-        for (int i = 0; i < 10 && service.due() <= desk.now; ++i) service.wake(desk.now);
+        for (int i = 0; i < 10 && service.due() <= desk.now; ++i) service.on_timer(desk.now);
         break;
       case 2: {
         const locks::ClientId client{1U + in.byte() % 16U};

@@ -23,7 +23,7 @@ struct Lock {
   void receive(Turn<Lock>& /*turn*/, NodeId from, const Message& /*message*/) {
     if (!inside && from < self) timers_.stop(Timer::enter);  // the smaller number goes first
   }
-  void wake(Turn<Lock>& turn, TimerId timer) {
+  void on_timer(Turn<Lock>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     timers_.stop(Timer::enter);
     inside = true;

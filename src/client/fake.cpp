@@ -183,7 +183,7 @@ class FakeNetwork::Inside {
     bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
 
-  void wake() const { ::eventfd_write(bell_, 1); }
+  void on_timer() const { ::eventfd_write(bell_, 1); }
 
   void run() {
     std::vector<pollfd> ends;

@@ -44,11 +44,11 @@ std::optional<Nanos> GroupDriver::due_in() {
   return service_->due_in(moment());
 }
 
-void GroupDriver::wake() {
+void GroupDriver::on_timer() {
   if (!service_) return;
   receive_locks();
   const groups::Moment now = moment();
-  if (const auto due = service_->due_in(now); due && *due <= Nanos{0}) service_->wake(now);
+  if (const auto due = service_->due_in(now); due && *due <= Nanos{0}) service_->on_timer(now);
   receive_locks();
 }
 

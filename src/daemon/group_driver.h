@@ -41,7 +41,7 @@ class GroupDriver final : private groups::Driver {
 
   void receive(NodeId from, const wire::GroupBody& body);
   std::optional<Nanos> due_in();  // nothing: nothing is due
-  void wake();
+  void on_timer();
 
   // --- for the door ---
   using OnNews = std::function<void(groups::UserId user, const groups::News& news)>;

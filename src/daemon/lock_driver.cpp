@@ -177,14 +177,14 @@ std::optional<Nanos> LockDriver::due_in() const {
   return std::max(due - sys::boot_clock(), Nanos{0});
 }
 
-void LockDriver::wake() {
+void LockDriver::on_timer() {
   const Instant now = sys::boot_clock();
   if (bootstrap_ && bootstrap_->timers().first() <= now)
     step_founding([](lock::Bootstrap& bootstrap, auto& turn) {
-      bootstrap.wake(turn, bootstrap.timers().first_name());
+      bootstrap.on_timer(turn, bootstrap.timers().first_name());
     });
-  if (service_ && service_->due() <= now) service_->wake(now);
-  if (bounded_delay_ && bounded_delay_->due() <= now) bounded_delay_->wake(now);
+  if (service_ && service_->due() <= now) service_->on_timer(now);
+  if (bounded_delay_ && bounded_delay_->due() <= now) bounded_delay_->on_timer(now);
 }
 
 void LockDriver::each_second() {

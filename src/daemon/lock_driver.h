@@ -49,7 +49,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void receive_written(std::string_view number);  // the parent has written that one
 
   std::optional<Nanos> due_in() const;  // nothing: nothing is due
-  void wake();
+  void on_timer();
   void each_second();
 
   // --- for the door ---

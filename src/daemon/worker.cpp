@@ -342,8 +342,8 @@ int Worker::run() {
     if (round.due || round.stalled > Nanos{0})
       for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
     wake_timers();
-    locks_.wake();
-    groups_.wake();
+    locks_.on_timer();
+    groups_.on_timer();
     if (oscillator_->now() >= next_chore_) do_chores();
     if (each_round_) each_round_();
   }
@@ -422,7 +422,7 @@ void Worker::wake_timers() {
   for (int i = 0; i < kMaxWakes; ++i) {
     const Instant now = oscillator_->now();
     if (node_.timers().first() > now) return;
-    step([&](auto& turn) { node_.wake(turn, node_.timers().first_name()); });
+    step([&](auto& turn) { node_.on_timer(turn, node_.timers().first_name()); });
   }
 }
 

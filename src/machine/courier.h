@@ -104,7 +104,7 @@ class Courier {
   // Hands out what must be sent again and what has been sent for the last time in vain. Neither
   // callback may call the Courier; who is given up is collected and handled afterwards.
   template <class SendAgain, class GiveUp>
-  void wake(Instant now, const Options& options, SendAgain send_again, GiveUp give_up) {
+  void on_timer(Instant now, const Options& options, SendAgain send_again, GiveUp give_up) {
     if (now < due_) return;
     for (Parcel& parcel : parcels_) {
       if (parcel.sends == 0 || now < parcel.due) continue;

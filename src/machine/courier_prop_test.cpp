@@ -189,7 +189,7 @@ RC_GTEST_PROP(CourierProperty, AnswersLikeTheSimpleOne,
       default: {
         now += Nanos{detail % 64};
         Handed handed;
-        courier.wake(
+        courier.on_timer(
             now, kOptions,
             [&](NodeId to, const Letter& letter) {
               handed.emplace_back(true, to, letter.sequence);
@@ -197,7 +197,7 @@ RC_GTEST_PROP(CourierProperty, AnswersLikeTheSimpleOne,
             [&](NodeId to, const Letter& letter) {
               handed.emplace_back(false, to, letter.sequence);
             });
-        RC_ASSERT(handed == simple.wake(now));
+        RC_ASSERT(handed == simple.on_timer(now));
         for (const auto& [again, to, sequence] : handed) gave_up |= !again;
         break;
       }
@@ -260,7 +260,7 @@ RC_GTEST_PROP(CourierProperty, IsTheSameAfterAWalkThroughItsFields,
 
   const auto woken = [&](Courier<Letter>& which) {
     Handed handed;
-    which.wake(
+    which.on_timer(
         now + 8ns, kOptions,
         [&](NodeId to, const Letter& letter) { handed.emplace_back(true, to, letter.sequence); },
         [&](NodeId to, const Letter& letter) { handed.emplace_back(false, to, letter.sequence); });

@@ -117,7 +117,7 @@ concept Machine =
              typename M::Message& mutable_message) {
       m.start(turn);
       m.receive(turn, from, message);  // may be late, twice, out of order, from anybody
-      m.wake(turn, timer);             // this timer is due; early or twice is harmless
+      m.on_timer(turn, timer);             // this timer is due; early or twice is harmless
       m.command(turn, command);        // acquire, release, resign, new capacity, new bounds
       { c.timers().first() } -> std::same_as<Instant>;  // a fixed, named set
       { c.timers().first_name() } -> std::same_as<TimerId>;

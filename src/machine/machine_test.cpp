@@ -28,7 +28,7 @@ class Least {
 
   void start(Turn<Least>&) {}
   void receive(Turn<Least>&, NodeId, const Message&) {}
-  void wake(Turn<Least>&, TimerId)
+  void on_timer(Turn<Least>&, TimerId)
     requires kWakes
   {}
   void command(Turn<Least>&, const Command&) {}

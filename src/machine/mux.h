@@ -86,14 +86,14 @@ class Mux {
     apply_rules(turn);
   }
 
-  void wake(Turn<Mux>& turn, TimerId timer) {
+  void on_timer(Turn<Mux>& turn, TimerId timer) {
     std::size_t before = 0;  // timers of the parts before this one
     each([&]<std::size_t kPart>(Part<kPart>) {
       const std::size_t wanted = std::to_underlying(timer);
       const std::size_t count = std::get<kPart>(parts_).timers().size();
       if (wanted >= before && wanted < before + count)
         step<kPart>(turn,
-                    [&](auto& part, auto& inner) { part.wake(inner, timer_id(wanted - before)); });
+                    [&](auto& part, auto& inner) { part.on_timer(inner, timer_id(wanted - before)); });
       before += count;
     });
     apply_rules(turn);

@@ -47,7 +47,7 @@ class Teller {
     heard_ = message.value;
     turn.out.notify({message.value + 1000 * index(from)});
   }
-  void wake(Turn<Teller>& turn, TimerId timer) {
+  void on_timer(Turn<Teller>& turn, TimerId timer) {
     if (timers_.at(timer) > turn.now) return;
     timers_.set(Timer{std::to_underlying(timer)}, kNever);
     turn.out.send(node_at(9), {std::to_underlying(timer)});
@@ -121,7 +121,7 @@ struct Stage {
     return step(at(0s), [&](Turn<M>& turn) { machine.receive(turn, from, message); });
   }
   std::vector<std::string> wake(Instant now, TimerId timer) {
-    return step(now, [&](Turn<M>& turn) { machine.wake(turn, timer); });
+    return step(now, [&](Turn<M>& turn) { machine.on_timer(turn, timer); });
   }
   std::vector<std::string> command(const typename M::Command& command) {
     return step(at(0s), [&](Turn<M>& turn) { machine.command(turn, command); });
@@ -181,7 +181,7 @@ TEST(Mux, WakesTheTimersOfAllPartsInTheirOrder) {
   std::vector<std::string> all;
   while (stage.machine.timers().first() != kNever) {
     const auto lines =
-        stage.wake(stage.machine.timers().first(), stage.machine.timers().first_name());
+        stage.on_timer(stage.machine.timers().first(), stage.machine.timers().first_name());
     all.insert(all.end(), lines.begin(), lines.end());
   }
   EXPECT_THAT(all, ElementsAre("to 9: part=1 body{value=1}", "to 9: part=1 body{value=0}",
@@ -193,7 +193,7 @@ TEST(Mux, PrefersTheFirstPartWhenBothAreDueAtOnce) {
       .machine = Mux<Nothing, Left, Left>{Left{}, Left{}}, .draw = {}, .outbox = {}};
   stage.start(at(0s));
   EXPECT_EQ(stage.machine.timers().first_name(), TimerId{1});
-  stage.wake(at(20ns), TimerId{1});
+  stage.on_timer(at(20ns), TimerId{1});
   EXPECT_EQ(stage.machine.timers().first_name(), TimerId{3});
 }
 
@@ -201,7 +201,7 @@ TEST(Mux, IgnoresATimerThatIsNotThere) {
   BothStage stage = staged();
   stage.start(at(0s));
   const std::string before = packed(stage.machine, at(1s));
-  EXPECT_THAT(stage.wake(at(1s), TimerId{4}), IsEmpty());
+  EXPECT_THAT(stage.on_timer(at(1s), TimerId{4}), IsEmpty());
   EXPECT_EQ(packed(stage.machine, at(1s)), before);
 }
 
@@ -252,7 +252,7 @@ TEST(Mux, MayBeAPart) {
   EXPECT_THAT(
       stage.receive(node_at(0), Nested::Message::of<1>(Both::Message::of<1>({3}))),
       ElementsAre("notice: part=1 body{part=1 body{value=3}}", "to all: part=0 body{value=4}"));
-  EXPECT_THAT(stage.wake(at(10ns), TimerId{5}),
+  EXPECT_THAT(stage.on_timer(at(10ns), TimerId{5}),
               ElementsAre("to 9: part=1 body{part=1 body{value=1}}"));
 }
 

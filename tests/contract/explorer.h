@@ -143,7 +143,7 @@ class Explorer {
         branch(state, at, fmt::format("fire {} timer {}", i, name), [&](State& next, Draw& draw) {
           next.now[i] = std::max(next.now[i], when);
           step(next, i, draw,
-               [&](M& machine, Turn<M>& turn) { machine.wake(turn, timer_id(name)); });
+               [&](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer_id(name)); });
         });
       }
     }
@@ -216,7 +216,7 @@ class Explorer {
   bool early_wake_harms(const State& state, std::size_t node, TimerId timer) {
     State next = state;
     check::EveryDraw draw;
-    step(next, node, draw, [&](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+    step(next, node, draw, [&](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
     return !outbox_.empty() || timeless(next.machines[node], next.now[node]) !=
                                    timeless(state.machines[node], state.now[node]);
   }

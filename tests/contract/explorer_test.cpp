@@ -166,7 +166,7 @@ class Hasty {
 
   void start(Turn<Hasty>& turn) { timers_.set(Timer::ring, turn.now + 1s); }
   void receive(Turn<Hasty>&, NodeId, const Message&) {}
-  void wake(Turn<Hasty>&, TimerId) { timers_.stop(Timer::ring); }
+  void on_timer(Turn<Hasty>&, TimerId) { timers_.stop(Timer::ring); }
   void command(Turn<Hasty>&, const Command&) {}
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }

@@ -65,7 +65,7 @@ class Heartbeat {
   void receive(Turn<Heartbeat>& turn, NodeId from, const Message&) { receive(turn, from); }
   void command(Turn<Heartbeat>& turn, const Command& command) { receive(turn, command.heard); }
 
-  void wake(Turn<Heartbeat>& turn, TimerId timer) {
+  void on_timer(Turn<Heartbeat>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     if (timer == timer_id(Timer::beat)) {
       beat(turn);
@@ -169,7 +169,7 @@ class Lots {
     }
   }
 
-  void wake(Turn<Lots>& turn, TimerId timer) {
+  void on_timer(Turn<Lots>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     if (!leads()) follow(turn, self_, own_lot_);
     claim(turn);
@@ -296,9 +296,9 @@ class Tally {
     timers_.set(Timer::resend, courier_.due());
   }
 
-  void wake(Turn<Tally>& turn, TimerId timer) {
+  void on_timer(Turn<Tally>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
-    courier_.wake(
+    courier_.on_timer(
         turn.now, options_.post,
         [&](NodeId to, const Message& message) { turn.out.send(to, message); },
         [&](NodeId to, const Message&) {

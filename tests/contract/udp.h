@@ -73,7 +73,7 @@ class UdpDriver {
       if (!obey()) return 0;
       for (int i = 0; i < kMaxAtOnce && machine_.timers().first() <= monotonic_now(); ++i) {
         const TimerId timer = machine_.timers().first_name();
-        step([timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+        step([timer](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
       }
     }
     return 1;

@@ -92,7 +92,7 @@ class Alone {
   bool wakes() {
     now_ = lock_.timers().first();
     return step(
-        [](Mutex& lock, Turn<Mutex>& turn) { lock.wake(turn, lock.timers().first_name()); });
+        [](Mutex& lock, Turn<Mutex>& turn) { lock.on_timer(turn, lock.timers().first_name()); });
   }
   bool hears(Kind kind, std::uint64_t number) {
     return step([&](Mutex& lock, Turn<Mutex>& turn) {

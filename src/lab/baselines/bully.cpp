@@ -29,7 +29,7 @@ void BullyElection::receive(Turn<BullyElection>& turn, NodeId from, const Messag
   }
 }
 
-void BullyElection::wake(Turn<BullyElection>& turn, TimerId id) {
+void BullyElection::on_timer(Turn<BullyElection>& turn, TimerId id) {
   if (turn.now < timers_.at(id)) return;
   switch (static_cast<Timer>(id)) {
     case Timer::answer:

@@ -102,7 +102,7 @@ class BullyElection {
 
   void start(Turn<BullyElection>& turn);
   void receive(Turn<BullyElection>& turn, NodeId from, const Message& message);
-  void wake(Turn<BullyElection>& turn, TimerId timer);
+  void on_timer(Turn<BullyElection>& turn, TimerId timer);
   void command(Turn<BullyElection>& turn, Command command);
 
   const Timers<bully::Timer>& timers() const { return timers_; }

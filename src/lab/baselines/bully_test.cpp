@@ -47,9 +47,9 @@ class Group {
   void receive(std::uint32_t from, std::uint32_t to, const Message& message) {
     step(nodes_[to], [&](auto& m, auto& turn) { m.receive(turn, NodeId{from}, message); });
   }
-  void wake(std::uint32_t id, Timer timer, Instant now) {
+  void on_timer(std::uint32_t id, Timer timer, Instant now) {
     now_ = now;
-    step(nodes_[id], [&](auto& m, auto& turn) { m.wake(turn, timer_id(timer)); });
+    step(nodes_[id], [&](auto& m, auto& turn) { m.on_timer(turn, timer_id(timer)); });
   }
   void crash(std::uint32_t id) { nodes_[id].up = false; }
 
@@ -75,7 +75,7 @@ class Group {
           first = &node;
       if (first == nullptr || first->machine.timers().first() == kNever) return;
       now_ = first->machine.timers().first();
-      step(*first, [](auto& m, auto& turn) { m.wake(turn, m.timers().first_name()); });
+      step(*first, [](auto& m, auto& turn) { m.on_timer(turn, m.timers().first_name()); });
     }
     FAIL() << "the election does not end";
   }
@@ -207,17 +207,17 @@ TEST(Bully, AnAnswerEndsTheAskingAndItsLackMakesACoordinator) {
   const Rules rules = rules_for(3);
   Group group{rules, 1};
   group.command(1, Command::suspect);
-  group.wake(1, Timer::answer, kStart + 3s);
+  group.on_timer(1, Timer::answer, kStart + 3s);
   EXPECT_EQ(group.machine(1).state(), State::asking) << "woken early";
   group.receive(0, 1, Kind::answer);
   EXPECT_EQ(group.machine(1).state(), State::asking) << "an answer from below means nothing";
   group.receive(2, 1, Kind::answer);
   EXPECT_EQ(group.machine(1).state(), State::waiting);
-  group.wake(1, Timer::answer, kStart + 4s);
+  group.on_timer(1, Timer::answer, kStart + 4s);
   EXPECT_EQ(group.machine(1).state(), State::waiting) << "stopped";
-  group.wake(1, Timer::coordinator, kStart + 16s);
+  group.on_timer(1, Timer::coordinator, kStart + 16s);
   EXPECT_EQ(group.machine(1).state(), State::asking);
-  group.wake(1, Timer::answer, kStart + 20s);
+  group.on_timer(1, Timer::answer, kStart + 20s);
   EXPECT_EQ(group.machine(1).state(), State::coordinator);
 }
 
@@ -265,13 +265,13 @@ TEST(Bully, SuspectsAfterSilenceAndASignOfLifePutsItOff) {
   rules.silence = 60s;
   Group group{rules, 1};
   EXPECT_EQ(group.machine(0).timers().first(), kStart + 60s);
-  group.wake(0, Timer::silence, kStart + 59s);
+  group.on_timer(0, Timer::silence, kStart + 59s);
   EXPECT_EQ(group.machine(0).state(), State::following);
   group.command(0, Command::alive);
   EXPECT_EQ(group.machine(0).timers().first(), kStart + 119s);
-  group.wake(1, Timer::silence, kStart + 60s);
+  group.on_timer(1, Timer::silence, kStart + 60s);
   EXPECT_EQ(group.machine(1).state(), State::asking);
-  group.wake(1, Timer::answer, kStart + 64s);
+  group.on_timer(1, Timer::answer, kStart + 64s);
   group.deliver_all();
   EXPECT_EQ(group.machine(0).coordinator(), NodeId{1});
   EXPECT_EQ(group.machine(0).timers().first(), kStart + 124s) << "it listens for the new one";
@@ -292,7 +292,7 @@ TEST(Bully, NoiseNeverLeavesAnElectionWithoutATimer) {
           group.command(2, noise.chance(0.5) ? Command::suspect : Command::alive);
           break;
         case 1:
-          group.wake(2, static_cast<Timer>(noise.below(3)), kStart + i * 3s);
+          group.on_timer(2, static_cast<Timer>(noise.below(3)), kStart + i * 3s);
           break;
         default:
           group.receive(from, 2, static_cast<Kind>(noise.below(3)));

@@ -56,7 +56,7 @@ void CapacityB2Unordered::receive_word(NodeId from, const Message& message) {
   if (!place) place = message.word;
 }
 
-void CapacityB2Unordered::wake(Turn<CapacityB2Unordered>& turn, TimerId timer) {
+void CapacityB2Unordered::on_timer(Turn<CapacityB2Unordered>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   switch (phase_) {

@@ -70,7 +70,7 @@ class CapacityB2Unordered {
 
   void start(Turn<CapacityB2Unordered>& turn);
   void receive(Turn<CapacityB2Unordered>& turn, NodeId from, const Message& message);
-  void wake(Turn<CapacityB2Unordered>& turn, TimerId timer);
+  void on_timer(Turn<CapacityB2Unordered>& turn, TimerId timer);
   void command(Turn<CapacityB2Unordered>& turn, const Command& command);
 
   const Timers<capacity_b2_unordered::Timer>& timers() const { return timers_; }

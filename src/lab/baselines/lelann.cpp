@@ -29,7 +29,7 @@ void LeLannElection::receive(Turn<LeLannElection>& turn, NodeId from, const Mess
   see(message.id);
 }
 
-void LeLannElection::wake(Turn<LeLannElection>& turn, TimerId timer) {
+void LeLannElection::on_timer(Turn<LeLannElection>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   begin(turn);
 }

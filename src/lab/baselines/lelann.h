@@ -78,7 +78,7 @@ class LeLannElection {
 
   void start(Turn<LeLannElection>& turn);
   void receive(Turn<LeLannElection>& turn, NodeId from, const Message& message);
-  void wake(Turn<LeLannElection>& turn, TimerId timer);
+  void on_timer(Turn<LeLannElection>& turn, TimerId timer);
   void command(Turn<LeLannElection>& turn, Command command);
 
   const Timers<lelann::Timer>& timers() const { return timers_; }

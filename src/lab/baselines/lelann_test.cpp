@@ -43,7 +43,7 @@ class Ring {
   void wake_all(Instant now) {
     now_ = now;
     for (LeLannElection& machine : machines_)
-      step(machine, [](auto& m, auto& turn) { m.wake(turn, timer_id(Timer::silence)); });
+      step(machine, [](auto& m, auto& turn) { m.on_timer(turn, timer_id(Timer::silence)); });
   }
   void receive(NodeId from, NodeId to, NodeId id) {
     step(machine(to), [&](auto& m, auto& turn) { m.receive(turn, from, {.id = id}); });

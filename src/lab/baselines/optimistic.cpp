@@ -46,7 +46,7 @@ void Optimistic::receive(Turn<Optimistic>& turn, NodeId from, const Message& mes
   }
 }
 
-void Optimistic::wake(Turn<Optimistic>& turn, TimerId id) {
+void Optimistic::on_timer(Turn<Optimistic>& turn, TimerId id) {
   if (turn.now < timers_.at(id)) return;
   timers_.stop(static_cast<Timer>(id));
   if (phase_ == Phase::waits)

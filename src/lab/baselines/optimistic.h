@@ -117,7 +117,7 @@ class Optimistic {
 
   void start(Turn<Optimistic>& turn);
   void receive(Turn<Optimistic>& turn, NodeId from, const Message& message);
-  void wake(Turn<Optimistic>& turn, TimerId timer);
+  void on_timer(Turn<Optimistic>& turn, TimerId timer);
   void command(Turn<Optimistic>& turn, const Command& command);
 
   const Timers<optimistic::Timer>& timers() const { return timers_; }

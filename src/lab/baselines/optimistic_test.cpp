@@ -43,7 +43,7 @@ struct Hand {
     const Instant until = now + Nanos{static_cast<std::int64_t>(steps)};
     while (site.timers().first() <= until) {
       now = site.timers().first();
-      does([&](auto& turn) { site.wake(turn, site.timers().first_name()); });
+      does([&](auto& turn) { site.on_timer(turn, site.timers().first_name()); });
     }
     now = until;
   }

@@ -60,7 +60,7 @@ class CoreProcess {
     }
   }
 
-  void wake(Turn<CoreProcess>& turn, TimerId timer) {
+  void on_timer(Turn<CoreProcess>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     switch (static_cast<Timer>(timer)) {
       case Timer::stand:

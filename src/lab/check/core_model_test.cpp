@@ -260,8 +260,8 @@ TEST(CoreModel, IsBlindToNames) {
         plain.receive(turn, from, message);
         renamed.receive(turn_renamed, to[index(from)], message);
       } else {
-        plain.wake(turn, timer_id(what - 5));
-        renamed.wake(turn_renamed, timer_id(what - 5));
+        plain.on_timer(turn, timer_id(what - 5));
+        renamed.on_timer(turn_renamed, timer_id(what - 5));
       }
       CoreProcess expected = plain;
       Renamer renamer{to};

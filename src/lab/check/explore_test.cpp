@@ -91,7 +91,7 @@ class Toy {
     }
   }
 
-  void wake(Turn<Toy>& turn, TimerId timer) {
+  void on_timer(Turn<Toy>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     if (static_cast<Timer>(timer) == Timer::idle) {
       timers_.set(Timer::idle, turn.now + 4ns);

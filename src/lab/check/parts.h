@@ -370,7 +370,7 @@ class Parts {
             model_->started(after, self, turn);
           break;
         case Input::Kind::wake:
-          after.wake(turn, timer_id(input.what));
+          after.on_timer(turn, timer_id(input.what));
           break;
         case Input::Kind::command:
           after.command(turn, commands_[input.what]);

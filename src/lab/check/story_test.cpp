@@ -30,7 +30,7 @@ struct Lamp {
     watts = message.watts;
     timers_.set(Timer::light, turn.now + 2ns);
   }
-  void wake(Turn<Lamp>& turn, TimerId timer) {
+  void on_timer(Turn<Lamp>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     timers_.stop(Timer::light);
     lit = true;

@@ -187,7 +187,7 @@ class WayTracer {
           space_->model().started(*at.machine, move.node, turn);
         break;
       case Happening::wake:
-        at.machine->wake(turn, timer_id(move.detail));
+        at.machine->on_timer(turn, timer_id(move.detail));
         break;
       case Happening::command:
         at.machine->command(turn, space_->commands()[move.detail].second);

@@ -29,7 +29,7 @@ class Moody {
 
   void start(Turn<Moody>&) {}
   void receive(Turn<Moody>&, NodeId, const Message&) {}
-  void wake(Turn<Moody>&, TimerId) {}
+  void on_timer(Turn<Moody>&, TimerId) {}
   void command(Turn<Moody>&, Mood mood) { mood_ = mood; }
 
   const Timers<Timer>& timers() const { return timers_; }

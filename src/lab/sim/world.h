@@ -220,11 +220,11 @@ class World {
     flights_.copy(held_[place].first);
     held_.push_back(held_[place]);
   }
-  void wake(NodeId id, TimerId timer) {
+  void on_timer(NodeId id, TimerId timer) {
     Node& node = at(id);
     CHECK(held_mode_ && node.up && !node.paused);
     ++events_;
-    step(node, id, [timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+    step(node, id, [timer](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
   }
   void pass(Nanos span) {
     CHECK(held_mode_ && span >= Nanos{0});
@@ -420,7 +420,7 @@ class World {
     for (int i = 0; node.up && node.machine->timers().first() <= local(node, now_); ++i) {
       CHECK(i < kMaxWakesAtOnce);
       const TimerId timer = node.machine->timers().first_name();
-      step(node, id, [timer](M& machine, Turn<M>& turn) { machine.wake(turn, timer); });
+      step(node, id, [timer](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
     }
     if (node.up) schedule(node, id);
   }

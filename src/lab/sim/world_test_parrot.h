@@ -51,7 +51,7 @@ class Parrot {
     ++heard_;
     turn.out.notify({.what = Notice::What::heard, .from = from, .number = message.number});
   }
-  void wake(Turn<Parrot>& turn, TimerId timer) {
+  void on_timer(Turn<Parrot>& turn, TimerId timer) {
     timers_.stop(static_cast<Timer>(timer));
     turn.out.notify({.what = Notice::What::woke, .number = std::to_underlying(timer)});
   }

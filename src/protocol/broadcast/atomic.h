@@ -159,7 +159,7 @@ class Atomic {
     admit(turn, message, hops);
   }
 
-  void wake(Turn<Atomic>& turn, TimerId id) {
+  void on_timer(Turn<Atomic>& turn, TimerId id) {
     if (turn.now < timers_.at(id)) return;
     const auto timer = static_cast<Timer>(id);
     timers_.stop(timer);

@@ -51,13 +51,13 @@ class Over {
   void receive(Turn<Over>& turn, NodeId from, const Message& message) {
     carry(turn, [&](Carrier& carrier, auto& inner) { carrier.receive(inner, from, message); });
   }
-  void wake(Turn<Over>& turn, TimerId timer) {
+  void on_timer(Turn<Over>& turn, TimerId timer) {
     const std::size_t wanted = std::to_underlying(timer);
     const std::size_t first = carrier_.timers().size();
     if (wanted < first)
-      carry(turn, [&](Carrier& carrier, auto& inner) { carrier.wake(inner, timer); });
+      carry(turn, [&](Carrier& carrier, auto& inner) { carrier.on_timer(inner, timer); });
     else
-      ride(turn, [&](Rider& rider, auto& inner) { rider.wake(inner, timer_id(wanted - first)); });
+      ride(turn, [&](Rider& rider, auto& inner) { rider.on_timer(inner, timer_id(wanted - first)); });
   }
   void command(Turn<Over>& turn, const Command& command) {
     ride(turn, [&](Rider& rider, auto& inner) { rider.command(inner, command); });

@@ -98,7 +98,7 @@ void MasterElection::receive(Turn<MasterElection>& turn, NodeId from, const Mess
   timers_.set(Timer::retransmit, courier_.due());
 }
 
-void MasterElection::wake(Turn<MasterElection>& turn, TimerId id) {
+void MasterElection::on_timer(Turn<MasterElection>& turn, TimerId id) {
   const auto timer = static_cast<Timer>(id);
   const Instant due = timers_.at(id);
   if (ended_ || turn.now < due) return;

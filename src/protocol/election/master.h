@@ -47,7 +47,7 @@ class MasterElection {
 
   void start(Turn<MasterElection>& turn);
   void receive(Turn<MasterElection>& turn, NodeId from, const Message& message);
-  void wake(Turn<MasterElection>& turn, TimerId timer);
+  void on_timer(Turn<MasterElection>& turn, TimerId timer);
   void command(Turn<MasterElection>& turn, Command command);
 
   // A message of this node comes soon.

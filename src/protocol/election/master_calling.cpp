@@ -51,7 +51,7 @@ void MasterElection::retransmit(Step& step) {
   const Courier<Message>::Options options{
       .interval = timing().retransmit,
       .sends = mutated(Mutation::no_retransmission) ? 1 : timing().sends};
-  courier_.wake(
+  courier_.on_timer(
       step.now(), options,
       [&](NodeId to, const Message& message) {
         step.turn.out.send(to, message);

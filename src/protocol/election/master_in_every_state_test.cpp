@@ -134,7 +134,7 @@ TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
   bring_to(hand, GetParam());
   const std::string before = hand.packed_now();
   for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
-    EXPECT_THAT(hand.wake(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
+    EXPECT_THAT(hand.on_timer(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
     EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Timer>(i));
   }
 }

@@ -284,7 +284,7 @@ TEST(RepeatedElection, IsAnsweredAgainWhateverTheStateByThen) {
   Message election = second.says(Kind::election);
   ASSERT_THAT(hand.receive(second.id, election), ElementsAre("refuse to 5"));
   hand.sleep(1s);
-  hand.wake(Timer::accept);
+  hand.on_timer(Timer::accept);
   ASSERT_EQ(hand.state(), State::slave);
   EXPECT_THAT(hand.receive(second.id, election), ElementsAre("refuse to 5"));
   EXPECT_EQ(hand.state(), State::slave) << "an old Election is not a new one";

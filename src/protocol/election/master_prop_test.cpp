@@ -89,8 +89,8 @@ class Stage {
         break;
     }
   }
-  void wake(TimerId timer) {
-    step([&](MasterElection& m, auto& turn) { m.wake(turn, timer); });
+  void on_timer(TimerId timer) {
+    step([&](MasterElection& m, auto& turn) { m.on_timer(turn, timer); });
   }
 
   // The draws are a part of what happens: the same for two stages that are fed the same.
@@ -228,7 +228,7 @@ RC_GTEST_PROP(MasterElection, AnEarlyWakeIsHarmless, ()) {
     const std::string before = stage.situation();
     for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
       if (stage.machine.timers().at(TimerId{i}) <= stage.now) continue;
-      stage.wake(TimerId{i});
+      stage.on_timer(TimerId{i});
       RC_ASSERT(stage.out.empty());
     }
     RC_ASSERT(stage.situation() == before);

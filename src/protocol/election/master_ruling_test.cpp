@@ -259,7 +259,7 @@ TEST(Withdrawal, WhoLeavesAcceptStopsItsAccept) {
     Hand hand;
     bring_to(hand, State::accept);
     hand.sleep(1s);
-    hand.wake(Timer::accept);
+    hand.on_timer(Timer::accept);
     ASSERT_EQ(hand.state(), State::slave);
     EXPECT_FALSE(hand.runs(Timer::retransmit));
   }
@@ -280,7 +280,7 @@ TEST(Withdrawal, WhoLeavesAcceptKeepsItsRefusal) {
   Peer second = peer(5);
   hand.receive(second, Kind::election);
   hand.sleep(1s);
-  hand.wake(Timer::accept);
+  hand.on_timer(Timer::accept);
   ASSERT_EQ(hand.state(), State::slave);
   EXPECT_TRUE(hand.runs(Timer::retransmit));
 }

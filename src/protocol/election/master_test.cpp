@@ -57,12 +57,12 @@ TEST(Candidacy, FoundOverdueByMoreThanItsTimerMakesNobodyMaster) {
   Hand prompt;
   bring_to(prompt, State::candidate);
   prompt.sleep(400ms);
-  prompt.wake(Timer::candidate);
+  prompt.on_timer(Timer::candidate);
   EXPECT_EQ(prompt.state(), State::master);
   Hand sleeper;
   bring_to(sleeper, State::candidate);
   sleeper.sleep(400ms + 1ns);
-  EXPECT_THAT(sleeper.wake(Timer::candidate), IsEmpty());
+  EXPECT_THAT(sleeper.on_timer(Timer::candidate), IsEmpty());
   EXPECT_EQ(sleeper.state(), State::slave);
 }
 
@@ -70,11 +70,11 @@ TEST(NoMaster, FoundOverdueBeginsAgain) {
   Hand prompt;
   bring_to(prompt, State::no_master);
   prompt.sleep(700ms);
-  EXPECT_THAT(prompt.wake(Timer::no_master), ElementsAre("masterup to all"));
+  EXPECT_THAT(prompt.on_timer(Timer::no_master), ElementsAre("masterup to all"));
   Hand sleeper;
   bring_to(sleeper, State::no_master);
   sleeper.sleep(700ms + 1ns);
-  EXPECT_THAT(sleeper.wake(Timer::no_master), ElementsAre("masterreq to all"));
+  EXPECT_THAT(sleeper.on_timer(Timer::no_master), ElementsAre("masterreq to all"));
   EXPECT_EQ(sleeper.state(), State::startup);
 }
 

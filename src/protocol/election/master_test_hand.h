@@ -88,7 +88,7 @@ class Hand {
     return receive(from.id, from.says(kind, with));
   }
   Lines wake(Timer timer) {
-    return step([&](auto& turn) { machine_.wake(turn, timer_id(timer)); });
+    return step([&](auto& turn) { machine_.on_timer(turn, timer_id(timer)); });
   }
   Lines command(Command command) {
     return step([&](auto& turn) { machine_.command(turn, command); });
@@ -107,7 +107,7 @@ class Hand {
     while (machine_.timers().first() <= end) {
       now_ = std::max(now_, machine_.timers().first());
       const Lines lines =
-          step([&](auto& turn) { machine_.wake(turn, machine_.timers().first_name()); });
+          step([&](auto& turn) { machine_.on_timer(turn, machine_.timers().first_name()); });
       all.insert(all.end(), lines.begin(), lines.end());
     }
     now_ = end;

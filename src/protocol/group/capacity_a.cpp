@@ -20,7 +20,7 @@ void CapacityA::receive(Turn<CapacityA>& turn, NodeId from, const Message& messa
   take(turn, Event::bid, {message.capacity, from});
 }
 
-void CapacityA::wake(Turn<CapacityA>& turn, TimerId timer) {
+void CapacityA::on_timer(Turn<CapacityA>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   take(turn, Event::timeout, {});

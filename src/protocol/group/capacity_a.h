@@ -69,7 +69,7 @@ class CapacityA {
 
   void start(Turn<CapacityA>& turn);
   void receive(Turn<CapacityA>& turn, NodeId from, const Message& message);
-  void wake(Turn<CapacityA>& turn, TimerId timer);
+  void on_timer(Turn<CapacityA>& turn, TimerId timer);
   void command(Turn<CapacityA>& turn, const Command& command);
 
   const Timers<capacity_a::Timer>& timers() const { return timers_; }

@@ -25,7 +25,7 @@ void CapacityB1::receive(Turn<CapacityB1>& turn, NodeId from, const Message& mes
   take(turn, bid ? Event::bid : Event::alive, {message.capacity, from});
 }
 
-void CapacityB1::wake(Turn<CapacityB1>& turn, TimerId timer) {
+void CapacityB1::on_timer(Turn<CapacityB1>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   take(turn, Event::timeout, {});

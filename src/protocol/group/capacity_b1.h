@@ -94,7 +94,7 @@ class CapacityB1 {
 
   void start(Turn<CapacityB1>& turn);
   void receive(Turn<CapacityB1>& turn, NodeId from, const Message& message);
-  void wake(Turn<CapacityB1>& turn, TimerId timer);
+  void on_timer(Turn<CapacityB1>& turn, TimerId timer);
   void command(Turn<CapacityB1>& turn, const Command& command);
 
   const Timers<capacity_b1::Timer>& timers() const { return timers_; }

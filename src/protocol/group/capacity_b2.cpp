@@ -42,7 +42,7 @@ void CapacityB2::begin_next(Turn<CapacityB2>& turn) {
   for (const auto& word : next_words_.take()) receive(turn, word.from, word.message);
 }
 
-void CapacityB2::wake(Turn<CapacityB2>& turn, TimerId timer) {
+void CapacityB2::on_timer(Turn<CapacityB2>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   take(turn, Event::timeout, kNobody, {});

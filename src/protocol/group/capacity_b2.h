@@ -106,7 +106,7 @@ class CapacityB2 {
 
   void start(Turn<CapacityB2>& turn);
   void receive(Turn<CapacityB2>& turn, NodeId from, const Message& message);
-  void wake(Turn<CapacityB2>& turn, TimerId timer);
+  void on_timer(Turn<CapacityB2>& turn, TimerId timer);
   void command(Turn<CapacityB2>& turn, const Command& command);
 
   const Timers<capacity_b2::Timer>& timers() const { return timers_; }

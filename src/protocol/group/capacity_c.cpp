@@ -37,7 +37,7 @@ void CapacityC::receive(Turn<CapacityC>& turn, NodeId from, const Message& messa
   }
 }
 
-void CapacityC::wake(Turn<CapacityC>& turn, TimerId timer) {
+void CapacityC::on_timer(Turn<CapacityC>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   take(turn, Event::timeout, {});

@@ -139,7 +139,7 @@ class CapacityC {
 
   void start(Turn<CapacityC>& turn);
   void receive(Turn<CapacityC>& turn, NodeId from, const Message& message);
-  void wake(Turn<CapacityC>& turn, TimerId timer);
+  void on_timer(Turn<CapacityC>& turn, TimerId timer);
   void command(Turn<CapacityC>& turn, const Command& command);
 
   const Timers<capacity_c::Timer>& timers() const { return timers_; }

@@ -93,7 +93,7 @@ void Elections::receive(const Moment& moment, Draw& draw, NodeId from, const Sai
   }
 }
 
-void Elections::wake(const Moment& moment, Draw& draw, Results& results) {
+void Elections::on_timer(const Moment& moment, Draw& draw, Results& results) {
   const Instant now = network(moment, draw, results);
   if (begin_at_ <= now) {
     begin_at_ = kNever;
@@ -145,7 +145,7 @@ template <class M>
 void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) {
   for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
     step(machine, now, draw, results,
-         [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
+         [](auto& inner, auto& turn) { inner.on_timer(turn, inner.timers().first_name()); });
 }
 
 // It does not go back; where it was set back by more than a clock can be wrong, these machines

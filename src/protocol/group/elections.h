@@ -67,7 +67,7 @@ class Elections {
   void offer(const Moment& moment, Draw& draw, election::capacity::Capacity capacity,
              Results& results);
   void receive(const Moment& moment, Draw& draw, NodeId from, const Said& said, Results& results);
-  void wake(const Moment& moment, Draw& draw, Results& results);
+  void on_timer(const Moment& moment, Draw& draw, Results& results);
   // How long until `wake` has something to do; nothing: for ever.
   std::optional<Nanos> due_in(const Moment& moment) const;
 

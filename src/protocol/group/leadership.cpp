@@ -19,7 +19,7 @@ void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Word& word) 
   finish(turn);
 }
 
-void Leadership::wake(Turn<Leadership>& turn, TimerId timer) {
+void Leadership::on_timer(Turn<Leadership>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   const auto name = static_cast<Timer>(timer);
   begin(turn.now);

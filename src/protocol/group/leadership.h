@@ -180,7 +180,7 @@ class Leadership {
 
   void start(Turn<Leadership>& turn);
   void receive(Turn<Leadership>& turn, NodeId from, const Word& word);
-  void wake(Turn<Leadership>& turn, TimerId timer);
+  void on_timer(Turn<Leadership>& turn, TimerId timer);
   void command(Turn<Leadership>& turn, const Command& command);
 
   const Timers<Timer>& timers() const { return timers_; }

@@ -49,7 +49,7 @@ class LeadershipStage {
     while (machine_.timers().first() <= end) {
       now_ = std::max(now_, machine_.timers().first());
       const std::string said =
-          step([&](auto& turn) { machine_.wake(turn, machine_.timers().first_name()); });
+          step([&](auto& turn) { machine_.on_timer(turn, machine_.timers().first_name()); });
       if (said.starts_with("says")) continue;
       all += all.empty() || said.empty() ? said : "; " + said;
     }

@@ -69,7 +69,7 @@ class AnonymousRingElection {
 
   void start(Turn<AnonymousRingElection>& turn);
   void receive(Turn<AnonymousRingElection>& turn, NodeId from, const Message& message);
-  void wake(Turn<AnonymousRingElection>& turn, TimerId timer);
+  void on_timer(Turn<AnonymousRingElection>& turn, TimerId timer);
   void command(Turn<AnonymousRingElection>& turn, Command command);
 
   const Timers<anonymous::Timer>& timers() const { return timers_; }

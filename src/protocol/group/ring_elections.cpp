@@ -64,12 +64,12 @@ void RingElections::receive(Instant now, Draw& draw, NodeId from, const OnRing& 
   });
 }
 
-void RingElections::wake(Instant now, Draw& draw, Results& results) {
+void RingElections::on_timer(Instant now, Draw& draw, Results& results) {
   if (began_at_ + 2 * lease_ <= now) station_.emplace<std::monostate>();
   with_station([&](auto& machine) {
     for (int i = 0; i < kMaxWakes && machine.timers().first() <= now; ++i)
       step(machine, now, draw, results,
-           [](auto& inner, auto& turn) { inner.wake(turn, inner.timers().first_name()); });
+           [](auto& inner, auto& turn) { inner.on_timer(turn, inner.timers().first_name()); });
   });
 }
 

@@ -57,7 +57,7 @@ class RingElections {
   // `ring` is the one that would be held on now.
   void receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
             Results& results);
-  void wake(Instant now, Draw& draw, Results& results);
+  void on_timer(Instant now, Draw& draw, Results& results);
   Instant due() const;
 
   std::uint32_t last() const { return last_; }  // election anybody is known to have held

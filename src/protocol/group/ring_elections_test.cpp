@@ -62,7 +62,7 @@ class Stage {
       for (const auto& [number, machine] : hosts_) {
         if (dead.contains(number) || machine->due() > now) continue;
         RingElections::Results came;
-        machine->wake(now, draw_, came);
+        machine->on_timer(now, draw_, came);
         take(number, came);
       }
     }

@@ -24,10 +24,10 @@ void RingElection::receive(Turn<RingElection>& turn, NodeId from, const Message&
   settle_timers();
 }
 
-void RingElection::wake(Turn<RingElection>& turn, TimerId timer) {
+void RingElection::on_timer(Turn<RingElection>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   const NodeId next = link_.next();
-  link_.wake(
+  link_.on_timer(
       turn, [&](const Message& own) { take(turn, own); }, [&] { neighbour_lost(turn, next); });
   settle_timers();
 }

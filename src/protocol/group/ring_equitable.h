@@ -82,7 +82,7 @@ class RingElection {
 
   void start(Turn<RingElection>& turn);
   void receive(Turn<RingElection>& turn, NodeId from, const Message& message);
-  void wake(Turn<RingElection>& turn, TimerId timer);
+  void on_timer(Turn<RingElection>& turn, TimerId timer);
   void command(Turn<RingElection>& turn, Command command);
 
   const Timers<ring::Timer>& timers() const { return timers_; }

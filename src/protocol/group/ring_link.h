@@ -68,13 +68,13 @@ class Link {
   // Takes what a station that is alone has sent to itself, repeats what is due, and probes. Calls
   // `lost()` once if the next station is taken as down; the one after it is then the next.
   template <class M, class Take, class Lost>
-  void wake(Turn<M>& turn, Take take, Lost lost) {
+  void on_timer(Turn<M>& turn, Take take, Lost lost) {
     const std::vector<Message> own = std::exchange(own_, {});
     own_at_ = kNever;
     for (const Message& message : own) take(message);
     if (!rules_->courier) return;
     bool gone = false;
-    courier_.wake(
+    courier_.on_timer(
         turn.now, *rules_->courier,
         [&](NodeId to, const Message& message) { turn.out.send(to, message); },
         [&](NodeId to, const Message&) { gone = gone || to == next_; });

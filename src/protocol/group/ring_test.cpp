@@ -52,7 +52,7 @@ struct Hand {
   std::vector<Message> wake() {
     now = std::max(now, machine.timers().first());
     const TimerId due = machine.timers().first_name();
-    return step([&](auto& turn) { machine.wake(turn, due); });
+    return step([&](auto& turn) { machine.on_timer(turn, due); });
   }
 };
 
@@ -182,16 +182,16 @@ TEST(RingLink, RepeatsThenPassesTheDeadOver) {
   Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
   const auto first = hand.command();
   for (int i = 0; i < 2; ++i) {
-    const auto again = hand.wake();
+    const auto again = hand.on_timer();
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].sequence, first[0].sequence);
   }
-  const auto anew = hand.wake();
+  const auto anew = hand.on_timer();
   ASSERT_EQ(anew.size(), 1U);
   EXPECT_EQ(anew[0].number, 2U);
   EXPECT_EQ(anew[0].after, kNoSequence) << "a new link begins";
   EXPECT_EQ(hand.machine.link().next(), kTwo);
-  for (int i = 0; i < 3; ++i) hand.wake();
+  for (int i = 0; i < 3; ++i) hand.on_timer();
   EXPECT_TRUE(hand.machine.link().stranded()) << "it knows two successors only";
 }
 
@@ -200,10 +200,10 @@ TEST(RingLink, FindsADeadNeighbourThoughThereIsNothingToSay) {
   Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
   const auto sent = hand.command();
   hand.receive(kOne, {.kind = Kind::ack, .answers = sent[0].sequence});
-  const auto probe = hand.wake();
+  const auto probe = hand.on_timer();
   ASSERT_EQ(probe.size(), 1U);
   EXPECT_EQ(probe[0].kind, Kind::probe);
-  for (int i = 0; i < 3; ++i) hand.wake();
+  for (int i = 0; i < 3; ++i) hand.on_timer();
   EXPECT_EQ(hand.machine.number(), 2U);
   EXPECT_EQ(hand.machine.link().next(), kTwo);
 }
@@ -213,9 +213,9 @@ TEST(RingLink, NeedsNoNetworkForOneStation) {
     Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
     EXPECT_TRUE(hand.command().empty());
     EXPECT_EQ(hand.machine.timers().first(), kStart);
-    EXPECT_TRUE(hand.wake().empty());
+    EXPECT_TRUE(hand.on_timer().empty());
     EXPECT_EQ(hand.machine.leader(), kZero);
-    for (int i = 0; i < 3 && hand.machine.timers().first() != kNever; ++i) hand.wake();
+    for (int i = 0; i < 3 && hand.machine.timers().first() != kNever; ++i) hand.on_timer();
     EXPECT_EQ(hand.machine.timers().first(), kNever) << "it has nobody to look after";
     EXPECT_EQ(hand.machine.number(), 1U);
   }
@@ -232,9 +232,9 @@ TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
                              .number = 1,
                              .id = leader});
     ASSERT_EQ(hand.machine.leader(), leader);
-    hand.wake();
-    hand.wake();
-    const auto after = hand.wake();
+    hand.on_timer();
+    hand.on_timer();
+    const auto after = hand.on_timer();
     ASSERT_EQ(after.size(), 1U);
     EXPECT_EQ(after[0].kind, leader == kTwo ? Kind::announcement : Kind::priority);
     EXPECT_EQ(hand.machine.number(), leader == kTwo ? 1U : 2U);
@@ -286,16 +286,16 @@ TEST(AnonymousRingElection, PlaysItsStagesWithOneClaim) {
   Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
   EXPECT_EQ(hand.command()[0].kind, Kind::wake_up);
   EXPECT_EQ(hand.machine.state(), anonymous::State::awake_one);
-  EXPECT_EQ(hand.wake()[0].kind, Kind::claim);
+  EXPECT_EQ(hand.on_timer()[0].kind, Kind::claim);
   EXPECT_TRUE(hand.receive(kTwo, {.kind = Kind::claim, .number = 1}).empty());
-  EXPECT_EQ(hand.wake()[0].kind, Kind::claim) << "forwarding to forwarding";
+  EXPECT_EQ(hand.on_timer()[0].kind, Kind::claim) << "forwarding to forwarding";
   hand.receive(kTwo, {.kind = Kind::claim, .number = 1});
   hand.draw.value = 1;
-  EXPECT_TRUE(hand.wake().empty()) << "forwarding to holding";
+  EXPECT_TRUE(hand.on_timer().empty()) << "forwarding to holding";
   EXPECT_EQ(hand.machine.state(), anonymous::State::holding);
-  EXPECT_TRUE(hand.wake().empty());
+  EXPECT_TRUE(hand.on_timer().empty());
   EXPECT_EQ(hand.machine.state(), anonymous::State::waiting);
-  EXPECT_EQ(hand.wake()[0].kind, Kind::termination);
+  EXPECT_EQ(hand.on_timer()[0].kind, Kind::termination);
   EXPECT_EQ(hand.machine.state(), anonymous::State::elected);
 }
 
@@ -304,7 +304,7 @@ TEST(AnonymousRingElection, NoticesARival) {
   const auto forwarding = [&] {
     Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
     hand.command();
-    hand.wake();
+    hand.on_timer();
     return hand;
   };
   const Message claim{.kind = Kind::claim, .number = 1};
@@ -315,11 +315,11 @@ TEST(AnonymousRingElection, NoticesARival) {
   second.receive(kTwo, claim);
   EXPECT_EQ(second.receive(kTwo, claim)[0].kind, Kind::next_time) << "two while forwarding";
   auto none = forwarding();
-  EXPECT_EQ(none.wake()[0].kind, Kind::next_time) << "none by the end of a stage";
+  EXPECT_EQ(none.on_timer()[0].kind, Kind::next_time) << "none by the end of a stage";
   auto held = forwarding();
   held.receive(kTwo, claim);
   held.draw.value = 1;
-  held.wake();
+  held.on_timer();
   EXPECT_EQ(held.receive(kTwo, claim)[0].kind, Kind::next_time) << "one while holding";
   EXPECT_EQ(held.machine.state(), anonymous::State::next_timer);
   EXPECT_TRUE(held.receive(kTwo, claim).empty()) << "claims of the old phase end here";

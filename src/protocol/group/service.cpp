@@ -151,25 +151,25 @@ void Service::receive_lock(const Moment& moment, locks::ClientId client, const l
   }
 }
 
-void Service::wake(const Moment& moment) {
+void Service::on_timer(const Moment& moment) {
   for (Place place = groups_.begin(); place != groups_.end(); ++place) {
     Group& group = place->second;
     group.leadership.forget_silent(moment.now);
     for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each at most once
       if (group.leadership.timers().first() > moment.now) break;
       step(moment, place, [&](Turn<Leadership>& turn) {
-        group.leadership.wake(turn, group.leadership.timers().first_name());
+        group.leadership.on_timer(turn, group.leadership.timers().first_name());
       });
     }
     run_election(moment, place, [&](Elections::Results& results) {
-      group.elections.wake(moment, *draw_, results);
+      group.elections.on_timer(moment, *draw_, results);
     });
     run_ring(moment, place, [&](RingElections::Results& results) {
-      group.rings.wake(moment.now, *draw_, results);
+      group.rings.on_timer(moment.now, *draw_, results);
     });
     if (group.signs)
       run_signed(moment, place, [&](SignedElections::Results& results) {
-        group.signs->wake(moment, *draw_, results);
+        group.signs->on_timer(moment, *draw_, results);
       });
   }
   forget_idle(moment.now);

@@ -116,7 +116,7 @@ class Service {
 
   void receive(const Moment& moment, HostId from, const wire::GroupBody& body);
   void receive_lock(const Moment& moment, locks::ClientId client, const locks::News& news);
-  void wake(const Moment& moment);
+  void on_timer(const Moment& moment);
   std::optional<Nanos> due_in(const Moment& moment) const;  // nothing: nothing is due
 
   std::vector<Known> known() const;

@@ -35,7 +35,7 @@ class Desk final : public Driver {
   void pass(Moment from, Nanos span) {
     const Nanos step = 1ms;
     for (Nanos gone{0}; gone <= span; gone += step)
-      service.wake({from.now + gone, from.network + gone, from.trusted});
+      service.on_timer({from.now + gone, from.network + gone, from.trusted});
   }
 
   bool locks_here = true;
@@ -231,11 +231,11 @@ TEST(GroupService, TheSilentBindNobody) {
   Moment between = kNow;
   between.now += 1s;
   bystander.service.receive(between, HostId{8}, word("web", 2));
-  bystander.service.wake(later);
+  bystander.service.on_timer(later);
   ASSERT_EQ(bystander.service.known("web")->candidates.size(), 1U);
   EXPECT_EQ(bystander.service.due_in(later), std::optional<Nanos>(1s));
   later.now += 1s;
-  bystander.service.wake(later);
+  bystander.service.on_timer(later);
   EXPECT_FALSE(bystander.service.known("web"));
   EXPECT_FALSE(bystander.service.due_in(later)) << "there is nothing to wait for";
   EXPECT_TRUE(desk.service.stand(later, other));
@@ -248,7 +248,7 @@ TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
   EXPECT_EQ(desk.service.dropped(), 44);
   Moment later = kNow;
   later.now += 20s;
-  desk.service.wake(later);
+  desk.service.on_timer(later);
   EXPECT_TRUE(desk.service.known().empty());
 }
 

@@ -85,12 +85,12 @@ void SignedElections::receive(const Moment& moment, Draw& draw, const Signed& sa
   });
 }
 
-void SignedElections::wake(const Moment& moment, Draw& draw, Results& results) {
+void SignedElections::on_timer(const Moment& moment, Draw& draw, Results& results) {
   const Instant now = network(moment);
   if (now >= ends_at_) machine_.reset();
   for (int i = 0; i < kMaxWakes && machine_ && machine_->timers().first() <= now; ++i)
     step(now, draw, nullptr, results,
-         [](OverB2& machine, auto& turn) { machine.wake(turn, machine.timers().first_name()); });
+         [](OverB2& machine, auto& turn) { machine.on_timer(turn, machine.timers().first_name()); });
 }
 
 std::optional<Nanos> SignedElections::due_in(const Moment& moment) const {

@@ -66,7 +66,7 @@ class SignedElections {
   // where some have ended this one and some have not.
   void hold(const Moment& moment, Draw& draw, Results& results);
   void receive(const Moment& moment, Draw& draw, const Signed& said, Results& results);
-  void wake(const Moment& moment, Draw& draw, Results& results);
+  void on_timer(const Moment& moment, Draw& draw, Results& results);
   std::optional<Nanos> due_in(const Moment& moment) const;
 
  private:

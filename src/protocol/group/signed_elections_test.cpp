@@ -63,7 +63,7 @@ class Stage {
         const auto due = host(i).due_in(moment());
         if (dead.contains(i) || !due || *due > Nanos{0}) continue;
         SignedElections::Results came;
-        host(i).wake(moment(), draw_, came);
+        host(i).on_timer(moment(), draw_, came);
         take(i, came);
       }
     }

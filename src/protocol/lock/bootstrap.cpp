@@ -70,7 +70,7 @@ void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterPro
   if (among(word.voters, self_)) want(turn, word);
 }
 
-void Bootstrap::wake(Turn<Bootstrap>& turn, TimerId /*timer*/) {
+void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
   next_ = turn.now + interval_;
   std::erase_if(others_, [&](const auto& other) {
     return other.at + kSilences * interval_ < turn.now && other.word.stage == Stage::proposed;

@@ -72,7 +72,7 @@ class Bootstrap {
 
   void start(Turn<Bootstrap>& turn);
   void receive(Turn<Bootstrap>& turn, NodeId from, const Message& message);
-  void wake(Turn<Bootstrap>& turn, TimerId timer);
+  void on_timer(Turn<Bootstrap>& turn, TimerId timer);
   void command(Turn<Bootstrap>& turn, const Command& command);
 
   OneTimer timers() const { return OneTimer{next_}; }

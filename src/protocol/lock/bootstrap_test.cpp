@@ -45,7 +45,7 @@ class Stage {
       now_ += 100ms;
       for (std::uint32_t i = 0; i < sites_.size(); ++i)
         if (sites_[i].machine->timers().first() <= now_)
-          step(i, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.wake(turn, TimerId{0}); });
+          step(i, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.on_timer(turn, TimerId{0}); });
       settle();
     }
   }

@@ -305,7 +305,7 @@ void BoundedDelayLocks::wake_locks(Instant now) {
   for (auto& [name, slot] : slots_) {
     if (slot.machine.timers().first() > now || held_back(slot)) continue;
     step(now, name, slot, [](Mutex& machine, Turn<Mutex>& turn) {
-      machine.wake(turn, machine.timers().first_name());
+      machine.on_timer(turn, machine.timers().first_name());
     });
   }
 }
@@ -320,7 +320,7 @@ Instant BoundedDelayLocks::due() const {
   return first;
 }
 
-void BoundedDelayLocks::wake(Instant now) {
+void BoundedDelayLocks::on_timer(Instant now) {
   if (!member()) return;
   if (beat_at_ <= now) beat(now);
   wake_locks(now);

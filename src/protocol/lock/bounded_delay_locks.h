@@ -63,7 +63,7 @@ class BoundedDelayLocks {
 
   void receive(Instant now, HostId from, Incarnation life, const wire::MutexBody& body);
   void receive(Instant now, HostId from, Incarnation life, const wire::BeatBody& body);
-  void wake(Instant now);
+  void on_timer(Instant now);
   Instant due() const;
 
   struct Wish {

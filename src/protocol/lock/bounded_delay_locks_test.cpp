@@ -107,7 +107,7 @@ class House {
             letter.word);
       }
       for (const auto& room : rooms_)
-        if (!room->dead && room->bounded_delay->due() <= now_) room->bounded_delay->wake(now_);
+        if (!room->dead && room->bounded_delay->due() <= now_) room->bounded_delay->on_timer(now_);
       judge();
     }
     now_ = end;

@@ -87,8 +87,8 @@ void Service::receive(Instant now, HostId from, const wire::LockBody& body) {
   step(now, [&](Turn<Member>& turn) { member_.receive(turn, *sender, *message); });
 }
 
-void Service::wake(Instant now) {
-  step(now, [&](Turn<Member>& turn) { member_.wake(turn, member_.timers().first_name()); });
+void Service::on_timer(Instant now) {
+  step(now, [&](Turn<Member>& turn) { member_.on_timer(turn, member_.timers().first_name()); });
 }
 
 void Service::written(Instant now, const Saved& saved) {

@@ -112,7 +112,7 @@ class Service {
 
   void start(Instant now);
   void receive(Instant now, HostId from, const wire::LockBody& body);
-  void wake(Instant now);
+  void on_timer(Instant now);
   void written(Instant now, const Saved& saved);
   Instant due() const { return member_.timers().first(); }
 

@@ -68,7 +68,7 @@ class Office {
       now_ = next;
       if (now_ >= end) return;
       for (const auto& desk : desks_)
-        if (!desk->dead && desk->service->due() <= now_) desk->service->wake(now_);
+        if (!desk->dead && desk->service->due() <= now_) desk->service->on_timer(now_);
       settle();
     }
   }

@@ -102,7 +102,7 @@ void Mutex::receive(Turn<Mutex>& turn, NodeId from, const Message& message) {
   }
 }
 
-void Mutex::wake(Turn<Mutex>& turn, TimerId id) {
+void Mutex::on_timer(Turn<Mutex>& turn, TimerId id) {
   if (turn.now < timers_.at(id)) return;
   const auto timer = static_cast<Timer>(id);
   timers_.stop(timer);

@@ -210,7 +210,7 @@ class Mutex {
 
   void start(Turn<Mutex>& turn);
   void receive(Turn<Mutex>& turn, NodeId from, const Message& message);
-  void wake(Turn<Mutex>& turn, TimerId timer);
+  void on_timer(Turn<Mutex>& turn, TimerId timer);
   void command(Turn<Mutex>& turn, const Command& command);
 
   const Timers<mutex::Timer>& timers() const { return timers_; }

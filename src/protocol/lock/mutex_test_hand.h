@@ -79,7 +79,7 @@ class Hand {
     while (site_.timers().first() <= until) {
       now_ = site_.timers().first();
       Turn<Mutex> turn = fresh();
-      site_.wake(turn, site_.timers().first_name());
+      site_.on_timer(turn, site_.timers().first_name());
       notify();
     }
     now_ = until;

@@ -79,7 +79,7 @@ class Lans {
       }
       now_ = std::max(now_, next);
       if (next == end) return;
-      step(who, [](Node& node, auto& turn) { node.wake(turn, node.timers().first_name()); });
+      step(who, [](Node& node, auto& turn) { node.on_timer(turn, node.timers().first_name()); });
     }
     FAIL() << "a storm";
   }

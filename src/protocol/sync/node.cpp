@@ -42,17 +42,17 @@ void Node::receive(Turn<Node>& turn, NodeId from, const Message& message) {
   claim_worse(turn);
 }
 
-void Node::wake(Turn<Node>& turn, TimerId timer) {
+void Node::on_timer(Turn<Node>& turn, TimerId timer) {
   const std::size_t number = std::to_underlying(timer);
   if (number < kSyncTimers) {
     const auto network = static_cast<std::uint8_t>(number / kPerNetwork);
     if (!slots_[network]) return;
     step_election(turn, network, [&](auto& machine, auto& inner) {
-      machine.wake(inner, timer_id(number % kPerNetwork));
+      machine.on_timer(inner, timer_id(number % kPerNetwork));
     });
   } else {
     step_sync(turn, upstream_, [&](auto& machine, auto& inner) {
-      machine.wake(inner, timer_id(number - kSyncTimers));
+      machine.on_timer(inner, timer_id(number - kSyncTimers));
     });
   }
 }

@@ -96,7 +96,7 @@ class Node {
 
   void start(Turn<Node>& turn);
   void receive(Turn<Node>& turn, NodeId from, const Message& message);
-  void wake(Turn<Node>& turn, TimerId timer);
+  void on_timer(Turn<Node>& turn, TimerId timer);
   void command(Turn<Node>& turn, const Command& command);
 
   // All timers, numbered through: the networks' first, then the clock's.

@@ -365,7 +365,7 @@ void Sync::shift_network(Turn<Sync>& turn, Nanos by) {
 
 // --- both ---
 
-void Sync::wake(Turn<Sync>& turn, TimerId id) {
+void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
   const auto timer = static_cast<Timer>(id);
   if (turn.now < timers_.at(id)) return;
   timers_.stop(timer);

@@ -157,7 +157,7 @@ class Sync {
 
   void start(Turn<Sync>& turn);
   void receive(Turn<Sync>& turn, NodeId from, const Message& message);
-  void wake(Turn<Sync>& turn, TimerId timer);
+  void on_timer(Turn<Sync>& turn, TimerId timer);
   void command(Turn<Sync>& turn, const Command& command);
 
   enum class Timer : std::uint8_t { probe, settle, round, shift, disgrace, count };

@@ -52,7 +52,7 @@ class CarriedUtc : public ::testing::Test {
       EXPECT_GT(sync_.dial().at(now_), before + 999ms);
       each();
       for (int wakes = 0; sync_.timers().first() <= now_ && wakes < 10; ++wakes)
-        turn([&](auto& turn) { sync_.wake(turn, sync_.timers().first_name()); });
+        turn([&](auto& turn) { sync_.on_timer(turn, sync_.timers().first_name()); });
     }
   }
   template <class Do>

@@ -141,7 +141,7 @@ class RealBridge final : public Bridge {
     for (auto caller = callers_.begin(); caller != callers_.end();) {
       const auto current = caller++;
       receive(*current);
-      current->session.wake(sys::boot_clock());
+      current->session.on_timer(sys::boot_clock());
       if (!current->connection.broken() && !current->connection.finished()) continue;
       current->session.close(sys::boot_clock());
       callers_.erase(current);

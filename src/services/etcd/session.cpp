@@ -299,7 +299,7 @@ void Session::lease_over(Instant now) {
   push(now);
 }
 
-void Session::wake(Instant now) {
+void Session::on_timer(Instant now) {
   if (held_ && now >= held_->deadline) lease_over(now);
   if (held_ && now >= held_->renew && !renewing_) {
     if (claims_.empty() && leaving_.empty()) {

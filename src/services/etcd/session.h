@@ -53,7 +53,7 @@ class Session {
   void changed(Instant now, std::string_view name);  // something about this lock
   void changed_perhaps(Instant now);  // about any: what was said may have been missed
   void heard_of_tempod(Instant now) { heard_ = now; }  // it lives; silent, it keeps no lock
-  void wake(Instant now);
+  void on_timer(Instant now);
   Instant due() const;
 
   // Nobody wants anything more: what is held lasts until its deadline, what waits goes at once.

@@ -147,7 +147,7 @@ TEST_F(EtcdSession, EtcdMayMakeALeaseLonger) {
 TEST_F(EtcdSession, ARenewalCountsWhenTheLeaderIsStillTheSame) {
   one_inside();
   EXPECT_EQ(session_.due(), at(Nanos{2s} / 3));
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", kept(2, 7));
   EXPECT_THAT(told(), IsEmpty()) << "not before a majority stands behind it";
   EXPECT_THAT(asked(), ElementsAre("kv/range"));
@@ -158,11 +158,11 @@ TEST_F(EtcdSession, ARenewalCountsWhenTheLeaderIsStillTheSame) {
 
 TEST_F(EtcdSession, ARenewalByALeaderOfThePastDoesNotCount) {
   one_inside();
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", kept(2, 7));
   answer(900ms, "kv/range", term(8));
   EXPECT_THAT(told(), IsEmpty());
-  session_.wake(at(950ms));
+  session_.on_timer(at(950ms));
   answer(960ms, "lease/keepalive", kept(2, 8));
   answer(970ms, "kv/range", term(8));
   EXPECT_THAT(told(), ElementsAre("1 extended until 2948 ms"));
@@ -170,12 +170,12 @@ TEST_F(EtcdSession, ARenewalByALeaderOfThePastDoesNotCount) {
 
 TEST_F(EtcdSession, WithoutAnswersALockIsLostAtItsDeadline) {
   one_inside();
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   no_answer(1200ms, "lease/keepalive");
-  session_.wake(at(1400ms));
-  session_.wake(at(1997ms));
+  session_.on_timer(at(1400ms));
+  session_.on_timer(at(1997ms));
   EXPECT_THAT(told(), IsEmpty());
-  session_.wake(at(1998ms));
+  session_.on_timer(at(1998ms));
   EXPECT_THAT(told(), ElementsAre("1 lost"));
   EXPECT_FALSE(session_.has(1));
   answer(2100ms, "lease/keepalive", kept(2, 7));  // too late
@@ -185,7 +185,7 @@ TEST_F(EtcdSession, WithoutAnswersALockIsLostAtItsDeadline) {
 
 TEST_F(EtcdSession, ALeaseThatHasRunOutIsLostAtOnce) {
   one_inside();
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", R"({"result":{"header":{"raft_term":"7"},"ID":"77"}})");
   EXPECT_THAT(told(), ElementsAre("1 lost"));
 }
@@ -193,16 +193,16 @@ TEST_F(EtcdSession, ALeaseThatHasRunOutIsLostAtOnce) {
 TEST_F(EtcdSession, TempodThatIsSilentHoldsNothingForEver) {
   one_inside();
   for (int i = 1; i < 4; ++i) {
-    session_.wake(at(700ms * i));
+    session_.on_timer(at(700ms * i));
     answer(700ms * i, "lease/keepalive", kept(2, 7));
     answer(700ms * i, "kv/range", term(7));
     if (i == 2) session_.heard_of_tempod(at(1400ms));
   }
   EXPECT_THAT(told(), ElementsAre("1 extended until 2698 ms", "1 extended until 3398 ms",
                                   "1 extended until 4098 ms"));
-  session_.wake(at(3500ms));  // more than a lease since the last word
+  session_.on_timer(at(3500ms));  // more than a lease since the last word
   EXPECT_THAT(asked(), IsEmpty());
-  session_.wake(at(4098ms));
+  session_.on_timer(at(4098ms));
   EXPECT_THAT(told(), ElementsAre("1 lost"));
 }
 
@@ -260,7 +260,7 @@ TEST_F(EtcdSession, SilenceIsLookedInto) {
   answer(100ms, "kv/deleterange", "{}");
   for (int i = 1; i < 4; ++i) {  // kept alive meanwhile, with no word of a change
     session_.heard_of_tempod(at(650ms * i));
-    session_.wake(at(700ms * i));
+    session_.on_timer(at(700ms * i));
     answer(700ms * i, "lease/keepalive", kept(2, 7));
     if (i == 3) answer(700ms * i, "kv/range", keys({{"x-77-2", 6}}));
     answer(700ms * i, "kv/range", term(7));
@@ -284,7 +284,7 @@ TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
   answer(0s, "lease/grant", lease(2));
   const std::string body = asked_[0].body;
   no_answer(500ms, "kv/txn");
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   EXPECT_EQ(take("kv/txn").body, body);
 }
 
@@ -296,10 +296,10 @@ TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
   answer(510ms, "kv/deleterange", "{}");
   EXPECT_EQ(session_.size(), 1U);
   session_.heard_of_tempod(at(600ms));
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   answer(700ms, "lease/keepalive", kept(2, 7));
   answer(700ms, "kv/range", term(7));
-  session_.wake(at(2510ms));
+  session_.on_timer(at(2510ms));
   answer(2520ms, "kv/deleterange", "{}");
   EXPECT_EQ(session_.size(), 0U);
 }
@@ -309,7 +309,7 @@ TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
   session_.done(at(100ms), 1);
   no_answer(200ms, "kv/deleterange");
   EXPECT_EQ(session_.due(), at(400ms));
-  session_.wake(at(400ms));
+  session_.on_timer(at(400ms));
   answer(410ms, "kv/deleterange", "{}");
   EXPECT_EQ(session_.size(), 0U);
 }
@@ -343,7 +343,7 @@ TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
   session_.close(at(200ms));
   ASSERT_THAT(asked(), ElementsAre("kv/deleterange"));
   EXPECT_THAT(asked_[0].body, HasSubstr(base64("/tempo/ship/locks/door/x-77-2")));
-  session_.wake(at(1s));
+  session_.on_timer(at(1s));
   EXPECT_THAT(asked(), ElementsAre("kv/deleterange")) << "nobody renews";
 }
 
@@ -359,7 +359,7 @@ TEST_F(EtcdSession, AnIdleSessionGivesItsLeaseBack) {
   one_inside();
   session_.done(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
-  session_.wake(at(700ms));
+  session_.on_timer(at(700ms));
   EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
   EXPECT_EQ(session_.due(), kNever);
 }

@@ -39,7 +39,7 @@ class Desk {
     const Instant until = now_ + span;
     while (duty_.timers().first() <= until) {
       now_ = duty_.timers().first();
-      step([&](auto& turn) { duty_.wake(turn, duty_.timers().first_name()); });
+      step([&](auto& turn) { duty_.on_timer(turn, duty_.timers().first_name()); });
     }
     now_ = until;
   }

@@ -40,7 +40,7 @@ class OneMember {
     const Instant until = now_ + span;
     while (machine_.timers().first() <= until) {
       now_ = machine_.timers().first();
-      step([](M& machine, auto& turn) { machine.wake(turn, machine.timers().first_name()); });
+      step([](M& machine, auto& turn) { machine.on_timer(turn, machine.timers().first_name()); });
     }
     now_ = until;
   }

@@ -70,7 +70,7 @@ class Errands {
       receive_done(turn, from, word);
   }
 
-  void wake(Turn<Errands>& turn, TimerId id) {
+  void on_timer(Turn<Errands>& turn, TimerId id) {
     if (turn.now < timers_.at(id)) return;
     const auto timer = static_cast<Timer>(id);
     timers_.stop(timer);

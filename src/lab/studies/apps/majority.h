@@ -139,7 +139,7 @@ class Majority {
     }
   }
 
-  void wake(Turn<Majority>& turn, TimerId id) {
+  void on_timer(Turn<Majority>& turn, TimerId id) {
     if (turn.now < timers_.at(id)) return;
     timers_.stop(static_cast<Timer>(id));
     if (static_cast<Timer>(id) == Timer::tally) {

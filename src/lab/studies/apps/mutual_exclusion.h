@@ -44,7 +44,7 @@ class MutualExclusion {
     if (from == holder_) compete(turn);
   }
 
-  void wake(Turn<MutualExclusion>& turn, TimerId id) {
+  void on_timer(Turn<MutualExclusion>& turn, TimerId id) {
     if (turn.now < timers_.at(id)) return;
     timers_.stop(static_cast<Timer>(id));
     if (static_cast<Timer>(id) == Timer::watch) return compete(turn);

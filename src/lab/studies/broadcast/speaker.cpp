@@ -50,10 +50,10 @@ void Speaker::receive(Turn<Speaker>& turn, NodeId from, const Message& message) 
   carry(turn, [&](Carrier& carrier, auto& inner) { carrier.receive(inner, from, message); });
 }
 
-void Speaker::wake(Turn<Speaker>& turn, TimerId timer) {
+void Speaker::on_timer(Turn<Speaker>& turn, TimerId timer) {
   if (turn.now < timers().at(timer)) return;
   if (std::size_t{std::to_underlying(timer)} + 1 < kTimers)
-    carry(turn, [&](Carrier& carrier, auto& inner) { carrier.wake(inner, timer); });
+    carry(turn, [&](Carrier& carrier, auto& inner) { carrier.on_timer(inner, timer); });
   else if (part_.nature == Nature::malicious)
     lie(turn);
   else

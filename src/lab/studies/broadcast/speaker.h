@@ -74,7 +74,7 @@ class Speaker {
 
   void start(Turn<Speaker>& turn);
   void receive(Turn<Speaker>& turn, NodeId from, const Message& message);
-  void wake(Turn<Speaker>& turn, TimerId timer);
+  void on_timer(Turn<Speaker>& turn, TimerId timer);
   void command(Turn<Speaker>& /*turn*/, const Command& /*command*/) {}
 
   // The carrier's, seen from the world's time, and one more: to speak.

@@ -153,7 +153,7 @@ class Writer {
       case Happening::wake: {
         const auto timer = static_cast<election::Timer>(move.detail);
         acts(move, fmt::format("wake{} {}", who, name_of(timer)),
-             [&] { world.wake(move.node, timer_id(move.detail)); });
+             [&] { world.on_timer(move.node, timer_id(move.detail)); });
         break;
       }
       case Happening::deliver: {
@@ -421,7 +421,7 @@ class Reader {
         if (world.paused(node)) return std::unexpected("the node is paused");
         if (world.machine(node).timers().at(TimerId{i}) > world.now())
           return std::unexpected("the timer is not due");
-        return with_draws(node, words, 3, [&] { world.wake(node, TimerId{i}); });
+        return with_draws(node, words, 3, [&] { world.on_timer(node, TimerId{i}); });
       }
       return std::unexpected(fmt::format("there is no timer '{}'", words[2]));
     }

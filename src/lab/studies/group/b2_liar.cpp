@@ -10,7 +10,7 @@ void B2Liar::receive(Turn<B2Liar>& turn, NodeId /*from*/, const Message& /*messa
   if (left_ > 0 && !timers_.running(Timer::speak)) timers_.set(Timer::speak, turn.now + Nanos{1});
 }
 
-void B2Liar::wake(Turn<B2Liar>& turn, TimerId timer) {
+void B2Liar::on_timer(Turn<B2Liar>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   --left_;

@@ -25,7 +25,7 @@ class B2Liar {
 
   void start(Turn<B2Liar>& turn);
   void receive(Turn<B2Liar>& turn, NodeId from, const Message& message);
-  void wake(Turn<B2Liar>& turn, TimerId timer);
+  void on_timer(Turn<B2Liar>& turn, TimerId timer);
   void command(Turn<B2Liar>& turn, const Command& command);
 
   const Timers<Timer>& timers() const { return timers_; }

@@ -83,7 +83,7 @@ class Liar {
     const Nanos bound = rules_->bound;
     timers_.set(Timer::speak, turn.now + turn.draw.between(bound / 2, 2 * bound));
   }
-  void wake(Turn<Liar>& turn, TimerId timer) {
+  void on_timer(Turn<Liar>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     timers_.stop_all();
     Message message = lie(turn.draw, 1, rules_->members, static_cast<const Message*>(nullptr));

@@ -30,8 +30,8 @@ class Member {
   void receive(Turn<Member>& turn, NodeId from, const Message& message) {
     act(turn, [&](auto& soul, auto& inner) { soul.receive(inner, from, message); });
   }
-  void wake(Turn<Member>& turn, TimerId timer) {
-    act(turn, [&](auto& soul, auto& inner) { soul.wake(inner, timer); });
+  void on_timer(Turn<Member>& turn, TimerId timer) {
+    act(turn, [&](auto& soul, auto& inner) { soul.on_timer(inner, timer); });
   }
   void command(Turn<Member>& turn, const Command& command) {
     act(turn, [&](auto& soul, auto& inner) { soul.command(inner, command); });

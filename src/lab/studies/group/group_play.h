@@ -69,7 +69,7 @@ class Play {
   void run_until(Instant limit);
   void happen(const What& what);
   void fault(const What& what);
-  void wake(std::uint32_t host);
+  void on_timer(std::uint32_t host);
   void send(std::uint32_t from, std::uint32_t to, const Body& body);
   void plan(What::Kind kind, double per_second);
   Nanos up_to(Nanos most);

@@ -177,10 +177,10 @@ void Play::run_until(Instant limit) {
   }
 }
 
-void Play::wake(std::uint32_t host) {
+void Play::on_timer(std::uint32_t host) {
   const live::Moment at = moment(host);
-  if (hosts_[host]->locks.due() <= at.now) hosts_[host]->locks.wake(at.now);
-  hosts_[host]->groups.wake(at);
+  if (hosts_[host]->locks.due() <= at.now) hosts_[host]->locks.on_timer(at.now);
+  hosts_[host]->groups.on_timer(at);
   if (outcome_.broken == nullptr) outcome_.broken = hosts_[host]->groups.check();
 }
 

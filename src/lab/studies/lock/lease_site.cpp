@@ -47,12 +47,12 @@ void LeaseSite::receive(Turn<LeaseSite>& turn, NodeId from, const Message& messa
   act(turn, [&](Member& member, Turn<Member>& inner) { member.receive(inner, from, message); });
 }
 
-void LeaseSite::wake(Turn<LeaseSite>& turn, TimerId timer) {
+void LeaseSite::on_timer(Turn<LeaseSite>& turn, TimerId timer) {
   if (turn.now < timers().at(timer)) return;
   switch (static_cast<Timer>(timer)) {
     case Timer::member:
       return act(turn,
-                 [&](Member& member, Turn<Member>& inner) { member.wake(inner, TimerId{0}); });
+                 [&](Member& member, Turn<Member>& inner) { member.on_timer(inner, TimerId{0}); });
     case Timer::client:
       next_at_ = kNever;
       return up_ ? leave(turn) : restart(turn);

@@ -63,7 +63,7 @@ class LeaseSite {
 
   void start(Turn<LeaseSite>& turn);
   void receive(Turn<LeaseSite>& turn, NodeId from, const Message& message);
-  void wake(Turn<LeaseSite>& turn, TimerId timer);
+  void on_timer(Turn<LeaseSite>& turn, TimerId timer);
   void command(Turn<LeaseSite>& turn, const Command& command);
 
   // The daemon's; the client leaves or the daemon starts again; the disk has written.

@@ -28,7 +28,7 @@ void Site::receive(Turn<Site>& turn, NodeId from, const Message& message) {
   inbox_.insert(std::ranges::upper_bound(inbox_, letter.handled, {}, &Letter::handled), letter);
 }
 
-void Site::wake(Turn<Site>& turn, TimerId id) {
+void Site::on_timer(Turn<Site>& turn, TimerId id) {
   if (turn.now < timers().at(id)) return;
   switch (static_cast<Timer>(id)) {
     case Timer::inbox: {
@@ -44,7 +44,7 @@ void Site::wake(Turn<Site>& turn, TimerId id) {
     default: {
       const auto own = static_cast<std::uint8_t>(static_cast<std::uint8_t>(id) -
                                                  static_cast<std::uint8_t>(Timer::phase));
-      return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.wake(inner, TimerId{own}); });
+      return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.on_timer(inner, TimerId{own}); });
     }
   }
 }

@@ -75,7 +75,7 @@ class Site {
 
   void start(Turn<Site>& turn);
   void receive(Turn<Site>& turn, NodeId from, const Message& message);
-  void wake(Turn<Site>& turn, TimerId timer);
+  void on_timer(Turn<Site>& turn, TimerId timer);
   void command(Turn<Site>& turn, const Command& command);
 
   Timers<Timer> timers() const;

@@ -150,7 +150,7 @@ void set_speeds(const AnonymousSetup& setup, const Rules& rules, Stream& plan, R
   }
 }
 
-void wake(const AnonymousSetup& setup, const Rules& rules, Stream& plan, Ring& world) {
+void on_timer(const AnonymousSetup& setup, const Rules& rules, Stream& plan, Ring& world) {
   using tempo::election::anonymous::Command;
   const std::uint32_t n = setup.stations;
   if (setup.candidates > 0) {

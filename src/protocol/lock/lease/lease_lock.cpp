@@ -81,7 +81,7 @@ void Lock::receive(Scope& scope, NodeId from, const Message& message) {
   finish(scope);
 }
 
-void Lock::wake(Scope& scope) {
+void Lock::on_timer(Scope& scope) {
   begin(scope);
   expire(scope);
   if (retry_ <= scope.now()) on_retry(scope);

@@ -129,7 +129,7 @@ class Lock {
   void want(Scope& scope, const Command& command);
   void done(Scope& scope, ClientId client);
   void receive(Scope& scope, NodeId from, const Message& message);
-  void wake(Scope& scope);
+  void on_timer(Scope& scope);
   // More counts are reserved, or abstention is over: what was held back is done.
   void resume(Scope& scope);
 

@@ -111,7 +111,7 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.receive(scope, from, message); });
 }
 
-void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
+void Member::on_timer(Turn<Member>& turn, TimerId /*timer*/) {
   if (blank_ && query_at_ <= turn.now) query(turn);
   wake_locks(turn);
   if (change_.again_at <= turn.now) propose_again(turn);
@@ -121,7 +121,7 @@ void Member::wake(Turn<Member>& turn, TimerId /*timer*/) {
 void Member::wake_locks(Turn<Member>& turn) {
   std::vector<std::size_t> due;
   dues_.find(turn.now, due);
-  const auto wake = [](Lock& lock, Scope& scope) { lock.wake(scope); };
+  const auto wake = [](Lock& lock, Scope& scope) { lock.on_timer(scope); };
   for (const std::size_t lock : due) on_lock(turn, LockId{static_cast<std::uint32_t>(lock)}, wake);
   if (view_lock_.due(home_.rules) <= turn.now) on_lock(turn, kViewLock, wake);
 }
@@ -167,7 +167,7 @@ bool Member::forget(Turn<Member>& turn, LockId id) {
   if (std::ranges::any_of(known->grantor().promises(),
                           [&](const Promise& promise) { return promise.until > turn.now; }))
     return false;
-  on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.wake(scope); });
+  on_lock(turn, id, [](Lock& touched, Scope& scope) { touched.on_timer(scope); });
   return lock(id)->forgettable();
 }
 

@@ -47,7 +47,7 @@ class Member {
 
   void start(Turn<Member>& turn);
   void receive(Turn<Member>& turn, NodeId from, const Message& message);
-  void wake(Turn<Member>& turn, TimerId timer);
+  void on_timer(Turn<Member>& turn, TimerId timer);
   void command(Turn<Member>& turn, const Command& command);
 
   // Whether nothing is known of this lock any more, by now: promises and waiters that went unheard

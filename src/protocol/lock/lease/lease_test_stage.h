@@ -65,7 +65,7 @@ class Stage {
       bool woken = false;
       for (std::uint32_t i = 0; i < members_.size(); ++i)
         if (up_[i] && members_[i].timers().first() <= now_ && now_ < end) {
-          step(i, [](Member& member, Turn<Member>& turn) { member.wake(turn, TimerId{0}); });
+          step(i, [](Member& member, Turn<Member>& turn) { member.on_timer(turn, TimerId{0}); });
           woken = true;
         }
       run();
