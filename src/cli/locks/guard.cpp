@@ -32,7 +32,7 @@ constexpr int kGonePolls = 10'000;                    // of a millisecond, for a
 constexpr nanoseconds kMaxMargin = std::chrono::milliseconds{250};
 constexpr nanoseconds kLeastMargin = std::chrono::milliseconds{5};  // of the shortest lease's 40
 
-struct Word {
+struct GuardMessage {
   enum class Kind : std::uint8_t { extend, signal };
   Kind kind = Kind::extend;
   std::int64_t value = 0;
@@ -127,12 +127,12 @@ class Watch {
 
   // False: tempo is gone.
   bool take_word() {
-    Word word;
-    const ssize_t size = recv(line_, &word, sizeof word, MSG_DONTWAIT);
+    GuardMessage message;
+    const ssize_t size = recv(line_, &message, sizeof message, MSG_DONTWAIT);
     if (size == 0) return false;
-    if (size != static_cast<ssize_t>(sizeof word)) return size < 0 && errno == EAGAIN;
-    if (word.kind == Word::Kind::extend) deadline_ = nanoseconds{word.value};
-    if (word.kind == Word::Kind::signal) kill(-child_, static_cast<int>(word.value));
+    if (size != static_cast<ssize_t>(sizeof message)) return size < 0 && errno == EAGAIN;
+    if (message.kind == GuardMessage::Kind::extend) deadline_ = nanoseconds{message.value};
+    if (message.kind == GuardMessage::Kind::signal) kill(-child_, static_cast<int>(message.value));
     return true;
   }
 
@@ -161,7 +161,7 @@ class Watch {
     take_terminal(getppid() > 1 ? getpgid(getppid()) : getpgrp());
     report({.kind = Report::Kind::ended, .end = end});
     // Tempo takes in what the command leaves behind only while it may have to stop it.
-    for (Word word; recv(line_, &word, sizeof word, 0) > 0;) {
+    for (GuardMessage message; recv(line_, &message, sizeof message, 0) > 0;) {
     }
     _exit(0);
   }
@@ -186,8 +186,8 @@ class Watch {
     sigprocmask(SIG_UNBLOCK, &children, nullptr);
     for (const auto& [name, value] : order_->environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words;
-    for (const std::string& word : order_->command)
-      words.push_back(const_cast<char*>(word.c_str()));
+    for (const std::string& message : order_->command)
+      words.push_back(const_cast<char*>(message.c_str()));
     words.push_back(nullptr);
     if (is_over()) {
       report({.kind = Report::Kind::ended, .end = {.stopped = true}});
@@ -248,13 +248,13 @@ Guard::~Guard() {
 }
 
 void Guard::extend(nanoseconds deadline) const {
-  const Word word{.kind = Word::Kind::extend, .value = deadline.count()};
-  (void)!send(line_, &word, sizeof word, MSG_NOSIGNAL);
+  const GuardMessage message{.kind = GuardMessage::Kind::extend, .value = deadline.count()};
+  (void)!send(line_, &message, sizeof message, MSG_NOSIGNAL);
 }
 
 void Guard::signal(int number) const {
-  const Word word{.kind = Word::Kind::signal, .value = number};
-  (void)!send(line_, &word, sizeof word, MSG_NOSIGNAL);
+  const GuardMessage message{.kind = GuardMessage::Kind::signal, .value = number};
+  (void)!send(line_, &message, sizeof message, MSG_NOSIGNAL);
 }
 
 std::optional<Guard::End> Guard::ended() {

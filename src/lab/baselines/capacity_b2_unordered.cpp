@@ -52,7 +52,7 @@ void CapacityB2Unordered::receive_word(NodeId from, const Message& message) {
   const std::uint32_t expected = phase_ == Phase::agree ? king_.round() : 0;
   const bool ahead = phase_ != Phase::agree || message.round == expected + 1;
   if (phase_ == Phase::agree ? message.round != expected && !ahead : message.round != 0) return;
-  std::optional<PhaseKing::Word>& place = heard_[ahead ? 1 : 0][index(from)];
+  std::optional<PhaseKing::Vote>& place = heard_[ahead ? 1 : 0][index(from)];
   if (!place) place = message.word;
 }
 

@@ -36,7 +36,7 @@ struct Message {
   Kind kind = Kind::init;
   std::uint8_t round = 0;    // of word
   std::uint32_t number = 0;  // of the election
-  PhaseKing::Word word{};    // of word
+  PhaseKing::Vote word{};    // of word
   Offers offers{};           // of vect; of init the first is the sender's
 
   bool operator==(const Message&) const = default;

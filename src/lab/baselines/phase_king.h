@@ -23,11 +23,11 @@ class PhaseKing {
   static constexpr std::uint32_t kMaxMembers = 16;
 
   // What a process says in a round: bits that are one and, of proposals, bits that are zero.
-  struct Word {
+  struct Vote {
     std::uint16_t ones = 0;
     std::uint16_t zeros = 0;
 
-    bool operator==(const Word&) const = default;
+    bool operator==(const Vote&) const = default;
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("ones", self.ones);
@@ -35,7 +35,7 @@ class PhaseKing {
     }
   };
   // By sender; who was not heard said nothing.
-  using Heard = std::array<std::optional<Word>, kMaxMembers>;
+  using Heard = std::array<std::optional<Vote>, kMaxMembers>;
 
   PhaseKing() = default;
   PhaseKing(std::uint32_t members, std::uint32_t malicious, std::uint16_t bits)
@@ -51,15 +51,15 @@ class PhaseKing {
   std::uint16_t bits() const { return bits_; }  // agreed when it is over
 
   // What to say in this round; nothing unless it is our turn.
-  std::optional<Word> word(NodeId self) const {
+  std::optional<Vote> word(NodeId self) const {
     switch (round_ % 3) {
       case 0:
-        return Word{bits_, static_cast<std::uint16_t>(~bits_ & all())};
+        return Vote{bits_, static_cast<std::uint16_t>(~bits_ & all())};
       case 1:
         return proposal_;
       default:
         if (index(self) != king()) return std::nullopt;
-        return Word{bits_, static_cast<std::uint16_t>(~bits_ & all())};
+        return Vote{bits_, static_cast<std::uint16_t>(~bits_ & all())};
     }
   }
 
@@ -129,7 +129,7 @@ class PhaseKing {
     }
   }
   void obey(const Heard& heard) {
-    const Word word = heard[king()].value_or(Word{});
+    const Vote word = heard[king()].value_or(Vote{});
     bits_ = static_cast<std::uint16_t>((bits_ & sure_) | (word.ones & ~sure_ & all()));
   }
   static void put(std::uint16_t& set, std::uint32_t bit, bool one) {
@@ -141,7 +141,7 @@ class PhaseKing {
   std::uint8_t malicious_ = 0;
   std::uint8_t round_ = 0;
   std::uint16_t bits_ = 0;
-  Word proposal_{};
+  Vote proposal_{};
   std::uint16_t sure_ = 0;  // bits that no king can change now
 };
 

@@ -13,7 +13,7 @@
 #include "lab/cli/arguments.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
-#include "lab/cli/machines.h"
+#include "lab/cli/mpi_group.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
 #include "lab/cli/sim/ring_counts.h"
@@ -113,10 +113,10 @@ void run_missing_cells(const Spec& spec, const Work& work, SweepProgress& progre
       done.wrong.empty() && done.lines.size() < work.known.size() + work.cells.size();
 }
 
-Done run_cells(const Spec& spec, const Work& work, Machines& machines) {
+Done run_cells(const Spec& spec, const Work& work, MpiGroup& mpi_group) {
   Done done{.lines = work.known, .resumed = work.known.size()};
   const InterruptGuard guard;
-  SweepProgress progress(machines, {.all = work.all, .kept = work.known.size()});
+  SweepProgress progress(mpi_group, {.all = work.all, .kept = work.known.size()});
   if (!work.cells.empty()) run_missing_cells(spec, work, progress, done);
   progress.finish();
   return done;
@@ -207,13 +207,13 @@ Result<Order> understand(const SweepArguments& arguments, const std::string& tex
   return Order{*std::move(spec), shard, std::move(out)};
 }
 
-Work work_of(const Order& order, const Machines& machines, std::uint32_t threads) {
+Work work_of(const Order& order, const MpiGroup& mpi_group, std::uint32_t threads) {
   Work work{.header = sweep::header_line(order.spec, kTempoVersion, order.share),
             .out = order.out,
-            .rank = machines.rank(),
+            .rank = mpi_group.rank(),
             .workers = workers_for(threads)};
   const Lines before = kept_lines(order.out, work.header);
-  const Share mine{machines.rank() + 1, machines.count()};
+  const Share mine{mpi_group.rank() + 1, mpi_group.count()};
   for (std::uint64_t cell = 0, nth = 0; cell < order.spec.cells(); ++cell) {
     if (!order.share.has(cell)) continue;
     ++work.all;
@@ -226,23 +226,23 @@ Work work_of(const Order& order, const Machines& machines, std::uint32_t threads
   return work;
 }
 
-int run_order(const Order& order, const SweepArguments& arguments, Machines& machines) {
-  const Work work = work_of(order, machines, arguments.threads);
-  const Done done = run_cells(order.spec, work, machines);
+int run_order(const Order& order, const SweepArguments& arguments, MpiGroup& mpi_group) {
+  const Work work = work_of(order, mpi_group, arguments.threads);
+  const Done done = run_cells(order.spec, work, mpi_group);
   Lines all;
   std::string wrong;
   bool interrupted = false;
   std::uint64_t resumed = 0;
-  for (const std::string& text : machines.gathered(packed(done, work.header))) {
+  for (const std::string& text : mpi_group.gathered(packed(done, work.header))) {
     const Result<Done> part = unpacked(text);
-    if (!part) return machines.agreed(refuse("what another process sent cannot be read"));
+    if (!part) return mpi_group.agreed(refuse("what another process sent cannot be read"));
     all.insert(part->lines.begin(), part->lines.end());
     if (wrong.empty()) wrong = part->wrong;
     interrupted |= part->interrupted;
     resumed += part->resumed;
   }
   int status = kDone;
-  if (machines.rank() == 0) {
+  if (mpi_group.rank() == 0) {
     if (!wrong.empty()) {
       status = refuse(wrong);
     } else if (interrupted) {
@@ -254,21 +254,21 @@ int run_order(const Order& order, const SweepArguments& arguments, Machines& mac
   }
   // Where the results could not be written, what is done is not lost.
   const bool keep = status == kInterrupted || (status == kBadUsage && wrong.empty());
-  status = machines.agreed(status);
-  if (machines.agreed(keep ? 1 : 0) == 0) forget_lines(order.out, machines.rank());
+  status = mpi_group.agreed(status);
+  if (mpi_group.agreed(keep ? 1 : 0) == 0) forget_lines(order.out, mpi_group.rank());
   return status;
 }
 
 }  // namespace
 
 int sweep(const SweepArguments& arguments, const sweep::Commands& known) {
-  auto machines = Machines::join();
-  if (!machines) return refuse(machines.error());
+  auto mpi_group = MpiGroup::join();
+  if (!mpi_group) return refuse(mpi_group.error());
   std::optional<std::string> text;
-  if ((*machines)->rank() == 0) text = read_file(arguments.spec);
+  if ((*mpi_group)->rank() == 0) text = read_file(arguments.spec);
   std::string shared = text ? "=" + *text : "";
-  (*machines)->spread(shared);
-  const bool speaks = (*machines)->rank() == 0;
+  (*mpi_group)->spread(shared);
+  const bool speaks = (*mpi_group)->rank() == 0;
   if (shared.empty()) {
     if (speaks) refuse(fmt::format("cannot read {}", arguments.spec));
     return kBadUsage;
@@ -278,7 +278,7 @@ int sweep(const SweepArguments& arguments, const sweep::Commands& known) {
     if (speaks) refuse(order.error());
     return kBadUsage;
   }
-  return run_order(*order, arguments, **machines);
+  return run_order(*order, arguments, **mpi_group);
 }
 
 int merge(const MergeArguments& arguments) {

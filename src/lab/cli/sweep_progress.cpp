@@ -13,32 +13,32 @@ constexpr Nanos kWordEvery = 500ms;
 constexpr Nanos kLineEvery = 3s;
 constexpr std::chrono::milliseconds kPause{20};  // of the first, while it waits for the others
 
-report::Progress::Options options_for(const Machines& machines, std::uint64_t cells) {
+report::Progress::Options options_for(const MpiGroup& mpi_group, std::uint64_t cells) {
   report::Progress::Options options{.what = "sweep", .total = cells, .unit = "cells"};
-  if (machines.count() > 1 && !report::stderr_terminal().present) options.redraw_every = kLineEvery;
+  if (mpi_group.count() > 1 && !report::stderr_terminal().present) options.redraw_every = kLineEvery;
   return options;
 }
 
-report::Terminal terminal_for(const Machines& machines) {
-  if (machines.rank() != 0) return {};
+report::Terminal terminal_for(const MpiGroup& mpi_group) {
+  if (mpi_group.rank() != 0) return {};
   const report::Terminal terminal = report::stderr_terminal();
-  return terminal.present || machines.count() == 1 ? terminal : report::stderr_lines();
+  return terminal.present || mpi_group.count() == 1 ? terminal : report::stderr_lines();
 }
 
 }  // namespace
 
-SweepProgress::SweepProgress(Machines& machines, const Cells& cells)
-    : machines_(&machines),
+SweepProgress::SweepProgress(MpiGroup& mpi_group, const Cells& cells)
+    : mpi_group_(&mpi_group),
       kept_(cells.kept),
-      progress_(options_for(machines, cells.all), steady_now, terminal_for(machines)),
-      told_(machines.count()),
+      progress_(options_for(mpi_group, cells.all), steady_now, terminal_for(mpi_group)),
+      told_(mpi_group.count()),
       next_word_(steady_now()) {
   progress_.keep(kept_);
   told_.front().ended = true;  // nobody waits for the first
 }
 
 void SweepProgress::look() {
-  if (machines_->rank() == 0) {
+  if (mpi_group_->rank() == 0) {
     receive();
     progress_.draw();
   } else if (const Instant now = steady_now(); now >= next_word_) {
@@ -48,25 +48,25 @@ void SweepProgress::look() {
 }
 
 void SweepProgress::finish() {
-  if (machines_->rank() != 0) {
+  if (mpi_group_->rank() != 0) {
     notify(true);
     return;
   }
-  for (receive(); !std::ranges::all_of(told_, &Headway::ended); look())
+  for (receive(); !std::ranges::all_of(told_, &WorkProgress::ended); look())
     std::this_thread::sleep_for(kPause);
   progress_.finish();
 }
 
 void SweepProgress::notify(bool ended) {
-  machines_->notify({.kept = kept_, .done = progress_.done() - kept_, .ended = ended});
+  mpi_group_->notify({.kept = kept_, .done = progress_.done() - kept_, .ended = ended});
 }
 
 void SweepProgress::receive() {
-  while (const auto word = machines_->receive()) {
-    Headway& before = told_[word->from];
-    progress_.keep(word->headway.kept - before.kept);
-    progress_.add(word->headway.done - before.done);
-    before = word->headway;
+  while (const auto word = mpi_group_->receive()) {
+    WorkProgress& before = told_[word->from];
+    progress_.keep(word->progress.kept - before.kept);
+    progress_.add(word->progress.done - before.done);
+    before = word->progress;
   }
 }
 

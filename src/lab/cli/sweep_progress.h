@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/units.h"
-#include "lab/cli/machines.h"
+#include "lab/cli/mpi_group.h"
 #include "lab/report/progress.h"
 
 namespace tempo::cli {
@@ -20,7 +20,7 @@ class SweepProgress {
     std::uint64_t all = 0;   // of all processes
     std::uint64_t kept = 0;  // from before, by this one
   };
-  SweepProgress(Machines& machines, const Cells& cells);
+  SweepProgress(MpiGroup& mpi_group, const Cells& cells);
 
   void add() { progress_.add(); }
   // Tells the first, or hears what there is to hear and draws.
@@ -32,10 +32,10 @@ class SweepProgress {
   void notify(bool ended);
   void receive();
 
-  Machines* machines_;
+  MpiGroup* mpi_group_;
   std::uint64_t kept_;
   report::Progress progress_;  // of all at the first, else of this process
-  std::vector<Headway> told_;  // at the first: what each of the others has last said
+  std::vector<WorkProgress> told_;  // at the first: what each of the others has last said
   Instant next_word_;          // to the first, not before
 };
 

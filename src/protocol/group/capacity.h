@@ -140,7 +140,7 @@ struct Notice {
 template <class Message>
 class NextWords {
  public:
-  struct Word {
+  struct Entry {
     NodeId from = kNobody;
     std::uint32_t place = 0;
     Message message{};
@@ -154,21 +154,21 @@ class NextWords {
   };
 
   void keep(NodeId from, std::uint32_t place, const Message& message) {
-    for (const Word& word : words_)
+    for (const Entry& word : entries_)
       if (word.from == from && word.place == place) return;
-    words_.push_back({from, place, message});
+    entries_.push_back({from, place, message});
   }
-  std::vector<Word> take() { return std::exchange(words_, {}); }
-  bool empty() const { return words_.empty(); }
-  std::size_t size() const { return words_.size(); }
+  std::vector<Entry> take() { return std::exchange(entries_, {}); }
+  bool empty() const { return entries_.empty(); }
+  std::size_t size() const { return entries_.size(); }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("words", self.words_);
+    visit("words", self.entries_);
   }
 
  private:
-  std::vector<Word> words_;  // in the order in which they came
+  std::vector<Entry> entries_;  // in the order in which they came
 };
 
 // In this phase, on this event, if this holds: do these, in their order, and go on in that phase.

@@ -129,12 +129,12 @@ std::optional<Signed> signed_of(const wire::GroupBody& body) {
   return said;
 }
 
-std::optional<SaidWord> word_of(const wire::GroupBody& body, FromBody& from) {
+std::optional<ReceivedHeartbeat> word_of(const wire::GroupBody& body, FromBody& from) {
   if (body.criterion >= std::to_underlying(Criterion::count) ||
       body.algorithm >= std::to_underlying(Algorithm::count))
     return std::nullopt;
   if (body.leads && body.term == 0) return std::nullopt;
-  return SaidWord{
+  return ReceivedHeartbeat{
       .word = {.capacity = std::max(body.capacity, kNotCandidate),
                .leads = body.leads,
                .asks = body.asks,
@@ -174,7 +174,7 @@ std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
 
 }  // namespace
 
-wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts) {
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said, const Numbering& hosts) {
   const auto& [word, terms, last_on_ring] = said;
   wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
   body.leads = word.leads;

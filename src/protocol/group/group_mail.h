@@ -26,18 +26,18 @@ struct Terms {
 };
 
 // A word, and what goes with it.
-struct SaidWord {
-  Word word{};
+struct ReceivedHeartbeat {
+  Heartbeat word{};
   Terms terms{};
   std::uint32_t last_on_ring = 0;  // election
 };
 
-wire::GroupBody body_of(std::string_view name, const SaidWord& said, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const Signed& said);
 
-using Heard = std::variant<SaidWord, Said, OnRing, Signed>;
+using Heard = std::variant<ReceivedHeartbeat, Said, OnRing, Signed>;
 // Nothing, if it names a host for which there is no number, or terms of a later revision.
 std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts);
 

@@ -11,7 +11,7 @@ namespace tempo::groups {
 
 void Leadership::start(Turn<Leadership>& /*turn*/) {}
 
-void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Word& word) {
+void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
   if (from == self_) return;
   begin(turn.now);
   learn(turn.now, from, word);
@@ -243,7 +243,7 @@ void Leadership::look_around(Turn<Leadership>& turn) {
 
 // --- what others say ---
 
-void Leadership::learn(Instant now, NodeId from, const Word& word) {
+void Leadership::learn(Instant now, NodeId from, const Heartbeat& word) {
   const auto place = std::ranges::lower_bound(candidates_, from, {},
                                               [](const Candidate& one) { return one.bid.node; });
   const bool known = place != candidates_.end() && place->bid.node == from;
@@ -259,7 +259,7 @@ void Leadership::learn(Instant now, NodeId from, const Word& word) {
 }
 
 // Which event a word is.
-void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Word& word) {
+void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
   // A candidate that was there when the job was done need not do it.
   if (word.over > kNotOver && once_ && joined_at_ + word.over <= turn.now)
     happen(turn, Event::job_done, from);
@@ -322,7 +322,7 @@ bool Leadership::speaks(Instant now) const {
   return stands() || (over_at_ != kNever && now < over_at_ + rules_.repeats_over());
 }
 
-Word Leadership::word(Instant now) const {
+Heartbeat Leadership::word(Instant now) const {
   return {.capacity = eligible() ? bid_ : kNotCandidate,
           .leads = acts(),
           .asks = state_ == State::ask,

@@ -59,7 +59,7 @@ struct Rules {
 };
 
 // What a host says of itself, to all.
-struct Word {
+struct Heartbeat {
   Capacity capacity = kNotCandidate;
   bool leads = false;
   bool asks = false;      // for the lease
@@ -67,7 +67,7 @@ struct Word {
   NodeId heir = kNobody;  // whom a leader, or one that was, invites
   Nanos over = kNotOver;  // so long ago the group's one job was done
 
-  bool operator==(const Word&) const = default;
+  bool operator==(const Heartbeat&) const = default;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -79,7 +79,7 @@ struct Word {
     visit("over", self.over);
   }
 };
-inline std::string_view name_of(const Word& word) {
+inline std::string_view name_of(const Heartbeat& word) {
   return word.leads ? "leads" : word.asks ? "asks" : "word";
 }
 
@@ -161,7 +161,7 @@ enum class Timer : std::uint8_t {
 
 class Leadership {
  public:
-  using Message = Word;
+  using Message = Heartbeat;
   using Command = groups::Command;
   using Notice = groups::Notice;
 
@@ -179,7 +179,7 @@ class Leadership {
   Leadership(NodeId self, const Rules& rules) : self_(self), rules_(rules) {}
 
   void start(Turn<Leadership>& turn);
-  void receive(Turn<Leadership>& turn, NodeId from, const Word& word);
+  void receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
   void on_timer(Turn<Leadership>& turn, TimerId timer);
   void command(Turn<Leadership>& turn, const Command& command);
 
@@ -236,14 +236,14 @@ class Leadership {
   void begin(Instant now);
   void finish(Turn<Leadership>& turn);
 
-  void learn(Instant now, NodeId from, const Word& word);
-  void receive(Turn<Leadership>& turn, NodeId from, const Word& word);
+  void learn(Instant now, NodeId from, const Heartbeat& word);
+  void receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
   void receive_result(Turn<Leadership>& turn, bool we_are_elected);
   void receive_of_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
   void say(Turn<Leadership>& turn);
-  Word word(Instant now) const;
+  Heartbeat word(Instant now) const;
   bool speaks(Instant now) const;
 
   Bid own() const { return {bid_, self_}; }

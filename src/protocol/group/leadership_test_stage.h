@@ -36,7 +36,7 @@ class LeadershipStage {
     return step([&](auto& turn) { machine_.command(turn, command); });
   }
   std::string command(Command::Kind kind) { return command(Command{.kind = kind}); }
-  std::string receive(std::uint32_t from, const Word& word) {
+  std::string receive(std::uint32_t from, const Heartbeat& word) {
     return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, word); });
   }
   std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
@@ -81,7 +81,7 @@ class LeadershipStage {
     return text;
   }
 
-  static std::string said(const Word& word) {
+  static std::string said(const Heartbeat& word) {
     std::string text = "says";
     if (word.capacity > kNotCandidate) text += fmt::format(" {}", word.capacity);
     if (word.leads) text += fmt::format(" leads {}", std::to_underlying(word.term));

@@ -108,7 +108,7 @@ void Service::receive(const Moment& moment, HostId from, const wire::GroupBody& 
     return;
   }
   Group& group = (*place)->second;
-  if (const auto* word = std::get_if<SaidWord>(&*heard)) {
+  if (const auto* word = std::get_if<ReceivedHeartbeat>(&*heard)) {
     if (!group.user) group.terms = word->terms;
     group.rings.learn(word->last_on_ring);
     step(moment, *place,

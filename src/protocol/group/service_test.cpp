@@ -277,14 +277,14 @@ TEST(GroupMail, CarriesEverything) {
                                                 .number = 3,
                                                 .first = {4, NodeId{5}},
                                                 .second = {6, NodeId{7}}}));
-  const Word word{
+  const Heartbeat word{
       .capacity = 1, .leads = true, .asks = true, .term = Token{2}, .heir = NodeId{3}, .over = 4s};
   const Terms terms{Criterion::id, Algorithm::c};
-  const auto heard = heard_of(body_of("web", SaidWord{word, terms, 17}, hosts), hosts);
+  const auto heard = heard_of(body_of("web", ReceivedHeartbeat{word, terms, 17}, hosts), hosts);
   ASSERT_TRUE(heard);
-  EXPECT_EQ(std::get<SaidWord>(*heard).word, word);
-  EXPECT_EQ(std::get<SaidWord>(*heard).terms, terms);
-  EXPECT_EQ(std::get<SaidWord>(*heard).last_on_ring, 17);
+  EXPECT_EQ(std::get<ReceivedHeartbeat>(*heard).word, word);
+  EXPECT_EQ(std::get<ReceivedHeartbeat>(*heard).terms, terms);
+  EXPECT_EQ(std::get<ReceivedHeartbeat>(*heard).last_on_ring, 17);
 }
 
 TEST(GroupMail, CarriesWhatIsSaidOnARing) {

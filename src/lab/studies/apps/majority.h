@@ -65,7 +65,7 @@ struct Acknowledged {
   }
 };
 
-struct MajorityWord {
+struct MajorityMessage {
   enum class Kind : std::uint8_t { propose, vote, write, ack };
   Kind kind = Kind::propose;
   bool yes = false;  // of a vote
@@ -75,7 +75,7 @@ struct MajorityWord {
   // ack: the value, in this ballot.
   Acknowledged proposed{};
 
-  bool operator==(const MajorityWord&) const = default;
+  bool operator==(const MajorityMessage&) const = default;
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("kind", self.kind);
@@ -86,15 +86,15 @@ struct MajorityWord {
   }
 };
 
-inline std::string_view name_of(const MajorityWord& word) {
+inline std::string_view name_of(const MajorityMessage& word) {
   switch (word.kind) {
-    case MajorityWord::Kind::propose:
+    case MajorityMessage::Kind::propose:
       return "propose";
-    case MajorityWord::Kind::vote:
+    case MajorityMessage::Kind::vote:
       return word.yes ? "yes" : "no";
-    case MajorityWord::Kind::write:
+    case MajorityMessage::Kind::write:
       return "write";
-    case MajorityWord::Kind::ack:
+    case MajorityMessage::Kind::ack:
       return "ack";
   }
   CHECK(false);
@@ -104,7 +104,7 @@ inline std::string_view name_of(const MajorityWord& word) {
 template <class Cause>
 class Majority {
  public:
-  using Message = MajorityWord;
+  using Message = MajorityMessage;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {

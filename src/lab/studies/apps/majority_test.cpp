@@ -15,7 +15,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using Kind = Notice::Kind;
-using Word = MajorityWord;
+using Word = MajorityMessage;
 
 constexpr NodeId kOther{2};
 constexpr Ballot kMine{.number = 1, .node = kSelf};

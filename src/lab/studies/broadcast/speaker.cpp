@@ -62,7 +62,7 @@ void Speaker::on_timer(Turn<Speaker>& turn, TimerId timer) {
 
 void Speaker::speak(Turn<Speaker>& turn) {
   speak_at_ = kNever;
-  const Word word{static_cast<std::uint8_t>(index(self_) + 1)};
+  const Payload word{static_cast<std::uint8_t>(index(self_) + 1)};
   carry(turn, [&](Carrier& carrier, auto& inner) { carrier.command(inner, {.content = word}); });
 }
 

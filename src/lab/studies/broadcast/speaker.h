@@ -20,10 +20,10 @@
 
 namespace tempo::check {
 
-struct Word {
+struct Payload {
   std::uint8_t value = 0;
 
-  bool operator==(const Word&) const = default;
+  bool operator==(const Payload&) const = default;
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("value", self.value);
@@ -35,7 +35,7 @@ struct Saying {
   NodeId sender = kNobody;
   std::uint32_t number = 0;
   Nanos stamp{0};
-  Word word{};
+  Payload word{};
   Nanos at{0};  // what clocks show when it is delivered
 
   bool same(const Saying& other) const {
@@ -56,7 +56,7 @@ enum class Nature : std::uint8_t { correct, omits, malicious };
 
 class Speaker {
  public:
-  using Carrier = broadcast::Atomic<Word>;
+  using Carrier = broadcast::Atomic<Payload>;
   using Message = Carrier::Message;
   using Command = Nothing;
   using Notice = Nothing;

@@ -14,17 +14,17 @@
 namespace tempo::cli {
 
 // How far one process is with its part of the work.
-struct Headway {
+struct WorkProgress {
   std::uint64_t kept = 0;  // pieces that were there from before
   std::uint64_t done = 0;  // and those done since
   bool ended = false;      // it says no more
 };
 
-class Machines {
+class MpiGroup {
  public:
   // Fails if mpirun has started us and the module is not there.
-  static Result<std::unique_ptr<Machines>> join();
-  virtual ~Machines() = default;  // all leave together
+  static Result<std::unique_ptr<MpiGroup>> join();
+  virtual ~MpiGroup() = default;  // all leave together
 
   virtual std::uint32_t rank() const { return 0; }
   virtual std::uint32_t count() const { return 1; }
@@ -37,12 +37,12 @@ class Machines {
 
   // These at any time. Every process but the first tells it; it hears each in the order of telling,
   // and must hear all until each has ended.
-  virtual void notify(const Headway& /*headway*/) {}
-  struct Word {
+  virtual void notify(const WorkProgress& /*headway*/) {}
+  struct ProgressReport {
     std::uint32_t from = 0;
-    Headway headway{};
+    WorkProgress progress{};
   };
-  virtual std::optional<Word> receive() { return std::nullopt; }
+  virtual std::optional<ProgressReport> receive() { return std::nullopt; }
 };
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-#include "lab/cli/machines.h"
+#include "lab/cli/mpi_group.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -14,7 +14,7 @@
 namespace tempo::cli {
 namespace {
 
-class ByMpi : public Machines {
+class ByMpi : public MpiGroup {
  public:
   explicit ByMpi(const MpiModule& module) : module_(module) { module_.start(&rank_, &count_); }
   ~ByMpi() override { module_.stop(); }
@@ -49,12 +49,12 @@ class ByMpi : public Machines {
 
   int agreed(int status) override { return module_.largest(status); }
 
-  void notify(const Headway& headway) override { module_.notify(&headway, sizeof headway); }
-  std::optional<Word> receive() override {
+  void notify(const WorkProgress& progress) override { module_.notify(&progress, sizeof progress); }
+  std::optional<ProgressReport> receive() override {
     int from = 0;
-    Headway headway;
-    if (!module_.receive(&from, &headway, sizeof headway)) return std::nullopt;
-    return Word{static_cast<std::uint32_t>(from), headway};
+    WorkProgress progress;
+    if (!module_.receive(&from, &progress, sizeof progress)) return std::nullopt;
+    return ProgressReport{static_cast<std::uint32_t>(from), progress};
   }
 
  private:
@@ -80,8 +80,8 @@ void* loaded() {
 
 }  // namespace
 
-Result<std::unique_ptr<Machines>> Machines::join() {
-  if (started_together() < 2) return std::make_unique<Machines>();
+Result<std::unique_ptr<MpiGroup>> MpiGroup::join() {
+  if (started_together() < 2) return std::make_unique<MpiGroup>();
   void* const module = loaded();
   const auto entry = module == nullptr
                          ? nullptr
