@@ -55,17 +55,17 @@ struct Desk final : locks::Driver {
   void broadcast(const wire::LockBody& body) override { readable(body); }
   void send(HostId, const wire::LockBody& body) override { readable(body); }
   void write(const locks::Saved& saved) override { writing = saved; }
-  void notify(locks::ClientId client, const locks::News& news) override {
+  void notify(locks::ClientId client, const locks::LockUpdate& update) override {
     const auto found = clients.find(client);
     CHECK(found != clients.end());
-    using Kind = locks::News::Kind;
-    if (news.kind == Kind::granted) {
-      CHECK(!found->second && news.deadline > now && news.token != lock::kNoToken);
+    using Kind = locks::LockUpdate::Kind;
+    if (update.kind == Kind::granted) {
+      CHECK(!found->second && update.deadline > now && update.token != lock::kNoToken);
       found->second = true;
     }
-    if (news.kind == Kind::extended) CHECK(found->second && news.deadline > now);
-    if (news.kind == Kind::lost) CHECK(found->second);
-    if (news.kind == Kind::lost || news.kind == Kind::refused) clients.erase(found);
+    if (update.kind == Kind::extended) CHECK(found->second && update.deadline > now);
+    if (update.kind == Kind::lost) CHECK(found->second);
+    if (update.kind == Kind::lost || update.kind == Kind::refused) clients.erase(found);
   }
 
   Instant now{Nanos{1'000'000'000'000}};

@@ -51,7 +51,7 @@ struct Event {
   std::string text;  // a sentence
 };
 
-struct News {
+struct Update {
   std::optional<Status> status;  // at every change, and once a second
   std::optional<Event> event;
 };
@@ -69,7 +69,7 @@ class Watch {
 
   // What comes next, waited for at most so long, and not once the descriptor `cancel` can be read;
   // 0: only what has come already. A failure that is too late or cancelled is not the end.
-  Expected<News, Failure> next(std::chrono::nanoseconds wait, int cancel = -1);
+  Expected<Update, Failure> next(std::chrono::nanoseconds wait, int cancel = -1);
   // Can be read when there is more; what has come already is taken first, by next(0).
   int descriptor() const;
 

@@ -27,7 +27,7 @@ static_assert(kCodeNames.size() == std::to_underlying(Code::count));
 
 constexpr auto kLockStates =
     std::to_array<std::string_view>({"granted", "extended", "released", "lost", "refused"});
-static_assert(kLockStates.size() == std::to_underlying(LockNews::State::count));
+static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count));
 
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
@@ -288,8 +288,8 @@ std::string findings_line(const std::vector<Finding>& findings,
       .line();
 }
 
-std::string_view name_of(LockNews::State state) {
-  CHECK(state < LockNews::State::count);
+std::string_view name_of(LockUpdate::State state) {
+  CHECK(state < LockUpdate::State::count);
   return kLockStates[std::to_underlying(state)];
 }
 
@@ -299,12 +299,12 @@ std::string_view name_of(LockKind kind) {
 }
 
 // Written by hand: it is said at every lock, and has nothing in it to be escaped.
-std::string lock_line(const LockNews& news) {
+std::string lock_line(const LockUpdate& news) {
   std::string line =
       fmt::format(R"({},"lock":{{"id":{},"state":"{}")", head(true), news.id, name_of(news.state));
-  if (news.state == LockNews::State::granted && news.token != 0)
+  if (news.state == LockUpdate::State::granted && news.token != 0)
     line += fmt::format(R"(,"token":"{}")", news.token);
-  if (news.state == LockNews::State::granted || news.state == LockNews::State::extended)
+  if (news.state == LockUpdate::State::granted || news.state == LockUpdate::State::extended)
     line += fmt::format(R"(,"until_ns":{})", news.until_ns);
   return line + "}}";
 }
@@ -446,14 +446,14 @@ std::uint64_t token_at(const Json& json) {
 
 }  // namespace
 
-Result<LockNews> lock_of(const Reply& reply) {
+Result<LockUpdate> lock_of(const Reply& reply) {
   const auto json = reply.body.at("lock");
   if (!json) return not_in_it("lock");
   const auto id = json->whole_at("id");
   const auto* const state = std::ranges::find(kLockStates, json->text_at("state").value_or(""));
   if (!id || state == kLockStates.end()) return not_in_it("lock that can be understood");
-  return LockNews{.id = *id,
-                  .state = static_cast<LockNews::State>(state - kLockStates.begin()),
+  return LockUpdate{.id = *id,
+                  .state = static_cast<LockUpdate::State>(state - kLockStates.begin()),
                   .token = token_at(*json),
                   .until_ns = json->whole_at("until_ns").value_or(0)};
 }

@@ -154,7 +154,7 @@ std::string findings_line(const std::vector<Finding>& findings,
                           const std::vector<MemberFindings>& members);
 
 // What becomes of a lock that a connection waits for or has.
-struct LockNews {
+struct LockUpdate {
   enum class State : std::uint8_t { granted, extended, released, lost, refused, count };
 
   std::int64_t id = 0;
@@ -162,10 +162,10 @@ struct LockNews {
   std::uint64_t token = 0;    // granted; 0: this kind of lock has none
   std::int64_t until_ns = 0;  // granted, extended: on CLOCK_BOOTTIME; not inside from then on
 
-  bool operator==(const LockNews&) const = default;
+  bool operator==(const LockUpdate&) const = default;
 };
-std::string_view name_of(LockNews::State state);
-std::string lock_line(const LockNews& news);
+std::string_view name_of(LockUpdate::State state);
+std::string lock_line(const LockUpdate& news);
 
 // A lock that something is known of on this host.
 struct LockView {
@@ -216,7 +216,7 @@ Result<Event> event_of(const Reply& reply);
 Result<std::string> trace_of(const Reply& reply);
 Result<std::vector<Finding>> findings_of(const Reply& reply);
 Result<std::vector<MemberFindings>> members_findings_of(const Reply& reply);
-Result<LockNews> lock_of(const Reply& reply);
+Result<LockUpdate> lock_of(const Reply& reply);
 Result<std::vector<LockView>> locks_of(const Reply& reply);
 
 }  // namespace tempo::ipc

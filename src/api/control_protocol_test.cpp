@@ -79,7 +79,7 @@ TEST(Requests, ForLocksAreUnderstood) {
 }
 
 TEST(Replies, AboutLocksAreWrittenLikeThis) {
-  using State = LockNews::State;
+  using State = LockUpdate::State;
   EXPECT_EQ(
       lock_line(
           {.id = 7, .state = State::granted, .token = 18446744073709551615U, .until_ns = 123}),
@@ -97,10 +97,10 @@ TEST(Replies, AboutLocksAreWrittenLikeThis) {
 }
 
 TEST(Replies, AboutLocksComeBack) {
-  using State = LockNews::State;
+  using State = LockUpdate::State;
   for (const State state :
        {State::granted, State::extended, State::released, State::lost, State::refused}) {
-    LockNews news{.id = 3, .state = state};
+    LockUpdate news{.id = 3, .state = state};
     if (state == State::granted) news.token = 1U << 31U;
     if (state == State::granted || state == State::extended) news.until_ns = 5;
     EXPECT_EQ(lock_of(parse_reply(lock_line(news)).value()).value(), news);

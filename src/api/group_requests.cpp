@@ -15,7 +15,7 @@ namespace {
 constexpr auto kStates =
     std::to_array<std::string_view>({"stands", "leads", "extended", "stop", "lost", "follows",
                                      "no-majority", "job-done", "withdrawn"});
-static_assert(kStates.size() == std::to_underlying(ElectionNews::State::count));
+static_assert(kStates.size() == std::to_underlying(LeadershipUpdate::State::count));
 
 constexpr std::int64_t kLongestStay = 365LL * 24 * 3600 * 1'000'000'000;
 
@@ -138,13 +138,13 @@ void write_group_request(const Request& request, Json& json) {
 
 // --- replies ---
 
-std::string_view name_of(ElectionNews::State state) {
-  CHECK(state < ElectionNews::State::count);
+std::string_view name_of(LeadershipUpdate::State state) {
+  CHECK(state < LeadershipUpdate::State::count);
   return kStates[std::to_underlying(state)];
 }
 
-std::string election_line(const ElectionNews& news) {
-  using State = ElectionNews::State;
+std::string election_line(const LeadershipUpdate& news) {
+  using State = LeadershipUpdate::State;
   Json json = Json::object().add("id", news.id).add("state", name_of(news.state));
   if (news.state == State::leads || news.state == State::follows)
     json.add("term", fmt::format("{}", news.term));
@@ -155,15 +155,15 @@ std::string election_line(const ElectionNews& news) {
   return head().add("election", json).line();
 }
 
-Result<ElectionNews> election_of(const Reply& reply) {
+Result<LeadershipUpdate> election_of(const Reply& reply) {
   const auto json = reply.body.at("election");
   if (!json) return std::unexpected("there is no election in tempod's answer");
   const auto id = json->whole_at("id");
   const auto* const state = std::ranges::find(kStates, json->text_at("state").value_or(""));
   if (!id || state == kStates.end())
     return std::unexpected("there is no election that can be understood in tempod's answer");
-  return ElectionNews{.id = *id,
-                      .state = static_cast<ElectionNews::State>(state - kStates.begin()),
+  return LeadershipUpdate{.id = *id,
+                      .state = static_cast<LeadershipUpdate::State>(state - kStates.begin()),
                       .term = number_in(*json, "term"),
                       .until_ns = json->whole_at("until_ns").value_or(0),
                       .leader = json->text_at("leader").value_or("")};

@@ -13,7 +13,7 @@
 namespace tempo::ipc {
 
 // What becomes of a candidate.
-struct ElectionNews {
+struct LeadershipUpdate {
   enum class State : std::uint8_t {
     stands,       // it is a candidate
     leads,        // in this term, until `until_ns`
@@ -33,11 +33,11 @@ struct ElectionNews {
   std::int64_t until_ns = 0;  // leads, extended, stop: on CLOCK_BOOTTIME
   std::string leader{};       // follows, job_done
 
-  bool operator==(const ElectionNews&) const = default;
+  bool operator==(const LeadershipUpdate&) const = default;
 };
-std::string_view name_of(ElectionNews::State state);
-std::string election_line(const ElectionNews& news);
-Result<ElectionNews> election_of(const Reply& reply);
+std::string_view name_of(LeadershipUpdate::State state);
+std::string election_line(const LeadershipUpdate& news);
+Result<LeadershipUpdate> election_of(const Reply& reply);
 
 // A group as it is known on one host.
 struct GroupView {

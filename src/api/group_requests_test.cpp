@@ -76,17 +76,17 @@ TEST(GroupRequests, ThatLackSomethingAreRefused) {
 }
 
 TEST(GroupReplies, AreWrittenLikeThisAndComeBack) {
-  using State = ElectionNews::State;
+  using State = LeadershipUpdate::State;
   EXPECT_EQ(election_line({.id = 3, .state = State::leads, .term = 77, .until_ns = 5}),
             R"({"v":1,"ok":true,"election":{"id":3,"state":"leads","term":"77","until_ns":5}})");
   EXPECT_EQ(election_line({.id = 3, .state = State::job_done, .leader = "host1"}),
             R"({"v":1,"ok":true,"election":{"id":3,"state":"job-done","leader":"host1"}})");
-  for (const ElectionNews& news :
-       {ElectionNews{.id = 1},
-        ElectionNews{.id = 2, .state = State::leads, .term = 1, .until_ns = 2},
-        ElectionNews{.id = 2, .state = State::stop, .until_ns = 2},
-        ElectionNews{.id = 2, .state = State::follows, .term = 9, .leader = "x"},
-        ElectionNews{.id = 2, .state = State::no_majority}})
+  for (const LeadershipUpdate& news :
+       {LeadershipUpdate{.id = 1},
+        LeadershipUpdate{.id = 2, .state = State::leads, .term = 1, .until_ns = 2},
+        LeadershipUpdate{.id = 2, .state = State::stop, .until_ns = 2},
+        LeadershipUpdate{.id = 2, .state = State::follows, .term = 9, .leader = "x"},
+        LeadershipUpdate{.id = 2, .state = State::no_majority}})
     EXPECT_EQ(election_of(*parse_reply(election_line(news))).value(), news);
   const GroupView view{.name = "web",
                        .leader = "host1",

@@ -59,8 +59,8 @@ Failure nonsense(const std::string& what) {
 }
 
 // Nothing: it is neither, as the word that a stream begins.
-Expected<std::optional<News>, Failure> news_in(const ipc::Reply& reply) {
-  News news;
+Expected<std::optional<Update>, Failure> news_in(const ipc::Reply& reply) {
+  Update news;
   if (reply.body.has("event")) {
     const auto event = ipc::event_of(reply);
     if (!event) return Unexpected{nonsense(event.error())};
@@ -68,7 +68,7 @@ Expected<std::optional<News>, Failure> news_in(const ipc::Reply& reply) {
   } else if (const auto snapshot = reply.body.at("status")) {
     news.status = status_of(*snapshot);
   } else {
-    return std::optional<News>();
+    return std::optional<Update>();
   }
   return std::optional(std::move(news));
 }
@@ -116,7 +116,7 @@ Watch::~Watch() = default;
 Watch::Watch(Watch&&) noexcept = default;
 Watch& Watch::operator=(Watch&&) noexcept = default;
 
-Expected<News, Failure> Watch::next(nanoseconds wait, int cancel) {
+Expected<Update, Failure> Watch::next(nanoseconds wait, int cancel) {
   using Clock = std::chrono::steady_clock;
   if (const auto foreign = connection_->not_ours()) return Unexpected{*foreign};
   const Clock::time_point begin = Clock::now();

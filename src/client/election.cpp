@@ -78,8 +78,8 @@ bool ElectionConnection::take_one() {
   return true;
 }
 
-void ElectionConnection::receive(const ipc::ElectionNews& news) {
-  using State = ipc::ElectionNews::State;
+void ElectionConnection::receive(const ipc::LeadershipUpdate& news) {
+  using State = ipc::LeadershipUpdate::State;
   switch (news.state) {
     case State::stands:
       stands_ = true;

@@ -49,7 +49,7 @@ class ElectionConnection {
  private:
   // Takes in the next of what has come; whether there was anything.
   bool take_one();
-  void receive(const ipc::ElectionNews& news);
+  void receive(const ipc::LeadershipUpdate& news);
   void lead();
   void stop();
   void say(const ipc::Request& request);

@@ -365,7 +365,7 @@ class FakeNetwork::Inside {
   FakeLocks locks_{{.lease = lease_,
                     .now = [this] { return now_on_network(); },
                     .tell =
-                        [this](FakeLocks::Caller who, ipc::LockNews news) {
+                        [this](FakeLocks::Caller who, ipc::LockUpdate news) {
                           Caller& caller = caller_of(who);
                           if (news.until_ns != 0)
                             news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
@@ -374,7 +374,7 @@ class FakeNetwork::Inside {
   FakeGroups groups_{{.lease = lease_,
                       .now = [this] { return now_on_network(); },
                       .tell =
-                          [this](FakeGroups::Caller who, ipc::ElectionNews news) {
+                          [this](FakeGroups::Caller who, ipc::LeadershipUpdate news) {
                             Caller& caller = caller_of(who);
                             news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
                             send(caller, ipc::election_line(news));

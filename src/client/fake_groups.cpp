@@ -9,7 +9,7 @@
 namespace tempo {
 
 using std::chrono::nanoseconds;
-using State = ipc::ElectionNews::State;
+using State = ipc::LeadershipUpdate::State;
 
 // --- requests ---
 
@@ -168,7 +168,7 @@ void FakeGroups::decide(const std::string& name, Group& group) {
   show(name);
 }
 
-void FakeGroups::notify(const Group& group, ipc::ElectionNews news) const {
+void FakeGroups::notify(const Group& group, ipc::LeadershipUpdate news) const {
   if (group.caller == nullptr) return;
   news.id = group.id;
   options_.notify(group.caller, news);

@@ -23,7 +23,7 @@ class FakeGroups {
   struct Options {
     std::chrono::nanoseconds lease{0};
     std::function<std::chrono::nanoseconds()> now;
-    std::function<void(Caller, const ipc::ElectionNews&)> tell;
+    std::function<void(Caller, const ipc::LeadershipUpdate&)> tell;
     std::function<void(Caller, const ipc::GroupView&)> show;  // to those who watch a group
   };
   explicit FakeGroups(Options options) : options_(std::move(options)) {}
@@ -60,7 +60,7 @@ class FakeGroups {
   std::string stand(Caller caller, const ipc::Request& request);
   Group* of(Caller caller, std::int64_t id);
   void decide(const std::string& name, Group& group);
-  void notify(const Group& group, ipc::ElectionNews news) const;
+  void notify(const Group& group, ipc::LeadershipUpdate news) const;
   void show(const std::string& name) const;
   ipc::GroupView view_of(const std::string& name, const Group& group) const;
 

@@ -5,7 +5,7 @@
 namespace tempo {
 
 using std::chrono::nanoseconds;
-using State = ipc::LockNews::State;
+using State = ipc::LockUpdate::State;
 
 // --- requests ---
 

@@ -69,7 +69,7 @@ void LockConnection::receive(const ipc::Reply& reply) {
   const auto found = known_.find(news->id);
   if (found == known_.end()) return;
   Known& known = found->second;
-  using State = ipc::LockNews::State;
+  using State = ipc::LockUpdate::State;
   switch (news->state) {
     case State::granted:
       known.token = news->token;

@@ -9,7 +9,7 @@
 namespace tempo::daemon {
 
 using locks::ClientId;
-using locks::News;
+using locks::LockUpdate;
 
 namespace {
 
@@ -21,8 +21,8 @@ std::int64_t id_of(ClientId client) {
 
 }  // namespace
 
-EtcdLine::EtcdLine(sys::Loop& loop, std::string path, OnNews on_news)
-    : loop_(&loop), path_(std::move(path)), on_news_(std::move(on_news)) {
+EtcdLine::EtcdLine(sys::Loop& loop, std::string path, OnUpdate on_update)
+    : loop_(&loop), path_(std::move(path)), on_update_(std::move(on_update)) {
   connect();
 }
 
@@ -101,7 +101,7 @@ void EtcdLine::each_second() {
     if (client.inside && now >= client.until) over.push_back(id);
   for (const ClientId id : over) {
     done(id);
-    on_news_(id, {.kind = News::Kind::lost});
+    on_update_(id, {.kind = LockUpdate::Kind::lost});
   }
 }
 
@@ -135,43 +135,43 @@ void EtcdLine::receive_line(const std::string& line) {
   if (!reply) return;
   if (reply->refusal && reply->refusal->id) {
     const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
-    forget(client, {.kind = News::Kind::refused, .sentence = reply->refusal->sentence});
-  } else if (const auto news = ipc::lock_of(*reply)) {
-    receive_news(*news);
+    forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->sentence});
+  } else if (const auto update = ipc::lock_of(*reply)) {
+    receive_news(*update);
   } else if (const auto promise = reply->body.text_at("promise")) {
     promise_ = *promise;
   }
 }
 
-void EtcdLine::receive_news(const ipc::LockNews& news) {
-  const ClientId id{static_cast<std::uint32_t>(news.id)};
+void EtcdLine::receive_news(const ipc::LockUpdate& update) {
+  const ClientId id{static_cast<std::uint32_t>(update.id)};
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
   Client& client = found->second;
-  const Instant until{Nanos{news.until_ns}};
-  using Now = ipc::LockNews::State;
-  switch (news.state) {
+  const Instant until{Nanos{update.until_ns}};
+  using Now = ipc::LockUpdate::State;
+  switch (update.state) {
     case Now::granted:
       client.inside = true;
       client.since = sys::boot_clock();
-      client.token = locks::Token{news.token};
+      client.token = locks::Token{update.token};
       client.until = until;
-      return on_news_(id, {.kind = News::Kind::granted, .token = client.token, .deadline = until});
+      return on_update_(id, {.kind = LockUpdate::Kind::granted, .token = client.token, .deadline = until});
     case Now::extended:
       client.until = until;
-      return on_news_(id, {.kind = News::Kind::extended, .deadline = until});
+      return on_update_(id, {.kind = LockUpdate::Kind::extended, .deadline = until});
     case Now::lost:
-      return forget(id, {.kind = News::Kind::lost});
+      return forget(id, {.kind = LockUpdate::Kind::lost});
     case Now::refused:
-      return forget(id, {.kind = News::Kind::refused});
+      return forget(id, {.kind = LockUpdate::Kind::refused});
     case Now::released:
     case Now::count:
       return;
   }
 }
 
-void EtcdLine::forget(ClientId client, const News& news) {
-  if (clients_.erase(client) > 0) on_news_(client, news);
+void EtcdLine::forget(ClientId client, const LockUpdate& update) {
+  if (clients_.erase(client) > 0) on_update_(client, update);
 }
 
 // Who had a lock has it until its deadline at most; who waited is told why it is in vain.
@@ -180,8 +180,8 @@ void EtcdLine::break_off() {
   line_.reset();
   const auto all = std::exchange(clients_, {});
   for (const auto& [id, client] : all)
-    on_news_(id, client.inside ? News{.kind = News::Kind::lost}
-                               : News{.kind = News::Kind::refused, .sentence = promise()});
+    on_update_(id, client.inside ? LockUpdate{.kind = LockUpdate::Kind::lost}
+                               : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = promise()});
 }
 
 }  // namespace tempo::daemon

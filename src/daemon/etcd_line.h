@@ -22,9 +22,9 @@ namespace tempo::daemon {
 
 class EtcdLine {
  public:
-  using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
+  using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
   // The loop must outlive it.
-  EtcdLine(sys::Loop& loop, std::string path, OnNews on_news);
+  EtcdLine(sys::Loop& loop, std::string path, OnUpdate on_update);
   ~EtcdLine();
   EtcdLine(const EtcdLine&) = delete;
   EtcdLine& operator=(const EtcdLine&) = delete;
@@ -50,15 +50,15 @@ class EtcdLine {
   bool connect();
   void receive();
   void receive_line(const std::string& line);
-  void receive_news(const ipc::LockNews& news);
+  void receive_news(const ipc::LockUpdate& update);
   void send(const ipc::Request& request);
-  void forget(locks::ClientId client, const locks::News& news);
+  void forget(locks::ClientId client, const locks::LockUpdate& update);
   void break_off();
   void settle();
 
   sys::Loop* loop_;
   std::string path_;
-  OnNews on_news_;
+  OnUpdate on_update_;
   std::unique_ptr<sys::LineConnection> line_;  // null: there is none
   std::string promise_;                        // what tempo-etcd says of itself
   std::map<locks::ClientId, Client> clients_;  // the door bounds them

@@ -22,7 +22,7 @@ void GroupDriver::start(Tell tell) {
           .rules = {.lease = parts_.identity->settings.lock_lease},
           .node_keys = parts_.identity->node_keys.get()},
       *parts_.draw, static_cast<groups::Driver&>(*this));
-  parts_.locks->on_group_news([this](locks::ClientId client, const locks::News& news) {
+  parts_.locks->on_group_news([this](locks::ClientId client, const locks::LockUpdate& news) {
     news_.emplace_back(client, news);
   });
 }
@@ -92,8 +92,8 @@ Result<void> GroupDriver::want(locks::ClientId client, const std::string& name) 
 
 void GroupDriver::done(locks::ClientId client) { parts_.locks->done(client); }
 
-void GroupDriver::notify(groups::UserId user, const groups::News& news) {
-  if (on_news_) on_news_(user, news);
+void GroupDriver::notify(groups::UserId user, const groups::LeadershipUpdate& news) {
+  if (on_update_) on_update_(user, news);
 }
 
 void GroupDriver::changed(const std::string& group) {

@@ -44,9 +44,9 @@ class GroupDriver final : private groups::Driver {
   void on_timer();
 
   // --- for the door ---
-  using OnNews = std::function<void(groups::UserId user, const groups::News& news)>;
+  using OnUpdate = std::function<void(groups::UserId user, const groups::LeadershipUpdate& news)>;
   using OnChange = std::function<void(const std::string& group)>;
-  void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
+  void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
   Result<void> stand(const groups::Service::Wish& wish);
   void offer(groups::UserId user, groups::Capacity capacity);
@@ -62,7 +62,7 @@ class GroupDriver final : private groups::Driver {
   void send(HostId to, const wire::GroupBody& body) override;
   Result<void> want(locks::ClientId client, const std::string& name) override;
   void done(locks::ClientId client) override;
-  void notify(groups::UserId user, const groups::News& news) override;
+  void notify(groups::UserId user, const groups::LeadershipUpdate& news) override;
   void changed(const std::string& group) override;
   void not_as_wanted(const std::string& group, const std::string& sentence) override;
 
@@ -73,9 +73,9 @@ class GroupDriver final : private groups::Driver {
 
   Parts parts_;
   Tell tell_;
-  OnNews on_news_;
+  OnUpdate on_update_;
   OnChange on_change_;
-  std::deque<std::pair<locks::ClientId, locks::News>> news_;  // a few for each group here
+  std::deque<std::pair<locks::ClientId, locks::LockUpdate>> news_;  // a few for each group here
   std::optional<groups::Service> service_;
 };
 

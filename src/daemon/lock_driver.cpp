@@ -37,7 +37,7 @@ void LockDriver::start(Tell tell) {
   if (settings.lock_back_end == config::LockBackEnd::etcd)
     etcd_.emplace(
         *parts_.loop, settings.etcd_socket,
-        [this](locks::ClientId client, const locks::News& news) { this->notify(client, news); });
+        [this](locks::ClientId client, const locks::LockUpdate& update) { this->notify(client, update); });
   if (settings.lock_expect == 0) return;
   const auto record = read_lock_record(settings.state_dir, parts_.identity->host);
   const std::string kernel = sys::kernel_boot_id();
@@ -259,9 +259,9 @@ void LockDriver::send_body(HostId to, const Body& body) {
 void LockDriver::send(HostId to, const wire::LockBody& body) { send_body(to, body); }
 void LockDriver::send(HostId to, const wire::MutexBody& body) { send_body(to, body); }
 
-void LockDriver::notify(locks::ClientId client, const locks::News& news) {
-  const OnNews& hears = locks::is_group(client) ? on_group_news_ : on_news_;
-  if (hears) hears(client, news);
+void LockDriver::notify(locks::ClientId client, const locks::LockUpdate& update) {
+  const OnUpdate& hears = locks::is_group(client) ? on_group_news_ : on_update_;
+  if (hears) hears(client, update);
 }
 
 // --- for the door ---

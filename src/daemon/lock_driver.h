@@ -53,9 +53,9 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void each_second();
 
   // --- for the door ---
-  using OnNews = std::function<void(locks::ClientId client, const locks::News& news)>;
-  void on_news(OnNews on_news) { on_news_ = std::move(on_news); }
-  void on_group_news(OnNews on_news) { on_group_news_ = std::move(on_news); }
+  using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
+  void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
+  void on_group_news(OnUpdate on_update) { on_group_news_ = std::move(on_update); }
   Result<void> want(const locks::Service::Wish& wish,
                     locks::LockKind kind = locks::LockKind::lease);
   // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
@@ -92,7 +92,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void broadcast(const wire::BeatBody& body) override;
   void send(HostId to, const wire::MutexBody& body) override;
   void write(const locks::Saved& saved) override;
-  void notify(locks::ClientId client, const locks::News& news) override;
+  void notify(locks::ClientId client, const locks::LockUpdate& update) override;
   void voters_changed() override;
 
   template <class Body>
@@ -134,8 +134,8 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
 
   Parts parts_;
   Tell tell_;
-  OnNews on_news_;
-  OnNews on_group_news_;
+  OnUpdate on_update_;
+  OnUpdate on_group_news_;
   LockRecord record_;  // as it is, or is to be, on disk
   std::optional<Writing> writing_;
   std::uint64_t writes_ = 0;

@@ -229,15 +229,15 @@ void Worker::on_notice(const node::Node::Notice& notice) {
     case What::election: {
       const std::string& network = links_.label(notice.network);
       const std::string peer = name_of(notice.election.peer);
-      if (notice.election.news == election::News::leads)
+      if (notice.election.news == election::Change::leads)
         emit_event("became-master", fmt::format("{}: this host is master, round {}", network,
                                           notice.election.epoch.round));
-      else if (notice.election.news == election::News::follows) {
+      else if (notice.election.news == election::Change::follows) {
         if (states_[notice.network] == "master")
           emit_event("two-masters", fmt::format("{}: {} was master too", network, peer));
         emit_event("master-changed",
              fmt::format("{}: {} is master, round {}", network, peer, notice.election.epoch.round));
-      } else if (notice.election.news == election::News::peer_down)
+      } else if (notice.election.news == election::Change::peer_down)
         emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
       break;
     }

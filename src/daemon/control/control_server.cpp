@@ -46,12 +46,12 @@ class ControlServerImpl final : public ControlServer {
       serve_callers();
       serve_streams();
     });
-    worker_->locks().on_news(
-        [this](locks::ClientId client, const locks::News& news) { notify_lock(client, news); });
+    worker_->locks().on_update(
+        [this](locks::ClientId client, const locks::LockUpdate& news) { notify_lock(client, news); });
   }
   ~ControlServerImpl() override {
     worker_->each_round({});
-    worker_->locks().on_news({});
+    worker_->locks().on_update({});
     for (const ClientConnection& client : clients_) worker_->loop().forget(client.connection.descriptor());
     worker_->loop().forget(listener_.descriptor());
   }
@@ -304,28 +304,28 @@ class ControlServerImpl final : public ControlServer {
     client.locks.erase(found);
     claims_.erase(holder);
     worker_->locks().done(holder);
-    return ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released});
+    return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
   }
 
   // It may come while another caller is served: who is to be shown out is at the round's end.
-  void notify_lock(locks::ClientId client, const locks::News& news) {
+  void notify_lock(locks::ClientId client, const locks::LockUpdate& news) {
     const auto found = claims_.find(client);
     if (found == claims_.end()) return;
     const Claim claim = found->second;
-    ipc::LockNews told{.id = claim.id};
+    ipc::LockUpdate told{.id = claim.id};
     switch (news.kind) {
-      case locks::News::Kind::granted:
+      case locks::LockUpdate::Kind::granted:
         told.token = std::to_underlying(news.token);
         [[fallthrough]];
-      case locks::News::Kind::extended:
-        told.state = news.kind == locks::News::Kind::granted ? ipc::LockNews::State::granted
-                                                             : ipc::LockNews::State::extended;
+      case locks::LockUpdate::Kind::extended:
+        told.state = news.kind == locks::LockUpdate::Kind::granted ? ipc::LockUpdate::State::granted
+                                                             : ipc::LockUpdate::State::extended;
         told.until_ns = news.deadline.time_since_epoch().count();
         break;
-      case locks::News::Kind::lost:
-      case locks::News::Kind::refused:
-        told.state = news.kind == locks::News::Kind::lost ? ipc::LockNews::State::lost
-                                                          : ipc::LockNews::State::refused;
+      case locks::LockUpdate::Kind::lost:
+      case locks::LockUpdate::Kind::refused:
+        told.state = news.kind == locks::LockUpdate::Kind::lost ? ipc::LockUpdate::State::lost
+                                                          : ipc::LockUpdate::State::refused;
         claims_.erase(found);
         claim.client->locks.erase(claim.id);
         break;

@@ -23,12 +23,12 @@ std::string list_of(const Names& names) {
 
 GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
     : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_news([this](groups::UserId user, const groups::News& news) { notify(user, news); });
+  driver_->on_update([this](groups::UserId user, const groups::LeadershipUpdate& news) { notify(user, news); });
   driver_->on_change([this](const std::string& group) { notify_change(group); });
 }
 
 GroupClients::~GroupClients() {
-  driver_->on_news({});
+  driver_->on_update({});
   driver_->on_change({});
 }
 
@@ -103,7 +103,7 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
   }
   write_(client, ipc::election_line({.id = request.id}));
   if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
-    notify(user, {.kind = groups::News::Kind::follows, .term = known->term, .host = known->leader});
+    notify(user, {.kind = groups::LeadershipUpdate::Kind::follows, .term = known->term, .host = known->leader});
   return "";
 }
 
@@ -114,7 +114,7 @@ std::string GroupClients::withdraw(ClientConnection client, const ipc::Request& 
   const groups::UserId user = claim->first;
   claims_.erase(claim);
   driver_->withdraw(user, request.once);
-  return ipc::election_line({.id = request.id, .state = ipc::ElectionNews::State::withdrawn});
+  return ipc::election_line({.id = request.id, .state = ipc::LeadershipUpdate::State::withdrawn});
 }
 
 void GroupClients::disconnect(ClientConnection client) {
@@ -126,13 +126,13 @@ void GroupClients::disconnect(ClientConnection client) {
   for (const groups::UserId user : gone) driver_->withdraw(user);
 }
 
-void GroupClients::notify(groups::UserId user, const groups::News& news) {
+void GroupClients::notify(groups::UserId user, const groups::LeadershipUpdate& news) {
   const auto found = claims_.find(user);
   if (found == claims_.end()) return;
   const Claim claim = found->second;
-  using Kind = groups::News::Kind;
-  using Told = ipc::ElectionNews::State;
-  ipc::ElectionNews told{.id = claim.id,
+  using Kind = groups::LeadershipUpdate::Kind;
+  using Told = ipc::LeadershipUpdate::State;
+  ipc::LeadershipUpdate told{.id = claim.id,
                          .term = std::to_underlying(news.term),
                          .until_ns = news.deadline.time_since_epoch().count(),
                          .leader = name_of_(news.host)};

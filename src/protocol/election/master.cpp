@@ -314,7 +314,7 @@ void MasterElection::act(Step& step, Action action) {
     case Verb::apply:
       set_ = true;
       overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-      step.turn.out.notify({.news = step.heard().kind == Kind::settime ? News::set : News::adjusted,
+      step.turn.out.notify({.news = step.heard().kind == Kind::settime ? Change::set : Change::adjusted,
                           .peer = step.from,
                           .epoch = step.heard().epoch});
       break;
@@ -390,7 +390,7 @@ void MasterElection::act(Step& step, Action action) {
       ended_ = true;
       timers_.stop_all();
       courier_.withdraw([](NodeId, const Message&) { return true; });
-      step.turn.out.notify({.news = News::ended});
+      step.turn.out.notify({.news = Change::ended});
       break;
   }
 }
@@ -432,7 +432,7 @@ void MasterElection::follow(Step& step, const Epoch& epoch) {
   draw_election_span(step);
   overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
   on_notice(step);
-  step.turn.out.notify({.news = News::follows, .peer = epoch.node, .epoch = epoch});
+  step.turn.out.notify({.news = Change::follows, .peer = epoch.node, .epoch = epoch});
 }
 
 // For how long this node lets others go first.

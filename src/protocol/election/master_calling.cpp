@@ -9,7 +9,7 @@ void MasterElection::begin_reign(Step& step) {
   step.turn.out.broadcast(make(Kind::masterup));
   start_timer(step, Timer::sync);
   start_timer(step, Timer::loop);
-  step.turn.out.notify({.news = News::leads, .peer = self_, .epoch = followed_});
+  step.turn.out.notify({.news = Change::leads, .peer = self_, .epoch = followed_});
 }
 
 void MasterElection::stand(Step& step) {
@@ -62,7 +62,7 @@ void MasterElection::retransmit(Step& step) {
           if (!mutated(Mutation::drop_nobody)) list_.erase(to);
           answering_.erase(to);
         }
-        step.turn.out.notify({.news = News::peer_down, .peer = to});
+        step.turn.out.notify({.news = Change::peer_down, .peer = to});
       });
 }
 

@@ -260,7 +260,7 @@ RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
     stage.feed(number);
     for (const auto& output : stage.out) {
       if (output.kind != OutputKind::notice) continue;
-      if (output.notice.news != News::adjusted && output.notice.news != News::set) continue;
+      if (output.notice.news != Change::adjusted && output.notice.news != Change::set) continue;
       RC_ASSERT(output.notice.epoch == stage.machine.followed());
       ++applied;
     }

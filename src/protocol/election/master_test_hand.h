@@ -151,9 +151,9 @@ class Hand {
     Lines lines;
     sent_.clear();
     for (const auto& output : out_) {
-      if (output.kind == OutputKind::notice && output.notice.news == News::leads) {
+      if (output.kind == OutputKind::notice && output.notice.news == Change::leads) {
         allegiance_ = fmt::format("leads {}", output.notice.epoch.round);
-      } else if (output.kind == OutputKind::notice && output.notice.news == News::follows) {
+      } else if (output.kind == OutputKind::notice && output.notice.news == Change::follows) {
         allegiance_ =
             fmt::format("follows {} in {}", index(output.notice.peer), output.notice.epoch.round);
       } else if (output.kind == OutputKind::notice) {

@@ -132,7 +132,7 @@ enum class Command : std::uint8_t {
   stop,  // end; a master says so first
 };
 
-enum class News : std::uint8_t {
+enum class Change : std::uint8_t {
   adjusted,   // an Adjtime of `epoch` was applied
   set,        // a Settime of `epoch` was applied
   peer_down,  // `peer` did not acknowledge
@@ -141,7 +141,7 @@ enum class News : std::uint8_t {
   follows,    // it follows `peer` from now on, under `epoch`
 };
 struct Notice {
-  News news = News::ended;
+  Change news = Change::ended;
   NodeId peer = kNobody;
   Epoch epoch{};
 

@@ -129,22 +129,22 @@ void Service::receive(const Moment& moment, HostId from, const wire::GroupBody& 
   }
 }
 
-void Service::receive_lock(const Moment& moment, locks::ClientId client, const locks::News& news) {
+void Service::receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& news) {
   const auto place = std::ranges::find_if(
       groups_, [&](const auto& entry) { return entry.second.client == client; });
   if (place == groups_.end()) return;
   Group& group = place->second;
   switch (news.kind) {
-    case locks::News::Kind::granted:
+    case locks::LockUpdate::Kind::granted:
       group.deadline = news.deadline;
       command(moment, place, {.kind = Command::Kind::granted, .token = news.token});
       break;
-    case locks::News::Kind::extended:
+    case locks::LockUpdate::Kind::extended:
       group.deadline = news.deadline;
-      notify(group, {.kind = News::Kind::extended, .deadline = news.deadline});
+      notify(group, {.kind = LeadershipUpdate::Kind::extended, .deadline = news.deadline});
       break;
-    case locks::News::Kind::lost:
-    case locks::News::Kind::refused:
+    case locks::LockUpdate::Kind::lost:
+    case locks::LockUpdate::Kind::refused:
       group.client.reset();
       command(moment, place, {.kind = Command::Kind::lost});
       break;
@@ -233,20 +233,20 @@ void Service::on_notice(const Moment& moment, Place place, const Notice& notice)
       return drop(group);
     case Kind::leads:
       return notify(group,
-                  {.kind = News::Kind::leads, .term = notice.token, .deadline = group.deadline});
+                  {.kind = LeadershipUpdate::Kind::leads, .term = notice.token, .deadline = group.deadline});
     case Kind::stop:
-      return notify(group, {.kind = News::Kind::stop, .deadline = group.deadline});
+      return notify(group, {.kind = LeadershipUpdate::Kind::stop, .deadline = group.deadline});
     case Kind::lost:
-      return notify(group, {.kind = News::Kind::lost});
+      return notify(group, {.kind = LeadershipUpdate::Kind::lost});
     case Kind::follows:
       return notify(group,
-                  {.kind = News::Kind::follows,
+                  {.kind = LeadershipUpdate::Kind::follows,
                    .term = notice.token,
                    .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
     case Kind::no_majority:
-      return notify(group, {.kind = News::Kind::no_majority});
+      return notify(group, {.kind = LeadershipUpdate::Kind::no_majority});
     case Kind::job_done:
-      notify(group, {.kind = News::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
+      notify(group, {.kind = LeadershipUpdate::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
       group.user.reset();
       return;
   }
@@ -343,7 +343,7 @@ void Service::drop(Group& group) {
   if (const auto client = std::exchange(group.client, std::nullopt)) driver_->done(*client);
 }
 
-void Service::notify(const Group& group, const News& news) {
+void Service::notify(const Group& group, const LeadershipUpdate& news) {
   if (group.user) driver_->notify(*group.user, news);
 }
 

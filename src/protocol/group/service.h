@@ -36,7 +36,7 @@ std::optional<std::string> wrong_with_name(std::string_view name);
 std::string lock_of(std::string_view group);  // "@group/NAME"
 
 // What a user is told.
-struct News {
+struct LeadershipUpdate {
   enum class Kind : std::uint8_t {
     leads,        // in this term, until `deadline`
     extended,     // until a later one
@@ -61,7 +61,7 @@ class Driver {
   // A lock of the lock service. Its news come back by `hear_lock`, not before this returns.
   virtual Result<void> want(locks::ClientId client, const std::string& name) = 0;
   virtual void done(locks::ClientId client) = 0;
-  virtual void notify(UserId user, const News& news) = 0;
+  virtual void notify(UserId user, const LeadershipUpdate& news) = 0;
   // A group here has another leader, or none; an election is held otherwise than was wanted.
   virtual void changed(const std::string& group) = 0;
   virtual void not_as_wanted(const std::string& group, const std::string& sentence) = 0;
@@ -115,7 +115,7 @@ class Service {
   Result<void> resign(const Moment& moment, std::string_view group);
 
   void receive(const Moment& moment, HostId from, const wire::GroupBody& body);
-  void receive_lock(const Moment& moment, locks::ClientId client, const locks::News& news);
+  void receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& news);
   void on_timer(const Moment& moment);
   std::optional<Nanos> due_in(const Moment& moment) const;  // nothing: nothing is due
 
@@ -170,7 +170,7 @@ class Service {
   void hold(const Moment& moment, Place place);
   void ask(Place place);
   void drop(Group& group);
-  void notify(const Group& group, const News& news);
+  void notify(const Group& group, const LeadershipUpdate& news);
   void forget_idle(Instant now);
   Known portrait(const std::string& name, const Group& group) const;
 

@@ -25,7 +25,7 @@ class Desk final : public Driver {
   void done(locks::ClientId client) override {
     if (asking == client) asking.reset();
   }
-  void notify(UserId /*user*/, const News& news) override { told.push_back(news.kind); }
+  void notify(UserId /*user*/, const LeadershipUpdate& news) override { told.push_back(news.kind); }
   void changed(const std::string& group) override { changes.push_back(group); }
   void not_as_wanted(const std::string& /*group*/, const std::string& sentence) override {
     complaints.push_back(sentence);
@@ -41,7 +41,7 @@ class Desk final : public Driver {
   bool locks_here = true;
   std::vector<wire::GroupBody> said;
   std::vector<std::pair<HostId, wire::GroupBody>> sent;
-  std::vector<News::Kind> told;
+  std::vector<LeadershipUpdate::Kind> told;
   std::vector<std::string> changes;
   std::vector<std::string> complaints;
   std::string wanted;
@@ -78,8 +78,8 @@ TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
   const Moment later{.now = kNow.now + 3s, .network = kNow.network + 3s, .trusted = true};
   desk.service.receive_lock(
       later, *desk.asking,
-      {.kind = locks::News::Kind::granted, .token = Token{7}, .deadline = later.now + 2s});
-  EXPECT_EQ(desk.told, std::vector{News::Kind::leads});
+      {.kind = locks::LockUpdate::Kind::granted, .token = Token{7}, .deadline = later.now + 2s});
+  EXPECT_EQ(desk.told, std::vector{LeadershipUpdate::Kind::leads});
   const auto known = desk.service.known("web");
   ASSERT_TRUE(known);
   EXPECT_TRUE(known->here);
@@ -104,7 +104,7 @@ TEST(GroupService, WithoutLocksHasNoMajority) {
   desk.locks_here = false;
   ASSERT_TRUE(desk.service.stand(kNow, wish(1, "web")));
   desk.pass(kNow, 6s);
-  EXPECT_THAT(desk.told, ::testing::Contains(News::Kind::no_majority));
+  EXPECT_THAT(desk.told, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
 }
 
 TEST(GroupService, HasOneCandidateAHost) {

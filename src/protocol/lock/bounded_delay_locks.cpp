@@ -83,7 +83,7 @@ void BoundedDelayLocks::enter_view(Instant now) {
   for (const auto& [id, client] : waiting) {
     const auto again = want(
         now, {.client = id, .name = client.lock, .mode = client.mode, .silent = client.silent});
-    if (!again) driver_->notify(id, {.kind = News::Kind::refused});
+    if (!again) driver_->notify(id, {.kind = LockUpdate::Kind::refused});
   }
 }
 
@@ -224,7 +224,7 @@ void BoundedDelayLocks::give(Instant now, Slot& slot, ClientId client) {
   Client& known = clients_.at(client);
   known.inside = true;
   known.since = now;
-  driver_->notify(client, {.kind = News::Kind::granted, .deadline = slot.deadline});
+  driver_->notify(client, {.kind = LockUpdate::Kind::granted, .deadline = slot.deadline});
 }
 
 void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
@@ -232,7 +232,7 @@ void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
   if (inside.empty()) return;
   for (const ClientId client : inside) clients_.erase(client);
   command(now, name, slot, MutexCommand::release());
-  for (const ClientId client : inside) driver_->notify(client, {.kind = News::Kind::lost});
+  for (const ClientId client : inside) driver_->notify(client, {.kind = LockUpdate::Kind::lost});
 }
 
 // --- the machines ---
@@ -345,7 +345,7 @@ void BoundedDelayLocks::beat(Instant now) {
   for (const ClientId id : rested) {
     if (enlist(now, id)) continue;
     clients_.erase(id);
-    driver_->notify(id, {.kind = News::Kind::refused});
+    driver_->notify(id, {.kind = LockUpdate::Kind::refused});
   }
   if (!clients_.empty()) busy_until_ = now + kBusyFor;
   if (busy_until_ <= now) {
@@ -367,7 +367,7 @@ void BoundedDelayLocks::extend(Instant now) {
       slot.deadline = now + start_.lease.hold();
       const std::vector<ClientId> inside = slot.inside;
       for (const ClientId client : inside)
-        driver_->notify(client, {.kind = News::Kind::extended, .deadline = slot.deadline});
+        driver_->notify(client, {.kind = LockUpdate::Kind::extended, .deadline = slot.deadline});
     }
   }
   if (next_ && nobody_inside()) enter_view(now);

@@ -42,7 +42,7 @@ class BoundedDelayDriver {
   virtual void broadcast(const wire::MutexBody& body) = 0;
   virtual void broadcast(const wire::BeatBody& body) = 0;
   virtual void send(HostId to, const wire::MutexBody& body) = 0;
-  virtual void notify(ClientId client, const News& news) = 0;
+  virtual void notify(ClientId client, const LockUpdate& update) = 0;
 };
 
 class BoundedDelayLocks {

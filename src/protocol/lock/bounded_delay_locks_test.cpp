@@ -144,12 +144,12 @@ class House {
     void send(HostId to, const wire::MutexBody& body) override {
       house->carry(*this, static_cast<std::uint32_t>(std::to_underlying(to)) - 100, body);
     }
-    void notify(ClientId client, const News& news) override {
+    void notify(ClientId client, const LockUpdate& update) override {
       const auto id = static_cast<std::uint32_t>(client);
-      if (news.kind == News::Kind::granted || news.kind == News::Kind::extended)
-        inside[id] = news.deadline;
-      EXPECT_EQ(news.token, lock::kNoToken);
-      if (news.kind == News::Kind::lost) {
+      if (update.kind == LockUpdate::Kind::granted || update.kind == LockUpdate::Kind::extended)
+        inside[id] = update.deadline;
+      EXPECT_EQ(update.token, lock::kNoToken);
+      if (update.kind == LockUpdate::Kind::lost) {
         inside.erase(id);
         lost.insert(id);
       }

@@ -192,7 +192,7 @@ void Service::on_notice(Instant now, const Notice& notice) {
   if (notice.kind == Kind::extended) {
     for (const auto& [id, client] : clients_)
       if (client.lock == notice.lock && client.inside)
-        driver_->notify(id, {.kind = News::Kind::extended, .deadline = notice.deadline});
+        driver_->notify(id, {.kind = LockUpdate::Kind::extended, .deadline = notice.deadline});
     return;
   }
   const auto found = clients_.find(notice.client);
@@ -204,13 +204,13 @@ void Service::on_notice(Instant now, const Notice& notice) {
       found->second.token = notice.token;
       return driver_->notify(
           notice.client,
-          {.kind = News::Kind::granted, .token = notice.token, .deadline = notice.deadline});
+          {.kind = LockUpdate::Kind::granted, .token = notice.token, .deadline = notice.deadline});
     case Kind::lost:
       clients_.erase(found);
-      return driver_->notify(notice.client, {.kind = News::Kind::lost});
+      return driver_->notify(notice.client, {.kind = LockUpdate::Kind::lost});
     case Kind::refused:
       clients_.erase(found);
-      return driver_->notify(notice.client, {.kind = News::Kind::refused});
+      return driver_->notify(notice.client, {.kind = LockUpdate::Kind::refused});
     case Kind::extended:
     case Kind::write:
     case Kind::view:

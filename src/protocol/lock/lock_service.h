@@ -45,7 +45,7 @@ inline bool is_group(ClientId client) { return (std::to_underlying(client) & kGr
 std::optional<std::string> wrong_with_name(std::string_view name);
 
 // What a client is told.
-struct News {
+struct LockUpdate {
   enum class Kind : std::uint8_t {
     granted,   // it is inside until `deadline`
     extended,  // until a later one
@@ -65,7 +65,7 @@ class Driver {
   virtual void broadcast(const wire::LockBody& body) = 0;
   virtual void send(HostId to, const wire::LockBody& body) = 0;
   virtual void write(const Saved& saved) = 0;  // on disk; then Service::written
-  virtual void notify(ClientId client, const News& news) = 0;
+  virtual void notify(ClientId client, const LockUpdate& update) = 0;
   virtual void voters_changed() {}
 };
 

@@ -75,13 +75,13 @@ class Office {
   void kill(std::uint32_t at) { desks_[at]->dead = true; }
 
   // The last thing this client was told.
-  std::optional<News> told(std::uint32_t at, std::uint32_t client) const {
+  std::optional<LockUpdate> told(std::uint32_t at, std::uint32_t client) const {
     const auto found = desks_[at]->told.find(ClientId{client});
     return found == desks_[at]->told.end() ? std::nullopt : std::optional(found->second);
   }
   bool inside(std::uint32_t at, std::uint32_t client) const {
-    const auto news = told(at, client);
-    return news && (news->kind == News::Kind::granted || news->kind == News::Kind::extended);
+    const auto update = told(at, client);
+    return update && (update->kind == LockUpdate::Kind::granted || update->kind == LockUpdate::Kind::extended);
   }
   Token token(std::uint32_t at, std::uint32_t client) const {
     return desks_[at]->tokens.at(ClientId{client});
@@ -122,9 +122,9 @@ class Office {
     }
     void write(const Saved& saved) override { writing.push_back(saved); }
     void voters_changed() override { ++changes; }
-    void notify(ClientId client, const News& news) override {
-      told[client] = news;
-      if (news.kind == News::Kind::granted) tokens[client] = news.token;
+    void notify(ClientId client, const LockUpdate& update) override {
+      told[client] = update;
+      if (update.kind == LockUpdate::Kind::granted) tokens[client] = update.token;
     }
 
     Office* office;
@@ -132,7 +132,7 @@ class Office {
     std::optional<Service> service;
     std::vector<Saved> writing;
     int changes = 0;
-    std::map<ClientId, News> told;
+    std::map<ClientId, LockUpdate> told;
     std::map<ClientId, Token> tokens;
     bool dead = false;
     std::optional<Saved> disk;
@@ -265,7 +265,7 @@ TEST(LockService, WithoutAMajorityNothingIsGrantedAndWhatWasIsLost) {
   office.kill(1);
   office.kill(2);
   office.pass(5s);
-  EXPECT_EQ(office.told(0, 1)->kind, News::Kind::lost);
+  EXPECT_EQ(office.told(0, 1)->kind, LockUpdate::Kind::lost);
   office.want(0, 2, "door");
   office.pass(5s);
   EXPECT_FALSE(office.inside(0, 2));
@@ -427,7 +427,7 @@ TEST(LockService, WhoFindsNoRoomAtOneLockIsTold) {
   EXPECT_TRUE(office.inside(0, 0));
   EXPECT_FALSE(office.told(0, kOfOneLock - 1)) << "it waits";
   ASSERT_TRUE(office.told(0, kOfOneLock));
-  EXPECT_EQ(office.told(0, kOfOneLock)->kind, News::Kind::refused);
+  EXPECT_EQ(office.told(0, kOfOneLock)->kind, LockUpdate::Kind::refused);
   office.want(0, kOfOneLock, "window");
   EXPECT_TRUE(office.inside(0, kOfOneLock)) << "it may want another";
 }

@@ -155,7 +155,7 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
   Slot& slot = *slots_[network];
   turn.out.notify({.what = Notice::What::election, .network = network, .election = notice});
   switch (notice.news) {
-    case election::News::leads:
+    case election::Change::leads:
       slot.leads = true;
       slot.master = identity_.self;
       slot.path = {};
@@ -164,21 +164,21 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
       // Those who have followed another here may be far from the time that it is brought.
       if (upstream_ != kNoNetwork) sync_.pass_on_step();
       break;
-    case election::News::follows:
+    case election::Change::follows:
       slot.leads = false;
       slot.master = notice.peer;
       slot.path = {.root = notice.peer, .hops = 0};
       slot.path_heard = false;
       choose(turn);
       break;
-    case election::News::adjusted:
-    case election::News::set:
+    case election::Change::adjusted:
+    case election::Change::set:
       if (network == upstream_)
-        command_sync(turn, {.what = notice.news == election::News::set ? SyncCommand::What::set
+        command_sync(turn, {.what = notice.news == election::Change::set ? SyncCommand::What::set
                                                                     : SyncCommand::What::adjust});
       break;
-    case election::News::peer_down:
-    case election::News::ended:
+    case election::Change::peer_down:
+    case election::Change::ended:
       break;
   }
 }

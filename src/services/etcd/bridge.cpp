@@ -60,7 +60,7 @@ class RealBridge final : public Bridge {
     void ask(std::uint64_t number, const Question& question) override {
       bridge->ask(id, number, question);
     }
-    void notify(const ipc::LockNews& news) override { connection.write(ipc::lock_line(news)); }
+    void notify(const ipc::LockUpdate& news) override { connection.write(ipc::lock_line(news)); }
     void refuse(std::int64_t claim, const std::string& sentence) override {
       connection.write(
           ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = sentence, .id = claim}));
@@ -177,7 +177,7 @@ class RealBridge final : public Bridge {
         return "";
       case ipc::Verb::unlock:
         caller.session.done(now, request.id);
-        return ipc::lock_line({.id = request.id, .state = ipc::LockNews::State::released});
+        return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
       case ipc::Verb::locks:
         return ipc::locks_line(promise(), {});
       default:

@@ -10,7 +10,7 @@
 namespace tempo::etcd {
 namespace {
 
-using State = ipc::LockNews::State;
+using State = ipc::LockUpdate::State;
 
 constexpr Nanos kLookAgain = 2s;       // without news of a lock that is waited for
 constexpr Nanos kOtherLeader = 50ms;   // before a renewal is tried with a new leader

@@ -33,7 +33,7 @@ class Session {
    public:
     virtual ~Driver() = default;
     virtual void ask(std::uint64_t number, const Question& question) = 0;
-    virtual void notify(const ipc::LockNews& news) = 0;
+    virtual void notify(const ipc::LockUpdate& news) = 0;
     virtual void refuse(std::int64_t id, const std::string& sentence) = 0;
   };
   struct Options {

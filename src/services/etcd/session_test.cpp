@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using State = ipc::LockNews::State;
+using State = ipc::LockUpdate::State;
 
 std::string base64(const std::string& bytes) {
   std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
@@ -45,7 +45,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
   void ask(std::uint64_t number, const Question& question) override {
     asked_.push_back({number, question.path, question.body});
   }
-  void notify(const ipc::LockNews& news) override {
+  void notify(const ipc::LockUpdate& news) override {
     told_.push_back(news.state == State::granted ? fmt::format("{} granted {} until {}", news.id,
                                                                news.token, shown(news.until_ns))
                     : news.state == State::extended

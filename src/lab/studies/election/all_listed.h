@@ -20,8 +20,8 @@ class Corrections : public NoWatch {
  public:
   template <class World>
   void noticed(const World& world, NodeId id, const tempo::election::Notice& notice) {
-    using tempo::election::News;
-    if (notice.news != News::adjusted && notice.news != News::set) return;
+    using tempo::election::Change;
+    if (notice.news != Change::adjusted && notice.news != Change::set) return;
     if (last_.size() < world.size()) {
       last_.resize(world.size());
       count_.resize(world.size());

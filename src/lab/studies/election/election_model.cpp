@@ -77,7 +77,7 @@ const char* ElectionModel::broken_step(const Machine& before, const Machine& aft
   if (rules.variant.no_epoch) return nullptr;
   if (after.followed() < before.followed()) return "obeys-newest";
   for (const election::Notice& notice : notices)
-    if ((notice.news == election::News::adjusted || notice.news == election::News::set) &&
+    if ((notice.news == election::Change::adjusted || notice.news == election::Change::set) &&
         notice.epoch < before.followed())
       return "obeys-newest";
   return nullptr;

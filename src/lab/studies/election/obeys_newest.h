@@ -20,8 +20,8 @@ class ObeysNewest : public NoWatch {
 
   template <class World>
   void noticed(const World& world, NodeId id, const tempo::election::Notice& notice) {
-    using tempo::election::News;
-    if (notice.news != News::adjusted && notice.news != News::set) return;
+    using tempo::election::Change;
+    if (notice.news != Change::adjusted && notice.news != Change::set) return;
     Epoch& highest = highest_of(world, id);
     if (applies_ && notice.epoch < highest)
       violations_->add({"obeys-newest", world.now(),

@@ -17,7 +17,7 @@
 namespace tempo::sim::election {
 namespace {
 
-using tempo::election::News;
+using tempo::election::Change;
 using tempo::election::Notice;
 using tempo::election::State;
 using tempo::election::Timing;
@@ -155,7 +155,7 @@ TEST(OneMaster, IsBrokenByOneWhoFollowsAnother) {
 
 // --- all-listed ---
 
-void correct(Corrections& corrections, const MadeUpWorld& world, std::uint32_t node, News news) {
+void correct(Corrections& corrections, const MadeUpWorld& world, std::uint32_t node, Change news) {
   corrections.noticed(world, NodeId{node}, Notice{.news = news});
 }
 
@@ -163,8 +163,8 @@ TEST(AllListed, HoldsWhileEverybodyIsCorrected) {
   MadeUpWorld world(3);
   world.reign(0, 4, {1, 2});
   Corrections corrections;
-  correct(corrections, world, 1, News::adjusted);
-  correct(corrections, world, 2, News::set);
+  correct(corrections, world, 1, Change::adjusted);
+  correct(corrections, world, 2, Change::set);
   world.clock += 3s;
   EXPECT_EQ(not_all_listed(world, corrections, 1s), std::nullopt);
   world.clock += 1ns;
@@ -176,8 +176,8 @@ TEST(AllListed, IsBrokenByOneWhoIsMissing) {
   MadeUpWorld world(3);
   world.reign(0, 4, {1, 2});
   Corrections corrections;
-  correct(corrections, world, 1, News::adjusted);
-  correct(corrections, world, 2, News::adjusted);
+  correct(corrections, world, 1, Change::adjusted);
+  correct(corrections, world, 2, Change::adjusted);
   world.machines[0].listed.erase(NodeId{2});
   EXPECT_THAT(not_all_listed(world, corrections, 1s),
               Optional(std::string("3 is not on its master's list")));
@@ -190,11 +190,11 @@ TEST(AllListed, IsBrokenByOneWhoIsMissing) {
 TEST(Corrections, CountOnlyCorrections) {
   MadeUpWorld world(2);
   Corrections corrections;
-  correct(corrections, world, 1, News::peer_down);
-  correct(corrections, world, 1, News::ended);
+  correct(corrections, world, 1, Change::peer_down);
+  correct(corrections, world, 1, Change::ended);
   EXPECT_EQ(corrections.count(NodeId{1}), 0U);
   EXPECT_EQ(corrections.last(NodeId{1}), Instant{});
-  correct(corrections, world, 1, News::adjusted);
+  correct(corrections, world, 1, Change::adjusted);
   EXPECT_EQ(corrections.count(NodeId{1}), 1U);
   EXPECT_EQ(corrections.count(NodeId{0}), 0U);
   EXPECT_EQ(corrections.last(NodeId{1}), world.now());
@@ -205,8 +205,8 @@ TEST(Corrections, CountOnlyCorrections) {
 TEST(NoStarvation, IsBrokenWhenOnlyTheTroublemakerRules) {
   MadeUpWorld world(3);
   Corrections corrections;
-  correct(corrections, world, 1, News::adjusted);
-  correct(corrections, world, 2, News::adjusted);
+  correct(corrections, world, 1, Change::adjusted);
+  correct(corrections, world, 2, Change::adjusted);
   world.reign(0, 4, {1, 2});
   EXPECT_THAT(starved(world, corrections, 1s, NodeId{0}),
               Optional(std::string("nobody but the troublemaker rules")));
@@ -225,7 +225,7 @@ class ObeysNewestTest : public ::testing::Test {
     world.machines[1].follows = {round, NodeId{0}, Incarnation{1}};
     checker.stepped(world, NodeId{1});
   }
-  void apply(std::uint32_t round, News news = News::adjusted) {
+  void apply(std::uint32_t round, Change news = Change::adjusted) {
     checker.noticed(
         world, NodeId{1},
         Notice{.news = news, .peer = NodeId{0}, .epoch = {round, NodeId{0}, Incarnation{1}}});
@@ -241,7 +241,7 @@ TEST_F(ObeysNewestTest, HoldsWhileRoundsRise) {
   apply(3);
   apply(4);
   follow(4);
-  apply(4, News::set);
+  apply(4, Change::set);
   EXPECT_EQ(violations.count(), 0U);
 }
 
@@ -251,7 +251,7 @@ TEST_F(ObeysNewestTest, IsBrokenByALowerRoundThanOneFollowed) {
   EXPECT_THAT(
       broken(violations),
       ElementsAre("obeys-newest: 2 applied a correction of round 4 after following round 5"));
-  apply(4, News::set);
+  apply(4, Change::set);
   EXPECT_EQ(violations.count(), 2U);
 }
 
@@ -273,7 +273,7 @@ TEST_F(ObeysNewestTest, BeginsAnewWithANewLife) {
 
 TEST_F(ObeysNewestTest, OtherNewsIsNoCorrection) {
   follow(5);
-  apply(4, News::peer_down);
+  apply(4, Change::peer_down);
   EXPECT_EQ(violations.count(), 0U);
 }
 
@@ -283,7 +283,7 @@ TEST_F(ObeysNewestTest, IsNotPromisedWithoutEpochs) {
   world.machines[1].follows = {5, NodeId{0}, Incarnation{1}};
   lenient.stepped(world, NodeId{1});
   lenient.noticed(world, NodeId{1},
-                  Notice{.news = News::adjusted, .epoch = {4, NodeId{0}, Incarnation{1}}});
+                  Notice{.news = Change::adjusted, .epoch = {4, NodeId{0}, Incarnation{1}}});
   EXPECT_EQ(violations.count(), 0U);
 }
 

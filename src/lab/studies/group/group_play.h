@@ -60,7 +60,7 @@ class Play {
     std::shared_ptr<const Body> body{};
     std::optional<locks::Saved> saved{};
     locks::ClientId client{};
-    locks::News news{};
+    locks::LockUpdate news{};
   };
 
   Instant local(std::uint32_t host, Instant at) const;
@@ -78,9 +78,9 @@ class Play {
   void start(std::uint32_t host);
   void crash(std::uint32_t host);
   void stand(std::uint32_t host);
-  void begin_to_act(std::uint32_t host, const live::News& news);
+  void begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news);
   void end_to_act(std::uint32_t host);
-  void receive_news(std::uint32_t host, const live::News& news);
+  void receive_news(std::uint32_t host, const live::LeadershipUpdate& news);
   void plan_clock_test(std::uint32_t host);
   void judge_hand_over(std::uint32_t host);
   void judge_the_end();

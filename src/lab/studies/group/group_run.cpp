@@ -61,7 +61,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
                                                          .life = play_->lives_[number_],
                                                          .saved = saved});
   }
-  void notify(locks::ClientId client, const locks::News& news) override {
+  void notify(locks::ClientId client, const locks::LockUpdate& news) override {
     play_->agenda_.add(play_->now_, {.kind = What::Kind::lock_news,
                                      .who = number_,
                                      .life = play_->lives_[number_],
@@ -81,7 +81,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
          .network_us = static_cast<std::uint64_t>(play_->now_.time_since_epoch() / 1us)});
   }
   void done(locks::ClientId client) override { locks.done(play_->moment(number_).now, client); }
-  void notify(live::UserId /*user*/, const live::News& news) override {
+  void notify(live::UserId /*user*/, const live::LeadershipUpdate& news) override {
     play_->receive_news(number_, news);
   }
   void changed(const std::string& /*group*/) override {}
@@ -354,33 +354,33 @@ void Play::stand(std::uint32_t host) {
   if (!stood) outcome_.broken = "cannot stand";
 }
 
-void Play::receive_news(std::uint32_t host, const live::News& news) {
+void Play::receive_news(std::uint32_t host, const live::LeadershipUpdate& news) {
   User& user = users_[host];
   switch (news.kind) {
-    case live::News::Kind::leads:
+    case live::LeadershipUpdate::Kind::leads:
       return begin_to_act(host, news);
-    case live::News::Kind::extended:
+    case live::LeadershipUpdate::Kind::extended:
       if (user.acts && !user.orphan && local(host, now_) < user.deadline)
         user.deadline = std::max(user.deadline, news.deadline);
       return;
-    case live::News::Kind::stop:
+    case live::LeadershipUpdate::Kind::stop:
       if (std::exchange(user.stops, true)) return;
       unseated_ = true;
       judge_hand_over(host);
       agenda_.add(now_ + up_to(setup_.stopping),
                   {.kind = What::Kind::stopped, .who = host, .life = lives_[host]});
       return;
-    case live::News::Kind::lost:
+    case live::LeadershipUpdate::Kind::lost:
       if (user.acts && !user.orphan) end_to_act(host);
       return;
-    case live::News::Kind::follows:
-    case live::News::Kind::no_majority:
-    case live::News::Kind::job_done:
+    case live::LeadershipUpdate::Kind::follows:
+    case live::LeadershipUpdate::Kind::no_majority:
+    case live::LeadershipUpdate::Kind::job_done:
       return;
   }
 }
 
-void Play::begin_to_act(std::uint32_t host, const live::News& news) {
+void Play::begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news) {
   User& user = users_[host];
   if (local(host, now_) >= news.deadline) return;  // told too late
   for (const User& other : users_) outcome_.together += other.acts ? 1U : 0U;

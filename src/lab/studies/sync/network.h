@@ -60,7 +60,7 @@ class Network {
       if (tracer) tracer->noticed(world, id, notice);
       using What = node::Node::Notice::What;
       steps += notice.what == What::sync && notice.sync.what == node::SyncNotice::What::stepped;
-      reigns += notice.what == What::election && notice.election.news == election::News::leads;
+      reigns += notice.what == What::election && notice.election.news == election::Change::leads;
     }
   };
   using World = sim::World<node::Node, Watch>;
