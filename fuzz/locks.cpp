@@ -123,7 +123,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         if (desk.clients.contains(client)) break;
         desk.clients[client] = false;
         const std::uint8_t how = in.byte();
-        (void)service.want(desk.now,
+        (void)service.acquire(desk.now,
                            {.client = client,
                             .name = kNames[how % kNames.size()],
                             .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
@@ -133,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 3: {
         const locks::ClientId client{1U + in.byte() % 16U};
         desk.clients.erase(client);
-        service.done(desk.now, client);
+        service.release(desk.now, client);
         break;
       }
       case 4:

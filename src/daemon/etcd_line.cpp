@@ -41,20 +41,20 @@ bool EtcdLine::connect() {
   return line_ != nullptr;
 }
 
-Result<void> EtcdLine::want(const locks::Service::Wish& wish) {
-  if (const auto wrong = locks::wrong_with_name(wish.name)) return std::unexpected(*wrong);
+Result<void> EtcdLine::acquire(const locks::Service::LockRequest& request) {
+  if (const auto wrong = locks::wrong_with_name(request.name)) return std::unexpected(*wrong);
   if (!connect()) return std::unexpected(promise());
-  clients_[wish.client] = {
-      .name = std::string(wish.name), .mode = wish.mode, .since = sys::boot_clock()};
+  clients_[request.client] = {
+      .name = std::string(request.name), .mode = request.mode, .since = sys::boot_clock()};
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
-  request.name = wish.name;
-  request.shared = wish.mode == locks::Mode::shared;
-  request.id = id_of(wish.client);
+  request.name = request.name;
+  request.shared = request.mode == locks::Mode::shared;
+  request.id = id_of(request.client);
   send(request);
   return {};
 }
 
-void EtcdLine::done(ClientId client) {
+void EtcdLine::release(ClientId client) {
   if (clients_.erase(client) == 0) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id_of(client);

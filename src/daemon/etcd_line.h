@@ -30,8 +30,8 @@ class EtcdLine {
   EtcdLine& operator=(const EtcdLine&) = delete;
 
   // As locks::Service has them.
-  Result<void> want(const locks::Service::Wish& wish);
-  void done(locks::ClientId client);
+  Result<void> acquire(const locks::Service::LockRequest& request);
+  void release(locks::ClientId client);
   std::vector<locks::Known> known(HostId self) const;  // of this host's clients alone
 
   std::string promise() const;

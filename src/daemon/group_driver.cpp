@@ -82,15 +82,15 @@ void GroupDriver::send(HostId to, const wire::GroupBody& body) {
   parts_.links->send_anywhere(host->node, {buffer.data(), parts_.codec->encode(body, buffer)});
 }
 
-Result<void> GroupDriver::want(locks::ClientId client, const std::string& name) {
+Result<void> GroupDriver::acquire(locks::ClientId client, const std::string& name) {
   const auto network = moment().network.time_since_epoch();
-  return parts_.locks->want({.client = client,
+  return parts_.locks->acquire({.client = client,
                              .name = name,
                              .network_us = static_cast<std::uint64_t>(
                                  std::max<std::int64_t>(network.count() / 1000, 0))});
 }
 
-void GroupDriver::done(locks::ClientId client) { parts_.locks->done(client); }
+void GroupDriver::release(locks::ClientId client) { parts_.locks->release(client); }
 
 void GroupDriver::notify(groups::UserId user, const groups::LeadershipUpdate& news) {
   if (on_update_) on_update_(user, news);
@@ -115,9 +115,9 @@ void GroupDriver::not_as_wanted(const std::string& group, const std::string& sen
 
 // --- for the door ---
 
-Result<void> GroupDriver::stand(const groups::Service::Wish& wish) {
+Result<void> GroupDriver::stand(const groups::Service::LockRequest& request) {
   if (!service_) return std::unexpected(parts_.locks->promise());
-  return service_->stand(moment(), wish);
+  return service_->stand(moment(), request);
 }
 
 void GroupDriver::offer(groups::UserId user, groups::Capacity capacity) {

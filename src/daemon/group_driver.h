@@ -48,7 +48,7 @@ class GroupDriver final : private groups::Driver {
   using OnChange = std::function<void(const std::string& group)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
-  Result<void> stand(const groups::Service::Wish& wish);
+  Result<void> stand(const groups::Service::LockRequest& request);
   void offer(groups::UserId user, groups::Capacity capacity);
   void stopped(groups::UserId user);
   void withdraw(groups::UserId user, bool job_done = false);
@@ -60,8 +60,8 @@ class GroupDriver final : private groups::Driver {
  private:
   void broadcast(const wire::GroupBody& body) override;
   void send(HostId to, const wire::GroupBody& body) override;
-  Result<void> want(locks::ClientId client, const std::string& name) override;
-  void done(locks::ClientId client) override;
+  Result<void> acquire(locks::ClientId client, const std::string& name) override;
+  void release(locks::ClientId client) override;
   void notify(groups::UserId user, const groups::LeadershipUpdate& news) override;
   void changed(const std::string& group) override;
   void not_as_wanted(const std::string& group, const std::string& sentence) override;

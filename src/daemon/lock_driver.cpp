@@ -266,14 +266,14 @@ void LockDriver::notify(locks::ClientId client, const locks::LockUpdate& update)
 
 // --- for the door ---
 
-Result<void> LockDriver::want(const locks::Service::Wish& wish, locks::LockKind kind) {
+Result<void> LockDriver::acquire(const locks::Service::LockRequest& request, locks::LockKind kind) {
   if (etcd_) {
     if (kind != locks::LockKind::lease)
       return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
-    if (wish.lease != Nanos{0})
+    if (request.lease != Nanos{0})
       return std::unexpected(
           "an etcd keeps the locks here: all leases are 'lease-ms' long; ask for no other length");
-    return etcd_->want(wish);
+    return etcd_->acquire(request);
   }
   if (!service_) return std::unexpected(promise());
   if (is_witness())
@@ -281,23 +281,23 @@ Result<void> LockDriver::want(const locks::Service::Wish& wish, locks::LockKind 
         "this machine is the witness: it votes and takes no locks; lock on the other two");
   const Instant now = sys::boot_clock();
   const bool lease = kind == locks::LockKind::lease;
-  if (lease ? bounded_delay_->uses(now, wish.name) : service_->uses(now, wish.name))
+  if (lease ? bounded_delay_->uses(now, request.name) : service_->uses(now, request.name))
     return std::unexpected(fmt::format(
         "'{}' is in use as a {}, or was a moment ago; take it as that, or take another name",
-        wish.name, lease ? "silent or explicit lock" : "lease"));
-  if (lease) return service_->want(now, wish);
-  if (wish.lease != Nanos{0})
+        request.name, lease ? "silent or explicit lock" : "lease"));
+  if (lease) return service_->acquire(now, request);
+  if (request.lease != Nanos{0})
     return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
-  return bounded_delay_->want(now, {.client = wish.client,
-                            .name = wish.name,
-                            .mode = wish.mode,
+  return bounded_delay_->acquire(now, {.client = request.client,
+                            .name = request.name,
+                            .mode = request.mode,
                             .silent = kind == locks::LockKind::silent});
 }
 
-void LockDriver::done(locks::ClientId client) {
-  if (etcd_) etcd_->done(client);
-  if (service_) service_->done(sys::boot_clock(), client);
-  if (bounded_delay_) bounded_delay_->done(sys::boot_clock(), client);
+void LockDriver::release(locks::ClientId client) {
+  if (etcd_) etcd_->release(client);
+  if (service_) service_->release(sys::boot_clock(), client);
+  if (bounded_delay_) bounded_delay_->release(sys::boot_clock(), client);
 }
 
 std::vector<locks::Known> LockDriver::known() const {

@@ -56,11 +56,11 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_group_news(OnUpdate on_update) { on_group_news_ = std::move(on_update); }
-  Result<void> want(const locks::Service::Wish& wish,
+  Result<void> acquire(const locks::Service::LockRequest& request,
                     locks::LockKind kind = locks::LockKind::lease);
   // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
   bool answers_soon() const { return !etcd_; }
-  void done(locks::ClientId client);
+  void release(locks::ClientId client);
   std::vector<locks::Known> known() const;
 
   // A machine, by name or id, is to have a vote, or none. The number by which its end is asked for;

@@ -127,11 +127,11 @@ constexpr Rules kRules{};
 // One client asks and another leaves when the lease is over, before a timer has said so.
 std::string after_the_end() {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.set_carrier([](const Stage::Letter&) { return false; });
   stage.pass(stage.granted(0, 1)->deadline - stage.now());
-  stage.want(0, 2);
-  stage.done(0, 1);
+  stage.acquire(0, 2);
+  stage.release(0, 1);
   return stage.granted(0, 2) ? "a grant after the end" : "nothing";
 }
 
@@ -139,20 +139,20 @@ std::string after_the_end() {
 // stands still and another member gets the lock and gives it back.
 std::string late_extension() {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.set_carrier([](const Stage::Letter&) { return false; });
   stage.pass(stage.granted(0, 1)->deadline - stage.now() - 1ns);
   const Message extension = stage.sent().back();
   stage.crash(0);
   stage.set_carrier(nullptr);
   stage.pass(1ns + kRules.keep(kRules.lease) - kRules.hold());
-  stage.want(1, 1);
-  stage.done(1, 1);
+  stage.acquire(1, 1);
+  stage.release(1, 1);
   stage.pass(kRules.lease * 5 / 6);
   stage.resume(0);
   stage.inject(NodeId{0}, 2, extension);
-  stage.done(0, 1);
-  stage.want(0, 2);
+  stage.release(0, 1);
+  stage.acquire(0, 2);
   if (extension.kind != Kind::ask || !stage.granted(1, 1) || !stage.granted(0, 2)) return "nothing";
   return stage.granted(0, 2)->token > stage.granted(1, 1)->token ? "nothing" : "token-order";
 }
@@ -162,14 +162,14 @@ std::string late_extension() {
 std::string late_grants() {
   Stage stage(5, kRules);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.from != NodeId{1}; });
-  stage.want(1, 1);
+  stage.acquire(1, 1);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   std::vector<Message> grants;
   for (const Message& message : stage.sent())
     if (message.kind == Kind::grant) grants.push_back(message);
   stage.set_carrier(nullptr);
-  stage.want(1, 2);  // has site 1 ask again
+  stage.acquire(1, 2);  // has site 1 ask again
   stage.pass(kRules.retry() * 5 / 4);
   if (grants.size() != 3 || !stage.granted(1, 1) || stage.granted(0, 1)) return "no such story";
   for (std::uint32_t i = 0; i < 3; ++i) stage.inject(NodeId{2 + i}, 0, grants[i]);
@@ -180,22 +180,22 @@ std::string late_grants() {
 // hear of it. When site 2 has had the lock too an old ASK of site 1 comes to site 0 once more.
 std::string old_word() {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.want(1, 1);
+  stage.acquire(0, 1);
+  stage.acquire(1, 1);
   const auto asked = std::ranges::find_if(stage.sent(), [](const Message& message) {
     return message.kind == Kind::ask && message.ballot.origin == NodeId{1};
   });
   if (asked == stage.sent().end()) return "no such story";
   const Message ask = *asked;
-  stage.done(0, 1);
-  stage.done(1, 1);
+  stage.release(0, 1);
+  stage.release(1, 1);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.to != NodeId{0}; });
   stage.pass(kRules.lease * 5 / 6);
   stage.set_carrier(nullptr);
-  stage.want(2, 1, tempo::lock::Mode::shared);
-  stage.want(1, 2);
+  stage.acquire(2, 1, tempo::lock::Mode::shared);
+  stage.acquire(1, 2);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
-  stage.done(2, 1);
+  stage.release(2, 1);
   stage.set_carrier(nullptr);
   if (!stage.granted(1, 1) || !stage.granted(2, 1) || stage.granted(1, 2)) return "no such story";
   stage.inject(NodeId{1}, 0, ask);
@@ -208,8 +208,8 @@ std::string old_word() {
 std::string lost_disk() {
   Stage stage(3, kRules);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.to != NodeId{1}; });
-  stage.want(0, 1);
-  stage.done(0, 1);
+  stage.acquire(0, 1);
+  stage.release(0, 1);
   stage.pass(2 * kRules.lease);
   stage.set_carrier(nullptr);
   stage.crash(2);
@@ -217,7 +217,7 @@ std::string lost_disk() {
   stage.restart(2);
   stage.pass(2 * kRules.lease);
   stage.crash(0);
-  stage.want(1, 1);
+  stage.acquire(1, 1);
   stage.pass(kRules.lease);
   if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
   return stage.granted(1, 1)->token > stage.granted(0, 1)->token ? "nothing" : "token-order";
@@ -226,10 +226,10 @@ std::string lost_disk() {
 // A lock is used, forgotten by all, and used again.
 std::string forgotten_lock() {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.done(0, 1);
+  stage.acquire(0, 1);
+  stage.release(0, 1);
   stage.pass(2 * kRules.lease);
-  stage.want(1, 1);
+  stage.acquire(1, 1);
   if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
   return stage.granted(1, 1)->token > stage.granted(0, 1)->token ? "nothing" : "token-order";
 }
@@ -239,22 +239,22 @@ std::string forgotten_lock() {
 std::string old_extension() {
   using tempo::lock::Mode;
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.pass(kRules.lease * 5 / 8);
   const auto extended =
       std::ranges::find_if(stage.sent(), [](const Message& message) { return message.held; });
   if (extended == stage.sent().end()) return "no such story";
   const Message extension = *extended;
-  stage.want(0, 2, Mode::shared);
-  stage.want(2, 1, Mode::shared);
-  stage.done(0, 1);
+  stage.acquire(0, 2, Mode::shared);
+  stage.acquire(2, 1, Mode::shared);
+  stage.release(0, 1);
   if (!stage.granted(0, 2) || !stage.granted(2, 1)) return "no such story";
-  stage.done(2, 1);
+  stage.release(2, 1);
   stage.pass(kRules.lease);
   if (stage.lock(2).lease() || stage.lost(0, 2)) return "no such story";
   stage.inject(NodeId{0}, 1, extension);
   stage.inject(NodeId{0}, 2, extension);
-  stage.want(2, 2, Mode::shared);
+  stage.acquire(2, 2, Mode::shared);
   return stage.granted(2, 2) ? "nothing" : "a reader waits";
 }
 
@@ -262,8 +262,8 @@ std::string old_extension() {
 std::string each_alone() {
   Stage stage(2, kRules, two_members(tempo::lock::lease::TwoNode::available));
   stage.set_carrier([](const Stage::Letter&) { return false; });
-  stage.want(0, 1);
-  stage.want(1, 1);
+  stage.acquire(0, 1);
+  stage.acquire(1, 1);
   stage.pass(kRules.lease / 2);
   if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
   return stage.granted(0, 1)->token == stage.granted(1, 1)->token ? "same-token" : "nothing";
@@ -276,14 +276,14 @@ std::string two_changes() {
   stage.set_carrier([](const Stage::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
   });
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.set_carrier([](const Stage::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.from != NodeId{0};
   });
   stage.command(2, Command::change(NodeId{3}, 1));
   stage.command(2, Command::change(NodeId{1}, 0));
   if (!stage.granted(0, 1) || stage.member(2).home().view().number < 2) return "no such story";
-  stage.want(2, 1);
+  stage.acquire(2, 1);
   return stage.granted(2, 1) ? "exclusion" : "nothing";
 }
 
@@ -297,8 +297,8 @@ std::string counting_on() {
     return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
   });
   for (std::uint32_t i = 1; i <= 5; ++i) {
-    stage.want(0, i);
-    stage.done(0, i);
+    stage.acquire(0, i);
+    stage.release(0, i);
   }
   stage.crash(0);
   stage.command(2, Command::change(NodeId{3}, 1));
@@ -306,7 +306,7 @@ std::string counting_on() {
   stage.command(2, Command::change(NodeId{1}, 0));
   stage.pass(2 * rules.lease);
   stage.set_carrier(nullptr);
-  stage.want(2, 1);
+  stage.acquire(2, 1);
   if (!stage.granted(0, 5) || stage.member(2).home().view().number != 3) return "no such story";
   if (!stage.granted(2, 1)) return "no such story";
   return stage.granted(2, 1)->token > stage.granted(0, 5)->token ? "nothing" : "token-order";

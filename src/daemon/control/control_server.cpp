@@ -131,7 +131,7 @@ class ControlServerImpl final : public ControlServer {
     end_stream(*client);
     const auto all = std::exchange(client->locks, {});
     for (const auto& [id, holder] : all) claims_.erase(holder);
-    for (const auto& [id, holder] : all) worker_->locks().done(holder);
+    for (const auto& [id, holder] : all) worker_->locks().release(holder);
     groups_.disconnect(&*client);
     worker_->loop().forget(client->connection.descriptor());
     clients_.erase(client);
@@ -273,7 +273,7 @@ class ControlServerImpl final : public ControlServer {
     const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
     client.locks[request.id] = holder;
     claims_[holder] = {.client = &client, .id = request.id};
-    const auto wanted = worker_->locks().want(
+    const auto wanted = worker_->locks().acquire(
         {.client = holder,
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
@@ -303,7 +303,7 @@ class ControlServerImpl final : public ControlServer {
     const locks::ClientId holder = found->second;
     client.locks.erase(found);
     claims_.erase(holder);
-    worker_->locks().done(holder);
+    worker_->locks().release(holder);
     return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
   }
 

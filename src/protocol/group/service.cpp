@@ -23,29 +23,29 @@ Service::Service(Start start, Draw& draw, Driver& driver)
 
 // --- users ---
 
-Result<void> Service::stand(const Moment& moment, const Wish& wish) {
-  if (const auto wrong = wrong_with_name(wish.group)) return std::unexpected(*wrong);
-  if (const auto wrong = wrong_with_terms(wish.terms)) return std::unexpected(*wrong);
-  const auto place = find_or_make(moment.now, wish.group);
+Result<void> Service::stand(const Moment& moment, const Candidacy& candidacy) {
+  if (const auto wrong = wrong_with_name(candidacy.group)) return std::unexpected(*wrong);
+  if (const auto wrong = wrong_with_terms(candidacy.terms)) return std::unexpected(*wrong);
+  const auto place = find_or_make(moment.now, candidacy.group);
   if (!place)
     return std::unexpected("too many groups are known here; try again when some have ended");
   Group& group = (*place)->second;
   if (group.user)
     return std::unexpected(fmt::format(
-        "somebody on this host stands for '{}' already; one candidate a host", wish.group));
+        "somebody on this host stands for '{}' already; one candidate a host", candidacy.group));
   group.leadership.forget_silent(moment.now);
   const bool others = !group.leadership.candidates().empty();
-  if (others && group.terms.criterion != wish.terms.criterion)
+  if (others && group.terms.criterion != candidacy.terms.criterion)
     return std::unexpected(
         fmt::format("the candidates of '{0}' are compared by {1}; use '--criterion {1}'",
-                    wish.group, name_of(group.terms.criterion)));
-  group.terms = wish.terms;
-  group.user = wish.user;
+                    candidacy.group, name_of(group.terms.criterion)));
+  group.terms = candidacy.terms;
+  group.user = candidacy.user;
   command(moment, *place,
           {.kind = Command::Kind::stand,
-           .capacity = wish.capacity,
-           .min_stay = wish.min_stay,
-           .once = wish.once});
+           .capacity = candidacy.capacity,
+           .min_stay = candidacy.min_stay,
+           .once = candidacy.once});
   return {};
 }
 
@@ -335,12 +335,12 @@ void Service::ask(Place place) {
   drop(group);
   const locks::ClientId client{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
   group.client = client;
-  if (driver_->want(client, lock_of(place->first))) return;
+  if (driver_->acquire(client, lock_of(place->first))) return;
   group.client.reset();  // there are no locks here: as if nobody answered
 }
 
 void Service::drop(Group& group) {
-  if (const auto client = std::exchange(group.client, std::nullopt)) driver_->done(*client);
+  if (const auto client = std::exchange(group.client, std::nullopt)) driver_->release(*client);
 }
 
 void Service::notify(const Group& group, const LeadershipUpdate& news) {

@@ -59,8 +59,8 @@ class Driver {
   virtual void broadcast(const wire::GroupBody& body) = 0;
   virtual void send(HostId to, const wire::GroupBody& body) = 0;
   // A lock of the lock service. Its news come back by `hear_lock`, not before this returns.
-  virtual Result<void> want(locks::ClientId client, const std::string& name) = 0;
-  virtual void done(locks::ClientId client) = 0;
+  virtual Result<void> acquire(locks::ClientId client, const std::string& name) = 0;
+  virtual void release(locks::ClientId client) = 0;
   virtual void notify(UserId user, const LeadershipUpdate& news) = 0;
   // A group here has another leader, or none; an election is held otherwise than was wanted.
   virtual void changed(const std::string& group) = 0;
@@ -98,7 +98,7 @@ class Service {
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
-  struct Wish {
+  struct Candidacy {
     UserId user{};  // not there already
     std::string_view group;
     Terms terms{};
@@ -107,7 +107,7 @@ class Service {
     bool once = false;
   };
   // A sentence says why it cannot stand.
-  Result<void> stand(const Moment& moment, const Wish& wish);
+  Result<void> stand(const Moment& moment, const Candidacy& candidacy);
   // Of a user that is not there these are no mistake.
   void offer(const Moment& moment, UserId user, Capacity capacity);
   void stopped(const Moment& moment, UserId user);

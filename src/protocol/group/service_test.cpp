@@ -16,13 +16,13 @@ class Desk final : public Driver {
  public:
   void broadcast(const wire::GroupBody& body) override { said.push_back(body); }
   void send(HostId to, const wire::GroupBody& body) override { sent.emplace_back(to, body); }
-  Result<void> want(locks::ClientId client, const std::string& name) override {
+  Result<void> acquire(locks::ClientId client, const std::string& name) override {
     if (!locks_here) return std::unexpected("no locks");
     wanted = name;
     asking = client;
     return {};
   }
-  void done(locks::ClientId client) override {
+  void release(locks::ClientId client) override {
     if (asking == client) asking.reset();
   }
   void notify(UserId /*user*/, const LeadershipUpdate& news) override { told.push_back(news.kind); }
@@ -59,7 +59,7 @@ class Desk final : public Driver {
                   *this};
 };
 
-Service::Wish wish(std::uint32_t user, std::string_view group) {
+Service::LockRequest request(std::uint32_t user, std::string_view group) {
   return {.user = UserId{user}, .group = group, .capacity = 10, .min_stay = 20s};
 }
 
@@ -69,7 +69,7 @@ wire::GroupBody word(std::string_view group, std::int64_t capacity) {
 
 TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
   Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, wish(1, "web")));
+  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
   desk.pass(kNow, 3s);
   EXPECT_EQ(desk.wanted, "@group/web");
   ASSERT_TRUE(desk.asking);
@@ -90,7 +90,7 @@ TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
 
 TEST(GroupService, SaysThatTimeIsNotKnownWellEnough) {
   Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, wish(1, "web")));
+  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
   Moment blind = kNow;
   blind.trusted = false;
   desk.pass(blind, 4s);
@@ -102,18 +102,18 @@ TEST(GroupService, SaysThatTimeIsNotKnownWellEnough) {
 TEST(GroupService, WithoutLocksHasNoMajority) {
   Desk desk;
   desk.locks_here = false;
-  ASSERT_TRUE(desk.service.stand(kNow, wish(1, "web")));
+  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
   desk.pass(kNow, 6s);
   EXPECT_THAT(desk.told, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
 }
 
 TEST(GroupService, HasOneCandidateAHost) {
   Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, wish(1, "web")));
-  EXPECT_THAT(desk.service.stand(kNow, wish(2, "web")).error(), HasSubstr("one candidate a host"));
-  ASSERT_TRUE(desk.service.stand(kNow, wish(2, "mail")));
+  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
+  EXPECT_THAT(desk.service.stand(kNow, request(2, "web")).error(), HasSubstr("one candidate a host"));
+  ASSERT_TRUE(desk.service.stand(kNow, request(2, "mail")));
   desk.service.withdraw(kNow, UserId{1});
-  EXPECT_TRUE(desk.service.stand(kNow, wish(3, "web")));
+  EXPECT_TRUE(desk.service.stand(kNow, request(3, "web")));
 }
 
 TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
@@ -121,8 +121,8 @@ TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
   desk.service.receive(kNow, HostId{7}, other);
-  EXPECT_THAT(desk.service.stand(kNow, wish(1, "web")).error(), HasSubstr("'--criterion uptime'"));
-  Service::Wish same = wish(1, "web");
+  EXPECT_THAT(desk.service.stand(kNow, request(1, "web")).error(), HasSubstr("'--criterion uptime'"));
+  Service::LockRequest same = request(1, "web");
   same.terms.criterion = Criterion::uptime;
   EXPECT_TRUE(desk.service.stand(kNow, same));
 }
@@ -130,12 +130,12 @@ TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
 TEST(GroupService, OnARingComparesNothing) {
   Desk desk;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
-    Service::Wish bad = wish(1, "web");
+    Service::LockRequest bad = request(1, "web");
     bad.terms = {Criterion::uptime, algorithm};
     EXPECT_THAT(desk.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
     EXPECT_FALSE(desk.service.known("web"));
   }
-  Service::Wish good = wish(1, "web");
+  Service::LockRequest good = request(1, "web");
   good.terms = {Criterion::random, Algorithm::ring};
   EXPECT_TRUE(desk.service.stand(kNow, good));
 }
@@ -143,7 +143,7 @@ TEST(GroupService, OnARingComparesNothing) {
 // The next host on the ring is the one with the next larger id, and only it is asked.
 TEST(GroupService, OnARingSendsToTheNextHost) {
   Desk desk;
-  Service::Wish here = wish(1, "web");
+  Service::LockRequest here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
@@ -159,7 +159,7 @@ TEST(GroupService, OnARingSendsToTheNextHost) {
 
 TEST(GroupService, HearsOfEarlierElectionsOnARing) {
   Desk desk;
-  Service::Wish here = wish(1, "web");
+  Service::LockRequest here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
@@ -175,9 +175,9 @@ TEST(GroupService, HearsOfEarlierElectionsOnARing) {
 TEST(GroupService, RefusesBadNames) {
   Desk desk;
   for (const std::string_view name : {"", "two words", "@web", "\x07"})
-    EXPECT_FALSE(desk.service.stand(kNow, wish(1, name))) << name;
-  EXPECT_FALSE(desk.service.stand(kNow, wish(1, std::string(58, 'x'))));
-  EXPECT_TRUE(desk.service.stand(kNow, wish(1, std::string(57, 'x'))));
+    EXPECT_FALSE(desk.service.stand(kNow, request(1, name))) << name;
+  EXPECT_FALSE(desk.service.stand(kNow, request(1, std::string(58, 'x'))));
+  EXPECT_TRUE(desk.service.stand(kNow, request(1, std::string(57, 'x'))));
 }
 
 TEST(GroupService, DropsWhatItCannotUnderstand) {
@@ -217,7 +217,7 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
 TEST(GroupService, TheSilentBindNobody) {
   Desk desk;
   desk.service.receive(kNow, HostId{7}, word("web", 1));
-  Service::Wish other = wish(1, "web");
+  Service::LockRequest other = request(1, "web");
   other.terms.criterion = Criterion::uptime;
   ASSERT_FALSE(desk.service.stand(kNow, other));
   ASSERT_EQ(desk.service.known("web")->candidates.size(), 1U);

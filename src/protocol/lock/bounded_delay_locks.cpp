@@ -81,7 +81,7 @@ void BoundedDelayLocks::enter_view(Instant now) {
   }
   const auto waiting = std::exchange(clients_, {});
   for (const auto& [id, client] : waiting) {
-    const auto again = want(
+    const auto again = acquire(
         now, {.client = id, .name = client.lock, .mode = client.mode, .silent = client.silent});
     if (!again) driver_->notify(id, {.kind = LockUpdate::Kind::refused});
   }
@@ -129,20 +129,20 @@ void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, cons
 
 // --- clients ---
 
-Result<void> BoundedDelayLocks::want(Instant now, const Wish& wish) {
-  if (const auto wrong = wrong_with_name(wish.name)) return std::unexpected(*wrong);
-  CHECK(!clients_.contains(wish.client));
+Result<void> BoundedDelayLocks::acquire(Instant now, const LockRequest& request) {
+  if (const auto wrong = wrong_with_name(request.name)) return std::unexpected(*wrong);
+  CHECK(!clients_.contains(request.client));
   if (!member())
     return std::unexpected(
         "silent and explicit locks are for machines that vote on locks, and this one does not; "
         "take --kind lease, or give it a vote: 'tempo admit'");
   if (clients_.size() >= kMaxClients)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
-  clients_[wish.client] = {
-      .lock = std::string(wish.name), .mode = wish.mode, .silent = wish.silent, .since = now};
+  clients_[request.client] = {
+      .lock = std::string(request.name), .mode = request.mode, .silent = request.silent, .since = now};
   stay_busy(now);
-  if (rests(now) || enlist(now, wish.client)) return {};
-  clients_.erase(wish.client);
+  if (rests(now) || enlist(now, request.client)) return {};
+  clients_.erase(request.client);
   return std::unexpected("too many locks are in use; try again when some have been released");
 }
 
@@ -166,7 +166,7 @@ bool BoundedDelayLocks::enlist(Instant now, ClientId client) {
   return true;
 }
 
-void BoundedDelayLocks::done(Instant now, ClientId client) {
+void BoundedDelayLocks::release(Instant now, ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const std::string name = found->second.lock;

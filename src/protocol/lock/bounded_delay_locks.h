@@ -66,14 +66,14 @@ class BoundedDelayLocks {
   void on_timer(Instant now);
   Instant due() const;
 
-  struct Wish {
+  struct LockRequest {
     ClientId client{};  // not there already
     std::string_view name;
     Mode mode = Mode::exclusive;
     bool silent = true;  // else only replies count
   };
-  Result<void> want(Instant now, const Wish& wish);
-  void done(Instant now, ClientId client);
+  Result<void> acquire(Instant now, const LockRequest& request);
+  void release(Instant now, ClientId client);
 
   std::vector<Known> known() const;
   // Whether a client here has or wants such a lock of that name, or another host has spoken of it

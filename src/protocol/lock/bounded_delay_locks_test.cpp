@@ -63,16 +63,16 @@ class House {
   void set_carrier(Carries carries) { carries_ = std::move(carries); }
   void set_delay(Nanos delay) { delay_ = delay; }
 
-  void want(std::uint32_t at, std::uint32_t client, Mode mode = Mode::exclusive, bool silent = true,
+  void acquire(std::uint32_t at, std::uint32_t client, Mode mode = Mode::exclusive, bool silent = true,
             std::string_view name = "door") {
-    const auto wanted = rooms_[at]->bounded_delay->want(
+    const auto wanted = rooms_[at]->bounded_delay->acquire(
         now_, {.client = ClientId{client}, .name = name, .mode = mode, .silent = silent});
     ASSERT_TRUE(wanted) << wanted.error();
     modes_[{at, client}] = mode;
   }
-  void done(std::uint32_t at, std::uint32_t client) {
+  void release(std::uint32_t at, std::uint32_t client) {
     rooms_[at]->inside.erase(client);
-    rooms_[at]->bounded_delay->done(now_, ClientId{client});
+    rooms_[at]->bounded_delay->release(now_, ClientId{client});
   }
   bool inside(std::uint32_t at, std::uint32_t client) const {
     const auto found = rooms_[at]->inside.find(client);
@@ -196,22 +196,22 @@ class House {
 TEST(BoundedDelayLocks, AsksForRepliesUntilSilenceCanBeTrusted) {
   House house(3);
   EXPECT_EQ(house.bounded_delay(0).mode(), "");
-  house.want(0, 1);
+  house.acquire(0, 1);
   EXPECT_EQ(house.bounded_delay(0).mode(),
             "silent locks wait for explicit replies, because h1 has not been heard yet");
   ASSERT_TRUE(house.comes(1s, [&] { return house.inside(0, 1); }));
   ASSERT_TRUE(house.settled());
   EXPECT_EQ(house.bounded_delay(0).mode(), "silent locks take silence for consent");
-  house.done(0, 1);
+  house.release(0, 1);
   house.pass(100ms);
 
   // Silence costs a request to each and nothing more.
   const int before = house.words();
-  house.want(0, 2);
+  house.acquire(0, 2);
   ASSERT_TRUE(house.comes(1s, [&] { return house.inside(0, 2); }));
   EXPECT_EQ(house.words() - before, 2);
-  house.done(0, 2);
-  house.want(0, 3, Mode::exclusive, false);
+  house.release(0, 2);
+  house.acquire(0, 3, Mode::exclusive, false);
   const int explicitly = house.words();
   house.pass(500ms);
   EXPECT_TRUE(house.inside(0, 3));
@@ -220,13 +220,13 @@ TEST(BoundedDelayLocks, AsksForRepliesUntilSilenceCanBeTrusted) {
 
 TEST(BoundedDelayLocks, OneAtATimeAcrossHostsAndOnOne) {
   House house(3);
-  for (std::uint32_t i = 0; i < 6; ++i) house.want(i % 3, 10 + i);
+  for (std::uint32_t i = 0; i < 6; ++i) house.acquire(i % 3, 10 + i);
   std::uint32_t served = 0;
   for (int i = 0; i < 3000 && served < 6; ++i) {
     house.pass(10ms);
     for (std::uint32_t client = 0; client < 6; ++client)
       if (house.inside(client % 3, 10 + client)) {
-        house.done(client % 3, 10 + client);
+        house.release(client % 3, 10 + client);
         ++served;
       }
   }
@@ -237,7 +237,7 @@ TEST(BoundedDelayLocks, OneAtATimeAcrossHostsAndOnOne) {
 TEST(BoundedDelayLocks, KnowsWhichNamesAreInUse) {
   House house(3);
   EXPECT_FALSE(house.bounded_delay(0).uses(house.now(), "door"));
-  house.want(0, 1);
+  house.acquire(0, 1);
   house.pass(500ms);
   ASSERT_TRUE(house.inside(0, 1));
   for (const std::uint32_t at : {0U, 1U, 2U})
@@ -245,12 +245,12 @@ TEST(BoundedDelayLocks, KnowsWhichNamesAreInUse) {
   house.pass(5s);
   EXPECT_TRUE(house.bounded_delay(0).uses(house.now(), "door"));
   EXPECT_FALSE(house.bounded_delay(1).uses(house.now(), "door")) << "who is inside alone is silent";
-  house.want(1, 2);
+  house.acquire(1, 2);
   house.pass(500ms);
   EXPECT_TRUE(house.bounded_delay(2).uses(house.now(), "door")) << "who waits is not";
-  house.done(0, 1);
+  house.release(0, 1);
   house.pass(500ms);
-  house.done(1, 2);
+  house.release(1, 2);
   house.pass(5s);
   for (const std::uint32_t at : {0U, 1U, 2U})
     EXPECT_FALSE(house.bounded_delay(at).uses(house.now(), "door")) << at;
@@ -258,46 +258,46 @@ TEST(BoundedDelayLocks, KnowsWhichNamesAreInUse) {
 
 TEST(BoundedDelayLocks, ReadersShareAWriterDoesNot) {
   House house(3);
-  house.want(0, 1, Mode::shared);
-  house.want(0, 2, Mode::shared);
-  house.want(1, 3, Mode::shared);
+  house.acquire(0, 1, Mode::shared);
+  house.acquire(0, 2, Mode::shared);
+  house.acquire(1, 3, Mode::shared);
   EXPECT_TRUE(house.comes(
       2s, [&] { return house.inside(0, 1) && house.inside(0, 2) && house.inside(1, 3); }));
-  house.want(2, 4);
+  house.acquire(2, 4);
   house.pass(1s);
   EXPECT_FALSE(house.inside(2, 4));
-  house.done(0, 1);
-  house.done(0, 2);
-  house.done(1, 3);
+  house.release(0, 1);
+  house.release(0, 2);
+  house.release(1, 3);
   EXPECT_TRUE(house.comes(2s, [&] { return house.inside(2, 4); }));
 }
 
 TEST(BoundedDelayLocks, ALossMakesItFallBackAndItRecovers) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.settled());
-  house.done(0, 1);
+  house.release(0, 1);
   int lose = 1;
   house.set_carrier([&](std::uint32_t, std::uint32_t to, const House::Word& word) {
     return !(to == 1 && std::holds_alternative<wire::MutexBody>(word) && lose-- > 0);
   });
   // 1 is inside, and does not hear of 0's request: only that it is not confirmed keeps 0 out.
-  house.want(1, 2);
+  house.acquire(1, 2);
   ASSERT_TRUE(house.comes(1s, [&] { return house.inside(1, 2); }));
   lose = 1;
-  house.want(0, 3);
+  house.acquire(0, 3);
   house.pass(200ms);
   EXPECT_FALSE(house.inside(0, 3));
   EXPECT_EQ(house.bounded_delay(0).mode(),
             "silent locks wait for explicit replies, because a datagram to h1 was lost");
-  house.done(1, 2);
+  house.release(1, 2);
   EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 3); }));
   EXPECT_TRUE(house.settled());
 }
 
 TEST(BoundedDelayLocks, LongDelaysMakeItFallBack) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.settled());
   house.set_delay(15ms);
   house.pass(200ms);
@@ -310,10 +310,10 @@ TEST(BoundedDelayLocks, LongDelaysMakeItFallBack) {
 // nor while it is gone; a new life rests first.
 TEST(BoundedDelayLocks, ADeadDaemonBlocksUntilItIsBack) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.settled());
   house.kill(0);
-  house.want(1, 2);
+  house.acquire(1, 2);
   house.pass(10s);
   EXPECT_FALSE(house.inside(1, 2));
   EXPECT_THAT(house.bounded_delay(1).mode(), HasSubstr("h0 has not been heard for"));
@@ -325,57 +325,57 @@ TEST(BoundedDelayLocks, ADeadDaemonBlocksUntilItIsBack) {
 
 TEST(BoundedDelayLocks, AQuickRestartWhileTheClientRunsOn) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.settled());
   house.pass(100ms);
   house.kill(0);
   house.be_born(0);
-  house.want(1, 2);
-  house.want(0, 3);
+  house.acquire(1, 2);
+  house.acquire(0, 3);
   EXPECT_TRUE(house.comes(10s, [&] { return house.inside(1, 2) || house.inside(0, 3); }));
 }
 
 // Cut off from the others the holder loses the lock; forgotten by them, it is nobody they wait for.
 TEST(BoundedDelayLocks, WhoIsForgottenIsNotWaitedFor) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.settled());
   house.set_carrier([](std::uint32_t from, std::uint32_t to, const House::Word&) {
     return from != 0 && to != 0;
   });
-  house.want(1, 2);
+  house.acquire(1, 2);
   for (std::uint32_t i : {1U, 2U}) house.bounded_delay(i).follow(house.now(), voters(2, {1, 2}));
   EXPECT_TRUE(house.comes(10s, [&] { return house.inside(1, 2); }));
   EXPECT_TRUE(house.lost(0, 1));
   house.set_carrier({});
   house.bounded_delay(0).follow(house.now(), voters(2, {1, 2}));
-  EXPECT_THAT(house.bounded_delay(0).want(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
+  EXPECT_THAT(house.bounded_delay(0).acquire(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
               HasSubstr("this one does not"));
 }
 
 TEST(BoundedDelayLocks, OneHostAloneHasItsLocks) {
   House house(1);
-  house.want(0, 1, Mode::exclusive, false);
+  house.acquire(0, 1, Mode::exclusive, false);
   house.pass(10ms);
   EXPECT_TRUE(house.inside(0, 1));
-  house.want(0, 2);
+  house.acquire(0, 2);
   house.pass(3s);
   EXPECT_TRUE(house.inside(0, 1));
   EXPECT_FALSE(house.inside(0, 2));
-  house.done(0, 1);
+  house.release(0, 1);
   EXPECT_TRUE(house.comes(1s, [&] { return house.inside(0, 2); }));
 }
 
 TEST(BoundedDelayLocks, WhoFindsNoRoomIsTold) {
   constexpr std::uint32_t kClients = 4096;
   House house(1);
-  for (std::uint32_t i = 0; i < kClients; ++i) house.want(0, i);
-  const BoundedDelayLocks::Wish one_more{.client = ClientId{kClients}, .name = "door"};
-  const auto refused = house.bounded_delay(0).want(house.now(), one_more);
+  for (std::uint32_t i = 0; i < kClients; ++i) house.acquire(0, i);
+  const BoundedDelayLocks::LockRequest one_more{.client = ClientId{kClients}, .name = "door"};
+  const auto refused = house.bounded_delay(0).acquire(house.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many clients"));
-  house.done(0, kClients - 1);
-  EXPECT_TRUE(house.bounded_delay(0).want(house.now(), one_more));
+  house.release(0, kClients - 1);
+  EXPECT_TRUE(house.bounded_delay(0).acquire(house.now(), one_more));
 }
 
 // A lock that nobody has or wants makes room for another.
@@ -383,23 +383,23 @@ TEST(BoundedDelayLocks, WhoNamesOneLockTooManyIsTold) {
   constexpr std::uint32_t kLocks = 1024;
   House house(2);
   for (std::uint32_t i = 0; i < kLocks; ++i)
-    house.want(0, i, Mode::shared, true, "lock" + std::to_string(i));
-  const BoundedDelayLocks::Wish one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
-  const auto refused = house.bounded_delay(0).want(house.now(), one_more);
+    house.acquire(0, i, Mode::shared, true, "lock" + std::to_string(i));
+  const BoundedDelayLocks::LockRequest one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
+  const auto refused = house.bounded_delay(0).acquire(house.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many locks"));
   ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 7); }));
-  house.done(0, 7);
-  EXPECT_TRUE(house.bounded_delay(0).want(house.now(), one_more));
+  house.release(0, 7);
+  EXPECT_TRUE(house.bounded_delay(0).acquire(house.now(), one_more));
   EXPECT_FALSE(house.bounded_delay(0).uses(house.now(), "lock7"));
 }
 
 TEST(BoundedDelayLocks, SaysWhatItKnows) {
   House house(2);
   EXPECT_THAT(house.bounded_delay(0).known(), ::testing::IsEmpty());
-  house.want(0, 1);
+  house.acquire(0, 1);
   ASSERT_TRUE(house.comes(5s, [&] { return house.inside(0, 1); }));
-  house.want(0, 2);
+  house.acquire(0, 2);
   const std::vector<Known> known = house.bounded_delay(0).known();
   ASSERT_EQ(known.size(), 1U);
   EXPECT_EQ(known[0].name, "door");
@@ -415,10 +415,10 @@ TEST(BoundedDelayLocks, SaysWhatItKnows) {
 
 TEST(BoundedDelayLocks, BeatsOnlyWhileItIsUsed) {
   House house(3);
-  house.want(0, 1);
+  house.acquire(0, 1);
   house.pass(1s);
   EXPECT_NE(house.bounded_delay(2).due(), kNever) << "others beat, too";
-  house.done(0, 1);
+  house.release(0, 1);
   house.pass(10s);
   for (std::uint32_t i = 0; i < 3; ++i) EXPECT_EQ(house.bounded_delay(i).due(), kNever) << i;
 }
@@ -452,10 +452,10 @@ TEST(BoundedDelayLocks, NoTwoInsideWhateverHappens) {
         dead[at] = false;
       } else if (!dead[at] && !clients[at]) {
         clients[at] = ++next;
-        house.want(at, next, below(3) == 0 ? Mode::shared : Mode::exclusive, below(4) != 0);
+        house.acquire(at, next, below(3) == 0 ? Mode::shared : Mode::exclusive, below(4) != 0);
       } else if (!dead[at] && (house.inside(at, *clients[at]) || house.lost(at, *clients[at]))) {
         entries += house.inside(at, *clients[at]) ? 1 : 0;
-        house.done(at, *clients[at]);
+        house.release(at, *clients[at]);
         clients[at].reset();
       }
       house.pass(Nanos{static_cast<std::int64_t>(below(60'000'000))});
@@ -465,12 +465,12 @@ TEST(BoundedDelayLocks, NoTwoInsideWhateverHappens) {
     house.set_delay(1ms);
     for (std::uint32_t at = 0; at < 3; ++at) {
       if (dead[at]) house.be_born(at);
-      if (!dead[at] && clients[at]) house.done(at, *clients[at]);
+      if (!dead[at] && clients[at]) house.release(at, *clients[at]);
     }
     for (std::uint32_t at = 0; at < 3; ++at) {
-      house.want(at, ++next);
+      house.acquire(at, ++next);
       ASSERT_TRUE(house.comes(20s, [&] { return house.inside(at, next); })) << seed << ' ' << at;
-      house.done(at, next);
+      house.release(at, next);
     }
   }
   EXPECT_GT(entries, 1000) << "runs in which nobody gets in prove nothing";

@@ -97,32 +97,32 @@ void Service::written(Instant now, const Saved& saved) {
   step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::written(record)); });
 }
 
-Result<void> Service::want(Instant now, const Wish& wish) {
-  if (const auto wrong = wrong_with_name(wish.name)) return std::unexpected(*wrong);
-  CHECK(!clients_.contains(wish.client));
-  if (wish.lease != Nanos{0} && (wish.lease < kShortestLease || wish.lease > rules_.longest))
+Result<void> Service::acquire(Instant now, const LockRequest& request) {
+  if (const auto wrong = wrong_with_name(request.name)) return std::unexpected(*wrong);
+  CHECK(!clients_.contains(request.client));
+  if (request.lease != Nanos{0} && (request.lease < kShortestLease || request.lease > rules_.longest))
     return std::unexpected(fmt::format(
         "a lease may be {} to {} long here; for longer ones set 'lease-max-ms' under [locks] in "
         "tempo.toml, the same on every machine",
         span_text(kShortestLease), span_text(rules_.longest)));
   if (clients_.size() >= kMaxClientsHere)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
-  const std::optional<LockId> id = number(now, wish.name);
+  const std::optional<LockId> id = number(now, request.name);
   if (!id)
     return std::unexpected("too many locks are in use; try again when some have been released");
-  clients_[wish.client] = {.lock = *id, .mode = wish.mode, .since = now};
+  clients_[request.client] = {.lock = *id, .mode = request.mode, .since = now};
   step(now, [&](Turn<Member>& turn) {
-    member_.command(turn, Command::want(*id, wish.client, wish.mode, wish.network_us, wish.lease));
+    member_.command(turn, Command::acquire(*id, request.client, request.mode, request.network_us, request.lease));
   });
   return {};
 }
 
-void Service::done(Instant now, ClientId client) {
+void Service::release(Instant now, ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const LockId id = found->second.lock;
   clients_.erase(found);
-  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::done(id, client)); });
+  step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::release(id, client)); });
 }
 
 Result<void> Service::change(Instant now, HostId host, std::uint8_t votes) {

@@ -117,7 +117,7 @@ class Service {
   Instant due() const { return member_.timers().first(); }
 
   // A client waits for a lock from now on; `network_us` orders those who wait at different hosts.
-  struct Wish {
+  struct LockRequest {
     ClientId client{};  // not there already
     std::string_view name;
     Mode mode = Mode::exclusive;
@@ -127,9 +127,9 @@ class Service {
   };
   static constexpr Nanos kShortestLease = 40ms;
   // What becomes of it is told, perhaps before this returns. A sentence says why it cannot wait.
-  Result<void> want(Instant now, const Wish& wish);
+  Result<void> acquire(Instant now, const LockRequest& request);
   // It is done, waits no longer, or died. A client that is not there is no mistake.
-  void done(Instant now, ClientId client);
+  void release(Instant now, ClientId client);
 
   // This host is to have so many votes, one more or one less than now; a later `voters_changed`
   // says that it has. A sentence says why it cannot be.

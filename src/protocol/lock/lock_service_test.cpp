@@ -46,17 +46,17 @@ class Office {
   int changes(std::uint32_t at) const { return desks_[at]->changes; }
   const std::optional<Saved>& disk(std::uint32_t at) const { return desks_[at]->disk; }
 
-  void want(std::uint32_t at, std::uint32_t client, std::string_view name,
+  void acquire(std::uint32_t at, std::uint32_t client, std::string_view name,
             Mode mode = Mode::exclusive, Nanos lease = Nanos{0}) {
-    ASSERT_TRUE(desks_[at]->service->want(now_, {.client = ClientId{client},
+    ASSERT_TRUE(desks_[at]->service->acquire(now_, {.client = ClientId{client},
                                                  .name = name,
                                                  .mode = mode,
                                                  .network_us = ++ticket_,
                                                  .lease = lease}));
     settle();
   }
-  void done(std::uint32_t at, std::uint32_t client) {
-    desks_[at]->service->done(now_, ClientId{client});
+  void release(std::uint32_t at, std::uint32_t client) {
+    desks_[at]->service->release(now_, ClientId{client});
     settle();
   }
   void pass(Nanos time) {
@@ -176,15 +176,15 @@ class Office {
 
 TEST(LockService, GrantsToOneAtATimeInTheirOrder) {
   Office office(3);
-  office.want(0, 1, "door");
+  office.acquire(0, 1, "door");
   EXPECT_TRUE(office.inside(0, 1));
-  office.want(1, 2, "door");
-  office.want(2, 3, "door");
+  office.acquire(1, 2, "door");
+  office.acquire(2, 3, "door");
   EXPECT_FALSE(office.inside(1, 2) || office.inside(2, 3));
-  office.done(0, 1);
+  office.release(0, 1);
   EXPECT_TRUE(office.inside(1, 2));
   EXPECT_FALSE(office.inside(2, 3));
-  office.done(1, 2);
+  office.release(1, 2);
   EXPECT_TRUE(office.inside(2, 3));
   EXPECT_LT(office.token(0, 1), office.token(1, 2));
   EXPECT_LT(office.token(1, 2), office.token(2, 3));
@@ -195,30 +195,30 @@ TEST(LockService, GrantsToOneAtATimeInTheirOrder) {
 TEST(LockService, HandsOverAtOnceAtAnyTime) {
   for (Nanos held = 0ms; held < 2s; held += 20ms) {
     Office office(3);
-    office.want(0, 1, "door");
-    office.want(1, 2, "door");
+    office.acquire(0, 1, "door");
+    office.acquire(1, 2, "door");
     office.pass(held);
-    office.done(0, 1);
+    office.release(0, 1);
     EXPECT_TRUE(office.inside(1, 2)) << "held for " << held / 1ms << " ms";
   }
 }
 
 TEST(LockService, LocksOfOtherNamesHaveNothingToDoWithIt) {
   Office office(3);
-  office.want(0, 1, "door");
-  office.want(1, 2, "window");
+  office.acquire(0, 1, "door");
+  office.acquire(1, 2, "window");
   EXPECT_TRUE(office.inside(0, 1) && office.inside(1, 2));
 }
 
 TEST(LockService, ReadersShareAWriterDoesNot) {
   Office office(3);
-  office.want(0, 1, "plan", Mode::shared);
-  office.want(1, 2, "plan", Mode::shared);
+  office.acquire(0, 1, "plan", Mode::shared);
+  office.acquire(1, 2, "plan", Mode::shared);
   EXPECT_TRUE(office.inside(0, 1) && office.inside(1, 2));
-  office.want(2, 3, "plan");
+  office.acquire(2, 3, "plan");
   EXPECT_FALSE(office.inside(2, 3));
-  office.done(0, 1);
-  office.done(1, 2);
+  office.release(0, 1);
+  office.release(1, 2);
   office.pass(5s);
   EXPECT_TRUE(office.inside(2, 3));
 }
@@ -227,32 +227,32 @@ TEST(LockService, ReadersShareAWriterDoesNot) {
 // was locked here before costs none.
 TEST(LockService, CostsAlmostNoDatagrams) {
   Office office(3);
-  office.want(0, 1, "fresh");
+  office.acquire(0, 1, "fresh");
   EXPECT_LE(office.datagrams(), 3);
-  office.done(0, 1);
+  office.release(0, 1);
   const int before = office.datagrams();
-  office.want(0, 2, "fresh");
+  office.acquire(0, 2, "fresh");
   EXPECT_TRUE(office.inside(0, 2));
   EXPECT_EQ(office.datagrams(), before);
 }
 
 TEST(LockService, AHostThatDoesNotVoteLocksAllTheSame) {
   Office office(5);
-  office.want(4, 1, "door");
+  office.acquire(4, 1, "door");
   EXPECT_TRUE(office.inside(4, 1));
-  office.want(3, 2, "door");
-  office.want(0, 3, "door");
-  office.done(4, 1);
+  office.acquire(3, 2, "door");
+  office.acquire(0, 3, "door");
+  office.release(4, 1);
   EXPECT_TRUE(office.inside(3, 2));
-  office.done(3, 2);
+  office.release(3, 2);
   EXPECT_TRUE(office.inside(0, 3));
 }
 
 TEST(LockService, TheLeaseOfADeadHostEnds) {
   Office office(3);
-  office.want(0, 1, "door");
+  office.acquire(0, 1, "door");
   office.kill(0);
-  office.want(1, 2, "door");
+  office.acquire(1, 2, "door");
   EXPECT_FALSE(office.inside(1, 2));
   office.pass(4s);
   EXPECT_TRUE(office.inside(1, 2));
@@ -261,12 +261,12 @@ TEST(LockService, TheLeaseOfADeadHostEnds) {
 
 TEST(LockService, WithoutAMajorityNothingIsGrantedAndWhatWasIsLost) {
   Office office(3);
-  office.want(0, 1, "door");
+  office.acquire(0, 1, "door");
   office.kill(1);
   office.kill(2);
   office.pass(5s);
   EXPECT_EQ(office.told(0, 1)->kind, LockUpdate::Kind::lost);
-  office.want(0, 2, "door");
+  office.acquire(0, 2, "door");
   office.pass(5s);
   EXPECT_FALSE(office.inside(0, 2));
 }
@@ -280,14 +280,14 @@ TEST(LockService, AVoteIsTakenAwayAndGiven) {
   EXPECT_EQ(office.changes(0), 1);
   EXPECT_EQ(office.changes(3), 1) << "who does not vote knows, too";
   EXPECT_FALSE(office.service(1).view().votes_for(NodeId{2}));
-  office.want(3, 1, "door");
+  office.acquire(3, 1, "door");
   EXPECT_TRUE(office.inside(3, 1));
-  office.done(3, 1);
+  office.release(3, 1);
   ASSERT_TRUE(office.change(1, 3, 1));
   office.pass(5s);
   EXPECT_TRUE(office.service(0).view().votes_for(NodeId{3}));
   office.kill(1);
-  office.want(0, 2, "door");
+  office.acquire(0, 2, "door");
   office.pass(5s);
   EXPECT_TRUE(office.inside(0, 2)) << "0 and 3 are two of three";
   EXPECT_LT(office.token(3, 1), office.token(0, 2));
@@ -308,7 +308,7 @@ TEST(LockService, ViewsAreOnDiskAndWhoWasAwayIsTold) {
   office.restart(2);
   office.pass(5s);
   EXPECT_EQ(office.service(2).view().number, 1U);
-  office.want(2, 1, "door");
+  office.acquire(2, 1, "door");
   office.pass(5s);
   EXPECT_EQ(office.service(2).view().number, 2U);
   EXPECT_TRUE(office.inside(2, 1)) << "it asks all the same";
@@ -337,17 +337,17 @@ TEST(LockService, ChangesThatCannotBeAreRefused) {
 // With this policy each goes on alone, so both are inside; their tokens differ.
 TEST(LockService, AvailableMeansUnsafe) {
   Office office(2, 2, {}, true);
-  office.want(0, 1, "door");
+  office.acquire(0, 1, "door");
   EXPECT_TRUE(office.inside(0, 1));
-  office.done(0, 1);
+  office.release(0, 1);
   office.kill(0);
-  office.want(1, 2, "door");
+  office.acquire(1, 2, "door");
   office.pass(5s);
   EXPECT_TRUE(office.inside(1, 2));
   EXPECT_FALSE(office.change(1, 0, 0));
   Office strict(2, 2);
   strict.kill(0);
-  strict.want(1, 2, "door");
+  strict.acquire(1, 2, "door");
   strict.pass(5s);
   EXPECT_FALSE(strict.inside(1, 2));
 }
@@ -366,7 +366,7 @@ TEST(LockService, ALeaseLongerThanOursIsNotPromised) {
 TEST(LockService, BadNamesAreRefusedWithASentence) {
   Office office(1, 1);
   const auto why = [&](std::string_view name) {
-    const auto wanted = office.service(0).want(office.now(), {.client = ClientId{1}, .name = name});
+    const auto wanted = office.service(0).acquire(office.now(), {.client = ClientId{1}, .name = name});
     return wanted ? std::string("nothing") : wanted.error();
   };
   EXPECT_THAT(why(""), HasSubstr("1 to 64"));
@@ -380,14 +380,14 @@ TEST(LockService, BadNamesAreRefusedWithASentence) {
 TEST(LockService, LeasesAreAsLongAsIsAskedFor) {
   Office office(3, 3, {.longest = 10s});
   office.pass(10s);
-  office.want(0, 1, "long", Mode::exclusive, 10s);
+  office.acquire(0, 1, "long", Mode::exclusive, 10s);
   ASSERT_TRUE(office.inside(0, 1));
   EXPECT_GT(office.told(0, 1)->deadline, office.now() + 9s);
-  office.want(0, 2, "short", Mode::exclusive, 40ms);
+  office.acquire(0, 2, "short", Mode::exclusive, 40ms);
   ASSERT_TRUE(office.inside(0, 2));
   EXPECT_LT(office.told(0, 2)->deadline, office.now() + 40ms);
   for (const Nanos wrong : {Nanos{10s + 1ns}, Nanos{40ms - 1ns}, Nanos{-1}}) {
-    const auto wanted = office.service(0).want(
+    const auto wanted = office.service(0).acquire(
         office.now(), {.client = ClientId{3}, .name = "wrong", .lease = wrong});
     ASSERT_FALSE(wanted);
     EXPECT_THAT(wanted.error(), HasSubstr("40ms to 10s long here; for longer ones set "));
@@ -397,10 +397,10 @@ TEST(LockService, LeasesAreAsLongAsIsAskedFor) {
 TEST(LockService, ManyNamesComeAndGo) {
   Office office(3);
   for (std::uint32_t i = 0; i < 3 * lock::lease::kMaxLocks; ++i) {
-    const auto wanted = office.service(0).want(
+    const auto wanted = office.service(0).acquire(
         office.now(), {.client = ClientId{i}, .name = "name" + std::to_string(i)});
     ASSERT_TRUE(wanted) << i << ": " << wanted.error();
-    office.done(0, i);
+    office.release(0, i);
     office.pass(1ms);
   }
 }
@@ -410,25 +410,25 @@ TEST(LockService, WhoFindsNoRoomIsTold) {
   constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMaxClients);
   Office office(3);
   for (std::uint32_t i = 0; i < kClients; ++i)
-    office.want(0, i, "door" + std::to_string(i / kOfOneLock));
-  const Service::Wish one_more{.client = ClientId{kClients}, .name = "more"};
-  const auto refused = office.service(0).want(office.now(), one_more);
+    office.acquire(0, i, "door" + std::to_string(i / kOfOneLock));
+  const Service::LockRequest one_more{.client = ClientId{kClients}, .name = "more"};
+  const auto refused = office.service(0).acquire(office.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many clients"));
-  office.done(0, kClients - 1);
-  const auto wanted = office.service(0).want(office.now(), one_more);
+  office.release(0, kClients - 1);
+  const auto wanted = office.service(0).acquire(office.now(), one_more);
   EXPECT_TRUE(wanted) << wanted.error();
 }
 
 TEST(LockService, WhoFindsNoRoomAtOneLockIsTold) {
   constexpr auto kOfOneLock = static_cast<std::uint32_t>(lock::lease::kMaxClients);
   Office office(3);
-  for (std::uint32_t i = 0; i <= kOfOneLock; ++i) office.want(0, i, "door");
+  for (std::uint32_t i = 0; i <= kOfOneLock; ++i) office.acquire(0, i, "door");
   EXPECT_TRUE(office.inside(0, 0));
   EXPECT_FALSE(office.told(0, kOfOneLock - 1)) << "it waits";
   ASSERT_TRUE(office.told(0, kOfOneLock));
   EXPECT_EQ(office.told(0, kOfOneLock)->kind, LockUpdate::Kind::refused);
-  office.want(0, kOfOneLock, "window");
+  office.acquire(0, kOfOneLock, "window");
   EXPECT_TRUE(office.inside(0, kOfOneLock)) << "it may want another";
 }
 
@@ -436,13 +436,13 @@ TEST(LockService, WhoFindsNoRoomAtOneLockIsTold) {
 TEST(LockService, KnowsWhichNamesAreInUse) {
   Office office(3);
   EXPECT_FALSE(office.service(1).uses(office.now(), "door"));
-  office.want(0, 1, "door");
+  office.acquire(0, 1, "door");
   for (const std::uint32_t at : {0U, 1U, 2U})
     EXPECT_TRUE(office.service(at).uses(office.now(), "door")) << at;
   EXPECT_FALSE(office.service(1).uses(office.now(), "window"));
   office.pass(10s);
   EXPECT_TRUE(office.service(2).uses(office.now(), "door")) << "it is extended";
-  office.done(0, 1);
+  office.release(0, 1);
   office.pass(3s);
   for (const std::uint32_t at : {0U, 1U, 2U})
     EXPECT_FALSE(office.service(at).uses(office.now(), "door")) << at;
@@ -450,8 +450,8 @@ TEST(LockService, KnowsWhichNamesAreInUse) {
 
 TEST(LockService, SaysWhatItKnows) {
   Office office(3);
-  office.want(0, 1, "door");
-  office.want(0, 2, "door");
+  office.acquire(0, 1, "door");
+  office.acquire(0, 2, "door");
   const auto here = office.service(0).known(office.now());
   ASSERT_EQ(here.size(), 1);
   EXPECT_EQ(here[0].name, "door");
@@ -460,7 +460,7 @@ TEST(LockService, SaysWhatItKnows) {
   EXPECT_TRUE(here[0].clients[0].inside);
   EXPECT_FALSE(here[0].clients[1].inside);
   EXPECT_EQ(here[0].clients[0].token, office.token(0, 1));
-  office.want(2, 3, "door", Mode::shared);
+  office.acquire(2, 3, "door", Mode::shared);
   const auto waits = office.service(0).known(office.now()).at(0).elsewhere;
   ASSERT_EQ(waits.size(), 1);
   EXPECT_EQ(waits[0].host, host(2));

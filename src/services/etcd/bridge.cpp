@@ -173,10 +173,10 @@ class RealBridge final : public Bridge {
           return refuse(ipc::Code::bad_request, "there is a lock of that id; take another");
         if (caller.session.size() >= kMaxClaims)
           return refuse(ipc::Code::unavailable, "too many programs have locks; release some");
-        caller.session.want(now, request.id, request.name, request.shared);
+        caller.session.acquire(now, request.id, request.name, request.shared);
         return "";
       case ipc::Verb::unlock:
-        caller.session.done(now, request.id);
+        caller.session.release(now, request.id);
         return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
       case ipc::Verb::locks:
         return ipc::locks_line(promise(), {});

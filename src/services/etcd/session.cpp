@@ -34,14 +34,14 @@ Nanos Session::pause() const {
 
 // --- what programs want ---
 
-void Session::want(Instant now, std::int64_t id, const std::string& name, bool shared) {
+void Session::acquire(Instant now, std::int64_t id, const std::string& name, bool shared) {
   CHECK(!claims_.contains(id));
   heard_ = now;
   claims_[id] = {.name = name, .shared = shared};
   push(now);
 }
 
-void Session::done(Instant now, std::int64_t id) {
+void Session::release(Instant now, std::int64_t id) {
   const auto found = claims_.find(id);
   if (found == claims_.end()) return;
   Claim& claim = found->second;

@@ -44,8 +44,8 @@ class Session {
   Session(Options options, Driver& driver) : options_(std::move(options)), driver_(&driver) {}
 
   // A program waits for a lock from now on, or is done with it. `id` is not in use.
-  void want(Instant now, std::int64_t id, const std::string& name, bool shared);
-  void done(Instant now, std::int64_t id);
+  void acquire(Instant now, std::int64_t id, const std::string& name, bool shared);
+  void release(Instant now, std::int64_t id);
   bool has(std::int64_t id) const { return claims_.contains(id); }
   std::size_t size() const { return claims_.size() + leaving_.size(); }
 

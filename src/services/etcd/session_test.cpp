@@ -112,7 +112,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
 
   // "1" is inside from `when` on, with the token 5, until 1.998 s.
   void one_inside(Nanos when = 0s) {
-    session_.want(at(0s), 1, "door", false);
+    session_.acquire(at(0s), 1, "door", false);
     answer(when, "lease/grant", lease(2));
     answer(when, "kv/txn", entered({{"x-77-1", 5}}));
     EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
@@ -124,7 +124,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
 };
 
 TEST_F(EtcdSession, ADeadlineCountsFromBeforeTheQuestion) {
-  session_.want(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 1, "door", false);
   EXPECT_THAT(asked(), ElementsAre("lease/grant"));
   EXPECT_THAT(asked_[0].body, HasSubstr(R"("TTL":"2")"));
   answer(900ms, "lease/grant", lease(2));
@@ -138,7 +138,7 @@ TEST_F(EtcdSession, ADeadlineCountsFromBeforeTheQuestion) {
 }
 
 TEST_F(EtcdSession, EtcdMayMakeALeaseLonger) {
-  session_.want(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(10));
   answer(0s, "kv/txn", entered({{"x-77-1", 5}}));
   EXPECT_THAT(told(), ElementsAre("1 granted 5 until 9990 ms"));
@@ -208,12 +208,12 @@ TEST_F(EtcdSession, TempodThatIsSilentHoldsNothingForEver) {
 
 TEST_F(EtcdSession, WhoseKeyIsFirstIsInside) {
   one_inside();
-  session_.want(at(100ms), 2, "door", false);
-  session_.want(at(100ms), 3, "door", true);
+  session_.acquire(at(100ms), 2, "door", false);
+  session_.acquire(at(100ms), 3, "door", true);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
   EXPECT_THAT(told(), IsEmpty());
-  session_.done(at(200ms), 1);
+  session_.release(at(200ms), 1);
   EXPECT_THAT(asked(), ElementsAre("kv/deleterange"));
   answer(210ms, "kv/deleterange", "{}");
   session_.changed(at(220ms), "another");
@@ -224,13 +224,13 @@ TEST_F(EtcdSession, WhoseKeyIsFirstIsInside) {
 }
 
 TEST_F(EtcdSession, ReadersAreInsideTogetherAndAWriterAfterThem) {
-  session_.want(at(0s), 1, "door", true);
+  session_.acquire(at(0s), 1, "door", true);
   answer(0s, "lease/grant", lease(2));
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}}));
   EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
-  session_.want(at(0s), 2, "door", false);
+  session_.acquire(at(0s), 2, "door", false);
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}}));
-  session_.want(at(0s), 3, "door", true);
+  session_.acquire(at(0s), 3, "door", true);
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
   EXPECT_THAT(told(), IsEmpty()) << "a reader does not pass a writer that waits";
 }
@@ -245,7 +245,7 @@ TEST_F(EtcdSession, AKeyThatSomebodyRemovesIsALostLock) {
 TEST_F(EtcdSession, ALookFromBeforeSaysNothingOfAKey) {
   one_inside();
   session_.changed(at(100ms), "door");  // asked while 2 has no key yet
-  session_.want(at(100ms), 2, "door", false);
+  session_.acquire(at(100ms), 2, "door", false);
   answer(110ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   answer(120ms, "kv/range", keys({{"x-77-1", 5}}));
   EXPECT_THAT(told(), IsEmpty());
@@ -254,9 +254,9 @@ TEST_F(EtcdSession, ALookFromBeforeSaysNothingOfAKey) {
 
 TEST_F(EtcdSession, SilenceIsLookedInto) {
   one_inside();
-  session_.want(at(100ms), 2, "door", false);
+  session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
-  session_.done(at(100ms), 1);
+  session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
   for (int i = 1; i < 4; ++i) {  // kept alive meanwhile, with no word of a change
     session_.heard_of_tempod(at(650ms * i));
@@ -269,9 +269,9 @@ TEST_F(EtcdSession, SilenceIsLookedInto) {
 }
 
 TEST_F(EtcdSession, WhoLeavesWhileEnteringIsRemovedAfterwards) {
-  session_.want(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
-  session_.done(at(0s), 1);
+  session_.release(at(0s), 1);
   EXPECT_THAT(asked(), ElementsAre("kv/txn")) << "not overtaken by its removal";
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}}));
   EXPECT_THAT(told(), IsEmpty());
@@ -280,7 +280,7 @@ TEST_F(EtcdSession, WhoLeavesWhileEnteringIsRemovedAfterwards) {
 }
 
 TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
-  session_.want(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
   const std::string body = asked_[0].body;
   no_answer(500ms, "kv/txn");
@@ -289,9 +289,9 @@ TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
 }
 
 TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
-  session_.want(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
-  session_.done(at(0s), 1);
+  session_.release(at(0s), 1);
   no_answer(500ms, "kv/txn");
   answer(510ms, "kv/deleterange", "{}");
   EXPECT_EQ(session_.size(), 1U);
@@ -306,7 +306,7 @@ TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
 
 TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
   one_inside();
-  session_.done(at(100ms), 1);
+  session_.release(at(100ms), 1);
   no_answer(200ms, "kv/deleterange");
   EXPECT_EQ(session_.due(), at(400ms));
   session_.on_timer(at(400ms));
@@ -315,19 +315,19 @@ TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
 }
 
 TEST_F(EtcdSession, WithoutEtcdTheAnswerIsASentence) {
-  session_.want(at(0s), 1, "door", false);
-  session_.want(at(0s), 2, "window", false);
+  session_.acquire(at(0s), 1, "door", false);
+  session_.acquire(at(0s), 2, "window", false);
   no_answer(1s, "lease/grant");
   EXPECT_THAT(told(),
               ElementsAre("1 refused: it cannot be reached", "2 refused: it cannot be reached"));
-  session_.want(at(2s), 3, "door", false);
+  session_.acquire(at(2s), 3, "door", false);
   answer(2s, "lease/grant", R"({"error":"etcdserver: no space","code":8})");
   EXPECT_THAT(told(), ElementsAre("3 refused: etcd refuses: etcdserver: no space"));
 }
 
 TEST_F(EtcdSession, WhoWaitsGetsInLineAgainUnderANewLease) {
   one_inside();
-  session_.want(at(100ms), 2, "door", false);
+  session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn",
          R"({"error":"etcdserver: requested lease not found","message":"","code":5})");
   EXPECT_THAT(told(), ElementsAre("1 lost"));
@@ -338,7 +338,7 @@ TEST_F(EtcdSession, WhoWaitsGetsInLineAgainUnderANewLease) {
 
 TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
   one_inside();
-  session_.want(at(100ms), 2, "door", false);
+  session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   session_.close(at(200ms));
   ASSERT_THAT(asked(), ElementsAre("kv/deleterange"));
@@ -349,7 +349,7 @@ TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
 
 TEST_F(EtcdSession, WhenTempodIsGoneAndNothingIsHeldAllGoes) {
   one_inside();
-  session_.done(at(100ms), 1);
+  session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
   session_.close(at(200ms));
   EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
@@ -357,7 +357,7 @@ TEST_F(EtcdSession, WhenTempodIsGoneAndNothingIsHeldAllGoes) {
 
 TEST_F(EtcdSession, AnIdleSessionGivesItsLeaseBack) {
   one_inside();
-  session_.done(at(100ms), 1);
+  session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
   session_.on_timer(at(700ms));
   EXPECT_THAT(asked(), ElementsAre("lease/revoke"));

@@ -73,14 +73,14 @@ class Play::Host final : public locks::Driver, public live::Driver {
   void send(HostId to, const wire::GroupBody& body) override {
     play_->send(number_, index(node_of(to)), body);
   }
-  Result<void> want(locks::ClientId client, const std::string& name) override {
-    return locks.want(
+  Result<void> acquire(locks::ClientId client, const std::string& name) override {
+    return locks.acquire(
         play_->moment(number_).now,
         {.client = client,
          .name = name,
          .network_us = static_cast<std::uint64_t>(play_->now_.time_since_epoch() / 1us)});
   }
-  void done(locks::ClientId client) override { locks.done(play_->moment(number_).now, client); }
+  void release(locks::ClientId client) override { locks.release(play_->moment(number_).now, client); }
   void notify(live::UserId /*user*/, const live::LeadershipUpdate& news) override {
     play_->receive_news(number_, news);
   }

@@ -14,18 +14,18 @@ void Play::happen(const What& what) {
     case ask:
       return this->ask(what.who);
     case quit:
-      if (customers_[what.who].wish == what.wish &&
+      if (customers_[what.who].request == what.request &&
           customers_[what.who].state != Customer::State::idle)
         this->quit(what.who);
       return;
     case leave:
-      if (customers_[what.who].wish == what.wish) this->leave(what.who);
+      if (customers_[what.who].request == what.request) this->leave(what.who);
       return;
     case deadline:
-      if (customers_[what.who].wish == what.wish) test_clock(what.who);
+      if (customers_[what.who].request == what.request) test_clock(what.who);
       return;
     case written:
-      if (lives_[what.who] != what.wish) return;
+      if (lives_[what.who] != what.request) return;
       disks_[what.who] = what.record;
       being_written_[what.who].erase(being_written_[what.who].begin());
       return notify(site, Command::written(what.record));

@@ -149,17 +149,17 @@ void Play::ask(std::uint32_t who) {
     agenda_.add(world_.now() + 5ms, {What::Kind::ask, who});
     return;
   }
-  ++customer.wish;
+  ++customer.request;
   customer.state = Customer::State::waits;
   customer.mode = chance_.chance(setup_.readers) ? Mode::shared : Mode::exclusive;
   ledgers_[customer.lock].asked(customer.number, world_.now());
   if (chance_.chance(setup_.deaths))
     agenda_.add(world_.now() + exponential(chance_, setup_.stay),
-                {What::Kind::quit, who, customer.wish});
+                {What::Kind::quit, who, customer.request});
   // Network time is as good as clocks that start together.
   const Nanos shown = world_.local_now(customer.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  notify(customer.site, Command::want(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
+  notify(customer.site, Command::acquire(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
                                     network_us, wanted_length()));
 }
 
@@ -169,8 +169,8 @@ Nanos Play::wanted_length() {
   return chance_.uniform(setup_.rules.lease / 4, setup_.rules.longest);
 }
 
-Play::Command Play::done(std::uint32_t who) const {
-  return Command::done(LockId{customers_[who].lock}, ClientId{client_id(who)});
+Play::Command Play::release(std::uint32_t who) const {
+  return Command::release(LockId{customers_[who].lock}, ClientId{client_id(who)});
 }
 
 void Play::go_idle(Customer& customer, std::uint32_t who) {
@@ -212,7 +212,7 @@ void Play::plan_clock_test(std::uint32_t who) {
   const double span =
       static_cast<double>(left.count()) * kBillion / static_cast<double>(kBillion + rate);
   agenda_.add(world_.now() + std::max(Nanos{static_cast<Nanos::rep>(span)}, Nanos{1}),
-              {What::Kind::deadline, who, customer.wish});
+              {What::Kind::deadline, who, customer.request});
 }
 
 void Play::notify(NodeId site, const Command& command) {
@@ -265,7 +265,7 @@ void Play::enter(std::uint32_t who, const Notice& notice) {
   const bool takes_long = chance_.chance(setup_.long_stays);
   agenda_.add(
       world_.now() + exponential(chance_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
-      {What::Kind::leave, who, customer.wish});
+      {What::Kind::leave, who, customer.request});
   plan_clock_test(who);
 }
 

@@ -47,7 +47,7 @@ class Play : public NoWatch {
     std::uint32_t lock = 0;
     std::uint32_t number = 0;  // in its lock's ledger
     State state = State::idle;
-    std::uint32_t wish = 0;  // how many so far
+    std::uint32_t request = 0;  // how many so far
     tempo::lock::Mode mode = tempo::lock::Mode::exclusive;
     Instant deadline{};   // by its site's clock
     bool orphan = false;  // inside, and the daemon that let it in is dead
@@ -72,7 +72,7 @@ class Play : public NoWatch {
     };
     Kind kind = Kind::ask;
     std::uint32_t who = 0;   // customer or site
-    std::uint32_t wish = 0;  // or life
+    std::uint32_t request = 0;  // or life
     Record record{};
   };
 
@@ -84,9 +84,9 @@ class Play : public NoWatch {
   void go_idle(Customer& customer, std::uint32_t who);
   void notify(NodeId site, const Command& command);
   Nanos wanted_length();
-  Command done(std::uint32_t who) const;
+  Command release(std::uint32_t who) const;
   std::uint32_t client_id(std::uint32_t who) const {
-    return customers_[who].wish * static_cast<std::uint32_t>(customers_.size()) + who;
+    return customers_[who].request * static_cast<std::uint32_t>(customers_.size()) + who;
   }
   void plan_clock_test(std::uint32_t who);
 

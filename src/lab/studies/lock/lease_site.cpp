@@ -75,7 +75,7 @@ void LeaseSite::leave(Turn<LeaseSite>& turn) {
   if (!guest_.inside) return;
   const LockId lock = std::exchange(guest_, {}).lock;
   act(turn, [&](Member& member, Turn<Member>& inner) {
-    member.command(inner, lock::lease::Command::done(lock, kClient));
+    member.command(inner, lock::lease::Command::release(lock, kClient));
   });
 }
 
@@ -85,7 +85,7 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       if (!up_ || waits_ || guest_.inside) return;
       waits_ = true;
       act(turn, [&](Member& member, Turn<Member>& inner) {
-        member.command(inner, lock::lease::Command::want(command.lock, kClient, command.mode, 0));
+        member.command(inner, lock::lease::Command::acquire(command.lock, kClient, command.mode, 0));
       });
       break;
     case Command::Kind::crash:

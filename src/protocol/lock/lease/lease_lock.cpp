@@ -25,7 +25,7 @@ bool holds_ticket(const Waiting& waiting, std::uint64_t ticket) {
 
 // --- inputs ---
 
-void Lock::want(Scope& scope, const Command& command) {
+void Lock::acquire(Scope& scope, const Command& command) {
   begin(scope);
   admit(scope, command);
   finish(scope);
@@ -48,7 +48,7 @@ void Lock::admit(Scope& scope, const Command& command) {
   if (own_waits() && !lease_) ask_or_attempt(scope);
 }
 
-void Lock::done(Scope& scope, ClientId client) {
+void Lock::release(Scope& scope, ClientId client) {
   begin(scope);
   std::erase_if(clients_, [&](const Client& one) { return one.id == client; });
   finish(scope);

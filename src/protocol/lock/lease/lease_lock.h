@@ -126,8 +126,8 @@ struct Sent {
 class Lock {
  public:
   // --- inputs (section 6) ---
-  void want(Scope& scope, const Command& command);
-  void done(Scope& scope, ClientId client);
+  void acquire(Scope& scope, const Command& command);
+  void release(Scope& scope, ClientId client);
   void receive(Scope& scope, NodeId from, const Message& message);
   void on_timer(Scope& scope);
   // More counts are reserved, or abstention is over: what was held back is done.

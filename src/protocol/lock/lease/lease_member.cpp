@@ -129,11 +129,11 @@ void Member::wake_locks(Turn<Member>& turn) {
 void Member::command(Turn<Member>& turn, const Command& command) {
   switch (command.kind) {
     case Command::Kind::want:
-      on_lock(turn, command.lock, [&](Lock& lock, Scope& scope) { lock.want(scope, command); });
+      on_lock(turn, command.lock, [&](Lock& lock, Scope& scope) { lock.acquire(scope, command); });
       break;
     case Command::Kind::done:
       on_lock(turn, command.lock,
-              [&](Lock& lock, Scope& scope) { lock.done(scope, command.client); });
+              [&](Lock& lock, Scope& scope) { lock.release(scope, command.client); });
       break;
     case Command::Kind::written:
       home_.written(command.record);

@@ -50,7 +50,7 @@ TEST(LeaseView, PoliciesOfTwo) {
 TEST(LeaseMessages, AcquireFreeLock) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, kRules);
-    stage.want(0, 1);
+    stage.acquire(0, 1);
     ASSERT_TRUE(stage.granted(0, 1));
     EXPECT_EQ(stage.granted(0, 1)->token, token(1, 1));
     EXPECT_EQ(stage.granted(0, 1)->deadline, stage.now() + kRules.hold());
@@ -65,12 +65,12 @@ TEST(LeaseMessages, AcquireFreeLockThrifty) {
   rules.thrifty = true;
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, rules);
-    stage.want(0, 1);  // nobody has answered yet: all are named
+    stage.acquire(0, 1);  // nobody has answered yet: all are named
     EXPECT_EQ(stage.said(Kind::grant), sites - 1);
-    stage.done(0, 1);
+    stage.release(0, 1);
     stage.pass(rules.lease);
     stage.forget_said();
-    stage.want(0, 2);
+    stage.acquire(0, 2);
     EXPECT_TRUE(stage.granted(0, 2));
     EXPECT_EQ(stage.said(Kind::ask), 1U);
     EXPECT_EQ(stage.said(Kind::grant), sites / 2);
@@ -82,16 +82,16 @@ TEST(LeaseMessages, AcquireFreeLockThrifty) {
 TEST(LeaseMessages, WhoWasRefusedAsLowIsNotSoAgain) {
   Stage stage(3, kRules);
   stage.crash(0);
-  stage.want(1, 1);
-  stage.done(1, 1);
+  stage.acquire(1, 1);
+  stage.release(1, 1);
   stage.pass(2 * kRules.lease);  // it is forgotten: the count is the floor
   stage.resume(0);
   stage.forget_said();
-  stage.want(0, 1, Mode::exclusive, LockId{5});
+  stage.acquire(0, 1, Mode::exclusive, LockId{5});
   EXPECT_EQ(stage.said(Kind::refuse), 2U);
   EXPECT_EQ(stage.said(Kind::ask), 2U);
   stage.forget_said();
-  stage.want(0, 2, Mode::exclusive, LockId{6});
+  stage.acquire(0, 2, Mode::exclusive, LockId{6});
   EXPECT_TRUE(stage.granted(0, 2));
   EXPECT_EQ(stage.said(Kind::refuse), 0U);
   EXPECT_EQ(stage.said(Kind::ask), 1U);
@@ -99,10 +99,10 @@ TEST(LeaseMessages, WhoWasRefusedAsLowIsNotSoAgain) {
 
 TEST(LeaseMessages, AcquireAgainSaysNothing) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.done(0, 1);
+  stage.acquire(0, 1);
+  stage.release(0, 1);
   stage.forget_said();
-  stage.want(0, 2);
+  stage.acquire(0, 2);
   EXPECT_EQ(stage.granted(0, 2)->token, token(1, 2));
   EXPECT_EQ(stage.said_in_all(), 0U);
 }
@@ -110,10 +110,10 @@ TEST(LeaseMessages, AcquireAgainSaysNothing) {
 TEST(LeaseMessages, AcquireWhereAnotherIsIdle) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, kRules);
-    stage.want(0, 1);
-    stage.done(0, 1);
+    stage.acquire(0, 1);
+    stage.release(0, 1);
     stage.forget_said();
-    stage.want(1, 1);
+    stage.acquire(1, 1);
     EXPECT_EQ(stage.granted(1, 1)->token, token(1, 3));  // the hand-over counts
     EXPECT_EQ(stage.said(Kind::ask), 1U);
     EXPECT_EQ(stage.said(Kind::pass), 1U);
@@ -124,7 +124,7 @@ TEST(LeaseMessages, AcquireWhereAnotherIsIdle) {
 
 TEST(LeaseMessages, RenewEveryHalfLease) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.forget_said();
   stage.pass(10 * kRules.lease);
   EXPECT_FALSE(stage.lost(0, 1));
@@ -135,9 +135,9 @@ TEST(LeaseMessages, RenewEveryHalfLease) {
 
 TEST(LeaseMessages, ReleaseSaysNothingUntilTheIdleLeaseEnds) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.forget_said();
-  stage.done(0, 1);
+  stage.release(0, 1);
   EXPECT_EQ(stage.said_in_all(), 0U);
   stage.pass(kRules.lease);
   EXPECT_EQ(stage.said(Kind::free), 1U);
@@ -146,21 +146,21 @@ TEST(LeaseMessages, ReleaseSaysNothingUntilTheIdleLeaseEnds) {
 
 TEST(LeaseMessages, HandOverToWaiter) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.want(1, 1);
-  stage.want(0, 2);
+  stage.acquire(0, 1);
+  stage.acquire(1, 1);
+  stage.acquire(0, 2);
   stage.forget_said();
-  stage.done(0, 1);  // to another daemon
+  stage.release(0, 1);  // to another daemon
   EXPECT_TRUE(stage.granted(1, 1));
   EXPECT_EQ(stage.said(Kind::pass), 1U);
   EXPECT_EQ(stage.said_in_all(), 1U);
-  stage.done(1, 1);  // the PASS had said that site 0 waits
+  stage.release(1, 1);  // the PASS had said that site 0 waits
   EXPECT_TRUE(stage.granted(0, 2));
   EXPECT_EQ(stage.said(Kind::pass), 2U);
   EXPECT_EQ(stage.said_in_all(), 2U);
-  stage.want(0, 3);
+  stage.acquire(0, 3);
   stage.forget_said();
-  stage.done(0, 2);  // to the same daemon
+  stage.release(0, 2);  // to the same daemon
   EXPECT_TRUE(stage.granted(0, 3));
   EXPECT_EQ(stage.said_in_all(), 0U);
 }
@@ -170,15 +170,15 @@ TEST(LeaseMessages, HandOverToWaiter) {
 TEST(LeaseMessages, ContendedPerGrant) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, kRules);
-    for (std::uint32_t site = 0; site < sites; ++site) stage.want(site, 1);
+    for (std::uint32_t site = 0; site < sites; ++site) stage.acquire(site, 1);
     stage.forget_said();
     constexpr std::uint32_t kGrants = 60;
     for (std::uint32_t i = 0; i < kGrants; ++i) {
       const std::uint32_t site = i % sites;
       const std::uint32_t client = i / sites + 1;
-      stage.done(site, client);
+      stage.release(site, client);
       ASSERT_TRUE(stage.granted((site + 1) % sites, (i + 1) / sites + 1)) << i;
-      stage.want(site, client + 1);
+      stage.acquire(site, client + 1);
     }
     EXPECT_EQ(stage.said(Kind::ask), kGrants);
     EXPECT_EQ(stage.said(Kind::pass), kGrants);
@@ -190,18 +190,18 @@ TEST(LeaseMessages, ContendedPerGrant) {
 TEST(LeaseMessages, LastReaderLeavesWriterEnters) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, kRules);
-    stage.want(0, 1, Mode::exclusive);
-    stage.want(0, 2, Mode::shared);
-    stage.want(2, 1, Mode::shared);
-    stage.done(0, 1);  // the readers enter; the lease is shared from now on
+    stage.acquire(0, 1, Mode::exclusive);
+    stage.acquire(0, 2, Mode::shared);
+    stage.acquire(2, 1, Mode::shared);
+    stage.release(0, 1);  // the readers enter; the lease is shared from now on
     ASSERT_TRUE(stage.granted(0, 2));
     stage.pass(kRules.lease);
     ASSERT_TRUE(stage.granted(2, 1));
-    stage.want(1, 1, Mode::exclusive);
-    stage.done(0, 2);
+    stage.acquire(1, 1, Mode::exclusive);
+    stage.release(0, 2);
     EXPECT_FALSE(stage.granted(1, 1));
     stage.forget_said();
-    stage.done(2, 1);
+    stage.release(2, 1);
     EXPECT_TRUE(stage.granted(1, 1));
     EXPECT_EQ(stage.said(Kind::free), 1U);
     EXPECT_EQ(stage.said(Kind::grant), sites - 1);
@@ -213,13 +213,13 @@ TEST(LeaseMessages, LastReaderLeavesWriterEnters) {
 
 TEST(Lease, ServesInTheOrderOfTickets) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.want(1, 1);
-  stage.want(2, 1);
-  stage.want(1, 2);
+  stage.acquire(0, 1);
+  stage.acquire(1, 1);
+  stage.acquire(2, 1);
+  stage.acquire(1, 2);
   std::vector<NodeId> order;
   for (const std::uint32_t site : {0U, 1U, 2U, 1U}) {
-    stage.done(site, order.size() == 3 ? 2 : 1);
+    stage.release(site, order.size() == 3 ? 2 : 1);
     order.push_back(NodeId{site});
   }
   std::vector<NodeId> granted;
@@ -230,18 +230,18 @@ TEST(Lease, ServesInTheOrderOfTickets) {
 
 TEST(Lease, ReadersAreInsideTogetherAndAWriterStopsLaterOnes) {
   Stage stage(3, kRules);
-  stage.want(0, 1, Mode::shared);
-  stage.want(1, 1, Mode::shared);
+  stage.acquire(0, 1, Mode::shared);
+  stage.acquire(1, 1, Mode::shared);
   ASSERT_TRUE(stage.granted(1, 1));
-  stage.want(2, 1, Mode::exclusive);
-  stage.want(1, 2, Mode::shared);
-  stage.want(0, 2, Mode::shared);
+  stage.acquire(2, 1, Mode::exclusive);
+  stage.acquire(1, 2, Mode::shared);
+  stage.acquire(0, 2, Mode::shared);
   EXPECT_FALSE(stage.granted(1, 2));
   EXPECT_FALSE(stage.granted(0, 2));
-  stage.done(0, 1);
-  stage.done(1, 1);
+  stage.release(0, 1);
+  stage.release(1, 1);
   ASSERT_TRUE(stage.granted(2, 1));
-  stage.done(2, 1);
+  stage.release(2, 1);
   stage.pass(kRules.lease);
   EXPECT_TRUE(stage.granted(0, 2));
   EXPECT_TRUE(stage.granted(1, 2));
@@ -251,7 +251,7 @@ TEST(Lease, ReadersAreInsideTogetherAndAWriterStopsLaterOnes) {
 
 TEST(Lease, ClientIsToldThatItLostTheLock) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   const Instant deadline = stage.granted(0, 1)->deadline;
   stage.set_carrier([](const Stage::Letter&) { return false; });
   stage.pass(deadline - stage.now() - 1ns);
@@ -262,10 +262,10 @@ TEST(Lease, ClientIsToldThatItLostTheLock) {
 
 TEST(Lease, AfterACrashTheNextWaitsForTheLeaseToEnd) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   const Instant asked = stage.now();
   stage.crash(0);
-  stage.want(1, 1);
+  stage.acquire(1, 1);
   stage.pass(kRules.lease);
   EXPECT_FALSE(stage.granted(1, 1));
   stage.pass(kRules.lease);
@@ -278,10 +278,10 @@ TEST(Lease, AfterACrashTheNextWaitsForTheLeaseToEnd) {
 
 TEST(Lease, LostPassIsSaidAgain) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.want(1, 1);
+  stage.acquire(0, 1);
+  stage.acquire(1, 1);
   stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::pass; });
-  stage.done(0, 1);
+  stage.release(0, 1);
   EXPECT_FALSE(stage.granted(1, 1));
   stage.set_carrier(nullptr);
   stage.pass(kRules.retry() * 5 / 4);
@@ -293,16 +293,16 @@ TEST(Lease, EndsTheLeaseWhenItsTokensAreUsedUp) {
   rules.most_sub = 3;
   Stage stage(3, rules);
   for (std::uint32_t i = 0; i < 8; ++i) {
-    stage.want(0, i);
+    stage.acquire(0, i);
     ASSERT_TRUE(stage.granted(0, i)) << i;
     EXPECT_EQ(stage.granted(0, i)->token, token(1 + i / 3, 1 + i % 3));
-    stage.done(0, i);
+    stage.release(0, i);
   }
 }
 
 TEST(Lease, RefusesMoreClientsThanItServes) {
   Stage stage(3, kRules);
-  for (std::uint32_t i = 0; i <= kMaxClients; ++i) stage.want(0, i);
+  for (std::uint32_t i = 0; i <= kMaxClients; ++i) stage.acquire(0, i);
   EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
   EXPECT_EQ(stage.lock(0).clients().size(), kMaxClients);
 }
@@ -313,7 +313,7 @@ constexpr Rules kUpTo10s{.longest = 10s};
 
 void want_for(Stage& stage, std::uint32_t site, std::uint32_t client, Nanos length,
               Mode mode = Mode::exclusive) {
-  stage.command(site, Command::want(LockId{0}, ClientId{client}, mode, 0, length));
+  stage.command(site, Command::acquire(LockId{0}, ClientId{client}, mode, 0, length));
 }
 
 TEST(LeaseLength, IsWhatTheClientAsksFor) {
@@ -339,7 +339,7 @@ TEST(LeaseLength, IsHowLongOthersWaitForADaemonThatDied) {
     want_for(stage, 0, 1, length);
     const Instant began = stage.now();
     stage.crash(0);
-    stage.want(1, 1);
+    stage.acquire(1, 1);
     stage.pass(length - 1ms);
     EXPECT_FALSE(stage.granted(1, 1)) << length.count();
     stage.pass(kUpTo10s.keep(length) - length + 1ms + kUpTo10s.retry() * 5 / 4);
@@ -366,7 +366,7 @@ TEST(LeaseLength, IsTheLongestOfThoseInside) {
   want_for(stage, 0, 2, 10s, Mode::shared);
   ASSERT_TRUE(stage.granted(0, 2));
   EXPECT_EQ(stage.lock(0).lease()->until, stage.now() + kUpTo10s.hold(10s));
-  stage.done(0, 2);
+  stage.release(0, 2);
   stage.pass(10s);
   EXPECT_LE(stage.lock(0).lease()->until, stage.now() + kUpTo10s.hold(100ms));
 }
@@ -376,12 +376,12 @@ TEST(LeaseLength, LongOnesAreGivenBackAtOnce) {
   Stage stage(3, kUpTo10s);
   want_for(stage, 0, 1, 10s);
   stage.forget_said();
-  stage.done(0, 1);
+  stage.release(0, 1);
   EXPECT_EQ(stage.said(Kind::free), 1U);
   EXPECT_FALSE(stage.lock(0).lease());
-  stage.want(0, 2);
+  stage.acquire(0, 2);
   stage.forget_said();
-  stage.done(0, 2);
+  stage.release(0, 2);
   EXPECT_EQ(stage.said(Kind::free), 0U);
   EXPECT_TRUE(stage.lock(0).lease());
 }
@@ -389,9 +389,9 @@ TEST(LeaseLength, LongOnesAreGivenBackAtOnce) {
 TEST(LeaseLength, LongOnesAreNotHandedOver) {
   Stage stage(3, kUpTo10s);
   want_for(stage, 0, 1, 10s);
-  stage.want(1, 1);
+  stage.acquire(1, 1);
   stage.forget_said();
-  stage.done(0, 1);
+  stage.release(0, 1);
   ASSERT_TRUE(stage.granted(1, 1));
   EXPECT_EQ(stage.said(Kind::pass), 0U);
   EXPECT_EQ(stage.granted(1, 1)->deadline, stage.now() + kUpTo10s.hold());
@@ -401,7 +401,7 @@ TEST(LeaseLength, ChangesWithAHandOver) {
   Stage stage(3, kUpTo10s);
   want_for(stage, 0, 1, 100ms);
   want_for(stage, 1, 1, 10s);
-  stage.done(0, 1);
+  stage.release(0, 1);
   ASSERT_TRUE(stage.granted(1, 1));
   EXPECT_EQ(stage.lock(1).lease()->until, stage.now() + kUpTo10s.hold(10s)) << "not extended";
 }
@@ -411,9 +411,9 @@ TEST(LeaseLength, ChangesWithAHandOver) {
 TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
   Stage stage(3, kRules);
   for (std::uint32_t i = 0; i < 5; ++i) {
-    stage.want(0, 1, Mode::exclusive, LockId{i});
+    stage.acquire(0, 1, Mode::exclusive, LockId{i});
     EXPECT_EQ(stage.granted(0, 1)->token, token(1 + i, 1));
-    stage.done(0, 1, LockId{i});
+    stage.release(0, 1, LockId{i});
     stage.pass(2 * kRules.lease);
   }
   EXPECT_EQ(stage.member(1).home().floor, 5U);
@@ -424,7 +424,7 @@ TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
 
 TEST(LeaseMember, HearsNothingInItsOwnName) {
   Stage stage(3, kRules);
-  stage.want(0, 1, Mode::exclusive);
+  stage.acquire(0, 1, Mode::exclusive);
   Member member = stage.member(0);
   Outbox<Member> out;
   Stream stream(1, 1, 1);
@@ -442,9 +442,9 @@ TEST(LeaseMember, HearsNothingInItsOwnName) {
 
 TEST(LeaseMember, EveryFieldIsInThePackedForm) {
   Stage stage(3, kRules);
-  stage.want(0, 1, Mode::shared);
-  stage.want(1, 1, Mode::exclusive);
-  stage.want(2, 1, Mode::shared);
+  stage.acquire(0, 1, Mode::shared);
+  stage.acquire(1, 1, Mode::exclusive);
+  stage.acquire(2, 1, Mode::shared);
   for (const std::uint32_t site : {0U, 1U, 2U})
     EXPECT_EQ(unnoticed_writes(stage.member(site), stage.now()), std::vector<std::string>{})
         << site;

@@ -216,7 +216,7 @@ struct Command {
   Nanos earliest{0};             // time
   Nanos latest{0};               // time
 
-  static Command want(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
+  static Command acquire(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
                       Nanos length = Nanos{0}) {
     return {.kind = Kind::want,
             .lock = lock,
@@ -225,7 +225,7 @@ struct Command {
             .network_us = network_us,
             .length = length};
   }
-  static Command done(LockId lock, ClientId client) {
+  static Command release(LockId lock, ClientId client) {
     return {.kind = Kind::done, .lock = lock, .client = client};
   }
   static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }

@@ -21,7 +21,7 @@ TEST(LeaseTime, EndsThePromiseOfALateAsk) {
     for (const std::uint32_t site : {0U, 1U, 2U})
       stage.command(site, Command::time(kShown - 1ms, kShown + 1ms));
     stage.set_carrier([](const Stage::Letter&) { return false; });
-    stage.want(0, 1);
+    stage.acquire(0, 1);
     const Message ask = stage.sent().back();
     // The latest that it can be, and KEEP(L); the reading was new.
     EXPECT_EQ(ask.over_at, trusts ? kShown + 1ms + 1ns + rules.keep(rules.lease) : 0ns);
@@ -49,10 +49,10 @@ TEST(LeaseTime, IsNotTrustedForLongerThanALease) {
   Stage stage(3, rules);
   stage.command(0, Command::time(1'000s, 1'000s));
   stage.pass(rules.lease);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   EXPECT_EQ(stage.sent()[0].over_at, 0ns);
   stage.command(0, Command::time(1'001s, 1'000s));  // there is no such time
-  stage.want(0, 2, Mode::exclusive, LockId{1});
+  stage.acquire(0, 2, Mode::exclusive, LockId{1});
   EXPECT_EQ(stage.sent().back().over_at, 0ns);
 }
 
@@ -60,12 +60,12 @@ TEST(LeaseTime, IsNotTrustedForLongerThanALease) {
 
 TEST(LeaseRestart, AbstainsAndCountsOn) {
   Stage stage(3, kRules);
-  stage.want(0, 1);
-  stage.done(0, 1);
+  stage.acquire(0, 1);
+  stage.release(0, 1);
   for (const std::uint32_t site : {0U, 1U, 2U}) stage.crash(site);
   for (const std::uint32_t site : {0U, 1U, 2U}) stage.restart(site);
   const Instant restarted = stage.now();
-  stage.want(2, 7);
+  stage.acquire(2, 7);
   stage.pass(kRules.keep(kRules.longest) - 1ns);
   EXPECT_FALSE(stage.granted(2, 7));
   stage.pass(kRules.lease);
@@ -80,9 +80,9 @@ TEST(LeaseRestart, WritesOnceInABlockAndAheadOfNeed) {
   Stage stage(3, rules);
   EXPECT_EQ(stage.writes(), 3U);
   for (std::uint32_t i = 0; i < 320; ++i) {
-    stage.want(0, i, i % 2 == 0 ? Mode::exclusive : Mode::shared);
+    stage.acquire(0, i, i % 2 == 0 ? Mode::exclusive : Mode::shared);
     ASSERT_TRUE(stage.granted(0, i));
-    stage.done(0, i);
+    stage.release(0, i);
     stage.pass(rules.lease);
   }
   // 320 ballots: every half block before the end of the last one.
@@ -97,13 +97,13 @@ TEST(LeaseRestart, NothingIsSaidBeforeItIsWritten) {
   stage.hold_writes(true);
   std::uint32_t granted = 0;
   for (std::uint32_t i = 0; i < 10; ++i) {
-    stage.want(0, i);
+    stage.acquire(0, i);
     granted += stage.granted(0, i) ? 1U : 0U;
-    stage.done(0, i);
+    stage.release(0, i);
     stage.pass(rules.lease);
   }
   EXPECT_EQ(granted, 4U);  // as far as the first block goes
-  stage.want(0, 10);
+  stage.acquire(0, 10);
   stage.hold_writes(false);
   stage.finish_writes();
   EXPECT_TRUE(stage.granted(0, 10));

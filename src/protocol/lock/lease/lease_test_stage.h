@@ -43,12 +43,12 @@ class Stage {
   }
 
   // --- the story ---
-  void want(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive,
+  void acquire(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive,
             LockId lock = LockId{0}) {
-    command(site, Command::want(lock, ClientId{client}, mode, ++tickets_));
+    command(site, Command::acquire(lock, ClientId{client}, mode, ++tickets_));
   }
-  void done(std::uint32_t site, std::uint32_t client, LockId lock = LockId{0}) {
-    command(site, Command::done(lock, ClientId{client}));
+  void release(std::uint32_t site, std::uint32_t client, LockId lock = LockId{0}) {
+    command(site, Command::release(lock, ClientId{client}));
   }
   void command(std::uint32_t site, const Command& command) {
     step(site, [&](Member& member, Turn<Member>& turn) { member.command(turn, command); });

@@ -46,7 +46,7 @@ void Member::advance_change(Turn<Member>& turn) {
     return;
   }
   if (!view_lock_.known(kSelf))  // or it was lost
-    view_lock_.want(scope, Command::want(kViewLock, kSelf, Mode::exclusive, 0));
+    view_lock_.acquire(scope, Command::acquire(kViewLock, kSelf, Mode::exclusive, 0));
   if (!view_lock_.lease()) {
     change_.ballot = {};
     change_.again_at = kNever;

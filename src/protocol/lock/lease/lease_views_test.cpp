@@ -12,15 +12,15 @@ namespace {
 // Votes are three; whoever else is there is served like them.
 TEST(LeaseAskers, AskWaitHoldAndHandOver) {
   Stage stage(24, kRules, one_vote_each(3));
-  stage.want(20, 1);
+  stage.acquire(20, 1);
   ASSERT_TRUE(stage.granted(20, 1));
   EXPECT_EQ(stage.said(Kind::grant), 3U);  // its own vote is missing
-  for (std::uint32_t site = 0; site < 20; ++site) stage.want(site, 1);
+  for (std::uint32_t site = 0; site < 20; ++site) stage.acquire(site, 1);
   stage.forget_said();
-  stage.done(20, 1);
+  stage.release(20, 1);
   for (std::uint32_t site = 0; site < 20; ++site) {
     ASSERT_TRUE(stage.granted(site, 1)) << site;
-    stage.done(site, 1);
+    stage.release(site, 1);
   }
   EXPECT_EQ(stage.said(Kind::pass), 20U);
   EXPECT_EQ(stage.said_in_all(), 20U);
@@ -31,7 +31,7 @@ TEST(LeaseAskers, AreNoQuorum) {
   Stage stage(24, kRules, one_vote_each(3));
   stage.crash(0);
   stage.crash(1);
-  stage.want(20, 1);
+  stage.acquire(20, 1);
   stage.pass(5 * kRules.lease);
   EXPECT_FALSE(stage.granted(20, 1));
 }
@@ -84,7 +84,7 @@ TEST(LeaseViews, JoiningAndForgettingAMember) {
   EXPECT_EQ(stage.disk(2)->view.voters(), 0b1110);
   stage.crash(1);
   stage.crash(2);
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.pass(5 * kRules.lease);
   EXPECT_FALSE(stage.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
 }
@@ -106,12 +106,12 @@ TEST(LeaseViews, AnybodyCanGetAVote) {
   stage.pass(3 * kRules.lease);
   EXPECT_EQ(stage.member(5).home().view().number, 3U);
   stage.crash(1);
-  stage.want(7, 1);
+  stage.acquire(7, 1);
   stage.pass(kRules.lease);
   EXPECT_TRUE(stage.granted(7, 1)) << "2 and 11 are two of three";
   stage.crash(11);
   stage.crash(7);
-  stage.want(8, 1);
+  stage.acquire(8, 1);
   stage.pass(5 * kRules.lease);
   EXPECT_FALSE(stage.granted(8, 1));
 }
@@ -123,7 +123,7 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
   const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
   stage.set_carrier(
       [&](const Stage::Letter& letter) { return apart(letter.from) == apart(letter.to); });
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.command(1, Command::change(NodeId{2}, 0));
   stage.pass(3 * kRules.lease);
   stage.command(1, Command::change(NodeId{5}, 1));
@@ -141,7 +141,7 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
   });
   stage.pass(kRules.lease);
   ASSERT_EQ(stage.member(0).home().view().number, 3U);
-  stage.want(3, 1);
+  stage.acquire(3, 1);
   stage.pass(kRules.lease / 2);
   EXPECT_TRUE(stage.granted(3, 1));
   EXPECT_FALSE(stage.granted(0, 1)) << "two inside";
@@ -177,16 +177,16 @@ TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
 
 TEST(LeaseViews, LocksGoOn) {
   Stage stage(4, kRules, one_vote_each(3));
-  stage.want(0, 1);
+  stage.acquire(0, 1);
   stage.command(1, Command::change(NodeId{3}, 1));
   stage.pass(3 * kRules.lease);
   stage.command(1, Command::change(NodeId{0}, 0));
   stage.pass(3 * kRules.lease);
   EXPECT_EQ(stage.member(0).home().view().number, 3U);
   EXPECT_FALSE(stage.lost(0, 1));
-  stage.want(2, 1);
+  stage.acquire(2, 1);
   EXPECT_FALSE(stage.granted(2, 1));
-  stage.done(0, 1);
+  stage.release(0, 1);
   EXPECT_TRUE(stage.granted(2, 1));
 }
 
@@ -196,7 +196,7 @@ TEST(LeaseViews, WhoWasAwayIsTold) {
   stage.command(0, Command::change(NodeId{3}, 1));
   stage.resume(2);
   EXPECT_EQ(stage.member(2).home().view().number, 1U);
-  stage.want(2, 1);
+  stage.acquire(2, 1);
   stage.pass(kRules.lease);
   EXPECT_EQ(stage.member(2).home().view().number, 2U);
   EXPECT_TRUE(stage.granted(2, 1));
