@@ -71,7 +71,7 @@ Locks connected(const std::string& socket) {
 }
 
 bool once(Locks& locks, const std::string& name) {
-  const auto lock = locks.take(name);
+  const auto lock = locks.acquire(name);
   if (!lock) fmt::print(stderr, "{}\n", lock.error().sentence);
   return lock.has_value();
 }
@@ -107,14 +107,14 @@ Timed time_inheritance(Site& site, const std::function<pid_t(const std::string&)
     const std::string name =
         fmt::format("killed-{}-{}", i, Clock::now().time_since_epoch().count());
     const pid_t holder = hold(name);
-    for (int tries = 0; tries < 1000 && locks.take(name, {.wait = 0s}); ++tries) usleep(1000);
+    for (int tries = 0; tries < 1000 && locks.acquire(name, {.wait = 0s}); ++tries) usleep(1000);
     Clock::time_point killed;
     std::thread killer([&] {
       usleep(50'000);  // so that the other waits
       killed = Clock::now();
       kill(holder, SIGKILL);
     });
-    const auto lock = locks.take(name, {.wait = 20s});
+    const auto lock = locks.acquire(name, {.wait = 20s});
     const auto had = Clock::now();
     killer.join();
     waitpid(holder, nullptr, 0);
@@ -137,7 +137,7 @@ void time_inheritances(Site& site) {
                       const pid_t child = fork();
                       if (child != 0) return child;
                       Locks own = connected(socket);
-                      const auto lock = own.take(name);
+                      const auto lock = own.acquire(name);
                       pause();
                       _exit(0);
                     }));

@@ -20,9 +20,9 @@ int main(int count, char** words) {
     std::fprintf(stderr, "counter_example: %s\n", locks.error().sentence.c_str());
     return 1;
   }
-  tempo::TakeOptions options;
+  tempo::AcquireOptions options;
   options.wait = 10s;
-  auto lock = locks->take("counter", options);
+  auto lock = locks->acquire("counter", options);
   if (!lock) {
     std::fprintf(stderr, "counter_example: %s\n", lock.error().sentence.c_str());
     return 1;

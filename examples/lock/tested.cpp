@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 // Writes all lines that it has the time for; each takes up to a second.
 int write_lines(tempo::Locks& locks, const std::vector<std::string>& lines,
                 const std::function<void(const std::string&)>& write) {
-  auto lock = locks.take("journal");
+  auto lock = locks.acquire("journal");
   if (!lock) return 0;
   int written = 0;
   for (const std::string& line : lines) {

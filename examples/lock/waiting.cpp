@@ -15,11 +15,11 @@ int main(int count, char** words) {
     std::fprintf(stderr, "waiting_example: %s\n", locks.error().sentence.c_str());
     return 1;
   }
-  tempo::TakeOptions options;
+  tempo::AcquireOptions options;
   options.wait = 10s;
-  auto wish = locks->want("waited-for", options);
-  while (wish) {
-    auto lock = wish->look();
+  auto pending = locks->acquire_async("waited-for", options);
+  while (pending) {
+    auto lock = pending->look();
     if (!lock) {
       std::fprintf(stderr, "waiting_example: %s\n", lock.error().sentence.c_str());
       return 1;
@@ -29,9 +29,9 @@ int main(int count, char** words) {
       return 0;
     }
     pollfd news{locks->descriptor(), POLLIN, 0};
-    const auto wait = std::min<std::chrono::nanoseconds>(wish->patience(), 1s);
+    const auto wait = std::min<std::chrono::nanoseconds>(pending->patience(), 1s);
     if (poll(&news, 1, static_cast<int>(wait / 1ms) + 1) == 0) std::puts("another second");
   }
-  std::fprintf(stderr, "waiting_example: %s\n", wish.error().sentence.c_str());
+  std::fprintf(stderr, "waiting_example: %s\n", pending.error().sentence.c_str());
   return 1;
 }

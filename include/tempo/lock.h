@@ -41,7 +41,7 @@ enum class LockKind : std::uint8_t {
   explicit_replies,  // every machine that votes has to reply; no token
 };
 
-struct TakeOptions {
+struct AcquireOptions {
   bool shared = false;  // together with others that take it shared
   // How long to wait; 0: only if it can be had at once, as far as members answer within a moment.
   std::chrono::nanoseconds wait = std::chrono::hours{24 * 365};
@@ -91,13 +91,13 @@ class SharedLock : public Lock {
 
 // A lock that is waited for without waiting: poll the descriptor of its Locks, and look. Whoever
 // drops it waits no longer.
-class Wish {
+class PendingLock {
  public:
-  ~Wish();
-  Wish(Wish&&) noexcept;
-  Wish& operator=(Wish&&) noexcept;
-  Wish(const Wish&) = delete;
-  Wish& operator=(const Wish&) = delete;
+  ~PendingLock();
+  PendingLock(PendingLock&&) noexcept;
+  PendingLock& operator=(PendingLock&&) noexcept;
+  PendingLock(const PendingLock&) = delete;
+  PendingLock& operator=(const PendingLock&) = delete;
 
   // Takes in what has come. The lock, once; nothing, as long as there is none. Too late when
   // `patience` is 0 and there was none, or after a failure: then the wish is over.
@@ -107,7 +107,7 @@ class Wish {
 
  private:
   friend class LockConnection;
-  Wish(std::shared_ptr<LockConnection> connection, std::int64_t id);
+  PendingLock(std::shared_ptr<LockConnection> connection, std::int64_t id);
 
   std::shared_ptr<LockConnection> connection_;  // null: it is over
   std::int64_t id_ = 0;
@@ -125,13 +125,13 @@ class Locks {
   Locks& operator=(const Locks&) = delete;
 
   // Waits until it is had, `options.wait` is over, or `options.cancel` can be read.
-  Expected<Lock, Failure> take(const std::string& name, const TakeOptions& options = {});
-  Expected<SharedLock, Failure> take_shared(const std::string& name, TakeOptions options = {});
+  Expected<Lock, Failure> acquire(const std::string& name, const AcquireOptions& options = {});
+  Expected<SharedLock, Failure> acquire_shared(const std::string& name, AcquireOptions options = {});
   // Only if it can be had at once: too late otherwise.
-  Expected<Lock, Failure> try_take(const std::string& name);
-  Expected<SharedLock, Failure> try_take_shared(const std::string& name);
+  Expected<Lock, Failure> try_acquire(const std::string& name);
+  Expected<SharedLock, Failure> try_acquire_shared(const std::string& name);
   // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
-  Expected<Wish, Failure> want(const std::string& name, const TakeOptions& options = {});
+  Expected<PendingLock, Failure> acquire_async(const std::string& name, const AcquireOptions& options = {});
 
   // Can be read when there is news of a lock, which `remaining` and `look` take in.
   int descriptor() const;

@@ -56,10 +56,10 @@ struct tempo_wish* tempo_lock_want(struct tempo_locks* locks, const char* name,
                                    enum tempo_trouble* why, char* trouble, unsigned size);
 // 1, with the lock if there is one yet, or NULL; 0 on failure. After a lock or a failure the wish
 // is over, and only to be dropped.
-int tempo_wish_look(struct tempo_wish* wish, struct tempo_lock** lock, enum tempo_trouble* why,
+int tempo_wish_look(struct tempo_wish* pending, struct tempo_lock** lock, enum tempo_trouble* why,
                     char* trouble, unsigned size);
-int64_t tempo_wish_patience_ns(const struct tempo_wish* wish);  // for the timeout of a poll
-void tempo_wish_drop(struct tempo_wish* wish);                  // before its connection is closed
+int64_t tempo_wish_patience_ns(const struct tempo_wish* pending);  // for the timeout of a poll
+void tempo_wish_drop(struct tempo_wish* pending);                  // before its connection is closed
 
 #ifdef __cplusplus
 }

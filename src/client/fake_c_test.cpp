@@ -43,20 +43,20 @@ TEST(LocksForC, AreTakenSharedWaitedForAndCancelled) {
   EXPECT_EQ(why, TEMPO_CANCELLED);
   close(options.cancel);
 
-  tempo_wish* wish = tempo_lock_want(locks, "plan", nullptr, &why, trouble, sizeof trouble);
-  ASSERT_NE(wish, nullptr) << trouble;
+  tempo_wish* pending = tempo_lock_want(locks, "plan", nullptr, &why, trouble, sizeof trouble);
+  ASSERT_NE(pending, nullptr) << trouble;
   tempo_lock* writer = nullptr;
-  EXPECT_EQ(tempo_wish_look(wish, &writer, &why, trouble, sizeof trouble), 1);
+  EXPECT_EQ(tempo_wish_look(pending, &writer, &why, trouble, sizeof trouble), 1);
   EXPECT_EQ(writer, nullptr);
-  EXPECT_GT(tempo_wish_patience_ns(wish), 0);
+  EXPECT_GT(tempo_wish_patience_ns(pending), 0);
   const std::uint64_t token = tempo_lock_token(lock);
   tempo_lock_release(lock);
   ASSERT_TRUE(comes_true([&] {
-    return tempo_wish_look(wish, &writer, &why, trouble, sizeof trouble) != 1 || writer != nullptr;
+    return tempo_wish_look(pending, &writer, &why, trouble, sizeof trouble) != 1 || writer != nullptr;
   }));
   ASSERT_NE(writer, nullptr) << trouble;
   EXPECT_GT(tempo_lock_token(writer), token);
-  tempo_wish_drop(wish);
+  tempo_wish_drop(pending);
   EXPECT_EQ(network.holders("plan"), 1U);
   tempo_lock_release(writer);
   tempo_locks_close(locks);

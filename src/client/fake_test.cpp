@@ -24,7 +24,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-const TakeOptions kPatient{.shared = false, .wait = 10s};
+const AcquireOptions kPatient{.shared = false, .wait = 10s};
 
 Locks connected(const FakeNetwork& network) {
   auto locks = network.locks();
@@ -36,18 +36,18 @@ TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
-  auto lock = locks.take("door");
+  auto lock = locks.acquire("door");
   ASSERT_TRUE(lock);
   EXPECT_GT(lock->remaining(), 0s);
   EXPECT_LE(lock->remaining(), 2s);
-  const auto refused = others.try_take("door");
+  const auto refused = others.try_acquire("door");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().trouble, Trouble::too_late);
   EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));  // it waits no longer
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
-  const auto next = others.take("door");
+  const auto next = others.acquire("door");
   ASSERT_TRUE(next);
   EXPECT_GT(next->token(), first);
 }
@@ -56,31 +56,31 @@ TEST(FakeNetwork, ReadersShareAndAWriterWaitsForThem) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
-  auto reader = locks.take_shared("plan");
-  auto another = others.take_shared("plan", kPatient);
+  auto reader = locks.acquire_shared("plan");
+  auto another = others.acquire_shared("plan", kPatient);
   ASSERT_TRUE(reader && another);
   EXPECT_GT(reader->remaining(), 0s);
   EXPECT_GT(another->remaining(), 0s);
-  EXPECT_FALSE(locks.try_take("plan"));
+  EXPECT_FALSE(locks.try_acquire("plan"));
   reader->release();
   another->release();
-  EXPECT_TRUE(locks.take("plan", kPatient));
+  EXPECT_TRUE(locks.acquire("plan", kPatient));
 }
 
 TEST(FakeNetwork, ALockThatIsLostIsSeen) {
   FakeNetwork network;
   Locks locks = connected(network);
-  auto lock = locks.take("door");
+  auto lock = locks.acquire("door");
   ASSERT_TRUE(lock);
   network.lose("door");
   EXPECT_EQ(lock->remaining(), 0s);
-  EXPECT_TRUE(locks.take("door"));
+  EXPECT_TRUE(locks.acquire("door"));
 }
 
 TEST(FakeNetwork, LeasesRunOutWhileTheDaemonIsPaused) {
   FakeNetwork network({.lease = 10s});
   Locks locks = connected(network);
-  auto lock = locks.take("door");
+  auto lock = locks.acquire("door");
   ASSERT_TRUE(lock);
   network.advance(25s);  // more than two leases, extended all the while
   EXPECT_GT(lock->remaining(), 8s);
@@ -91,25 +91,25 @@ TEST(FakeNetwork, LeasesRunOutWhileTheDaemonIsPaused) {
   network.advance(6s);
   EXPECT_EQ(lock->remaining(), 0s);
   network.resume();
-  EXPECT_TRUE(locks.take("door", kPatient));
+  EXPECT_TRUE(locks.acquire("door", kPatient));
 }
 
 TEST(FakeNetwork, ARestartLeavesLocksUntilTheirDeadlines) {
   FakeNetwork network({.lease = 10s});
   Locks before = connected(network);
-  auto lock = before.take("door");
+  auto lock = before.acquire("door");
   ASSERT_TRUE(lock);
   network.restart();
   ASSERT_TRUE(readable(before.descriptor(), 10s));
   EXPECT_GT(lock->remaining(), 5s);  // what was granted lasts...
-  const auto again = before.take("door");
+  const auto again = before.acquire("door");
   ASSERT_FALSE(again);  // ...on a connection that is good for nothing else
   EXPECT_EQ(again.error().trouble, Trouble::no_daemon);
   Locks after = connected(network);
-  EXPECT_FALSE(after.try_take("door"));
+  EXPECT_FALSE(after.try_acquire("door"));
   network.advance(10s);
   EXPECT_EQ(lock->remaining(), 0s);
-  const auto next = after.take("door", {.shared = false, .wait = 10s});
+  const auto next = after.acquire("door", {.shared = false, .wait = 10s});
   ASSERT_TRUE(next);
   EXPECT_GT(next->token(), lock->token());
 }
@@ -118,68 +118,68 @@ TEST(FakeNetwork, AnotherMachineCanHaveIt) {
   FakeNetwork network;
   Locks locks = connected(network);
   network.take_elsewhere("door");
-  EXPECT_FALSE(locks.try_take("door"));
+  EXPECT_FALSE(locks.try_acquire("door"));
   network.free_elsewhere("door");
-  EXPECT_TRUE(locks.take("door", kPatient));
+  EXPECT_TRUE(locks.acquire("door", kPatient));
 }
 
 TEST(FakeNetwork, RefusesWhenItIsToldTo) {
   FakeNetwork network;
   Locks locks = connected(network);
   network.refuse(Trouble::not_allowed, "not you");
-  const auto lock = locks.take("door");
+  const auto lock = locks.acquire("door");
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().trouble, Trouble::not_allowed);
   EXPECT_EQ(lock.error().sentence, "not you");
   network.refuse(Trouble::refused, "");
-  EXPECT_TRUE(locks.take("door"));
+  EXPECT_TRUE(locks.acquire("door"));
 }
 
 // --- waiting without waiting ---
 
-TEST(Wish, ComesTrueOnTheDescriptor) {
+TEST(PendingLock, ComesTrueOnTheDescriptor) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
-  auto lock = locks.take("door");
-  auto wish = others.want("door");
-  ASSERT_TRUE(lock && wish);
+  auto lock = locks.acquire("door");
+  auto pending = others.acquire_async("door");
+  ASSERT_TRUE(lock && pending);
   ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
-  auto looked = wish->look();
+  auto looked = pending->look();
   ASSERT_TRUE(looked);
   EXPECT_FALSE(*looked);
-  EXPECT_GT(wish->patience(), 1h);
+  EXPECT_GT(pending->patience(), 1h);
   lock->release();
   ASSERT_TRUE(readable(others.descriptor(), 10s));
-  looked = wish->look();
+  looked = pending->look();
   ASSERT_TRUE(looked && *looked);
   EXPECT_GT((*looked)->token(), lock->token());
   EXPECT_GT((*looked)->remaining(), 0s);
-  EXPECT_FALSE(wish->look());  // it is over
+  EXPECT_FALSE(pending->look());  // it is over
 }
 
-TEST(Wish, IsTooLateWhenItsTimeIsOver) {
+TEST(PendingLock, IsTooLateWhenItsTimeIsOver) {
   FakeNetwork network;
   Locks locks = connected(network);
   network.take_elsewhere("door");
-  auto wish = locks.want("door", {.shared = false, .wait = 60s});
-  ASSERT_TRUE(wish);
-  ASSERT_TRUE(wish->look());
+  auto pending = locks.acquire_async("door", {.shared = false, .wait = 60s});
+  ASSERT_TRUE(pending);
+  ASSERT_TRUE(pending->look());
   network.advance(61s);
-  EXPECT_EQ(wish->patience(), 0s);
-  const auto looked = wish->look();
+  EXPECT_EQ(pending->patience(), 0s);
+  const auto looked = pending->look();
   ASSERT_FALSE(looked);
   EXPECT_EQ(looked.error().trouble, Trouble::too_late);
   EXPECT_THAT(looked.error().sentence, HasSubstr("within 60s"));
 }
 
-TEST(Wish, ThatIsDroppedWaitsNoLonger) {
+TEST(PendingLock, ThatIsDroppedWaitsNoLonger) {
   FakeNetwork network;
   Locks locks = connected(network);
   network.take_elsewhere("door");
   {
-    const auto wish = locks.want("door");
-    ASSERT_TRUE(wish);
+    const auto pending = locks.acquire_async("door");
+    ASSERT_TRUE(pending);
     ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
   }
   EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));
@@ -194,9 +194,9 @@ TEST(Locks, WaitingIsCancelledByADescriptor) {
     if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
     eventfd_write(cancel, 1);
   });
-  TakeOptions options;
+  AcquireOptions options;
   options.cancel = cancel;
-  const auto lock = locks.take("door", options);
+  const auto lock = locks.acquire("door", options);
   other.join();
   close(cancel);
   ASSERT_FALSE(lock);
@@ -211,7 +211,7 @@ TEST(Locks, AWaitEndsWhenTheNetworksTimeIsThere) {
     if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
     network.advance(2h);
   });
-  const auto lock = locks.take("door", {.shared = false, .wait = 1h});
+  const auto lock = locks.acquire("door", {.shared = false, .wait = 1h});
   other.join();
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().trouble, Trouble::too_late);
@@ -226,7 +226,7 @@ TEST(Locks, DifferentOnesAreForDifferentThreads) {
     threads.emplace_back([&] {
       Locks locks = connected(network);
       for (int turn = 0; turn < 50; ++turn) {
-        const auto lock = locks.take("door");
+        const auto lock = locks.acquire("door");
         if (!lock || ++inside != 1) ADD_FAILURE();
         ++entered;
         --inside;
@@ -241,19 +241,19 @@ TEST(Locks, DifferentOnesAreForDifferentThreads) {
 TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
   const FakeNetwork network;
   Locks locks = connected(network);
-  auto lock = locks.take("door");
-  auto waiting = locks.want("plan");
+  auto lock = locks.acquire("door");
+  auto waiting = locks.acquire_async("plan");
   ASSERT_TRUE(lock && waiting);
   const pid_t child = fork();
   if (child == 0) {
     const bool nothing_held = lock->remaining() == 0s && lock->deadline() == 0s;
-    const auto another = locks.take("window");
+    const auto another = locks.acquire("window");
     const auto looked = waiting->look();
     const bool refused = !another && !looked && another.error().trouble == Trouble::refused &&
                          another.error().sentence.find("connect anew") != std::string::npos;
     lock->release();
     {
-      const Wish dropped = *std::move(waiting);
+      const PendingLock dropped = *std::move(waiting);
     }
     _exit(nothing_held && refused ? 0 : 1);
   }
@@ -268,8 +268,8 @@ TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
   }));
   // Had the child spoken, its words would have come before these.
   Locks others = connected(network);
-  EXPECT_FALSE(others.try_take("door"));
-  EXPECT_TRUE(locks.take("window"));
+  EXPECT_FALSE(others.try_acquire("door"));
+  EXPECT_TRUE(locks.acquire("window"));
 }
 
 // --- time, status, watch ---

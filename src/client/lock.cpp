@@ -91,8 +91,8 @@ void LockConnection::receive(const ipc::Reply& reply) {
   }
 }
 
-Expected<Wish, Failure> LockConnection::want(Self self, const std::string& name,
-                                             const TakeOptions& options) {
+Expected<PendingLock, Failure> LockConnection::acquire_async(Self self, const std::string& name,
+                                             const AcquireOptions& options) {
   if (!listen(nanoseconds{0})) return Unexpected{why_gone()};
   const std::int64_t id = ++last_id_;
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
@@ -106,7 +106,7 @@ Expected<Wish, Failure> LockConnection::want(Self self, const std::string& name,
   known_[id] = {.name = name,
                 .wait = std::max(options.wait, nanoseconds{0}),
                 .last = clock_() + std::max(options.wait, kMoment)};
-  return Wish(self, id);
+  return PendingLock(self, id);
 }
 
 Expected<std::optional<Lock>, Failure> LockConnection::look(Self self, std::int64_t id) {
@@ -138,14 +138,14 @@ nanoseconds LockConnection::patience(std::int64_t id) const {
   return std::max(found->second.last - clock_(), nanoseconds{0});
 }
 
-Expected<Lock, Failure> LockConnection::take(Self self, const std::string& name,
-                                             const TakeOptions& options) {
-  auto wish = want(self, name, options);
-  if (!wish) return Unexpected{wish.error()};
+Expected<Lock, Failure> LockConnection::acquire(Self self, const std::string& name,
+                                             const AcquireOptions& options) {
+  auto pending = acquire_async(self, name, options);
+  if (!pending) return Unexpected{pending.error()};
   for (;;) {
-    if (!wait_for_news(descriptor(), wish->patience(), options.cancel))
+    if (!wait_for_news(descriptor(), pending->patience(), options.cancel))
       return Unexpected{Failure{Trouble::cancelled, "the waiting was cancelled"}};
-    auto lock = wish->look();
+    auto lock = pending->look();
     if (!lock) return Unexpected{lock.error()};
     if (*lock) return **std::move(lock);
   }
@@ -193,26 +193,26 @@ nanoseconds Lock::remaining() {
 
 // --- a lock that is waited for ---
 
-Wish::Wish(std::shared_ptr<LockConnection> connection, std::int64_t id)
+PendingLock::PendingLock(std::shared_ptr<LockConnection> connection, std::int64_t id)
     : connection_(std::move(connection)), id_(id) {}
-Wish::Wish(Wish&& other) noexcept = default;
-Wish& Wish::operator=(Wish&& other) noexcept {
+PendingLock::PendingLock(PendingLock&& other) noexcept = default;
+PendingLock& PendingLock::operator=(PendingLock&& other) noexcept {
   std::swap(connection_, other.connection_);
   std::swap(id_, other.id_);
   return *this;
 }
-Wish::~Wish() {
+PendingLock::~PendingLock() {
   if (connection_ != nullptr) connection_->release(id_);
 }
 
-Expected<std::optional<Lock>, Failure> Wish::look() {
+Expected<std::optional<Lock>, Failure> PendingLock::look() {
   if (connection_ == nullptr) return Unexpected{Failure{Trouble::refused, kOver}};
   auto lock = connection_->look(connection_, id_);
   if (!lock || *lock) connection_.reset();  // what it was is the lock's now, or nothing
   return lock;
 }
 
-nanoseconds Wish::patience() const {
+nanoseconds PendingLock::patience() const {
   return connection_ == nullptr ? nanoseconds{0} : connection_->patience(id_);
 }
 
@@ -229,31 +229,31 @@ Expected<Locks, Failure> Locks::connect(const std::string& socket, nanoseconds p
   return Locks(std::make_shared<LockConnection>(*std::move(client)));
 }
 
-Expected<Lock, Failure> Locks::take(const std::string& name, const TakeOptions& options) {
-  return connection_->take(connection_, name, options);
+Expected<Lock, Failure> Locks::acquire(const std::string& name, const AcquireOptions& options) {
+  return connection_->acquire(connection_, name, options);
 }
 
-Expected<SharedLock, Failure> Locks::take_shared(const std::string& name, TakeOptions options) {
+Expected<SharedLock, Failure> Locks::acquire_shared(const std::string& name, AcquireOptions options) {
   options.shared = true;
-  auto lock = take(name, options);
+  auto lock = acquire(name, options);
   if (!lock) return Unexpected{lock.error()};
   return SharedLock(*std::move(lock));
 }
 
-Expected<Lock, Failure> Locks::try_take(const std::string& name) {
-  TakeOptions options;
+Expected<Lock, Failure> Locks::try_acquire(const std::string& name) {
+  AcquireOptions options;
   options.wait = nanoseconds{0};
-  return take(name, options);
+  return acquire(name, options);
 }
 
-Expected<SharedLock, Failure> Locks::try_take_shared(const std::string& name) {
-  TakeOptions options;
+Expected<SharedLock, Failure> Locks::try_acquire_shared(const std::string& name) {
+  AcquireOptions options;
   options.wait = nanoseconds{0};
-  return take_shared(name, options);
+  return acquire_shared(name, options);
 }
 
-Expected<Wish, Failure> Locks::want(const std::string& name, const TakeOptions& options) {
-  return connection_->want(connection_, name, options);
+Expected<PendingLock, Failure> Locks::acquire_async(const std::string& name, const AcquireOptions& options) {
+  return connection_->acquire_async(connection_, name, options);
 }
 
 int Locks::descriptor() const { return connection_->descriptor(); }

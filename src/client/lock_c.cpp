@@ -13,7 +13,7 @@ struct tempo_lock {
   tempo::Lock lock;
 };
 struct tempo_wish {
-  tempo::Wish wish;
+  tempo::PendingLock pending;
 };
 
 namespace {
@@ -33,8 +33,8 @@ tempo::Expected<tempo::LockKind, tempo::Failure> kind_of(tempo_lock_kind kind) {
                      "tempo_lock_default_options() first"}};
 }
 
-tempo::Expected<tempo::TakeOptions, tempo::Failure> options_of(const tempo_lock_options* given) {
-  tempo::TakeOptions options;
+tempo::Expected<tempo::AcquireOptions, tempo::Failure> options_of(const tempo_lock_options* given) {
+  tempo::AcquireOptions options;
   if (given == nullptr) return options;
   const auto kind = kind_of(given->kind);
   if (!kind) return tempo::Unexpected{kind.error()};
@@ -67,7 +67,7 @@ tempo_lock_options tempo_lock_default_options(void) {
 tempo_lock* tempo_lock_take(tempo_locks* locks, const char* name, const tempo_lock_options* options,
                             tempo_trouble* why, char* trouble, unsigned size) {
   const auto how = options_of(options);
-  auto lock = how ? locks->locks.take(name, *how) : tempo::Unexpected{how.error()};
+  auto lock = how ? locks->locks.acquire(name, *how) : tempo::Unexpected{how.error()};
   if (lock) return new tempo_lock{*std::move(lock)};
   tempo::copy_failure(lock.error(), why, trouble, size);
   return nullptr;
@@ -81,16 +81,16 @@ void tempo_lock_release(tempo_lock* lock) { delete lock; }
 tempo_wish* tempo_lock_want(tempo_locks* locks, const char* name, const tempo_lock_options* options,
                             tempo_trouble* why, char* trouble, unsigned size) {
   const auto how = options_of(options);
-  auto wish = how ? locks->locks.want(name, *how) : tempo::Unexpected{how.error()};
-  if (wish) return new tempo_wish{*std::move(wish)};
-  tempo::copy_failure(wish.error(), why, trouble, size);
+  auto pending = how ? locks->locks.acquire_async(name, *how) : tempo::Unexpected{how.error()};
+  if (pending) return new tempo_wish{*std::move(pending)};
+  tempo::copy_failure(pending.error(), why, trouble, size);
   return nullptr;
 }
 
-int tempo_wish_look(tempo_wish* wish, tempo_lock** lock, tempo_trouble* why, char* trouble,
+int tempo_wish_look(tempo_wish* pending, tempo_lock** lock, tempo_trouble* why, char* trouble,
                     unsigned size) {
   *lock = nullptr;
-  auto looked = wish->wish.look();
+  auto looked = pending->pending.look();
   if (!looked) {
     tempo::copy_failure(looked.error(), why, trouble, size);
     return 0;
@@ -99,9 +99,9 @@ int tempo_wish_look(tempo_wish* wish, tempo_lock** lock, tempo_trouble* why, cha
   return 1;
 }
 
-std::int64_t tempo_wish_patience_ns(const tempo_wish* wish) {
-  return wish->wish.patience().count();
+std::int64_t tempo_wish_patience_ns(const tempo_wish* pending) {
+  return pending->pending.patience().count();
 }
-void tempo_wish_drop(tempo_wish* wish) { delete wish; }
+void tempo_wish_drop(tempo_wish* pending) { delete pending; }
 
 }  // extern "C"

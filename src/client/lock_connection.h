@@ -28,8 +28,8 @@ class LockConnection {
 
   // `self` is this connection, for what is to live on it.
   using Self = const std::shared_ptr<LockConnection>&;
-  Expected<Lock, Failure> take(Self self, const std::string& name, const TakeOptions& options);
-  Expected<Wish, Failure> want(Self self, const std::string& name, const TakeOptions& options);
+  Expected<Lock, Failure> acquire(Self self, const std::string& name, const AcquireOptions& options);
+  Expected<PendingLock, Failure> acquire_async(Self self, const std::string& name, const AcquireOptions& options);
   Expected<std::optional<Lock>, Failure> look(Self self, std::int64_t id);
   std::chrono::nanoseconds patience(std::int64_t id) const;
   void release(std::int64_t id);

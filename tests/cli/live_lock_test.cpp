@@ -169,7 +169,7 @@ TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
 TEST_F(LiveLock, IsForProgramsToo) {
   auto locks = Locks::connect(daemons->socket(0));
   ASSERT_TRUE(locks) << locks.error().sentence;
-  auto lock = locks->take("program");
+  auto lock = locks->acquire("program");
   ASSERT_TRUE(lock) << lock.error().sentence;
   EXPECT_GT(lock->remaining(), 0s);
   EXPECT_LE(lock->remaining(), 1s);
@@ -179,13 +179,13 @@ TEST_F(LiveLock, IsForProgramsToo) {
 
   auto others = Locks::connect(daemons->socket(1));
   ASSERT_TRUE(others);
-  const auto refused = others->take("program", {.wait = 0s});
+  const auto refused = others->acquire("program", {.wait = 0s});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().trouble, Trouble::too_late);
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
-  const auto later = others->take("program", {.wait = 20s});
+  const auto later = others->acquire("program", {.wait = 20s});
   ASSERT_TRUE(later) << later.error().sentence;
   EXPECT_GT(later->token(), first);
 }
@@ -193,14 +193,14 @@ TEST_F(LiveLock, IsForProgramsToo) {
 TEST_F(LiveLock, TheWaitingCanBeCancelled) {
   auto locks = Locks::connect(daemons->socket(0));
   ASSERT_TRUE(locks);
-  const auto held = locks->take("cancel");
+  const auto held = locks->acquire("cancel");
   ASSERT_TRUE(held);
   auto others = Locks::connect(daemons->socket(1));
   ASSERT_TRUE(others);
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
   ASSERT_EQ(write(ends[1], "x", 1), 1);
-  const auto refused = others->take("cancel", {.cancel = ends[0]});
+  const auto refused = others->acquire("cancel", {.cancel = ends[0]});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().trouble, Trouble::cancelled);
   close(ends[0]);
@@ -210,17 +210,17 @@ TEST_F(LiveLock, TheWaitingCanBeCancelled) {
 TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
   auto locks = std::optional(Locks::connect(daemons->socket(0)));
   ASSERT_TRUE(*locks);
-  std::optional<Lock> lock = *(*locks)->take("closed");
+  std::optional<Lock> lock = *(*locks)->acquire("closed");
   const auto name = daemons->socket(0);
   const pid_t child = fork();
   if (child == 0) {
     auto mine = Locks::connect(name);
-    auto taken = mine ? mine->take("closed-2") : Unexpected{Failure{}};
+    auto taken = mine ? mine->acquire("closed-2") : Unexpected{Failure{}};
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);
   auto others = Locks::connect(daemons->socket(1));
-  EXPECT_TRUE(others->take("closed-2", {.wait = 20s})) << "of a program that was killed";
+  EXPECT_TRUE(others->acquire("closed-2", {.wait = 20s})) << "of a program that was killed";
 }
 
 TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {

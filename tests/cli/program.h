@@ -92,8 +92,8 @@ class Child {
       if (done()) return true;
       if (std::chrono::steady_clock::now() > deadline) return false;
       if (poll(ends.data(), ends.size(), 20) < 0 && errno != EINTR) return false;
-      take(ends[0], ended_.out);
-      take(ends[1], ended_.err);
+      acquire(ends[0], ended_.out);
+      acquire(ends[1], ended_.err);
     }
     return false;
   }
@@ -107,7 +107,7 @@ class Child {
   }
 
  private:
-  static void take(pollfd& end, std::string& into) {
+  static void acquire(pollfd& end, std::string& into) {
     if (end.fd < 0 || (end.revents & (POLLIN | POLLHUP)) == 0) return;
     std::array<char, 65536> buffer{};
     const ssize_t got = read(end.fd, buffer.data(), buffer.size());

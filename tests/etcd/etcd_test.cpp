@@ -207,17 +207,17 @@ TEST_F(EtcdLock, ReadersAreInsideTogether) {
 TEST_F(EtcdLock, IsExtendedForPrograms) {
   auto locks = Locks::connect(site->socket(0));
   ASSERT_TRUE(locks) << locks.error().sentence;
-  auto lock = locks->take("program");
+  auto lock = locks->acquire("program");
   ASSERT_TRUE(lock) << lock.error().sentence;
   EXPECT_GT(lock->remaining(), 0s);
   EXPECT_LT(lock->remaining(), 2s) << "less than etcd's own";
   const auto deadline = lock->deadline();
   EXPECT_TRUE(wait_for(20s, [&] { return lock->deadline() > deadline + 2s; }));
-  auto wish = Locks::connect(site->socket(1));
-  ASSERT_TRUE(wish);
-  EXPECT_FALSE(wish->try_take("program"));
+  auto pending = Locks::connect(site->socket(1));
+  ASSERT_TRUE(pending);
+  EXPECT_FALSE(pending->try_acquire("program"));
   lock->release();
-  const auto next = wish->take("program", {.wait = 20s});
+  const auto next = pending->acquire("program", {.wait = 20s});
   ASSERT_TRUE(next) << next.error().sentence;
   EXPECT_GT(next->token(), lock->token());
 }
@@ -273,7 +273,7 @@ TEST_F(EtcdLock, OfAKilledBridgeIsLost) {
 TEST_F(EtcdLock, OfAPausedEtcdIsLostBeforeItsEnd) {
   auto locks = Locks::connect(site->socket(0));
   ASSERT_TRUE(locks);
-  auto lock = locks->take("silent");
+  auto lock = locks->acquire("silent");
   ASSERT_TRUE(lock) << lock.error().sentence;
   Child holder(site->lock(1, "silent-too", stamping("silent")));
   ASSERT_TRUE(runs("silent"));
@@ -343,23 +343,23 @@ TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
                          TEMPO_ETCD);
       EXPECT_TRUE(wait_for(20s, [&] { return Locks::connect(socket).has_value(); }));
       auto locks = Locks::connect(socket);
-      auto lock = locks->take("door");
+      auto lock = locks->acquire("door");
       // etcd may still be starting, or this machine be busy with something else.
       wait_for(20s, [&] {
         if (lock || lock.error().sentence.find("SSL") != std::string::npos) return true;
-        lock = locks->take("door");
+        lock = locks->acquire("door");
         return lock.has_value() || refusal_will_do;
       });
       return lock ? std::string("taken") : lock.error().sentence;
     };
     const std::string ours = fmt::format(
         "--set locks.etcd-cert-file=\"{}\" --set locks.etcd-key-file=\"{}\" ", cert, key);
-    EXPECT_EQ(take(ours + fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), false), "taken");
+    EXPECT_EQ(acquire(ours + fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), false), "taken");
     EXPECT_THAT(
-        take(ours + fmt::format("--set locks.etcd-ca-file=\"{}/other-cert.pem\"", directory),
+        acquire(ours + fmt::format("--set locks.etcd-ca-file=\"{}/other-cert.pem\"", directory),
              false),
         HasSubstr("SSL"));
-    EXPECT_THAT(take(fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), true),
+    EXPECT_THAT(acquire(fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), true),
                 HasSubstr("etcd cannot be reached"))
         << "without a certificate of its own";
   }

@@ -60,7 +60,7 @@ class Client {
                             ? order_->locks - 1
                             : static_cast<std::uint32_t>(chance_.below(order_->locks - 1));
     const bool shared = chance_.chance(0.4);
-    auto lock = locks_->take(fmt::format("seed{}-{}", order_->seed, number),
+    auto lock = locks_->acquire(fmt::format("seed{}-{}", order_->seed, number),
                              {.shared = shared, .wait = 2 * order_->lease});
     if (lock) return be_inside(*lock, number, shared);
     if (lock.error().trouble == Trouble::too_late) return;

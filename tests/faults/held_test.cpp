@@ -207,7 +207,7 @@ class Held : public testing::Test {
     const std::string file = site->directory() + '/' + name;
     auto before = Locks::connect(site->host(1).socket());
     ASSERT_TRUE(before) << before.error().sentence;
-    auto lock = before->take(name, {.wait = 20s});
+    auto lock = before->acquire(name, {.wait = 20s});
     ASSERT_TRUE(lock) << lock.error().sentence;
     // The least that a command can do, so that it is done before anybody can stop it.
     Program sleeper({TEMPO_BINARY, "lock", "--socket", site->host(0).socket(), name, "--", "mkdir",
@@ -321,7 +321,7 @@ TEST_F(Held, IsHadByTheNextAtOnceWhenAProgramIsKilled) {
     const pid_t program = fork();
     if (program == 0) {
       auto locks = Locks::connect(site->host(0).socket());
-      const auto lock = locks ? locks->take(name) : Unexpected{locks.error()};
+      const auto lock = locks ? locks->acquire(name) : Unexpected{locks.error()};
       if (lock) stamp({file + "-a", std::to_string(kLong.count()), "polite"});
       _exit(1);
     }
@@ -363,7 +363,7 @@ class HeldByAProgram : public Held {
 // the lock is taken again on a new one, with a larger token.
 TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   Locks locks = connected(0);
-  auto lock = locks.take("restart", {.wait = 20s});
+  auto lock = locks.acquire("restart", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().sentence;
   const Nanos before = lock->deadline();
   site->host(0).stop();
@@ -374,7 +374,7 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
       << "what was promised is kept";
   site->host(0).start();
 
-  const auto in_vain = locks.take("another", {.wait = 20s});
+  const auto in_vain = locks.acquire("another", {.wait = 20s});
   ASSERT_FALSE(in_vain);
   EXPECT_EQ(in_vain.error().trouble, Trouble::no_daemon);
   EXPECT_NE(in_vain.error().sentence.find("closed the connection"), std::string::npos)
@@ -386,7 +386,7 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
       << "a restarted daemon is silent so long";
   EXPECT_EQ(lock->remaining(), Nanos{0});
   Locks again = connected(0);
-  const auto next = again.take("restart", {.wait = 20s});
+  const auto next = again.acquire("restart", {.wait = 20s});
   ASSERT_TRUE(next) << next.error().sentence;
   EXPECT_GT(next->token(), lock->token());
 }
@@ -394,14 +394,14 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
 // Nobody else has it before the deadline of one whose daemon is gone.
 TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
   Locks locks = connected(0);
-  auto lock = locks.take("gone", {.wait = 20s});
+  auto lock = locks.acquire("gone", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().sentence;
   const Nanos before = lock->deadline();
   site->host(0).kill_all();
   const Nanos deadline = lock->deadline();
   EXPECT_GE(deadline, before);
   Locks others = connected(1);
-  const auto next = others.take("gone", {.wait = 60s});
+  const auto next = others.acquire("gone", {.wait = 60s});
   const Nanos had = sys::boot_clock().time_since_epoch();
   ASSERT_TRUE(next) << next.error().sentence;
   EXPECT_GE(had, deadline);
@@ -413,20 +413,20 @@ TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
 // ask again on the same connection.
 TEST_F(HeldByAProgram, IsToldToBeLostWhenTheDaemonStoodStill) {
   Locks locks = connected(0);
-  auto lock = locks.take("still", {.wait = 20s});
+  auto lock = locks.acquire("still", {.wait = 20s});
   ASSERT_TRUE(lock) << lock.error().sentence;
   const std::uint64_t token = lock->token();
   site->host(0).pause(true);
   Locks others = connected(1);
   {
-    const auto next = others.take("still", {.wait = 60s});
+    const auto next = others.acquire("still", {.wait = 60s});
     ASSERT_TRUE(next) << next.error().sentence;
     EXPECT_EQ(lock->remaining(), Nanos{0}) << "by the clock alone";
     EXPECT_GT(next->token(), token);
   }
   site->host(0).pause(false);
   EXPECT_TRUE(site->wait(20s, [&] { return lock->deadline() == Nanos{0}; })) << "it is not told";
-  const auto again = locks.take("still", {.wait = 20s});
+  const auto again = locks.acquire("still", {.wait = 20s});
   ASSERT_TRUE(again) << again.error().sentence;
   EXPECT_GT(again->token(), token);
 }

@@ -42,8 +42,8 @@ int exit_of(const Failure& failure) {
   return kLockRefused;
 }
 
-Result<TakeOptions, int> options_of(const LockArguments& arguments) {
-  TakeOptions options{.shared = arguments.shared};
+Result<AcquireOptions, int> options_of(const LockArguments& arguments) {
+  AcquireOptions options{.shared = arguments.shared};
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindName::name);
   if (!kind) return std::unexpected(print_error(kBadUsage, kind.error()));
   options.kind = kind->kind;
@@ -90,7 +90,7 @@ int lock(const LockArguments& arguments) {
   if (!patience) return patience.error();
   auto locks = Locks::connect(arguments.socket, *patience);
   if (!locks) return print_error(exit_of(locks.error()), locks.error().sentence);
-  auto taken = locks->take(arguments.name, *options);
+  auto taken = locks->acquire(arguments.name, *options);
   if (!taken) return print_error(exit_of(taken.error()), taken.error().sentence);
   note_signals();
   // While this waited it may have been stopped, the lock given to it, and then lost.
