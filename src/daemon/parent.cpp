@@ -211,7 +211,7 @@ class Parent {
     identity_.keys = *keys;
     set_log_level(identity_.settings.log_level);
     hint_ = std::make_unique<CrashHint>(identity_);
-    if (!line.send(order_text(identity_.settings, *text))) {
+    if (!line.send(reload_text(identity_.settings, *text))) {
       log_error("reload: the worker cannot be told; restart tempod");
       return;
     }
@@ -260,13 +260,13 @@ class Parent {
   }
 
   // "number\ttext": what the worker wants to remember of locks.
-  void write_locks(const ParentLine& line, const std::string& order) const {
-    const std::size_t tab = order.find('\t');
+  void write_locks(const ParentLine& line, const std::string& message) const {
+    const std::size_t tab = message.find('\t');
     if (tab == std::string::npos) return;
     const auto done =
-        sys::replace_file(lock_record_path(identity_.settings.state_dir), order.substr(tab + 1));
+        sys::replace_file(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
     if (!done) return log_error(fmt::format("no locks: {}", done.error()));
-    line.send(fmt::format("{}\t{}", LockDriver::kWritten, order.substr(0, tab)));
+    line.send(fmt::format("{}\t{}", LockDriver::kWritten, message.substr(0, tab)));
   }
 
   // The program with the event's name and its sentence as arguments.

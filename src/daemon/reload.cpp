@@ -145,7 +145,7 @@ Settings changed(const Settings& before, const Settings& after) {
   return settings;
 }
 
-std::string order_text(const Settings& settings, std::string_view keys) {
+std::string reload_text(const Settings& settings, std::string_view keys) {
   std::string text;
   for (const Row& row : kRows) {
     if (row.write == nullptr) continue;
@@ -155,7 +155,7 @@ std::string order_text(const Settings& settings, std::string_view keys) {
   return fmt::format("{}\n{}", text, keys);
 }
 
-Result<Order> parse_order(std::string_view text) {
+Result<ReloadMessage> parse_reload(std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty() && text.front() != '\n') {
     const std::size_t end = std::min(text.find('\n'), text.size());
@@ -165,11 +165,11 @@ Result<Order> parse_order(std::string_view text) {
   text.remove_prefix(std::min<std::size_t>(1, text.size()));
   auto settings = config::load_settings("", false, lines);
   if (!settings) return std::unexpected(settings.error().front().what);
-  Order order{.settings = std::move(*settings)};
-  if (text.empty()) return order;
+  ReloadMessage message{.settings = std::move(*settings)};
+  if (text.empty()) return message;
   TRY(keys, auth::parse_keys(text));
-  order.keys = auth::Keyring(std::move(keys));
-  return order;
+  message.keys = auth::Keyring(std::move(keys));
+  return message;
 }
 
 }  // namespace tempo::daemon

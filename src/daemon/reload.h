@@ -25,11 +25,11 @@ Difference difference(const config::Settings& before, const config::Settings& af
 config::Settings changed(const config::Settings& before, const config::Settings& after);
 
 // What the parent hands down.
-struct Order {
+struct ReloadMessage {
   config::Settings settings{};  // only those that can change while it runs have a meaning
   auth::Keyring keys{};
 };
-std::string order_text(const config::Settings& settings, std::string_view keys);
-Result<Order> parse_order(std::string_view text);
+std::string reload_text(const config::Settings& settings, std::string_view keys);
+Result<ReloadMessage> parse_reload(std::string_view text);
 
 }  // namespace tempo::daemon

@@ -71,24 +71,24 @@ TEST(Reload, TakesOnlyWhatCanChange) {
   EXPECT_EQ(now.bound_alarm, 12'500ns);
 }
 
-TEST(Order, ArrivesAsItWasSent) {
+TEST(ReloadMessage, ArrivesAsItWasSent) {
   const config::Settings sent = with({"may-lead=false", "step-limit-ms=1.5", "bound-alarm-us=0.25",
                                       "interfaces=[\"eth0\", \"we\\\"ird\"]", "log-level=error"});
   const std::string key = "tempo-key-1 " + std::string(63, 'a') + "b\n";
-  const auto order = parse_order(order_text(sent, key));
-  ASSERT_TRUE(order) << order.error();
-  EXPECT_THAT(difference(sent, order->settings).now, IsEmpty());
-  EXPECT_EQ(order->keys.size(), 1U);
-  const auto bare = parse_order(order_text(with({}), ""));
+  const auto message = parse_reload(reload_text(sent, key));
+  ASSERT_TRUE(message) << message.error();
+  EXPECT_THAT(difference(sent, message->settings).now, IsEmpty());
+  EXPECT_EQ(message->keys.size(), 1U);
+  const auto bare = parse_reload(reload_text(with({}), ""));
   ASSERT_TRUE(bare) << bare.error();
   EXPECT_EQ(bare->keys.size(), 0U);
   EXPECT_FALSE(bare->settings.bound_alarm);
 }
 
-TEST(Order, ThatIsDamagedIsRefused) {
-  EXPECT_FALSE(parse_order("may-lead=perhaps\n\n"));
-  EXPECT_FALSE(parse_order("may-lead=true\n\nno key\n"));
-  EXPECT_FALSE(parse_order("nonsense"));
+TEST(ReloadMessage, ThatIsDamagedIsRefused) {
+  EXPECT_FALSE(parse_reload("may-lead=perhaps\n\n"));
+  EXPECT_FALSE(parse_reload("may-lead=true\n\nno key\n"));
+  EXPECT_FALSE(parse_reload("nonsense"));
 }
 
 }  // namespace

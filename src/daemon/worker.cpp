@@ -447,13 +447,13 @@ void Worker::take_order() {
   if (text.empty()) return;
   if (text.starts_with(LockDriver::kWritten))
     return locks_.receive_written(std::string_view(text).substr(LockDriver::kWritten.size() + 1));
-  const auto order = parse_order(text);
-  if (!order) {
-    log_error(fmt::format("reload: {}", order.error()));
+  const auto message = parse_reload(text);
+  if (!message) {
+    log_error(fmt::format("reload: {}", message.error()));
     return;
   }
-  identity_.settings = changed(identity_.settings, order->settings);
-  identity_.keys = order->keys;
+  identity_.settings = changed(identity_.settings, message->settings);
+  identity_.keys = message->keys;
   codec_.set_keys(identity_.keys);
   sync_rules_ = sync_rules(identity_.settings);
   set_log_level(identity_.settings.log_level);

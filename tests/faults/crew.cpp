@@ -32,7 +32,7 @@ constexpr int kEndingPolls = 5000;    // of a millisecond, for all to end
 // In a process of its own.
 class Client {
  public:
-  Client(const Crew::Order& order, std::uint32_t number, std::uint32_t life, Notes& notes)
+  Client(const Crew::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes)
       : order_(&order), notes_(&notes), chance_(order.seed, kCause, number * 1000 + life) {
     socket_ = order.sockets[number % order.sockets.size()];
   }
@@ -96,7 +96,7 @@ class Client {
     }
   }
 
-  const Crew::Order* order_;
+  const Crew::Options* order_;
   Notes* notes_;
   Stream chance_;
   std::string socket_;
@@ -148,7 +148,7 @@ void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
 
 // --- the crew ---
 
-Crew::Crew(Order order) : order_(std::move(order)), processes_(all()), lives_(all()) {
+Crew::Crew(Options order) : order_(std::move(order)), processes_(all()), lives_(all()) {
   for (std::uint32_t i = 0; i < all(); ++i) {
     void* const memory =
         mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

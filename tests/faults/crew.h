@@ -56,7 +56,7 @@ void rest(Nanos span);
 
 class Crew {
  public:
-  struct Order {
+  struct Options {
     std::uint64_t seed = 0;            // decides what each wants, and for how long
     std::vector<std::string> sockets;  // client i is at socket i modulo their number
     std::uint32_t clients = 8;
@@ -64,7 +64,7 @@ class Crew {
     std::uint32_t locks = 3;       // at least two; leading the group is one more in the history
     Nanos lease{};
   };
-  explicit Crew(Order order);  // all start
+  explicit Crew(Options order);  // all start
   ~Crew();                     // none is left
   Crew(const Crew&) = delete;
   Crew& operator=(const Crew&) = delete;
@@ -86,7 +86,7 @@ class Crew {
   void start(std::uint32_t client);
   std::uint32_t all() const { return order_.clients + order_.candidates; }
 
-  Order order_;
+  Options order_;
   std::vector<Notes*> notes_;
   std::vector<pid_t> processes_;      // 0: dead
   std::vector<std::uint32_t> lives_;  // so far

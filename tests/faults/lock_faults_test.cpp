@@ -82,7 +82,7 @@ TEST_P(LockFaults, BreakNoPromise) {
   const auto seed = static_cast<std::uint64_t>(GetParam());
   const Schedule schedule = schedule_of(seed, kShape);
   SCOPED_TRACE(fmt::format("seed {}:\n{}", seed, text_of(schedule)));
-  Crew::Order order{.seed = seed,
+  Crew::Options order{.seed = seed,
                     .sockets = {},
                     .clients = kClients,
                     .candidates = kCandidates,

@@ -53,8 +53,8 @@ std::string failure(const char* what) { return fmt::format("{}: {}", what, std::
 // In the guard. Nothing here throws, allocates much or returns to the caller's code.
 class Watch {
  public:
-  Watch(const Guard::Order& order, int line)
-      : order_(&order), line_(line), deadline_(order.deadline) {}
+  Watch(const Guard::Options& options, int line)
+      : options_(&options), line_(line), deadline_(options.deadline) {}
 
   [[noreturn]] void run() {
     setpgid(0, 0);  // what the terminal sends to tempo is not for the guard
@@ -108,7 +108,7 @@ class Watch {
     }
   }
 
-  bool is_over() const { return boot_clock() >= deadline_ - order_->margin; }
+  bool is_over() const { return boot_clock() >= deadline_ - options_->margin; }
 
   // On a busy machine late is too late: where it may, it goes before ordinary programs. It only
   // waits, and the command, which was started before, is as it was.
@@ -118,7 +118,7 @@ class Watch {
   }
 
   void set(int timer) const {
-    const nanoseconds when = std::max(deadline_ - order_->margin, nanoseconds{1});
+    const nanoseconds when = std::max(deadline_ - options_->margin, nanoseconds{1});
     itimerspec at{};
     at.it_value.tv_sec = std::chrono::floor<std::chrono::seconds>(when).count();
     at.it_value.tv_nsec = (when % std::chrono::seconds{1}).count();
@@ -139,14 +139,14 @@ class Watch {
   // TERM, and KILL when half of the margin is left; then the connection may end.
   [[noreturn]] void stop() {
     const nanoseconds last =
-        std::min(deadline_ - order_->margin / 2, boot_clock() + order_->margin / 2);
+        std::min(deadline_ - options_->margin / 2, boot_clock() + options_->margin / 2);
     kill(-child_, SIGTERM);
     kill(-child_, SIGCONT);  // one that was paused can take it only so
     int status = 0;
     while (!all_gone(status) && boot_clock() < last) poll(nullptr, 0, 1);
     kill(-child_, SIGKILL);
     while (!all_gone(status)) poll(nullptr, 0, 1);
-    if (order_->connection >= 0) shutdown(order_->connection, SHUT_RDWR);
+    if (options_->connection >= 0) shutdown(options_->connection, SHUT_RDWR);
     notify({.stopped = true, .status = status});
   }
 
@@ -184,9 +184,9 @@ class Watch {
     std::signal(SIGTTOU, SIG_DFL);
     std::signal(SIGPIPE, SIG_DFL);
     sigprocmask(SIG_UNBLOCK, &children, nullptr);
-    for (const auto& [name, value] : order_->environment) setenv(name.c_str(), value.c_str(), 1);
+    for (const auto& [name, value] : options_->environment) setenv(name.c_str(), value.c_str(), 1);
     std::vector<char*> words;
-    for (const std::string& message : order_->command)
+    for (const std::string& message : options_->command)
       words.push_back(const_cast<char*>(message.c_str()));
     words.push_back(nullptr);
     if (is_over()) {
@@ -195,12 +195,12 @@ class Watch {
     }
     execvp(words.front(), words.data());
     const int error = errno;
-    fmt::print(stderr, "tempo: cannot run '{}': {}\n", order_->command.front(),
+    fmt::print(stderr, "tempo: cannot run '{}': {}\n", options_->command.front(),
                std::strerror(error));
     _exit(error == ENOENT ? kNotFound : kCannotRun);
   }
 
-  const Guard::Order* order_;
+  const Guard::Options* options_;
   int line_;
   nanoseconds deadline_;
   pid_t child_ = 0;
@@ -215,7 +215,7 @@ std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
   return margin;
 }
 
-Result<Guard> Guard::start(const Order& order) {
+Result<Guard> Guard::start(const Options& options) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
     return std::unexpected(failure("no guard can be started"));
@@ -229,7 +229,7 @@ Result<Guard> Guard::start(const Order& order) {
   }
   if (process == 0) {
     close(ends[0]);
-    Watch(order, ends[1]).run();
+    Watch(options, ends[1]).run();
   }
   close(ends[1]);
   return Guard(ends[0], process);

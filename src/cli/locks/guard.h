@@ -25,14 +25,14 @@ namespace tempo::cli {
 
 class Guard {
  public:
-  struct Order {
+  struct Options {
     std::vector<std::string> command;
     std::vector<std::pair<std::string, std::string>> environment;  // beside what there is
     int connection = -1;                  // to tempod: shut down when the command had to be stopped
     std::chrono::nanoseconds deadline{};  // of the lease, on CLOCK_BOOTTIME
     std::chrono::nanoseconds margin{};    // the command is stopped so long before, as `margin_of`
   };
-  static Result<Guard> start(const Order& order);
+  static Result<Guard> start(const Options& options);
   ~Guard();
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&&) = delete;

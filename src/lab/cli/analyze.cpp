@@ -180,11 +180,11 @@ int analyze_ring(const AnalyzeRingArguments& arguments) {
   const Result<Range> rounds = range_of("--rounds", arguments.rounds, RingTime::kMaxRounds);
   if (!rounds) return refuse(rounds.error());
   const RingTime ring(arguments.stations, arguments.range);
-  const std::uint32_t order = std::max(arguments.moments, 2U);
+  const std::uint32_t plan = std::max(arguments.moments, 2U);
   const RingAnswer answer{.rounds = *rounds,
                           .distribution = ring.distribution(rounds->first, rounds->last),
-                          .raw = ring.moments(order),
-                          .central = ring.central_moments(order),
+                          .raw = ring.moments(plan),
+                          .central = ring.central_moments(plan),
                           .productive = ring.productive_moments()};
   arguments.json ? print_ring_json(arguments, ring, answer) : print_ring(arguments, ring, answer);
   return kDone;

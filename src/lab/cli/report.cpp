@@ -45,21 +45,21 @@ constexpr std::size_t kLeastClaim = 30;  // columns of the table for what a clai
 constexpr std::size_t kMaxClaim = 72;
 constexpr std::size_t kMaxCell = 26;  // and for what is predicted or measured; the page has it all
 
-struct Order {
+struct ReportPlan {
   std::optional<Paper> paper{};  // none: all
   papers::Effort effort = papers::Effort::quick;
   std::vector<const Experiment*> experiments{};
 };
 
-Result<Order> understand(const ReportArguments& arguments) {
-  Order order;
+Result<ReportPlan> parse_plan(const ReportArguments& arguments) {
+  ReportPlan plan;
   std::string known;
   for (std::size_t i = 0; i < papers::kPapers; ++i) {
     const auto paper = static_cast<Paper>(i);
     known += std::string(name_of(paper)) + ", ";
-    if (name_of(paper) == arguments.paper) order.paper = paper;
+    if (name_of(paper) == arguments.paper) plan.paper = paper;
   }
-  if (!order.paper && arguments.paper != "all")
+  if (!plan.paper && arguments.paper != "all")
     return std::unexpected(
         fmt::format("--paper is one of {}all, not '{}'", known, arguments.paper));
   if (arguments.glance + arguments.quick + arguments.full > 1)
@@ -67,11 +67,11 @@ Result<Order> understand(const ReportArguments& arguments) {
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   if (arguments.out.empty())
     return std::unexpected("--out names the directory for the page; say --out tempo-report");
-  if (arguments.glance) order.effort = papers::Effort::glance;
-  if (arguments.full) order.effort = papers::Effort::full;
+  if (arguments.glance) plan.effort = papers::Effort::glance;
+  if (arguments.full) plan.effort = papers::Effort::full;
   for (const Experiment& one : papers::experiments())
-    if (!order.paper || one.paper == *order.paper) order.experiments.push_back(&one);
-  return order;
+    if (!plan.paper || one.paper == *plan.paper) plan.experiments.push_back(&one);
+  return plan;
 }
 
 // Stands for the code of this program: what was found by another one is not trusted.
@@ -101,11 +101,11 @@ std::uint64_t usual_ms(const Experiment& experiment, papers::Effort effort) {
 
 class Shop final : public papers::Workshop {
  public:
-  Shop(const ReportArguments& arguments, const Order& order)
-      : effort_(order.effort),
+  Shop(const ReportArguments& arguments, const ReportPlan& plan)
+      : effort_(plan.effort),
         seed_(arguments.seed),
         workers_(workers_for(arguments.threads)),
-        progress_({.what = "report", .total = total(order), .unit = "ms of work"}, steady_now,
+        progress_({.what = "report", .total = total(plan), .unit = "ms of work"}, steady_now,
                   report::stderr_terminal()) {}
 
   papers::Effort effort() const override { return effort_; }
@@ -132,9 +132,9 @@ class Shop final : public papers::Workshop {
   void finish() { progress_.finish(); }
 
  private:
-  static std::uint64_t total(const Order& order) {
+  static std::uint64_t total(const ReportPlan& plan) {
     std::uint64_t sum = 0;
-    for (const Experiment* one : order.experiments) sum += usual_ms(*one, order.effort);
+    for (const Experiment* one : plan.experiments) sum += usual_ms(*one, plan.effort);
     return sum;
   }
   void draw() {
@@ -167,20 +167,20 @@ struct Run {
   bool written = true;
 };
 
-Run run_all(const ReportArguments& arguments, const Order& order,
+Run run_all(const ReportArguments& arguments, const ReportPlan& plan,
             const std::filesystem::path& directory) {
   const std::uint64_t program = program_hash();
   const auto file_of = [&](const Experiment& experiment) {
     return directory / (std::string(experiment.name) + ".json");
   };
   const auto key_of_one = [&](const Experiment& experiment) {
-    return key_of(experiment, order.effort, arguments.seed, program);
+    return key_of(experiment, plan.effort, arguments.seed, program);
   };
   Run run;
-  Shop shop(arguments, order);
+  Shop shop(arguments, plan);
   // What is kept is looked for first: the time left is that of what is not.
   std::vector<std::optional<Findings>> found;
-  for (const Experiment* experiment : order.experiments) {
+  for (const Experiment* experiment : plan.experiments) {
     Result<Findings> kept =
         papers::read_kept(read_file(file_of(*experiment)).value_or(""), key_of_one(*experiment));
     if (kept) shop.keep(*experiment);
@@ -188,7 +188,7 @@ Run run_all(const ReportArguments& arguments, const Order& order,
     found.push_back(kept ? std::optional{*std::move(kept)} : std::nullopt);
   }
   for (std::size_t i = 0; i < found.size() && !interrupted(); ++i) {
-    const Experiment& experiment = *order.experiments[i];
+    const Experiment& experiment = *plan.experiments[i];
     if (!found[i]) {
       shop.begin(experiment);
       found[i] = experiment.run(shop);
@@ -217,13 +217,13 @@ std::uint64_t count_of(const std::vector<Claim>& claims, Verdict verdict) {
   return static_cast<std::uint64_t>(std::ranges::count(claims, verdict, &Claim::verdict));
 }
 
-Json summary_json(const ReportArguments& arguments, const Order& order,
+Json summary_json(const ReportArguments& arguments, const ReportPlan& plan,
                   const std::vector<Claim>& claims) {
   Json list = Json::array();
   for (const Claim& claim : claims) list.push(json_of(claim));
   return Json::object()
       .add("version", kTempoVersion)
-      .add("effort", name_of(order.effort))
+      .add("effort", name_of(plan.effort))
       .add("seed", arguments.seed)
       .add("confidence", papers::kConfidence)
       .add("agrees", count_of(claims, Verdict::agrees))
@@ -262,7 +262,7 @@ std::string table_text(const std::vector<Claim>& claims) {
   return text;
 }
 
-bool write_results(const ReportArguments& arguments, const Order& order,
+bool write_results(const ReportArguments& arguments, const ReportPlan& plan,
                    const std::vector<Chapter>& chapters) {
   const std::vector<Claim> claims = claims_of(chapters);
   std::vector<report::Chart> charts;
@@ -273,11 +273,11 @@ bool write_results(const ReportArguments& arguments, const Order& order,
       drawn.push(papers::json_of(chart));
     }
   const std::filesystem::path out = arguments.out;
-  return replace_file(out / "report.html", page(chapters, {.effort = order.effort,
+  return replace_file(out / "report.html", page(chapters, {.effort = plan.effort,
                                                            .seed = arguments.seed,
                                                            .version = kTempoVersion})) &&
          replace_file(out / "results.json",
-                      summary_json(arguments, order, claims).add("charts", drawn).text()) &&
+                      summary_json(arguments, plan, claims).add("charts", drawn).text()) &&
          replace_file(out / "claims.csv", claims_csv(claims)) &&
          replace_file(out / "charts.csv", report::charts_csv(charts));
 }
@@ -285,9 +285,9 @@ bool write_results(const ReportArguments& arguments, const Order& order,
 }  // namespace
 
 int report_papers(const ReportArguments& arguments) {
-  const Result<Order> order = understand(arguments);
-  if (!order) {
-    fmt::print(stderr, "tempo: {}\n", order.error());
+  const Result<ReportPlan> plan = parse_plan(arguments);
+  if (!plan) {
+    fmt::print(stderr, "tempo: {}\n", plan.error());
     return kBadUsage;
   }
   const InterruptGuard guard;
@@ -300,18 +300,18 @@ int report_papers(const ReportArguments& arguments) {
                kept.string(), failure.message());
     return kBadUsage;
   }
-  const Run run = run_all(arguments, *order, kept);
+  const Run run = run_all(arguments, *plan, kept);
   if (run.interrupted) {
     fmt::print(stderr,
                "tempo: interrupted after {} of {} experiments; the same command goes on from "
                "there\n",
-               run.chapters.size(), order->experiments.size());
+               run.chapters.size(), plan->experiments.size());
     return kInterrupted;
   }
-  if (!run.written || !write_results(arguments, *order, run.chapters)) return kBadUsage;
+  if (!run.written || !write_results(arguments, *plan, run.chapters)) return kBadUsage;
   const std::vector<Claim> claims = claims_of(run.chapters);
   if (arguments.json) {
-    fmt::print("{}", summary_json(arguments, *order, claims).text());
+    fmt::print("{}", summary_json(arguments, *plan, claims).text());
   } else {
     fmt::print("{}", table_text(claims));
     fmt::print("{} agree, {} errata, {} disagree; intervals of {:.2f} %{}; {}\n{}\n",
@@ -319,7 +319,7 @@ int report_papers(const ReportArguments& arguments) {
                count_of(claims, Verdict::disagrees), papers::kConfidence * 100,
                run.kept == 0 ? std::string()
                              : fmt::format("; {} of {} experiments had been done before", run.kept,
-                                           order->experiments.size()),
+                                           plan->experiments.size()),
                duration_text(began),
                (std::filesystem::path(arguments.out) / "report.html").string());
   }

@@ -184,13 +184,13 @@ int conclude(const std::string& out, const std::string& header, const Lines& lin
   return broken > 0 ? kBrokenPromise : kDone;
 }
 
-struct Order {
+struct SweepPlan {
   Spec spec;
   Share share;
   std::string out;
 };
 
-Result<Order> understand(const SweepArguments& arguments, const std::string& text,
+Result<SweepPlan> parse_plan(const SweepArguments& arguments, const std::string& text,
                          const sweep::Commands& known) {
   auto spec = sweep::read_spec(text, known);
   if (!spec) {
@@ -204,18 +204,18 @@ Result<Order> understand(const SweepArguments& arguments, const std::string& tex
   if (const auto why_not = why_not_threads(arguments.threads)) return std::unexpected(*why_not);
   std::string out = arguments.out.empty() ? without_ending(arguments.spec) : arguments.out;
   if (shard.of > 1) out += fmt::format(".{}-of-{}", shard.number, shard.of);
-  return Order{*std::move(spec), shard, std::move(out)};
+  return SweepPlan{*std::move(spec), shard, std::move(out)};
 }
 
-Work work_of(const Order& order, const MpiGroup& mpi_group, std::uint32_t threads) {
-  Work work{.header = sweep::header_line(order.spec, kTempoVersion, order.share),
-            .out = order.out,
+Work work_of(const SweepPlan& plan, const MpiGroup& mpi_group, std::uint32_t threads) {
+  Work work{.header = sweep::header_line(plan.spec, kTempoVersion, plan.share),
+            .out = plan.out,
             .rank = mpi_group.rank(),
             .workers = workers_for(threads)};
-  const Lines before = kept_lines(order.out, work.header);
+  const Lines before = kept_lines(plan.out, work.header);
   const Share mine{mpi_group.rank() + 1, mpi_group.count()};
-  for (std::uint64_t cell = 0, nth = 0; cell < order.spec.cells(); ++cell) {
-    if (!order.share.has(cell)) continue;
+  for (std::uint64_t cell = 0, nth = 0; cell < plan.spec.cells(); ++cell) {
+    if (!plan.share.has(cell)) continue;
     ++work.all;
     if (!mine.has(nth++)) continue;
     if (const auto found = before.find(cell); found != before.end())
@@ -226,9 +226,9 @@ Work work_of(const Order& order, const MpiGroup& mpi_group, std::uint32_t thread
   return work;
 }
 
-int run_order(const Order& order, const SweepArguments& arguments, MpiGroup& mpi_group) {
-  const Work work = work_of(order, mpi_group, arguments.threads);
-  const Done done = run_cells(order.spec, work, mpi_group);
+int run_plan(const SweepPlan& plan, const SweepArguments& arguments, MpiGroup& mpi_group) {
+  const Work work = work_of(plan, mpi_group, arguments.threads);
+  const Done done = run_cells(plan.spec, work, mpi_group);
   Lines all;
   std::string wrong;
   bool interrupted = false;
@@ -249,13 +249,13 @@ int run_order(const Order& order, const SweepArguments& arguments, MpiGroup& mpi
       print_error("tempo: interrupted; the same command goes on from here\n");
       status = kInterrupted;
     } else {
-      status = conclude(order.out, work.header, all, resumed, arguments.json);
+      status = conclude(plan.out, work.header, all, resumed, arguments.json);
     }
   }
   // Where the results could not be written, what is done is not lost.
   const bool keep = status == kInterrupted || (status == kBadUsage && wrong.empty());
   status = mpi_group.agreed(status);
-  if (mpi_group.agreed(keep ? 1 : 0) == 0) forget_lines(order.out, mpi_group.rank());
+  if (mpi_group.agreed(keep ? 1 : 0) == 0) forget_lines(plan.out, mpi_group.rank());
   return status;
 }
 
@@ -273,12 +273,12 @@ int sweep(const SweepArguments& arguments, const sweep::Commands& known) {
     if (speaks) refuse(fmt::format("cannot read {}", arguments.spec));
     return kBadUsage;
   }
-  const Result<Order> order = understand(arguments, shared.substr(1), known);
-  if (!order) {
-    if (speaks) refuse(order.error());
+  const Result<SweepPlan> plan = parse_plan(arguments, shared.substr(1), known);
+  if (!plan) {
+    if (speaks) refuse(plan.error());
     return kBadUsage;
   }
-  return run_order(*order, arguments, **mpi_group);
+  return run_plan(*plan, arguments, **mpi_group);
 }
 
 int merge(const MergeArguments& arguments) {

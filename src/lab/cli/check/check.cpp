@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "lab/cli/check/check_explore.h"
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_search.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
@@ -22,7 +22,7 @@ namespace {
 
 using check::Finding;
 
-int report_election(const CheckElectionArguments& arguments, const CheckOrder& order,
+int report_election(const CheckElectionArguments& arguments, const CheckOrder& plan,
                     check::Space<check::ElectionModel>& space, const Finding& finding) {
   std::string script;
   if (finding.violation) {
@@ -47,7 +47,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
   }
   if (arguments.json) {
     Json words = Json::array();
-    for (const std::string& line : assumptions(order)) words.push(line);
+    for (const std::string& line : assumptions(plan)) words.push(line);
     Json violations = Json::array();
     if (finding.violation)
       violations.push(Json::object()
@@ -60,7 +60,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
   }
   print_counts(finding);
   print("\nassuming that\n");
-  for (const std::string& line : assumptions(order)) print("  - {}\n", line);
+  for (const std::string& line : assumptions(plan)) print("  - {}\n", line);
   if (finding.violation)
     print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
         finding.violation->stem.size(), script);
@@ -78,14 +78,14 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& o
 }  // namespace
 
 int check_election(const CheckElectionArguments& arguments) {
-  const Result<CheckOrder> order = understand(arguments);
-  if (!order) return refuse_check(order.error());
-  check::Space<check::ElectionModel> space(order->model, order->freedom);
+  const Result<CheckOrder> plan = parse_plan(arguments);
+  if (!plan) return refuse_check(plan.error());
+  check::Space<check::ElectionModel> space(plan->model, plan->freedom);
   if (arguments.explore) return explore_by_hand(space);
   const Finding finding = searched(
       space,
-      {.memory = order->memory, .fingerprints = order->fingerprints, .threads = arguments.threads});
-  return report_election(arguments, *order, space, finding);
+      {.memory = plan->memory, .fingerprints = plan->fingerprints, .threads = arguments.threads});
+  return report_election(arguments, *plan, space, finding);
 }
 
 int check_core_model(const CheckCoreArguments& arguments) {

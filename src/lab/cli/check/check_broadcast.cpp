@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_story.h"
 #include "lab/studies/broadcast/broadcast_model.h"
 
@@ -77,7 +77,7 @@ Result<void> within_bounds(const CheckBroadcastArguments& arguments) {
   return {};
 }
 
-Result<BroadcastWorld> understand(const CheckBroadcastArguments& arguments) {
+Result<BroadcastWorld> parse_plan(const CheckBroadcastArguments& arguments) {
   if (const Result<void> done = within_bounds(arguments); !done)
     return std::unexpected(done.error());
   const bool malicious = arguments.faults == "malicious";
@@ -134,7 +134,7 @@ std::vector<std::string> assumptions(const BroadcastWorld& world) {
 }  // namespace
 
 int check_broadcast(const CheckBroadcastArguments& arguments) {
-  const Result<BroadcastWorld> world = understand(arguments);
+  const Result<BroadcastWorld> world = parse_plan(arguments);
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());

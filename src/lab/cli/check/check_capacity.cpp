@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_story.h"
 #include "lab/studies/group/capacity_model.h"
 
@@ -106,7 +106,7 @@ Result<void> within_bounds(const CheckCapacityArguments& arguments) {
   return {};
 }
 
-Result<CapacityWorld> understand(const CheckCapacityArguments& arguments) {
+Result<CapacityWorld> parse_plan(const CheckCapacityArguments& arguments) {
   TRY(algorithm, algorithm_of(arguments.algorithm));
   if (const Result<void> done = within_bounds(arguments); !done)
     return std::unexpected(done.error());
@@ -176,7 +176,7 @@ std::string kept(const CapacityWorld& world) {
 }  // namespace
 
 int check_capacity(const CheckCapacityArguments& arguments) {
-  const Result<CapacityWorld> world = understand(arguments);
+  const Result<CapacityWorld> world = parse_plan(arguments);
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "lab/cli/check/check_lock_lease.h"
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_story.h"
 #include "cli/common/choice.h"
 #include "lab/studies/lock/lock_model.h"
@@ -85,7 +85,7 @@ Result<void> within_bounds(const CheckLockArguments& arguments, const LockWorld&
   return {};
 }
 
-Result<LockWorld> understand(const CheckLockArguments& arguments) {
+Result<LockWorld> parse_plan(const CheckLockArguments& arguments) {
   if (arguments.kind != "mutex" && arguments.kind != "rw" && arguments.kind != "explicit")
     return std::unexpected(
         fmt::format("--kind must be one of mutex, rw, explicit, lease, not '{}'", arguments.kind));
@@ -142,7 +142,7 @@ std::vector<std::string> assumptions(const LockWorld& world) {
 
 int check_lock(const CheckLockArguments& arguments) {
   if (arguments.kind == "lease") return check_lease(arguments);
-  const Result<LockWorld> world = understand(arguments);
+  const Result<LockWorld> world = parse_plan(arguments);
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());

@@ -9,7 +9,7 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_story.h"
 #include "lab/studies/lock/lease_model.h"
 
@@ -99,7 +99,7 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
   return {};
 }
 
-Result<LeaseWorld> understand(const CheckLockArguments& arguments) {
+Result<LeaseWorld> parse_plan(const CheckLockArguments& arguments) {
   const std::uint32_t contending = arguments.contending == 0 ? 2 : arguments.contending;
   if (auto good = within_bounds(arguments, contending); !good) return std::unexpected(good.error());
   LeaseWorld world{.sites = arguments.sites,
@@ -148,7 +148,7 @@ std::vector<std::string> assumptions(const LeaseWorld& world) {
 }  // namespace
 
 int check_lease(const CheckLockArguments& arguments) {
-  const Result<LeaseWorld> world = understand(arguments);
+  const Result<LeaseWorld> world = parse_plan(arguments);
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());

@@ -66,7 +66,7 @@ std::vector<std::string> assumptions(const CheckRingArguments& arguments) {
   return list;
 }
 
-Result<void> understand(const CheckRingArguments& arguments) {
+Result<void> parse_plan(const CheckRingArguments& arguments) {
   if (arguments.kind != "equitable" && arguments.kind != "anonymous")
     return std::unexpected(
         fmt::format("--kind is equitable or anonymous, not '{}'", arguments.kind));
@@ -137,7 +137,7 @@ std::string kept(const CheckRingArguments& arguments) {
 }  // namespace
 
 int check_ring(const CheckRingArguments& arguments) {
-  if (const Result<void> understood = understand(arguments); !understood)
+  if (const Result<void> understood = parse_plan(arguments); !understood)
     return refuse_check(understood.error());
   return notify(story_of_ring(arguments), assumptions(arguments), kept(arguments), arguments.json);
 }

@@ -53,12 +53,12 @@ double mean(const std::vector<double>& values) {
 
 // How often two timers of N run out within the delay, for one fresh joint draw (Gusella & Zatti
 // 1985, appendix).
-double predicted_collisions(const Order& order) {
-  const tempo::election::Timing& timing = order.setup.rules.timing;
+double predicted_collisions(const ElectionPlan& plan) {
+  const tempo::election::Timing& timing = plan.setup.rules.timing;
   const double width = printed_seconds(timing.election_max - timing.election_min);
   if (width <= 0) return 0;
-  const double near = std::min(1.0, printed_seconds(order.setup.link.delay.bound()) / width);
-  return 1 - std::pow(1 - near, survivors(order));
+  const double near = std::min(1.0, printed_seconds(plan.setup.link.delay.bound()) / width);
+  return 1 - std::pow(1 - near, survivors(plan));
 }
 
 double counted(const Tally& sum) {
@@ -70,14 +70,14 @@ double events_per_second(const Tally& sum) {
 
 }  // namespace
 
-std::string outcome_table(const SimElectionArguments& arguments, const Order& order,
+std::string outcome_table(const SimElectionArguments& arguments, const ElectionPlan& plan,
                           const Outcome& outcome, const std::vector<BaselineCost>& baselines) {
   report::Table table({"what", {"value", report::Align::right}});
   std::string masters;
   for (const NodeId id : outcome.final_masters)
     masters += fmt::format("{}node {}", masters.empty() ? "" : ", ", index(id) + 1);
   table.row({"scenario", arguments.scenario});
-  table.row({"nodes / survivors", fmt::format("{} / {}", order.setup.nodes, survivors(order))});
+  table.row({"nodes / survivors", fmt::format("{} / {}", plan.setup.nodes, survivors(plan))});
   table.row({"master at the end", masters.empty() ? "none" : masters});
   table.row({"time to master",
              outcome.reached ? fmt::format("{:.4g} s", printed_seconds(outcome.time_to_master))
@@ -96,9 +96,9 @@ std::string outcome_table(const SimElectionArguments& arguments, const Order& or
                        {"messages", report::Align::right},
                        {"as its paper says", report::Align::right},
                        "one leader"});
-  const std::uint64_t n = survivors(order);
+  const std::uint64_t n = survivors(plan);
   costs.row({"TEMPO", fmt::format("{}", outcome.election_messages),
-             order.scenario == Scenario::two_candidates ? fmt::format("{}", 4 * n - 2)
+             plan.scenario == Scenario::two_candidates ? fmt::format("{}", 4 * n - 2)
                                                         : fmt::format("{}", 3 * n - 1),
              outcome.final_masters.size() == 1 ? "yes" : "no"});
   for (const BaselineCost& cost : baselines)
@@ -107,7 +107,7 @@ std::string outcome_table(const SimElectionArguments& arguments, const Order& or
   return table.text() + "\n" + costs.text();
 }
 
-Json outcome_json(const SimElectionArguments& arguments, const Order& order, const Outcome& outcome,
+Json outcome_json(const SimElectionArguments& arguments, const ElectionPlan& plan, const Outcome& outcome,
                   const std::vector<BaselineCost>& baselines) {
   Json messages = Json::object();
   for (std::size_t i = 0; i < outcome.messages.size(); ++i)
@@ -116,8 +116,8 @@ Json outcome_json(const SimElectionArguments& arguments, const Order& order, con
   for (const NodeId id : outcome.final_masters) masters.push(std::uint64_t{index(id)} + 1);
   Json json = Json::object();
   json.add("scenario", arguments.scenario)
-      .add("nodes", std::uint64_t{order.setup.nodes})
-      .add("survivors", std::uint64_t{survivors(order)})
+      .add("nodes", std::uint64_t{plan.setup.nodes})
+      .add("survivors", std::uint64_t{survivors(plan)})
       .add("election_messages", outcome.election_messages)
       .add("repeats_sent", outcome.repeats_sent)
       .add("messages", messages)
@@ -135,7 +135,7 @@ Json outcome_json(const SimElectionArguments& arguments, const Order& order, con
   return json;
 }
 
-std::string tally_table(const SimElectionArguments& arguments, const Order& order,
+std::string tally_table(const SimElectionArguments& arguments, const ElectionPlan& plan,
                         const Tally& sum) {
   report::Table table({"what", {"value", report::Align::right}});
   const auto share = [&](std::uint64_t count) {
@@ -148,8 +148,8 @@ std::string tally_table(const SimElectionArguments& arguments, const Order& orde
   table.row({"several masters", share(sum.several_masters)});
   table.row({"ever two masters", share(sum.ever_two_masters)});
   table.row({"collisions", share(sum.collisions)});
-  if (order.scenario == Scenario::collision) {
-    table.row({"  predicted", fmt::format("{:.2f} %", 100 * predicted_collisions(order))});
+  if (plan.scenario == Scenario::collision) {
+    table.row({"  predicted", fmt::format("{:.2f} %", 100 * predicted_collisions(plan))});
     for (std::size_t i = 0; i < sum.attempts.size(); ++i)
       table.row({fmt::format("  attempt {}", i + 1),
                  fmt::format("{} of {} ({:.2f} %)", sum.attempts[i].collided, sum.attempts[i].made,
@@ -168,11 +168,11 @@ std::string tally_table(const SimElectionArguments& arguments, const Order& orde
   return table.text();
 }
 
-Json tally_json(const SimElectionArguments& arguments, const Order& order, const Tally& sum) {
+Json tally_json(const SimElectionArguments& arguments, const ElectionPlan& plan, const Tally& sum) {
   Json json = Json::object();
   json.add("scenario", arguments.scenario)
-      .add("nodes", std::uint64_t{order.setup.nodes})
-      .add("survivors", std::uint64_t{survivors(order)})
+      .add("nodes", std::uint64_t{plan.setup.nodes})
+      .add("survivors", std::uint64_t{survivors(plan)})
       .add("runs", sum.runs)
       .add("one_master", sum.one_master)
       .add("no_master", sum.no_master)
@@ -189,14 +189,14 @@ Json tally_json(const SimElectionArguments& arguments, const Order& order, const
                                     .add("mean", static_cast<double>(sum.messages) / counted(sum))
                                     .add("max", sum.most_messages))
       .add("longest_repair_s", printed_seconds(sum.longest_repair));
-  if (order.scenario == Scenario::collision) {
+  if (plan.scenario == Scenario::collision) {
     Json rates = Json::array();
     for (std::size_t i = 0; i < sum.attempts.size(); ++i)
       rates.push(Json::object()
                      .add("attempt", std::uint64_t{i + 1})
                      .add("made", sum.attempts[i].made)
                      .add("collided", sum.attempts[i].collided));
-    json.add("collision_predicted", predicted_collisions(order)).add("attempts", rates);
+    json.add("collision_predicted", predicted_collisions(plan)).add("attempts", rates);
   }
   json.add("seed", arguments.seed);
   if (!is_captured())

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "lab/cli/sim/election_order.h"
+#include "lab/cli/sim/election_plan.h"
 #include "lab/cli/sim/election_runs.h"
 #include "lab/studies/election/baselines.h"
 #include "lab/studies/election/scenario.h"
@@ -14,16 +14,16 @@
 namespace tempo::cli {
 
 // Of one run. The baselines are empty unless they were asked for.
-std::string outcome_table(const SimElectionArguments& arguments, const Order& order,
+std::string outcome_table(const SimElectionArguments& arguments, const ElectionPlan& plan,
                           const sim::election::Outcome& outcome,
                           const std::vector<sim::election::BaselineCost>& baselines);
-Json outcome_json(const SimElectionArguments& arguments, const Order& order,
+Json outcome_json(const SimElectionArguments& arguments, const ElectionPlan& plan,
                   const sim::election::Outcome& outcome,
                   const std::vector<sim::election::BaselineCost>& baselines);
 
 // Of many runs.
-std::string tally_table(const SimElectionArguments& arguments, const Order& order,
+std::string tally_table(const SimElectionArguments& arguments, const ElectionPlan& plan,
                         const Tally& sum);
-Json tally_json(const SimElectionArguments& arguments, const Order& order, const Tally& sum);
+Json tally_json(const SimElectionArguments& arguments, const ElectionPlan& plan, const Tally& sum);
 
 }  // namespace tempo::cli

@@ -55,14 +55,14 @@ Tally tally(const std::vector<RunResult>& results, std::uint64_t first_seed) {
 
 }  // namespace
 
-Tally many_runs(const SimElectionArguments& arguments, const Order& order) {
+Tally many_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
   std::vector<RunResult> results(arguments.runs);
   std::array<std::atomic<std::uint64_t>, kMaxRepetitions> attempts_made{};
   std::array<std::atomic<std::uint64_t>, kMaxRepetitions> attempts_collided{};
   const auto one_run = [&](std::uint32_t /*worker*/, std::uint64_t number) {
-    Setup setup = order.setup;
+    Setup setup = plan.setup;
     setup.seed = arguments.seed + number;
-    const Outcome outcome = run(*plan_of(order.scenario, setup, order.until));
+    const Outcome outcome = run(*plan_of(plan.scenario, setup, plan.until));
     results[number] = {
         .done = true,
         .reached = outcome.reached,

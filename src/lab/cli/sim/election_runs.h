@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lab/cli/sim/election_order.h"
+#include "lab/cli/sim/election_plan.h"
 
 namespace tempo::cli {
 
@@ -32,6 +32,6 @@ struct Tally {
 inline double printed_seconds(Nanos span) { return static_cast<double>(span.count()) / 1e9; }
 
 // arguments.runs runs from arguments.seed on. The order must be one that can be planned.
-Tally many_runs(const SimElectionArguments& arguments, const Order& order);
+Tally many_runs(const SimElectionArguments& arguments, const ElectionPlan& plan);
 
 }  // namespace tempo::cli

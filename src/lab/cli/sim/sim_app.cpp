@@ -68,7 +68,7 @@ Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait
   return {};
 }
 
-Result<Setup> understand(const SimAppArguments& arguments) {
+Result<Setup> parse_plan(const SimAppArguments& arguments) {
   TRY(portrait, named(arguments.name));
   if (auto good = sensible(arguments, portrait); !good) return std::unexpected(good.error());
   return Setup{.application = portrait.application,
@@ -200,7 +200,7 @@ void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
 
 int sim_app(const SimAppArguments& arguments) {
   if (arguments.name.empty()) return list(arguments.json);
-  const Result<Setup> setup = understand(arguments);
+  const Result<Setup> setup = parse_plan(arguments);
   if (!setup) {
     print_error("tempo: {}\n", setup.error());
     return kBadUsage;

@@ -91,7 +91,7 @@ Result<void> sensible(const SimCapacityArguments& arguments, const Setup& setup)
   return {};
 }
 
-Result<Setup> understand(const SimCapacityArguments& arguments) {
+Result<Setup> parse_plan(const SimCapacityArguments& arguments) {
   TRY(algorithm, named("--algorithm", kAlgorithms, arguments.algorithm));
   TRY(criterion, named("--criterion", kCriteria, arguments.criterion));
   TRY(variant, named("--variant", kVariants, arguments.variant));
@@ -218,7 +218,7 @@ std::string table_text(const Sum& sum, const Means& means, const Effort& effort)
 }  // namespace
 
 int sim_capacity(const SimCapacityArguments& arguments) {
-  Result<Setup> understood = understand(arguments);
+  Result<Setup> understood = parse_plan(arguments);
   if (!understood) {
     print_error("tempo: {}\n", understood.error());
     return kBadUsage;

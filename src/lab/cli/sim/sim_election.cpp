@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "lab/cli/sim/election_answer.h"
-#include "lab/cli/sim/election_order.h"
+#include "lab/cli/sim/election_plan.h"
 #include "lab/cli/sim/election_runs.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
@@ -52,8 +52,8 @@ bool write_script(const std::string& path, const Experiment& experiment, const O
   return write_file(path, *text);
 }
 
-int one_run(const SimElectionArguments& arguments, const Order& order) {
-  const Result<Experiment> experiment = plan_of(order.scenario, order.setup, order.until);
+int one_run(const SimElectionArguments& arguments, const ElectionPlan& plan) {
+  const Result<Experiment> experiment = plan_of(plan.scenario, plan.setup, plan.until);
   if (!experiment) {
     print_error("tempo: {}\n", experiment.error());
     return kBadUsage;
@@ -63,13 +63,13 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
   const Outcome outcome = run(*experiment, keep ? &trace : nullptr);
   std::vector<BaselineCost> baselines;
   if (arguments.baselines)
-    baselines = baseline_costs(survivors(order), arguments.seed, order.setup.link.delay);
+    baselines = baseline_costs(survivors(plan), arguments.seed, plan.setup.link.delay);
 
   if (arguments.trace) print("{}", sim::text(trace, true));
   if (!arguments.diagram.empty()) {
     const report::SpaceTimeOptions look{.title = fmt::format("Election: {}", arguments.scenario),
                                         .subtitle = replay_line(arguments, arguments.seed),
-                                        .nodes = order.setup.nodes,
+                                        .nodes = plan.setup.nodes,
                                         .from = experiment->study_from};
     if (!show_diagram(trace, look, arguments.diagram)) return kBadUsage;
   }
@@ -77,30 +77,30 @@ int one_run(const SimElectionArguments& arguments, const Order& order) {
     return kBadUsage;
 
   if (arguments.json) {
-    print("{}", outcome_json(arguments, order, outcome, baselines).text());
+    print("{}", outcome_json(arguments, plan, outcome, baselines).text());
   } else if (!arguments.trace && arguments.diagram != "-") {
-    print("{}", outcome_table(arguments, order, outcome, baselines));
+    print("{}", outcome_table(arguments, plan, outcome, baselines));
   }
   if (outcome.violation_count == 0) return kDone;
   print_violations(arguments, arguments.seed, outcome.violations);
   return kBrokenPromise;
 }
 
-int all_runs(const SimElectionArguments& arguments, const Order& order) {
+int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
   // A plan that is impossible is impossible for every seed.
-  if (const Result<Experiment> first = plan_of(order.scenario, order.setup, order.until); !first) {
+  if (const Result<Experiment> first = plan_of(plan.scenario, plan.setup, plan.until); !first) {
     print_error("tempo: {}\n", first.error());
     return kBadUsage;
   }
-  const Tally sum = many_runs(arguments, order);
+  const Tally sum = many_runs(arguments, plan);
   const bool cut_short = sum.runs < arguments.runs;
-  print("{}", arguments.json ? tally_json(arguments, order, sum).text()
-                           : tally_table(arguments, order, sum));
+  print("{}", arguments.json ? tally_json(arguments, plan, sum).text()
+                           : tally_table(arguments, plan, sum));
   if (cut_short) print_error("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
   if (sum.violations > 0) {
-    Setup setup = order.setup;
+    Setup setup = plan.setup;
     setup.seed = sum.broken_seed;
-    const Experiment broken = *plan_of(order.scenario, setup, order.until);
+    const Experiment broken = *plan_of(plan.scenario, setup, plan.until);
     const Outcome outcome = run(broken);
     print_violations(arguments, sum.broken_seed, outcome.violations);
     if (!arguments.script.empty() && !write_script(arguments.script, broken, outcome))
@@ -113,12 +113,12 @@ int all_runs(const SimElectionArguments& arguments, const Order& order) {
 }  // namespace
 
 int sim_election(const SimElectionArguments& arguments) {
-  const Result<Order> order = understand(arguments);
-  if (!order) {
-    print_error("tempo: {}\n", order.error());
+  const Result<ElectionPlan> plan = parse_plan(arguments);
+  if (!plan) {
+    print_error("tempo: {}\n", plan.error());
     return kBadUsage;
   }
-  return arguments.runs == 1 ? one_run(arguments, *order) : all_runs(arguments, *order);
+  return arguments.runs == 1 ? one_run(arguments, *plan) : all_runs(arguments, *plan);
 }
 
 }  // namespace tempo::cli

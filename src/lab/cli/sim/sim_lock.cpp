@@ -136,7 +136,7 @@ Result<void> sensible(const SimLockArguments& arguments, const Setup& setup) {
   return {};
 }
 
-Result<Setup> understand(const SimLockArguments& arguments) {
+Result<Setup> parse_plan(const SimLockArguments& arguments) {
   TRY(kind, chosen("--kind", kKinds, arguments.kind, &KindRow::name));
   TRY(variant, chosen("--variant", kVariants, arguments.variant, &VariantRow::name));
   const std::uint32_t contending =
@@ -237,7 +237,7 @@ std::string table_text(const Setup& setup, const Outcome& sum, const Effort& eff
 }  // namespace
 
 int sim_lock(const SimLockArguments& arguments) {
-  const Result<Setup> setup = understand(arguments);
+  const Result<Setup> setup = parse_plan(arguments);
   if (!setup) {
     print_error("tempo: {}\n", setup.error());
     return kBadUsage;

@@ -124,7 +124,7 @@ Result<void> understand_fast(const SimRingArguments& arguments, const std::strin
   return {};
 }
 
-Result<RingAsked> understand(const SimRingArguments& arguments) {
+Result<RingAsked> parse_plan(const SimRingArguments& arguments) {
   if (const Result<void> done = understand_common(arguments); !done)
     return std::unexpected(done.error());
   const Result<void> kind = arguments.kind == "equitable" ? understand_equitable(arguments)
@@ -189,7 +189,7 @@ void print_answer(bool json, const RingAsked& asked, const RingCounts& counts,
 }  // namespace
 
 int sim_ring(const SimRingArguments& arguments) {
-  const Result<RingAsked> asked = understand(arguments);
+  const Result<RingAsked> asked = parse_plan(arguments);
   if (!asked) return refuse(asked.error());
   const Result<Shard> shard = shard_of(arguments.shard);
   if (!shard) return refuse(shard.error());

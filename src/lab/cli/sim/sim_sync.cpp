@@ -6,7 +6,7 @@
 #include "lab/cli/output.h"
 #include "cli/common/output.h"
 #include "lab/cli/sim/sync_answer.h"
-#include "lab/cli/sim/sync_order.h"
+#include "lab/cli/sim/sync_plan.h"
 #include "cli/common/terminal.h"
 #include "base/table.h"
 
@@ -30,7 +30,7 @@ std::string story(const SimSyncArguments& arguments) {
 }  // namespace
 
 int sim_sync(const SimSyncArguments& arguments) {
-  const Result<sim::sync::Experiment> experiment = understand(arguments);
+  const Result<sim::sync::Experiment> experiment = parse_plan(arguments);
   if (!experiment) {
     print_error("tempo: {}\n", experiment.error());
     return kBadUsage;

@@ -109,12 +109,12 @@ class Weather {
 
 template <class World>
 void play(World& world, const Plan& plan) {
-  using Order = typename World::Command;
+  using ElectionCommand = typename World::Command;
   for (const Happening& happening : plan.happenings) {
     world.run_until(happening.at);
     switch (happening.kind) {
       case Happening::Kind::command:
-        world.command(happening.node, Order::template of<1>(happening.command));
+        world.command(happening.node, ElectionCommand::template of<1>(happening.command));
         break;
       case Happening::Kind::crash:
         world.crash(happening.node);

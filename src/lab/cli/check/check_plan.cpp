@@ -1,4 +1,4 @@
-#include "lab/cli/check/check_order.h"
+#include "lab/cli/check/check_plan.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -46,8 +46,8 @@ Result<void> understand_delay(const std::string& text, check::Freedom& freedom) 
   return {};
 }
 
-Result<void> understand_beginning(const CheckElectionArguments& arguments, CheckOrder& order) {
-  check::Freedom& freedom = order.freedom;
+Result<void> understand_beginning(const CheckElectionArguments& arguments, CheckOrder& plan) {
+  check::Freedom& freedom = plan.freedom;
   if (arguments.starts.empty()) {
     for (std::uint32_t i = 0; i < freedom.nodes; ++i)
       freedom.starts[i] = static_cast<std::uint8_t>(i * kUsualStagger);
@@ -72,7 +72,7 @@ Result<void> understand_beginning(const CheckElectionArguments& arguments, Check
     freedom.side |= static_cast<std::uint8_t>(1U << (node - 1));
   }
   freedom.cut_until = static_cast<std::uint8_t>(arguments.cut_until);
-  order.model.parted = true;
+  plan.model.parted = true;
   return {};
 }
 
@@ -90,19 +90,19 @@ Result<std::size_t> memory_of(const std::string& text) {
   return static_cast<std::size_t>(*value << shift);
 }
 
-Result<CheckOrder> understand(const CheckElectionArguments& arguments) {
-  CheckOrder order;
+Result<CheckOrder> parse_plan(const CheckElectionArguments& arguments) {
+  CheckOrder plan;
   TRY(variant, election::parse_variant(arguments.variant));
   TRY(memory, memory_of(arguments.memory));
-  order.memory = memory;
-  order.fingerprints = arguments.fingerprints;
+  plan.memory = memory;
+  plan.fingerprints = arguments.fingerprints;
   if (arguments.profile != "tiny")
     return std::unexpected(fmt::format(
         "a check needs times in ticks; the profile is tiny, not '{}'", arguments.profile));
   if (arguments.nodes < 1 || arguments.nodes > check::kMaxNodes)
     return std::unexpected(
         fmt::format("--nodes must be from 1 to {}, not {}", check::kMaxNodes, arguments.nodes));
-  order.freedom.nodes = arguments.nodes;
+  plan.freedom.nodes = arguments.nodes;
   for (const std::uint32_t count : {arguments.losses, arguments.duplicates, arguments.crashes,
                                     arguments.restarts, arguments.pauses})
     if (count > kMaxOfOneFault)
@@ -110,39 +110,39 @@ Result<CheckOrder> understand(const CheckElectionArguments& arguments) {
           fmt::format("at most {} faults of one kind can be checked", kMaxOfOneFault));
   if (arguments.restarts > 0 && arguments.crashes == 0)
     return std::unexpected("a node restarts after a crash: --restarts needs --crashes");
-  order.freedom.budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
+  plan.freedom.budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
                           .duplicates = static_cast<std::uint8_t>(arguments.duplicates),
                           .crashes = static_cast<std::uint8_t>(arguments.crashes),
                           .restarts = static_cast<std::uint8_t>(arguments.restarts),
                           .pauses = static_cast<std::uint8_t>(arguments.pauses)};
   if (arguments.timing == "free")
-    order.freedom.timing = check::Timing::free;
+    plan.freedom.timing = check::Timing::free;
   else if (arguments.timing != "bounded")
     return std::unexpected(fmt::format("--timing is bounded or free, not '{}'", arguments.timing));
   if (arguments.network == "fifo")
-    order.freedom.network = check::Network::fifo;
+    plan.freedom.network = check::Network::fifo;
   else if (arguments.network == "set")
-    order.freedom.network = check::Network::set;
+    plan.freedom.network = check::Network::set;
   else if (arguments.network == "ordered")
-    order.freedom.network = check::Network::ordered;
+    plan.freedom.network = check::Network::ordered;
   else if (arguments.network != "bag")
     return std::unexpected(
         fmt::format("--network is bag, fifo, set or ordered, not '{}'", arguments.network));
   if (arguments.threads > 2) return std::unexpected("--threads is 1 or 2");
   if (arguments.candidacies < 1 || arguments.candidacies > 3)
     return std::unexpected("--candidacies must be from 1 to 3");
-  if (order.freedom.timing == check::Timing::free &&
+  if (plan.freedom.timing == check::Timing::free &&
       (!arguments.starts.empty() || !arguments.cut.empty()))
     return std::unexpected("free timing has no ticks: leave out --starts and --cut");
-  order.model.rules = check::tiny_rules(variant);
-  order.model.candidacies = arguments.candidacies;
-  order.model.timed = order.freedom.timing == check::Timing::bounded;
-  if (const Result<void> done = understand_delay(arguments.delay, order.freedom); !done)
+  plan.model.rules = check::tiny_rules(variant);
+  plan.model.candidacies = arguments.candidacies;
+  plan.model.timed = plan.freedom.timing == check::Timing::bounded;
+  if (const Result<void> done = understand_delay(arguments.delay, plan.freedom); !done)
     return std::unexpected(done.error());
-  if (order.freedom.timing == check::Timing::bounded)
-    if (const Result<void> done = understand_beginning(arguments, order); !done)
+  if (plan.freedom.timing == check::Timing::bounded)
+    if (const Result<void> done = understand_beginning(arguments, plan); !done)
       return std::unexpected(done.error());
-  return order;
+  return plan;
 }
 
 namespace {
@@ -156,8 +156,8 @@ bool starts_one_by_one(const check::Freedom& freedom) {
 
 }  // namespace
 
-std::vector<std::string> assumptions(const CheckOrder& order) {
-  const check::Freedom& freedom = order.freedom;
+std::vector<std::string> assumptions(const CheckOrder& plan) {
+  const check::Freedom& freedom = plan.freedom;
   std::vector<std::string> list;
   if (freedom.timing == check::Timing::bounded) {
     list.emplace_back(
@@ -180,13 +180,13 @@ std::vector<std::string> assumptions(const CheckOrder& order) {
   }
   list.push_back(fmt::format(
       "each node stands for election at most {} {}; what comes later is taken to end well",
-      order.model.candidacies, order.model.candidacies == 1 ? "time" : "times"));
+      plan.model.candidacies, plan.model.candidacies == 1 ? "time" : "times"));
   list.emplace_back("what becomes of a message is decided when it is sent");
   if (freedom.network == check::Network::ordered)
     list.emplace_back("broadcasts arrive everywhere in the order of sending");
   if (freedom.network == check::Network::set)
     list.emplace_back("equal messages sent in one tick on one link are one");
-  if (order.fingerprints)
+  if (plan.fingerprints)
     list.emplace_back(
         "two states of one 64-bit fingerprint would count as one; omission_probability says how "
         "likely any did");

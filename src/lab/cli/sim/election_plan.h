@@ -10,17 +10,17 @@
 
 namespace tempo::cli {
 
-struct Order {
+struct ElectionPlan {
   sim::election::Scenario scenario{};
   sim::election::Setup setup;
   Nanos until{0};  // 0: as long as it may take
 };
 
 // The order, or a sentence that says what cannot be.
-Result<Order> understand(const SimElectionArguments& arguments);
+Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments);
 
 // How many nodes are left to elect when the scenario has done its worst.
-std::uint32_t survivors(const Order& order);
+std::uint32_t survivors(const ElectionPlan& plan);
 
 // The line that repeats one run exactly.
 std::string replay_line(const SimElectionArguments& arguments, std::uint64_t seed);

@@ -1,4 +1,4 @@
-#include "lab/cli/sim/sync_order.h"
+#include "lab/cli/sim/sync_plan.h"
 
 #include <charconv>
 #include <string_view>
@@ -94,7 +94,7 @@ Result<double> parse_frequency(const std::string& text) {
   return std::unexpected(fmt::format("'{}' is not a frequency; write 50ppm, 3ppb or 5e-5", text));
 }
 
-Result<sim::sync::Experiment> understand(const SimSyncArguments& arguments) {
+Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments) {
   if (auto good = understand_numbers(arguments); !good) return std::unexpected(good.error());
   const std::string& up_text = arguments.jitter_up.empty() ? arguments.jitter : arguments.jitter_up;
   const std::string& down_text =

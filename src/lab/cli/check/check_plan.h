@@ -19,12 +19,12 @@ struct CheckOrder {
   bool fingerprints = false;
 };
 
-Result<CheckOrder> understand(const CheckElectionArguments& arguments);
+Result<CheckOrder> parse_plan(const CheckElectionArguments& arguments);
 
 // "512M", "4G".
 Result<std::size_t> memory_of(const std::string& text);
 
 // Every approximation in what was asked for, in words.
-std::vector<std::string> assumptions(const CheckOrder& order);
+std::vector<std::string> assumptions(const CheckOrder& plan);
 
 }  // namespace tempo::cli

@@ -1,4 +1,4 @@
-#include "lab/cli/sim/election_order.h"
+#include "lab/cli/sim/election_plan.h"
 
 #include <algorithm>
 #include <string_view>
@@ -19,13 +19,13 @@ constexpr std::uint64_t kMaxRuns = 1'000'000;
 
 }  // namespace
 
-Result<Order> understand(const SimElectionArguments& arguments) {
-  Order order;
+Result<ElectionPlan> parse_plan(const SimElectionArguments& arguments) {
+  ElectionPlan plan;
   TRY(scenario, sim::election::parse_scenario(arguments.scenario));
   TRY(timing, tempo::election::profile(arguments.profile));
   TRY(variant, tempo::election::parse_variant(arguments.variant));
   TRY(delay, sim::Delay::parse(arguments.delay));
-  order.scenario = scenario;
+  plan.scenario = scenario;
   if (arguments.nodes < 1 || arguments.nodes > kMaxNodes)
     return std::unexpected(fmt::format("--nodes must be from {} to {}, not {}",
                                        fewest_nodes(scenario), kMaxNodes, arguments.nodes));
@@ -53,7 +53,7 @@ Result<Order> understand(const SimElectionArguments& arguments) {
   if (!arguments.until.empty()) {
     TRY(until, parse_span(arguments.until));
     if (until == Nanos{0}) return std::unexpected(std::string("--until must be longer than 0"));
-    order.until = until;
+    plan.until = until;
   }
   if (arguments.runs > 1 && (arguments.trace || !arguments.diagram.empty()))
     return std::unexpected(std::string(
@@ -64,7 +64,7 @@ Result<Order> understand(const SimElectionArguments& arguments) {
   // The printed reading knows no repeats, and one that refuses duplicates would refuse them all.
   const std::uint32_t default_repeats =
       variant.refuse_duplicate ? 0 : tempo::election::Rules{}.repeats;
-  order.setup = {
+  plan.setup = {
       .nodes = arguments.nodes,
       .rules = {.timing = timing,
                 .repeats = arguments.repeats.value_or(default_repeats),
@@ -75,22 +75,22 @@ Result<Order> understand(const SimElectionArguments& arguments) {
                .reorder = arguments.reorder,
                .lateness = sim::Delay::uniform(0s, 4 * std::min(delay.mean(), Nanos{1h}))},
       .seed = arguments.seed};
-  if (arguments.baselines && arguments.nodes >= fewest_nodes(scenario) && survivors(order) < 2)
+  if (arguments.baselines && arguments.nodes >= fewest_nodes(scenario) && survivors(plan) < 2)
     return std::unexpected(std::string("--baselines needs at least two nodes that survive"));
-  return order;
+  return plan;
 }
 
-std::uint32_t survivors(const Order& order) {
-  switch (order.scenario) {
+std::uint32_t survivors(const ElectionPlan& plan) {
+  switch (plan.scenario) {
     case Scenario::start:
     case Scenario::churn:
     case Scenario::partition_heal:
     case Scenario::newcomer_conflict:
-      return order.setup.nodes;
+      return plan.setup.nodes;
     case Scenario::crash_during_election:
-      return order.setup.nodes - 2;
+      return plan.setup.nodes - 2;
     default:
-      return order.setup.nodes - 1;
+      return plan.setup.nodes - 1;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "lab/cli/sim/sync_order.h"
+#include "lab/cli/sim/sync_plan.h"
 
 #include <gtest/gtest.h>
 
@@ -6,10 +6,10 @@ namespace tempo::cli {
 namespace {
 
 TEST(SyncOrder, ADelayIsAWireAndItsQueue) {
-  const auto order = understand(SimSyncArguments{.delay = "50us", .jitter_up = "exp:200us"});
-  ASSERT_TRUE(order.has_value());
-  EXPECT_EQ(order->up.text(), "50us+exp:200us");
-  EXPECT_EQ(order->down.text(), "50us+exp:100us");
+  const auto plan = parse_plan(SimSyncArguments{.delay = "50us", .jitter_up = "exp:200us"});
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->up.text(), "50us+exp:200us");
+  EXPECT_EQ(plan->down.text(), "50us+exp:100us");
 }
 
 TEST(SyncOrder, FrequenciesHaveUnits) {
@@ -30,15 +30,15 @@ TEST(SyncOrder, SaysWhatCannotBe) {
         SimSyncArguments{.churn = 30}, SimSyncArguments{.trusted = 5},
         SimSyncArguments{.trusted = 2, .utc_liars = 3}, SimSyncArguments{.leap_at = 100},
         SimSyncArguments{.trusted = 2, .leap_at = 4000}, SimSyncArguments{.seeds = 0}}) {
-    const auto order = understand(wrong);
-    ASSERT_FALSE(order.has_value());
-    EXPECT_GT(order.error().size(), 20U);
+    const auto plan = parse_plan(wrong);
+    ASSERT_FALSE(plan.has_value());
+    EXPECT_GT(plan.error().size(), 20U);
   }
 }
 
 TEST(SyncOrder, ChangesComeInTheMiddleUnlessTold) {
-  EXPECT_EQ(understand(SimSyncArguments{.longer_up = "200us"})->change_at, 2500U);
-  EXPECT_EQ(understand(SimSyncArguments{})->change_at, std::nullopt);
+  EXPECT_EQ(parse_plan(SimSyncArguments{.longer_up = "200us"})->change_at, 2500U);
+  EXPECT_EQ(parse_plan(SimSyncArguments{})->change_at, std::nullopt);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace tempo::cli {
 
 // The experiment, or a sentence that says what cannot be.
-Result<sim::sync::Experiment> understand(const SimSyncArguments& arguments);
+Result<sim::sync::Experiment> parse_plan(const SimSyncArguments& arguments);
 
 // A frequency as people write it: 50ppm, 3ppb, or a plain number such as 2e-6.
 Result<double> parse_frequency(const std::string& text);
