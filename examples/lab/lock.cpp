@@ -4,7 +4,7 @@
 #include <string>
 
 #include "lab/check/explore.h"
-#include "lab/check/story.h"
+#include "lab/check/counterexample.h"
 
 using namespace tempo;
 
@@ -63,7 +63,7 @@ int main() {
                 static_cast<unsigned long long>(finding.states),
                 finding.violation ? finding.violation->promise.c_str() : "safe");
     if (!finding.violation) continue;
-    for (const std::string& step : check::told(space, finding.violation->stem))
+    for (const std::string& step : check::describe_steps(space, finding.violation->prefix))
       std::printf("  %s\n", step.c_str());
   }
 }

@@ -27,7 +27,7 @@ std::string broken_in(const World& world) {
   const Finding finding = Search<ElectionModel>(space, {}).run();
   if (!finding.violation) return finding.complete ? "nothing" : finding.stopped;
   // What breaks it breaks it in the simulator too.
-  std::vector<Move> way = finding.violation->stem;
+  std::vector<Move> way = finding.violation->prefix;
   way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
   const std::string script = replay_script(space, way, finding.violation->promise);
   const Result<Replayed> replayed = replay(script);

@@ -238,7 +238,7 @@ TEST(CoreModel, StopsWhenAskedTo) {
 TEST(CoreModel, IsBlindToNames) {
   static_assert(CoreModel::kSymmetric);
   Stream chance(7, 1, 1);
-  for (int story = 0; story < 200; ++story) {
+  for (int counterexample = 0; counterexample < 200; ++counterexample) {
     std::vector<NodeId> to{NodeId{0}, NodeId{1}, NodeId{2}, NodeId{3}};
     for (std::size_t i = 3; i > 0; --i) std::swap(to[i], to[chance.below(i + 1)]);
     CoreProcess plain(NodeId{0}, 3);

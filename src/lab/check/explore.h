@@ -402,11 +402,11 @@ class Search {
   void never_comes_good(std::uint32_t number) {
     const Outlook::Walk walk = outlook_.walk_from(number);
     std::vector<std::uint32_t> chain = chain_to(number);
-    const std::size_t stem = chain.size();
+    const std::size_t prefix = chain.size();
     chain.insert(chain.end(), walk.states.begin() + 1, walk.states.end());
     const std::vector<Move> all = way_through(chain);
     const std::size_t starts = all.size() + 1 - chain.size();
-    const auto split = static_cast<std::ptrdiff_t>(starts + stem - 1 + walk.back);
+    const auto split = static_cast<std::ptrdiff_t>(starts + prefix - 1 + walk.back);
     finding_.violation =
         Violation{kComesGood, {all.begin(), all.begin() + split}, {all.begin() + split, all.end()}};
   }

@@ -214,11 +214,11 @@ TEST(Search, GivesTheShortestWay) {
   const Finding finding = Search<ToyModel>(space, {}).run();
   ASSERT_EQ(promise(finding), "in-order");
   // Two starts, a tick, the second message before the first: four, and no fewer.
-  ASSERT_EQ(finding.violation->stem.size(), 4U);
-  EXPECT_EQ(finding.violation->stem[0].what, Happening::start);
-  EXPECT_EQ(finding.violation->stem[2].what, Happening::tick);
-  EXPECT_EQ(finding.violation->stem[3].what, Happening::deliver);
-  EXPECT_EQ(space.parts().message(finding.violation->stem[3].detail).value, 2);
+  ASSERT_EQ(finding.violation->prefix.size(), 4U);
+  EXPECT_EQ(finding.violation->prefix[0].what, Happening::start);
+  EXPECT_EQ(finding.violation->prefix[2].what, Happening::tick);
+  EXPECT_EQ(finding.violation->prefix[3].what, Happening::deliver);
+  EXPECT_EQ(space.parts().message(finding.violation->prefix[3].detail).value, 2);
 }
 
 TEST(Search, GivesTheSameWayByFingerprints) {
@@ -228,11 +228,11 @@ TEST(Search, GivesTheSameWayByFingerprints) {
   const Finding exact = Search<ToyModel>(space, {}).run();
   const Finding likely = Search<ToyModel>(other, {.fingerprints = true}).run();
   ASSERT_EQ(promise(likely), "in-order");
-  ASSERT_EQ(likely.violation->stem.size(), exact.violation->stem.size());
-  for (std::size_t i = 0; i < exact.violation->stem.size(); ++i) {
-    EXPECT_EQ(likely.violation->stem[i].what, exact.violation->stem[i].what);
-    EXPECT_EQ(likely.violation->stem[i].node, exact.violation->stem[i].node);
-    EXPECT_EQ(likely.violation->stem[i].detail, exact.violation->stem[i].detail);
+  ASSERT_EQ(likely.violation->prefix.size(), exact.violation->prefix.size());
+  for (std::size_t i = 0; i < exact.violation->prefix.size(); ++i) {
+    EXPECT_EQ(likely.violation->prefix[i].what, exact.violation->prefix[i].what);
+    EXPECT_EQ(likely.violation->prefix[i].node, exact.violation->prefix[i].node);
+    EXPECT_EQ(likely.violation->prefix[i].detail, exact.violation->prefix[i].detail);
   }
 }
 
@@ -309,7 +309,7 @@ TEST(Search, AsksThatTheWorldCanComeGood) {
   ASSERT_EQ(promise(finding), kComesGood);
   // Two starts, one of which is not heard; a tick, the other is heard; ticks until both idle timers
   // are due. Then for ever: both timers, four ticks.
-  EXPECT_EQ(finding.violation->stem.size(), 5U);
+  EXPECT_EQ(finding.violation->prefix.size(), 5U);
   EXPECT_EQ(finding.violation->cycle.size(), 3U);
   for (const Move& move : finding.violation->cycle)
     EXPECT_TRUE(move.what == Happening::tick || move.what == Happening::wake);

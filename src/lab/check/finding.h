@@ -31,7 +31,7 @@ struct SearchOptions {
 // never leads to good.
 struct Violation {
   std::string promise;
-  std::vector<Move> stem;
+  std::vector<Move> prefix;
   std::vector<Move> cycle;
 };
 

@@ -194,7 +194,7 @@ std::optional<std::uint32_t> shortest_phase(Workshop& workshop, Nanos step_max, 
       shown(workshop, space, AnonymousLabels{}, std::move(shell), findings);
   if (!way) return std::nullopt;
   std::uint32_t asleep = 0;  // ticks before the first one wakes up
-  for (const check::Move& move : way->violation.stem) {
+  for (const check::Move& move : way->violation.prefix) {
     if (move.what == check::Happening::command) break;
     if (move.what == check::Happening::tick) asleep += move.detail;
   }

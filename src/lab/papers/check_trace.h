@@ -279,7 +279,7 @@ DrawnWay drawn_way(const check::Space<Model>& space, const check::Violation& vio
                    const Words& words) {
   DrawnWay way;
   WayTracer<Model, Words> tracer(space, words, way);
-  for (const check::Move& move : violation.stem) tracer.add(move);
+  for (const check::Move& move : violation.prefix) tracer.add(move);
   for (const check::Move& move : violation.cycle) tracer.add(move);
   return way;
 }
@@ -309,7 +309,7 @@ struct Shown {
   check::Violation violation;
   DrawnWay way;
 
-  std::size_t steps() const { return violation.stem.size(); }
+  std::size_t steps() const { return violation.prefix.size(); }
 };
 
 // Looks for what breaks and draws the shortest way to it among the findings' diagrams. Nothing if

@@ -67,7 +67,7 @@ TEST(DrawnWay, ReceivesWhatWasSentAndEndsWithTwoInside) {
   }
   EXPECT_EQ(states[0], states[1]);
   std::size_t delivered = 0;
-  for (const check::Move& move : way.finding.violation->stem)
+  for (const check::Move& move : way.finding.violation->prefix)
     delivered += move.what == check::Happening::deliver ? 1U : 0U;
   EXPECT_EQ(count(trace, sim::What::received), delivered);
   EXPECT_GT(delivered, 0U);
@@ -86,21 +86,21 @@ TEST(DrawnWay, IsNotPlayedAgainIfTheCheckerSaidSomethingElse) {
   check::Space<LockModel> space(model, freedom_of(world), commands_of(world));
   const check::Finding finding = check::Search<LockModel>(space, {}).run();
   ASSERT_TRUE(finding.violation);
-  const std::vector<check::Move>& stem = finding.violation->stem;
+  const std::vector<check::Move>& prefix = finding.violation->prefix;
   std::size_t changed = 0;
-  for (std::size_t i = 0; i < stem.size(); ++i) {
-    if (!is_step(stem[i].what)) continue;
+  for (std::size_t i = 0; i < prefix.size(); ++i) {
+    if (!is_step(prefix[i].what)) continue;
     const auto word_of = [&](std::uint32_t outcome) {
       return Labels::state(space.parts().machine(space.parts().outcome(outcome).local));
     };
-    const auto other = std::ranges::find_if(stem, [&](const check::Move& it) {
-      return is_step(it.what) && it.node == stem[i].node &&
-             word_of(it.outcome) != word_of(stem[i].outcome);
+    const auto other = std::ranges::find_if(prefix, [&](const check::Move& it) {
+      return is_step(it.what) && it.node == prefix[i].node &&
+             word_of(it.outcome) != word_of(prefix[i].outcome);
     });
-    if (other == stem.end()) continue;
+    if (other == prefix.end()) continue;
     check::Violation forged = *finding.violation;
-    forged.stem.resize(i + 1);
-    forged.stem[i].outcome = other->outcome;
+    forged.prefix.resize(i + 1);
+    forged.prefix[i].outcome = other->outcome;
     EXPECT_FALSE(drawn_way(space, forged, Labels{}).replayed) << i;
     ++changed;
   }

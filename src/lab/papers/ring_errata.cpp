@@ -136,7 +136,7 @@ Round shortest(Workshop& workshop, bool (*found)(const RoundScene&), Diagram she
       {{NodeId{0}, election::ring::Command::wake}, {NodeId{1}, election::ring::Command::wake}});
   Round round{.shown = shown(workshop, space, RingLabels{}, std::move(shell), findings)};
   if (!round.shown) return round;
-  for (const check::Move& move : round.shown->violation.stem) {
+  for (const check::Move& move : round.shown->violation.prefix) {
     if (!is_step(move.what)) continue;
     const auto& outcome = space.parts().outcome(move.outcome);
     for (const std::uint32_t value : space.parts().draws(outcome))

@@ -38,7 +38,7 @@ Searched search(Workshop& workshop, const World& world, Diagram diagram, Finding
   check::Space<check::ElectionModel> space(world.model, world.freedom);
   const check::Finding finding = searched(workshop, space);
   if (!finding.violation) return {};
-  std::vector<check::Move> way = finding.violation->stem;
+  std::vector<check::Move> way = finding.violation->prefix;
   way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
   const Result<check::Replayed> played =
       check::replay(check::replay_script(space, way, finding.violation->promise));

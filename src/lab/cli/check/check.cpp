@@ -26,13 +26,13 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
                     check::Space<check::ElectionModel>& space, const Finding& finding) {
   std::string script;
   if (finding.violation) {
-    std::vector<check::Move> way = finding.violation->stem;
+    std::vector<check::Move> way = finding.violation->prefix;
     way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
-    std::string story = finding.violation->promise + " is broken";
+    std::string counterexample = finding.violation->promise + " is broken";
     if (!finding.violation->cycle.empty())
-      story +=
-          fmt::format("; from step {} on it goes in a circle", finding.violation->stem.size() + 1);
-    script = check::replay_script(space, way, story);
+      counterexample +=
+          fmt::format("; from step {} on it goes in a circle", finding.violation->prefix.size() + 1);
+    script = check::replay_script(space, way, counterexample);
   }
   if (!script.empty() && !arguments.replay.empty() && !write_file(arguments.replay, script))
     return kBadUsage;
@@ -52,7 +52,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
     if (finding.violation)
       violations.push(Json::object()
                           .add("property", finding.violation->promise)
-                          .add("steps", std::uint64_t{finding.violation->stem.size()})
+                          .add("steps", std::uint64_t{finding.violation->prefix.size()})
                           .add("cycle", std::uint64_t{finding.violation->cycle.size()})
                           .add("replay", script));
     print("{}", json_of(finding).add("assumptions", words).add("violations", violations).text());
@@ -63,7 +63,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
   for (const std::string& line : assumptions(plan)) print("  - {}\n", line);
   if (finding.violation)
     print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
-        finding.violation->stem.size(), script);
+        finding.violation->prefix.size(), script);
   else if (finding.complete)
     print("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
         "always-led hold where they are promised, there is no dead end, and from every state the\n"

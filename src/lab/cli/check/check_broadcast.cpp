@@ -6,7 +6,7 @@
 
 #include "base/result.h"
 #include "lab/cli/check/check_plan.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/studies/broadcast/broadcast_model.h"
 
 namespace tempo::cli {
@@ -81,13 +81,13 @@ Result<BroadcastWorld> parse_plan(const CheckBroadcastArguments& arguments) {
   if (const Result<void> done = within_bounds(arguments); !done)
     return std::unexpected(done.error());
   const bool malicious = arguments.faults == "malicious";
-  const bool told = arguments.losses + arguments.crashes > 0;
-  if (malicious && told)
+  const bool describe_steps = arguments.losses + arguments.crashes > 0;
+  if (malicious && describe_steps)
     return std::unexpected(
         "--losses and --crashes are for --faults omission; the malicious do these too");
   BroadcastWorld world{.nodes = arguments.nodes,
                        .faulty = arguments.faulty,
-                       .first_is_faulty = arguments.faulty > 0 && !told,
+                       .first_is_faulty = arguments.faulty > 0 && !describe_steps,
                        .faults = malicious ? Faults::malicious : Faults::omission,
                        .delay_max = static_cast<std::uint8_t>(arguments.delay),
                        .precision = static_cast<std::uint8_t>(arguments.clock_error),
@@ -140,9 +140,9 @@ int check_broadcast(const CheckBroadcastArguments& arguments) {
   if (!memory) return refuse_check(memory.error());
   const BroadcastModel model{.world = *world, .rules = rules_of(*world)};
   check::Space<BroadcastModel> space(model, freedom_of(*world));
-  const Story story =
-      story_of(space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
-  return notify(story, assumptions(*world),
+  const Counterexample counterexample =
+      find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
+  return notify(counterexample, assumptions(*world),
               "validity, agreement, order, in-time and no-invention hold.", arguments.json);
 }
 

@@ -9,7 +9,7 @@
 
 #include "base/result.h"
 #include "lab/cli/check/check_plan.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/studies/group/capacity_model.h"
 
 namespace tempo::cli {
@@ -180,10 +180,10 @@ int check_capacity(const CheckCapacityArguments& arguments) {
   if (!world) return refuse_check(world.error());
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());
-  const Story story = check::in_space(*world, [&](auto& space) {
-    return story_of(space, {.memory = *memory, .threads = arguments.threads}, CapacityWords{});
+  const Counterexample counterexample = check::in_space(*world, [&](auto& space) {
+    return find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, CapacityWords{});
   });
-  return notify(story, assumptions(*world), kept(*world), arguments.json);
+  return notify(counterexample, assumptions(*world), kept(*world), arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -8,7 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/terminal.h"
 #include "lab/studies/election/replay.h"

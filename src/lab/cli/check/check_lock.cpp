@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "lab/cli/check/check_lock_lease.h"
 #include "lab/cli/check/check_plan.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "cli/common/choice.h"
 #include "lab/studies/lock/lock_model.h"
 
@@ -148,9 +148,9 @@ int check_lock(const CheckLockArguments& arguments) {
   if (!memory) return refuse_check(memory.error());
   const LockModel model{.rules = rules_of(*world)};
   check::Space<LockModel> space(model, freedom_of(*world), commands_of(*world));
-  const Story story =
-      story_of(space, {.memory = *memory, .threads = arguments.threads}, LockWords{});
-  return notify(story, assumptions(*world),
+  const Counterexample counterexample =
+      find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, LockWords{});
+  return notify(counterexample, assumptions(*world),
               "no two in conflict are inside together, and from every state\nall who live can "
               "still come to rest.",
               arguments.json);

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "lab/cli/check/check_plan.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/studies/lock/lease_model.h"
 
 namespace tempo::cli {
@@ -153,11 +153,11 @@ int check_lease(const CheckLockArguments& arguments) {
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());
   return in_space(*world, [&](check::Space<LeaseModel>& space) {
-    const Story story =
-        story_of(space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
+    const Counterexample counterexample =
+        find_counterexample(space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
                  LeaseWords{commands_of(*world)});
     return notify(
-        story, assumptions(*world),
+        counterexample, assumptions(*world),
         "no two in conflict are inside together, tokens rise,\nnobody's lease is revived, all "
         "see the same views, and from every state all who live can\nstill be served.",
         arguments.json);

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_story.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/studies/ring/ring_models.h"
 
 namespace tempo::cli {
@@ -32,14 +32,14 @@ struct RingWords {
 };
 
 template <class Model>
-Story story_in(const Model& model, const check::Freedom& freedom,
+Counterexample story_in(const Model& model, const check::Freedom& freedom,
                const typename Model::Machine::Command& wake, const CheckRingArguments& arguments) {
   const std::uint32_t wakers = arguments.wakers == 0 ? freedom.nodes : arguments.wakers;
   std::vector<std::pair<NodeId, typename Model::Machine::Command>> commands;
   commands.reserve(wakers);
   for (std::uint32_t i = 0; i < wakers; ++i) commands.emplace_back(NodeId{i}, wake);
   check::Space<Model> space(model, freedom, commands);
-  return story_of(space, {.threads = arguments.threads}, RingWords{});
+  return find_counterexample(space, {.threads = arguments.threads}, RingWords{});
 }
 
 std::vector<std::string> assumptions(const CheckRingArguments& arguments) {
@@ -104,7 +104,7 @@ Result<void> parse_plan(const CheckRingArguments& arguments) {
   return {};
 }
 
-Story story_of_ring(const CheckRingArguments& arguments) {
+Counterexample story_of_ring(const CheckRingArguments& arguments) {
   const check::RingWorld world{
       .stations = arguments.stations,
       .delay_max = static_cast<std::uint8_t>(arguments.delay),

@@ -51,7 +51,7 @@ class Checked {
   // The broken promise; what led to it must be playable, to the same states.
   std::string broken() {
     if (!finding_.violation) return finding_.complete ? "nothing" : finding_.stopped;
-    std::vector<Move> way = finding_.violation->stem;
+    std::vector<Move> way = finding_.violation->prefix;
     way.insert(way.end(), finding_.violation->cycle.begin(), finding_.violation->cycle.end());
     script_ = replay_script(space_, way, finding_.violation->promise);
     const Result<Replayed> replayed = replay(script_);
@@ -166,7 +166,7 @@ TEST(ElectionCheck, AConflictLeavesNobodyIfTheEpochDoesNotDecide) {
   Checked checked(world);
   EXPECT_EQ(checked.broken(), "always-led");
   // Breadth first: no shorter way.
-  EXPECT_EQ(checked.finding().violation->stem.size(), 45U);
+  EXPECT_EQ(checked.finding().violation->prefix.size(), 45U);
   EXPECT_NE(checked.script().find("conflict"), std::string::npos);
   world.variant = "corrected";
   EXPECT_EQ(Checked(world).broken(), "nothing");

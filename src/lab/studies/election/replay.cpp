@@ -135,9 +135,9 @@ class Theatre {
 
 class Writer {
  public:
-  Writer(Space<ElectionModel>& space, std::string_view story)
+  Writer(Space<ElectionModel>& space, std::string_view counterexample)
       : space_(&space), theatre_(space.freedom().nodes, space.model().rules.variant) {
-    text_ = fmt::format("# {}\nnodes {}\nvariant {}\n", story, space.freedom().nodes,
+    text_ = fmt::format("# {}\nnodes {}\nvariant {}\n", counterexample, space.freedom().nodes,
                         election::variant_text(space.model().rules.variant));
   }
 
@@ -468,8 +468,8 @@ class Reader {
 }  // namespace
 
 std::string replay_script(Space<ElectionModel>& space, const std::vector<Move>& moves,
-                          std::string_view story) {
-  Writer writer{space, story};
+                          std::string_view counterexample) {
+  Writer writer{space, counterexample};
   for (const Move& move : moves) writer.add(move);
   return writer.text();
 }

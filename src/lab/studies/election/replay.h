@@ -30,7 +30,7 @@ namespace tempo::check {
 
 // The moves as a script. They must come from this space.
 std::string replay_script(Space<ElectionModel>& space, const std::vector<Move>& moves,
-                          std::string_view story);
+                          std::string_view counterexample);
 
 struct Replayed {
   sim::Trace trace{true};

@@ -223,11 +223,11 @@ Result<std::string> answered(std::string_view script) {
   return out;
 }
 
-Result<std::string> script_of(const Experiment& experiment, std::string_view story) {
+Result<std::string> script_of(const Experiment& experiment, std::string_view counterexample) {
   const Setup& setup = experiment.setup;
   const Link& link = setup.link;
   std::string text;
-  for (const std::string_view line : lines_of(story)) text += fmt::format("# {}\n", line);
+  for (const std::string_view line : lines_of(counterexample)) text += fmt::format("# {}\n", line);
   // The profile whose values these are; a changed election timer is a setting of its own.
   std::string_view profile = "lan";
   for (const std::string_view name : tempo::election::profile_names())

@@ -34,6 +34,6 @@ namespace tempo::sim::election {
 Result<std::string> answered(std::string_view script);
 
 // A script that repeats the experiment; its answers are filled in.
-Result<std::string> script_of(const Experiment& experiment, std::string_view story);
+Result<std::string> script_of(const Experiment& experiment, std::string_view counterexample);
 
 }  // namespace tempo::sim::election

@@ -158,8 +158,8 @@ void on_timer(const AnonymousSetup& setup, const Rules& rules, Stream& plan, Rin
       // Evenly apart: as i runs round the ring, so many times the count goes up.
       const bool one =
           (i + 1) * std::uint64_t{setup.candidates} / n != i * std::uint64_t{setup.candidates} / n;
-      Told told(one ? 0 : 1);
-      world.draw_from(&told);
+      Told describe_steps(one ? 0 : 1);
+      world.draw_from(&describe_steps);
       world.command(NodeId{(i + 1) % n}, Command::wake);
       world.draw_from(nullptr);
     }

@@ -202,8 +202,8 @@ Seen ring_of_six(bool two, std::uint32_t stages) {
   ClockCoins coins([&] { return world.now(); });
   for (std::uint32_t i = 0; i < 6; ++i) world.start(NodeId{i});
   for (std::uint32_t i = 0; i < 6; ++i) {
-    Constant told(i == 0 || (two && i == 3) ? 0 : 1);
-    world.draw_from(&told);
+    Constant describe_steps(i == 0 || (two && i == 3) ? 0 : 1);
+    world.draw_from(&describe_steps);
     world.command(NodeId{i}, tempo::election::anonymous::Command::wake);
   }
   world.draw_from(&coins);

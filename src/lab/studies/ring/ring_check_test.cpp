@@ -64,7 +64,7 @@ TEST(CheckRing, ThePrintedNextTimerGoesInACircle) {
   const Finding finding = anonymous({.stations = 2}, 1, true);
   ASSERT_TRUE(finding.violation);
   EXPECT_EQ(finding.violation->promise, kComesGood);
-  EXPECT_FALSE(finding.violation->stem.empty());
+  EXPECT_FALSE(finding.violation->prefix.empty());
   EXPECT_FALSE(finding.violation->cycle.empty());
 }
 

@@ -62,14 +62,14 @@ TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
     const Happening* const off = first_in(round, client, What::becomes, "off by");
     const Happening* const asks = first_in(round, client, What::sent, "probe");
     const Happening* const hears = first_in(round, client, What::received, "echo");
-    const Happening* const told = first_in(round, client, What::received, "adjtime");
+    const Happening* const describe_steps = first_in(round, client, What::received, "adjtime");
     const Happening* const corrects = first_in(round, client, What::becomes, "corrects");
-    for (const Happening* const it : {off, asks, hears, told, corrects}) ASSERT_NE(it, nullptr);
+    for (const Happening* const it : {off, asks, hears, describe_steps, corrects}) ASSERT_NE(it, nullptr);
     EXPECT_LT(off->at, asks->at);
     EXPECT_LT(asks->at, hears->at);
     EXPECT_LT(hears->at, averages->at);
-    EXPECT_LT(averages->at, told->at);
-    EXPECT_GE(corrects->at, told->at);
+    EXPECT_LT(averages->at, describe_steps->at);
+    EXPECT_GE(corrects->at, describe_steps->at);
     // What it found is what is so, as far as delays of that kind let it know.
     EXPECT_NEAR(microseconds_in(corrects->label), -microseconds_in(off->label), 200)
         << corrects->label << ", " << off->label;

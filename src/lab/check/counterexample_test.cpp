@@ -1,5 +1,5 @@
 // A way is told by the field lists of its machine and its messages where nobody has better words.
-#include "lab/check/story.h"
+#include "lab/check/counterexample.h"
 
 #include <string>
 
@@ -66,13 +66,13 @@ struct Dark {
   }
 };
 
-TEST(Story, IsToldByFields) {
+TEST(Counterexample, IsToldByFields) {
   const Dark model;
   Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3});
   const Finding finding = Search<Dark>(space, {}).run();
   ASSERT_TRUE(finding.violation);
   EXPECT_EQ(finding.violation->promise, "dark");
-  EXPECT_THAT(told(space, finding.violation->stem),
+  EXPECT_THAT(describe_steps(space, finding.violation->prefix),
               testing::ElementsAre(
                   "1 starts, draws 1 = first=1 watts=0 lit=0 timers{timer=never}",
                   "2 starts = first=0 watts=0 lit=0 timers{timer=never}", "3 ticks",
@@ -80,17 +80,17 @@ TEST(Story, IsToldByFields) {
                   "2's 1. timer fires = first=0 watts=6 lit=1 timers{timer=never}"));
 }
 
-struct ShortWords : PlainWords {
+struct ShortWords : PlainLabels {
   static std::string timer(const Lamp& /*lamp*/, std::uint32_t /*timer*/) { return "only"; }
   static std::string state(const Lamp& lamp) { return lamp.lit ? "lit" : "dark"; }
 };
 
-TEST(Story, IsToldInTheCallersWords) {
+TEST(Counterexample, IsToldInTheCallersWords) {
   const Dark model;
   Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3, .budget = {.losses = 1}});
   const Finding finding = Search<Dark>(space, {}).run();
   ASSERT_TRUE(finding.violation);
-  EXPECT_EQ(told(space, finding.violation->stem, ShortWords{}).back(),
+  EXPECT_EQ(describe_steps(space, finding.violation->prefix, ShortWords{}).back(),
             "2's only timer fires = lit");
 }
 

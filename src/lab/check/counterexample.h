@@ -26,7 +26,7 @@
 
 namespace tempo::check {
 
-struct PlainWords {
+struct PlainLabels {
   template <class Machine>
   std::string timer(const Machine& /*machine*/, std::uint32_t timer) const {
     return fmt::format("{}.", timer + 1);
@@ -121,8 +121,8 @@ std::string step_text(const Space<Model>& space, const Move& move, const Words& 
 }
 
 // A way, step by step.
-template <class Model, class Words = PlainWords>
-std::vector<std::string> told(const Space<Model>& space, std::span<const Move> way,
+template <class Model, class Words = PlainLabels>
+std::vector<std::string> describe_steps(const Space<Model>& space, std::span<const Move> way,
                               const Words& words = {}) {
   std::vector<std::string> steps;
   steps.reserve(way.size());
