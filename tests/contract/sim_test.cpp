@@ -84,7 +84,7 @@ TEST(HeartbeatInTheSimulator, SuspectsTheLivingWhenTheyAreCutOff) {
   start_all(world);
   world.run_until(at(10s));
   world.set_fate(
-      [](NodeId from, NodeId, const Nothing&) { return sim::Fate{.lost = from == node_at(0)}; });
+      [](NodeId from, NodeId, const Nothing&) { return sim::DeliveryDecision{.lost = from == node_at(0)}; });
   world.run_until(at(20s));
   EXPECT_FALSE(world.machine(node_at(1)).trusts(node_at(0)));
   EXPECT_TRUE(world.machine(node_at(0)).trusts(node_at(1)));

@@ -34,7 +34,7 @@ struct Link {
 };
 
 // What happens to one copy of a message on one link, when a script wants it to be special.
-struct Fate {
+struct DeliveryDecision {
   bool lost = false;
   bool twice = false;
   Nanos extra{0};

@@ -68,7 +68,7 @@ TEST(Tracer, WritesWhatAWorldDoes) {
   play.start_all();
   play.say(1, 0, 7);
   play.run(2ms);
-  play.world.set_cuts(cuts(2, {{1, 2}}));
+  play.world.set_partition(partition(2, {{1, 2}}));
   play.say(1, 2, 8);
   EXPECT_EQ(text(play.watch.trace(), true),
             "0 1 starts\n0 2 starts\n0 1->* word\n1 1->2 word received\n2 network: cut\n2 1->2 "
@@ -76,7 +76,7 @@ TEST(Tracer, WritesWhatAWorldDoes) {
   const Happening& received = play.watch.trace().happenings()[3];
   EXPECT_EQ(received.sent, Instant{});
   EXPECT_EQ(received.number, 1U);
-  play.world.set_cuts({});
+  play.world.set_partition({});
   play.say(1, 2, 9);
   play.run(4ms);
   EXPECT_EQ(play.watch.trace().happenings().back().sent, Instant{2ms});

@@ -112,15 +112,15 @@ class World {
 
   // From now on nothing goes from `from` to `to` where cuts[from * size() + to]; empty: all reach
   // all. What is under way still arrives.
-  void set_cuts(std::vector<bool> cuts) {
-    CHECK(cuts.empty() || cuts.size() == std::size_t{options_.nodes} * options_.nodes);
-    cuts_ = std::move(cuts);
+  void set_partition(std::vector<bool> partition) {
+    CHECK(partition.empty() || partition.size() == std::size_t{options_.nodes} * options_.nodes);
+    partition_ = std::move(partition);
     look_for_disturbances();
-    watch_->disturbed(*this, kNobody, cuts_.empty() ? "whole" : "cut");
+    watch_->disturbed(*this, kNobody, partition_.empty() ? "whole" : "cut");
   }
 
   // Unplugged, the whole network carries nothing: a quick way to start many nodes side by side.
-  void plug(bool in) { plugged_ = in; }
+  void set_connected(bool in) { plugged_ = in; }
 
   void set_link(const Link& link) {
     options_.link = link;
@@ -151,7 +151,7 @@ class World {
   // Changes what a node says on its way into the network: a liar does not know that it lies.
   void set_forgery(std::function<void(NodeId, Message&)> forge) { forge_ = std::move(forge); }
   // Asked for every copy of every message.
-  void set_fate(std::function<Fate(NodeId, NodeId, const Message&)> fate) {
+  void set_fate(std::function<DeliveryDecision(NodeId, NodeId, const Message&)> fate) {
     fate_ = std::move(fate);
     look_for_disturbances();
   }
@@ -239,9 +239,9 @@ class World {
   bool up(NodeId id) const { return nodes_[index(id)].up; }
   bool paused(NodeId id) const { return nodes_[index(id)].paused; }
   bool reaches(NodeId from, NodeId to) const {
-    return cuts_.empty() || !cuts_[std::size_t{index(from)} * options_.nodes + index(to)];
+    return partition_.empty() || !partition_[std::size_t{index(from)} * options_.nodes + index(to)];
   }
-  bool whole() const { return cuts_.empty(); }  // all reach all
+  bool whole() const { return partition_.empty(); }  // all reach all
   const M& machine(NodeId id) const { return *nodes_[index(id)].machine; }
   bool ever_started(NodeId id) const { return nodes_[index(id)].machine.has_value(); }
   const Link& link() const { return options_.link; }
@@ -505,7 +505,7 @@ class World {
     if (link.duplicate > 0 && faults_of(from).duplicate.chance(link.duplicate))
       copy = link.delay.sample(faults_of(from).copy_delay);
     if (fate_) {
-      const Fate fate = fate_(from, to, flights_[slot].message);
+      const DeliveryDecision fate = fate_(from, to, flights_[slot].message);
       lost |= fate.lost;
       if (fate.twice) copy = delay;
       delay += fate.extra;
@@ -519,7 +519,7 @@ class World {
   }
   void look_for_disturbances() {
     const Link& link = options_.link;
-    disturbed_ = !cuts_.empty() || link.loss > 0 || link.reorder > 0 || link.duplicate > 0 ||
+    disturbed_ = !partition_.empty() || link.loss > 0 || link.reorder > 0 || link.duplicate > 0 ||
                  fate_ != nullptr;
   }
 
@@ -563,13 +563,13 @@ class World {
   Options options_;
   Make make_;
   Watch* watch_;
-  std::function<Fate(NodeId, NodeId, const Message&)> fate_;
+  std::function<DeliveryDecision(NodeId, NodeId, const Message&)> fate_;
   std::function<Nanos(NodeId, NodeId, Stream&)> route_;
   std::function<void(NodeId, Message&)> forge_;
   Instant now_{};
   std::vector<Node, HugeAllocator<Node>> nodes_;
   std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
-  std::vector<bool> cuts_;                   // from * nodes + to; empty while all reach all
+  std::vector<bool> partition_;                   // from * nodes + to; empty while all reach all
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order
   RadixHeap<Event> queue_;
   Flights<Message> flights_;

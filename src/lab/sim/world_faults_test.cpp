@@ -14,7 +14,7 @@ namespace {
 TEST(WorldCuts, CutOneWay) {
   Stage stage({.nodes = 3, .link = steady(1ms)});
   stage.start_all();
-  stage.world.set_cuts(cuts(3, {{1, 2}}));
+  stage.world.set_partition(partition(3, {{1, 2}}));
   EXPECT_FALSE(stage.world.reaches(kOne, kTwo));
   EXPECT_TRUE(stage.world.reaches(kTwo, kOne));
   EXPECT_FALSE(stage.world.whole());
@@ -29,12 +29,12 @@ TEST(WorldCuts, CutBothWaysUntilMended) {
   Stage stage({.nodes = 3, .link = steady(1ms)});
   stage.start_all();
   stage.say(1, 2, 1);  // under way: still arrives
-  stage.world.set_cuts(cuts(3, {{1, 2}, {2, 1}, {3, 2}, {2, 3}}));
+  stage.world.set_partition(partition(3, {{1, 2}, {2, 1}, {3, 2}, {2, 3}}));
   stage.say(1, 0, 2);
   stage.say(2, 0, 3);
   stage.run(2ms);
   EXPECT_EQ(stage.watch.lines, (Lines{"1 2 hears 1 from 1", "1 3 hears 2 from 1"}));
-  stage.world.set_cuts({});
+  stage.world.set_partition({});
   EXPECT_TRUE(stage.world.whole());
   stage.say(1, 0, 4);
   stage.run(4ms);
@@ -48,7 +48,7 @@ TEST(WorldCuts, ChangeNoOtherDelay) {
   const auto arrivals = [](bool cut) {
     Stage stage({.nodes = 3, .link = varying()});
     stage.start_all();
-    if (cut) stage.world.set_cuts(cuts(3, {{1, 3}}));
+    if (cut) stage.world.set_partition(partition(3, {{1, 3}}));
     for (std::uint32_t i = 0; i < 50; ++i) {
       stage.run(10ms * i);
       stage.say(1, 0, i);
@@ -66,9 +66,9 @@ TEST(WorldCuts, ChangeNoOtherDelay) {
 TEST(World, CarriesNothingUnplugged) {
   Stage stage({.nodes = 2, .link = steady(1ms)});
   stage.start_all();
-  stage.world.plug(false);
+  stage.world.set_connected(false);
   stage.say(1, 0, 7);
-  stage.world.plug(true);
+  stage.world.set_connected(true);
   stage.say(1, 0, 8);
   stage.run(1s);
   EXPECT_EQ(stage.watch.lines, (Lines{"1 2 hears 8 from 1"}));

@@ -109,7 +109,7 @@ TEST(World, FateDecidesForEveryCopy) {
   std::vector<std::string> asked;
   stage.world.set_fate([&](NodeId from, NodeId to, const Word& word) {
     asked.push_back(fmt::format("{}->{} {}", index(from) + 1, index(to) + 1, word.number));
-    return Fate{.lost = to == kTwo, .twice = to == kThree, .extra = index(to) == 3 ? 5ms : 0ms};
+    return DeliveryDecision{.lost = to == kTwo, .twice = to == kThree, .extra = index(to) == 3 ? 5ms : 0ms};
   });
   stage.say(1, 0, 7);
   stage.run(1s);
@@ -213,7 +213,7 @@ TEST(WorldDeathTest, RefusesWhatCannotBe) {
   EXPECT_DEATH(stage.world.start(kOne), "!node.up");
   EXPECT_DEATH(stage.world.start(kThree), "index\\(id\\) < options_.nodes");
   EXPECT_DEATH(stage.world.set_rate(kOne, Ppb{1}), "now_ == Instant");
-  EXPECT_DEATH(stage.world.set_cuts({true}), "cuts.size\\(\\)");
+  EXPECT_DEATH(stage.world.set_partition({true}), "cuts.size\\(\\)");
   stage.run(1ms);
   EXPECT_DEATH(stage.run(0ms), "limit >= now_");
 }

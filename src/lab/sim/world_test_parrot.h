@@ -190,7 +190,7 @@ inline Link varying() {
 }
 
 // Nothing goes from any of these pairs' first to its second.
-inline std::vector<bool> cuts(std::uint32_t nodes, const std::vector<std::pair<int, int>>& pairs) {
+inline std::vector<bool> partition(std::uint32_t nodes, const std::vector<std::pair<int, int>>& pairs) {
   std::vector<bool> all(std::size_t{nodes} * nodes);
   for (const auto& [from, to] : pairs)
     all[index(Stage::node(from)) * nodes + index(Stage::node(to))] = true;

@@ -101,10 +101,10 @@ Result<BroadcastWorld> parse_plan(const CheckBroadcastArguments& arguments) {
   if (arguments.short_by > static_cast<std::uint64_t>(whole.count()))
     return std::unexpected(fmt::format("--short-by must be at most {} ticks, not {}", whole.count(),
                                        arguments.short_by));
-  const bool liar = malicious && world.first_is_faulty;
-  if (world.speakers == 0) world.speakers = liar ? 1 : 2;
+  const bool byzantine = malicious && world.first_is_faulty;
+  if (world.speakers == 0) world.speakers = byzantine ? 1 : 2;
   // Long enough to hold a message back until its time has come.
-  if (liar) world.window = static_cast<std::uint8_t>(rules_of(world).latency().count());
+  if (byzantine) world.window = static_cast<std::uint8_t>(rules_of(world).latency().count());
   return world;
 }
 

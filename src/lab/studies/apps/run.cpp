@@ -11,7 +11,7 @@
 #include "lab/studies/apps/majority_joins.h"
 #include "lab/studies/apps/one_answer.h"
 #include "lab/studies/apps/one_value.h"
-#include "lab/sim/cuts.h"
+#include "lab/sim/partition.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
 #include "lab/studies/apps/crash_recovery.h"
@@ -88,8 +88,8 @@ class Weather {
         repeats_(repeats_for(setup.loss)),
         stream_(setup.seed, std::to_underlying(Cause::plan), 2) {}
 
-  Fate fate(Instant now, NodeId from) {
-    Fate fate;
+  DeliveryDecision fate(Instant now, NodeId from) {
+    DeliveryDecision fate;
     const Instant crash = plan_->crashes[index(from)];
     if (crash != kNever && now + plan_->carrier.delay > crash) fate.lost = stream_.chance(0.5);
     if (setup_.loss == 0) return fate;
@@ -120,10 +120,10 @@ void play(World& world, const Plan& plan) {
         world.crash(happening.node);
         break;
       case Happening::Kind::cut:
-        world.set_cuts(cuts_between(happening.side));
+        world.set_partition(cuts_between(happening.side));
         break;
       case Happening::Kind::heal:
-        world.set_cuts({});
+        world.set_partition({});
         break;
     }
   }

@@ -60,9 +60,9 @@ class Saboteur {
  public:
   Saboteur(const Setup& setup, Stream& stream) : setup_(&setup), stream_(&stream) {}
 
-  Fate operator()(NodeId from, NodeId to, const Message& message) {
+  DeliveryDecision operator()(NodeId from, NodeId to, const Message& message) {
     const std::uint32_t faulty = setup_->rules.faulty;
-    Fate fate;
+    DeliveryDecision fate;
     if (setup_->late > 0 && stream_->chance(setup_->late))
       fate.extra = stream_->uniform(Nanos{1}, 3 * setup_->rules.delay);
     if (setup_->fault == Fault::random) {

@@ -47,14 +47,14 @@ struct MadeUpWorld {
   Instant now() const { return clock; }
   bool up(NodeId id) const { return running[index(id)]; }
   const MadeUpMachine& machine(NodeId id) const { return machines[index(id)]; }
-  bool whole() const { return cuts.empty(); }
+  bool whole() const { return partition.empty(); }
   bool reaches(NodeId from, NodeId to) const {
-    for (const auto& [a, b] : cuts)
+    for (const auto& [a, b] : partition)
       if (a == index(from) && b == index(to)) return false;
     return true;
   }
 
-  void cut(std::uint32_t from, std::uint32_t to) { cuts.emplace_back(from, to); }
+  void cut(std::uint32_t from, std::uint32_t to) { partition.emplace_back(from, to); }
   void cut_both_ways(std::uint32_t one, std::uint32_t other) {
     cut(one, other);
     cut(other, one);
@@ -73,7 +73,7 @@ struct MadeUpWorld {
 
   std::vector<MadeUpMachine> machines;
   std::vector<bool> running;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> cuts;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> partition;
   Instant clock{100s};
 };
 

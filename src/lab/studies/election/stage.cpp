@@ -160,7 +160,7 @@ void Stage::end(const Fault& fault) {
 
 void Stage::refresh_cuts() {
   const std::size_t nodes = setup_.nodes;
-  std::vector<bool> cuts(nodes * nodes);
+  std::vector<bool> partition(nodes * nodes);
   bool any = false;
   for (const Fault& fault : in_force_) {
     if (!is_cut(fault.act)) continue;
@@ -174,15 +174,15 @@ void Stage::refresh_cuts() {
             (fault.act == Act::deaf && to == index(fault.node)) ||
             (fault.act == Act::mute && from == index(fault.node)) ||
             (fault.act == Act::cut && from == index(fault.node) && to == index(fault.peer));
-        if (blocked) cuts[from * nodes + to] = true;
+        if (blocked) partition[from * nodes + to] = true;
       }
     }
   }
-  world_->set_cuts(any ? std::move(cuts) : std::vector<bool>{});
+  world_->set_partition(any ? std::move(partition) : std::vector<bool>{});
 }
 
-Fate Stage::fate(NodeId from, NodeId to, const Message& message) const {
-  Fate fate;
+DeliveryDecision Stage::fate(NodeId from, NodeId to, const Message& message) const {
+  DeliveryDecision fate;
   for (const Fault& fault : in_force_) {
     if (!is_fate(fault.act)) continue;
     if (fault.node != kNobody && fault.node != from) continue;

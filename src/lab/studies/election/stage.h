@@ -177,7 +177,7 @@ class Stage {
   void end(const Fault& fault);
   void end_first();
   void refresh_cuts();
-  Fate fate(NodeId from, NodeId to, const tempo::election::Message& message) const;
+  DeliveryDecision fate(NodeId from, NodeId to, const tempo::election::Message& message) const;
 
   Setup setup_;
   Violations violations_;

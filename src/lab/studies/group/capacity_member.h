@@ -12,7 +12,7 @@
 namespace tempo::sim::capacity {
 
 // A member of a group in which some lie.
-template <class Honest, class Liar>
+template <class Honest, class Byzantine>
 class Member {
  public:
   using Message = typename Honest::Message;
@@ -20,7 +20,7 @@ class Member {
   using Notice = typename Honest::Notice;
 
   explicit Member(const Honest& honest) : soul_(honest) {}
-  explicit Member(const Liar& liar) : soul_(liar) {}
+  explicit Member(const Byzantine& byzantine) : soul_(byzantine) {}
 
   const Honest* honest() const { return std::get_if<Honest>(&soul_); }
 
@@ -69,16 +69,16 @@ class Member {
         soul_);
   }
 
-  std::variant<Honest, Liar> soul_;
+  std::variant<Honest, Byzantine> soul_;
 };
 
 }  // namespace tempo::sim::capacity
 
 namespace tempo {
 
-template <class Honest, class Liar>
-struct OutboxScratch<sim::capacity::Member<Honest, Liar>> {
-  std::tuple<Outbox<Honest>, Outbox<Liar>> outboxes;
+template <class Honest, class Byzantine>
+struct OutboxScratch<sim::capacity::Member<Honest, Byzantine>> {
+  std::tuple<Outbox<Honest>, Outbox<Byzantine>> outboxes;
 };
 
 }  // namespace tempo

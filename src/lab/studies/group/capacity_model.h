@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "lab/studies/group/b2_liar.h"
+#include "lab/studies/group/b2_byzantine.h"
 #include "lab/check/explore.h"
 #include "lab/check/model.h"
 #include "lab/studies/group/capacity_member.h"
@@ -81,8 +81,8 @@ template <class Process>
 const Process* process_of(const Process& process) {
   return &process;
 }
-template <class Honest, class Liar>
-const Honest* process_of(const sim::capacity::Member<Honest, Liar>& member) {
+template <class Honest, class Byzantine>
+const Honest* process_of(const sim::capacity::Member<Honest, Byzantine>& member) {
   return member.honest();
 }
 
@@ -132,7 +132,7 @@ struct CapacityModel {
   }
 };
 
-using B2Member = sim::capacity::Member<election::CapacityB2, B2Liar>;
+using B2Member = sim::capacity::Member<election::CapacityB2, B2Byzantine>;
 template <>
 B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation life) const;
 

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "lab/studies/group/capacity_liar.h"
+#include "lab/studies/group/capacity_byzantine.h"
 #include "lab/studies/group/capacity_member.h"
 #include "lab/sim/world.h"
 #include "protocol/broadcast/over.h"
@@ -201,7 +201,7 @@ M make(NodeId id, const Rules& rules, const BroadcastRules& carrier, bool lies) 
     return M(typename M::Carrier(id, Incarnation{1}, carrier), Rider(id, rules));
   } else if constexpr (IsMember<M>::value) {
     using Honest = std::remove_cvref_t<decltype(*std::declval<M>().honest())>;
-    return lies ? M(Liar<Honest>(id, rules)) : M(Honest(id, rules));
+    return lies ? M(Byzantine<Honest>(id, rules)) : M(Honest(id, rules));
   } else {
     CHECK(!lies);
     return M(id, rules);
@@ -328,9 +328,9 @@ Outcome run(const Setup& setup) {
     case Algorithm::b1:
       return run_with<CapacityB1>(setup);
     case Algorithm::b2:
-      return run_with<Member<CapacityB2, Liar<CapacityB2>>>(setup);
+      return run_with<Member<CapacityB2, Byzantine<CapacityB2>>>(setup);
     case Algorithm::b2_unordered:
-      return run_with<Member<CapacityB2Unordered, Liar<CapacityB2Unordered>>>(setup);
+      return run_with<Member<CapacityB2Unordered, Byzantine<CapacityB2Unordered>>>(setup);
     case Algorithm::c:
       return run_with<CapacityC>(setup);
   }

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lab/sim/cuts.h"
+#include "lab/sim/partition.h"
 #include "lab/studies/lock/lease_play.h"
 
 namespace tempo::sim::lease {
@@ -58,7 +58,7 @@ void Play::happen(const What& what) {
       agenda_.add(world_.now() + span_up_to(6 * lease), {heal});
       return plan(partition, faults.partitions_per_s);
     case heal:
-      return world_.set_cuts({});
+      return world_.set_partition({});
     case change:
       change_view(victim);
       return plan(change, faults.changes_per_s);
@@ -140,13 +140,13 @@ void Play::cut() {
   if (parts) {
     std::vector<bool> here(n);
     for (std::uint32_t i = 0; i < n; ++i) here[i] = (side >> i & 1) != 0;
-    return world_.set_cuts(cuts_between(here));
+    return world_.set_partition(cuts_between(here));
   }
-  std::vector<bool> cuts(std::size_t{n} * n);
+  std::vector<bool> partition(std::size_t{n} * n);
   for (std::uint32_t from = 0; from < n; ++from)
     for (std::uint32_t to = 0; to < n; ++to)
-      cuts[std::size_t{from} * n + to] = from != to && mishap_.chance(0.3);
-  world_.set_cuts(std::move(cuts));
+      partition[std::size_t{from} * n + to] = from != to && mishap_.chance(0.3);
+  world_.set_partition(std::move(partition));
 }
 
 // At least two keep their votes.
@@ -163,7 +163,7 @@ void Play::change_view(NodeId site) {
 
 void Play::stop_faults() {
   faulty_ = false;
-  world_.set_cuts({});
+  world_.set_partition({});
   Link link = world_.link();
   link.loss = link.duplicate = link.reorder = 0;
   world_.set_link(link);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "lab/sim/cuts.h"
+#include "lab/sim/partition.h"
 #include "lab/studies/lock/optimistic_run.h"
 #include "lab/studies/lock/setting.h"
 #include "lab/studies/lock/site.h"
@@ -395,7 +395,7 @@ class Run {
         cut(chance);
         return plan(Action::Kind::heal, chance.uniform(0s, 2 * pass()));
       case Action::Kind::heal:
-        return world_.set_cuts({});
+        return world_.set_partition({});
       case Action::Kind::doubt:
         ++doubted_;
         return tell_all();
@@ -413,7 +413,7 @@ class Run {
     const std::uint32_t sites = setup_.sites;
     std::vector<bool> here(sites);
     for (std::uint32_t i = 0; i < sites; ++i) here[i] = chance.below(2) == 0;
-    world_.set_cuts(cuts_between(here));
+    world_.set_partition(cuts_between(here));
   }
 
   void worsen(double late) {

@@ -12,7 +12,7 @@
 
 namespace tempo::check {
 
-class B2Liar {
+class B2Byzantine {
  public:
   using Message = election::CapacityB2::Message;
   using Command = election::CapacityB2::Command;
@@ -21,12 +21,12 @@ class B2Liar {
 
   // `patience`: in so many ticks after it heard the first bid it may still speak. `bids`: it
   // reports at most so many, and bids one more than that.
-  B2Liar(std::uint8_t patience, std::uint8_t bids) : left_(patience), bids_(bids) {}
+  B2Byzantine(std::uint8_t patience, std::uint8_t bids) : left_(patience), bids_(bids) {}
 
-  void start(Turn<B2Liar>& turn);
-  void receive(Turn<B2Liar>& turn, NodeId from, const Message& message);
-  void on_timer(Turn<B2Liar>& turn, TimerId timer);
-  void command(Turn<B2Liar>& turn, const Command& command);
+  void start(Turn<B2Byzantine>& turn);
+  void receive(Turn<B2Byzantine>& turn, NodeId from, const Message& message);
+  void on_timer(Turn<B2Byzantine>& turn, TimerId timer);
+  void command(Turn<B2Byzantine>& turn, const Command& command);
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }

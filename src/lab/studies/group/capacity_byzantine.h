@@ -63,27 +63,27 @@ inline std::uint32_t place_of(const tempo::election::capacity_b2_unordered::Mess
 }
 
 template <class Honest>
-class Liar {
+class Byzantine {
  public:
   using Message = typename Honest::Message;
   using Command = typename Honest::Command;
   using Notice = typename Honest::Notice;
   enum class Timer : std::uint8_t { speak, count };
 
-  Liar(NodeId self, const tempo::election::capacity::Rules& rules) : self_(self), rules_(&rules) {}
+  Byzantine(NodeId self, const tempo::election::capacity::Rules& rules) : self_(self), rules_(&rules) {}
 
-  void start(Turn<Liar>& turn) {
+  void start(Turn<Byzantine>& turn) {
     character_ = static_cast<Character>(turn.draw.below(3));
     if (character_ == Character::random) speak_within(turn, 3 * rules_->bound);
   }
   // The first bid that it hears tells it that an election has begun.
-  void receive(Turn<Liar>& turn, NodeId /*from*/, const Message& /*message*/) {
+  void receive(Turn<Byzantine>& turn, NodeId /*from*/, const Message& /*message*/) {
     if (character_ != Character::targeted || timers_.running(Timer::speak) || said_ > 0) return;
     // The others report 2T after they began; a broadcast takes up to T.
     const Nanos bound = rules_->bound;
     timers_.set(Timer::speak, turn.now + turn.draw.between(bound / 2, 2 * bound));
   }
-  void on_timer(Turn<Liar>& turn, TimerId timer) {
+  void on_timer(Turn<Byzantine>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     timers_.stop_all();
     Message message = lie(turn.draw, 1, rules_->members, static_cast<const Message*>(nullptr));
@@ -94,7 +94,7 @@ class Liar {
     }
     if (++said_ < kMaxLies) speak_within(turn, rules_->bound);
   }
-  void command(Turn<Liar>& /*turn*/, const Command& /*command*/) {}
+  void command(Turn<Byzantine>& /*turn*/, const Command& /*command*/) {}
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
@@ -112,7 +112,7 @@ class Liar {
   enum class Character : std::uint8_t { silent, random, targeted };
   static constexpr std::uint32_t kMaxLies = 12;
 
-  void speak_within(Turn<Liar>& turn, Nanos span) {
+  void speak_within(Turn<Byzantine>& turn, Nanos span) {
     timers_.set(Timer::speak, turn.now + turn.draw.between(Nanos{1}, span));
   }
 

@@ -1,16 +1,16 @@
-#include "lab/studies/group/b2_liar.h"
+#include "lab/studies/group/b2_byzantine.h"
 
 namespace tempo::check {
 
 using election::capacity_b2::Kind;
 
-void B2Liar::start(Turn<B2Liar>& /*turn*/) {}
+void B2Byzantine::start(Turn<B2Byzantine>& /*turn*/) {}
 
-void B2Liar::receive(Turn<B2Liar>& turn, NodeId /*from*/, const Message& /*message*/) {
+void B2Byzantine::receive(Turn<B2Byzantine>& turn, NodeId /*from*/, const Message& /*message*/) {
   if (left_ > 0 && !timers_.running(Timer::speak)) timers_.set(Timer::speak, turn.now + Nanos{1});
 }
 
-void B2Liar::on_timer(Turn<B2Liar>& turn, TimerId timer) {
+void B2Byzantine::on_timer(Turn<B2Byzantine>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   timers_.stop_all();
   --left_;
@@ -28,6 +28,6 @@ void B2Liar::on_timer(Turn<B2Liar>& turn, TimerId timer) {
   if (left_ > 0) timers_.set(Timer::speak, turn.now + Nanos{1});
 }
 
-void B2Liar::command(Turn<B2Liar>& /*turn*/, const Command& /*command*/) {}
+void B2Byzantine::command(Turn<B2Byzantine>& /*turn*/, const Command& /*command*/) {}
 
 }  // namespace tempo::check
