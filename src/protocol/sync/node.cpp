@@ -68,9 +68,9 @@ void Node::command(Turn<Node>& turn, const Command& command) {
       break;
     case Command::What::election:
       if (command.network >= kMaxNetworks || !slots_[command.network]) return;
-      if (command.election == election::Command::stay_out) told_out_ = true;
+      if (command.election == election::Command::stay_out) barred_by_operator_ = true;
       if (command.election == election::Command::come_back) {
-        told_out_ = false;
+        barred_by_operator_ = false;
         if (outvoted_) return;
       }
       step_election(turn, command.network,
@@ -128,7 +128,7 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
     if (output.notice.what == SyncNotice::What::stepped && upstream_ != kNoNetwork && leads_any())
       sync_.pass_on_step();
     if (output.notice.what == SyncNotice::What::outvoted ||
-        output.notice.what == SyncNotice::What::forgiven)
+        output.notice.what == SyncNotice::What::reinstated)
       verdict = output.notice;
   }
   if (verdict) on_sync_notice(turn, *verdict);
@@ -137,7 +137,7 @@ void Node::step_sync(Turn<Node>& turn, std::uint8_t network, Step take) {
 // Who is outvoted leads nowhere, until it is forgiven.
 void Node::on_sync_notice(Turn<Node>& turn, const SyncNotice& notice) {
   outvoted_ = notice.what == SyncNotice::What::outvoted;
-  if (told_out_) return;
+  if (barred_by_operator_) return;
   for (std::uint8_t i = 0; i < kMaxNetworks; ++i)
     if (slots_[i])
       step_election(turn, i, [this](auto& machine, auto& inner) {

@@ -128,7 +128,7 @@ class Node {
   static void fields(Self& self, Visitor& visit) {
     for (auto& slot : self.slots_) visit("slot", slot);
     visit("upstream", self.upstream_);
-    visit("told_out", self.told_out_);
+    visit("told_out", self.barred_by_operator_);
     visit("outvoted", self.outvoted_);
     visit("sync", self.sync_);
   }
@@ -169,7 +169,7 @@ class Node {
   std::array<std::optional<Slot>, kMaxNetworks> slots_;
   std::uint8_t upstream_ = kNoNetwork;
   NodeId upstream_master_ = kNobody;
-  bool told_out_ = false;  // by command: never lead
+  bool barred_by_operator_ = false;  // by command: never lead
   bool outvoted_ = false;  // by the members: our clock is wrong
   Sync sync_;
 };

@@ -385,8 +385,8 @@ void Sync::on_timer(Turn<Sync>& turn, TimerId id) {
     case Timer::round:
       make_round(turn);
       break;
-    case Timer::disgrace:
-      turn.out.notify({.what = Notice::What::forgiven});
+    case Timer::ban_expiry:
+      turn.out.notify({.what = Notice::What::reinstated});
       break;
     case Timer::shift:
       send_shift(turn);

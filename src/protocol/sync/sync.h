@@ -122,7 +122,7 @@ struct SyncNotice {
     steered,   // its rate has changed
     shifted,   // the master has set network time, by `by`
     outvoted,  // the members agree that this master's clock is wrong: it should not lead
-    forgiven,  // that was long ago: it may lead again
+    reinstated,  // that was long ago: it may lead again
   };
   What what = What::steered;
   NodeId peer = kNobody;
@@ -160,7 +160,7 @@ class Sync {
   void on_timer(Turn<Sync>& turn, TimerId timer);
   void command(Turn<Sync>& turn, const Command& command);
 
-  enum class Timer : std::uint8_t { probe, settle, round, shift, disgrace, count };
+  enum class Timer : std::uint8_t { probe, settle, round, shift, ban_expiry, count };
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const;
 

@@ -110,7 +110,7 @@ void Sync::count_votes(Turn<Sync>& turn) {
   next_vote_ = turn.now + kVotes;
   if (!members_.outvoted(turn.now)) return;
   next_vote_ = turn.now + kDisgrace;
-  timers_.set(Timer::disgrace, turn.now + kDisgrace);
+  timers_.set(Timer::ban_expiry, turn.now + kDisgrace);
   turn.out.notify({.what = Notice::What::outvoted});
 }
 
