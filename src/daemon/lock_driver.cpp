@@ -26,7 +26,7 @@ lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
           .longest = settings.longest_lease(),
           .drift = Ppb{1'000'000},  // the kernel's clock may be slewed by half of it
-          .thrifty = true};
+          .suppress_replies = true};
 }
 
 }  // namespace

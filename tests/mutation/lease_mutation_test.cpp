@@ -282,7 +282,7 @@ std::string two_changes() {
   });
   stage.command(2, Command::change(NodeId{3}, 1));
   stage.command(2, Command::change(NodeId{1}, 0));
-  if (!stage.granted(0, 1) || stage.member(2).home().view().number < 2) return "no such story";
+  if (!stage.granted(0, 1) || stage.member(2).state().view().number < 2) return "no such story";
   stage.acquire(2, 1);
   return stage.granted(2, 1) ? "exclusion" : "nothing";
 }
@@ -307,7 +307,7 @@ std::string counting_on() {
   stage.pass(2 * rules.lease);
   stage.set_carrier(nullptr);
   stage.acquire(2, 1);
-  if (!stage.granted(0, 5) || stage.member(2).home().view().number != 3) return "no such story";
+  if (!stage.granted(0, 5) || stage.member(2).state().view().number != 3) return "no such story";
   if (!stage.granted(2, 1)) return "no such story";
   return stage.granted(2, 1)->token > stage.granted(0, 5)->token ? "nothing" : "token-order";
 }
@@ -320,7 +320,7 @@ std::string two_next_views() {
     return letter.to != NodeId{2} && letter.message.kind != Kind::record;
   });
   stage.command(0, Command::change(NodeId{3}, 1));
-  const View first = stage.member(0).home().view();
+  const View first = stage.member(0).state().view();
   for (const std::uint32_t site : {0U, 1U, 3U}) stage.crash(site);
   stage.set_carrier(nullptr);
   stage.restart(1);

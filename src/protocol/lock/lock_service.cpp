@@ -249,7 +249,7 @@ std::vector<Known> Service::known(Instant now) const {
     known.name = name;
     if (const auto& lease = lock->lease(); lease && lease->until > now) {
       known.mode = lease->mode;
-      known.holder = members_.host_of(member_.home().self);
+      known.holder = members_.host_of(member_.state().self);
       known.held_here = true;
       known.until = lease->until;
       known.token = lease->held().token();

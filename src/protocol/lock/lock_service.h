@@ -143,9 +143,9 @@ class Service {
   // Whether somebody has, wants or was promised a lease of that name, as far as is known here; also
   // one that nobody uses until it is given back.
   bool uses(Instant now, std::string_view name) const;
-  const lock::lease::View& view() const { return member_.home().view(); }
-  bool running() const { return member_.home().running; }
-  bool speaks(Instant now) const { return member_.home().speaks(now); }
+  const lock::lease::View& view() const { return member_.state().view(); }
+  bool running() const { return member_.state().running; }
+  bool speaks(Instant now) const { return member_.state().speaks(now); }
   const MemberMap& members() const { return members_; }
   const char* check() const { return member_.check(); }  // null, or the invariant that is broken
   // Messages of hosts or locks that there is no number for, or of leases that are too long.

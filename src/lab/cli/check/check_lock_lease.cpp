@@ -45,12 +45,12 @@ struct LeaseWords {
     return fmt::format("for {} time", value == 0 ? "a short" : "a long");
   }
   static std::string state(const LeaseSite& site) {
-    const auto& home = site.member().home();
+    const auto& state = site.member().state();
     std::string text =
         site.guest().inside
             ? fmt::format("inside with {}.{}", site.guest().held.count, site.guest().held.sub)
         : site.waits() ? "waits"
-        : home.running ? "idle"
+        : state.running ? "idle"
                        : "down";
     if (site.ghost().inside)
       text += fmt::format(", its last life's client with {}.{}", site.ghost().held.count,

@@ -131,18 +131,18 @@ TEST(CheckLease, TwoLocksShareOneFloorAndMore) {
 
 // Only as many answer as are needed: what is not said is as if it were lost.
 TEST(CheckLease, ThriftyAnswers) {
-  expect_sound({.wishes = {kWriter0, kWriter0}, .thrifty = true, .orderly = true}, 735);
-  expect_sound({.wishes = {kWriter0, kWriter1}, .thrifty = true, .orderly = true}, 6'769);
+  expect_sound({.wishes = {kWriter0, kWriter0}, .suppress_replies = true, .orderly = true}, 735);
+  expect_sound({.wishes = {kWriter0, kWriter1}, .suppress_replies = true, .orderly = true}, 6'769);
 }
 TEST(CheckLease, ThriftyAnswersAndMore) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound(
-      {.wishes = {kWriter0, kWriter1}, .thrifty = true, .budget = {.losses = 1}, .orderly = true},
+      {.wishes = {kWriter0, kWriter1}, .suppress_replies = true, .budget = {.losses = 1}, .orderly = true},
       89'511);
   expect_sound({.wishes = {kWriter0, kWriter0},
                 .lease = 8,
                 .crashes = 1,
-                .thrifty = true,
+                .suppress_replies = true,
                 .budget = {.losses = 1},
                 .orderly = true},
                600'244);

@@ -152,7 +152,7 @@ void Play::cut() {
 // At least two keep their votes.
 void Play::change_view(NodeId site) {
   if (!world_.up(site)) return;
-  const tempo::lock::lease::View& view = world_.machine(site).home().view();
+  const tempo::lock::lease::View& view = world_.machine(site).state().view();
   const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMaxVoters);
   const NodeId member{static_cast<std::uint32_t>(mishap_.below(most))};
   if (!view.votes_for(member))

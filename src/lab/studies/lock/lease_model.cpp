@@ -46,7 +46,7 @@ LeaseModel::LeaseModel(const LeaseWorld& asked) : world(asked) {
                  .drift = Ppb{0},
                  .block = kBlock,
                  .nonces = 1,
-                 .thrifty = asked.thrifty};
+                 .suppress_replies = asked.suppress_replies};
   rules.view = lock::lease::one_vote_each(asked.voters == 0 ? asked.sites : asked.voters);
   if (asked.policy) rules.view = two_members(*asked.policy);
   rules.fresh_disk = asked.fresh_disks;
@@ -60,7 +60,7 @@ View LeaseModel::view(const Machine& site, Instant now) const {
   if (site.ghost().acts(now)) view.ghost = site.ghost();
   for (const lock::LockId id : {kFirst, kSecond, lock::lease::kViewLock})
     if (const auto* lock = site.member().lock(id)) view.top = std::max(view.top, lock->top());
-  view.voters = site.member().home().view();
+  view.voters = site.member().state().view();
   return view;
 }
 

@@ -34,7 +34,7 @@ struct LeaseWorld {
   bool lost_disks = false;   // a crash may take the record along
   bool fresh_disks = false;  // nobody has a record
   bool slow_disks = false;   // a write takes a tick
-  bool thrifty = false;
+  bool suppress_replies = false;
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   Budget budget{};
   // Links keep the order of messages, and what has arrived is handled before a timer fires, which

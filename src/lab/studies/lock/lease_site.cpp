@@ -94,7 +94,7 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
     case Command::Kind::change:
       if (!up_) return;
       act(turn, [&](Member& member, Turn<Member>& inner) {
-        const bool votes = member.home().view().votes_for(command.member);
+        const bool votes = member.state().view().votes_for(command.member);
         member.command(inner, lock::lease::Command::change(command.member, votes ? 0 : 1));
       });
       break;

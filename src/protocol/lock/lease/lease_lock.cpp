@@ -40,7 +40,7 @@ void Lock::admit(Scope& scope, const Command& command) {
   const Rules& rules = scope.rules();
   clients_.push_back({.id = command.client,
                       .mode = command.mode,
-                      .ticket = scope.home.next_ticket(command.network_us, peers_.largest_ticket()),
+                      .ticket = scope.state.next_ticket(command.network_us, peers_.largest_ticket()),
                       .length = command.length == Nanos{0}
                                     ? rules.lease
                                     : std::min(command.length, rules.longest)});
@@ -99,7 +99,7 @@ void Lock::resume(Scope& scope) {
 
 void Lock::begin(Scope& scope) {
   const Instant now = scope.now();
-  grantor_.raise(scope.home.floor);
+  grantor_.raise(scope.state.floor);
   grantor_.drop_passed(now);
   peers_.drop_passed(now);
   sent_.erase_if([&](const Sent& sent) { return sent.until <= now; });
@@ -147,7 +147,7 @@ void Lock::on_retry(Scope& scope) {
     if (beaten || attempt_->mode != first_waiting()->mode)
       withdraw();
     else
-      attempt_->alone = scope.home.view().available && !attempt_->answered;
+      attempt_->alone = scope.state.view().available && !attempt_->answered;
   }
   if (!own_waits() || lease_) return;
   ask_or_attempt(scope);
@@ -196,10 +196,10 @@ void Lock::receive_ask(Scope& scope, NodeId from, const Message& message) {
                   .mode = message.mode,
                   .held = message.held,
                   .length = message.length,
-                  .over_in = scope.home.over_in(message.over_at, scope.now())};
+                  .over_in = scope.state.over_in(message.over_at, scope.now())};
   const std::optional<Why> why = decide(scope, from, plea, place_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
-  const bool named = (message.named & scope.home.view().bit_of(scope.self())) != 0;
+  const bool named = (message.named & scope.state.view().bit_of(scope.self())) != 0;
   if (why && (named || why == Why::low))
     answer(scope, {from, message.boot, message.k}, message.ballot, *why);
   if (message.held && message.mode == Mode::shared) decide_pending(scope);  // perhaps X until now
@@ -236,15 +236,15 @@ void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
   if (sent == sent_.end() || (!of_attempt && !of_lease)) return;
-  const auto chair = scope.home.view().chair_of(from);
+  const auto chair = scope.state.view().chair_of(from);
   if (!chair) return;
   const Rules& rules = scope.rules();
   const Instant asked = sent->until - rules.lease;
-  if (rules.thrifty) scope.home.answered |= scope.home.view().bit_of(from);
-  if (of_attempt) attempt_->answered = scope.home.view().available;
+  if (rules.suppress_replies) scope.state.answered |= scope.state.view().bit_of(from);
+  if (of_attempt) attempt_->answered = scope.state.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode);
-  scope.home.heard(message.next);
+  scope.state.heard(message.next);
   Instant& until = granted_until_[*chair];
   const Nanos length =
       mutated(Mutation::grant_by_other_length) ? this->length(rules) : sent->length;
@@ -254,12 +254,12 @@ void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
 
 void Lock::receive_refuse(Scope& scope, NodeId from, const Message& message) {
   grantor_.raise(message.top);
-  if (scope.rules().thrifty) scope.home.answered |= scope.home.view().bit_of(from);
+  if (scope.rules().suppress_replies) scope.state.answered |= scope.state.view().bit_of(from);
   if (!attempt_ || attempt_->ballot != message.ballot) return;
-  attempt_->answered = scope.home.view().available;
+  attempt_->answered = scope.state.view().available;
   if (message.why != Why::low) return;
   // So it would be for the next lock that nothing is known of.
-  scope.home.floor = std::max(scope.home.floor, message.top);
+  scope.state.floor = std::max(scope.state.floor, message.top);
   withdraw();
   attempt(scope);
 }
@@ -282,7 +282,7 @@ void Lock::receive_pass(Scope& scope, NodeId from, const Message& message) {
   peers_.forget_attempt(message.target);
   const Held passed{message.ballot.count, message.sub};
   if (passed_ && passed > passed_->lease.held()) passed_.reset();
-  if (message.target == scope.self() && message.to_boot == scope.home.boot)
+  if (message.target == scope.self() && message.to_boot == scope.state.boot)
     take_pass(scope, message);
 }
 

@@ -23,7 +23,7 @@
 
 #include "machine/machine.h"
 #include "protocol/lock/lease/lease_grantor.h"
-#include "protocol/lock/lease/lease_home.h"
+#include "protocol/lock/lease/lease_member_state.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_peers.h"
 
@@ -37,12 +37,12 @@ inline constexpr std::size_t kMaxSent = 32;     // multicasts whose sending is r
 // What a step of a lock may use.
 struct Scope {
   Turn<Member>& turn;
-  Home& home;
+  MemberState& state;
   LockId lock;
 
   Instant now() const { return turn.now; }
-  const Rules& rules() const { return home.rules; }
-  NodeId self() const { return home.self; }
+  const Rules& rules() const { return state.rules; }
+  NodeId self() const { return state.self; }
 };
 
 struct Client {

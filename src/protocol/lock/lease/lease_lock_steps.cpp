@@ -10,10 +10,10 @@ namespace {
 
 // Whether this count is on disk. Asks for the next block long before it is needed.
 bool reserve(Scope& scope, std::uint64_t count) {
-  Home& home = scope.home;
-  if (const std::uint64_t reserve = home.write_for(count); reserve != 0)
-    scope.turn.out.notify(home.ask_write(reserve));
-  return home.reserved(count);
+  MemberState& state = scope.state;
+  if (const std::uint64_t reserve = state.write_for(count); reserve != 0)
+    scope.turn.out.notify(state.ask_write(reserve));
+  return state.reserved(count);
 }
 
 }  // namespace
@@ -28,12 +28,12 @@ bool Lock::behind(const Scope& scope, NodeId from, Turnstile first, Mode mode) c
 }
 
 std::optional<Why> Lock::decide(Scope& scope, NodeId from, Plea plea, Turnstile first) {
-  if (!scope.home.view().votes_for(scope.self())) return std::nullopt;
-  if (!scope.home.speaks(scope.now())) return Why::abstain;
+  if (!scope.state.view().votes_for(scope.self())) return std::nullopt;
+  if (!scope.state.speaks(scope.now())) return Why::abstain;
   if (plea.ballot.count > top() && !reserve(scope, plea.ballot.count)) return std::nullopt;
   plea.own = from == scope.self();
   plea.behind = behind(scope, from, first, plea.mode);
-  return grantor_.decide(plea, scope.home.heard_at(scope.now()), scope.rules());
+  return grantor_.decide(plea, scope.state.heard_at(scope.now()), scope.rules());
 }
 
 // --- VALID ---
@@ -45,7 +45,7 @@ Instant Lock::valid(const Scope& scope) const {
     Voters in_favour = 0;
     for (std::uint32_t i = 0; i < kMaxVoters; ++i)
       if (granted_until_[i] >= t) in_favour |= static_cast<Voters>(1U << i);
-    if (scope.home.view().quorum(in_favour)) best = t;
+    if (scope.state.view().quorum(in_favour)) best = t;
   }
   return best;
 }
@@ -68,7 +68,7 @@ void Lock::count_grants(Scope& scope) {
 
 // Where one of two members is enough, it is so only when the other does not answer.
 bool Lock::waits_for_other(const Scope& scope) const {
-  if (!scope.home.view().available || !attempt_ || attempt_->alone) return false;
+  if (!scope.state.view().available || !attempt_ || attempt_->alone) return false;
   return std::ranges::count_if(granted_until_, [&](Instant until) { return until > scope.now(); }) <
          2;
 }
@@ -84,8 +84,8 @@ void Lock::reseat(const View& before, const View& after) {
 // --- ATTEMPT, WITHDRAW, EXPIRE ---
 
 void Lock::attempt(Scope& scope) {
-  if (lease_ || attempt_ || hushed_ || !own_waits() || !scope.home.asks(scope.now())) return;
-  const std::uint64_t count = scope.home.next_count(top());
+  if (lease_ || attempt_ || hushed_ || !own_waits() || !scope.state.asks(scope.now())) return;
+  const std::uint64_t count = scope.state.next_count(top());
   if (!reserve(scope, count)) return;  // `resume` comes back to it
   Ballot ballot{count, scope.self()};
   if (mutated(Mutation::freed_ballot_reused))
@@ -256,11 +256,11 @@ void Lock::notify(Scope& scope, Notice notice) {
 }
 
 void Lock::multicast(Scope& scope, Message message) {
-  Home& home = scope.home;
+  MemberState& state = scope.state;
   message.lock = scope.lock;
-  message.view = home.view().number;
-  message.boot = home.boot;
-  message.k = ++home.k;
+  message.view = state.view().number;
+  message.boot = state.boot;
+  message.k = ++state.k;
   message.waiting = announced();
   message.ends = ends_;
   ends_.clear();
@@ -271,7 +271,7 @@ void Lock::multicast(Scope& scope, Message message) {
 
 void Lock::ask(Scope& scope, bool held) {
   const Voters named = helpers(scope);
-  if (repeated_) scope.home.answered = 0;
+  if (repeated_) scope.state.answered = 0;
   repeated_ = true;
   length_ = length(scope.rules());
   if (held) renew_at_ = scope.now() + scope.rules().renew_gap(length_);
@@ -280,18 +280,18 @@ void Lock::ask(Scope& scope, bool held) {
                     .mode = held ? lease_->mode : attempt_->mode,
                     .held = held,
                     .named = named,
-                    .over_at = scope.home.over_at(scope.now(), length_)});
+                    .over_at = scope.state.over_at(scope.now(), length_)});
   own_vote(scope);
 }
 
 // Whom to ask for an answer: all, or, if few are needed, some that answered the last time.
 Voters Lock::helpers(const Scope& scope) const {
   constexpr Voters kAll = 0xff;
-  if (!scope.rules().thrifty || repeated_) return kAll;
-  const View& view = scope.home.view();
+  if (!scope.rules().suppress_replies || repeated_) return kAll;
+  const View& view = scope.state.view();
   Voters named = view.bit_of(scope.self());
   for (std::uint32_t i = 0; i < kMaxVoters && !view.quorum(named); ++i)
-    named |= static_cast<Voters>(scope.home.answered & 1U << i);
+    named |= static_cast<Voters>(scope.state.answered & 1U << i);
   return view.quorum(named) ? named : kAll;
 }
 
@@ -302,7 +302,7 @@ void Lock::own_vote(Scope& scope) {
                   .held = lease_.has_value(),
                   .length = length_};
   if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
-  const auto chair = scope.home.view().chair_of(scope.self());
+  const auto chair = scope.state.view().chair_of(scope.self());
   granted_until_[chair.value()] = scope.now() + scope.rules().hold(length_);  // it voted: has one
   count_grants(scope);
 }
@@ -325,13 +325,13 @@ void Lock::free_lease(Scope& scope) {
 void Lock::answer(Scope& scope, const Address& to, const Ballot& ballot, Why why) {
   Message message{.kind = why == Why::none ? Kind::grant : Kind::refuse,
                   .lock = scope.lock,
-                  .view = scope.home.view().number,
-                  .boot = scope.home.boot,
+                  .view = scope.state.view().number,
+                  .boot = scope.state.boot,
                   .ballot = ballot,
                   .to_boot = to.boot,
                   .to_k = to.k};
   if (scope.lock == kViewLock && !mutated(Mutation::proposal_forgotten))
-    message.next = scope.home.accepted;
+    message.next = scope.state.accepted;
   if (why != Why::none) {
     message.top = top();
     message.why = why;

@@ -16,7 +16,7 @@ Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) +
 
 // --- what is on disk ---
 
-Notice Home::ask_write(std::uint64_t reserve) {
+Notice MemberState::ask_write(std::uint64_t reserve) {
   asked = std::max(asked, reserve);
   Record record{boot, asked, following, accepted};
   if (mutated(Mutation::acceptance_not_durable)) record.next = {};
@@ -24,7 +24,7 @@ Notice Home::ask_write(std::uint64_t reserve) {
   return {.kind = Notice::Kind::write, .record = record};
 }
 
-void Home::written(const Record& record) {
+void MemberState::written(const Record& record) {
   if (record.boot != boot) return;  // of an earlier life
   disk.boot = boot;
   disk.reserve =
@@ -33,26 +33,26 @@ void Home::written(const Record& record) {
   running = true;
 }
 
-void Home::heard(const Proposal& proposal) {
+void MemberState::heard(const Proposal& proposal) {
   if (proposal.count > known.count && proposal.view.number == view().number + 1) known = proposal;
 }
 
 // --- section 11 ---
 
-void Home::told(Nanos earliest, Nanos latest, Instant now) {
+void MemberState::told(Nanos earliest, Nanos latest, Instant now) {
   if (!rules.trust_time || latest < earliest) return;
   if (mutated(Mutation::time_without_bound)) earliest = latest = earliest + (latest - earliest) / 2;
   time = {earliest, latest, now + rules.lease};
 }
 
 // A holder goes on for at most L of true time, in which network time goes on by at most KEEP(L).
-Nanos Home::over_at(Instant now, Nanos length) const {
+Nanos MemberState::over_at(Instant now, Nanos length) const {
   if (!rules.trust_time || time.until <= now) return Nanos{0};
   const Nanos age = now - (time.until - rules.lease);
   return time.latest + rules.stretch(age) + rules.keep(length);
 }
 
-Nanos Home::over_in(Nanos over_at, Instant now) const {
+Nanos MemberState::over_in(Nanos over_at, Instant now) const {
   if (!rules.trust_time || time.until <= now || over_at == Nanos{0}) return Nanos::max();
   const Nanos age = now - (time.until - rules.lease);
   const Nanos left = over_at - (time.earliest + rules.shrink(age));
@@ -60,7 +60,7 @@ Nanos Home::over_in(Nanos over_at, Instant now) const {
 }
 
 // What was accepted or heard was for this view, or is void.
-void Home::enter(const View& view, Instant now) {
+void MemberState::enter(const View& view, Instant now) {
   voted_before = disk.view.votes_for(self);
   disk.view = view;
   answered = 0;
@@ -71,40 +71,40 @@ void Home::enter(const View& view, Instant now) {
 // --- doors ---
 
 Member::Member(const Start& start)
-    : home_{.self = start.self, .rules = start.rules},
+    : state_{.self = start.self, .rules = start.rules},
       rebooted_(start.rebooted),
       blank_(!start.record.has_value()) {
   CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
-  home_.disk = start.record.value_or(Record{.view = start.view});
-  home_.following = home_.view();
-  home_.heard(home_.disk.next);
-  home_.accepted = home_.known;
+  state_.disk = start.record.value_or(Record{.view = start.view});
+  state_.following = state_.view();
+  state_.heard(state_.disk.next);
+  state_.accepted = state_.known;
 }
 
 void Member::start(Turn<Member>& turn) {
   const Instant since = rebooted_ ? Instant{} : turn.now;
-  const Rules& rules = home_.rules;
+  const Rules& rules = state_.rules;
   const Nanos length = mutated(Mutation::abstains_for_own_length) ? rules.lease : rules.longest;
-  home_.abstain_until = since + rules.keep(length);
+  state_.abstain_until = since + rules.keep(length);
   if (blank_) {
-    nonce_ = 1 + turn.draw.below(home_.rules.nonces);
+    nonce_ = 1 + turn.draw.below(state_.rules.nonces);
     query(turn);
   } else {
-    begin_life(turn, after(home_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
+    begin_life(turn, after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
   }
   set_alarm();
 }
 
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   // What is said in this member's own name is never heard from outside.
-  if (index(from) >= kMaxNodes || from == home_.self) return;
+  if (index(from) >= kMaxNodes || from == state_.self) return;
   if (message.kind == Kind::query) return receive_query(turn, from, message);
   if (message.kind == Kind::record) return receive_record(turn, from, message);
   const bool an_answer =
       message.kind == Kind::grant || message.kind == Kind::refuse || message.kind == Kind::accept;
-  if (!home_.running) return;
-  if (message.view != home_.view().number) return receive_other_view(turn, from, message);
-  if (message.boot < newest_of(from) || (an_answer && message.to_boot != home_.boot)) return;
+  if (!state_.running) return;
+  if (message.view != state_.view().number) return receive_other_view(turn, from, message);
+  if (message.boot < newest_of(from) || (an_answer && message.to_boot != state_.boot)) return;
   newest_[from] = message.boot;
   if (message.kind == Kind::propose) return receive_propose(turn, from, message);
   if (message.kind == Kind::accept) return receive_accept(turn, from, message);
@@ -120,10 +120,10 @@ void Member::on_timer(Turn<Member>& turn, TimerId /*timer*/) {
 
 void Member::wake_locks(Turn<Member>& turn) {
   std::vector<std::size_t> due;
-  dues_.find(turn.now, due);
+  deadlines_.find(turn.now, due);
   const auto wake = [](Lock& lock, Scope& scope) { lock.on_timer(scope); };
   for (const std::size_t lock : due) on_lock(turn, LockId{static_cast<std::uint32_t>(lock)}, wake);
-  if (view_lock_.due(home_.rules) <= turn.now) on_lock(turn, kViewLock, wake);
+  if (view_lock_.due(state_.rules) <= turn.now) on_lock(turn, kViewLock, wake);
 }
 
 void Member::command(Turn<Member>& turn, const Command& command) {
@@ -136,8 +136,8 @@ void Member::command(Turn<Member>& turn, const Command& command) {
               [&](Lock& lock, Scope& scope) { lock.release(scope, command.client); });
       break;
     case Command::Kind::written:
-      home_.written(command.record);
-      if (home_.running && command.record.view.number > home_.view().number)
+      state_.written(command.record);
+      if (state_.running && command.record.view.number > state_.view().number)
         enter_view(turn, command.record.view);
       answer_proposal(turn);
       resume_locks(turn);
@@ -146,7 +146,7 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       want_change(turn, command);
       break;
     case Command::Kind::time:
-      home_.told(command.earliest, command.latest, turn.now);
+      state_.told(command.earliest, command.latest, turn.now);
       break;
     case Command::Kind::no_change:
       change_ = {};
@@ -179,21 +179,21 @@ void Member::resume_locks(Turn<Member>& turn) {
 }
 
 void Member::set_alarm() {
-  alarm_ = std::min({query_at_, dues_.first(), view_lock_.due(home_.rules), change_.again_at});
+  alarm_ = std::min({query_at_, deadlines_.first(), view_lock_.due(state_.rules), change_.again_at});
 }
 
 // --- section 8: lives ---
 
 void Member::begin_life(Turn<Member>& turn, Boot boot) {
-  home_.boot = boot;
-  home_.floor = std::max(home_.floor, home_.disk.reserve);
-  turn.out.notify(home_.ask_write(home_.floor + home_.rules.block));
+  state_.boot = boot;
+  state_.floor = std::max(state_.floor, state_.disk.reserve);
+  turn.out.notify(state_.ask_write(state_.floor + state_.rules.block));
 }
 
 void Member::query(Turn<Member>& turn) {
-  query_at_ = turn.now + home_.rules.retry();
+  query_at_ = turn.now + state_.rules.retry();
   turn.out.broadcast(
-      {.kind = Kind::query, .lock = kViewLock, .view = home_.view().number, .nonce = nonce_});
+      {.kind = Kind::query, .lock = kViewLock, .view = state_.view().number, .nonce = nonce_});
   if (!knows_enough()) return;  // a voting set of one has nobody to ask
   blank_ = false;
   query_at_ = kNever;
@@ -201,37 +201,37 @@ void Member::query(Turn<Member>& turn) {
 }
 
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
-  if (!blank_ && !home_.running) return;  // what is being written counts when it is
+  if (!blank_ && !state_.running) return;  // what is being written counts when it is
   turn.out.send(from, record_message(message.nonce, from));
 }
 
 Message Member::record_message(std::uint64_t nonce, NodeId to) const {
   return {.kind = Kind::record,
           .lock = kViewLock,
-          .view = home_.view().number,
+          .view = state_.view().number,
           .to_boot = newest_of(to),
-          .top = home_.floor,
+          .top = state_.floor,
           .nonce = nonce,
-          .reserve = blank_ ? 0 : home_.disk.reserve,
-          .set = home_.view(),
-          .next = home_.accepted};
+          .reserve = blank_ ? 0 : state_.disk.reserve,
+          .set = state_.view(),
+          .next = state_.accepted};
 }
 
 void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& message) {
-  if (message.reserve != 0 && message.set.number > home_.following.number) {
+  if (message.reserve != 0 && message.set.number > state_.following.number) {
     if (!blank_) return adopt(turn, message.set, message.top);
-    home_.disk.view = home_.following = message.set;
-    home_.accepted = home_.known = {};
+    state_.disk.view = state_.following = message.set;
+    state_.accepted = state_.known = {};
     with_record_ = without_ = 0;
   }
-  if (!blank_ || message.nonce != nonce_ || message.view != home_.view().number) return;
-  if (!home_.view().votes_for(from)) return;  // who only asks knows of no count but its own
-  const Voters bit = home_.view().bit_of(from);
+  if (!blank_ || message.nonce != nonce_ || message.view != state_.view().number) return;
+  if (!state_.view().votes_for(from)) return;  // who only asks knows of no count but its own
+  const Voters bit = state_.view().bit_of(from);
   (message.reserve == 0 ? without_ : with_record_) |= bit;
   if (message.reserve != 0) without_ &= static_cast<Voters>(~bit);
-  home_.disk.reserve = std::max(home_.disk.reserve, message.reserve);
-  home_.heard(message.next);
-  home_.accepted = home_.known;  // perhaps it had accepted that too
+  state_.disk.reserve = std::max(state_.disk.reserve, message.reserve);
+  state_.heard(message.next);
+  state_.accepted = state_.known;  // perhaps it had accepted that too
   largest_boot_ = std::max(largest_boot_, message.to_boot);
   if (!knows_enough()) return;
   blank_ = false;
@@ -244,12 +244,12 @@ void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& mess
 // quorum, so that somebody heard has accepted whatever count was ever held. Whoever says that it
 // has no record has never voted. Where each of two is enough, the other must be heard.
 bool Member::knows_enough() const {
-  const View& view = home_.view();
-  const auto others = static_cast<Voters>(view.voters() & ~view.bit_of(home_.self));
+  const View& view = state_.view();
+  const auto others = static_cast<Voters>(view.voters() & ~view.bit_of(state_.self));
   if ((others & ~without_) == 0 || mutated(Mutation::blank_at_once)) return true;
   const auto unheard = static_cast<Voters>(others & ~with_record_ & ~without_);
   if (view.available) return unheard == 0;
-  return !view.quorum(static_cast<Voters>(unheard | view.bit_of(home_.self)));
+  return !view.quorum(static_cast<Voters>(unheard | view.bit_of(state_.self)));
 }
 
 const char* Member::check() const {

@@ -19,8 +19,8 @@
 #include "machine/machine.h"
 #include "base/node_map.h"
 #include "machine/one_timer.h"
-#include "protocol/lock/lease/lease_dues.h"
-#include "protocol/lock/lease/lease_home.h"
+#include "protocol/lock/lease/lease_deadlines.h"
+#include "protocol/lock/lease/lease_member_state.h"
 #include "protocol/lock/lease/lease_lock.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_mutation.h"
@@ -58,7 +58,7 @@ class Member {
   OneTimer timers() const { return OneTimer{alarm_}; }
   const char* check() const;
 
-  const Home& home() const { return home_; }
+  const MemberState& state() const { return state_; }
   bool blank() const { return blank_; }
   // Null: nothing is known of this lock.
   const Lock* lock(LockId id) const {
@@ -68,11 +68,11 @@ class Member {
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("home", self.home_);
+    visit("home", self.state_);
     visit("rebooted", self.rebooted_);
     visit("newest", self.newest_);
     visit("locks", self.locks_);
-    visit("dues", self.dues_);
+    visit("dues", self.deadlines_);
     visit("view_lock", self.view_lock_);
     visit("change", self.change_);
     visit("debt", self.debt_);
@@ -151,11 +151,11 @@ class Member {
     }
   };
 
-  Home home_;
+  MemberState state_;
   bool rebooted_;
   NodeMap<Boot> newest_;     // life heard of each member
   std::vector<Lock> locks_;  // by number, at most kMaxLocks
-  Dues dues_;                // of each lock
+  Deadlines deadlines_;                // of each lock
   Lock view_lock_;
   Change change_;
   Debt debt_;
@@ -174,19 +174,19 @@ void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
   if (at >= kMaxLocks && id != kViewLock) return;
   if (at >= locks_.size() && id != kViewLock) locks_.resize(at + 1);
   Lock& lock = id == kViewLock ? view_lock_ : locks_[at];
-  Scope scope{turn, home_, id};
+  Scope scope{turn, state_, id};
   todo(lock, scope);
   if (lock.forgettable()) {
-    if (!mutated(Mutation::floor_forgotten)) home_.floor = std::max(home_.floor, lock.top());
+    if (!mutated(Mutation::floor_forgotten)) state_.floor = std::max(state_.floor, lock.top());
     lock = Lock{};
   }
   if (id == kViewLock)
     advance_change(turn);
   else
-    dues_.set(at, lock.due(home_.rules));
+    deadlines_.set(at, lock.due(state_.rules));
   set_alarm();
 #ifdef TEMPO_MUTATIONS
-  home_.last_reading = turn.now;
+  state_.last_reading = turn.now;
 #endif
 }
 

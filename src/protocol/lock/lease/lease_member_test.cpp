@@ -62,7 +62,7 @@ TEST(LeaseMessages, AcquireFreeLock) {
 
 TEST(LeaseMessages, AcquireFreeLockThrifty) {
   Rules rules = kRules;
-  rules.thrifty = true;
+  rules.suppress_replies = true;
   for (const std::uint32_t sites : {3U, 5U}) {
     Stage stage(sites, rules);
     stage.acquire(0, 1);  // nobody has answered yet: all are named
@@ -416,7 +416,7 @@ TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
     stage.release(0, 1, LockId{i});
     stage.pass(2 * kRules.lease);
   }
-  EXPECT_EQ(stage.member(1).home().floor, 5U);
+  EXPECT_EQ(stage.member(1).state().floor, 5U);
   EXPECT_EQ(stage.member(0).timers().first(), kNever);
 }
 
@@ -431,8 +431,8 @@ TEST(LeaseMember, HearsNothingInItsOwnName) {
   StreamDraw draw(stream);
   Turn<Member> turn{stage.now(), draw, out};
   for (std::size_t kind = 0; kind < kKinds; ++kind) {
-    Message message{.kind = static_cast<Kind>(kind), .view = member.home().view().number};
-    message.boot = message.to_boot = member.home().boot;
+    Message message{.kind = static_cast<Kind>(kind), .view = member.state().view().number};
+    message.boot = message.to_boot = member.state().boot;
     message.ballot = {.count = 9, .origin = NodeId{0}};
     member.receive(turn, NodeId{0}, message);
   }

@@ -120,8 +120,8 @@ TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
   stage.set_carrier(nullptr);
   stage.pass(kRules.lease);
   EXPECT_FALSE(stage.member(1).blank());
-  EXPECT_EQ(stage.member(1).home().floor, kRules.block);
-  EXPECT_GT(stage.member(1).home().boot, Boot{1});
+  EXPECT_EQ(stage.member(1).state().floor, kRules.block);
+  EXPECT_GT(stage.member(1).state().boot, Boot{1});
   EXPECT_EQ(stage.disk(1)->reserve, 2 * kRules.block);
 }
 
@@ -134,7 +134,7 @@ TEST(LeaseRestart, AvailableMemberWithoutARecordHearsTheOther) {
   stage.restart(1);
   stage.pass(2 * kRules.lease);
   EXPECT_FALSE(stage.member(1).blank());
-  EXPECT_GE(stage.member(1).home().floor, stage.disk(0)->reserve);
+  EXPECT_GE(stage.member(1).state().floor, stage.disk(0)->reserve);
 }
 
 TEST(LeaseRestart, PreferredMemberWithoutARecordStaysBlank) {

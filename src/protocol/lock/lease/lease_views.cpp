@@ -25,12 +25,12 @@ constexpr ClientId kSelf{0};  // the only client of @view
 
 // Whoever votes tells the others of a new view, also if it has just lost its vote: perhaps nobody
 // else knows.
-bool tells(const Home& home) { return home.voted_before || home.view().votes_for(home.self); }
+bool tells(const MemberState& state) { return state.voted_before || state.view().votes_for(state.self); }
 
 }  // namespace
 
 void Member::want_change(Turn<Member>& turn, const Command& command) {
-  if (change_.wanted || !changed(home_.view(), command.member, command.votes)) {
+  if (change_.wanted || !changed(state_.view(), command.member, command.votes)) {
     turn.out.notify({.kind = Notice::Kind::refused, .lock = kViewLock});
     return;
   }
@@ -40,7 +40,7 @@ void Member::want_change(Turn<Member>& turn, const Command& command) {
 
 // Asks for @view as long as something is wanted, and says what is to be as soon as it is held.
 void Member::advance_change(Turn<Member>& turn) {
-  Scope scope{turn, home_, kViewLock};
+  Scope scope{turn, state_, kViewLock};
   if (!change_.wanted) {
     if (view_lock_.known(kSelf)) view_lock_.abandon(scope);
     return;
@@ -51,8 +51,8 @@ void Member::advance_change(Turn<Member>& turn) {
     change_.ballot = {};
     change_.again_at = kNever;
   } else if (change_.ballot != view_lock_.lease()->ballot) {
-    const std::optional<View> next = changed(home_.view(), change_.member, change_.votes);
-    const Proposal& known = home_.known;
+    const std::optional<View> next = changed(state_.view(), change_.member, change_.votes);
+    const Proposal& known = state_.known;
     if (known.count == 0 && !next) return;
     change_.ballot = view_lock_.lease()->ballot;
     change_.proposal = {change_.ballot.count, known.count != 0 ? known.view : *next};
@@ -63,19 +63,19 @@ void Member::advance_change(Turn<Member>& turn) {
 }
 
 void Member::propose(Turn<Member>& turn) {
-  change_.again_at = turn.now + home_.rules.retry();
+  change_.again_at = turn.now + state_.rules.retry();
   const Message message{.kind = Kind::propose,
                         .lock = kViewLock,
-                        .view = home_.view().number,
-                        .boot = home_.boot,
+                        .view = state_.view().number,
+                        .boot = state_.boot,
                         .ballot = change_.ballot,
                         .next = change_.proposal};
   turn.out.broadcast(message);
-  receive_propose(turn, home_.self, message);
+  receive_propose(turn, state_.self, message);
 }
 
 void Member::propose_again(Turn<Member>& turn) {
-  if (view_lock_.top() > change_.ballot.count || home_.floor > change_.ballot.count)
+  if (view_lock_.top() > change_.ballot.count || state_.floor > change_.ballot.count)
     abandon_view_lock(turn);  // nobody who has counted as far accepts it
   else
     propose(turn);
@@ -88,15 +88,15 @@ void Member::abandon_view_lock(Turn<Member>& turn) {
 
 void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& message) {
   const View& next = message.next.view;
-  const bool concerned = home_.view().votes_for(home_.self) || next.votes_for(home_.self);
-  if (!concerned || next.number != home_.view().number + 1) return;
-  if (!home_.speaks(turn.now) || turn.now < home_.settled_at) return;
-  if (!view_lock_.accepts(message.ballot, home_.floor)) {
-    if (from == home_.self) return;
+  const bool concerned = state_.view().votes_for(state_.self) || next.votes_for(state_.self);
+  if (!concerned || next.number != state_.view().number + 1) return;
+  if (!state_.speaks(turn.now) || turn.now < state_.settled_at) return;
+  if (!view_lock_.accepts(message.ballot, state_.floor)) {
+    if (from == state_.self) return;
     turn.out.send(from, {.kind = Kind::refuse,
                          .lock = kViewLock,
-                         .view = home_.view().number,
-                         .boot = home_.boot,
+                         .view = state_.view().number,
+                         .boot = state_.boot,
                          .ballot = message.ballot,
                          .to_boot = message.boot,
                          .top = view_lock_.top(),
@@ -104,10 +104,10 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
     return;
   }
   debt_ = {from, message.boot, message.ballot};
-  if (home_.accepted != message.next) {
-    home_.accepted = message.next;
-    home_.heard(message.next);
-    turn.out.notify(home_.ask_write(std::max(home_.asked, message.ballot.count)));
+  if (state_.accepted != message.next) {
+    state_.accepted = message.next;
+    state_.heard(message.next);
+    turn.out.notify(state_.ask_write(std::max(state_.asked, message.ballot.count)));
     if (!mutated(Mutation::acceptance_not_durable)) return;
   }
   answer_proposal(turn);
@@ -116,18 +116,18 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
 // Only what is on disk is accepted.
 void Member::answer_proposal(Turn<Member>& turn) {
   if (debt_.to == kNobody) return;
-  const bool on_disk = home_.disk.next.count == debt_.ballot.count;
+  const bool on_disk = state_.disk.next.count == debt_.ballot.count;
   if (!on_disk && !mutated(Mutation::acceptance_not_durable)) return;
   const Message message{.kind = Kind::accept,
                         .lock = kViewLock,
-                        .view = home_.view().number,
-                        .boot = home_.boot,
+                        .view = state_.view().number,
+                        .boot = state_.boot,
                         .ballot = debt_.ballot,
                         .to_boot = debt_.boot,
-                        .reserve = home_.disk.reserve};
+                        .reserve = state_.disk.reserve};
   const NodeId to = std::exchange(debt_, {}).to;
-  if (to == home_.self)
-    receive_accept(turn, home_.self, message);
+  if (to == state_.self)
+    receive_accept(turn, state_.self, message);
   else
     turn.out.send(to, message);
 }
@@ -136,41 +136,41 @@ void Member::receive_accept(Turn<Member>& turn, NodeId from, const Message& mess
   if (change_.ballot.count == 0 || message.ballot != change_.ballot) return;
   change_.reserve = std::max(change_.reserve, message.reserve);
   const View& next = change_.proposal.view;
-  change_.accepted_by |= home_.view().bit_of(from);
+  change_.accepted_by |= state_.view().bit_of(from);
   change_.accepted_by |= next.bit_of(from);
-  if (home_.view().quorum(change_.accepted_by) && next.quorum(change_.accepted_by))
+  if (state_.view().quorum(change_.accepted_by) && next.quorum(change_.accepted_by))
     adopt(turn, next, change_.reserve);
 }
 
 // Whoever lags behind is told, whoever is ahead is asked.
 void Member::receive_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
-  const std::uint32_t mine = home_.view().number;
+  const std::uint32_t mine = state_.view().number;
   const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
   if (message.view > mine)
     turn.out.send(from, {.kind = Kind::query, .lock = kViewLock, .view = mine});
-  else if (a_question && tells(home_))
+  else if (a_question && tells(state_))
     turn.out.send(from, record_message(0, from));
 }
 
 // This view is known to be the next, or a later one. It counts here when it is on disk.
 void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
-  if (!home_.running || view.number <= home_.following.number) return;
-  home_.following = view;
+  if (!state_.running || view.number <= state_.following.number) return;
+  state_.following = view;
   if (mutated(Mutation::view_without_floor)) floor = 0;
-  home_.floor = std::max(home_.floor, floor);
-  turn.out.notify(home_.ask_write(home_.floor + home_.rules.block));
+  state_.floor = std::max(state_.floor, floor);
+  turn.out.notify(state_.ask_write(state_.floor + state_.rules.block));
 }
 
 void Member::enter_view(Turn<Member>& turn, const View& view) {
   const bool more = change_.wanted && changed(view, change_.member, change_.votes);
   change_ = {.member = change_.member, .votes = change_.votes};
   abandon_view_lock(turn);  // while the others understand it
-  for (Lock& lock : locks_) lock.reseat(home_.view(), view);
-  view_lock_.reseat(home_.view(), view);
-  home_.enter(view, turn.now);
+  for (Lock& lock : locks_) lock.reseat(state_.view(), view);
+  view_lock_.reseat(state_.view(), view);
+  state_.enter(view, turn.now);
   debt_ = {};
-  turn.out.notify({.kind = Notice::Kind::view, .record = home_.disk});
-  if (tells(home_)) turn.out.broadcast(record_message(0, kNobody));
+  turn.out.notify({.kind = Notice::Kind::view, .record = state_.disk});
+  if (tells(state_)) turn.out.broadcast(record_message(0, kNobody));
   change_.wanted = more;
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
 }

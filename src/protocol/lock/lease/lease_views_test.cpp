@@ -74,7 +74,7 @@ TEST(LeaseViews, JoiningAndForgettingAMember) {
   Stage stage(4, kRules, one_vote_each(3));
   stage.command(0, Command::change(NodeId{3}, 1));
   EXPECT_EQ(stage.views(2).size(), 4U);
-  EXPECT_EQ(stage.member(1).home().view().voters(), 0b1111);
+  EXPECT_EQ(stage.member(1).state().view().voters(), 0b1111);
   // Not before leases of the first view are over.
   stage.command(1, Command::change(NodeId{0}, 0));
   stage.pass(kRules.keep(kRules.longest) - 1ns);
@@ -104,7 +104,7 @@ TEST(LeaseViews, AnybodyCanGetAVote) {
   stage.pass(3 * kRules.lease);
   stage.command(0, Command::change(NodeId{0}, 0));
   stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(5).home().view().number, 3U);
+  EXPECT_EQ(stage.member(5).state().view().number, 3U);
   stage.crash(1);
   stage.acquire(7, 1);
   stage.pass(kRules.lease);
@@ -128,8 +128,8 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
   stage.pass(3 * kRules.lease);
   stage.command(1, Command::change(NodeId{5}, 1));
   stage.pass(3 * kRules.lease);
-  ASSERT_EQ(stage.member(5).home().view().chair_of(NodeId{5}), 2U);
-  ASSERT_EQ(stage.member(0).home().view().number, 1U);
+  ASSERT_EQ(stage.member(5).state().view().chair_of(NodeId{5}), 2U);
+  ASSERT_EQ(stage.member(0).state().view().number, 1U);
   // 0 learns of it, asks again, and is heard by 1 alone; 3, 4 and 5 are a majority for 3.
   stage.set_carrier([&](const Stage::Letter& letter) {
     const auto together = [&](NodeId one, NodeId other) {
@@ -140,7 +140,7 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
     return together(NodeId{0}, NodeId{1}) || (index(letter.from) >= 3 && index(letter.to) >= 3);
   });
   stage.pass(kRules.lease);
-  ASSERT_EQ(stage.member(0).home().view().number, 3U);
+  ASSERT_EQ(stage.member(0).state().view().number, 3U);
   stage.acquire(3, 1);
   stage.pass(kRules.lease / 2);
   EXPECT_TRUE(stage.granted(3, 1));
@@ -160,7 +160,7 @@ TEST(LeaseViews, AChangeCanBeGivenUp) {
   EXPECT_EQ(stage.said_in_all(), 0U);
   stage.resume(1);
   stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(0).home().view().number, 1U);
+  EXPECT_EQ(stage.member(0).state().view().number, 1U);
 }
 
 TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
@@ -169,10 +169,10 @@ TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
   stage.crash(2);
   stage.command(0, Command::change(NodeId{3}, 1));
   stage.pass(5 * kRules.lease);
-  EXPECT_EQ(stage.member(0).home().view().number, 1U);  // two of three, but not three of four
+  EXPECT_EQ(stage.member(0).state().view().number, 1U);  // two of three, but not three of four
   stage.resume(3);
   stage.pass(2 * kRules.lease);
-  EXPECT_EQ(stage.member(0).home().view().number, 2U);
+  EXPECT_EQ(stage.member(0).state().view().number, 2U);
 }
 
 TEST(LeaseViews, LocksGoOn) {
@@ -182,7 +182,7 @@ TEST(LeaseViews, LocksGoOn) {
   stage.pass(3 * kRules.lease);
   stage.command(1, Command::change(NodeId{0}, 0));
   stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(0).home().view().number, 3U);
+  EXPECT_EQ(stage.member(0).state().view().number, 3U);
   EXPECT_FALSE(stage.lost(0, 1));
   stage.acquire(2, 1);
   EXPECT_FALSE(stage.granted(2, 1));
@@ -195,10 +195,10 @@ TEST(LeaseViews, WhoWasAwayIsTold) {
   stage.crash(2);
   stage.command(0, Command::change(NodeId{3}, 1));
   stage.resume(2);
-  EXPECT_EQ(stage.member(2).home().view().number, 1U);
+  EXPECT_EQ(stage.member(2).state().view().number, 1U);
   stage.acquire(2, 1);
   stage.pass(kRules.lease);
-  EXPECT_EQ(stage.member(2).home().view().number, 2U);
+  EXPECT_EQ(stage.member(2).state().view().number, 2U);
   EXPECT_TRUE(stage.granted(2, 1));
 }
 

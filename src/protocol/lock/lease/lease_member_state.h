@@ -28,7 +28,7 @@ struct NetworkTime {
   }
 };
 
-struct Home {
+struct MemberState {
   NodeId self = kNobody;
   Rules rules{};
 

@@ -11,7 +11,7 @@
 
 namespace tempo::lock::lease {
 
-class Dues {
+class Deadlines {
  public:
   Instant first() const { return tree_.empty() ? kNever : tree_[1]; }
 
