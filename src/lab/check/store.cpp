@@ -91,7 +91,7 @@ void Store::forget_before(std::uint32_t number) {
 void Store::grow() {
   const std::size_t more = slots_.empty() ? 1024 : slots_.size() * 2;
   slots_ = {};  // before the new ones come
-  slots_ = HugeVector<Slot>(more);
+  slots_ = HugePageVector<Slot>(more);
   std::array<std::uint64_t, 32> hashes{};
   for (std::uint32_t first = 0; first < size(); first += hashes.size()) {
     const auto some = std::min<std::uint32_t>(hashes.size(), size() - first);

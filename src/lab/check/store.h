@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/huge.h"
+#include "base/huge_page_vector.h"
 
 namespace tempo::check {
 
@@ -97,12 +97,12 @@ class Store {
 
   bool exact_;
   std::uint32_t forgotten_ = 0;      // strings
-  HugeVector<char> bytes_;           // all other strings
+  HugePageVector<char> bytes_;           // all other strings
   std::vector<std::uint64_t> base_;  // of each block of states
-  HugeVector<std::uint32_t> place_;  // of each string, from its block's base
-  HugeVector<std::uint32_t> from_;
-  HugeVector<std::uint64_t> fingerprints_;  // of each string, unless exact
-  HugeVector<Slot> slots_;                  // a power of two
+  HugePageVector<std::uint32_t> place_;  // of each string, from its block's base
+  HugePageVector<std::uint32_t> from_;
+  HugePageVector<std::uint64_t> fingerprints_;  // of each string, unless exact
+  HugePageVector<Slot> slots_;                  // a power of two
 };
 
 }  // namespace tempo::check

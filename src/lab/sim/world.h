@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/huge.h"
+#include "base/huge_page_vector.h"
 #include "machine/machine.h"
 #include "lab/sim/delay.h"
 #include "lab/sim/flights.h"
@@ -567,7 +567,7 @@ class World {
   std::function<Nanos(NodeId, NodeId, Stream&)> route_;
   std::function<void(NodeId, Message&)> forge_;
   Instant now_{};
-  std::vector<Node, HugeAllocator<Node>> nodes_;
+  std::vector<Node, HugePageAllocator<Node>> nodes_;
   std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
   std::vector<bool> partition_;                   // from * nodes + to; empty while all reach all
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order

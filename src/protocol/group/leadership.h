@@ -22,7 +22,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "machine/machine.h"
 #include "protocol/group/capacity.h"
 #include "protocol/group/leadership_mutation.h"
@@ -270,7 +270,7 @@ class Leadership {
   Instant change_at_{};            // not before: the next capacity
   Instant stay_until_{};           // not outdone before
   Instant better_since_ = kNever;  // somebody clearly is
-  Few<Instant, 3> losses_;         // of the lease, the last three
+  InlineVector<Instant, 3> losses_;         // of the lease, the last three
   Instant rest_until_{};
   Instant over_at_ = kNever;  // our job was done
   Timers<Timer> timers_;

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "machine/machine.h"
 #include "protocol/auth/node_keys.h"
 #include "protocol/broadcast/over.h"
@@ -40,7 +40,7 @@ struct Signed {
   std::uint64_t list = 0;  // its id
   std::uint64_t election = 0;
   OverB2::Message message{};
-  Few<Countersign, kMaxLiars + 1> signatures{};
+  InlineVector<Countersign, kMaxLiars + 1> signatures{};
 };
 
 // What is signed: everything in it but who has handed it on.

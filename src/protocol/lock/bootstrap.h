@@ -15,7 +15,7 @@
 #include <optional>
 #include <vector>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "base/ids.h"
 #include "machine/machine.h"
 #include "machine/one_timer.h"
@@ -24,7 +24,7 @@
 namespace tempo::lock {
 
 inline constexpr std::size_t kMaxVoterSet = 8;
-using VoterSet = Few<NodeId, kMaxVoterSet>;  // in their order, none twice
+using VoterSet = InlineVector<NodeId, kMaxVoterSet>;  // in their order, none twice
 
 bool among(const VoterSet& voters, NodeId member);
 

@@ -350,7 +350,7 @@ std::optional<Error> keep_only(std::optional<T>& place, Result<T, Error> taken) 
   return std::nullopt;
 }
 
-std::optional<Error> keep_another(Few<LockStanding, kMaxLockStandings>& all,
+std::optional<Error> keep_another(InlineVector<LockStanding, kMaxLockStandings>& all,
                                   const Result<LockStanding, Error>& taken) {
   if (!taken) return taken.error();
   if (all.full()) return Error::two_bodies;
@@ -385,7 +385,7 @@ Result<Datagram, Error> parse(std::span<const std::byte> bytes, std::uint8_t own
   std::optional<LockVoters> voters;
   std::optional<LockVoters> next_voters;
   std::optional<GroupSignatures> signatures;
-  Few<LockStanding, kMaxLockStandings> standings;
+  InlineVector<LockStanding, kMaxLockStandings> standings;
   Reader in(bytes.subspan(kHeaderBytes));
   while (in.left() > 0) {
     if (in.left() < kSectionHeadBytes) return std::unexpected(Error::bad_section);

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -52,7 +52,7 @@ struct GroupSignature {
   bool operator==(const GroupSignature&) const = default;
 };
 inline constexpr std::size_t kMaxGroupSignatures = 3;
-using GroupSignatures = Few<GroupSignature, kMaxGroupSignatures>;
+using GroupSignatures = InlineVector<GroupSignature, kMaxGroupSignatures>;
 
 // Of algorithm B.2.
 struct GroupSigned {

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "base/units.h"
@@ -37,7 +37,7 @@ struct LockWaiter {
 inline constexpr std::size_t kMaxLockWaiters = 4;
 inline constexpr std::size_t kMaxLockEnds = 3;
 inline constexpr std::size_t kMaxLockStandings = 6;
-using LockWaiters = Few<LockWaiter, kMaxLockWaiters>;
+using LockWaiters = InlineVector<LockWaiter, kMaxLockWaiters>;
 
 // The waiters of a third member, as the sender of a PASS knows them.
 struct LockStanding {
@@ -55,7 +55,7 @@ struct LockPass {
   std::uint32_t sub = 0;
   Nanos left{0};  // not negative
   std::uint64_t ticket = 0;
-  Few<LockStanding, kMaxLockStandings> standings{};  // each a section of its own
+  InlineVector<LockStanding, kMaxLockStandings> standings{};  // each a section of its own
 
   bool operator==(const LockPass&) const = default;
 };
@@ -73,7 +73,7 @@ struct LockVoters {
 
   std::uint64_t count = 0;   // of the ballot under which it was proposed; 0: it is in force
   std::uint32_t number = 0;  // of the view; 0: nothing is said
-  Few<LockVoter, kMost> chairs{};
+  InlineVector<LockVoter, kMost> chairs{};
 
   bool operator==(const LockVoters&) const = default;
 };
@@ -99,7 +99,7 @@ struct LockBody {
   std::uint64_t nonce = 0;
   std::uint64_t reserve = 0;
   LockWaiters waiting{};
-  Few<LockBallot, kMaxLockEnds> ends{};
+  InlineVector<LockBallot, kMaxLockEnds> ends{};
   LockPass pass{};    // a section of its own, of those that have a target
   LockVoters set{};   // a section of its own, if something is said: the view in force
   LockVoters next{};  // another: what was accepted or is proposed to follow it
@@ -114,7 +114,7 @@ struct VoterSetBody {
   static constexpr std::size_t kMost = 8;
 
   Stage stage = Stage::proposed;
-  Few<HostId, kMost> voters{};
+  InlineVector<HostId, kMost> voters{};
 
   bool operator==(const VoterSetBody&) const = default;
 };

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "base/result.h"
 #include "protocol/wire/bytes.h"
 #include "protocol/wire/error.h"
@@ -48,7 +48,7 @@ struct BeatBody {
   std::uint32_t view = 0;
   std::uint32_t number = 0;  // counts the beats of one life, from 1
   bool busy = false;         // its sender has clients of quiet locks: others are to beat, too
-  Few<Entry, kMost> members{};
+  InlineVector<Entry, kMost> members{};
 
   bool operator==(const BeatBody&) const = default;
 };

@@ -69,7 +69,7 @@ void Slots::measure_clip() {
 }
 
 double Slots::measure_noise() const {
-  // Few slots for the level, so that a change of load shows soon; more for the floor.
+  // InlineVector slots for the level, so that a change of load shows soon; more for the floor.
   std::array<double, kNoiseSlots> trips{};
   double least = newest().round_trip;
   const std::size_t count = std::min(size(), kClipSlots);

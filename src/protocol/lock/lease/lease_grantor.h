@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "base/units.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_rules.h"
@@ -56,8 +56,8 @@ class Grantor {
 
   bool promised(const Ballot& ballot) const;
   bool idle() const { return promises_.empty(); }
-  const Few<Promise, kMaxPromises>& promises() const { return promises_; }
-  const Few<Ballot, kMaxEnded>& ended() const { return ended_; }
+  const InlineVector<Promise, kMaxPromises>& promises() const { return promises_; }
+  const InlineVector<Ballot, kMaxEnded>& ended() const { return ended_; }
   const char* check() const;
 
   template <class Self, class Visitor>
@@ -69,8 +69,8 @@ class Grantor {
 
  private:
   std::uint64_t top_ = 0;  // the largest count proposed, accepted or seen
-  Few<Promise, kMaxPromises> promises_;
-  Few<Ballot, kMaxEnded> ended_;
+  InlineVector<Promise, kMaxPromises> promises_;
+  InlineVector<Ballot, kMaxEnded> ended_;
 };
 
 }  // namespace tempo::lock::lease

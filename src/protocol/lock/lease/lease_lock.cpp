@@ -308,7 +308,7 @@ void Lock::take_pass(Scope& scope, const Message& message) {
 
 // A promise is over: what waited for it is decided without being asked again, oldest first.
 void Lock::decide_pending(Scope& scope) {
-  Few<Turnstile, kMaxPeers + 1> pending;
+  InlineVector<Turnstile, kMaxPeers + 1> pending;
   if (attempt_ && !grantor_.promised(attempt_->ballot)) pending.push_back(own_place(scope.self()));
   for (const Peer& peer : peers_.all())
     if (peer.attempt.count != 0) pending.push_back(peer.first());

@@ -255,10 +255,10 @@ class Lock {
   std::vector<Client> clients_;  // at most kMaxClients, in the order of their tickets
   std::optional<Attempt> attempt_;
   bool repeated_ = false;      // it was asked for more than once
-  Few<Sent, kMaxSent> sent_;  // oldest first; none that has passed
+  InlineVector<Sent, kMaxSent> sent_;  // oldest first; none that has passed
   std::array<Instant, kMaxVoters>
       granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD of what was asked
-  Few<Ballot, kMaxEnds> ends_;  // own ballots that are over and not yet said to be
+  InlineVector<Ballot, kMaxEnds> ends_;  // own ballots that are over and not yet said to be
   std::optional<Lease> lease_;   // never with an attempt
   Held seen_;                    // the largest ever held in this life
   std::optional<Passed> passed_;

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/few.h"
+#include "base/inline_vector.h"
 #include "machine/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
@@ -70,7 +70,7 @@ struct Waiter {
     visit("mode", self.mode);
   }
 };
-using Waiting = Few<Waiter, kMaxAnnounced>;  // by ticket
+using Waiting = InlineVector<Waiter, kMaxAnnounced>;  // by ticket
 
 // The waiters of one member, as another knows them.
 struct Standing {
@@ -88,7 +88,7 @@ struct Standing {
     visit("waiting", self.waiting);
   }
 };
-using Standings = Few<Standing, kMaxStandings>;
+using Standings = InlineVector<Standing, kMaxStandings>;
 
 enum class Kind : std::uint8_t { ask, grant, refuse, free, pass, query, record, propose, accept };
 inline constexpr std::size_t kKinds = 9;
@@ -120,7 +120,7 @@ struct Message {
   // ASK, FREE, PASS
   std::uint32_t k = 0;
   Waiting waiting{};
-  Few<Ballot, kMaxEnds> ends{};
+  InlineVector<Ballot, kMaxEnds> ends{};
 
   Ballot ballot{};              // all but QUERY and RECORD
   Mode mode = Mode::exclusive;  // ASK

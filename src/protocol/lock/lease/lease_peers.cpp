@@ -97,7 +97,7 @@ void Peers::merge(const Standings& standings, NodeId self, Instant now, const Ru
 }
 
 Standings Peers::standings(NodeId taker) const {
-  Few<const Peer*, kMaxPeers> known;
+  InlineVector<const Peer*, kMaxPeers> known;
   for (const Peer& peer : peers_)
     if (peer.member != taker && peer.waiting_k != 0) known.push_back(&peer);
   std::ranges::stable_sort(known, {}, [](const Peer* peer) { return peer->first().ticket; });

@@ -23,21 +23,21 @@ namespace tempo {
 inline constexpr std::size_t kHugePage = std::size_t{2} << 20;
 
 template <class T>
-class HugeVector {
+class HugePageVector {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
-  HugeVector() = default;
+  HugePageVector() = default;
   // This many items of nothing but zero bytes.
-  explicit HugeVector(std::size_t count) { resize(count); }
-  HugeVector(HugeVector&& other) noexcept { swap(other); }
-  HugeVector& operator=(HugeVector&& other) noexcept {
+  explicit HugePageVector(std::size_t count) { resize(count); }
+  HugePageVector(HugePageVector&& other) noexcept { swap(other); }
+  HugePageVector& operator=(HugePageVector&& other) noexcept {
     swap(other);
     return *this;
   }
-  HugeVector(const HugeVector&) = delete;
-  HugeVector& operator=(const HugeVector&) = delete;
-  ~HugeVector() {
+  HugePageVector(const HugePageVector&) = delete;
+  HugePageVector& operator=(const HugePageVector&) = delete;
+  ~HugePageVector() {
     if (items_ != nullptr) munmap(items_, mapped_);
   }
 
@@ -75,7 +75,7 @@ class HugeVector {
     make_room(count);
     size_ = count;
   }
-  void swap(HugeVector& other) noexcept {
+  void swap(HugePageVector& other) noexcept {
     std::swap(items_, other.items_);
     std::swap(size_, other.size_);
     std::swap(mapped_, other.mapped_);
@@ -124,7 +124,7 @@ class HugeVector {
 
 // The same wish for a std::vector that is made once in its full size.
 template <class T>
-struct HugeAllocator {
+struct HugePageAllocator {
   using value_type = T;
 
   T* allocate(std::size_t count) {
@@ -136,7 +136,7 @@ struct HugeAllocator {
   void deallocate(T* block, std::size_t count) {
     ::operator delete(block, std::align_val_t{alignment(count * sizeof(T))});
   }
-  bool operator==(const HugeAllocator&) const = default;
+  bool operator==(const HugePageAllocator&) const = default;
 
  private:
   static std::size_t alignment(std::size_t bytes) {

@@ -11,7 +11,7 @@
 namespace tempo {
 
 template <class T, std::size_t Most>
-class Few {
+class InlineVector {
   static_assert(Most > 0 && Most < 256);
 
  public:
@@ -27,7 +27,7 @@ class Few {
   T& front() { return items_[0]; }
   const T& front() const { return items_[0]; }
 
-  friend bool operator==(const Few& one, const Few& other) {
+  friend bool operator==(const InlineVector& one, const InlineVector& other) {
     return std::equal(one.begin(), one.end(), other.begin(), other.end());
   }
 

@@ -1,4 +1,4 @@
-#include "base/huge.h"
+#include "base/huge_page_vector.h"
 
 #include <cstdint>
 #include <utility>
@@ -10,8 +10,8 @@ namespace tempo {
 namespace {
 
 // Through every kind of move: small, from small to large, large.
-TEST(HugeVector, KeepsWhatIsInItWhileItGrows) {
-  HugeVector<std::uint32_t> numbers;
+TEST(HugePageVector, KeepsWhatIsInItWhileItGrows) {
+  HugePageVector<std::uint32_t> numbers;
   EXPECT_TRUE(numbers.empty());
   constexpr std::uint32_t kMany = 3'000'000;
   for (std::uint32_t i = 0; i < kMany; ++i) numbers.push_back(i * 2654435761U);
@@ -23,9 +23,9 @@ TEST(HugeVector, KeepsWhatIsInItWhileItGrows) {
   EXPECT_LE(numbers.bytes(), kMany * sizeof(std::uint32_t) + (std::size_t{2} << 20));
 }
 
-TEST(HugeVector, BeginsWithZeros) {
+TEST(HugePageVector, BeginsWithZeros) {
   for (const std::size_t count : {std::size_t{1000}, std::size_t{2'000'000}}) {
-    const HugeVector<std::uint32_t> numbers(count);
+    const HugePageVector<std::uint32_t> numbers(count);
     ASSERT_EQ(numbers.size(), count);
     std::uint32_t all = 0;
     for (std::size_t i = 0; i < count; ++i) all |= numbers[i];
@@ -33,35 +33,35 @@ TEST(HugeVector, BeginsWithZeros) {
   }
 }
 
-TEST(HugeVector, AppendsAndMoves) {
-  HugeVector<char> text;
+TEST(HugePageVector, AppendsAndMoves) {
+  HugePageVector<char> text;
   text.append("abc", 3);
   text.append("defg", 4);
-  HugeVector<char> other = std::move(text);
+  HugePageVector<char> other = std::move(text);
   ASSERT_EQ(other.size(), 7U);
   EXPECT_EQ(other[0], 'a');
   EXPECT_EQ(other[6], 'g');
-  other = HugeVector<char>(2);
+  other = HugePageVector<char>(2);
   EXPECT_EQ(other.size(), 2U);
   EXPECT_EQ(other[1], 0);
 }
 
 // A huge page serves only what begins where it does.
-TEST(HugeAllocator, BeginsLargeBlocksWhereAHugePageDoes) {
+TEST(HugePageAllocator, BeginsLargeBlocksWhereAHugePageDoes) {
   const auto place = [](const auto& vector) {
     return reinterpret_cast<std::uintptr_t>(vector.data());
   };
   struct alignas(64) Line {
     std::uint64_t number = 0;
   };
-  const std::vector<Line, HugeAllocator<Line>> few(3, Line{7});
+  const std::vector<Line, HugePageAllocator<Line>> few(3, Line{7});
   EXPECT_EQ(place(few) % 64, 0U);
   EXPECT_EQ(few[2].number, 7U);
-  std::vector<Line, HugeAllocator<Line>> many(100'000, Line{9});
+  std::vector<Line, HugePageAllocator<Line>> many(100'000, Line{9});
   EXPECT_EQ(place(many) % (std::uintptr_t{2} << 20), 0U);
   EXPECT_EQ(many.back().number, 9U);
   const std::uintptr_t before = place(many);
-  const std::vector<Line, HugeAllocator<Line>> moved = std::move(many);
+  const std::vector<Line, HugePageAllocator<Line>> moved = std::move(many);
   EXPECT_EQ(place(moved), before);
 }
 
