@@ -50,26 +50,26 @@ class Lost(Error):
     """The lock is not ours any more, or not for as long as it is needed."""
 
 
-def connect(path=DEFAULT_SOCKET, patience=5.0):
-    """A connection to tempod; no single answer is waited for longer than `patience` seconds."""
-    return Daemon(path, patience)
+def connect(path=DEFAULT_SOCKET, timeout=5.0):
+    """A connection to tempod; no single answer is waited for longer than `timeout` seconds."""
+    return Daemon(path, timeout)
 
 
 class Daemon:
-    def __init__(self, path, patience):
+    def __init__(self, path, timeout):
         self._path = path
-        self._patience = patience
+        self._patience = timeout
         self._owner = os.getpid()
         self._input = b""
         self._locks = {}
         self._last_id = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self._socket.settimeout(patience)
+        self._socket.settimeout(timeout)
         try:
             self._socket.connect(path)
-        except OSError as trouble:
+        except OSError as code:
             self._socket.close()
-            raise Error(f"tempod cannot be reached at {path} ({trouble}); is it running?") from trouble
+            raise Error(f"tempod cannot be reached at {path} ({code}); is it running?") from code
 
     def close(self):
         """Ends the connection; locks that it has are free at once."""
@@ -184,8 +184,8 @@ class Daemon:
         self._socket.settimeout(self._patience)
         try:
             self._socket.sendall(line.encode())
-        except OSError as trouble:
-            raise Error(f"tempod at {self._path} is gone ({trouble}); connect again") from trouble
+        except OSError as code:
+            raise Error(f"tempod at {self._path} is gone ({code}); connect again") from code
 
     def _line(self, wait):
         """The next line, or None if none came within `wait` seconds; None: waits for ever."""
@@ -206,8 +206,8 @@ class Daemon:
         line, self._input = self._input.split(b"\n", 1)
         try:
             answer = json.loads(line)
-        except ValueError as trouble:
-            raise Error("tempod's answer cannot be understood; use the module that came with it") from trouble
+        except ValueError as code:
+            raise Error("tempod's answer cannot be understood; use the module that came with it") from code
         if answer.get("v") != VERSION:
             raise Error(f"tempod does not speak version {VERSION}; use the module that came with it")
         return answer

@@ -5,14 +5,14 @@
 #include <tempo/election_c.h>
 
 int main(int argc, char** argv) {
-  char trouble[200];
+  char code[200];
   struct tempo_candidate_options options = tempo_candidate_default_options();
   options.capacity = 1;
   options.min_stay_ns = 5000000000;
   struct tempo_election* election = tempo_election_stand(
-      "example-c", &options, argc > 1 ? argv[1] : NULL, NULL, trouble, sizeof trouble);
+      "example-c", &options, argc > 1 ? argv[1] : NULL, NULL, code, sizeof code);
   if (election == NULL) {
-    fprintf(stderr, "lead: %s\n", trouble);
+    fprintf(stderr, "lead: %s\n", code);
     return 1;
   }
   while (tempo_election_term(election) == 0)

@@ -11,11 +11,11 @@ static enum tempo_lock_kind kind_of(const char* word) {
 }
 
 int main(int argc, char** argv) {
-  char trouble[200];
+  char code[200];
   struct tempo_locks* locks =
-      tempo_locks_connect(argc > 1 ? argv[1] : NULL, trouble, sizeof trouble);
+      tempo_locks_connect(argc > 1 ? argv[1] : NULL, code, sizeof code);
   if (locks == NULL) {
-    fprintf(stderr, "hold: %s\n", trouble);
+    fprintf(stderr, "hold: %s\n", code);
     return 1;
   }
   struct tempo_lock_options options = tempo_lock_default_options();
@@ -23,9 +23,9 @@ int main(int argc, char** argv) {
   options.kind = kind_of(argc > 2 ? argv[2] : "lease");
   const char* name =
       options.kind == TEMPO_LEASE ? "held" : "held-without-token"; /* a kind, a name */
-  struct tempo_lock* lock = tempo_lock_take(locks, name, &options, NULL, trouble, sizeof trouble);
+  struct tempo_lock* lock = tempo_lock_take(locks, name, &options, NULL, code, sizeof code);
   if (lock == NULL) {
-    fprintf(stderr, "hold: %s\n", trouble);
+    fprintf(stderr, "hold: %s\n", code);
     return 1;
   }
   printf("token %" PRIu64 ", ours for %" PRId64 " ms\n", tempo_lock_token(lock),

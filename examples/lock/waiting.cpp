@@ -29,7 +29,7 @@ int main(int count, char** words) {
       return 0;
     }
     pollfd news{locks->descriptor(), POLLIN, 0};
-    const auto wait = std::min<std::chrono::nanoseconds>(pending->patience(), 1s);
+    const auto wait = std::min<std::chrono::nanoseconds>(pending->timeout(), 1s);
     if (poll(&news, 1, static_cast<int>(wait / 1ms) + 1) == 0) std::puts("another second");
   }
   std::fprintf(stderr, "waiting_example: %s\n", pending.error().sentence.c_str());

@@ -28,7 +28,7 @@ int main(int count, char** words) {
   std::string master = "?";
   for (;;) {
     const auto news = watch->next(end - Clock::now());
-    if (!news) return news.error().trouble == tempo::Trouble::too_late ? 0 : 1;
+    if (!news) return news.error().code == tempo::ErrorCode::too_late ? 0 : 1;
     if (news->event) std::printf("%s\n", news->event->text.c_str());
     if (news->status && news->status->master != master) {
       master = news->status->master;

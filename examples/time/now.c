@@ -5,10 +5,10 @@
 #include <tempo/time_c.h>
 
 int main(int argc, char** argv) {
-  char trouble[200];
-  struct tempo_page* page = tempo_open(argc > 1 ? argv[1] : NULL, trouble, sizeof trouble);
+  char code[200];
+  struct tempo_page* page = tempo_open(argc > 1 ? argv[1] : NULL, code, sizeof code);
   if (page == NULL) {
-    fprintf(stderr, "now: %s\n", trouble);
+    fprintf(stderr, "now: %s\n", code);
     return 1;
   }
   const struct tempo_now now = tempo_read(page);

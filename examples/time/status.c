@@ -3,13 +3,13 @@
 #include <tempo/daemon_c.h>
 
 int main(int argc, char** argv) {
-  char trouble[200];
+  char code[200];
   struct tempo_daemon* daemon =
-      tempo_daemon_connect(argc > 1 ? argv[1] : NULL, trouble, sizeof trouble);
+      tempo_daemon_connect(argc > 1 ? argv[1] : NULL, code, sizeof code);
   struct tempo_picture* picture =
-      daemon == NULL ? NULL : tempo_daemon_status(daemon, NULL, trouble, sizeof trouble);
+      daemon == NULL ? NULL : tempo_daemon_status(daemon, NULL, code, sizeof code);
   if (picture == NULL) {
-    fprintf(stderr, "status: %s\n", trouble);
+    fprintf(stderr, "status: %s\n", code);
     return 1;
   }
   printf("%s: master %s; %s\n", tempo_picture_name(picture), tempo_picture_master(picture),

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "tempo/expected.h"
-#include "tempo/failure.h"
+#include "tempo/error.h"
 #include "tempo/time.h"
 
 namespace tempo {
@@ -69,7 +69,7 @@ class Watch {
 
   // What comes next, waited for at most so long, and not once the descriptor `cancel` can be read;
   // 0: only what has come already. A failure that is too late or cancelled is not the end.
-  Expected<Update, Failure> next(std::chrono::nanoseconds wait, int cancel = -1);
+  Expected<Update, Error> next(std::chrono::nanoseconds wait, int cancel = -1);
   // Can be read when there is more; what has come already is taken first, by next(0).
   int descriptor() const;
 
@@ -82,8 +82,8 @@ class Watch {
 class Daemon {
  public:
   // No single answer is waited for longer than `patience`.
-  static Expected<Daemon, Failure> connect(const std::string& socket = kDefaultControlSocket,
-                                           std::chrono::nanoseconds patience = std::chrono::seconds{
+  static Expected<Daemon, Error> connect(const std::string& socket = kDefaultControlSocket,
+                                           std::chrono::nanoseconds timeout = std::chrono::seconds{
                                                5});
   ~Daemon();
   Daemon(Daemon&&) noexcept;
@@ -91,10 +91,10 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  Expected<Now, Failure> now();
-  Expected<Status, Failure> status();
+  Expected<Now, Error> now();
+  Expected<Status, Error> status();
   // On a connection of its own.
-  Expected<Watch, Failure> watch();
+  Expected<Watch, Error> watch();
 
  private:
   explicit Daemon(std::unique_ptr<DaemonConnection> connection);

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "tempo/time_c.h"
-#include "tempo/trouble_c.h"
+#include "tempo/error_c.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,17 +16,17 @@ struct tempo_picture;  // what it knew at one moment
 
 // socket: NULL for the default. NULL on failure; then `trouble`, if not NULL, holds a sentence, cut
 // to `size` bytes with its end, and `why`, if not NULL, says which failure it is. So below.
-struct tempo_daemon* tempo_daemon_connect(const char* socket, char* trouble, unsigned size);
+struct tempo_daemon* tempo_daemon_connect(const char* socket, char* code, unsigned size);
 void tempo_daemon_close(struct tempo_daemon* daemon);
-struct tempo_picture* tempo_daemon_status(struct tempo_daemon* daemon, enum tempo_trouble* why,
-                                          char* trouble, unsigned size);
-struct tempo_watch* tempo_daemon_watch(struct tempo_daemon* daemon, enum tempo_trouble* why,
-                                       char* trouble, unsigned size);
+struct tempo_picture* tempo_daemon_status(struct tempo_daemon* daemon, enum tempo_error* why,
+                                          char* code, unsigned size);
+struct tempo_watch* tempo_daemon_watch(struct tempo_daemon* daemon, enum tempo_error* why,
+                                       char* code, unsigned size);
 
 // The next picture, waited for at most so long, and not once the descriptor `cancel` (-1: none) can
 // be read. Events are passed over.
 struct tempo_picture* tempo_watch_next(struct tempo_watch* watch, int64_t wait_ns, int cancel,
-                                       enum tempo_trouble* why, char* trouble, unsigned size);
+                                       enum tempo_error* why, char* code, unsigned size);
 // Can be read when there is more; what has come already is taken first, with a wait of 0.
 int tempo_watch_descriptor(const struct tempo_watch* watch);
 void tempo_watch_close(struct tempo_watch* watch);

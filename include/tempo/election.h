@@ -31,7 +31,7 @@
 #include <string>
 
 #include "tempo/expected.h"
-#include "tempo/failure.h"
+#include "tempo/error.h"
 
 namespace tempo {
 
@@ -48,10 +48,10 @@ class ElectionConnection;
 
 class Election {
  public:
-  static Expected<Election, Failure> stand(const std::string& group,
+  static Expected<Election, Error> stand(const std::string& group,
                                            const CandidateOptions& options,
                                            const std::string& socket = kDefaultControlSocket,
-                                           std::chrono::nanoseconds patience = std::chrono::seconds{
+                                           std::chrono::nanoseconds timeout = std::chrono::seconds{
                                                5});
   ~Election();
   Election(Election&&) noexcept;
@@ -73,7 +73,7 @@ class Election {
   // Takes in what has come, or comes within `wait` and before the descriptor `cancel` can be read;
   // whether there was anything. A failure that is cancelled is not the end; any other is: tempod is
   // gone, nothing comes any more.
-  Expected<bool, Failure> dispatch(std::chrono::nanoseconds wait = {}, int cancel = -1);
+  Expected<bool, Error> dispatch(std::chrono::nanoseconds wait = {}, int cancel = -1);
 
   // How long this program certainly leads; 0: it does not. It waits for nothing.
   std::chrono::nanoseconds remaining() const;
@@ -86,10 +86,10 @@ class Election {
 
  private:
   friend class FakeNetwork;
-  static Expected<Election, Failure> stand_on(std::unique_ptr<ElectionConnection> connection,
+  static Expected<Election, Error> stand_on(std::unique_ptr<ElectionConnection> connection,
                                               const std::string& group,
                                               const CandidateOptions& options,
-                                              std::chrono::nanoseconds patience);
+                                              std::chrono::nanoseconds timeout);
   explicit Election(std::unique_ptr<ElectionConnection> connection);
   std::unique_ptr<ElectionConnection> connection_;
 };

@@ -12,7 +12,7 @@ namespace tempo {
 // Why there is none: `return tempo::Unexpected{failure}`.
 template <class E>
 struct Unexpected {
-  E failure;
+  E error;
 };
 template <class E>
 Unexpected(E) -> Unexpected<E>;
@@ -23,7 +23,7 @@ class [[nodiscard]] Expected {
   Expected(T value)  // NOLINT: as std::expected
       : content_(std::in_place_index<0>, std::move(value)) {}
   Expected(Unexpected<E> why)  // NOLINT: as std::expected
-      : content_(std::in_place_index<1>, std::move(why.failure)) {}
+      : content_(std::in_place_index<1>, std::move(why.error)) {}
 
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -23,7 +23,7 @@
 #include "tempo/daemon.h"
 #include "tempo/election.h"
 #include "tempo/expected.h"
-#include "tempo/failure.h"
+#include "tempo/error.h"
 #include "tempo/lock.h"
 #include "tempo/time.h"
 
@@ -46,10 +46,10 @@ class FakeNetwork {
   FakeNetwork& operator=(const FakeNetwork&) = delete;
 
   // --- what the program under test is given ---
-  Expected<Locks, Failure> locks() const;  // whose clock `advance` moves
-  Expected<Election, Failure> stand(const std::string& group,
+  Expected<Locks, Error> locks() const;  // whose clock `advance` moves
+  Expected<Election, Error> stand(const std::string& group,
                                     const CandidateOptions& options = {}) const;  // the same
-  Expected<Daemon, Failure> daemon() const;
+  Expected<Daemon, Error> daemon() const;
   Expected<TimePage, std::string> page() const;
   // For programs that connect by path, of this or another process; `advance` does not move their
   // clock, only the network's time.
@@ -70,7 +70,7 @@ class FakeNetwork {
   void lose(const std::string& name);
   // From now on every request for a lock, and to stand for a group, fails with this; an empty
   // sentence: no more.
-  void refuse(Trouble trouble, const std::string& sentence);
+  void refuse(ErrorCode code, const std::string& sentence);
   std::size_t holders(const std::string& name) const;  // of this host
   std::size_t waiters(const std::string& name) const;
 

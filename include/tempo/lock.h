@@ -30,7 +30,7 @@
 #include <utility>
 
 #include "tempo/expected.h"
-#include "tempo/failure.h"
+#include "tempo/error.h"
 
 namespace tempo {
 
@@ -101,9 +101,9 @@ class PendingLock {
 
   // Takes in what has come. The lock, once; nothing, as long as there is none. Too late when
   // `patience` is 0 and there was none, or after a failure: then the wish is over.
-  Expected<std::optional<Lock>, Failure> look();
+  Expected<std::optional<Lock>, Error> look();
   // How much longer it is worth to wait, for the timeout of a poll; 0: look now.
-  std::chrono::nanoseconds patience() const;
+  std::chrono::nanoseconds timeout() const;
 
  private:
   friend class LockConnection;
@@ -115,8 +115,8 @@ class PendingLock {
 
 class Locks {
  public:
-  static Expected<Locks, Failure> connect(const std::string& socket = kDefaultControlSocket,
-                                          std::chrono::nanoseconds patience = std::chrono::seconds{
+  static Expected<Locks, Error> connect(const std::string& socket = kDefaultControlSocket,
+                                          std::chrono::nanoseconds timeout = std::chrono::seconds{
                                               5});
   ~Locks();
   Locks(Locks&&) noexcept;
@@ -125,13 +125,13 @@ class Locks {
   Locks& operator=(const Locks&) = delete;
 
   // Waits until it is had, `options.wait` is over, or `options.cancel` can be read.
-  Expected<Lock, Failure> acquire(const std::string& name, const AcquireOptions& options = {});
-  Expected<SharedLock, Failure> acquire_shared(const std::string& name, AcquireOptions options = {});
+  Expected<Lock, Error> acquire(const std::string& name, const AcquireOptions& options = {});
+  Expected<SharedLock, Error> acquire_shared(const std::string& name, AcquireOptions options = {});
   // Only if it can be had at once: too late otherwise.
-  Expected<Lock, Failure> try_acquire(const std::string& name);
-  Expected<SharedLock, Failure> try_acquire_shared(const std::string& name);
+  Expected<Lock, Error> try_acquire(const std::string& name);
+  Expected<SharedLock, Error> try_acquire_shared(const std::string& name);
   // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
-  Expected<PendingLock, Failure> acquire_async(const std::string& name, const AcquireOptions& options = {});
+  Expected<PendingLock, Error> acquire_async(const std::string& name, const AcquireOptions& options = {});
 
   // Can be read when there is news of a lock, which `remaining` and `look` take in.
   int descriptor() const;

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "tempo/trouble_c.h"
+#include "tempo/error_c.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -16,7 +16,7 @@ struct tempo_wish;   // a lock that is waited for without waiting
 
 // socket: NULL for the default. NULL on failure; then `trouble`, if not NULL, holds a sentence, cut
 // to `size` bytes with its end. So everywhere below; `why`, if not NULL, says which failure it is.
-struct tempo_locks* tempo_locks_connect(const char* socket, char* trouble, unsigned size);
+struct tempo_locks* tempo_locks_connect(const char* socket, char* code, unsigned size);
 // Locks that are still held are released.
 void tempo_locks_close(struct tempo_locks* locks);
 // Can be read when there is news of a lock: look at wishes, ask for what remains.
@@ -42,7 +42,7 @@ struct tempo_lock_options tempo_lock_default_options(void);
 // options: NULL for the default ones.
 struct tempo_lock* tempo_lock_take(struct tempo_locks* locks, const char* name,
                                    const struct tempo_lock_options* options,
-                                   enum tempo_trouble* why, char* trouble, unsigned size);
+                                   enum tempo_error* why, char* code, unsigned size);
 uint64_t tempo_lock_token(const struct tempo_lock* lock);  // 0: it is not a lease
 // How long the lock is certainly this program's; 0: not any more.
 int64_t tempo_lock_remaining_ns(struct tempo_lock* lock);
@@ -53,11 +53,11 @@ void tempo_lock_release(struct tempo_lock* lock);
 
 struct tempo_wish* tempo_lock_want(struct tempo_locks* locks, const char* name,
                                    const struct tempo_lock_options* options,
-                                   enum tempo_trouble* why, char* trouble, unsigned size);
+                                   enum tempo_error* why, char* code, unsigned size);
 // 1, with the lock if there is one yet, or NULL; 0 on failure. After a lock or a failure the wish
 // is over, and only to be dropped.
-int tempo_wish_look(struct tempo_wish* pending, struct tempo_lock** lock, enum tempo_trouble* why,
-                    char* trouble, unsigned size);
+int tempo_wish_look(struct tempo_wish* pending, struct tempo_lock** lock, enum tempo_error* why,
+                    char* code, unsigned size);
 int64_t tempo_wish_patience_ns(const struct tempo_wish* pending);  // for the timeout of a poll
 void tempo_wish_drop(struct tempo_wish* pending);                  // before its connection is closed
 

@@ -25,7 +25,7 @@ struct tempo_page;
 
 // path: NULL for the default. NULL on failure; then `trouble`, if not NULL, holds a sentence, cut
 // to `size` bytes with its end.
-struct tempo_page* tempo_open(const char* path, char* trouble, unsigned size);
+struct tempo_page* tempo_open(const char* path, char* code, unsigned size);
 void tempo_close(struct tempo_page* page);
 
 struct tempo_now tempo_read(const struct tempo_page* page);

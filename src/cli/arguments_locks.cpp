@@ -64,7 +64,7 @@ void describe_fence_check(CLI::App& app, std::function<int()>& run) {
 void describe_voters(CLI::App& app, std::function<int()>& run, const char* name, const char* help,
                      int (*change)(const VoterArguments&), const char* examples) {
   auto arguments = std::make_shared<VoterArguments>();
-  arguments->daemon.patience = "10min";  // tempod gives up by itself, in some leases
+  arguments->daemon.timeout = "10min";  // tempod gives up by itself, in some leases
   CLI::App* command = app.add_subcommand(name, help);
   command->add_option("host", arguments->host, "the machine's name, or its id")->required();
   describe_connection(*command, arguments->daemon);

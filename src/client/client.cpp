@@ -25,8 +25,8 @@ constexpr std::string_view kStart = "start it with 'systemctl start tempod' or g
 constexpr auto kBusyPause =
     std::chrono::milliseconds(20);  // while tempod's queue of callers is full
 
-std::unexpected<Failure> fail(Trouble trouble, std::string sentence) {
-  return std::unexpected(Failure{trouble, std::move(sentence)});
+std::unexpected<Error> fail(ErrorCode code, std::string sentence) {
+  return std::unexpected(Error{code, std::move(sentence)});
 }
 
 int to_poll_ms(Clock::duration left) {
@@ -34,38 +34,38 @@ int to_poll_ms(Clock::duration left) {
   return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
 }
 
-Failure silent(Nanos patience) {
-  return {Trouble::no_answer,
+Error silent(Nanos timeout) {
+  return {ErrorCode::no_answer,
           fmt::format("tempod does not answer within {}; see what it does with 'systemctl status "
-                      "tempod', or give it longer with --patience",
-                      span_text(patience))};
+                      "tempod', or give it longer with --timeout",
+                      span_text(timeout))};
 }
 
-Failure failure_of_connect(const std::string& path, int error) {
+Error failure_of_connect(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return {Trouble::not_running,
+      return {ErrorCode::not_running,
               fmt::format("tempod is not running here (no socket {}); {}", path, kStart)};
     case ECONNREFUSED:
-      return {Trouble::not_running,
+      return {ErrorCode::not_running,
               fmt::format("tempod is not running here (nobody listens at {}); {}", path, kStart)};
     case EACCES:
     case EPERM:
-      return {Trouble::not_allowed,
+      return {ErrorCode::not_allowed,
               fmt::format("you may not talk to tempod at {}; use sudo, or join the group that owns "
                           "the socket",
                           path)};
     default:
-      return {Trouble::not_running, fmt::format("cannot connect to tempod at {} ({}); {}", path,
+      return {ErrorCode::not_running, fmt::format("cannot connect to tempod at {} ({}); {}", path,
                                                 std::strerror(error), kStart)};
   }
 }
 
 }  // namespace
 
-Client::Client(int socket, std::string path, Nanos patience)
-    : socket_(socket), path_(std::move(path)), patience_(patience) {}
+Client::Client(int socket, std::string path, Nanos timeout)
+    : socket_(socket), path_(std::move(path)), patience_(timeout) {}
 Client::Client(Client&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       path_(std::move(other.path_)),
@@ -82,45 +82,45 @@ Client::~Client() {
   if (socket_ >= 0) close(socket_);
 }
 
-Result<Client, Failure> Client::connect(const std::string& path, Nanos patience) {
+Result<Client, Error> Client::connect(const std::string& path, Nanos timeout) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return fail(Trouble::not_running,
+    return fail(ErrorCode::not_running,
                 fmt::format("'{}' cannot be a socket's path: it has 1 to {} bytes; give another "
                             "with --socket",
                             path, sizeof(address.sun_path) - 1));
   std::memcpy(address.sun_path, path.data(), path.size());
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0)
-    return fail(Trouble::not_running, fmt::format("no socket can be made ({}); close some programs "
+    return fail(ErrorCode::not_running, fmt::format("no socket can be made ({}); close some programs "
                                                   "and try again",
                                                   std::strerror(errno)));
-  Client client(socket, path, patience);
-  const auto deadline = Clock::now() + patience;
+  Client client(socket, path, timeout);
+  const auto deadline = Clock::now() + timeout;
   while (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const int error = errno;
     if (error == EINTR) continue;
     if (error != EAGAIN) return std::unexpected(failure_of_connect(path, error));
     // Too many are waiting to be let in, and a unix socket offers nothing to wait for.
-    if (Clock::now() >= deadline) return std::unexpected(silent(patience));
+    if (Clock::now() >= deadline) return std::unexpected(silent(timeout));
     poll(nullptr, 0, to_poll_ms(kBusyPause));
   }
   return client;
 }
 
-Failure Client::gone() const {
-  return {Trouble::not_running,
+Error Client::gone() const {
+  return {ErrorCode::not_running,
           fmt::format("tempod closed the connection at {}; see why with 'journalctl -u tempod'",
                       path_)};
 }
 
-Failure Client::last_words() {
+Error Client::last_words() {
   const auto said = next(Nanos{0});
-  return !said && said.error().trouble != Trouble::nonsense ? said.error() : gone();
+  return !said && said.error().code != ErrorCode::nonsense ? said.error() : gone();
 }
 
-Result<bool, Failure> Client::send(const ipc::Request& request) {
+Result<bool, Error> Client::send(const ipc::Request& request) {
   const std::string line = ipc::request_line(request) + '\n';
   const auto deadline = Clock::now() + patience_;
   for (std::size_t sent = 0; sent < line.size();) {
@@ -139,7 +139,7 @@ Result<bool, Failure> Client::send(const ipc::Request& request) {
   return true;
 }
 
-Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
+Result<std::optional<std::string>, Error> Client::next_line(Nanos wait) {
   const auto deadline = Clock::now() + wait;
   std::size_t searched = 0;
   while (true) {
@@ -150,7 +150,7 @@ Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
     }
     searched = input_.size();
     if (input_.size() > ipc::kMaxReply)
-      return fail(Trouble::nonsense,
+      return fail(ErrorCode::nonsense,
                   "what answers at the socket is not tempod: its line does not end; give another "
                   "with --socket");
     std::array<char, 4096> buffer{};
@@ -167,28 +167,28 @@ Result<std::optional<std::string>, Failure> Client::next_line(Nanos wait) {
   }
 }
 
-Result<std::optional<ipc::Reply>, Failure> Client::next(Nanos wait) {
+Result<std::optional<ipc::Reply>, Error> Client::next(Nanos wait) {
   TRY(reply, next_of_any_kind(wait));
   if (reply && reply->refusal)
     return fail(
-        reply->refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
+        reply->refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed : ErrorCode::refused,
         reply->refusal->sentence);
   return reply;
 }
 
-Result<std::optional<ipc::Reply>, Failure> Client::next_of_any_kind(Nanos wait) {
+Result<std::optional<ipc::Reply>, Error> Client::next_of_any_kind(Nanos wait) {
   TRY(line, next_line(wait));
   if (!line) return std::nullopt;
   auto reply = ipc::parse_reply(*line);
   if (!reply)
-    return fail(Trouble::nonsense,
+    return fail(ErrorCode::nonsense,
                 fmt::format("tempod's answer cannot be understood: {}; use the tempo that came "
                             "with it",
                             reply.error()));
   return *std::move(reply);
 }
 
-Result<ipc::Reply, Failure> Client::ask(const ipc::Request& request) {
+Result<ipc::Reply, Error> Client::ask(const ipc::Request& request) {
   TRY(sent, send(request));
   (void)sent;
   const auto deadline = Clock::now() + patience_;

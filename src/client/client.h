@@ -17,7 +17,7 @@ namespace tempo::client {
 
 inline constexpr const char* kDefaultSocket = "/run/tempo/tempod.sock";
 
-enum class Trouble : std::uint8_t {
+enum class ErrorCode : std::uint8_t {
   not_running,  // nobody at the socket, or the connection broke
   not_allowed,  // by the socket's mode, or the daemon's word
   no_answer,    // within the time given
@@ -25,17 +25,17 @@ enum class Trouble : std::uint8_t {
   nonsense,     // what came is not an answer
 };
 
-struct Failure {
-  Trouble trouble = Trouble::not_running;
+struct Error {
+  ErrorCode code = ErrorCode::not_running;
   std::string sentence;
 };
 
 class Client {
  public:
   // Nothing waits longer than `patience`.
-  static Result<Client, Failure> connect(const std::string& socket, Nanos patience);
+  static Result<Client, Error> connect(const std::string& socket, Nanos timeout);
   // Over a socket that is connected already, which it owns from now on; non-blocking.
-  static Client over(int socket, Nanos patience) { return {socket, "a socket", patience}; }
+  static Client over(int socket, Nanos timeout) { return {socket, "a socket", timeout}; }
   ~Client();
   Client(Client&& other) noexcept;
   Client& operator=(Client&& other) noexcept;
@@ -43,22 +43,22 @@ class Client {
   Client& operator=(const Client&) = delete;
 
   // One request, one reply; a refusal is a failure.
-  Result<ipc::Reply, Failure> ask(const ipc::Request& request);
+  Result<ipc::Reply, Error> ask(const ipc::Request& request);
 
   // For streams: send once, then take what comes. Nothing, if nothing came within `wait` or a
   // signal arrived.
-  Result<bool, Failure> send(const ipc::Request& request);
-  Result<std::optional<ipc::Reply>, Failure> next(Nanos wait);
+  Result<bool, Error> send(const ipc::Request& request);
+  Result<std::optional<ipc::Reply>, Error> next(Nanos wait);
   // The same, with refusals among the replies: of several requests each has its own.
-  Result<std::optional<ipc::Reply>, Failure> next_of_any_kind(Nanos wait);
+  Result<std::optional<ipc::Reply>, Error> next_of_any_kind(Nanos wait);
 
   int descriptor() const { return socket_; }  // to poll for POLLIN
 
  private:
-  Client(int socket, std::string path, Nanos patience);
-  Result<std::optional<std::string>, Failure> next_line(Nanos wait);
-  Failure gone() const;
-  Failure last_words();  // why it was closed, if that was said; else `gone`
+  Client(int socket, std::string path, Nanos timeout);
+  Result<std::optional<std::string>, Error> next_line(Nanos wait);
+  Error gone() const;
+  Error last_words();  // why it was closed, if that was said; else `gone`
 
   int socket_ = -1;
   std::string path_;

@@ -23,8 +23,8 @@ constexpr ipc::Request kStatus{};
 
 ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }
 
-Client connected(const FakeDaemon& daemon, Nanos patience = 30s) {
-  auto client = Client::connect(daemon.path(), patience);
+Client connected(const FakeDaemon& daemon, Nanos timeout = 30s) {
+  auto client = Client::connect(daemon.path(), timeout);
   if (!client) ADD_FAILURE() << client.error().sentence;
   return *std::move(client);
 }
@@ -60,7 +60,7 @@ TEST(Client, ReadsAStreamUntilItEnds) {
   }
   const auto end = client.next(30s);
   ASSERT_FALSE(end);
-  EXPECT_EQ(end.error().trouble, Trouble::not_running);
+  EXPECT_EQ(end.error().code, ErrorCode::not_running);
   EXPECT_EQ(end.error().sentence, "tempod closed the connection at " + daemon.path() +
                                       "; see why with 'journalctl -u tempod'");
 }
@@ -73,7 +73,7 @@ TEST(Client, SaysWhenNothingComes) {
   EXPECT_FALSE(*none);
   const auto reply = client.ask(kStatus);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().trouble, Trouble::no_answer);
+  EXPECT_EQ(reply.error().code, ErrorCode::no_answer);
   EXPECT_THAT(reply.error().sentence, HasSubstr("tempod does not answer within 20ms; see what"));
 }
 
@@ -84,18 +84,18 @@ TEST(Client, PassesOnWhatTheDaemonRefuses) {
   Client client = connected(daemon);
   const auto resign = client.ask(request_of(ipc::Verb::resign));
   ASSERT_FALSE(resign);
-  EXPECT_EQ(resign.error().trouble, Trouble::refused);
+  EXPECT_EQ(resign.error().code, ErrorCode::refused);
   EXPECT_EQ(resign.error().sentence, "only a master can resign");
   const auto reelect = client.ask(request_of(ipc::Verb::reelect));
   ASSERT_FALSE(reelect);
-  EXPECT_EQ(reelect.error().trouble, Trouble::not_allowed);
+  EXPECT_EQ(reelect.error().code, ErrorCode::not_allowed);
 }
 
 TEST(Client, RefusesNonsense) {
   const FakeDaemon daemon({Canned{"status", {"220 smtp.example ESMTP"}}});
   const auto reply = connected(daemon).ask(kStatus);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().trouble, Trouble::nonsense);
+  EXPECT_EQ(reply.error().code, ErrorCode::nonsense);
   EXPECT_EQ(reply.error().sentence,
             "tempod's answer cannot be understood: it is not JSON; use the tempo that came with "
             "it");
@@ -105,14 +105,14 @@ TEST(Client, EndsALineThatDoesNotEnd) {
   const FakeDaemon daemon({{"status", {std::string(ipc::kMaxReply + 70'000, 'x')}}});
   const auto reply = connected(daemon).ask(kStatus);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().trouble, Trouble::nonsense);
+  EXPECT_EQ(reply.error().code, ErrorCode::nonsense);
   EXPECT_THAT(reply.error().sentence, HasSubstr("its line does not end"));
 }
 
 TEST(Connecting, SaysThatThereIsNoSocket) {
   const auto client = Client::connect("/nonexistent/tempod.sock", 1s);
   ASSERT_FALSE(client);
-  EXPECT_EQ(client.error().trouble, Trouble::not_running);
+  EXPECT_EQ(client.error().code, ErrorCode::not_running);
   EXPECT_EQ(client.error().sentence,
             "tempod is not running here (no socket /nonexistent/tempod.sock); start it with "
             "'systemctl start tempod' or give --socket");
@@ -131,7 +131,7 @@ TEST(Connecting, SaysThatNobodyListens) {
   const auto client = Client::connect(path, 1s);
   std::filesystem::remove(path);
   ASSERT_FALSE(client);
-  EXPECT_EQ(client.error().trouble, Trouble::not_running);
+  EXPECT_EQ(client.error().code, ErrorCode::not_running);
   EXPECT_THAT(client.error().sentence, HasSubstr("(nobody listens at " + path + "); start it"));
 }
 
@@ -156,7 +156,7 @@ TEST(Connecting, DoesNotWaitForEver) {
   EXPECT_TRUE(first);
   const auto second = Client::connect(path, 10ms);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error().trouble, Trouble::no_answer);
+  EXPECT_EQ(second.error().code, ErrorCode::no_answer);
   close(listener);
   std::filesystem::remove(path);
 }

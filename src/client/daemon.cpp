@@ -10,7 +10,7 @@
 #include "base/span_text.h"
 #include "client/client.h"
 #include "client/news_wait.h"
-#include "client/public_failure.h"
+#include "client/public_error.h"
 #include "client/status_json.h"
 
 namespace tempo {
@@ -21,45 +21,45 @@ using std::chrono::nanoseconds;
 class DaemonConnection {
  public:
   DaemonConnection(client::Client opened, std::string socket, nanoseconds most)
-      : client(std::move(opened)), path(std::move(socket)), patience(most) {}
+      : client(std::move(opened)), path(std::move(socket)), timeout(most) {}
 
-  static Expected<std::unique_ptr<DaemonConnection>, Failure> open(const std::string& socket,
+  static Expected<std::unique_ptr<DaemonConnection>, Error> open(const std::string& socket,
                                                                    nanoseconds most) {
     auto opened = client::Client::connect(socket, most);
-    if (!opened) return Unexpected{public_failure(opened.error())};
+    if (!opened) return Unexpected{public_error(opened.error())};
     return std::make_unique<DaemonConnection>(*std::move(opened), socket, most);
   }
 
-  Expected<ipc::Reply, Failure> ask(ipc::Verb verb) {
+  Expected<ipc::Reply, Error> ask(ipc::Verb verb) {
     if (const auto foreign = not_ours()) return Unexpected{*foreign};
     auto reply = client.ask({.verb = verb, .by_ns = {}, .to_ns = {}});
-    if (!reply) return Unexpected{public_failure(reply.error())};
+    if (!reply) return Unexpected{public_error(reply.error())};
     return *std::move(reply);
   }
 
-  std::optional<Failure> not_ours() const {
+  std::optional<Error> not_ours() const {
     if (getpid() == owner) return std::nullopt;
-    return Failure{Trouble::refused,
+    return Error{ErrorCode::refused,
                    "this connection belongs to the process that forked this one; connect anew"};
   }
 
   client::Client client;
   std::string path;
-  nanoseconds patience;
+  nanoseconds timeout;
   pid_t owner = getpid();
 };
 
 namespace {
 
-Failure nonsense(const std::string& what) {
-  return {Trouble::no_daemon,
+Error nonsense(const std::string& what) {
+  return {ErrorCode::no_daemon,
           fmt::format("tempod's answer cannot be understood: {}; use the libtempo that came with "
                       "it",
                       what)};
 }
 
 // Nothing: it is neither, as the word that a stream begins.
-Expected<std::optional<Update>, Failure> news_in(const ipc::Reply& reply) {
+Expected<std::optional<Update>, Error> news_in(const ipc::Reply& reply) {
   Update news;
   if (reply.body.has("event")) {
     const auto event = ipc::event_of(reply);
@@ -75,8 +75,8 @@ Expected<std::optional<Update>, Failure> news_in(const ipc::Reply& reply) {
 
 }  // namespace
 
-Expected<Daemon, Failure> Daemon::connect(const std::string& socket, nanoseconds patience) {
-  auto connection = DaemonConnection::open(socket, patience);
+Expected<Daemon, Error> Daemon::connect(const std::string& socket, nanoseconds timeout) {
+  auto connection = DaemonConnection::open(socket, timeout);
   if (!connection) return Unexpected{connection.error()};
   return Daemon(*std::move(connection));
 }
@@ -86,7 +86,7 @@ Daemon::~Daemon() = default;
 Daemon::Daemon(Daemon&&) noexcept = default;
 Daemon& Daemon::operator=(Daemon&&) noexcept = default;
 
-Expected<Now, Failure> Daemon::now() {
+Expected<Now, Error> Daemon::now() {
   const auto reply = connection_->ask(ipc::Verb::now);
   if (!reply) return Unexpected{reply.error()};
   const auto now = ipc::now_of(*reply);
@@ -94,7 +94,7 @@ Expected<Now, Failure> Daemon::now() {
   return now_of(*now);
 }
 
-Expected<Status, Failure> Daemon::status() {
+Expected<Status, Error> Daemon::status() {
   const auto reply = connection_->ask(ipc::Verb::status);
   if (!reply) return Unexpected{reply.error()};
   const auto snapshot = reply->body.at("status");
@@ -102,9 +102,9 @@ Expected<Status, Failure> Daemon::status() {
   return status_of(*snapshot);
 }
 
-Expected<Watch, Failure> Daemon::watch() {
+Expected<Watch, Error> Daemon::watch() {
   if (const auto foreign = connection_->not_ours()) return Unexpected{*foreign};
-  auto connection = DaemonConnection::open(connection_->path, connection_->patience);
+  auto connection = DaemonConnection::open(connection_->path, connection_->timeout);
   if (!connection) return Unexpected{connection.error()};
   if (const auto begun = (*connection)->ask(ipc::Verb::watch); !begun)
     return Unexpected{begun.error()};
@@ -116,13 +116,13 @@ Watch::~Watch() = default;
 Watch::Watch(Watch&&) noexcept = default;
 Watch& Watch::operator=(Watch&&) noexcept = default;
 
-Expected<Update, Failure> Watch::next(nanoseconds wait, int cancel) {
+Expected<Update, Error> Watch::next(nanoseconds wait, int cancel) {
   using Clock = std::chrono::steady_clock;
   if (const auto foreign = connection_->not_ours()) return Unexpected{*foreign};
   const Clock::time_point begin = Clock::now();
   for (;;) {
     const auto reply = connection_->client.next(nanoseconds{0});
-    if (!reply) return Unexpected{public_failure(reply.error())};
+    if (!reply) return Unexpected{public_error(reply.error())};
     if (*reply) {
       auto news = news_in(**reply);
       if (!news) return Unexpected{news.error()};
@@ -131,11 +131,11 @@ Expected<Update, Failure> Watch::next(nanoseconds wait, int cancel) {
     }
     const nanoseconds left = wait - (Clock::now() - begin);
     if (left <= left.zero())
-      return Unexpected{Failure{
-          Trouble::too_late,
+      return Unexpected{Error{
+          ErrorCode::too_late,
           fmt::format("no news came within {}", span_text(std::max(wait, nanoseconds{0})))}};
     if (!wait_for_news(descriptor(), left, cancel))
-      return Unexpected{Failure{Trouble::cancelled, "the waiting was cancelled"}};
+      return Unexpected{Error{ErrorCode::cancelled, "the waiting was cancelled"}};
   }
 }
 

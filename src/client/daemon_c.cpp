@@ -26,33 +26,33 @@ std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch(
 
 extern "C" {
 
-tempo_daemon* tempo_daemon_connect(const char* socket, char* trouble, unsigned size) {
+tempo_daemon* tempo_daemon_connect(const char* socket, char* code, unsigned size) {
   auto daemon = tempo::Daemon::connect(socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (daemon) return new tempo_daemon{*std::move(daemon)};
-  tempo::copy_sentence(daemon.error().sentence, trouble, size);
+  tempo::copy_sentence(daemon.error().sentence, code, size);
   return nullptr;
 }
 
 void tempo_daemon_close(tempo_daemon* daemon) { delete daemon; }
 
-tempo_picture* tempo_daemon_status(tempo_daemon* daemon, tempo_trouble* why, char* trouble,
+tempo_picture* tempo_daemon_status(tempo_daemon* daemon, tempo_error* why, char* code,
                                    unsigned size) {
   auto status = daemon->daemon.status();
   if (status) return new tempo_picture{*std::move(status)};
-  tempo::copy_failure(status.error(), why, trouble, size);
+  tempo::copy_failure(status.error(), why, code, size);
   return nullptr;
 }
 
-tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_trouble* why, char* trouble,
+tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_error* why, char* code,
                                 unsigned size) {
   auto watch = daemon->daemon.watch();
   if (watch) return new tempo_watch{*std::move(watch)};
-  tempo::copy_failure(watch.error(), why, trouble, size);
+  tempo::copy_failure(watch.error(), why, code, size);
   return nullptr;
 }
 
 tempo_picture* tempo_watch_next(tempo_watch* watch, std::int64_t wait_ns, int cancel,
-                                tempo_trouble* why, char* trouble, unsigned size) {
+                                tempo_error* why, char* code, unsigned size) {
   using Clock = std::chrono::steady_clock;
   const std::chrono::nanoseconds wait{wait_ns};
   const Clock::time_point begin = Clock::now();
@@ -60,7 +60,7 @@ tempo_picture* tempo_watch_next(tempo_watch* watch, std::int64_t wait_ns, int ca
     const std::chrono::nanoseconds left = wait - (Clock::now() - begin);
     auto news = watch->watch.next(std::max(left, left.zero()), cancel);
     if (!news) {
-      tempo::copy_failure(news.error(), why, trouble, size);
+      tempo::copy_failure(news.error(), why, code, size);
       return nullptr;
     }
     if (news->status) return new tempo_picture{*std::move(news->status)};

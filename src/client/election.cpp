@@ -9,7 +9,7 @@
 #include "base/span_text.h"
 #include "client/election_connection.h"
 #include "client/news_wait.h"
-#include "client/public_failure.h"
+#include "client/public_error.h"
 
 namespace tempo {
 namespace {
@@ -24,16 +24,16 @@ ipc::Request request_of(ipc::Verb verb) {
   return request;
 }
 
-Failure cancelled() { return {Trouble::cancelled, "the waiting was cancelled"}; }
+Error cancelled() { return {ErrorCode::cancelled, "the waiting was cancelled"}; }
 
 }  // namespace
 
 ElectionConnection::ElectionConnection(client::Client client, Clock clock)
     : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
 
-std::optional<Failure> ElectionConnection::stand(const std::string& group,
+std::optional<Error> ElectionConnection::stand(const std::string& group,
                                                  const CandidateOptions& options,
-                                                 nanoseconds patience) {
+                                                 nanoseconds timeout) {
   ipc::Request request = request_of(ipc::Verb::elect);
   request.name = group;
   request.capacity = options.capacity;
@@ -42,7 +42,7 @@ std::optional<Failure> ElectionConnection::stand(const std::string& group,
   request.min_stay_ns = options.min_stay.count();
   request.once = options.once;
   say(request);
-  for (const nanoseconds end = boot_clock() + patience;;) {
+  for (const nanoseconds end = boot_clock() + timeout;;) {
     // What comes after that it stands is for `dispatch`, when callbacks are there.
     while (!stands_ && !gone_ && take_one()) {
     }
@@ -50,15 +50,15 @@ std::optional<Failure> ElectionConnection::stand(const std::string& group,
     if (gone_) return gone_;
     const nanoseconds left = end - boot_clock();
     if (left <= nanoseconds{0})
-      return Failure{Trouble::no_daemon,
+      return Error{ErrorCode::no_daemon,
                      fmt::format("tempod does not answer within {}; see what it does with "
                                  "'systemctl status tempod'",
-                                 span_text(patience))};
+                                 span_text(timeout))};
     if (!wait_for_news(descriptor(), left, options.cancel)) return cancelled();
   }
 }
 
-Expected<bool, Failure> ElectionConnection::dispatch(nanoseconds wait, int cancel) {
+Expected<bool, Error> ElectionConnection::dispatch(nanoseconds wait, int cancel) {
   if (foreign()) return Unexpected{why_gone()};
   for (const nanoseconds end = boot_clock() + wait;;) {
     bool came = false;
@@ -72,7 +72,7 @@ Expected<bool, Failure> ElectionConnection::dispatch(nanoseconds wait, int cance
 
 bool ElectionConnection::take_one() {
   const auto reply = client_.next(nanoseconds{0});
-  if (!reply) gone_ = public_failure(reply.error());
+  if (!reply) gone_ = public_error(reply.error());
   if (!reply || !*reply) return false;
   if (const auto news = ipc::election_of(**reply); news && news->id == kId) receive(*news);
   return true;
@@ -134,7 +134,7 @@ void ElectionConnection::stop() {
 
 void ElectionConnection::say(const ipc::Request& request) {
   if (gone_ || foreign()) return;
-  if (const auto sent = client_.send(request); !sent) gone_ = public_failure(sent.error());
+  if (const auto sent = client_.send(request); !sent) gone_ = public_error(sent.error());
 }
 
 void ElectionConnection::offer(std::int64_t capacity) {
@@ -164,9 +164,9 @@ nanoseconds ElectionConnection::remaining() const {
 
 bool ElectionConnection::foreign() const { return getpid() != owner_; }
 
-const Failure& ElectionConnection::why_gone() {
+const Error& ElectionConnection::why_gone() {
   if (foreign())
-    gone_ = Failure{Trouble::refused,
+    gone_ = Error{ErrorCode::refused,
                     "this candidate belongs to the process that forked this one; stand anew"};
   return *gone_;
 }
@@ -181,20 +181,20 @@ Election::~Election() {
   if (connection_ != nullptr) withdraw();
 }
 
-Expected<Election, Failure> Election::stand(const std::string& group,
+Expected<Election, Error> Election::stand(const std::string& group,
                                             const CandidateOptions& options,
-                                            const std::string& socket, nanoseconds patience) {
-  auto client = client::Client::connect(socket, patience);
-  if (!client) return Unexpected{public_failure(client.error())};
+                                            const std::string& socket, nanoseconds timeout) {
+  auto client = client::Client::connect(socket, timeout);
+  if (!client) return Unexpected{public_error(client.error())};
   return stand_on(std::make_unique<ElectionConnection>(*std::move(client)), group, options,
-                  patience);
+                  timeout);
 }
 
-Expected<Election, Failure> Election::stand_on(std::unique_ptr<ElectionConnection> connection,
+Expected<Election, Error> Election::stand_on(std::unique_ptr<ElectionConnection> connection,
                                                const std::string& group,
                                                const CandidateOptions& options,
-                                               nanoseconds patience) {
-  if (const auto failure = connection->stand(group, options, patience)) return Unexpected{*failure};
+                                               nanoseconds timeout) {
+  if (const auto error = connection->stand(group, options, timeout)) return Unexpected{*error};
   return Election(std::move(connection));
 }
 
@@ -215,7 +215,7 @@ void Election::on_no_majority(std::function<void()> call) {
 }
 
 int Election::descriptor() const { return connection_->descriptor(); }
-Expected<bool, Failure> Election::dispatch(nanoseconds wait, int cancel) {
+Expected<bool, Error> Election::dispatch(nanoseconds wait, int cancel) {
   return connection_->dispatch(wait, cancel);
 }
 nanoseconds Election::deadline() const { return connection_->deadline(); }

@@ -37,13 +37,13 @@ tempo_candidate_options tempo_candidate_default_options(void) {
 }
 
 tempo_election* tempo_election_stand(const char* group, const tempo_candidate_options* options,
-                                     const char* socket, tempo_trouble* why, char* trouble,
+                                     const char* socket, tempo_error* why, char* code,
                                      unsigned size) {
   auto election = tempo::Election::stand(
       group, options_of(options == nullptr ? tempo_candidate_default_options() : *options),
       socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (!election) {
-    tempo::copy_failure(election.error(), why, trouble, size);
+    tempo::copy_failure(election.error(), why, code, size);
     return nullptr;
   }
   election->stops_later();
@@ -58,7 +58,7 @@ int tempo_election_descriptor(const tempo_election* election) {
 
 int tempo_election_dispatch(tempo_election* election, std::int64_t wait_ns, int cancel) {
   const auto came = election->election.dispatch(std::chrono::nanoseconds{wait_ns}, cancel);
-  return came || came.error().trouble == tempo::Trouble::cancelled ? 0 : -1;
+  return came || came.error().code == tempo::ErrorCode::cancelled ? 0 : -1;
 }
 
 std::uint64_t tempo_election_term(const tempo_election* election) {

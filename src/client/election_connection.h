@@ -26,9 +26,9 @@ class ElectionConnection {
   explicit ElectionConnection(client::Client client, Clock clock = boot_clock);
 
   // Why it cannot; nothing: it stands.
-  std::optional<Failure> stand(const std::string& group, const CandidateOptions& options,
-                               std::chrono::nanoseconds patience);
-  Expected<bool, Failure> dispatch(std::chrono::nanoseconds wait, int cancel);
+  std::optional<Error> stand(const std::string& group, const CandidateOptions& options,
+                               std::chrono::nanoseconds timeout);
+  Expected<bool, Error> dispatch(std::chrono::nanoseconds wait, int cancel);
   void offer(std::int64_t capacity);
   void stopped();
   void withdraw(bool job_done);
@@ -54,7 +54,7 @@ class ElectionConnection {
   void stop();
   void say(const ipc::Request& request);
   bool foreign() const;  // this is a child of the process that it belongs to
-  const Failure& why_gone();
+  const Error& why_gone();
 
   client::Client client_;
   Clock clock_;
@@ -63,7 +63,7 @@ class ElectionConnection {
   std::uint64_t elected_ = 0;  // the term that tempod has said; `term_` from when it is told of
   std::uint64_t term_ = 0;
   std::chrono::nanoseconds until_{0};
-  std::optional<Failure> gone_;
+  std::optional<Error> gone_;
 };
 
 }  // namespace tempo

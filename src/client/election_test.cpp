@@ -45,7 +45,7 @@ class Candidate {
   const std::vector<std::string>& told() const { return told_; }
 
  private:
-  explicit Candidate(Expected<Election, Failure> election) : election_(*std::move(election)) {
+  explicit Candidate(Expected<Election, Error> election) : election_(*std::move(election)) {
     election_.on_lead([this](std::uint64_t) { told_.emplace_back("lead"); });
     election_.on_stop([this] { told_.emplace_back("stop"); });
     election_.on_follow([this](const std::string& who) { told_.push_back("follow " + who); });
@@ -164,10 +164,10 @@ TEST(Election, HasOneCandidateAHostWhoseOfferMayChange) {
   EXPECT_FALSE(candidate->stands());
   EXPECT_EQ(candidate->remaining(), 0s);
   EXPECT_TRUE(candidate.hears([&] { return network.capacity("web") == std::nullopt; }));
-  network.refuse(Trouble::not_allowed, "groups are not for you");
+  network.refuse(ErrorCode::not_allowed, "groups are not for you");
   const auto refused = network.stand("web");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, Trouble::not_allowed);
+  EXPECT_EQ(refused.error().code, ErrorCode::not_allowed);
 }
 
 TEST(Election, LastsUntilItsDeadlineWhenTempodRestarts) {
@@ -178,7 +178,7 @@ TEST(Election, LastsUntilItsDeadlineWhenTempodRestarts) {
   EXPECT_FALSE(candidate.hears([&] { return candidate->remaining() == 0s; }));
   const auto gone = candidate->dispatch();
   ASSERT_FALSE(gone);
-  EXPECT_EQ(gone.error().trouble, Trouble::no_daemon);
+  EXPECT_EQ(gone.error().code, ErrorCode::no_daemon);
   EXPECT_GT(candidate->remaining(), 0s);
   Candidate next(network);
   EXPECT_FALSE(network.leads("web")) << "before the lease of the other has ended";
@@ -198,10 +198,10 @@ TEST(Election, WaitingForItCanBeCancelled) {
   ASSERT_TRUE(candidate->dispatch()) << "what has come is taken first";
   const auto nothing = candidate->dispatch(1h, cancel);
   ASSERT_FALSE(nothing);
-  EXPECT_EQ(nothing.error().trouble, Trouble::cancelled);
+  EXPECT_EQ(nothing.error().code, ErrorCode::cancelled);
   const auto stood = network.stand("another", {.cancel = cancel});
   ASSERT_FALSE(stood);
-  EXPECT_EQ(stood.error().trouble, Trouble::cancelled);
+  EXPECT_EQ(stood.error().code, ErrorCode::cancelled);
   network.resume();
   EXPECT_TRUE(candidate->dispatch()) << "it is not the end";
   close(cancel);
@@ -218,7 +218,7 @@ TEST(Election, OfAParentIsNotItsChilds) {
     const bool nothing = candidate->term() == 0 && candidate->remaining() == 0s &&
                          candidate->deadline() == 0s && !candidate->stands();
     const auto dispatched = candidate->dispatch(1h);
-    const bool refused = !dispatched && dispatched.error().trouble == Trouble::refused &&
+    const bool refused = !dispatched && dispatched.error().code == ErrorCode::refused &&
                          dispatched.error().sentence.find("stand anew") != std::string::npos;
     candidate->offer(1);
     candidate->stopped();
@@ -243,17 +243,17 @@ TEST(Election, OfAParentIsNotItsChilds) {
 
 TEST(Election, IsForCToo) {
   FakeNetwork network;
-  char trouble[200] = "";
-  tempo_trouble why = TEMPO_NO_DAEMON;
+  char code[200] = "";
+  tempo_error why = TEMPO_NO_DAEMON;
   tempo_candidate_options options = tempo_candidate_default_options();
   options.capacity = 3;
   options.once = 1;
   options.algorithm = "c";
   tempo_election* const election = tempo_election_stand("web", &options, network.socket().c_str(),
-                                                        &why, trouble, sizeof trouble);
-  ASSERT_NE(election, nullptr) << trouble;
+                                                        &why, code, sizeof code);
+  ASSERT_NE(election, nullptr) << code;
   EXPECT_EQ(
-      tempo_election_stand("web", nullptr, network.socket().c_str(), &why, trouble, sizeof trouble),
+      tempo_election_stand("web", nullptr, network.socket().c_str(), &why, code, sizeof code),
       nullptr);
   EXPECT_EQ(why, TEMPO_REFUSED);
   for (int i = 0; i < 1000 && tempo_election_term(election) == 0; ++i)

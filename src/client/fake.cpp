@@ -120,12 +120,12 @@ class FakeNetwork::Inside {
       if (caller.same_clock) send(caller, ipc::done_line());
   }
 
-  void refuse(Trouble trouble, const std::string& sentence) {
+  void refuse(ErrorCode code, const std::string& sentence) {
     const std::lock_guard lock(mutex_);
     refusal_.reset();
     if (!sentence.empty())
       refusal_ = ipc::Refusal{
-          .code = trouble == Trouble::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
+          .code = code == ErrorCode::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
           .sentence = sentence};
   }
 
@@ -405,19 +405,19 @@ FakeNetwork::FakeNetwork() : FakeNetwork(Options()) {}
 FakeNetwork::FakeNetwork(const Options& options) : inside_(std::make_unique<Inside>(options)) {}
 FakeNetwork::~FakeNetwork() = default;
 
-Expected<Locks, Failure> FakeNetwork::locks() const {
+Expected<Locks, Error> FakeNetwork::locks() const {
   return Locks(
       std::make_shared<LockConnection>(client::Client::over(inside_->connect(), kPatience),
                                        [ahead = inside_->ahead()] { return clock_with(ahead); }));
 }
-Expected<Election, Failure> FakeNetwork::stand(const std::string& group,
+Expected<Election, Error> FakeNetwork::stand(const std::string& group,
                                                const CandidateOptions& options) const {
   return Election::stand_on(std::make_unique<ElectionConnection>(
                                 client::Client::over(inside_->connect(), kPatience),
                                 [ahead = inside_->ahead()] { return clock_with(ahead); }),
                             group, options, kPatience);
 }
-Expected<Daemon, Failure> FakeNetwork::daemon() const { return Daemon::connect(socket()); }
+Expected<Daemon, Error> FakeNetwork::daemon() const { return Daemon::connect(socket()); }
 Expected<TimePage, std::string> FakeNetwork::page() const { return TimePage::open(page_path()); }
 std::string FakeNetwork::socket() const { return inside_->socket(); }
 std::string FakeNetwork::page_path() const { return inside_->page_path(); }
@@ -433,8 +433,8 @@ void FakeNetwork::free_elsewhere(const std::string& name) {
 void FakeNetwork::lose(const std::string& name) {
   inside_->with_locks([&](FakeLocks& locks) { locks.lose(name); });
 }
-void FakeNetwork::refuse(Trouble trouble, const std::string& sentence) {
-  inside_->refuse(trouble, sentence);
+void FakeNetwork::refuse(ErrorCode code, const std::string& sentence) {
+  inside_->refuse(code, sentence);
 }
 std::size_t FakeNetwork::holders(const std::string& name) const {
   return inside_->with_locks([&](const FakeLocks& locks) { return locks.count(name, true); });

@@ -21,40 +21,40 @@ using ::testing::HasSubstr;
 
 TEST(LocksForC, AreTakenSharedWaitedForAndCancelled) {
   FakeNetwork network;
-  char trouble[200];
-  tempo_locks* locks = tempo_locks_connect(network.socket().c_str(), trouble, sizeof trouble);
-  ASSERT_NE(locks, nullptr) << trouble;
+  char code[200];
+  tempo_locks* locks = tempo_locks_connect(network.socket().c_str(), code, sizeof code);
+  ASSERT_NE(locks, nullptr) << code;
   tempo_lock_options options = tempo_lock_default_options();
   options.shared = 1;
-  tempo_lock* lock = tempo_lock_take(locks, "plan", &options, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(lock, nullptr) << trouble;
+  tempo_lock* lock = tempo_lock_take(locks, "plan", &options, nullptr, code, sizeof code);
+  ASSERT_NE(lock, nullptr) << code;
   EXPECT_GT(tempo_lock_remaining_ns(lock), 0);
   EXPECT_GT(tempo_lock_deadline_ns(lock), tempo_lock_remaining_ns(lock));
 
   options = tempo_lock_default_options();
   options.wait_ns = 0;
-  tempo_trouble why = TEMPO_NO_DAEMON;
-  EXPECT_EQ(tempo_lock_take(locks, "plan", &options, &why, trouble, sizeof trouble), nullptr);
+  tempo_error why = TEMPO_NO_DAEMON;
+  EXPECT_EQ(tempo_lock_take(locks, "plan", &options, &why, code, sizeof code), nullptr);
   EXPECT_EQ(why, TEMPO_TOO_LATE);
-  EXPECT_THAT(trouble, HasSubstr("was not to be had"));
+  EXPECT_THAT(code, HasSubstr("was not to be had"));
   options.wait_ns = -1;
   options.cancel = eventfd(1, EFD_CLOEXEC);
   EXPECT_EQ(tempo_lock_take(locks, "plan", &options, &why, nullptr, 0), nullptr);
   EXPECT_EQ(why, TEMPO_CANCELLED);
   close(options.cancel);
 
-  tempo_wish* pending = tempo_lock_want(locks, "plan", nullptr, &why, trouble, sizeof trouble);
-  ASSERT_NE(pending, nullptr) << trouble;
+  tempo_wish* pending = tempo_lock_want(locks, "plan", nullptr, &why, code, sizeof code);
+  ASSERT_NE(pending, nullptr) << code;
   tempo_lock* writer = nullptr;
-  EXPECT_EQ(tempo_wish_look(pending, &writer, &why, trouble, sizeof trouble), 1);
+  EXPECT_EQ(tempo_wish_look(pending, &writer, &why, code, sizeof code), 1);
   EXPECT_EQ(writer, nullptr);
   EXPECT_GT(tempo_wish_patience_ns(pending), 0);
   const std::uint64_t token = tempo_lock_token(lock);
   tempo_lock_release(lock);
   ASSERT_TRUE(comes_true([&] {
-    return tempo_wish_look(pending, &writer, &why, trouble, sizeof trouble) != 1 || writer != nullptr;
+    return tempo_wish_look(pending, &writer, &why, code, sizeof code) != 1 || writer != nullptr;
   }));
-  ASSERT_NE(writer, nullptr) << trouble;
+  ASSERT_NE(writer, nullptr) << code;
   EXPECT_GT(tempo_lock_token(writer), token);
   tempo_wish_drop(pending);
   EXPECT_EQ(network.holders("plan"), 1U);
@@ -65,30 +65,30 @@ TEST(LocksForC, AreTakenSharedWaitedForAndCancelled) {
 
 TEST(LocksForC, HaveTheKindAndTheLeaseThatAreAskedFor) {
   FakeNetwork network({.lease = 2s});
-  char trouble[200];
-  tempo_locks* locks = tempo_locks_connect(network.socket().c_str(), trouble, sizeof trouble);
-  ASSERT_NE(locks, nullptr) << trouble;
+  char code[200];
+  tempo_locks* locks = tempo_locks_connect(network.socket().c_str(), code, sizeof code);
+  ASSERT_NE(locks, nullptr) << code;
   tempo_lock_options options = tempo_lock_default_options();
   for (const tempo_lock_kind kind : {TEMPO_LEASE, TEMPO_SILENT, TEMPO_EXPLICIT}) {
     options.kind = kind;
     const std::string name = "kind" + std::to_string(kind);
     tempo_lock* lock =
-        tempo_lock_take(locks, name.c_str(), &options, nullptr, trouble, sizeof trouble);
-    ASSERT_NE(lock, nullptr) << trouble;
+        tempo_lock_take(locks, name.c_str(), &options, nullptr, code, sizeof code);
+    ASSERT_NE(lock, nullptr) << code;
     EXPECT_EQ(tempo_lock_token(lock) != 0, kind == TEMPO_LEASE) << name;
     tempo_lock_release(lock);
   }
   options.kind = static_cast<tempo_lock_kind>(3);
-  tempo_trouble why = TEMPO_NO_DAEMON;
-  EXPECT_EQ(tempo_lock_take(locks, "x", &options, &why, trouble, sizeof trouble), nullptr);
+  tempo_error why = TEMPO_NO_DAEMON;
+  EXPECT_EQ(tempo_lock_take(locks, "x", &options, &why, code, sizeof code), nullptr);
   EXPECT_EQ(why, TEMPO_REFUSED);
-  EXPECT_THAT(trouble, HasSubstr("TEMPO_LEASE"));
-  EXPECT_EQ(tempo_lock_want(locks, "x", &options, &why, trouble, sizeof trouble), nullptr);
+  EXPECT_THAT(code, HasSubstr("TEMPO_LEASE"));
+  EXPECT_EQ(tempo_lock_want(locks, "x", &options, &why, code, sizeof code), nullptr);
 
   options = tempo_lock_default_options();
   options.lease_ns = 10'000'000'000;
-  tempo_lock* lock = tempo_lock_take(locks, "long", &options, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(lock, nullptr) << trouble;
+  tempo_lock* lock = tempo_lock_take(locks, "long", &options, nullptr, code, sizeof code);
+  ASSERT_NE(lock, nullptr) << code;
   EXPECT_GT(tempo_lock_remaining_ns(lock), 5'000'000'000);
   tempo_lock_release(lock);
   tempo_locks_close(locks);
@@ -96,11 +96,11 @@ TEST(LocksForC, HaveTheKindAndTheLeaseThatAreAskedFor) {
 
 TEST(DaemonForC, SaysWhatItKnowsAndWhatChanges) {
   FakeNetwork network;
-  char trouble[200];
-  tempo_daemon* daemon = tempo_daemon_connect(network.socket().c_str(), trouble, sizeof trouble);
-  ASSERT_NE(daemon, nullptr) << trouble;
-  tempo_picture* picture = tempo_daemon_status(daemon, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(picture, nullptr) << trouble;
+  char code[200];
+  tempo_daemon* daemon = tempo_daemon_connect(network.socket().c_str(), code, sizeof code);
+  ASSERT_NE(daemon, nullptr) << code;
+  tempo_picture* picture = tempo_daemon_status(daemon, nullptr, code, sizeof code);
+  ASSERT_NE(picture, nullptr) << code;
   EXPECT_STREQ(tempo_picture_name(picture), "fake");
   EXPECT_STREQ(tempo_picture_master(picture), "fake");
   EXPECT_THAT(tempo_picture_locks(picture), HasSubstr("locks are safe"));
@@ -108,19 +108,19 @@ TEST(DaemonForC, SaysWhatItKnowsAndWhatChanges) {
   EXPECT_EQ(tempo_picture_now(picture).status, TEMPO_SYNCHRONIZED);
   tempo_picture_free(picture);
 
-  tempo_watch* watch = tempo_daemon_watch(daemon, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(watch, nullptr) << trouble;
+  tempo_watch* watch = tempo_daemon_watch(daemon, nullptr, code, sizeof code);
+  ASSERT_NE(watch, nullptr) << code;
   tempo_daemon_close(daemon);
-  picture = tempo_watch_next(watch, 10'000'000'000, -1, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(picture, nullptr) << trouble;
+  picture = tempo_watch_next(watch, 10'000'000'000, -1, nullptr, code, sizeof code);
+  ASSERT_NE(picture, nullptr) << code;
   tempo_picture_free(picture);
-  tempo_trouble why = TEMPO_NO_DAEMON;
-  EXPECT_EQ(tempo_watch_next(watch, 0, -1, &why, trouble, sizeof trouble), nullptr);
+  tempo_error why = TEMPO_NO_DAEMON;
+  EXPECT_EQ(tempo_watch_next(watch, 0, -1, &why, code, sizeof code), nullptr);
   EXPECT_EQ(why, TEMPO_TOO_LATE);
   network.set_now(FakeNetwork::synchronized_at(NetworkTime{1000s}));
   ASSERT_TRUE(readable(tempo_watch_descriptor(watch), 10s));
-  picture = tempo_watch_next(watch, 0, -1, nullptr, trouble, sizeof trouble);
-  ASSERT_NE(picture, nullptr) << trouble;
+  picture = tempo_watch_next(watch, 0, -1, nullptr, code, sizeof code);
+  ASSERT_NE(picture, nullptr) << code;
   EXPECT_GE(tempo_picture_now(picture).time_ns, 1'000'000'000'000);
   tempo_picture_free(picture);
   tempo_watch_close(watch);

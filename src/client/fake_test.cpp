@@ -42,7 +42,7 @@ TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
   EXPECT_LE(lock->remaining(), 2s);
   const auto refused = others.try_acquire("door");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, Trouble::too_late);
+  EXPECT_EQ(refused.error().code, ErrorCode::too_late);
   EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));  // it waits no longer
   const std::uint64_t first = lock->token();
   lock->release();
@@ -104,7 +104,7 @@ TEST(FakeNetwork, ARestartLeavesLocksUntilTheirDeadlines) {
   EXPECT_GT(lock->remaining(), 5s);  // what was granted lasts...
   const auto again = before.acquire("door");
   ASSERT_FALSE(again);  // ...on a connection that is good for nothing else
-  EXPECT_EQ(again.error().trouble, Trouble::no_daemon);
+  EXPECT_EQ(again.error().code, ErrorCode::no_daemon);
   Locks after = connected(network);
   EXPECT_FALSE(after.try_acquire("door"));
   network.advance(10s);
@@ -126,12 +126,12 @@ TEST(FakeNetwork, AnotherMachineCanHaveIt) {
 TEST(FakeNetwork, RefusesWhenItIsToldTo) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.refuse(Trouble::not_allowed, "not you");
+  network.refuse(ErrorCode::not_allowed, "not you");
   const auto lock = locks.acquire("door");
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().trouble, Trouble::not_allowed);
+  EXPECT_EQ(lock.error().code, ErrorCode::not_allowed);
   EXPECT_EQ(lock.error().sentence, "not you");
-  network.refuse(Trouble::refused, "");
+  network.refuse(ErrorCode::refused, "");
   EXPECT_TRUE(locks.acquire("door"));
 }
 
@@ -148,7 +148,7 @@ TEST(PendingLock, ComesTrueOnTheDescriptor) {
   auto looked = pending->look();
   ASSERT_TRUE(looked);
   EXPECT_FALSE(*looked);
-  EXPECT_GT(pending->patience(), 1h);
+  EXPECT_GT(pending->timeout(), 1h);
   lock->release();
   ASSERT_TRUE(readable(others.descriptor(), 10s));
   looked = pending->look();
@@ -166,10 +166,10 @@ TEST(PendingLock, IsTooLateWhenItsTimeIsOver) {
   ASSERT_TRUE(pending);
   ASSERT_TRUE(pending->look());
   network.advance(61s);
-  EXPECT_EQ(pending->patience(), 0s);
+  EXPECT_EQ(pending->timeout(), 0s);
   const auto looked = pending->look();
   ASSERT_FALSE(looked);
-  EXPECT_EQ(looked.error().trouble, Trouble::too_late);
+  EXPECT_EQ(looked.error().code, ErrorCode::too_late);
   EXPECT_THAT(looked.error().sentence, HasSubstr("within 60s"));
 }
 
@@ -200,7 +200,7 @@ TEST(Locks, WaitingIsCancelledByADescriptor) {
   other.join();
   close(cancel);
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().trouble, Trouble::cancelled);
+  EXPECT_EQ(lock.error().code, ErrorCode::cancelled);
 }
 
 TEST(Locks, AWaitEndsWhenTheNetworksTimeIsThere) {
@@ -214,7 +214,7 @@ TEST(Locks, AWaitEndsWhenTheNetworksTimeIsThere) {
   const auto lock = locks.acquire("door", {.shared = false, .wait = 1h});
   other.join();
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().trouble, Trouble::too_late);
+  EXPECT_EQ(lock.error().code, ErrorCode::too_late);
 }
 
 TEST(Locks, DifferentOnesAreForDifferentThreads) {
@@ -249,7 +249,7 @@ TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
     const bool nothing_held = lock->remaining() == 0s && lock->deadline() == 0s;
     const auto another = locks.acquire("window");
     const auto looked = waiting->look();
-    const bool refused = !another && !looked && another.error().trouble == Trouble::refused &&
+    const bool refused = !another && !looked && another.error().code == ErrorCode::refused &&
                          another.error().sentence.find("connect anew") != std::string::npos;
     lock->release();
     {
@@ -353,7 +353,7 @@ TEST(Watch, HearsOfChangesAndEvents) {
   EXPECT_EQ(news->status->master, "fake");
   news = watch->next(0s);
   ASSERT_FALSE(news);
-  EXPECT_EQ(news.error().trouble, Trouble::too_late);
+  EXPECT_EQ(news.error().code, ErrorCode::too_late);
   network.notify({"became-master", NetworkTime{7s}, "bow is master"});
   ASSERT_TRUE(readable(watch->descriptor(), 10s));
   news = watch->next(10s);
@@ -365,11 +365,11 @@ TEST(Watch, HearsOfChangesAndEvents) {
   news = watch->next(1h, cancel);
   close(cancel);
   ASSERT_FALSE(news);
-  EXPECT_EQ(news.error().trouble, Trouble::cancelled);
+  EXPECT_EQ(news.error().code, ErrorCode::cancelled);
   network.restart();
   do news = watch->next(10s);
   while (news);
-  EXPECT_EQ(news.error().trouble, Trouble::no_daemon);
+  EXPECT_EQ(news.error().code, ErrorCode::no_daemon);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "client/boot_clock.h"
 #include "client/lock_connection.h"
 #include "client/news_wait.h"
-#include "client/public_failure.h"
+#include "client/public_error.h"
 
 namespace tempo {
 namespace {
@@ -30,9 +30,9 @@ LockConnection::LockConnection(client::Client client, Clock clock)
 
 bool LockConnection::foreign() const { return getpid() != owner_; }
 
-const Failure& LockConnection::why_gone() {
+const Error& LockConnection::why_gone() {
   if (foreign())
-    gone_ = Failure{Trouble::refused,
+    gone_ = Error{ErrorCode::refused,
                     "these locks belong to the process that forked this one; connect anew"};
   return *gone_;
 }
@@ -42,7 +42,7 @@ bool LockConnection::listen(nanoseconds wait) {
   while (!gone_) {
     const auto reply = client_.next_of_any_kind(wait);
     if (!reply) {
-      gone_ = farewell_.value_or(public_failure(reply.error()));
+      gone_ = farewell_.value_or(public_error(reply.error()));
       break;
     }
     if (!*reply) return true;
@@ -54,14 +54,14 @@ bool LockConnection::listen(nanoseconds wait) {
 
 void LockConnection::receive(const ipc::Reply& reply) {
   if (reply.refusal) {
-    const Failure failure{
-        reply.refusal->code == ipc::Code::not_allowed ? Trouble::not_allowed : Trouble::refused,
+    const Error error{
+        reply.refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed : ErrorCode::refused,
         reply.refusal->sentence};
     // One that names none is for what is waited for, a request so wrong that its id was not read;
     // or for the whole connection, which ends then.
-    if (!reply.refusal->id) farewell_ = failure;
+    if (!reply.refusal->id) farewell_ = error;
     for (auto& [id, known] : known_)
-      if (reply.refusal->id ? id == *reply.refusal->id : !known.token) known.failure = failure;
+      if (reply.refusal->id ? id == *reply.refusal->id : !known.token) known.error = error;
     return;
   }
   const auto news = ipc::lock_of(reply);
@@ -82,8 +82,8 @@ void LockConnection::receive(const ipc::Reply& reply) {
       known.until = nanoseconds{0};
       break;
     case State::refused:
-      known.failure =
-          Failure{Trouble::refused, "too many programs on this host wait for this lock; try later"};
+      known.error =
+          Error{ErrorCode::refused, "too many programs on this host wait for this lock; try later"};
       break;
     case State::released:
     case State::count:
@@ -91,7 +91,7 @@ void LockConnection::receive(const ipc::Reply& reply) {
   }
 }
 
-Expected<PendingLock, Failure> LockConnection::acquire_async(Self self, const std::string& name,
+Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std::string& name,
                                              const AcquireOptions& options) {
   if (!listen(nanoseconds{0})) return Unexpected{why_gone()};
   const std::int64_t id = ++last_id_;
@@ -102,49 +102,49 @@ Expected<PendingLock, Failure> LockConnection::acquire_async(Self self, const st
   request.lease_ns = options.lease.count();
   request.id = id;
   if (const auto sent = client_.send(request); !sent)
-    return Unexpected{*(gone_ = public_failure(sent.error()))};
+    return Unexpected{*(gone_ = public_error(sent.error()))};
   known_[id] = {.name = name,
                 .wait = std::max(options.wait, nanoseconds{0}),
                 .last = clock_() + std::max(options.wait, kMoment)};
   return PendingLock(self, id);
 }
 
-Expected<std::optional<Lock>, Failure> LockConnection::look(Self self, std::int64_t id) {
+Expected<std::optional<Lock>, Error> LockConnection::look(Self self, std::int64_t id) {
   const bool connected = listen(nanoseconds{0});
   const auto found = known_.find(id);
   if (foreign()) return Unexpected{why_gone()};
-  if (found == known_.end()) return Unexpected{Failure{Trouble::refused, kOver}};
+  if (found == known_.end()) return Unexpected{Error{ErrorCode::refused, kOver}};
   const Known& known = found->second;
   if (known.token) return std::optional(Lock(self, id, *known.token));
-  std::optional<Failure> failure = known.failure;
-  if (failure) {
+  std::optional<Error> error = known.error;
+  if (error) {
     known_.erase(found);
   } else if (!connected) {
-    failure = why_gone();
+    error = why_gone();
     known_.erase(found);
-  } else if (patience(id) <= nanoseconds{0}) {
-    failure = Failure{Trouble::too_late,
+  } else if (timeout(id) <= nanoseconds{0}) {
+    error = Error{ErrorCode::too_late,
                       fmt::format("'{}' was not to be had within {}; 'tempo locks' says who has it",
                                   known.name, span_text(known.wait))};
     release(id);
   }
-  if (failure) return Unexpected{*std::move(failure)};
+  if (error) return Unexpected{*std::move(error)};
   return std::optional<Lock>();
 }
 
-nanoseconds LockConnection::patience(std::int64_t id) const {
+nanoseconds LockConnection::timeout(std::int64_t id) const {
   const auto found = known_.find(id);
   if (found == known_.end()) return nanoseconds{0};
   return std::max(found->second.last - clock_(), nanoseconds{0});
 }
 
-Expected<Lock, Failure> LockConnection::acquire(Self self, const std::string& name,
+Expected<Lock, Error> LockConnection::acquire(Self self, const std::string& name,
                                              const AcquireOptions& options) {
   auto pending = acquire_async(self, name, options);
   if (!pending) return Unexpected{pending.error()};
   for (;;) {
-    if (!wait_for_news(descriptor(), pending->patience(), options.cancel))
-      return Unexpected{Failure{Trouble::cancelled, "the waiting was cancelled"}};
+    if (!wait_for_news(descriptor(), pending->timeout(), options.cancel))
+      return Unexpected{Error{ErrorCode::cancelled, "the waiting was cancelled"}};
     auto lock = pending->look();
     if (!lock) return Unexpected{lock.error()};
     if (*lock) return **std::move(lock);
@@ -155,7 +155,7 @@ void LockConnection::release(std::int64_t id) {
   if (foreign() || known_.erase(id) == 0 || gone_) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id;
-  if (const auto sent = client_.send(request); !sent) gone_ = public_failure(sent.error());
+  if (const auto sent = client_.send(request); !sent) gone_ = public_error(sent.error());
 }
 
 nanoseconds LockConnection::deadline(std::int64_t id) {
@@ -205,15 +205,15 @@ PendingLock::~PendingLock() {
   if (connection_ != nullptr) connection_->release(id_);
 }
 
-Expected<std::optional<Lock>, Failure> PendingLock::look() {
-  if (connection_ == nullptr) return Unexpected{Failure{Trouble::refused, kOver}};
+Expected<std::optional<Lock>, Error> PendingLock::look() {
+  if (connection_ == nullptr) return Unexpected{Error{ErrorCode::refused, kOver}};
   auto lock = connection_->look(connection_, id_);
   if (!lock || *lock) connection_.reset();  // what it was is the lock's now, or nothing
   return lock;
 }
 
-nanoseconds PendingLock::patience() const {
-  return connection_ == nullptr ? nanoseconds{0} : connection_->patience(id_);
+nanoseconds PendingLock::timeout() const {
+  return connection_ == nullptr ? nanoseconds{0} : connection_->timeout(id_);
 }
 
 // --- the connection ---
@@ -223,36 +223,36 @@ Locks::~Locks() = default;
 Locks::Locks(Locks&&) noexcept = default;
 Locks& Locks::operator=(Locks&&) noexcept = default;
 
-Expected<Locks, Failure> Locks::connect(const std::string& socket, nanoseconds patience) {
-  auto client = client::Client::connect(socket, patience);
-  if (!client) return Unexpected{public_failure(client.error())};
+Expected<Locks, Error> Locks::connect(const std::string& socket, nanoseconds timeout) {
+  auto client = client::Client::connect(socket, timeout);
+  if (!client) return Unexpected{public_error(client.error())};
   return Locks(std::make_shared<LockConnection>(*std::move(client)));
 }
 
-Expected<Lock, Failure> Locks::acquire(const std::string& name, const AcquireOptions& options) {
+Expected<Lock, Error> Locks::acquire(const std::string& name, const AcquireOptions& options) {
   return connection_->acquire(connection_, name, options);
 }
 
-Expected<SharedLock, Failure> Locks::acquire_shared(const std::string& name, AcquireOptions options) {
+Expected<SharedLock, Error> Locks::acquire_shared(const std::string& name, AcquireOptions options) {
   options.shared = true;
   auto lock = acquire(name, options);
   if (!lock) return Unexpected{lock.error()};
   return SharedLock(*std::move(lock));
 }
 
-Expected<Lock, Failure> Locks::try_acquire(const std::string& name) {
+Expected<Lock, Error> Locks::try_acquire(const std::string& name) {
   AcquireOptions options;
   options.wait = nanoseconds{0};
   return acquire(name, options);
 }
 
-Expected<SharedLock, Failure> Locks::try_acquire_shared(const std::string& name) {
+Expected<SharedLock, Error> Locks::try_acquire_shared(const std::string& name) {
   AcquireOptions options;
   options.wait = nanoseconds{0};
   return acquire_shared(name, options);
 }
 
-Expected<PendingLock, Failure> Locks::acquire_async(const std::string& name, const AcquireOptions& options) {
+Expected<PendingLock, Error> Locks::acquire_async(const std::string& name, const AcquireOptions& options) {
   return connection_->acquire_async(connection_, name, options);
 }
 

@@ -18,7 +18,7 @@ struct tempo_wish {
 
 namespace {
 
-tempo::Expected<tempo::LockKind, tempo::Failure> kind_of(tempo_lock_kind kind) {
+tempo::Expected<tempo::LockKind, tempo::Error> kind_of(tempo_lock_kind kind) {
   switch (kind) {
     case TEMPO_LEASE:
       return tempo::LockKind::lease;
@@ -28,12 +28,12 @@ tempo::Expected<tempo::LockKind, tempo::Failure> kind_of(tempo_lock_kind kind) {
       return tempo::LockKind::explicit_replies;
   }
   return tempo::Unexpected{
-      tempo::Failure{tempo::Trouble::refused,
+      tempo::Error{tempo::ErrorCode::refused,
                      "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
                      "tempo_lock_default_options() first"}};
 }
 
-tempo::Expected<tempo::AcquireOptions, tempo::Failure> options_of(const tempo_lock_options* given) {
+tempo::Expected<tempo::AcquireOptions, tempo::Error> options_of(const tempo_lock_options* given) {
   tempo::AcquireOptions options;
   if (given == nullptr) return options;
   const auto kind = kind_of(given->kind);
@@ -50,10 +50,10 @@ tempo::Expected<tempo::AcquireOptions, tempo::Failure> options_of(const tempo_lo
 
 extern "C" {
 
-tempo_locks* tempo_locks_connect(const char* socket, char* trouble, unsigned size) {
+tempo_locks* tempo_locks_connect(const char* socket, char* code, unsigned size) {
   auto locks = tempo::Locks::connect(socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (locks) return new tempo_locks{*std::move(locks)};
-  tempo::copy_sentence(locks.error().sentence, trouble, size);
+  tempo::copy_sentence(locks.error().sentence, code, size);
   return nullptr;
 }
 
@@ -65,11 +65,11 @@ tempo_lock_options tempo_lock_default_options(void) {
 }
 
 tempo_lock* tempo_lock_take(tempo_locks* locks, const char* name, const tempo_lock_options* options,
-                            tempo_trouble* why, char* trouble, unsigned size) {
+                            tempo_error* why, char* code, unsigned size) {
   const auto how = options_of(options);
   auto lock = how ? locks->locks.acquire(name, *how) : tempo::Unexpected{how.error()};
   if (lock) return new tempo_lock{*std::move(lock)};
-  tempo::copy_failure(lock.error(), why, trouble, size);
+  tempo::copy_failure(lock.error(), why, code, size);
   return nullptr;
 }
 
@@ -79,20 +79,20 @@ std::int64_t tempo_lock_deadline_ns(tempo_lock* lock) { return lock->lock.deadli
 void tempo_lock_release(tempo_lock* lock) { delete lock; }
 
 tempo_wish* tempo_lock_want(tempo_locks* locks, const char* name, const tempo_lock_options* options,
-                            tempo_trouble* why, char* trouble, unsigned size) {
+                            tempo_error* why, char* code, unsigned size) {
   const auto how = options_of(options);
   auto pending = how ? locks->locks.acquire_async(name, *how) : tempo::Unexpected{how.error()};
   if (pending) return new tempo_wish{*std::move(pending)};
-  tempo::copy_failure(pending.error(), why, trouble, size);
+  tempo::copy_failure(pending.error(), why, code, size);
   return nullptr;
 }
 
-int tempo_wish_look(tempo_wish* pending, tempo_lock** lock, tempo_trouble* why, char* trouble,
+int tempo_wish_look(tempo_wish* pending, tempo_lock** lock, tempo_error* why, char* code,
                     unsigned size) {
   *lock = nullptr;
   auto looked = pending->pending.look();
   if (!looked) {
-    tempo::copy_failure(looked.error(), why, trouble, size);
+    tempo::copy_failure(looked.error(), why, code, size);
     return 0;
   }
   if (*looked) *lock = new tempo_lock{**std::move(looked)};
@@ -100,7 +100,7 @@ int tempo_wish_look(tempo_wish* pending, tempo_lock** lock, tempo_trouble* why, 
 }
 
 std::int64_t tempo_wish_patience_ns(const tempo_wish* pending) {
-  return pending->pending.patience().count();
+  return pending->pending.timeout().count();
 }
 void tempo_wish_drop(tempo_wish* pending) { delete pending; }
 

@@ -28,10 +28,10 @@ class LockConnection {
 
   // `self` is this connection, for what is to live on it.
   using Self = const std::shared_ptr<LockConnection>&;
-  Expected<Lock, Failure> acquire(Self self, const std::string& name, const AcquireOptions& options);
-  Expected<PendingLock, Failure> acquire_async(Self self, const std::string& name, const AcquireOptions& options);
-  Expected<std::optional<Lock>, Failure> look(Self self, std::int64_t id);
-  std::chrono::nanoseconds patience(std::int64_t id) const;
+  Expected<Lock, Error> acquire(Self self, const std::string& name, const AcquireOptions& options);
+  Expected<PendingLock, Error> acquire_async(Self self, const std::string& name, const AcquireOptions& options);
+  Expected<std::optional<Lock>, Error> look(Self self, std::int64_t id);
+  std::chrono::nanoseconds timeout(std::int64_t id) const;
   void release(std::int64_t id);
   std::chrono::nanoseconds deadline(std::int64_t id);
   std::chrono::nanoseconds now() const { return clock_(); }
@@ -44,22 +44,22 @@ class LockConnection {
     std::chrono::nanoseconds last{0};      // when waiting is over
     std::optional<std::uint64_t> token{};  // nothing: it is waited for
     std::chrono::nanoseconds until{0};
-    std::optional<Failure> failure{};
+    std::optional<Error> error{};
   };
 
   // Takes in what has come, or comes within `wait`. False: nothing can come any more.
   bool listen(std::chrono::nanoseconds wait);
   void receive(const ipc::Reply& reply);
   bool foreign() const;  // this is a child of the process that it belongs to
-  const Failure& why_gone();
+  const Error& why_gone();
 
   client::Client client_;
   Clock clock_;
   pid_t owner_;
   std::map<std::int64_t, Known> known_;  // tempod bounds how many it grants or lets wait
   std::int64_t last_id_ = 0;
-  std::optional<Failure> farewell_;  // the last that was said of the connection
-  std::optional<Failure> gone_;
+  std::optional<Error> farewell_;  // the last that was said of the connection
+  std::optional<Error> gone_;
 };
 
 }  // namespace tempo

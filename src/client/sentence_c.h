@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tempo/failure.h"
-#include "tempo/trouble_c.h"
+#include "tempo/error.h"
+#include "tempo/error_c.h"
 
 namespace tempo {
 
@@ -14,10 +14,10 @@ inline void copy_sentence(std::string_view sentence, char* into, unsigned size) 
   if (into != nullptr && size > 0) *std::ranges::copy(sentence.substr(0, size - 1), into).out = 0;
 }
 
-inline void copy_failure(const Failure& failure, tempo_trouble* why, char* into, unsigned size) {
-  static_assert(static_cast<int>(Trouble::cancelled) == TEMPO_CANCELLED);
-  copy_sentence(failure.sentence, into, size);
-  if (why != nullptr) *why = static_cast<tempo_trouble>(failure.trouble);
+inline void copy_failure(const Error& error, tempo_error* why, char* into, unsigned size) {
+  static_assert(static_cast<int>(ErrorCode::cancelled) == TEMPO_CANCELLED);
+  copy_sentence(error.sentence, into, size);
+  if (why != nullptr) *why = static_cast<tempo_error>(error.code);
 }
 
 }  // namespace tempo

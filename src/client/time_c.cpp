@@ -19,10 +19,10 @@ std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch(
 
 extern "C" {
 
-tempo_page* tempo_open(const char* path, char* trouble, unsigned size) {
+tempo_page* tempo_open(const char* path, char* code, unsigned size) {
   auto page = tempo::TimePage::open(path == nullptr ? tempo::kDefaultTimePage : path);
   if (page) return new tempo_page(*std::move(page));
-  tempo::copy_sentence(page.error(), trouble, size);
+  tempo::copy_sentence(page.error(), code, size);
   return nullptr;
 }
 

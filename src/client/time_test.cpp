@@ -179,9 +179,9 @@ TEST_F(TimePageTest, ReadsTheSameInC) {
   EXPECT_EQ(tempo_wait_until_after(page, INT64_MAX, 1000, -1), 0);
   tempo_close(page);
 
-  char trouble[12];
-  EXPECT_EQ(tempo_open("/nonexistent", trouble, sizeof trouble), nullptr);
-  EXPECT_STREQ(trouble, "there is no");
+  char code[12];
+  EXPECT_EQ(tempo_open("/nonexistent", code, sizeof code), nullptr);
+  EXPECT_STREQ(code, "there is no");
 }
 
 }  // namespace

@@ -243,7 +243,7 @@ TEST(Orders, ThatMakeNoSenseAreNotSent) {
   const FakeDaemon daemon({});
   for (const char* line : {"set-time", "set-time --by 1s --to @5", "set-time --by tomorrow",
                            "set-time --to tomorrow", "trace", "trace sideways",
-                           "status --patience long", "wait-sync --within far", "watch --lines -1"})
+                           "status --timeout long", "wait-sync --within far", "watch --lines -1"})
     EXPECT_EQ(run(daemon, line).status, 2) << line;
   EXPECT_THAT(daemon.asked(), IsEmpty());
 }
@@ -368,7 +368,7 @@ TEST(EveryCommand, SaysThatTempodIsNotRunning) {
 
 TEST(EveryCommand, IsPatientForAWhileOnly) {
   const FakeDaemon daemon({});
-  const Ended ended = run(daemon, "status --patience 1ms");
+  const Ended ended = run(daemon, "status --timeout 1ms");
   EXPECT_EQ(ended.status, 3);
   EXPECT_THAT(ended.err, StartsWith("tempo: tempod does not answer within 1ms;"));
 }
@@ -432,7 +432,7 @@ TEST(DoctorCommand, FindsMistakesInTheConfiguration) {
   const TemporaryFile file("tempo.toml");
   std::ofstream(file.path()) << "prot = 1\n";
   const Ended ended =
-      tempo("doctor --socket /nonexistent/sock --patience 10ms --config " + file.path());
+      tempo("doctor --socket /nonexistent/sock --timeout 10ms --config " + file.path());
   EXPECT_EQ(ended.status, 1);
   EXPECT_THAT(ended.out, HasSubstr(file.path() + ":1:1: there is no key 'prot'; is 'port' meant?"));
   EXPECT_THAT(ended.out, HasSubstr("problem  tempod is not running here"));

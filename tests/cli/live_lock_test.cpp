@@ -181,7 +181,7 @@ TEST_F(LiveLock, IsForProgramsToo) {
   ASSERT_TRUE(others);
   const auto refused = others->acquire("program", {.wait = 0s});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, Trouble::too_late);
+  EXPECT_EQ(refused.error().code, ErrorCode::too_late);
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
@@ -202,7 +202,7 @@ TEST_F(LiveLock, TheWaitingCanBeCancelled) {
   ASSERT_EQ(write(ends[1], "x", 1), 1);
   const auto refused = others->acquire("cancel", {.cancel = ends[0]});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().trouble, Trouble::cancelled);
+  EXPECT_EQ(refused.error().code, ErrorCode::cancelled);
   close(ends[0]);
   close(ends[1]);
 }
@@ -215,7 +215,7 @@ TEST_F(LiveLock, AClosedConnectionLetsGoAtOnce) {
   const pid_t child = fork();
   if (child == 0) {
     auto mine = Locks::connect(name);
-    auto taken = mine ? mine->acquire("closed-2") : Unexpected{Failure{}};
+    auto taken = mine ? mine->acquire("closed-2") : Unexpected{Error{}};
     kill(getpid(), SIGKILL);
   }
   waitpid(child, nullptr, 0);

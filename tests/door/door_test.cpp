@@ -29,7 +29,7 @@
 #include "client/client.h"
 #include "tempo/election.h"
 #include "tempo/lock.h"
-#include "client/public_failure.h"
+#include "client/public_error.h"
 #include "api/control_protocol.h"
 #include "netns.h"
 

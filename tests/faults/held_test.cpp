@@ -376,7 +376,7 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
 
   const auto in_vain = locks.acquire("another", {.wait = 20s});
   ASSERT_FALSE(in_vain);
-  EXPECT_EQ(in_vain.error().trouble, Trouble::no_daemon);
+  EXPECT_EQ(in_vain.error().code, ErrorCode::no_daemon);
   EXPECT_NE(in_vain.error().sentence.find("closed the connection"), std::string::npos)
       << in_vain.error().sentence;
 

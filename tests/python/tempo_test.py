@@ -155,8 +155,8 @@ class Live(unittest.TestCase):
                     try:
                         daemon.now()
                         good = False
-                    except tempo.Error as trouble:
-                        good = good and "connect anew" in str(trouble)
+                    except tempo.Error as code:
+                        good = good and "connect anew" in str(code)
                     os._exit(0 if good else 1)
                 self.assertEqual(os.waitpid(child, 0)[1], 0)
                 self.assertGreater(lock.remaining(), 0)

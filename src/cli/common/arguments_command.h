@@ -25,7 +25,7 @@ void describe_connection(CLI::App& command, Arguments& arguments) {
   command.add_option("--socket", arguments.socket, "where tempod listens")
       ->envname("TEMPO_SOCKET")
       ->capture_default_str();
-  command.add_option("--patience", arguments.patience, "how long to wait for its answer")
+  command.add_option("--timeout", arguments.timeout, "how long to wait for its answer")
       ->capture_default_str();
 }
 

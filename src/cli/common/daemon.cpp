@@ -14,10 +14,10 @@ int print_error(int status, const std::string& sentence) {
   return status;
 }
 
-int report(const client::Failure& failure) {
-  using client::Trouble;
-  const bool no = failure.trouble == Trouble::refused || failure.trouble == Trouble::not_allowed;
-  return print_error(no ? kRefused : kNoDaemon, failure.sentence);
+int report(const client::Error& error) {
+  using client::ErrorCode;
+  const bool no = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed;
+  return print_error(no ? kRefused : kNoDaemon, error.sentence);
 }
 
 ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }
@@ -30,8 +30,8 @@ std::expected<Nanos, int> span_of(const std::string& text, const char* option) {
 }
 
 std::expected<client::Client, int> connect(const DaemonArguments& arguments) {
-  TRY(patience, span_of(arguments.patience, "--patience"));
-  auto client = client::Client::connect(arguments.socket, patience);
+  TRY(timeout, span_of(arguments.timeout, "--timeout"));
+  auto client = client::Client::connect(arguments.socket, timeout);
   if (!client) return std::unexpected(report(client.error()));
   return *std::move(client);
 }

@@ -14,7 +14,7 @@ namespace tempo::cli {
 
 struct DaemonArguments {
   std::string socket = client::kDefaultSocket;
-  std::string patience = "5s";
+  std::string timeout = "5s";
   bool json = false;
 };
 
@@ -26,7 +26,7 @@ std::expected<obs::Snapshot, int> ask_status(const DaemonArguments& arguments);
 std::expected<Nanos, int> span_of(const std::string& text, const char* option);
 
 // Prints the sentence; gives the exit status that goes with it.
-int report(const client::Failure& failure);
+int report(const client::Error& error);
 int print_error(int status, const std::string& sentence);
 
 ipc::Request request_of(ipc::Verb verb);

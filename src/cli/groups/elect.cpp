@@ -27,18 +27,18 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kMeasureEvery = std::chrono::seconds{5};
 constexpr nanoseconds kComeBackAfter = std::chrono::milliseconds{500};
 
-int exit_of(const Failure& failure) {
-  return failure.trouble == Trouble::no_daemon ? kLockNoDaemon : kLockRefused;
+int exit_of(const Error& error) {
+  return error.code == ErrorCode::no_daemon ? kLockNoDaemon : kLockRefused;
 }
 
 // A candidate and its command, as often as it is elected.
 class Candidacy {
  public:
-  Candidacy(const ElectArguments& arguments, CandidateOptions options, nanoseconds patience,
+  Candidacy(const ElectArguments& arguments, CandidateOptions options, nanoseconds timeout,
             CapacityMeter meter)
       : arguments_(&arguments),
         options_(std::move(options)),
-        patience_(patience),
+        patience_(timeout),
         meter_(std::move(meter)) {}
 
   int run() {
@@ -50,7 +50,7 @@ class Candidacy {
   }
 
  private:
-  std::expected<void, Failure> stand() {
+  std::expected<void, Error> stand() {
     options_.capacity = meter_.capacity();
     auto election = Election::stand(arguments_->group, options_, arguments_->socket, patience_);
     if (!election) return std::unexpected(election.error());
@@ -110,7 +110,7 @@ class Candidacy {
     const auto stood = stand();
     if (stood) return;
     come_back_at_ = boot_clock() + kComeBackAfter;
-    if (stood.error().trouble != Trouble::no_daemon)
+    if (stood.error().code != ErrorCode::no_daemon)
       exit_ = print_error(kLockRefused, stood.error().sentence);
   }
 
@@ -173,8 +173,8 @@ class Candidacy {
 }  // namespace
 
 int elect(const ElectArguments& arguments) {
-  const auto patience = span_of(arguments.patience, "--patience");
-  if (!patience) return patience.error();
+  const auto timeout = span_of(arguments.timeout, "--timeout");
+  if (!timeout) return timeout.error();
   const auto min_stay = span_of(arguments.min_stay, "--min-stay");
   if (!min_stay) return min_stay.error();
   const bool on_ring = arguments.algorithm.starts_with("ring");
@@ -189,7 +189,7 @@ int elect(const ElectArguments& arguments) {
                                  .algorithm = arguments.algorithm,
                                  .min_stay = *min_stay,
                                  .once = arguments.once};
-  return Candidacy(arguments, options, *patience, *std::move(meter)).run();
+  return Candidacy(arguments, options, *timeout, *std::move(meter)).run();
 }
 
 }  // namespace tempo::cli

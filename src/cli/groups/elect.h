@@ -10,7 +10,7 @@ namespace tempo::cli {
 
 struct ElectArguments {
   std::string socket = client::kDefaultSocket;
-  std::string patience = "5s";
+  std::string timeout = "5s";
   std::string group;
   std::string criterion;  // empty: random on a ring, else load
   std::string algorithm = "b1";

@@ -48,7 +48,7 @@ struct Report {
   Guard::End end{};
 };
 
-std::string failure(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
+std::string error(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
 // In the guard. Nothing here throws, allocates much or returns to the caller's code.
 class Watch {
@@ -218,14 +218,14 @@ std::optional<nanoseconds> Guard::margin_of(nanoseconds remaining) {
 Result<Guard> Guard::start(const Options& options) {
   std::array<int, 2> ends{};
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    return std::unexpected(failure("no guard can be started"));
+    return std::unexpected(error("no guard can be started"));
   std::fflush(nullptr);
   prctl(PR_SET_CHILD_SUBREAPER, 1);  // what a guard that is killed leaves behind comes to us
   const pid_t process = fork();
   if (process < 0) {
     close(ends[0]);
     close(ends[1]);
-    return std::unexpected(failure("no guard can be started"));
+    return std::unexpected(error("no guard can be started"));
   }
   if (process == 0) {
     close(ends[0]);

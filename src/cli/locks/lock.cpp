@@ -27,16 +27,16 @@ constexpr std::array<KindName, 3> kKinds{{{"lease", LockKind::lease},
                                           {"silent", LockKind::silent},
                                           {"explicit", LockKind::explicit_replies}}};
 
-int exit_of(const Failure& failure) {
-  switch (failure.trouble) {
-    case Trouble::too_late:
+int exit_of(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::too_late:
       return kNotObtained;
-    case Trouble::no_daemon:
+    case ErrorCode::no_daemon:
       return kLockNoDaemon;
-    case Trouble::cancelled:
+    case ErrorCode::cancelled:
       return kInterrupted;
-    case Trouble::not_allowed:
-    case Trouble::refused:
+    case ErrorCode::not_allowed:
+    case ErrorCode::refused:
       break;
   }
   return kLockRefused;
@@ -86,9 +86,9 @@ Guard::End watch(Guard& guard, Lock& lock, int connection) {
 int lock(const LockArguments& arguments) {
   const auto options = options_of(arguments);
   if (!options) return options.error();
-  const auto patience = span_of(arguments.patience, "--patience");
-  if (!patience) return patience.error();
-  auto locks = Locks::connect(arguments.socket, *patience);
+  const auto timeout = span_of(arguments.timeout, "--timeout");
+  if (!timeout) return timeout.error();
+  auto locks = Locks::connect(arguments.socket, *timeout);
   if (!locks) return print_error(exit_of(locks.error()), locks.error().sentence);
   auto taken = locks->acquire(arguments.name, *options);
   if (!taken) return print_error(exit_of(taken.error()), taken.error().sentence);

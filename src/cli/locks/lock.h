@@ -10,7 +10,7 @@ namespace tempo::cli {
 
 struct LockArguments {
   std::string socket = client::kDefaultSocket;
-  std::string patience = "5s";
+  std::string timeout = "5s";
   std::string name;
   bool shared = false;
   std::string kind = "lease";

@@ -58,9 +58,9 @@ Findings member_findings(const ipc::MemberFindings& member) {
 }
 
 // What tempod says of itself, and of the others; whether it answers at all is `running`.
-Findings daemon_findings(const DoctorArguments& all_arguments, Nanos patience, bool& running) {
+Findings daemon_findings(const DoctorArguments& all_arguments, Nanos timeout, bool& running) {
   const DaemonArguments& arguments = all_arguments.daemon;
-  auto client = client::Client::connect(arguments.socket, patience);
+  auto client = client::Client::connect(arguments.socket, timeout);
   if (!client) return {{"problem", client.error().sentence, ""}};
   ipc::Request request = request_of(ipc::Verb::doctor);
   request.all = all_arguments.all;
@@ -77,8 +77,8 @@ Findings daemon_findings(const DoctorArguments& all_arguments, Nanos patience, b
 }  // namespace
 
 int doctor(const DoctorArguments& arguments) {
-  const auto patience = span_of(arguments.daemon.patience, "--patience");
-  if (!patience) return patience.error();
+  const auto timeout = span_of(arguments.daemon.timeout, "--timeout");
+  if (!timeout) return timeout.error();
 
   Findings findings;
   const auto loaded = config::load_settings(arguments.config, false, {});
@@ -88,7 +88,7 @@ int doctor(const DoctorArguments& arguments) {
                           "mend it; 'tempod --check-config' looks again"});
   const config::Settings settings = loaded.value_or(config::Settings{});
   bool running = false;
-  append(findings, daemon_findings(arguments, *patience, running));
+  append(findings, daemon_findings(arguments, *timeout, running));
   append(findings, rival_findings("/proc", settings));
   append(findings, interface_findings("/sys", settings));
   for (const std::string& name : broadcast_interfaces("/sys"))

@@ -46,9 +46,9 @@ std::string first_line(const fs::path& path) {
 
 std::vector<fs::path> entries(const fs::path& directory) {
   std::vector<fs::path> found;
-  std::error_code failure;
-  for (fs::directory_iterator at(directory, failure), end; !failure && at != end;
-       at.increment(failure)) {
+  std::error_code error;
+  for (fs::directory_iterator at(directory, error), end; !error && at != end;
+       at.increment(error)) {
     found.push_back(at->path());
     if (found.size() == kMaxProcesses) break;
   }
@@ -125,8 +125,8 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
   Findings findings;
   for (const std::string& name : settings.interfaces) {
     if (std::ranges::find(usable, name) != usable.end()) continue;
-    std::error_code failure;
-    if (fs::exists(fs::path(sys) / "class/net" / name, failure))
+    std::error_code error;
+    if (fs::exists(fs::path(sys) / "class/net" / name, error))
       findings.push_back(problem(fmt::format("interface {} is down or cannot broadcast", name),
                                  fmt::format("bring it up with 'ip link set {} up'", name)));
     else

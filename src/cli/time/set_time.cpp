@@ -21,8 +21,8 @@ std::optional<int> take(std::string_view& text, std::size_t digits) {
   int value = 0;
   if (text.size() < digits) return std::nullopt;
   const char* end = text.data() + digits;
-  const auto [at, failure] = std::from_chars(text.data(), end, value);
-  if (failure != std::errc{} || at != end || text.front() == '-') return std::nullopt;
+  const auto [at, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc{} || at != end || text.front() == '-') return std::nullopt;
   text.remove_prefix(digits);
   return value;
 }
@@ -75,8 +75,8 @@ std::optional<std::int64_t> calendar_time(std::string_view text) {
 
 std::optional<std::int64_t> unix_time(std::string_view text) {
   std::int64_t seconds = 0;
-  const auto [at, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (failure != std::errc{} || seconds < 0 || seconds > 7'000'000'000) return std::nullopt;
+  const auto [at, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (error != std::errc{} || seconds < 0 || seconds > 7'000'000'000) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(at - text.data()));
   const auto fraction = take_fraction(text);
   if (!fraction || !text.empty()) return std::nullopt;

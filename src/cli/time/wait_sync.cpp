@@ -19,10 +19,10 @@ constexpr Nanos kPause = 100ms;
 constexpr Nanos kLastLook = 1s;
 
 // One look. Nothing, with the reason, if it cannot be had; the connection is kept for the next.
-std::optional<obs::Snapshot> look(const std::string& socket, Nanos patience,
-                                  std::optional<client::Client>& client, client::Failure& why) {
+std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
+                                  std::optional<client::Client>& client, client::Error& why) {
   if (!client) {
-    auto connected = client::Client::connect(socket, patience);
+    auto connected = client::Client::connect(socket, timeout);
     if (!connected) {
       why = connected.error();
       return std::nullopt;
@@ -39,7 +39,7 @@ std::optional<obs::Snapshot> look(const std::string& socket, Nanos patience,
   auto snapshot = status ? obs::from_json(status->line())
                          : Result<obs::Snapshot>(std::unexpected(std::string("it has no status")));
   if (snapshot) return *std::move(snapshot);
-  why = {client::Trouble::nonsense,
+  why = {client::ErrorCode::nonsense,
          fmt::format("tempod's answer cannot be understood: {}; use the tempo that came with it",
                      snapshot.error())};
   return std::nullopt;
@@ -64,18 +64,18 @@ int wait_sync(const WaitSyncArguments& arguments) {
   if (!timeout) return timeout.error();
   const auto within = span_of(arguments.within, "--within");
   if (!within) return within.error();
-  const auto patience = span_of(arguments.daemon.patience, "--patience");
-  if (!patience) return patience.error();
+  const auto timeout = span_of(arguments.daemon.timeout, "--timeout");
+  if (!timeout) return timeout.error();
 
   const InterruptGuard guard;
   const Instant deadline = steady_now() + *timeout;
   std::optional<client::Client> client;
-  client::Failure why;
+  client::Error why;
   std::optional<obs::Snapshot> last;
   while (true) {
     // The last look is no shorter than an answer takes.
     const Nanos left = std::max(deadline - steady_now(), kLastLook);
-    last = look(arguments.daemon.socket, std::min(*patience, left), client, why);
+    last = look(arguments.daemon.socket, std::min(*timeout, left), client, why);
     if (last && good_enough(*last, *within)) break;
     if (interrupted()) return kInterrupted;
     if (steady_now() >= deadline) {

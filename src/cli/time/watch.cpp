@@ -24,9 +24,9 @@ constexpr Nanos kRetry = 1s;
 // Two connections, one for snapshots and one for events: each is a stream of its own.
 class Feed {
  public:
-  static Result<Feed, client::Failure> open(const std::string& socket, Nanos patience) {
-    TRY(status, client::Client::connect(socket, patience));
-    TRY(events, client::Client::connect(socket, patience));
+  static Result<Feed, client::Error> open(const std::string& socket, Nanos timeout) {
+    TRY(status, client::Client::connect(socket, timeout));
+    TRY(events, client::Client::connect(socket, timeout));
     TRY(watching, status.send(request_of(ipc::Verb::watch)));
     TRY(hearing, events.send(request_of(ipc::Verb::events)));
     (void)watching, (void)hearing;
@@ -36,7 +36,7 @@ class Feed {
   // Calls `take` for each reply that is there, after waiting for the first as long as `wait`, or
   // less if a key is pressed or a signal comes. `take` says whether to go on.
   template <class Take>
-  Result<bool, client::Failure> pump(Nanos wait, bool keyboard, const Take& take) {
+  Result<bool, client::Error> pump(Nanos wait, bool keyboard, const Take& take) {
     std::array<pollfd, 3> ends{{{status_.descriptor(), POLLIN, 0},
                                 {events_ ? events_->descriptor() : -1, POLLIN, 0},
                                 {keyboard ? STDIN_FILENO : -1, POLLIN, 0}}};
@@ -46,7 +46,7 @@ class Feed {
       auto event = events_->next(Nanos{0});
       if (!event) {
         // A daemon without events still has a status.
-        if (event.error().trouble != client::Trouble::refused) break;
+        if (event.error().code != client::ErrorCode::refused) break;
         events_.reset();
       } else if (!*event) {
         break;
@@ -77,8 +77,8 @@ std::optional<obs::Snapshot> snapshot_of(const ipc::Reply& reply) {
   return *std::move(snapshot);
 }
 
-int watch_plainly(const WatchArguments& arguments, Nanos patience) {
-  auto feed = Feed::open(arguments.daemon.socket, patience);
+int watch_plainly(const WatchArguments& arguments, Nanos timeout) {
+  auto feed = Feed::open(arguments.daemon.socket, timeout);
   if (!feed) return report(feed.error());
   std::uint64_t printed = 0;
   const auto print = [&](const ipc::Reply& reply) {
@@ -102,7 +102,7 @@ int watch_plainly(const WatchArguments& arguments, Nanos patience) {
   return kInterrupted;
 }
 
-int watch_on(WatchScreen& screen, const WatchArguments& arguments, Nanos patience) {
+int watch_on(WatchScreen& screen, const WatchArguments& arguments, Nanos timeout) {
   WatchView view;
   std::optional<Feed> feed;
   Instant retry_at{};
@@ -117,7 +117,7 @@ int watch_on(WatchScreen& screen, const WatchArguments& arguments, Nanos patienc
   while (!interrupted()) {
     if (!feed && steady_now() >= retry_at) {
       retry_at = steady_now() + kRetry;
-      auto opened = Feed::open(arguments.daemon.socket, patience);
+      auto opened = Feed::open(arguments.daemon.socket, timeout);
       if (opened)
         feed = *std::move(opened);
       else
@@ -142,18 +142,18 @@ int watch_on(WatchScreen& screen, const WatchArguments& arguments, Nanos patienc
 }  // namespace
 
 int watch(const WatchArguments& arguments) {
-  const auto patience = span_of(arguments.daemon.patience, "--patience");
-  if (!patience) return patience.error();
+  const auto timeout = span_of(arguments.daemon.timeout, "--timeout");
+  if (!timeout) return timeout.error();
   const InterruptGuard guard;
   const bool lines = arguments.plain || arguments.daemon.json || arguments.lines > 0 ||
                      !stdout_is_terminal() || isatty(STDIN_FILENO) != 1;
   if (!lines) {
     // Before the screen is taken: whoever mistyped the socket wants to read the sentence.
-    if (const auto first = client::Client::connect(arguments.daemon.socket, *patience); !first)
+    if (const auto first = client::Client::connect(arguments.daemon.socket, *timeout); !first)
       return report(first.error());
-    if (const auto screen = WatchScreen::open()) return watch_on(*screen, arguments, *patience);
+    if (const auto screen = WatchScreen::open()) return watch_on(*screen, arguments, *timeout);
   }
-  return watch_plainly(arguments, *patience);
+  return watch_plainly(arguments, *timeout);
 }
 
 }  // namespace tempo::cli

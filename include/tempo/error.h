@@ -8,7 +8,7 @@ namespace tempo {
 
 inline constexpr const char* kDefaultControlSocket = "/run/tempo/tempod.sock";
 
-enum class Trouble : std::uint8_t {
+enum class ErrorCode : std::uint8_t {
   no_daemon,    // tempod cannot be reached, or is gone
   not_allowed,  // this user may not
   refused,      // the name is bad, there are no locks here, too many wait
@@ -16,8 +16,8 @@ enum class Trouble : std::uint8_t {
   cancelled,
 };
 
-struct Failure {
-  Trouble trouble = Trouble::no_daemon;
+struct Error {
+  ErrorCode code = ErrorCode::no_daemon;
   std::string sentence;  // with the cure
 };
 
