@@ -183,7 +183,7 @@ class FakeNetwork::Inside {
     bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
 
-  void on_timer() const { ::eventfd_write(bell_, 1); }
+  void wake() const { ::eventfd_write(bell_, 1); }
 
   void run() {
     std::vector<pollfd> ends;
@@ -364,7 +364,7 @@ class FakeNetwork::Inside {
   std::list<Caller> callers_;  // at most kMaxCallers of those that came by path
   FakeLocks locks_{{.lease = lease_,
                     .now = [this] { return now_on_network(); },
-                    .tell =
+                    .notify =
                         [this](FakeLocks::Caller who, ipc::LockUpdate news) {
                           Caller& caller = caller_of(who);
                           if (news.until_ns != 0)
@@ -373,7 +373,7 @@ class FakeNetwork::Inside {
                         }}};
   FakeGroups groups_{{.lease = lease_,
                       .now = [this] { return now_on_network(); },
-                      .tell =
+                      .notify =
                           [this](FakeGroups::Caller who, ipc::LeadershipUpdate news) {
                             Caller& caller = caller_of(who);
                             news.until_ns = seen_by(caller, nanoseconds{news.until_ns});

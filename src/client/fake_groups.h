@@ -23,7 +23,7 @@ class FakeGroups {
   struct Options {
     std::chrono::nanoseconds lease{0};
     std::function<std::chrono::nanoseconds()> now;
-    std::function<void(Caller, const ipc::LeadershipUpdate&)> tell;
+    std::function<void(Caller, const ipc::LeadershipUpdate&)> notify;
     std::function<void(Caller, const ipc::GroupView&)> show;  // to those who watch a group
   };
   explicit FakeGroups(Options options) : options_(std::move(options)) {}

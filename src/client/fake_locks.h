@@ -23,7 +23,7 @@ class FakeLocks {
   struct Options {
     std::chrono::nanoseconds lease{0};
     std::function<std::chrono::nanoseconds()> now;
-    std::function<void(Caller, const ipc::LockUpdate&)> tell;
+    std::function<void(Caller, const ipc::LockUpdate&)> notify;
   };
   explicit FakeLocks(Options options) : options_(std::move(options)) {}
 

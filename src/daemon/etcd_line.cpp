@@ -46,11 +46,11 @@ Result<void> EtcdLine::acquire(const locks::Service::LockRequest& request) {
   if (!connect()) return std::unexpected(promise());
   clients_[request.client] = {
       .name = std::string(request.name), .mode = request.mode, .since = sys::boot_clock()};
-  ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
-  request.name = request.name;
-  request.shared = request.mode == locks::Mode::shared;
-  request.id = id_of(request.client);
-  send(request);
+  ipc::Request line{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
+  line.name = request.name;
+  line.shared = request.mode == locks::Mode::shared;
+  line.id = id_of(request.client);
+  send(line);
   return {};
 }
 
@@ -100,7 +100,7 @@ void EtcdLine::each_second() {
   for (const auto& [id, client] : clients_)
     if (client.inside && now >= client.until) over.push_back(id);
   for (const ClientId id : over) {
-    done(id);
+    release(id);
     on_update_(id, {.kind = LockUpdate::Kind::lost});
   }
 }

@@ -115,9 +115,9 @@ void GroupDriver::not_as_wanted(const std::string& group, const std::string& sen
 
 // --- for the door ---
 
-Result<void> GroupDriver::stand(const groups::Service::LockRequest& request) {
+Result<void> GroupDriver::stand(const groups::Service::Candidacy& candidacy) {
   if (!service_) return std::unexpected(parts_.locks->promise());
-  return service_->stand(moment(), request);
+  return service_->stand(moment(), candidacy);
 }
 
 void GroupDriver::offer(groups::UserId user, groups::Capacity capacity) {

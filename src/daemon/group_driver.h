@@ -48,7 +48,7 @@ class GroupDriver final : private groups::Driver {
   using OnChange = std::function<void(const std::string& group)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
-  Result<void> stand(const groups::Service::LockRequest& request);
+  Result<void> stand(const groups::Service::Candidacy& candidacy);
   void offer(groups::UserId user, groups::Capacity capacity);
   void stopped(groups::UserId user);
   void withdraw(groups::UserId user, bool job_done = false);

@@ -7,7 +7,7 @@ namespace tempo::cli {
 namespace {
 
 volatile std::sig_atomic_t g_signal = 0;
-void notify(int number) { g_signal = number; }
+void note(int number) { g_signal = number; }
 
 }  // namespace
 

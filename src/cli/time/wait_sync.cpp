@@ -19,6 +19,8 @@ constexpr Nanos kPause = 100ms;
 constexpr Nanos kLastLook = 1s;
 
 // One look. Nothing, with the reason, if it cannot be had; the connection is kept for the next.
+constexpr Nanos kReplyTimeout = 5s;  // longest wait for one answer of tempod
+
 std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
                                   std::optional<client::Client>& client, client::Error& why) {
   if (!client) {
@@ -64,8 +66,6 @@ int wait_sync(const WaitSyncArguments& arguments) {
   if (!timeout) return timeout.error();
   const auto within = span_of(arguments.within, "--within");
   if (!within) return within.error();
-  const auto timeout = span_of(arguments.daemon.timeout, "--timeout");
-  if (!timeout) return timeout.error();
 
   const InterruptGuard guard;
   const Instant deadline = steady_now() + *timeout;
@@ -75,7 +75,7 @@ int wait_sync(const WaitSyncArguments& arguments) {
   while (true) {
     // The last look is no shorter than an answer takes.
     const Nanos left = std::max(deadline - steady_now(), kLastLook);
-    last = look(arguments.daemon.socket, std::min(*timeout, left), client, why);
+    last = look(arguments.daemon.socket, std::min(kReplyTimeout, left), client, why);
     if (last && good_enough(*last, *within)) break;
     if (interrupted()) return kInterrupted;
     if (steady_now() >= deadline) {

@@ -1,5 +1,5 @@
 // What the program asks of MPI, as the module tempo-mpi.so gives it. Everything is called by one
-// thread, and but for tell and hear by all processes in the same order; a failure ends them all.
+// thread, and but for notify and receive by all processes in the same order; a failure ends them all.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ struct MpiModule {
   void (*take)(int from, void* data, std::size_t size) = nullptr;  // at the first
   int (*largest)(int value) = nullptr;
   // A few bytes to the first at any time, and there, whether some were told.
-  void (*tell)(const void* data, std::size_t size) = nullptr;
-  bool (*hear)(int* from, void* data, std::size_t size) = nullptr;
+  void (*notify)(const void* data, std::size_t size) = nullptr;
+  bool (*receive)(int* from, void* data, std::size_t size) = nullptr;
 };
 
 }  // namespace tempo::cli

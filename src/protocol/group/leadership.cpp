@@ -15,7 +15,7 @@ void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& w
   if (from == self_) return;
   begin(turn.now);
   learn(turn.now, from, word);
-  receive(turn, from, word);
+  on_heartbeat(turn, from, word);
   finish(turn);
 }
 
@@ -33,7 +33,7 @@ void Leadership::on_timer(Turn<Leadership>& turn, TimerId timer) {
       happen(turn, Event::leader_gone);
       break;
     case Timer::election:
-      if (state_ == State::elect) receive_of_no_result(turn);
+      if (state_ == State::elect) on_no_result(turn);
       break;
     case Timer::patience:
       happen(turn, Event::patience_over);
@@ -87,12 +87,12 @@ void Leadership::command(Turn<Leadership>& turn, const Command& command) {
       break;
     case Command::Kind::elected:
       if (command.node == kNobody)
-        receive_of_no_result(turn);
+        on_no_result(turn);
       else
-        receive_result(turn, command.node == self_);
+        on_result(turn, command.node == self_);
       break;
     case Command::Kind::defeated:
-      receive_result(turn, false);
+      on_result(turn, false);
       break;
     case Command::Kind::granted:
       if (state_ != State::ask) break;
@@ -259,7 +259,7 @@ void Leadership::learn(Instant now, NodeId from, const Heartbeat& word) {
 }
 
 // Which event a word is.
-void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
+void Leadership::on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
   // A candidate that was there when the job was done need not do it.
   if (word.over > kNotOver && once_ && joined_at_ + word.over <= turn.now)
     happen(turn, Event::job_done, from);
@@ -289,14 +289,14 @@ void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& w
 }
 
 // While a leader is heard, an election that others hold is not about us.
-void Leadership::receive_result(Turn<Leadership>& turn, bool we_are_elected) {
+void Leadership::on_result(Turn<Leadership>& turn, bool we_are_elected) {
   if (state_ == State::follow && leader_ != kNobody && turn.now < heard_at_ + rules_.doubt())
     return;
   happen(turn, we_are_elected ? Event::elected_self : Event::elected_other);
 }
 
 // An election that came to nothing is decided by what is known.
-void Leadership::receive_of_no_result(Turn<Leadership>& turn) { receive_result(turn, own() > best()); }
+void Leadership::on_no_result(Turn<Leadership>& turn) { on_result(turn, own() > best()); }
 
 // --- what we offer ---
 

@@ -237,9 +237,9 @@ class Leadership {
   void finish(Turn<Leadership>& turn);
 
   void learn(Instant now, NodeId from, const Heartbeat& word);
-  void receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
-  void receive_result(Turn<Leadership>& turn, bool we_are_elected);
-  void receive_of_no_result(Turn<Leadership>& turn);
+  void on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
+  void on_result(Turn<Leadership>& turn, bool we_are_elected);
+  void on_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
   void say(Turn<Leadership>& turn);

@@ -70,5 +70,5 @@ bool receive(int* from, void* data, std::size_t size) {
 }  // namespace
 
 extern "C" tempo::cli::MpiModule tempo_mpi_module() {
-  return {start, stop, spread, send, take, largest, tell, hear};
+  return {start, stop, spread, send, take, largest, notify, receive};
 }

@@ -171,7 +171,7 @@ void Play::run_until(Instant limit) {
     now_ = std::max(now_, next);
     if (now_ >= limit) return;
     if (first != kAll)
-      wake(first);
+      on_timer(first);
     else
       happen(agenda_.take());
   }

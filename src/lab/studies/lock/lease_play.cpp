@@ -188,7 +188,7 @@ void Play::quit(std::uint32_t who) {
   Customer& customer = customers_[who];
   const bool known = !customer.orphan;
   go_idle(customer, who);
-  if (known) notify(customer.site, done(who));
+  if (known) notify(customer.site, release(who));
 }
 
 void Play::leave(std::uint32_t who) {

@@ -150,7 +150,7 @@ void set_speeds(const AnonymousSetup& setup, const Rules& rules, Stream& plan, R
   }
 }
 
-void on_timer(const AnonymousSetup& setup, const Rules& rules, Stream& plan, Ring& world) {
+void wake_stations(const AnonymousSetup& setup, const Rules& rules, Stream& plan, Ring& world) {
   using tempo::election::anonymous::Command;
   const std::uint32_t n = setup.stations;
   if (setup.candidates > 0) {
@@ -273,7 +273,7 @@ AnonymousOutcome run(const AnonymousSetup& setup, Trace* trace) {
   Stream plan(setup.seed, std::to_underlying(Cause::plan), 0);
   set_speeds(setup, rules, plan, world);
   for (std::uint32_t i = 0; i < setup.stations; ++i) world.start(NodeId{i});
-  wake(setup, rules, plan, world);
+  wake_stations(setup, rules, plan, world);
   if (setup.crashes > 0) crash(setup, plan, 2 * phase_bound(rules), world);
 
   AnonymousOutcome outcome;

@@ -105,8 +105,8 @@ class Judge {
       if (!within && since - converged < kForGood) converged = -1;
       if (within && converged < 0) converged = since;
     };
-    notify(outcome_.converged_1ms, 1ms);
-    notify(outcome_.converged_20us, 20us);
+    note(outcome_.converged_1ms, 1ms);
+    note(outcome_.converged_20us, 20us);
   }
 
   void check_bounds() {
