@@ -22,7 +22,7 @@ constexpr std::size_t kMaxDeeds = 500;
 
 // As the daemon has it: hosts by numbers in the order of their ids, and no more than can be known.
 std::optional<Bootstrap::VoterProposal> word_of(const wire::VoterSetBody& body) {
-  Bootstrap::VoterProposal word{.stage = static_cast<Bootstrap::Stage>(body.stage)};
+  Bootstrap::VoterProposal word{.cluster = static_cast<Bootstrap::Cluster>(body.cluster)};
   for (const HostId voter : body.voters) {
     const std::uint64_t number = std::to_underlying(voter);
     if (number >= kHosts) return std::nullopt;

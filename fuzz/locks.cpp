@@ -42,7 +42,7 @@ class Input {
   std::span<const std::uint8_t> taken_;
 };
 
-struct Desk final : locks::Driver {
+struct Harness final : locks::Driver {
   static void readable(const wire::LockBody& body) {
     wire::Datagram datagram;
     datagram.header.sender = host(0);
@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Input in({data, size});
   Stream stream(1, 1, 1);
   StreamDraw draw(stream);
-  Desk desk;
+  Harness harness;
   locks::Service service(
       {.self = host(0),
        .voters = {host(0), host(1), host(2)},
@@ -105,25 +105,25 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
        .saved = locks::Saved{.boot = lock::lease::Boot{1},
                              .reserve = 1000,
                              .view = locks::first_voters({host(0), host(1), host(2)})}},
-      draw, desk);
-  service.start(desk.now);
+      draw, harness);
+  service.start(harness.now);
   for (std::size_t deeds = 0; !in.empty() && deeds < kMaxDeeds; ++deeds) {
     switch (in.byte() % 5) {
       case 0:
         // What bears this host's own id does not come past the codec.
         if (const auto body = body_in(in))
-          service.receive(desk.now, host(1 + in.byte() % (kHosts - 1)), *body);
+          service.receive(harness.now, host(1 + in.byte() % (kHosts - 1)), *body);
         break;
       case 1:
-        desk.now += 10ms * in.byte();
-        for (int i = 0; i < 10 && service.due() <= desk.now; ++i) service.on_timer(desk.now);
+        harness.now += 10ms * in.byte();
+        for (int i = 0; i < 10 && service.due() <= harness.now; ++i) service.on_timer(harness.now);
         break;
       case 2: {
         const locks::ClientId client{1U + in.byte() % 16U};
-        if (desk.clients.contains(client)) break;
-        desk.clients[client] = false;
+        if (harness.clients.contains(client)) break;
+        harness.clients[client] = false;
         const std::uint8_t how = in.byte();
-        (void)service.acquire(desk.now,
+        (void)service.acquire(harness.now,
                            {.client = client,
                             .name = kNames[how % kNames.size()],
                             .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
@@ -132,20 +132,20 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       }
       case 3: {
         const locks::ClientId client{1U + in.byte() % 16U};
-        desk.clients.erase(client);
-        service.release(desk.now, client);
+        harness.clients.erase(client);
+        service.release(harness.now, client);
         break;
       }
       case 4:
-        if (const auto saved = std::exchange(desk.writing, std::nullopt))
-          service.written(desk.now, *saved);
+        if (const auto saved = std::exchange(harness.writing, std::nullopt))
+          service.written(harness.now, *saved);
         break;
       default:
         break;
     }
     const char* const broken = service.check();
     CHECK(broken == nullptr);
-    (void)service.known(desk.now);
+    (void)service.known(harness.now);
   }
   return 0;
 }

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "api/settings.h"
-#include "api/settings_test_hand.h"
+#include "api/settings_test_harness.h"
 
 namespace tempo::config {
 namespace {

@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "api/settings_test_hand.h"
+#include "api/settings_test_harness.h"
 
 namespace tempo::config {
 namespace {

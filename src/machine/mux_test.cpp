@@ -104,7 +104,7 @@ std::string text_of(const Output<M>& output) {
 
 // A machine, what drives it, and what its last step put out.
 template <class M>
-struct Stage {
+struct Harness {
   template <class Do>
   std::vector<std::string> step(Instant now, Do todo) {
     outbox.clear();
@@ -132,41 +132,41 @@ struct Stage {
   Outbox<M> outbox;
 };
 
-using BothStage = Stage<Both>;
+using BothStage = Harness<Both>;
 BothStage staged() { return {.machine = Both{Left{}, Right{}}, .draw = {}, .outbox = {}}; }
 
 TEST(Mux, HandsAMessageToThePartItIsFor) {
-  BothStage stage = staged();
-  EXPECT_THAT(stage.receive(node_at(3), Both::Message::of<1>({5})),
+  BothStage harness = staged();
+  EXPECT_THAT(harness.receive(node_at(3), Both::Message::of<1>({5})),
               ElementsAre("notice: part=1 body{value=3005}"));
 }
 
 TEST(Mux, TurnsANoticeIntoACommandByARule) {
-  BothStage stage = staged();
-  EXPECT_THAT(stage.receive(node_at(0), Both::Message::of<0>({7})),
+  BothStage harness = staged();
+  EXPECT_THAT(harness.receive(node_at(0), Both::Message::of<0>({7})),
               ElementsAre("notice: part=0 body{value=7}", "to all: part=1 body{value=8}"));
 }
 
 TEST(Mux, HandsACommandToThePartItIsFor) {
-  BothStage stage = staged();
-  EXPECT_THAT(stage.command(Both::Command::of<0>({4})),
+  BothStage harness = staged();
+  EXPECT_THAT(harness.command(Both::Command::of<0>({4})),
               ElementsAre("to all: part=0 body{value=5}"));
-  EXPECT_THAT(stage.command(Both::Command::of<1>({4})),
+  EXPECT_THAT(harness.command(Both::Command::of<1>({4})),
               ElementsAre("to all: part=1 body{value=5}"));
 }
 
 // What a rule causes is seen by the rules in turn: the right part's notice follows the left part's.
 TEST(Mux, AppliesRulesToWhatRulesCause) {
-  BothStage stage = staged();
-  EXPECT_THAT(stage.receive(node_at(0), Both::Message::of<0>({500})),
+  BothStage harness = staged();
+  EXPECT_THAT(harness.receive(node_at(0), Both::Message::of<0>({500})),
               ElementsAre("notice: part=0 body{value=500}", "to all: part=1 body{value=501}",
                           "notice: part=1 body{value=500}"));
 }
 
 TEST(Mux, NumbersTheTimersThrough) {
-  BothStage stage = staged();
-  stage.start(at(0s));
-  const auto timers = stage.machine.timers();
+  BothStage harness = staged();
+  harness.start(at(0s));
+  const auto timers = harness.machine.timers();
   EXPECT_EQ(timers.size(), 4U);
   EXPECT_EQ(timers.at(TimerId{0}), at(22ns));
   EXPECT_EQ(timers.at(TimerId{1}), at(20ns));
@@ -176,12 +176,12 @@ TEST(Mux, NumbersTheTimersThrough) {
 }
 
 TEST(Mux, WakesTheTimersOfAllPartsInTheirOrder) {
-  BothStage stage = staged();
-  stage.start(at(0s));
+  BothStage harness = staged();
+  harness.start(at(0s));
   std::vector<std::string> all;
-  while (stage.machine.timers().first() != kNever) {
+  while (harness.machine.timers().first() != kNever) {
     const auto lines =
-        stage.on_timer(stage.machine.timers().first(), stage.machine.timers().first_name());
+        harness.on_timer(harness.machine.timers().first(), harness.machine.timers().first_name());
     all.insert(all.end(), lines.begin(), lines.end());
   }
   EXPECT_THAT(all, ElementsAre("to 9: part=1 body{value=1}", "to 9: part=1 body{value=0}",
@@ -189,48 +189,48 @@ TEST(Mux, WakesTheTimersOfAllPartsInTheirOrder) {
 }
 
 TEST(Mux, PrefersTheFirstPartWhenBothAreDueAtOnce) {
-  Stage<Mux<Nothing, Left, Left>> stage{
+  Harness<Mux<Nothing, Left, Left>> harness{
       .machine = Mux<Nothing, Left, Left>{Left{}, Left{}}, .draw = {}, .outbox = {}};
-  stage.start(at(0s));
-  EXPECT_EQ(stage.machine.timers().first_name(), TimerId{1});
-  stage.on_timer(at(20ns), TimerId{1});
-  EXPECT_EQ(stage.machine.timers().first_name(), TimerId{3});
+  harness.start(at(0s));
+  EXPECT_EQ(harness.machine.timers().first_name(), TimerId{1});
+  harness.on_timer(at(20ns), TimerId{1});
+  EXPECT_EQ(harness.machine.timers().first_name(), TimerId{3});
 }
 
 TEST(Mux, IgnoresATimerThatIsNotThere) {
-  BothStage stage = staged();
-  stage.start(at(0s));
-  const std::string before = packed(stage.machine, at(1s));
-  EXPECT_THAT(stage.on_timer(at(1s), TimerId{4}), IsEmpty());
-  EXPECT_EQ(packed(stage.machine, at(1s)), before);
+  BothStage harness = staged();
+  harness.start(at(0s));
+  const std::string before = packed(harness.machine, at(1s));
+  EXPECT_THAT(harness.on_timer(at(1s), TimerId{4}), IsEmpty());
+  EXPECT_EQ(packed(harness.machine, at(1s)), before);
 }
 
 TEST(Mux, IsBrokenWhenAPartIs) {
   for (const auto& message : {Both::Message::of<0>({99}), Both::Message::of<1>({99})}) {
-    BothStage stage = staged();
-    EXPECT_EQ(stage.machine.check(), nullptr);
-    stage.receive(node_at(0), message);
-    EXPECT_STREQ(stage.machine.check(), "never hears 99");
+    BothStage harness = staged();
+    EXPECT_EQ(harness.machine.check(), nullptr);
+    harness.receive(node_at(0), message);
+    EXPECT_STREQ(harness.machine.check(), "never hears 99");
   }
 }
 
 TEST(Mux, ListsTheFieldsOfAllItsParts) {
-  BothStage stage = staged();
-  stage.start(at(0s));
-  const Writes writes = write_into_every_field(stage.machine, at(0s));
+  BothStage harness = staged();
+  harness.start(at(0s));
+  const Writes writes = write_into_every_field(harness.machine, at(0s));
   EXPECT_THAT(writes.unnoticed, IsEmpty());
   EXPECT_EQ(writes.tried, 2U * 3);
-  EXPECT_EQ(unlisted_bytes(stage.machine), 0U);
-  EXPECT_EQ(printed(stage.machine, at(0s)),
+  EXPECT_EQ(unlisted_bytes(harness.machine), 0U);
+  EXPECT_EQ(printed(harness.machine, at(0s)),
             "part{timers{timer=+22ns timer=+20ns} heard=0} part{timers{timer=+12ns timer=+10ns} "
             "heard=0}");
 }
 
 // The scratch outboxes belong to the driver's outbox; nothing of one step may leak into the next.
 TEST(Mux, StartsEveryStepWithAnEmptyScratch) {
-  BothStage stage = staged();
-  const auto once = stage.receive(node_at(0), Both::Message::of<0>({500}));
-  EXPECT_EQ(stage.receive(node_at(0), Both::Message::of<0>({500})), once);
+  BothStage harness = staged();
+  const auto once = harness.receive(node_at(0), Both::Message::of<0>({500}));
+  EXPECT_EQ(harness.receive(node_at(0), Both::Message::of<0>({500})), once);
 }
 
 // A mixture may itself be a part of a mixture.
@@ -245,14 +245,14 @@ using Nested = Mux<OuterRules, Left, Both>;
 static_assert(Machine<Nested>);
 
 TEST(Mux, MayBeAPart) {
-  Stage<Nested> stage{.machine = Nested{Left{}, Both{Left{}, Right{}}}, .draw = {}, .outbox = {}};
-  stage.start(at(0s));
-  EXPECT_EQ(stage.machine.timers().size(), 6U);
-  EXPECT_EQ(stage.machine.timers().first_name(), TimerId{5});
+  Harness<Nested> harness{.machine = Nested{Left{}, Both{Left{}, Right{}}}, .draw = {}, .outbox = {}};
+  harness.start(at(0s));
+  EXPECT_EQ(harness.machine.timers().size(), 6U);
+  EXPECT_EQ(harness.machine.timers().first_name(), TimerId{5});
   EXPECT_THAT(
-      stage.receive(node_at(0), Nested::Message::of<1>(Both::Message::of<1>({3}))),
+      harness.receive(node_at(0), Nested::Message::of<1>(Both::Message::of<1>({3}))),
       ElementsAre("notice: part=1 body{part=1 body{value=3}}", "to all: part=0 body{value=4}"));
-  EXPECT_THAT(stage.on_timer(at(10ns), TimerId{5}),
+  EXPECT_THAT(harness.on_timer(at(10ns), TimerId{5}),
               ElementsAre("to 9: part=1 body{part=1 body{value=1}}"));
 }
 
@@ -265,10 +265,10 @@ struct Circle {
 };
 
 TEST(MuxDeathTest, StopsRulesThatGoInACircle) {
-  Stage<Mux<Circle, Left>> stage{.machine = Mux<Circle, Left>{Left{}}, .draw = {}, .outbox = {}};
-  EXPECT_THAT(stage.receive(node_at(0), OneOf<Left::Message>::of<0>({5})),
+  Harness<Mux<Circle, Left>> harness{.machine = Mux<Circle, Left>{Left{}}, .draw = {}, .outbox = {}};
+  EXPECT_THAT(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({5})),
               ElementsAre("notice: part=0 body{value=5}", "to all: part=0 body{value=6}"));
-  EXPECT_DEATH(stage.receive(node_at(0), OneOf<Left::Message>::of<0>({500})), "kMostNotices");
+  EXPECT_DEATH(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({500})), "kMostNotices");
 }
 
 TEST(OneOf, PacksWhichItIs) {

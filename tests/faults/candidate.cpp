@@ -19,7 +19,7 @@ constexpr std::array kAlgorithms{"b1", "a", "c"};
 
 }  // namespace
 
-Candidate::Candidate(const Crew::Options& order, std::uint32_t number, std::uint32_t life,
+Candidate::Candidate(const Workload::Options& order, std::uint32_t number, std::uint32_t life,
                      Notes& notes)
     : order_(&order),
       notes_(&notes),

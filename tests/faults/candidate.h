@@ -19,7 +19,7 @@ namespace tempo::faults {
 
 class Candidate {
  public:
-  Candidate(const Crew::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes);
+  Candidate(const Workload::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes);
   void run();  // until the notes say that it is over
 
  private:
@@ -29,7 +29,7 @@ class Candidate {
   void leave(Instant at);
   void retire();  // and stands again after a rest
 
-  const Crew::Options* order_;
+  const Workload::Options* order_;
   Notes* notes_;
   Stream chance_;
   std::string socket_;

@@ -82,39 +82,39 @@ TEST_P(LockFaults, BreakNoPromise) {
   const auto seed = static_cast<std::uint64_t>(GetParam());
   const Schedule schedule = schedule_of(seed, kShape);
   SCOPED_TRACE(fmt::format("seed {}:\n{}", seed, text_of(schedule)));
-  Crew::Options order{.seed = seed,
+  Workload::Options order{.seed = seed,
                     .sockets = {},
                     .clients = kClients,
                     .candidates = kCandidates,
                     .lease = kShape.lease};
   for (std::uint32_t i = 0; i < kShape.hosts; ++i) order.sockets.push_back(site->host(i).socket());
-  Crew crew(order);
+  Workload workload(order);
   // Faults are to strike somebody.
-  ASSERT_TRUE(site->wait(10s, [&] { return crew.without_lock_since(Instant{}).empty(); }))
+  ASSERT_TRUE(site->wait(10s, [&] { return workload.without_lock_since(Instant{}).empty(); }))
       << logs();
-  ASSERT_TRUE(site->wait(10s, [&] { return crew.led_since(Instant{}); })) << logs();
+  ASSERT_TRUE(site->wait(10s, [&] { return workload.led_since(Instant{}); })) << logs();
 
-  Stage(*site, crew).play(schedule);
+  Cluster(*site, workload).play(schedule);
   const Instant healed = sys::boot_clock();
   std::optional<Nanos> served, led;  // again, so long after
   site->wait(10s, [&] {
     const Nanos since = sys::boot_clock() - healed;
-    if (!served && crew.without_lock_since(healed).empty()) served = since;
-    if (!led && crew.led_since(healed)) led = since;
+    if (!served && workload.without_lock_since(healed).empty()) served = since;
+    if (!led && workload.led_since(healed)) led = since;
     return served && led;
   });
   EXPECT_TRUE(served) << "without a lock: "
-                      << testing::PrintToString(crew.without_lock_since(healed)) << '\n'
+                      << testing::PrintToString(workload.without_lock_since(healed)) << '\n'
                       << logs();
   EXPECT_TRUE(led) << "nobody leads\n" << logs();
-  crew.end();
+  workload.end();
 
-  const std::vector<Hold> history = crew.history();
+  const std::vector<Hold> history = workload.history();
   for (const Breach& breach : judge(history)) ADD_FAILURE() << text_of(breach);
   RecordProperty("holds", static_cast<int>(history.size()));
   RecordProperty("terms", static_cast<int>(std::ranges::count(history, order.locks, &Hold::lock)));
-  RecordProperty("lost", static_cast<int>(crew.lost()));
-  RecordProperty("broken", static_cast<int>(crew.broken()));
+  RecordProperty("lost", static_cast<int>(workload.lost()));
+  RecordProperty("broken", static_cast<int>(workload.broken()));
   RecordProperty("served_again_ms", static_cast<int>(served.value_or(Nanos{0}) / 1ms));
   RecordProperty("led_again_ms", static_cast<int>(led.value_or(Nanos{0}) / 1ms));
 }

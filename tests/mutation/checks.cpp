@@ -42,11 +42,11 @@ bool two_candidates_refuse_each_other() {
   if (outcome.election_messages != 4 * kSurvivors - 2 || outcome.ever_two_masters) return false;
   if (outcome.messages[static_cast<std::size_t>(Kind::refuse)] != kSurvivors) return false;
   // Right after the collision both have doubled their range.
-  Stage stage(setup);
-  for (const Fault& fault : experiment.plan) stage.apply(fault);
-  stage.run_until(stage.now() + 20ms);
-  return stage.world().machine(kSecond).backoff() == 2 &&
-         stage.world().machine(kThird).backoff() == 2;
+  Cluster cluster(setup);
+  for (const Fault& fault : experiment.plan) cluster.apply(fault);
+  cluster.run_until(cluster.now() + 20ms);
+  return cluster.world().machine(kSecond).backoff() == 2 &&
+         cluster.world().machine(kThird).backoff() == 2;
 }
 
 // --- promises under faults ---
@@ -196,13 +196,13 @@ bool duplicates_are_applied_once() {
   Experiment experiment = settled(setup);
   complete(experiment);
   bool once = true;
-  const Outcome outcome = run(experiment, nullptr, [&](const Stage& stage) {
+  const Outcome outcome = run(experiment, nullptr, [&](const Cluster& cluster) {
     // One correction an interval at the most, whatever the network repeats; the first seconds are
     // the start.
     const auto intervals =
-        static_cast<std::uint64_t>(stage.now().time_since_epoch() / setup.rules.timing.adjtime);
+        static_cast<std::uint64_t>(cluster.now().time_since_epoch() / setup.rules.timing.adjtime);
     for (const NodeId id : {kSecond, kThird})
-      once = once && stage.watches().corrections.count(id) <= intervals;
+      once = once && cluster.watches().corrections.count(id) <= intervals;
   });
   return once && outcome.violation_count == 0;
 }
@@ -218,7 +218,7 @@ bool restarted_master_is_obeyed() {
   complete(experiment);
   bool rules_again = false;
   const Outcome outcome = run(experiment, nullptr,
-                              [&](const Stage& stage) { rules_again = stage.master() == kMaster; });
+                              [&](const Cluster& cluster) { rules_again = cluster.master() == kMaster; });
   return rules_again && outcome.violation_count == 0;
 }
 
@@ -229,8 +229,8 @@ bool silent_slave_is_dropped() {
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kFourth});
   complete(experiment);
   bool dropped = false;
-  run(experiment, nullptr, [&](const Stage& stage) {
-    dropped = !stage.world().machine(kMaster).list().contains(kFourth);
+  run(experiment, nullptr, [&](const Cluster& cluster) {
+    dropped = !cluster.world().machine(kMaster).list().contains(kFourth);
   });
   return dropped;
 }
@@ -259,9 +259,9 @@ bool restless_daemon_starves_nobody() {
     experiment.plan.push_back(
         {.at = experiment.study_from + i * 400ms + 350ms, .act = Act::crash, .node = kFourth});
   complete(experiment);
-  Stage stage(experiment.setup);
-  for (const Fault& fault : experiment.plan) stage.apply(fault);
-  return !starved(stage.world(), stage.watches().corrections, setup.rules.timing.adjtime, kFourth);
+  Cluster cluster(experiment.setup);
+  for (const Fault& fault : experiment.plan) cluster.apply(fault);
+  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime, kFourth);
 }
 
 bool deaf_master_starves_nobody() {
@@ -269,10 +269,10 @@ bool deaf_master_starves_nobody() {
   Experiment experiment = settled(setup);
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::deaf, .node = kMaster});
   complete(experiment);
-  Stage stage(experiment.setup);
-  for (const Fault& fault : experiment.plan) stage.apply(fault);
-  stage.run_until(stage.now() + 30s);
-  return !starved(stage.world(), stage.watches().corrections, setup.rules.timing.adjtime, kMaster);
+  Cluster cluster(experiment.setup);
+  for (const Fault& fault : experiment.plan) cluster.apply(fault);
+  cluster.run_until(cluster.now() + 30s);
+  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime, kMaster);
 }
 
 }  // namespace

@@ -8,12 +8,12 @@
 
 #include "lab/studies/group/group_run.h"
 #include "protocol/group/leadership_mutation.h"
-#include "protocol/group/leadership_test_stage.h"
+#include "protocol/group/leadership_test_harness.h"
 
 namespace tempo::sim::groups {
 namespace {
 
-using tempo::groups::LeadershipStage;
+using tempo::groups::LeadershipHarness;
 using tempo::groups::Mutation;
 using Kind = tempo::groups::Command::Kind;
 
@@ -39,14 +39,14 @@ std::string flapping() { return broken_in({.faults = {.flaps_per_s = 75}}, 6); }
 
 // A leader is told of a candidate for so long; does it make room?
 std::string outdone_by(std::int64_t capacity, int seconds) {
-  LeadershipStage stage;
-  stage.reign(100);
-  stage.pass(20s);
+  LeadershipHarness cluster;
+  cluster.reign(100);
+  cluster.pass(20s);
   for (int i = 0; i < seconds; ++i) {
-    stage.receive(2, {.capacity = capacity});
-    stage.pass(1s);
+    cluster.receive(2, {.capacity = capacity});
+    cluster.pass(1s);
   }
-  const std::string said = stage.receive(2, {.capacity = capacity, .asks = true});
+  const std::string said = cluster.receive(2, {.capacity = capacity, .asks = true});
   return said.starts_with("stop") ? "unseated" : "nothing";
 }
 std::string slightly_better() { return outdone_by(105, 3); }
@@ -54,34 +54,34 @@ std::string equal() { return outdone_by(100, 3); }
 std::string better_for_a_moment() { return outdone_by(200, 1); }
 
 std::string elected_alone() {
-  LeadershipStage stage;
-  stage.stand(100);
-  stage.pass(1s);
-  return stage.elected(5).find("lead") == std::string::npos ? "nothing" : "leads by election alone";
+  LeadershipHarness cluster;
+  cluster.stand(100);
+  cluster.pass(1s);
+  return cluster.elected(5).find("lead") == std::string::npos ? "nothing" : "leads by election alone";
 }
 
 std::string new_capacity() {
-  LeadershipStage stage;
-  stage.stand(100);
-  stage.leads(3, 6);
-  return stage.offer(200).empty() ? "nothing" : "boasts";
+  LeadershipHarness cluster;
+  cluster.stand(100);
+  cluster.leads(3, 6);
+  return cluster.offer(200).empty() ? "nothing" : "boasts";
 }
 
 std::string dead_winner() {
-  LeadershipStage stage;
-  stage.stand(100);
-  stage.receive(2, {.capacity = 200});
-  stage.pass(1s);
-  stage.elected(2);
-  return stage.pass(5s).find("ask") == std::string::npos ? "nobody asks" : "nothing";
+  LeadershipHarness cluster;
+  cluster.stand(100);
+  cluster.receive(2, {.capacity = 200});
+  cluster.pass(1s);
+  cluster.elected(2);
+  return cluster.pass(5s).find("ask") == std::string::npos ? "nobody asks" : "nothing";
 }
 
 std::string late_word() {
-  LeadershipStage stage;
-  stage.stand(100);
-  stage.leads(3, 9);
-  stage.leads(4, 8);
-  return stage.machine().leader() == NodeId{3} ? "nothing" : "follows who leads no more";
+  LeadershipHarness cluster;
+  cluster.stand(100);
+  cluster.leads(3, 9);
+  cluster.leads(4, 8);
+  return cluster.machine().leader() == NodeId{3} ? "nothing" : "follows who leads no more";
 }
 
 // --- the table ---

@@ -15,7 +15,7 @@
 #include "lab/check/expect.h"
 #include "lab/studies/lock/lease_run.h"
 #include "protocol/lock/lease/lease_message.h"
-#include "protocol/lock/lease/lease_test_stage.h"
+#include "protocol/lock/lease/lease_test_cluster.h"
 
 namespace tempo::sim::lease {
 namespace {
@@ -119,172 +119,172 @@ using tempo::lock::lease::Kind;
 using tempo::lock::lease::Message;
 using tempo::lock::lease::one_vote_each;
 using tempo::lock::lease::Rules;
-using tempo::lock::lease::Stage;
+using tempo::lock::lease::Cluster;
 using tempo::lock::lease::View;
 
 constexpr Rules kRules{};
 
 // One client asks and another leaves when the lease is over, before a timer has said so.
 std::string after_the_end() {
-  Stage stage(3, kRules);
-  stage.acquire(0, 1);
-  stage.set_carrier([](const Stage::Letter&) { return false; });
-  stage.pass(stage.granted(0, 1)->deadline - stage.now());
-  stage.acquire(0, 2);
-  stage.release(0, 1);
-  return stage.granted(0, 2) ? "a grant after the end" : "nothing";
+  Cluster cluster(3, kRules);
+  cluster.acquire(0, 1);
+  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.pass(cluster.granted(0, 1)->deadline - cluster.now());
+  cluster.acquire(0, 2);
+  cluster.release(0, 1);
+  return cluster.granted(0, 2) ? "a grant after the end" : "nothing";
 }
 
 // The last extension that a holder asked for is under way for most of a lease, while the holder
 // stands still and another member gets the lock and gives it back.
 std::string late_extension() {
-  Stage stage(3, kRules);
-  stage.acquire(0, 1);
-  stage.set_carrier([](const Stage::Letter&) { return false; });
-  stage.pass(stage.granted(0, 1)->deadline - stage.now() - 1ns);
-  const Message extension = stage.sent().back();
-  stage.crash(0);
-  stage.set_carrier(nullptr);
-  stage.pass(1ns + kRules.keep(kRules.lease) - kRules.hold());
-  stage.acquire(1, 1);
-  stage.release(1, 1);
-  stage.pass(kRules.lease * 5 / 6);
-  stage.resume(0);
-  stage.inject(NodeId{0}, 2, extension);
-  stage.release(0, 1);
-  stage.acquire(0, 2);
-  if (extension.kind != Kind::ask || !stage.granted(1, 1) || !stage.granted(0, 2)) return "nothing";
-  return stage.granted(0, 2)->token > stage.granted(1, 1)->token ? "nothing" : "token-order";
+  Cluster cluster(3, kRules);
+  cluster.acquire(0, 1);
+  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.pass(cluster.granted(0, 1)->deadline - cluster.now() - 1ns);
+  const Message extension = cluster.sent().back();
+  cluster.crash(0);
+  cluster.set_carrier(nullptr);
+  cluster.pass(1ns + kRules.keep(kRules.lease) - kRules.hold());
+  cluster.acquire(1, 1);
+  cluster.release(1, 1);
+  cluster.pass(kRules.lease * 5 / 6);
+  cluster.resume(0);
+  cluster.inject(NodeId{0}, 2, extension);
+  cluster.release(0, 1);
+  cluster.acquire(0, 2);
+  if (extension.kind != Kind::ask || !cluster.granted(1, 1) || !cluster.granted(0, 2)) return "nothing";
+  return cluster.granted(0, 2)->token > cluster.granted(1, 1)->token ? "nothing" : "token-order";
 }
 
 // Three grants of an attempt are late. Meanwhile their ballot is freed for somebody who waits
 // longer and gets the lock.
 std::string late_grants() {
-  Stage stage(5, kRules);
-  stage.set_carrier([](const Stage::Letter& letter) { return letter.from != NodeId{1}; });
-  stage.acquire(1, 1);
-  stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
-  stage.acquire(0, 1);
+  Cluster cluster(5, kRules);
+  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.from != NodeId{1}; });
+  cluster.acquire(1, 1);
+  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.acquire(0, 1);
   std::vector<Message> grants;
-  for (const Message& message : stage.sent())
+  for (const Message& message : cluster.sent())
     if (message.kind == Kind::grant) grants.push_back(message);
-  stage.set_carrier(nullptr);
-  stage.acquire(1, 2);  // has site 1 ask again
-  stage.pass(kRules.retry() * 5 / 4);
-  if (grants.size() != 3 || !stage.granted(1, 1) || stage.granted(0, 1)) return "no such story";
-  for (std::uint32_t i = 0; i < 3; ++i) stage.inject(NodeId{2 + i}, 0, grants[i]);
-  return stage.granted(0, 1) ? "exclusion" : "nothing";
+  cluster.set_carrier(nullptr);
+  cluster.acquire(1, 2);  // has site 1 ask again
+  cluster.pass(kRules.retry() * 5 / 4);
+  if (grants.size() != 3 || !cluster.granted(1, 1) || cluster.granted(0, 1)) return "no such story";
+  for (std::uint32_t i = 0; i < 3; ++i) cluster.inject(NodeId{2 + i}, 0, grants[i]);
+  return cluster.granted(0, 1) ? "exclusion" : "nothing";
 }
 
 // Site 0 hands the lease to site 1, which uses it, frees it and forgets the lock; site 0 does not
 // hear of it. When site 2 has had the lock too an old ASK of site 1 comes to site 0 once more.
 std::string old_word() {
-  Stage stage(3, kRules);
-  stage.acquire(0, 1);
-  stage.acquire(1, 1);
-  const auto asked = std::ranges::find_if(stage.sent(), [](const Message& message) {
+  Cluster cluster(3, kRules);
+  cluster.acquire(0, 1);
+  cluster.acquire(1, 1);
+  const auto asked = std::ranges::find_if(cluster.sent(), [](const Message& message) {
     return message.kind == Kind::ask && message.ballot.origin == NodeId{1};
   });
-  if (asked == stage.sent().end()) return "no such story";
+  if (asked == cluster.sent().end()) return "no such story";
   const Message ask = *asked;
-  stage.release(0, 1);
-  stage.release(1, 1);
-  stage.set_carrier([](const Stage::Letter& letter) { return letter.to != NodeId{0}; });
-  stage.pass(kRules.lease * 5 / 6);
-  stage.set_carrier(nullptr);
-  stage.acquire(2, 1, tempo::lock::Mode::shared);
-  stage.acquire(1, 2);
-  stage.set_carrier([](const Stage::Letter& letter) { return letter.message.kind != Kind::grant; });
-  stage.release(2, 1);
-  stage.set_carrier(nullptr);
-  if (!stage.granted(1, 1) || !stage.granted(2, 1) || stage.granted(1, 2)) return "no such story";
-  stage.inject(NodeId{1}, 0, ask);
-  if (!stage.granted(1, 2)) return "nothing";
-  return stage.granted(1, 2)->token > stage.granted(2, 1)->token ? "nothing" : "token-order";
+  cluster.release(0, 1);
+  cluster.release(1, 1);
+  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.to != NodeId{0}; });
+  cluster.pass(kRules.lease * 5 / 6);
+  cluster.set_carrier(nullptr);
+  cluster.acquire(2, 1, tempo::lock::Mode::shared);
+  cluster.acquire(1, 2);
+  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.release(2, 1);
+  cluster.set_carrier(nullptr);
+  if (!cluster.granted(1, 1) || !cluster.granted(2, 1) || cluster.granted(1, 2)) return "no such story";
+  cluster.inject(NodeId{1}, 0, ask);
+  if (!cluster.granted(1, 2)) return "nothing";
+  return cluster.granted(1, 2)->token > cluster.granted(2, 1)->token ? "nothing" : "token-order";
 }
 
 // Site 0 has the lock with the vote of site 2 alone. Then site 2 loses its disk and site 0 dies,
 // and nobody who is left knows how far it had counted but by asking while it lived.
 std::string lost_disk() {
-  Stage stage(3, kRules);
-  stage.set_carrier([](const Stage::Letter& letter) { return letter.to != NodeId{1}; });
-  stage.acquire(0, 1);
-  stage.release(0, 1);
-  stage.pass(2 * kRules.lease);
-  stage.set_carrier(nullptr);
-  stage.crash(2);
-  stage.lose_disk(2);
-  stage.restart(2);
-  stage.pass(2 * kRules.lease);
-  stage.crash(0);
-  stage.acquire(1, 1);
-  stage.pass(kRules.lease);
-  if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
-  return stage.granted(1, 1)->token > stage.granted(0, 1)->token ? "nothing" : "token-order";
+  Cluster cluster(3, kRules);
+  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.to != NodeId{1}; });
+  cluster.acquire(0, 1);
+  cluster.release(0, 1);
+  cluster.pass(2 * kRules.lease);
+  cluster.set_carrier(nullptr);
+  cluster.crash(2);
+  cluster.lose_disk(2);
+  cluster.restart(2);
+  cluster.pass(2 * kRules.lease);
+  cluster.crash(0);
+  cluster.acquire(1, 1);
+  cluster.pass(kRules.lease);
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  return cluster.granted(1, 1)->token > cluster.granted(0, 1)->token ? "nothing" : "token-order";
 }
 
 // A lock is used, forgotten by all, and used again.
 std::string forgotten_lock() {
-  Stage stage(3, kRules);
-  stage.acquire(0, 1);
-  stage.release(0, 1);
-  stage.pass(2 * kRules.lease);
-  stage.acquire(1, 1);
-  if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
-  return stage.granted(1, 1)->token > stage.granted(0, 1)->token ? "nothing" : "token-order";
+  Cluster cluster(3, kRules);
+  cluster.acquire(0, 1);
+  cluster.release(0, 1);
+  cluster.pass(2 * kRules.lease);
+  cluster.acquire(1, 1);
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  return cluster.granted(1, 1)->token > cluster.granted(0, 1)->token ? "nothing" : "token-order";
 }
 
 // An extension that was asked for while a writer was inside comes once more when only a reader is.
 // Other readers are not to wait for that.
 std::string old_extension() {
   using tempo::lock::Mode;
-  Stage stage(3, kRules);
-  stage.acquire(0, 1);
-  stage.pass(kRules.lease * 5 / 8);
+  Cluster cluster(3, kRules);
+  cluster.acquire(0, 1);
+  cluster.pass(kRules.lease * 5 / 8);
   const auto extended =
-      std::ranges::find_if(stage.sent(), [](const Message& message) { return message.held; });
-  if (extended == stage.sent().end()) return "no such story";
+      std::ranges::find_if(cluster.sent(), [](const Message& message) { return message.held; });
+  if (extended == cluster.sent().end()) return "no such story";
   const Message extension = *extended;
-  stage.acquire(0, 2, Mode::shared);
-  stage.acquire(2, 1, Mode::shared);
-  stage.release(0, 1);
-  if (!stage.granted(0, 2) || !stage.granted(2, 1)) return "no such story";
-  stage.release(2, 1);
-  stage.pass(kRules.lease);
-  if (stage.lock(2).lease() || stage.lost(0, 2)) return "no such story";
-  stage.inject(NodeId{0}, 1, extension);
-  stage.inject(NodeId{0}, 2, extension);
-  stage.acquire(2, 2, Mode::shared);
-  return stage.granted(2, 2) ? "nothing" : "a reader waits";
+  cluster.acquire(0, 2, Mode::shared);
+  cluster.acquire(2, 1, Mode::shared);
+  cluster.release(0, 1);
+  if (!cluster.granted(0, 2) || !cluster.granted(2, 1)) return "no such story";
+  cluster.release(2, 1);
+  cluster.pass(kRules.lease);
+  if (cluster.lock(2).lease() || cluster.lost(0, 2)) return "no such story";
+  cluster.inject(NodeId{0}, 1, extension);
+  cluster.inject(NodeId{0}, 2, extension);
+  cluster.acquire(2, 2, Mode::shared);
+  return cluster.granted(2, 2) ? "nothing" : "a reader waits";
 }
 
 // Each of two members is enough, and they do not hear each other.
 std::string each_alone() {
-  Stage stage(2, kRules, two_members(tempo::lock::lease::TwoNode::available));
-  stage.set_carrier([](const Stage::Letter&) { return false; });
-  stage.acquire(0, 1);
-  stage.acquire(1, 1);
-  stage.pass(kRules.lease / 2);
-  if (!stage.granted(0, 1) || !stage.granted(1, 1)) return "no such story";
-  return stage.granted(0, 1)->token == stage.granted(1, 1)->token ? "same-token" : "nothing";
+  Cluster cluster(2, kRules, two_members(tempo::lock::lease::TwoNode::available));
+  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.acquire(0, 1);
+  cluster.acquire(1, 1);
+  cluster.pass(kRules.lease / 2);
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  return cluster.granted(0, 1)->token == cluster.granted(1, 1)->token ? "same-token" : "nothing";
 }
 
 // Site 0 has the lock by its own vote and that of site 1. A vote for site 3 and none for site 1,
 // and sites 2 and 3 are a quorum.
 std::string two_changes() {
-  Stage stage(4, kRules, one_vote_each(3));
-  stage.set_carrier([](const Stage::Letter& letter) {
+  Cluster cluster(4, kRules, one_vote_each(3));
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
   });
-  stage.acquire(0, 1);
-  stage.set_carrier([](const Stage::Letter& letter) {
+  cluster.acquire(0, 1);
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.from != NodeId{0};
   });
-  stage.command(2, Command::change(NodeId{3}, 1));
-  stage.command(2, Command::change(NodeId{1}, 0));
-  if (!stage.granted(0, 1) || stage.member(2).state().view().number < 2) return "no such story";
-  stage.acquire(2, 1);
-  return stage.granted(2, 1) ? "exclusion" : "nothing";
+  cluster.command(2, Command::change(NodeId{3}, 1));
+  cluster.command(2, Command::change(NodeId{1}, 0));
+  if (!cluster.granted(0, 1) || cluster.member(2).state().view().number < 2) return "no such story";
+  cluster.acquire(2, 1);
+  return cluster.granted(2, 1) ? "exclusion" : "nothing";
 }
 
 // The same, and site 0 is dead: nobody who is left has heard how far it had counted, but one that
@@ -292,65 +292,65 @@ std::string two_changes() {
 std::string counting_on() {
   Rules rules = kRules;
   rules.most_sub = 1;  // a ballot for each grant
-  Stage stage(4, rules, one_vote_each(3));
-  stage.set_carrier([](const Stage::Letter& letter) {
+  Cluster cluster(4, rules, one_vote_each(3));
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
   });
   for (std::uint32_t i = 1; i <= 5; ++i) {
-    stage.acquire(0, i);
-    stage.release(0, i);
+    cluster.acquire(0, i);
+    cluster.release(0, i);
   }
-  stage.crash(0);
-  stage.command(2, Command::change(NodeId{3}, 1));
-  stage.pass(2 * rules.lease);
-  stage.command(2, Command::change(NodeId{1}, 0));
-  stage.pass(2 * rules.lease);
-  stage.set_carrier(nullptr);
-  stage.acquire(2, 1);
-  if (!stage.granted(0, 5) || stage.member(2).state().view().number != 3) return "no such story";
-  if (!stage.granted(2, 1)) return "no such story";
-  return stage.granted(2, 1)->token > stage.granted(0, 5)->token ? "nothing" : "token-order";
+  cluster.crash(0);
+  cluster.command(2, Command::change(NodeId{3}, 1));
+  cluster.pass(2 * rules.lease);
+  cluster.command(2, Command::change(NodeId{1}, 0));
+  cluster.pass(2 * rules.lease);
+  cluster.set_carrier(nullptr);
+  cluster.acquire(2, 1);
+  if (!cluster.granted(0, 5) || cluster.member(2).state().view().number != 3) return "no such story";
+  if (!cluster.granted(2, 1)) return "no such story";
+  return cluster.granted(2, 1)->token > cluster.granted(0, 5)->token ? "nothing" : "token-order";
 }
 
 // Site 0 has a vote given to site 3, with sites 1 and 3, and dies before anybody else knows of it.
 // Site 1 restarts, and site 2 wants a vote for site 4.
 std::string two_next_views() {
-  Stage stage(5, kRules, one_vote_each(3));
-  stage.set_carrier([](const Stage::Letter& letter) {
+  Cluster cluster(5, kRules, one_vote_each(3));
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.to != NodeId{2} && letter.message.kind != Kind::record;
   });
-  stage.command(0, Command::change(NodeId{3}, 1));
-  const View first = stage.member(0).state().view();
-  for (const std::uint32_t site : {0U, 1U, 3U}) stage.crash(site);
-  stage.set_carrier(nullptr);
-  stage.restart(1);
-  stage.pass(2 * kRules.lease);
-  stage.command(2, Command::change(NodeId{4}, 1));
-  stage.pass(kRules.lease / 2);
-  stage.restart(3);
-  stage.pass(4 * kRules.lease);
-  if (first.number != 2 || stage.views(2).size() < 2) return "no such story";
-  return stage.views(2)[0] == stage.views(2)[1] ? "nothing" : "two views of one number";
+  cluster.command(0, Command::change(NodeId{3}, 1));
+  const View first = cluster.member(0).state().view();
+  for (const std::uint32_t site : {0U, 1U, 3U}) cluster.crash(site);
+  cluster.set_carrier(nullptr);
+  cluster.restart(1);
+  cluster.pass(2 * kRules.lease);
+  cluster.command(2, Command::change(NodeId{4}, 1));
+  cluster.pass(kRules.lease / 2);
+  cluster.restart(3);
+  cluster.pass(4 * kRules.lease);
+  if (first.number != 2 || cluster.views(2).size() < 2) return "no such story";
+  return cluster.views(2)[0] == cluster.views(2)[1] ? "nothing" : "two views of one number";
 }
 
 // Site 0 has a vote given to site 5 and dies. Sites 3 and 4, which have no votes, want one each;
 // site 3 gets @view, and site 4, of which only site 3 has heard, has waited longer.
 std::string handed_over() {
-  Stage stage(6, kRules, one_vote_each(3));
-  stage.set_carrier([](const Stage::Letter& letter) {
+  Cluster cluster(6, kRules, one_vote_each(3));
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.to != NodeId{2} && letter.message.kind != Kind::record;
   });
-  stage.command(0, Command::change(NodeId{5}, 1));
-  stage.crash(0);
-  stage.set_carrier([](const Stage::Letter& letter) {
+  cluster.command(0, Command::change(NodeId{5}, 1));
+  cluster.crash(0);
+  cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.from != NodeId{4} || letter.to == NodeId{3};
   });
-  stage.command(4, Command::change(NodeId{4}, 1));
-  stage.set_carrier(nullptr);
-  stage.command(3, Command::change(NodeId{3}, 1));
-  stage.pass(kRules.lease);
-  if (stage.views(2).size() < 2) return "no such story";
-  return stage.views(2)[0] == stage.views(2)[1] ? "nothing" : "two views of one number";
+  cluster.command(4, Command::change(NodeId{4}, 1));
+  cluster.set_carrier(nullptr);
+  cluster.command(3, Command::change(NodeId{3}, 1));
+  cluster.pass(kRules.lease);
+  if (cluster.views(2).size() < 2) return "no such story";
+  return cluster.views(2)[0] == cluster.views(2)[1] ? "nothing" : "two views of one number";
 }
 
 // --- the table ---

@@ -28,8 +28,8 @@ class Least final : public Draw {
   std::uint64_t below(std::uint64_t /*limit*/) override { return 0; }
 };
 
-struct Hand {
-  Hand(NodeId self, const Rules& rules) : site(self, rules) {
+struct Harness {
+  Harness(NodeId self, const Rules& rules) : site(self, rules) {
     does([&](auto& turn) { site.start(turn); });
   }
   template <class Do>
@@ -62,10 +62,10 @@ struct Hand {
   Outbox<Optimistic> out;
 };
 
-Hand reader() {
-  Hand hand(NodeId{1}, kRules);
-  hand.does([&](auto& turn) { hand.site.command(turn, {.kind = Command::Kind::read}); });
-  return hand;
+Harness reader() {
+  Harness harness(NodeId{1}, kRules);
+  harness.does([&](auto& turn) { harness.site.command(turn, {.kind = Command::Kind::read}); });
+  return harness;
 }
 Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, std::uint64_t begun,
               std::uint64_t ended) {
@@ -84,7 +84,7 @@ TEST(OptimisticRules, WaitsCoverAReadAndAWriteOfTheSlowest) {
 }
 
 TEST(OptimisticWriter, WritesAPieceAfterTheOther) {
-  Hand writer(NodeId{0}, kRules);
+  Harness writer(NodeId{0}, kRules);
   writer.pass(56);
   EXPECT_EQ(writer.site.phase(), Phase::waits);
   writer.pass(1);
@@ -98,7 +98,7 @@ TEST(OptimisticWriter, WritesAPieceAfterTheOther) {
 }
 
 TEST(OptimisticWriter, StopsWhenTold) {
-  Hand writer(NodeId{0}, kRules);
+  Harness writer(NodeId{0}, kRules);
   writer.pass(58);
   writer.does([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
   writer.pass(1000);
@@ -107,15 +107,15 @@ TEST(OptimisticWriter, StopsWhenTold) {
 }
 
 TEST(OptimisticReader, TakesWhatNoWriteOverlapped) {
-  Hand hand = reader();
-  hand.pass(57);
-  hand.hears(piece(1, 0, 4, 4, 4));
-  EXPECT_EQ(hand.out.begin()->message.piece, 1U);
-  hand.hears(piece(1, 1, 4, 4, 4));
-  ASSERT_EQ(hand.out.size(), 1U);
-  EXPECT_EQ(hand.out.begin()->notice.kind, Notice::Kind::read);
-  EXPECT_EQ(hand.out.begin()->notice.value, 4U);
-  EXPECT_FALSE(hand.out.begin()->notice.torn);
+  Harness harness = reader();
+  harness.pass(57);
+  harness.hears(piece(1, 0, 4, 4, 4));
+  EXPECT_EQ(harness.out.begin()->message.piece, 1U);
+  harness.hears(piece(1, 1, 4, 4, 4));
+  ASSERT_EQ(harness.out.size(), 1U);
+  EXPECT_EQ(harness.out.begin()->notice.kind, Notice::Kind::read);
+  EXPECT_EQ(harness.out.begin()->notice.value, 4U);
+  EXPECT_FALSE(harness.out.begin()->notice.torn);
 }
 
 TEST(OptimisticReader, StartsAgainIfAWriteOverlapped) {
@@ -126,33 +126,33 @@ TEST(OptimisticReader, StartsAgainIfAWriteOverlapped) {
        {Case{piece(1, 0, 4, 5, 4), piece(1, 1, 5, 5, 5)},     // one was under way at the beginning
         Case{piece(1, 0, 4, 4, 4), piece(1, 1, 4, 5, 4)},     // one began
         Case{piece(1, 0, 4, 4, 4), piece(1, 1, 5, 5, 5)}}) {  // one began and ended
-    Hand hand = reader();
-    hand.pass(57);
-    hand.hears(overlap.first);
-    hand.hears(overlap.last);
-    EXPECT_EQ(hand.site.phase(), Phase::waits);
-    hand.pass(56);
-    EXPECT_EQ(hand.site.phase(), Phase::waits);
-    hand.pass(1);
-    EXPECT_EQ(hand.site.phase(), Phase::works);
+    Harness harness = reader();
+    harness.pass(57);
+    harness.hears(overlap.first);
+    harness.hears(overlap.last);
+    EXPECT_EQ(harness.site.phase(), Phase::waits);
+    harness.pass(56);
+    EXPECT_EQ(harness.site.phase(), Phase::waits);
+    harness.pass(1);
+    EXPECT_EQ(harness.site.phase(), Phase::works);
   }
 }
 
 TEST(OptimisticReader, OldRepliesAndStrangersAreNotHeard) {
-  Hand hand = reader();
-  hand.pass(57);
-  hand.hears(piece(2, 0, 4, 4, 4));
-  hand.hears(piece(1, 1, 4, 4, 4));
-  hand.does([&](auto& turn) { hand.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
-  EXPECT_TRUE(hand.out.empty());
-  hand.pass(22);  // and asks again when none has come
-  EXPECT_EQ(hand.out.begin()->message.piece, 0U);
+  Harness harness = reader();
+  harness.pass(57);
+  harness.hears(piece(2, 0, 4, 4, 4));
+  harness.hears(piece(1, 1, 4, 4, 4));
+  harness.does([&](auto& turn) { harness.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
+  EXPECT_TRUE(harness.out.empty());
+  harness.pass(22);  // and asks again when none has come
+  EXPECT_EQ(harness.out.begin()->message.piece, 0U);
 }
 
 TEST(Optimistic, LamportsVersionDoesNotWait) {
   Rules rules = kRules;
   rules.waits = false;
-  Hand writer(NodeId{0}, rules);
+  Harness writer(NodeId{0}, rules);
   writer.pass(0);
   EXPECT_EQ(writer.site.phase(), Phase::works);
   writer.pass(6);
@@ -160,10 +160,10 @@ TEST(Optimistic, LamportsVersionDoesNotWait) {
 }
 
 TEST(Optimistic, ListsAllItsFields) {
-  Hand hand = reader();
-  hand.pass(60);
-  EXPECT_EQ(unlisted_bytes(hand.site), sizeof(void*));  // the rules
-  EXPECT_EQ(unnoticed_writes(hand.site, Instant{1s}), std::vector<std::string>{});
+  Harness harness = reader();
+  harness.pass(60);
+  EXPECT_EQ(unlisted_bytes(harness.site), sizeof(void*));  // the rules
+  EXPECT_EQ(unnoticed_writes(harness.site, Instant{1s}), std::vector<std::string>{});
   EXPECT_EQ(unnoticed_writes(Message{}, Instant{}), std::vector<std::string>{});
 }
 

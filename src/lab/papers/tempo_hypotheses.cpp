@@ -16,7 +16,7 @@ using sim::election::Act;
 using sim::election::Experiment;
 using sim::election::Fault;
 using sim::election::Setup;
-using sim::election::Stage;
+using sim::election::Cluster;
 
 constexpr NodeId kMaster{0};
 constexpr NodeId kLiar{3};
@@ -28,18 +28,18 @@ constexpr Incarnation kNobodys{77};
 class Scene {
  public:
   explicit Scene(std::uint64_t seed, std::vector<Ppb> rates = {}, std::uint32_t nodes = kNodes)
-      : setup_(printed(seed, std::move(rates), nodes)), bounded_delay_(settled(setup_)), stage_(setup_) {
-    for (const Fault& fault : bounded_delay_.plan) stage_.apply(fault);
+      : setup_(printed(seed, std::move(rates), nodes)), bounded_delay_(settled(setup_)), cluster_(setup_) {
+    for (const Fault& fault : bounded_delay_.plan) cluster_.apply(fault);
   }
 
-  Stage& stage() { return stage_; }
-  void pass(Nanos span) { stage_.run_until(stage_.now() + span); }
+  Cluster& cluster() { return cluster_; }
+  void pass(Nanos span) { cluster_.run_until(cluster_.now() + span); }
   void happen(Fault fault) {
-    fault.at = stage_.now();
-    stage_.apply(fault);
+    fault.at = cluster_.now();
+    cluster_.apply(fault);
   }
-  std::uint32_t masters() const { return stage_.watches().reigns.count(); }
-  const sim::Trace& trace() const { return stage_.watches().tracer.trace(); }
+  std::uint32_t masters() const { return cluster_.watches().reigns.count(); }
+  const sim::Trace& trace() const { return cluster_.watches().tracer.trace(); }
 
  private:
   static Setup printed(std::uint64_t seed, std::vector<Ppb> rates, std::uint32_t nodes) {
@@ -53,7 +53,7 @@ class Scene {
 
   Setup setup_;
   Experiment bounded_delay_;
-  Stage stage_;
+  Cluster cluster_;
 };
 
 // Each says whether what the algorithm is for went wrong.
@@ -62,7 +62,7 @@ bool messages_from_nowhere(std::uint64_t seed) {
   Scene scene(seed);
   scene.happen({.act = Act::crash, .node = kMaster});
   for (std::uint32_t i = 1; i <= 60; ++i) {
-    scene.stage().world().inject(
+    scene.cluster().world().inject(
         kMaster, kNobody,
         {.kind = Kind::election, .incarnation = kNobodys, .sequence = Sequence{i}});
     scene.pass(900ms);
@@ -72,7 +72,7 @@ bool messages_from_nowhere(std::uint64_t seed) {
 
 bool forged_quit(std::uint64_t seed) {
   Scene scene(seed);
-  scene.stage().world().inject(kLiar, kMaster,
+  scene.cluster().world().inject(kLiar, kMaster,
                                {.kind = Kind::quit,
                                 .incarnation = kNobodys,
                                 .sequence = Sequence{1000},
@@ -86,7 +86,7 @@ bool undetected_error(std::uint64_t seed) {
   Scene scene(seed);
   scene.happen({.act = Act::crash, .node = kMaster});
   bool done = false;
-  scene.stage().world().set_forgery([done](NodeId, Message& message) mutable {
+  scene.cluster().world().set_forgery([done](NodeId, Message& message) mutable {
     if (done || message.kind != Kind::accept) return;
     message.kind = Kind::refuse;
     done = true;
@@ -130,14 +130,14 @@ bool pause(std::uint64_t seed) {
 bool byzantine(std::uint64_t seed) {
   Scene scene(seed);
   scene.happen({.act = Act::crash, .node = kMaster});
-  scene.stage().world().set_forgery([](NodeId from, Message& message) {
+  scene.cluster().world().set_forgery([](NodeId from, Message& message) {
     if (from == kLiar && (message.kind == Kind::accept || message.kind == Kind::election))
       message.kind = Kind::refuse;
   });
   scene.pass(kLong);
   bool led = false;
   for (std::uint32_t i = 1; i < kNodes; ++i)
-    led |= NodeId{i} != kLiar && scene.stage().world().machine(NodeId{i}).state() == State::master;
+    led |= NodeId{i} != kLiar && scene.cluster().world().machine(NodeId{i}).state() == State::master;
   return !led;
 }
 
@@ -195,7 +195,7 @@ Findings tempo_hypotheses(Workshop& workshop) {
       said_of_tempo("3", "with all of them kept, a master's crash leads to other than one master"),
       wrong, outcomes.size()));
   Scene scene(workshop.seed(), {}, 4);
-  const Instant before = scene.stage().now();
+  const Instant before = scene.cluster().now();
   pause_master(scene, 8s);
   scene.pass(12s);
   findings.diagrams.push_back(diagram_of(

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/sim/world_test_parrot.h"
+#include "lab/sim/world_test_machine.h"
 
 namespace tempo::sim {
 namespace {
@@ -64,7 +64,7 @@ TEST(Tracer, WritesStatesThatChange) {
 }
 
 TEST(Tracer, WritesWhatAWorldDoes) {
-  Play<Tracer> play({.nodes = 2, .link = steady(1ms)}, Tracer(true));
+  TestRun<Tracer> play({.nodes = 2, .link = steady(1ms)}, Tracer(true));
   play.start_all();
   play.say(1, 0, 7);
   play.run(2ms);

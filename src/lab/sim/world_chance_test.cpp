@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "lab/sim/tracer.h"
-#include "lab/sim/world_test_parrot.h"
+#include "lab/sim/world_test_machine.h"
 
 namespace tempo::sim {
 namespace {
@@ -20,15 +20,15 @@ constexpr std::uint32_t kWords = 300;
 
 // Node 1 says that many words to node 2, far apart, over this link; what arrived when.
 Diary conversation(const Link& link, std::uint64_t seed = 3, bool others_talk = false) {
-  Stage stage({.nodes = 3, .seed = seed, .link = link});
-  stage.start_all();
+  RecordedRun run({.nodes = 3, .seed = seed, .link = link});
+  run.start_all();
   for (std::uint32_t i = 0; i < kWords; ++i) {
-    stage.run(100ms * i);
-    stage.say(1, 2, i);
-    if (others_talk) stage.say(3, 0, 1'000'000 + i);
+    run.run(100ms * i);
+    run.say(1, 2, i);
+    if (others_talk) run.say(3, 0, 1'000'000 + i);
   }
-  stage.run(100ms * (kWords + 1));
-  return stage.watch;
+  run.run(100ms * (kWords + 1));
+  return run.watch;
 }
 
 // Of so many tosses with this chance: not further from the mean than five standard deviations.
@@ -144,19 +144,19 @@ TEST(WorldChance, NoTwoNodesHaveTheSameStream) {
   Link link = varying();
   link.loss = link.duplicate = link.reorder = 0.3;
   for (const bool rough : {false, true}) {
-    Stage stage({.nodes = 3, .link = rough ? link : varying()});
-    stage.start_all();
+    RecordedRun run({.nodes = 3, .link = rough ? link : varying()});
+    run.start_all();
     for (std::uint32_t i = 0; i < kWords; ++i) {
-      stage.run(100ms * i);
-      stage.say(1, 3, i);
-      stage.say(2, 3, 1000 + i);
+      run.run(100ms * i);
+      run.say(1, 3, i);
+      run.say(2, 3, 1000 + i);
     }
-    stage.run(100ms * (kWords + 1));
+    run.run(100ms * (kWords + 1));
     std::size_t same_delay = 0;
     std::size_t same_fate = 0;
     for (std::uint32_t i = 0; i < kWords; ++i) {
-      const std::vector<Instant>& of_one = stage.watch.arrivals[i];
-      const std::vector<Instant>& of_two = stage.watch.arrivals[1000 + i];
+      const std::vector<Instant>& of_one = run.watch.arrivals[i];
+      const std::vector<Instant>& of_two = run.watch.arrivals[1000 + i];
       same_delay += !of_one.empty() && of_one == of_two;
       same_fate += of_one.size() == of_two.size();
     }
@@ -170,16 +170,16 @@ TEST(WorldChance, NoTwoNodesHaveTheSameStream) {
 TEST(WorldChance, MachinesDrawFromTheirOwnStreams) {
   // Of node 2. It may talk meanwhile, and node 1 may draw too.
   const auto draws = [](const Link& link, std::uint64_t seed, bool talk = true, bool both = true) {
-    Stage stage({.nodes = 2, .seed = seed, .link = link});
-    stage.start_all();
+    RecordedRun run({.nodes = 2, .seed = seed, .link = link});
+    run.start_all();
     Lines all;
     for (std::uint32_t i = 0; i < 20; ++i) {
-      if (talk) stage.say(2, 1, i);
-      stage.world.command(kTwo, {.what = Do::draw, .number = 1'000'000});
-      all.push_back(stage.watch.lines.back());
+      if (talk) run.say(2, 1, i);
+      run.world.command(kTwo, {.what = Do::draw, .number = 1'000'000});
+      all.push_back(run.watch.lines.back());
       if (!both) continue;
-      stage.world.command(kOne, {.what = Do::draw, .number = 1'000'000});
-      EXPECT_NE(stage.watch.lines.back().substr(4), all.back().substr(4));
+      run.world.command(kOne, {.what = Do::draw, .number = 1'000'000});
+      EXPECT_NE(run.watch.lines.back().substr(4), all.back().substr(4));
     }
     return all;
   };
@@ -194,7 +194,7 @@ TEST(WorldChance, MachinesDrawFromTheirOwnStreams) {
 std::uint64_t hash_of_a_rough_run(std::uint64_t seed) {
   Link link = varying();
   link.loss = link.duplicate = link.reorder = 0.2;
-  Play<Tracer> play({.nodes = 4, .seed = seed, .link = link}, Tracer(false));
+  TestRun<Tracer> play({.nodes = 4, .seed = seed, .link = link}, Tracer(false));
   play.start_all();
   for (std::uint32_t i = 0; i < 100; ++i) {
     play.run(1ms * i);

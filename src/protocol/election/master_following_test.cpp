@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/election/master_test_hand.h"
+#include "protocol/election/master_test_harness.h"
 
 namespace tempo::election {
 namespace {
@@ -17,52 +17,52 @@ using ::testing::IsEmpty;
 // --- patience ---
 
 TEST(Patience, IsDrawnOnceAndRestartedWithTheSameValue) {
-  Hand hand;
-  hand.draw_share(0.25);
-  bring_to(hand, State::slave);
-  hand.draw_share(0.75);
+  Harness harness;
+  harness.draw_share(0.25);
+  bring_to(harness, State::slave);
+  harness.draw_share(0.75);
   Peer master = old_master();
   for (const Kind kind :
        {Kind::adjtime, Kind::settime, Kind::masterup, Kind::loop, Kind::resolve, Kind::quit}) {
-    hand.sleep(100ms);
-    hand.receive(master, kind);
-    EXPECT_EQ(hand.left(Timer::election), 3125ms) << name_of(kind);
+    harness.sleep(100ms);
+    harness.receive(master, kind);
+    EXPECT_EQ(harness.left(Timer::election), 3125ms) << name_of(kind);
   }
   Peer newer = master_of(11, 6);
-  hand.receive(newer, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), 4375ms) << "a new master: drawn anew";
+  harness.receive(newer, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), 4375ms) << "a new master: drawn anew";
 }
 
 TEST(Patience, IsNotTouchedByMasterreqNorByStrangers) {
-  Hand hand;
-  bring_to(hand, State::slave);
-  const Nanos patience = hand.left(Timer::election);
-  hand.sleep(100ms);
+  Harness harness;
+  bring_to(harness, State::slave);
+  const Nanos patience = harness.left(Timer::election);
+  harness.sleep(100ms);
   Peer other = peer(4);
   for (const Kind kind :
        {Kind::masterreq, Kind::slaveup, Kind::accept, Kind::refuse, Kind::conflict, Kind::stale}) {
-    hand.receive(other, kind);
-    EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << name_of(kind);
+    harness.receive(other, kind);
+    EXPECT_EQ(harness.left(Timer::election), patience - 100ms) << name_of(kind);
   }
   Peer lower = master_of(9, 6);
-  hand.receive(lower, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), patience - 100ms) << "a Loop of a lower epoch";
+  harness.receive(lower, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), patience - 100ms) << "a Loop of a lower epoch";
 }
 
 // --- overlooked, and given up ---
 
 TEST(Overlooked, ASlaveSpeaksUpAfterTwoIntervalsAndFourTimesInEach) {
-  Hand hand;
-  bring_to(hand, State::slave);
+  Harness harness;
+  bring_to(harness, State::slave);
   Peer master = old_master();
-  const Instant followed = hand.now();
+  const Instant followed = harness.now();
   std::vector<Nanos> spoke;
-  while (hand.now() < followed + 4s) {
-    hand.sleep(10ms);
-    const auto lines = hand.receive(master, Kind::loop);
+  while (harness.now() < followed + 4s) {
+    harness.sleep(10ms);
+    const auto lines = harness.receive(master, Kind::loop);
     if (!lines.empty()) {
       EXPECT_THAT(lines, ElementsAre("slaveup to 9"));
-      spoke.push_back(hand.now() - followed);
+      spoke.push_back(harness.now() - followed);
     }
   }
   ASSERT_FALSE(spoke.empty());
@@ -72,80 +72,80 @@ TEST(Overlooked, ASlaveSpeaksUpAfterTwoIntervalsAndFourTimesInEach) {
 }
 
 TEST(Overlooked, ACorrectionKeepsItQuietForTwoMoreIntervals) {
-  Hand hand;
-  bring_to(hand, State::slave);
+  Harness harness;
+  bring_to(harness, State::slave);
   Peer master = old_master();
-  hand.sleep(1s);
-  hand.receive(master, Kind::adjtime);
-  hand.sleep(2s - 1ns);
-  EXPECT_THAT(hand.receive(master, Kind::loop), IsEmpty());
-  hand.sleep(1ns);
-  EXPECT_THAT(hand.receive(master, Kind::loop), ElementsAre("slaveup to 9"));
+  harness.sleep(1s);
+  harness.receive(master, Kind::adjtime);
+  harness.sleep(2s - 1ns);
+  EXPECT_THAT(harness.receive(master, Kind::loop), IsEmpty());
+  harness.sleep(1ns);
+  EXPECT_THAT(harness.receive(master, Kind::loop), ElementsAre("slaveup to 9"));
 }
 
 // One wrong firewall rule: the master is heard and hears nothing.
 TEST(GivenUp, AfterEightIntervalsWithoutAWordOfItsOwn) {
   for (const Kind kind : {Kind::loop, Kind::masterup, Kind::resolve}) {
-    Hand hand;
-    bring_to(hand, State::slave);
+    Harness harness;
+    bring_to(harness, State::slave);
     Peer master = old_master();
-    const Nanos patience = hand.left(Timer::election);
-    hand.sleep(8s - 1ns);
-    hand.receive(master, kind);
-    EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
-    hand.sleep(1ns);
-    hand.receive(master, kind);
-    EXPECT_EQ(hand.left(Timer::election), patience - 1ns) << name_of(kind);
+    const Nanos patience = harness.left(Timer::election);
+    harness.sleep(8s - 1ns);
+    harness.receive(master, kind);
+    EXPECT_EQ(harness.left(Timer::election), patience) << name_of(kind);
+    harness.sleep(1ns);
+    harness.receive(master, kind);
+    EXPECT_EQ(harness.left(Timer::election), patience - 1ns) << name_of(kind);
   }
 }
 
 TEST(GivenUp, ItsBeaconStopsNoCandidateAndNoAccept) {
   for (const State state : {State::candidate, State::accept}) {
     for (const Kind kind : {Kind::loop, Kind::masterup, Kind::resolve}) {
-      Hand hand;
-      bring_to(hand, State::slave);
+      Harness harness;
+      bring_to(harness, State::slave);
       Peer master = old_master();
-      hand.sleep(8s);
+      harness.sleep(8s);
       Peer other = peer(4);
       other.last = 100;
       if (state == State::candidate)
-        hand.command(Command::stand);
+        harness.command(Command::stand);
       else
-        hand.receive(other, Kind::election);
-      ASSERT_EQ(hand.state(), state);
-      EXPECT_THAT(hand.receive(master, kind), IsEmpty()) << name_of(kind);
-      EXPECT_EQ(hand.state(), state) << name_of(kind);
+        harness.receive(other, Kind::election);
+      ASSERT_EQ(harness.state(), state);
+      EXPECT_THAT(harness.receive(master, kind), IsEmpty()) << name_of(kind);
+      EXPECT_EQ(harness.state(), state) << name_of(kind);
     }
   }
 }
 
 TEST(GivenUp, UntilSomethingAddressedArrives) {
   for (const Kind kind : {Kind::adjtime, Kind::settime, Kind::masterack, Kind::quit}) {
-    Hand hand;
-    bring_to(hand, State::slave);
+    Harness harness;
+    bring_to(harness, State::slave);
     Peer master = old_master();
-    const Nanos patience = hand.left(Timer::election);
-    hand.sleep(9s);
-    hand.receive(master, kind);
-    hand.sleep(10ms);
-    hand.receive(master, Kind::loop);
-    EXPECT_EQ(hand.left(Timer::election), patience) << name_of(kind);
+    const Nanos patience = harness.left(Timer::election);
+    harness.sleep(9s);
+    harness.receive(master, kind);
+    harness.sleep(10ms);
+    harness.receive(master, Kind::loop);
+    EXPECT_EQ(harness.left(Timer::election), patience) << name_of(kind);
   }
 }
 
 // A Loop is heard by all and proves nothing; nor does a correction by somebody else's epoch.
 TEST(GivenUp, LoopsDoNotPutItOff) {
-  Hand hand;
-  bring_to(hand, State::slave);
+  Harness harness;
+  bring_to(harness, State::slave);
   Peer master = old_master();
   for (int i = 0; i < 32; ++i) {
-    hand.sleep(250ms);
-    hand.receive(master, Kind::loop);
+    harness.sleep(250ms);
+    harness.receive(master, Kind::loop);
   }
-  const Nanos left = hand.left(Timer::election);
-  hand.sleep(250ms);
-  hand.receive(master, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), left - 250ms);
+  const Nanos left = harness.left(Timer::election);
+  harness.sleep(250ms);
+  harness.receive(master, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), left - 250ms);
 }
 
 // --- crash hints ---
@@ -158,119 +158,119 @@ Message gone(const Peer& who) {
 }
 
 // A slave that has heard a Loop which names this heir.
-void follow_with_heir(Hand& hand, NodeId heir) {
-  bring_to(hand, State::slave);
+void follow_with_heir(Harness& harness, NodeId heir) {
+  bring_to(harness, State::slave);
   Peer master = old_master();
   Message loop;
   loop.subject = heir;
-  hand.receive(master, Kind::loop, loop);
-  ASSERT_EQ(hand.machine().heir(), heir);
+  harness.receive(master, Kind::loop, loop);
+  ASSERT_EQ(harness.machine().heir(), heir);
 }
 
 TEST(CrashHint, TheHeirStandsAtOnce) {
-  Hand hand;
-  follow_with_heir(hand, kSelf);
+  Harness harness;
+  follow_with_heir(harness, kSelf);
   Peer parent = old_master();
-  EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
-  EXPECT_EQ(hand.state(), State::candidate);
+  EXPECT_THAT(harness.receive(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
+  EXPECT_EQ(harness.state(), State::candidate);
 }
 
 TEST(CrashHint, TheOthersWaitTwoCandidateTimesAndADraw) {
   for (const auto& [share, wait] : {std::pair{0.0, 400ms}, {1.0, 2900ms}}) {
-    Hand hand;
-    follow_with_heir(hand, NodeId{5});
-    hand.draw_share(share);
+    Harness harness;
+    follow_with_heir(harness, NodeId{5});
+    harness.draw_share(share);
     Peer parent = old_master();
-    EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
-    EXPECT_EQ(hand.state(), State::slave);
-    EXPECT_EQ(hand.left(Timer::election), wait);
+    EXPECT_THAT(harness.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_EQ(harness.state(), State::slave);
+    EXPECT_EQ(harness.left(Timer::election), wait);
   }
 }
 
 TEST(CrashHint, WithoutAnHeirEverybodyDrawsFromHalfTheWidth) {
   for (const auto& [share, wait] : {std::pair{0.0, 0ms}, {1.0, 1250ms}}) {
-    Hand hand;
-    bring_to(hand, State::slave);
-    hand.draw_share(share);
+    Harness harness;
+    bring_to(harness, State::slave);
+    harness.draw_share(share);
     Peer parent = old_master();
-    hand.receive(parent, Kind::masterdown, gone(parent));
-    EXPECT_EQ(hand.left(Timer::election), wait);
+    harness.receive(parent, Kind::masterdown, gone(parent));
+    EXPECT_EQ(harness.left(Timer::election), wait);
   }
 }
 
 // The parent drew the incarnation: a hint about an earlier life, or another node, says nothing.
 TEST(CrashHint, OfAnotherLifeOrAnotherNodeIsIgnored) {
-  Hand hand;
-  follow_with_heir(hand, kSelf);
+  Harness harness;
+  follow_with_heir(harness, kSelf);
   Peer parent = old_master();
   Message earlier = gone(parent);
   earlier.subject_incarnation = Incarnation{508};
-  EXPECT_THAT(hand.receive(parent, Kind::masterdown, earlier), IsEmpty());
+  EXPECT_THAT(harness.receive(parent, Kind::masterdown, earlier), IsEmpty());
   Message other = gone(parent);
   other.subject = NodeId{4};
-  EXPECT_THAT(hand.receive(parent, Kind::masterdown, other), IsEmpty());
-  EXPECT_EQ(hand.state(), State::slave);
-  EXPECT_EQ(hand.left(Timer::election), 3750ms);
+  EXPECT_THAT(harness.receive(parent, Kind::masterdown, other), IsEmpty());
+  EXPECT_EQ(harness.state(), State::slave);
+  EXPECT_EQ(harness.left(Timer::election), 3750ms);
 }
 
 TEST(CrashHint, IsHeededBySlavesOnly) {
   for (const State state : kAllStates) {
-    Hand hand;
-    bring_to(hand, state);
+    Harness harness;
+    bring_to(harness, state);
     Peer parent = peer(9);
-    const std::string before = hand.packed_now();
-    EXPECT_THAT(hand.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
-    EXPECT_EQ(hand.packed_now() != before, state == State::slave) << name_of(state);
+    const std::string before = harness.packed_now();
+    EXPECT_THAT(harness.receive(parent, Kind::masterdown, gone(parent)), IsEmpty());
+    EXPECT_EQ(harness.packed_now() != before, state == State::slave) << name_of(state);
   }
 }
 
 // A Loop still under way does not undo the hint; a living master's Quit does.
 TEST(CrashHint, CountsAsGivenUpForOneAcceptTime) {
-  Hand hand;
-  follow_with_heir(hand, NodeId{5});
-  hand.draw_share(1);
+  Harness harness;
+  follow_with_heir(harness, NodeId{5});
+  harness.draw_share(1);
   Peer master = old_master();
   master.last += 10;
-  hand.receive(master, Kind::masterdown, gone(master));
-  ASSERT_EQ(hand.left(Timer::election), 2900ms);
-  hand.sleep(1s - 1ns);
-  hand.receive(master, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), 1900ms + 1ns);
-  hand.sleep(1ns);
-  hand.receive(master, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), 3750ms) << "it lives after all";
+  harness.receive(master, Kind::masterdown, gone(master));
+  ASSERT_EQ(harness.left(Timer::election), 2900ms);
+  harness.sleep(1s - 1ns);
+  harness.receive(master, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), 1900ms + 1ns);
+  harness.sleep(1ns);
+  harness.receive(master, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), 3750ms) << "it lives after all";
 }
 
 TEST(CrashHint, IsUndoneByALivingMastersQuit) {
-  Hand hand;
-  follow_with_heir(hand, kSelf);
+  Harness harness;
+  follow_with_heir(harness, kSelf);
   Peer master = old_master();
   master.last += 10;
-  hand.receive(master, Kind::masterdown, gone(master));
-  ASSERT_EQ(hand.state(), State::candidate);
-  const Sequence election = hand.sent(Kind::election).sequence;
-  hand.receive(master, Kind::loop);
-  ASSERT_EQ(hand.state(), State::candidate) << "given up for now";
-  hand.receive(master, Kind::quit, answering(election));
-  EXPECT_EQ(hand.state(), State::slave);
-  hand.sleep(10ms);
-  hand.receive(master, Kind::loop);
-  EXPECT_EQ(hand.left(Timer::election), 3750ms);
+  harness.receive(master, Kind::masterdown, gone(master));
+  ASSERT_EQ(harness.state(), State::candidate);
+  const Sequence election = harness.sent(Kind::election).sequence;
+  harness.receive(master, Kind::loop);
+  ASSERT_EQ(harness.state(), State::candidate) << "given up for now";
+  harness.receive(master, Kind::quit, answering(election));
+  EXPECT_EQ(harness.state(), State::slave);
+  harness.sleep(10ms);
+  harness.receive(master, Kind::loop);
+  EXPECT_EQ(harness.left(Timer::election), 3750ms);
 }
 
 TEST(CrashHint, ARestartedMastersMasterreqIsOne) {
-  Hand heir;
+  Harness heir;
   follow_with_heir(heir, kSelf);
   Peer again = peer(9);
   again.life = Incarnation{600};
   EXPECT_THAT(heir.receive(again, Kind::masterreq), ElementsAre("election to all"));
-  Hand other;
+  Harness other;
   follow_with_heir(other, NodeId{5});
   other.draw_share(0);
   other.receive(again, Kind::masterreq);
   EXPECT_EQ(other.left(Timer::election), 400ms);
   // A Masterreq of the life followed is old.
-  Hand same;
+  Harness same;
   follow_with_heir(same, kSelf);
   Peer master = old_master();
   EXPECT_THAT(same.receive(master, Kind::masterreq), IsEmpty());

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/field_mutator.h"
-#include "protocol/election/master_test_hand.h"
+#include "protocol/election/master_test_harness.h"
 
 namespace tempo::election {
 namespace {
@@ -35,15 +35,15 @@ INSTANTIATE_TEST_SUITE_P(All, InEveryFollowing,
 // A reliable message is acknowledged on arrival, before anything else is done about it.
 TEST_P(InEveryState, EveryReliableMessageIsAcknowledgedFirst) {
   for (const Kind kind : kReliable) {
-    Hand hand;
-    bring_to(hand, GetParam());
+    Harness harness;
+    bring_to(harness, GetParam());
     Peer sender = master_of(50, 6);
     const Message message = sender.says(kind);
-    const auto lines = hand.receive(sender.id, message);
+    const auto lines = harness.receive(sender.id, message);
     ASSERT_FALSE(lines.empty()) << name_of(kind);
     EXPECT_EQ(lines.front(), "ack to 6") << name_of(kind);
     EXPECT_EQ(std::ranges::count(lines, "ack to 6"), 1) << name_of(kind);
-    const Message& ack = hand.sent(Kind::ack);
+    const Message& ack = harness.sent(Kind::ack);
     EXPECT_EQ(ack.answers, message.sequence);
     EXPECT_EQ(ack.subject_incarnation, sender.life);
     EXPECT_EQ(ack.incarnation, kLife);
@@ -52,24 +52,24 @@ TEST_P(InEveryState, EveryReliableMessageIsAcknowledgedFirst) {
 
 TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
   for (const Kind kind : kReliable) {
-    Hand hand;
-    bring_to(hand, GetParam());
+    Harness harness;
+    bring_to(harness, GetParam());
     Peer sender = master_of(50, 6);
     const Message message = sender.says(kind);
-    hand.receive(sender.id, message);
-    const State state = hand.state();
-    const Epoch followed = hand.machine().followed();
-    hand.sleep(10ms);
+    harness.receive(sender.id, message);
+    const State state = harness.state();
+    const Epoch followed = harness.machine().followed();
+    harness.sleep(10ms);
     std::array<Instant, Timers<Timer>::kCount> before{};
     for (std::size_t i = 0; i < before.size(); ++i)
-      before[i] = hand.machine().timers().at(static_cast<TimerId>(i));
+      before[i] = harness.machine().timers().at(static_cast<TimerId>(i));
 
-    EXPECT_THAT(hand.receive(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
-    EXPECT_EQ(hand.sent(Kind::ack).answers, message.sequence);
-    EXPECT_EQ(hand.state(), state) << name_of(kind);
-    EXPECT_EQ(hand.machine().followed(), followed);
+    EXPECT_THAT(harness.receive(sender.id, message), ElementsAre("ack to 6")) << name_of(kind);
+    EXPECT_EQ(harness.sent(Kind::ack).answers, message.sequence);
+    EXPECT_EQ(harness.state(), state) << name_of(kind);
+    EXPECT_EQ(harness.machine().followed(), followed);
     for (std::size_t i = 0; i < before.size(); ++i)
-      EXPECT_EQ(hand.machine().timers().at(static_cast<TimerId>(i)), before[i])
+      EXPECT_EQ(harness.machine().timers().at(static_cast<TimerId>(i)), before[i])
           << name_of(kind) << " touched " << name_of(static_cast<Timer>(i));
   }
 }
@@ -78,64 +78,64 @@ TEST_P(InEveryState, ADuplicateIsAcknowledgedAgainAndAppliedOnce) {
 
 TEST_P(InEveryFollowing, ACorrectionOfALowerEpochIsAnsweredByStaleAndNothingElseIsDoneWithIt) {
   for (const Kind kind : {Kind::adjtime, Kind::settime}) {
-    Hand hand;
-    bring_to(hand, GetParam());
-    const Epoch followed = hand.machine().followed();
+    Harness harness;
+    bring_to(harness, GetParam());
+    const Epoch followed = harness.machine().followed();
     ASSERT_EQ(followed.round, 10U);
     Peer late = master_of(9, 6);
-    const auto lines = hand.receive(late, kind);
+    const auto lines = harness.receive(late, kind);
     EXPECT_THAT(lines, Contains("stale to 6"));
     EXPECT_THAT(lines, Not(Contains("ack to 6")));
     EXPECT_THAT(lines, Not(Contains(StartsWith("adjusted"))));
     EXPECT_THAT(lines, Not(Contains(StartsWith("set"))));
-    EXPECT_EQ(hand.sent(Kind::stale).epoch, followed);
-    EXPECT_EQ(hand.machine().followed(), followed);
+    EXPECT_EQ(harness.sent(Kind::stale).epoch, followed);
+    EXPECT_EQ(harness.machine().followed(), followed);
   }
 }
 
 // --- stopping ---
 
 TEST_P(InEveryState, StopEndsItAndAMasterSaysSo) {
-  Hand hand;
-  bring_to(hand, GetParam());
-  const auto lines = hand.command(Command::stop);
+  Harness harness;
+  bring_to(harness, GetParam());
+  const auto lines = harness.command(Command::stop);
   const bool rules = GetParam() == State::master || GetParam() == State::conflict;
   if (rules) {
     EXPECT_THAT(lines, ElementsAre("masterdown to all", "ended"));
-    EXPECT_EQ(hand.sent(Kind::masterdown).subject, kSelf);
-    EXPECT_EQ(hand.sent(Kind::masterdown).subject_incarnation, kLife);
+    EXPECT_EQ(harness.sent(Kind::masterdown).subject, kSelf);
+    EXPECT_EQ(harness.sent(Kind::masterdown).subject_incarnation, kLife);
   } else {
     EXPECT_THAT(lines, ElementsAre("ended"));
   }
-  EXPECT_TRUE(hand.machine().ended());
-  EXPECT_EQ(hand.machine().timers().first(), kNever);
+  EXPECT_TRUE(harness.machine().ended());
+  EXPECT_EQ(harness.machine().timers().first(), kNever);
   Peer master = master_of(50, 6);
   for (std::size_t i = 0; i < kKinds; ++i)
-    EXPECT_THAT(hand.receive(master, static_cast<Kind>(i)), IsEmpty());
-  EXPECT_THAT(hand.command(Command::stand), IsEmpty());
-  EXPECT_EQ(hand.machine().timers().first(), kNever);
+    EXPECT_THAT(harness.receive(master, static_cast<Kind>(i)), IsEmpty());
+  EXPECT_THAT(harness.command(Command::stand), IsEmpty());
+  EXPECT_EQ(harness.machine().timers().first(), kNever);
 }
 
 // --- harmless things ---
 
 TEST_P(InEveryState, ItsOwnBroadcastIsDiscarded) {
-  Hand hand;
-  bring_to(hand, GetParam());
-  const std::string before = hand.packed_now();
+  Harness harness;
+  bring_to(harness, GetParam());
+  const std::string before = harness.packed_now();
   Peer self = master_of(99, 1);
   for (std::size_t i = 0; i < kKinds; ++i) {
-    EXPECT_THAT(hand.receive(self, static_cast<Kind>(i)), IsEmpty());
-    EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Kind>(i));
+    EXPECT_THAT(harness.receive(self, static_cast<Kind>(i)), IsEmpty());
+    EXPECT_EQ(harness.packed_now(), before) << name_of(static_cast<Kind>(i));
   }
 }
 
 TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
-  Hand hand("lan", 4);
-  bring_to(hand, GetParam());
-  const std::string before = hand.packed_now();
+  Harness harness("lan", 4);
+  bring_to(harness, GetParam());
+  const std::string before = harness.packed_now();
   for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
-    EXPECT_THAT(hand.on_timer(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
-    EXPECT_EQ(hand.packed_now(), before) << name_of(static_cast<Timer>(i));
+    EXPECT_THAT(harness.on_timer(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
+    EXPECT_EQ(harness.packed_now(), before) << name_of(static_cast<Timer>(i));
   }
 }
 
@@ -146,12 +146,12 @@ TEST_P(InEveryState, AMastersMessageWithoutAMastershipDoesNoHarm) {
     const auto kind = static_cast<Kind>(i);
     if (!masters_message(kind)) continue;
     const auto receive = [&] {
-      Hand hand;
-      bring_to(hand, GetParam());
-      const Epoch followed = hand.machine().followed();
+      Harness harness;
+      bring_to(harness, GetParam());
+      const Epoch followed = harness.machine().followed();
       Peer forger = peer(6);
-      hand.receive(forger, kind);
-      return hand.machine().followed() == followed ? 0 : 1;
+      harness.receive(forger, kind);
+      return harness.machine().followed() == followed ? 0 : 1;
     };
     EXPECT_EXIT(std::_Exit(receive()), ::testing::ExitedWithCode(0), "") << name_of(kind);
   }

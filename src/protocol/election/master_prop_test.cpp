@@ -49,9 +49,9 @@ struct Said {
   bool operator==(const Said&) const = default;
 };
 
-class Stage {
+class Cluster {
  public:
-  explicit Stage(const Rules& rules, Nanos shift = 0s)
+  explicit Cluster(const Rules& rules, Nanos shift = 0s)
       : machine({kSelf, kLife}, rules), now(Instant{1s} + shift) {
     step([](MasterElection& m, auto& turn) { m.start(turn); });
   }
@@ -177,16 +177,16 @@ rc::Gen<Rules> any_rules() {
 // happen, because every state has a timer running.
 RC_GTEST_PROP(MasterElection, NeverWaitsForEver, ()) {
   const Rules rules = *any_rules();
-  Stage stage{rules};
+  Cluster cluster{rules};
   bool ruled = false;
   bool stood = false;
   bool accepted = false;
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    ruled |= stage.machine.state() == State::master;
-    stood |= stage.machine.state() == State::candidate;
-    accepted |= stage.machine.state() == State::accept;
-    RC_ASSERT(stage.machine.timers().first() != kNever);
+    cluster.feed(number);
+    ruled |= cluster.machine.state() == State::master;
+    stood |= cluster.machine.state() == State::candidate;
+    accepted |= cluster.machine.state() == State::accept;
+    RC_ASSERT(cluster.machine.timers().first() != kNever);
   }
   RC_CLASSIFY(ruled);  // a run that never meets a master proves nothing
   RC_CLASSIFY(stood);
@@ -195,12 +195,12 @@ RC_GTEST_PROP(MasterElection, NeverWaitsForEver, ()) {
 
 RC_GTEST_PROP(MasterElection, NoInvariantIsEverBroken, ()) {
   const Rules rules = *any_rules();
-  Stage stage{rules};
+  Cluster cluster{rules};
   std::array<bool, kStates> met{};
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    met[static_cast<std::size_t>(stage.machine.state())] = true;
-    const char* broken = stage.machine.check();
+    cluster.feed(number);
+    met[static_cast<std::size_t>(cluster.machine.state())] = true;
+    const char* broken = cluster.machine.check();
     if (broken != nullptr) RC_LOG() << broken << '\n';
     RC_ASSERT(broken == nullptr);
   }
@@ -209,41 +209,41 @@ RC_GTEST_PROP(MasterElection, NoInvariantIsEverBroken, ()) {
 
 // Who is asked to stop says nothing more, whatever it was doing.
 RC_GTEST_PROP(MasterElection, IsSilentAfterItsEnd, ()) {
-  Stage stage{lan()};
-  for (const std::uint32_t number : *noise()) stage.feed(number);
-  stage.step([](auto& m, auto& turn) { m.command(turn, Command::stop); });
-  RC_ASSERT(stage.machine.ended());
+  Cluster cluster{lan()};
+  for (const std::uint32_t number : *noise()) cluster.feed(number);
+  cluster.step([](auto& m, auto& turn) { m.command(turn, Command::stop); });
+  RC_ASSERT(cluster.machine.ended());
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    RC_ASSERT(stage.out.empty());
+    cluster.feed(number);
+    RC_ASSERT(cluster.out.empty());
   }
-  RC_ASSERT(stage.machine.timers().first() == kNever);
+  RC_ASSERT(cluster.machine.timers().first() == kNever);
 }
 
 RC_GTEST_PROP(MasterElection, AnEarlyWakeIsHarmless, ()) {
   const Rules rules = *any_rules();
-  Stage stage{rules};
+  Cluster cluster{rules};
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    const std::string before = stage.situation();
+    cluster.feed(number);
+    const std::string before = cluster.situation();
     for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
-      if (stage.machine.timers().at(TimerId{i}) <= stage.now) continue;
-      stage.on_timer(TimerId{i});
-      RC_ASSERT(stage.out.empty());
+      if (cluster.machine.timers().at(TimerId{i}) <= cluster.now) continue;
+      cluster.on_timer(TimerId{i});
+      RC_ASSERT(cluster.out.empty());
     }
-    RC_ASSERT(stage.situation() == before);
+    RC_ASSERT(cluster.situation() == before);
   }
 }
 
 RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
   Rules rules = *any_rules();
   rules.variant.no_epoch = false;
-  Stage stage{rules};
-  Epoch before = stage.machine.followed();
+  Cluster cluster{rules};
+  Epoch before = cluster.machine.followed();
   std::uint32_t changes = 0;
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    const Epoch& after = stage.machine.followed();
+    cluster.feed(number);
+    const Epoch& after = cluster.machine.followed();
     // The first mastership followed is above none.
     RC_ASSERT(after == before || before.round == 0 || after > before);
     if (after != before) ++changes;
@@ -254,14 +254,14 @@ RC_GTEST_PROP(MasterElection, FollowedNeverGoesDown, ()) {
 
 // A correction is applied only if it is of the epoch followed then.
 RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
-  Stage stage{lan()};
+  Cluster cluster{lan()};
   std::uint32_t applied = 0;
   for (const std::uint32_t number : *noise()) {
-    stage.feed(number);
-    for (const auto& output : stage.out) {
+    cluster.feed(number);
+    for (const auto& output : cluster.out) {
       if (output.kind != OutputKind::notice) continue;
       if (output.notice.news != Change::adjusted && output.notice.news != Change::set) continue;
-      RC_ASSERT(output.notice.epoch == stage.machine.followed());
+      RC_ASSERT(output.notice.epoch == cluster.machine.followed());
       ++applied;
     }
   }
@@ -273,8 +273,8 @@ RC_GTEST_PROP(MasterElection, AppliesOnlyTheEpochItFollows, ()) {
 // The same life a while later: instants are seen from now.
 RC_GTEST_PROP(PackedForm, DoesNotDependOnWhenItHappens, (std::uint32_t later)) {
   const Rules rules = *any_rules();
-  Stage early{rules};
-  Stage late{rules, Nanos{later}};
+  Cluster early{rules};
+  Cluster late{rules, Nanos{later}};
   for (const std::uint32_t number : *noise()) {
     early.feed(number);
     late.feed(number);
@@ -308,20 +308,20 @@ class PastShuffler : public FieldWalk<PastShuffler> {
 
 RC_GTEST_PROP(PackedForm, EqualFormsBehaveTheSameOnTheNextEvent, (std::uint32_t seed)) {
   const Rules rules = *any_rules();
-  Stage stage{rules};
+  Cluster cluster{rules};
   int moved = 0;
   for (const std::uint32_t number : *noise()) {
-    Stage other = stage;
+    Cluster other = cluster;
     if (other.machine.timers().first() > other.now) {
       PastShuffler shuffler{other.now, seed + number};
       MasterElection::fields(other.machine, shuffler);
       moved += shuffler.moved();
     }
-    RC_ASSERT(other.situation() == stage.situation());
+    RC_ASSERT(other.situation() == cluster.situation());
     other.feed(number);
-    stage.feed(number);
-    RC_ASSERT(other.said() == stage.said());
-    RC_ASSERT(other.situation() == stage.situation());
+    cluster.feed(number);
+    RC_ASSERT(other.said() == cluster.said());
+    RC_ASSERT(other.situation() == cluster.situation());
   }
   RC_CLASSIFY(moved > 0);
 }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "protocol/election/master_test_hand.h"
+#include "protocol/election/master_test_harness.h"
 
 namespace tempo::election {
 namespace {
@@ -21,13 +21,13 @@ using ::testing::IsEmpty;
 class Ruling : public ::testing::Test {
  protected:
   Ruling() {
-    bring_to(hand, State::master);
-    for (Peer* slave : {&third, &fifth, &seventh}) hand.receive(*slave, Kind::slaveup);
+    bring_to(harness, State::master);
+    for (Peer* slave : {&third, &fifth, &seventh}) harness.receive(*slave, Kind::slaveup);
   }
   void acknowledge(Peer& slave) {
     Message ack = answering(asked(slave));
     ack.subject_incarnation = kLife;
-    hand.receive(slave, Kind::ack, ack);
+    harness.receive(slave, Kind::ack, ack);
   }
   // The number of the last Adjtime of the round; a round sends them in ascending order.
   Sequence asked(const Peer& slave) const {
@@ -35,16 +35,16 @@ class Ruling : public ::testing::Test {
     return Sequence{std::to_underlying(first_of_round) + place};
   }
   void begin_round() {
-    ASSERT_THAT(hand.run_out(Timer::sync),
+    ASSERT_THAT(harness.run_out(Timer::sync),
                 ElementsAre("adjtime to 3", "adjtime to 5", "adjtime to 7"));
-    first_of_round = hand.sent().front().sequence;
+    first_of_round = harness.sent().front().sequence;
   }
   NodeId named_heir() {
-    hand.run_out(Timer::loop);
-    return hand.sent(Kind::loop).subject;
+    harness.run_out(Timer::loop);
+    return harness.sent(Kind::loop).subject;
   }
 
-  Hand hand;
+  Harness harness;
   Peer third = peer(3), fifth = peer(5), seventh = peer(7);
   Sequence first_of_round = kNoSequence;
 };
@@ -52,7 +52,7 @@ class Ruling : public ::testing::Test {
 TEST_F(Ruling, TheHeirIsTheHighestListed) {
   EXPECT_EQ(named_heir(), seventh.id);
   Peer ninth = peer(9);
-  hand.receive(ninth, Kind::slaveup);
+  harness.receive(ninth, Kind::slaveup);
   EXPECT_EQ(named_heir(), ninth.id);
 }
 
@@ -60,18 +60,18 @@ TEST_F(Ruling, TheHeirIsTheHighestThatAnswers) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
-  hand.pass(50ms);  // 7 is asked again
-  hand.pass(200ms);
-  EXPECT_EQ(hand.sent(Kind::loop).subject, fifth.id);
+  harness.pass(50ms);  // 7 is asked again
+  harness.pass(200ms);
+  EXPECT_EQ(harness.sent(Kind::loop).subject, fifth.id);
   acknowledge(seventh);
   EXPECT_EQ(named_heir(), seventh.id) << "it answers again";
 }
 
 TEST(Heir, IsNobodyWhileNobodyIsListed) {
-  Hand hand;
-  bring_to(hand, State::master);
-  hand.run_out(Timer::loop);
-  EXPECT_EQ(hand.sent(Kind::loop).subject, kNobody);
+  Harness harness;
+  bring_to(harness, State::master);
+  harness.run_out(Timer::loop);
+  EXPECT_EQ(harness.sent(Kind::loop).subject, kNobody);
 }
 
 // Sent at 0, 50, 150, 350 and 750 ms; the last one is waited for as long as a sixth would be.
@@ -79,20 +79,20 @@ TEST_F(Ruling, WhoDoesNotAnswerFiveSendsIsDropped) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
-  const Instant began = hand.now();
+  const Instant began = harness.now();
   std::vector<Nanos> sends;
-  while (hand.machine().list().contains(seventh.id) && hand.now() < began + 5s) {
-    const auto lines = hand.run_out(Timer::retransmit);
+  while (harness.machine().list().contains(seventh.id) && harness.now() < began + 5s) {
+    const auto lines = harness.run_out(Timer::retransmit);
     if (std::ranges::count(lines, "adjtime to 7") > 0) {
-      sends.push_back(hand.now() - began);
+      sends.push_back(harness.now() - began);
     } else {
       EXPECT_THAT(lines, ElementsAre("down: 7"));
     }
   }
   EXPECT_THAT(sends, ElementsAre(50ms, 150ms, 350ms, 750ms));
-  EXPECT_EQ(hand.now() - began, 1550ms);
-  EXPECT_TRUE(hand.machine().list().contains(third.id));
-  EXPECT_TRUE(hand.machine().list().contains(fifth.id));
+  EXPECT_EQ(harness.now() - began, 1550ms);
+  EXPECT_TRUE(harness.machine().list().contains(third.id));
+  EXPECT_TRUE(harness.machine().list().contains(fifth.id));
 }
 
 // The retransmission outlasts a round; who still owes an answer is not asked anew.
@@ -100,25 +100,25 @@ TEST_F(Ruling, WhoHasNotAnsweredTheLastRoundIsNotAskedAnew) {
   begin_round();
   acknowledge(third);
   acknowledge(fifth);
-  EXPECT_THAT(hand.run_out(Timer::sync), ElementsAre("adjtime to 3", "adjtime to 5"));
+  EXPECT_THAT(harness.run_out(Timer::sync), ElementsAre("adjtime to 3", "adjtime to 5"));
 }
 
 TEST_F(Ruling, ANewcomerIsSetOnceForEachQuestion) {
   Peer newcomer = peer(8);
   const Message question = newcomer.says(Kind::masterreq);
-  EXPECT_THAT(hand.receive(newcomer.id, question), ElementsAre("masterack to 8", "settime to 8"));
-  EXPECT_THAT(hand.receive(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
-  EXPECT_THAT(hand.receive(newcomer, Kind::masterreq), ElementsAre("masterack to 8", "settime to 8"));
-  EXPECT_TRUE(hand.machine().list().contains(newcomer.id));
+  EXPECT_THAT(harness.receive(newcomer.id, question), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_THAT(harness.receive(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
+  EXPECT_THAT(harness.receive(newcomer, Kind::masterreq), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_TRUE(harness.machine().list().contains(newcomer.id));
 }
 
 TEST_F(Ruling, ASlaveThatWasNeverSetIsSet) {
   Peer slave = peer(8);
   Message report;
   report.not_set = true;
-  EXPECT_THAT(hand.receive(slave, Kind::slaveup, report), ElementsAre("settime to 8"));
+  EXPECT_THAT(harness.receive(slave, Kind::slaveup, report), ElementsAre("settime to 8"));
   report.not_set = false;
-  EXPECT_THAT(hand.receive(slave, Kind::slaveup, report), IsEmpty());
+  EXPECT_THAT(harness.receive(slave, Kind::slaveup, report), IsEmpty());
 }
 
 // Its slaves follow at once, not at the next Loop; but Loops out of turn are rare.
@@ -126,46 +126,46 @@ TEST_F(Ruling, AMasterThatYieldsIsAnsweredByLoopAtOnce) {
   Peer yielding = peer(8);
   Message report;
   report.was_master = true;
-  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
-  hand.sleep(200ms - 1ns);
-  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), IsEmpty());
-  hand.sleep(1ns);
-  EXPECT_THAT(hand.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
+  harness.sleep(200ms - 1ns);
+  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), IsEmpty());
+  harness.sleep(1ns);
+  EXPECT_THAT(harness.receive(yielding, Kind::slaveup, report), ElementsAre("loop to all"));
 }
 
 TEST_F(Ruling, AMasterOfALowerEpochIsToldToQuitOneAtATime) {
   Peer lower = master_of(9, 8);
-  EXPECT_THAT(hand.receive(lower, Kind::loop), ElementsAre("quit to 8", "loop to all"));
-  EXPECT_EQ(hand.sent(Kind::quit).answers, kNoSequence) << "meant for a master";
-  EXPECT_EQ(hand.sent(Kind::quit).epoch, hand.machine().followed());
-  EXPECT_TRUE(hand.machine().list().contains(lower.id));
-  EXPECT_THAT(hand.receive(lower, Kind::loop), IsEmpty());
+  EXPECT_THAT(harness.receive(lower, Kind::loop), ElementsAre("quit to 8", "loop to all"));
+  EXPECT_EQ(harness.sent(Kind::quit).answers, kNoSequence) << "meant for a master";
+  EXPECT_EQ(harness.sent(Kind::quit).epoch, harness.machine().followed());
+  EXPECT_TRUE(harness.machine().list().contains(lower.id));
+  EXPECT_THAT(harness.receive(lower, Kind::loop), IsEmpty());
 }
 
 TEST_F(Ruling, AnElectionIsCutShort) {
   Peer late = peer(8);
   late.last = 30;
-  EXPECT_THAT(hand.receive(late, Kind::election), ElementsAre("quit to 8"));
-  EXPECT_EQ(hand.sent(Kind::quit).answers, Sequence{31});
-  EXPECT_TRUE(hand.machine().list().contains(late.id));
+  EXPECT_THAT(harness.receive(late, Kind::election), ElementsAre("quit to 8"));
+  EXPECT_EQ(harness.sent(Kind::quit).answers, Sequence{31});
+  EXPECT_TRUE(harness.machine().list().contains(late.id));
 }
 
 TEST_F(Ruling, AnElectionOfWhoFollowsAHigherEpochIsAccepted) {
   Peer other = peer(8);
   other.epoch = {12, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.receive(other, Kind::election), ElementsAre("accept to 8"));
-  EXPECT_EQ(hand.state(), State::accept);
-  EXPECT_TRUE(hand.machine().list().empty());
-  EXPECT_EQ(hand.machine().followed(), other.epoch);
+  EXPECT_THAT(harness.receive(other, Kind::election), ElementsAre("accept to 8"));
+  EXPECT_EQ(harness.state(), State::accept);
+  EXPECT_TRUE(harness.machine().list().empty());
+  EXPECT_EQ(harness.machine().followed(), other.epoch);
 }
 
 TEST_F(Ruling, AHigherMasterIsFollowed) {
   Peer higher = master_of(11, 6);
-  EXPECT_THAT(hand.receive(higher, Kind::loop), ElementsAre("slaveup to 6"));
-  EXPECT_TRUE(hand.sent(Kind::slaveup).was_master);
-  EXPECT_EQ(hand.state(), State::slave);
-  EXPECT_TRUE(hand.machine().list().empty());
-  EXPECT_EQ(hand.left(Timer::election), 3750ms) << "the middle of 2.5 to 5 s";
+  EXPECT_THAT(harness.receive(higher, Kind::loop), ElementsAre("slaveup to 6"));
+  EXPECT_TRUE(harness.sent(Kind::slaveup).was_master);
+  EXPECT_EQ(harness.state(), State::slave);
+  EXPECT_TRUE(harness.machine().list().empty());
+  EXPECT_EQ(harness.left(Timer::election), 3750ms) << "the middle of 2.5 to 5 s";
 }
 
 // A living newer master has spoken within a candidate timer; a dead one is replaced after it.
@@ -173,127 +173,127 @@ TEST_F(Ruling, StaleOfAHigherEpochMakesASlaveWithLittlePatience) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), ElementsAre("slaveup to 6"));
-  EXPECT_TRUE(hand.sent(Kind::slaveup).was_master);
-  EXPECT_EQ(hand.state(), State::slave);
-  EXPECT_EQ(hand.left(Timer::election), 200ms);
+  EXPECT_THAT(harness.receive(slave, Kind::stale, stale), ElementsAre("slaveup to 6"));
+  EXPECT_TRUE(harness.sent(Kind::slaveup).was_master);
+  EXPECT_EQ(harness.state(), State::slave);
+  EXPECT_EQ(harness.left(Timer::election), 200ms);
 }
 
 TEST_F(Ruling, StaleThatNamesAnEarlierLifeOfOursMakesACandidate) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {11, kSelf, Incarnation{5}};
-  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), ElementsAre("election to all"));
-  EXPECT_EQ(hand.state(), State::candidate);
+  EXPECT_THAT(harness.receive(slave, Kind::stale, stale), ElementsAre("election to all"));
+  EXPECT_EQ(harness.state(), State::candidate);
   // Its next mastership is above the earlier life's.
-  hand.run_out(Timer::candidate);
-  EXPECT_EQ(hand.machine().followed(), (Epoch{12, kSelf, kLife}));
+  harness.run_out(Timer::candidate);
+  EXPECT_EQ(harness.machine().followed(), (Epoch{12, kSelf, kLife}));
 }
 
 TEST_F(Ruling, StaleOfALowerEpochChangesNothing) {
   Peer slave = peer(3);
   Message stale;
   stale.epoch = {9, NodeId{6}, Incarnation{1}};
-  EXPECT_THAT(hand.receive(slave, Kind::stale, stale), IsEmpty());
-  EXPECT_EQ(hand.state(), State::master);
+  EXPECT_THAT(harness.receive(slave, Kind::stale, stale), IsEmpty());
+  EXPECT_EQ(harness.state(), State::master);
 }
 
 // --- rounds ---
 
 TEST(Rounds, ANewMasterTakesTheNextAfterEveryRoundSeen) {
   for (const Kind kind : {Kind::election, Kind::accept, Kind::refuse, Kind::stale}) {
-    Hand hand;
-    bring_to(hand, State::candidate);
+    Harness harness;
+    bring_to(harness, State::candidate);
     Peer other = peer(4);
     other.last = 100;
     Message rumour;
     rumour.epoch = {30, NodeId{2}, Incarnation{1}};
-    hand.receive(other, kind, rumour);
-    ASSERT_EQ(hand.state(), State::candidate) << name_of(kind);
-    EXPECT_EQ(hand.machine().followed().round, 10U) << "such a message raises the round seen only";
-    hand.run_out(Timer::candidate);
-    EXPECT_EQ(hand.machine().followed(), (Epoch{31, kSelf, kLife})) << name_of(kind);
-    EXPECT_EQ(hand.sent(Kind::masterup).epoch, hand.machine().followed());
+    harness.receive(other, kind, rumour);
+    ASSERT_EQ(harness.state(), State::candidate) << name_of(kind);
+    EXPECT_EQ(harness.machine().followed().round, 10U) << "such a message raises the round seen only";
+    harness.run_out(Timer::candidate);
+    EXPECT_EQ(harness.machine().followed(), (Epoch{31, kSelf, kLife})) << name_of(kind);
+    EXPECT_EQ(harness.sent(Kind::masterup).epoch, harness.machine().followed());
   }
 }
 
 TEST(Rounds, AMasterKeepsItsEpochThroughAConflict) {
-  Hand hand;
-  bring_to(hand, State::conflict);
-  const Epoch before = hand.machine().followed();
-  EXPECT_THAT(hand.run_out(Timer::conflict), ElementsAre("masterup to all"));
-  EXPECT_EQ(hand.machine().followed(), before);
+  Harness harness;
+  bring_to(harness, State::conflict);
+  const Epoch before = harness.machine().followed();
+  EXPECT_THAT(harness.run_out(Timer::conflict), ElementsAre("masterup to all"));
+  EXPECT_EQ(harness.machine().followed(), before);
 }
 
 // --- what is withdrawn with the state it belonged to ---
 
 TEST(Withdrawal, WhoStopsRulingStopsCorrectingAndQuitting) {
-  Hand hand;
-  bring_to(hand, State::master);
+  Harness harness;
+  bring_to(harness, State::master);
   Peer newcomer = peer(3), late = peer(4);
-  hand.receive(newcomer, Kind::masterreq);  // Settime
+  harness.receive(newcomer, Kind::masterreq);  // Settime
   late.last = 100;
-  hand.receive(late, Kind::election);  // Quit
-  hand.run_out(Timer::sync);        // Adjtime
-  ASSERT_TRUE(hand.runs(Timer::retransmit));
+  harness.receive(late, Kind::election);  // Quit
+  harness.run_out(Timer::sync);        // Adjtime
+  ASSERT_TRUE(harness.runs(Timer::retransmit));
   Peer higher = master_of(11, 6);
-  hand.receive(higher, Kind::loop);
-  EXPECT_FALSE(hand.runs(Timer::retransmit));
+  harness.receive(higher, Kind::loop);
+  EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
 TEST(Withdrawal, WhoStopsStandingStopsItsConflict) {
-  Hand hand;
-  bring_to(hand, State::consistency);
+  Harness harness;
+  bring_to(harness, State::consistency);
   Peer rival = master_of(11, 6);
-  ASSERT_THAT(hand.receive(rival, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
-  hand.command(Command::stand);
-  ASSERT_EQ(hand.state(), State::candidate);
-  EXPECT_TRUE(hand.runs(Timer::retransmit));
-  hand.receive(rival, Kind::masterup);
-  ASSERT_EQ(hand.state(), State::slave);
-  EXPECT_FALSE(hand.runs(Timer::retransmit));
+  ASSERT_THAT(harness.receive(rival, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  harness.command(Command::stand);
+  ASSERT_EQ(harness.state(), State::candidate);
+  EXPECT_TRUE(harness.runs(Timer::retransmit));
+  harness.receive(rival, Kind::masterup);
+  ASSERT_EQ(harness.state(), State::slave);
+  EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
 TEST(Withdrawal, WhoLeavesAcceptStopsItsAccept) {
   {
-    Hand hand;
-    bring_to(hand, State::accept);
-    hand.sleep(1s);
-    hand.on_timer(Timer::accept);
-    ASSERT_EQ(hand.state(), State::slave);
-    EXPECT_FALSE(hand.runs(Timer::retransmit));
+    Harness harness;
+    bring_to(harness, State::accept);
+    harness.sleep(1s);
+    harness.on_timer(Timer::accept);
+    ASSERT_EQ(harness.state(), State::slave);
+    EXPECT_FALSE(harness.runs(Timer::retransmit));
   }
   {
-    Hand hand;
-    bring_to(hand, State::accept);
+    Harness harness;
+    bring_to(harness, State::accept);
     Peer candidate = master_of(11, 4);
     candidate.last = 100;
-    hand.receive(candidate, Kind::masterup);
-    ASSERT_EQ(hand.state(), State::slave);
-    EXPECT_FALSE(hand.runs(Timer::retransmit));
+    harness.receive(candidate, Kind::masterup);
+    ASSERT_EQ(harness.state(), State::slave);
+    EXPECT_FALSE(harness.runs(Timer::retransmit));
   }
 }
 
 TEST(Withdrawal, WhoLeavesAcceptKeepsItsRefusal) {
-  Hand hand;
-  bring_to(hand, State::accept);
+  Harness harness;
+  bring_to(harness, State::accept);
   Peer second = peer(5);
-  hand.receive(second, Kind::election);
-  hand.sleep(1s);
-  hand.on_timer(Timer::accept);
-  ASSERT_EQ(hand.state(), State::slave);
-  EXPECT_TRUE(hand.runs(Timer::retransmit));
+  harness.receive(second, Kind::election);
+  harness.sleep(1s);
+  harness.on_timer(Timer::accept);
+  ASSERT_EQ(harness.state(), State::slave);
+  EXPECT_TRUE(harness.runs(Timer::retransmit));
 }
 
 TEST(Withdrawal, WhoBecomesMasterStopsRefusing) {
-  Hand hand;
-  bring_to(hand, State::candidate);
+  Harness harness;
+  bring_to(harness, State::candidate);
   Peer rival = peer(5);
-  ASSERT_THAT(hand.receive(rival, Kind::election), ElementsAre("refuse to 5"));
-  EXPECT_TRUE(hand.runs(Timer::retransmit));
-  hand.run_out(Timer::candidate);
-  ASSERT_EQ(hand.state(), State::master);
-  EXPECT_FALSE(hand.runs(Timer::retransmit));
+  ASSERT_THAT(harness.receive(rival, Kind::election), ElementsAre("refuse to 5"));
+  EXPECT_TRUE(harness.runs(Timer::retransmit));
+  harness.run_out(Timer::candidate);
+  ASSERT_EQ(harness.state(), State::master);
+  EXPECT_FALSE(harness.runs(Timer::retransmit));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/field_mutator.h"
-#include "protocol/election/master_test_hand.h"
+#include "protocol/election/master_test_harness.h"
 
 namespace tempo::election {
 namespace {
@@ -19,47 +19,47 @@ using ::testing::IsEmpty;
 // --- candidacies ---
 
 TEST(Candidacy, IsProlongedByAcceptsButEndsWithinHalfAnAcceptTimer) {
-  Hand hand;
-  bring_to(hand, State::candidate);
-  const Instant stood = hand.now();
+  Harness harness;
+  bring_to(harness, State::candidate);
+  const Instant stood = harness.now();
   for (std::uint32_t i = 2; i < 9; ++i) {
-    hand.sleep(90ms);
-    if (hand.state() != State::candidate ||
-        hand.machine().timers().at(Timer::candidate) <= hand.now())
+    harness.sleep(90ms);
+    if (harness.state() != State::candidate ||
+        harness.machine().timers().at(Timer::candidate) <= harness.now())
       break;
     Peer other = peer(20 + i);
-    hand.receive(other, Kind::accept, answering(kOurElection));
-    EXPECT_EQ(hand.machine().timers().at(Timer::candidate),
-              std::min(hand.now() + 200ms, stood + 500ms));
+    harness.receive(other, Kind::accept, answering(kOurElection));
+    EXPECT_EQ(harness.machine().timers().at(Timer::candidate),
+              std::min(harness.now() + 200ms, stood + 500ms));
   }
-  EXPECT_EQ(hand.machine().timers().at(Timer::candidate), stood + 500ms);
+  EXPECT_EQ(harness.machine().timers().at(Timer::candidate), stood + 500ms);
 }
 
 TEST(Candidacy, DoublesTheRangeAfterEachCollisionUpToSixteen) {
-  Hand hand;
-  hand.draw_share(1);
-  bring_to(hand, State::slave);
+  Harness harness;
+  harness.draw_share(1);
+  bring_to(harness, State::slave);
   std::uint32_t refusing = 20;
   for (const std::uint32_t backoff : {2U, 4U, 8U, 16U, 16U}) {
-    hand.command(Command::stand);
+    harness.command(Command::stand);
     Peer other = peer(++refusing);
-    hand.receive(other, Kind::refuse, answering(hand.sent(Kind::election).sequence));
-    EXPECT_EQ(hand.machine().backoff(), backoff);
-    EXPECT_EQ(hand.left(Timer::election), 2500ms + backoff * 2500ms);
+    harness.receive(other, Kind::refuse, answering(harness.sent(Kind::election).sequence));
+    EXPECT_EQ(harness.machine().backoff(), backoff);
+    EXPECT_EQ(harness.left(Timer::election), 2500ms + backoff * 2500ms);
   }
   Peer newer = master_of(11, 6);
-  hand.receive(newer, Kind::masterup);
-  EXPECT_EQ(hand.machine().backoff(), 1U);
-  EXPECT_EQ(hand.left(Timer::election), 5s);
+  harness.receive(newer, Kind::masterup);
+  EXPECT_EQ(harness.machine().backoff(), 1U);
+  EXPECT_EQ(harness.left(Timer::election), 5s);
 }
 
 TEST(Candidacy, FoundOverdueByMoreThanItsTimerMakesNobodyMaster) {
-  Hand prompt;
+  Harness prompt;
   bring_to(prompt, State::candidate);
   prompt.sleep(400ms);
   prompt.on_timer(Timer::candidate);
   EXPECT_EQ(prompt.state(), State::master);
-  Hand sleeper;
+  Harness sleeper;
   bring_to(sleeper, State::candidate);
   sleeper.sleep(400ms + 1ns);
   EXPECT_THAT(sleeper.on_timer(Timer::candidate), IsEmpty());
@@ -67,11 +67,11 @@ TEST(Candidacy, FoundOverdueByMoreThanItsTimerMakesNobodyMaster) {
 }
 
 TEST(NoMaster, FoundOverdueBeginsAgain) {
-  Hand prompt;
+  Harness prompt;
   bring_to(prompt, State::no_master);
   prompt.sleep(700ms);
   EXPECT_THAT(prompt.on_timer(Timer::no_master), ElementsAre("masterup to all"));
-  Hand sleeper;
+  Harness sleeper;
   bring_to(sleeper, State::no_master);
   sleeper.sleep(700ms + 1ns);
   EXPECT_THAT(sleeper.on_timer(Timer::no_master), ElementsAre("masterreq to all"));
@@ -81,13 +81,13 @@ TEST(NoMaster, FoundOverdueBeginsAgain) {
 // --- consistency ---
 
 TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
-  Hand hand;
-  bring_to(hand, State::consistency);
+  Harness harness;
+  bring_to(harness, State::consistency);
   Peer higher = master_of(11, 6);
-  EXPECT_THAT(hand.receive(higher, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
-  EXPECT_EQ(hand.state(), State::slave);
-  EXPECT_EQ(hand.machine().master(), higher.id);
-  Hand other;
+  EXPECT_THAT(harness.receive(higher, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  EXPECT_EQ(harness.state(), State::slave);
+  EXPECT_EQ(harness.machine().master(), higher.id);
+  Harness other;
   bring_to(other, State::consistency);
   Peer lower = master_of(9, 6);
   EXPECT_THAT(other.receive(lower, Kind::masterack), ElementsAre("stale to 6", "conflict to 9"));
@@ -98,76 +98,76 @@ TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
 // --- without epochs ---
 
 TEST(NoEpoch, OfTwoMastersTheSmallerNameTellsTheOtherToQuit) {
-  Hand hand("lan", 0, {.no_epoch = true});
-  hand.start();
-  hand.run_out(Timer::startup);
-  hand.run_out(Timer::no_master);
-  ASSERT_EQ(hand.state(), State::master);
+  Harness harness("lan", 0, {.no_epoch = true});
+  harness.start();
+  harness.run_out(Timer::startup);
+  harness.run_out(Timer::no_master);
+  ASSERT_EQ(harness.state(), State::master);
   Peer larger = master_of(0, 6);
-  EXPECT_THAT(hand.receive(larger, Kind::loop), ElementsAre("quit to 6"));
+  EXPECT_THAT(harness.receive(larger, Kind::loop), ElementsAre("quit to 6"));
   Peer smaller = master_of(0, 0);
-  EXPECT_THAT(hand.receive(smaller, Kind::loop), IsEmpty());
-  EXPECT_THAT(hand.receive(smaller, Kind::quit), ElementsAre("ack to 0"));
-  EXPECT_EQ(hand.state(), State::slave);
+  EXPECT_THAT(harness.receive(smaller, Kind::loop), IsEmpty());
+  EXPECT_THAT(harness.receive(smaller, Kind::quit), ElementsAre("ack to 0"));
+  EXPECT_EQ(harness.state(), State::slave);
 }
 
 TEST(NoEpoch, AMasterAppliesNoCorrection) {
-  Hand hand("lan", 0, {.no_epoch = true});
-  hand.start();
-  hand.run_out(Timer::startup);
-  hand.run_out(Timer::no_master);
+  Harness harness("lan", 0, {.no_epoch = true});
+  harness.start();
+  harness.run_out(Timer::startup);
+  harness.run_out(Timer::no_master);
   Peer other = master_of(0, 6);
-  EXPECT_THAT(hand.receive(other, Kind::adjtime), ElementsAre("ack to 6"));
-  EXPECT_THAT(hand.receive(other, Kind::masterup), IsEmpty());
-  EXPECT_EQ(hand.state(), State::master);
+  EXPECT_THAT(harness.receive(other, Kind::adjtime), ElementsAre("ack to 6"));
+  EXPECT_THAT(harness.receive(other, Kind::masterup), IsEmpty());
+  EXPECT_EQ(harness.state(), State::master);
 }
 
 // Told of a conflict at once, two masters answer each other's Resolve: only the smaller may.
 TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
   for (const bool kills_both : {false, true}) {
-    Hand hand("lan", 0, {.no_epoch = true, .conflict_kills_both = kills_both});
-    hand.start();
-    hand.run_out(Timer::startup);
-    hand.run_out(Timer::no_master);
+    Harness harness("lan", 0, {.no_epoch = true, .conflict_kills_both = kills_both});
+    harness.start();
+    harness.run_out(Timer::startup);
+    harness.run_out(Timer::no_master);
     Peer newcomer = peer(4);
-    ASSERT_THAT(hand.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "resolve to all"));
+    ASSERT_THAT(harness.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "resolve to all"));
     Peer smaller = master_of(0, 0);
-    EXPECT_THAT(hand.receive(smaller, Kind::resolve), ElementsAre("masterack to 0"));
+    EXPECT_THAT(harness.receive(smaller, Kind::resolve), ElementsAre("masterack to 0"));
     Peer larger = master_of(0, 6);
-    const auto answer = hand.receive(larger, Kind::resolve);
-    EXPECT_EQ(answer, kills_both ? Hand::Lines{"masterack to 6"} : Hand::Lines{});
-    EXPECT_THAT(hand.receive(larger, Kind::masterack), ElementsAre("quit to 6", "resolve to all"));
-    EXPECT_EQ(hand.left(Timer::conflict), 300ms);
+    const auto answer = harness.receive(larger, Kind::resolve);
+    EXPECT_EQ(answer, kills_both ? Harness::Lines{"masterack to 6"} : Harness::Lines{});
+    EXPECT_THAT(harness.receive(larger, Kind::masterack), ElementsAre("quit to 6", "resolve to all"));
+    EXPECT_EQ(harness.left(Timer::conflict), 300ms);
   }
 }
 
 // 5.3 has an informed master ask for its rival by a Conflict, which nobody answers.
 TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
-  Hand hand("lan", 0, {.no_epoch = true, .conflict_for_resolve = true});
-  hand.start();
-  hand.run_out(Timer::startup);
-  hand.run_out(Timer::no_master);
+  Harness harness("lan", 0, {.no_epoch = true, .conflict_for_resolve = true});
+  harness.start();
+  harness.run_out(Timer::startup);
+  harness.run_out(Timer::no_master);
   Peer newcomer = peer(4);
-  EXPECT_THAT(hand.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
-  EXPECT_EQ(hand.state(), State::conflict);
-  EXPECT_THAT(hand.run_out(Timer::conflict), ElementsAre("masterup to all"));
+  EXPECT_THAT(harness.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
+  EXPECT_EQ(harness.state(), State::conflict);
+  EXPECT_THAT(harness.run_out(Timer::conflict), ElementsAre("masterup to all"));
 }
 
 // --- the field list ---
 
 // A master with something in every container, all its spans in the future.
 TEST(Fields, EveryOneOfThemShowsInThePackedForm) {
-  Hand hand("lan", 4);
-  bring_to(hand, State::master);
+  Harness harness("lan", 4);
+  bring_to(harness, State::master);
   Peer slave = peer(3), newcomer = peer(4);
-  hand.receive(slave, Kind::slaveup);
-  hand.receive(newcomer, Kind::masterreq);
-  ASSERT_TRUE(hand.runs(Timer::retransmit));
-  const Writes writes = write_into_every_field(hand.machine(), hand.now());
+  harness.receive(slave, Kind::slaveup);
+  harness.receive(newcomer, Kind::masterreq);
+  ASSERT_TRUE(harness.runs(Timer::retransmit));
+  const Writes writes = write_into_every_field(harness.machine(), harness.now());
   EXPECT_THAT(writes.unnoticed, IsEmpty());
   EXPECT_GT(writes.tried, 40U);
   // The rules are shared and never change: the pointer to them stays out of the list.
-  EXPECT_EQ(unlisted_bytes(hand.machine()), sizeof(const Rules*));
+  EXPECT_EQ(unlisted_bytes(harness.machine()), sizeof(const Rules*));
 }
 
 TEST(Fields, OfAMessageAllShowInThePackedForm) {

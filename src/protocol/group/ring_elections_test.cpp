@@ -26,9 +26,9 @@ Ring ring_of(const std::vector<std::uint32_t>& numbers) {
 
 // Hosts with the numbers 10, 20 and so on, each knowing the same ring unless told otherwise. A
 // message takes a millisecond.
-class Stage {
+class Cluster {
  public:
-  explicit Stage(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
+  explicit Cluster(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t i = 1; i <= hosts; ++i) numbers.push_back(10 * i);
     for (const std::uint32_t number : numbers) {
@@ -100,118 +100,118 @@ class Stage {
 };
 
 TEST(RingElections, EndWithOneThatAllKnow) {
-  Stage stage(4);
-  stage.hold(30);
-  stage.pass(kLease / 2);
-  EXPECT_NE(stage.elected(), kNobody);
+  Cluster cluster(4);
+  cluster.hold(30);
+  cluster.pass(kLease / 2);
+  EXPECT_NE(cluster.elected(), kNobody);
 }
 
 TEST(RingElections, HeldByAllAtOnceAreOne) {
-  Stage stage(3);
-  for (const std::uint32_t number : {10U, 20U, 30U}) stage.hold(number);
-  stage.pass(kLease / 2);
-  EXPECT_NE(stage.elected(), kNobody);
-  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(stage.host(number).last(), 1);
+  Cluster cluster(3);
+  for (const std::uint32_t number : {10U, 20U, 30U}) cluster.hold(number);
+  cluster.pass(kLease / 2);
+  EXPECT_NE(cluster.elected(), kNobody);
+  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(cluster.host(number).last(), 1);
 }
 
 TEST(RingElections, UnderWayAreNotHeldAgain) {
-  Stage stage(3);
-  stage.hold(10);
-  stage.pass(2ms);
-  ASSERT_TRUE(stage.results.empty());
-  stage.hold(20);
-  stage.pass(kLease / 2);
-  EXPECT_NE(stage.elected(), kNobody);
-  EXPECT_EQ(stage.host(10).last(), 1);
-  stage.hold(20);
-  EXPECT_EQ(stage.host(20).last(), 2) << "this one was over";
+  Cluster cluster(3);
+  cluster.hold(10);
+  cluster.pass(2ms);
+  ASSERT_TRUE(cluster.results.empty());
+  cluster.hold(20);
+  cluster.pass(kLease / 2);
+  EXPECT_NE(cluster.elected(), kNobody);
+  EXPECT_EQ(cluster.host(10).last(), 1);
+  cluster.hold(20);
+  EXPECT_EQ(cluster.host(20).last(), 2) << "this one was over";
 }
 
 TEST(RingElections, AloneElectThemselves) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
-    Stage stage(1);
-    stage.hold(10, algorithm);
-    stage.pass(kLease);
-    EXPECT_EQ(stage.elected(), NodeId{10}) << name_of(algorithm);
-    EXPECT_EQ(stage.messages, 0);
+    Cluster cluster(1);
+    cluster.hold(10, algorithm);
+    cluster.pass(kLease);
+    EXPECT_EQ(cluster.elected(), NodeId{10}) << name_of(algorithm);
+    EXPECT_EQ(cluster.messages, 0);
   }
 }
 
 TEST(RingElections, PassOverTheDead) {
-  Stage stage(4);
-  stage.dead[20] = stage.dead[30] = true;
-  stage.hold(10);
-  stage.pass(kLease);
-  const NodeId elected = stage.elected();
+  Cluster cluster(4);
+  cluster.dead[20] = cluster.dead[30] = true;
+  cluster.hold(10);
+  cluster.pass(kLease);
+  const NodeId elected = cluster.elected();
   EXPECT_TRUE(elected == NodeId{10} || elected == NodeId{40});
 }
 
 // In the next election those that were passed over are asked again.
 TEST(RingElections, BeginWithAllOfTheRing) {
-  Stage stage(3);
-  stage.dead[20] = true;
-  stage.hold(10);
-  stage.pass(3 * kLease);
-  stage.dead.clear();
-  stage.restart(20);
-  stage.results.clear();
-  stage.hold(30);
-  stage.pass(kLease / 2);
-  EXPECT_NE(stage.elected(), kNobody);
-  EXPECT_EQ(stage.host(20).last(), 2);
+  Cluster cluster(3);
+  cluster.dead[20] = true;
+  cluster.hold(10);
+  cluster.pass(3 * kLease);
+  cluster.dead.clear();
+  cluster.restart(20);
+  cluster.results.clear();
+  cluster.hold(30);
+  cluster.pass(kLease / 2);
+  EXPECT_NE(cluster.elected(), kNobody);
+  EXPECT_EQ(cluster.host(20).last(), 2);
 }
 
 // A host that has forgotten all learns of earlier elections from words before it holds one.
 TEST(RingElections, OfARestartedHostCountOn) {
-  Stage stage(3);
-  stage.hold(10);
-  stage.pass(3 * kLease);
-  stage.restart(10);
-  stage.results.clear();
-  stage.hold(10);
-  stage.pass(kLease / 16);
-  EXPECT_FALSE(stage.results.contains(20)) << "an election that was before";
-  stage.restart(10);
-  stage.host(10).learn(1);
-  stage.hold(10);
-  stage.pass(kLease / 2);
-  EXPECT_NE(stage.elected(), kNobody);
+  Cluster cluster(3);
+  cluster.hold(10);
+  cluster.pass(3 * kLease);
+  cluster.restart(10);
+  cluster.results.clear();
+  cluster.hold(10);
+  cluster.pass(kLease / 16);
+  EXPECT_FALSE(cluster.results.contains(20)) << "an election that was before";
+  cluster.restart(10);
+  cluster.host(10).learn(1);
+  cluster.hold(10);
+  cluster.pass(kLease / 2);
+  EXPECT_NE(cluster.elected(), kNobody);
 }
 
 TEST(RingElections, AreDeafToOtherRings) {
-  Stage stage(3);
-  stage.knows[30] = ring_of({10, 30});
-  stage.hold(10);
-  stage.pass(kLease);
-  EXPECT_TRUE(stage.results.contains(10));
-  EXPECT_TRUE(stage.results.contains(20));
-  EXPECT_FALSE(stage.results.contains(30));
+  Cluster cluster(3);
+  cluster.knows[30] = ring_of({10, 30});
+  cluster.hold(10);
+  cluster.pass(kLease);
+  EXPECT_TRUE(cluster.results.contains(10));
+  EXPECT_TRUE(cluster.results.contains(20));
+  EXPECT_FALSE(cluster.results.contains(30));
 }
 
 TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
-  Stage stage(3);
-  const Ring whole = stage.knows[30];
-  stage.knows[30] = ring_of({10, 30});
-  stage.hold(10);
-  stage.pass(kLease / 32);
-  EXPECT_EQ(stage.host(30).due(), kNever) << "not on another";
-  stage.knows[30] = whole;
-  stage.pass(kLease / 4);
-  EXPECT_NE(stage.elected(), kNobody);
+  Cluster cluster(3);
+  const Ring whole = cluster.knows[30];
+  cluster.knows[30] = ring_of({10, 30});
+  cluster.hold(10);
+  cluster.pass(kLease / 32);
+  EXPECT_EQ(cluster.host(30).due(), kNever) << "not on another";
+  cluster.knows[30] = whole;
+  cluster.pass(kLease / 4);
+  EXPECT_NE(cluster.elected(), kNobody);
 }
 
 TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
   int elections = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Stage stage(3, seed);
-    stage.hold(20, Algorithm::ring_anonymous);
-    stage.pass(2 * kLease - 10ms);
+    Cluster cluster(3, seed);
+    cluster.hold(20, Algorithm::ring_anonymous);
+    cluster.pass(2 * kLease - 10ms);
     std::size_t elected = 0;
-    for (const auto& [number, result] : stage.results) {
+    for (const auto& [number, result] : cluster.results) {
       elected += result.elected == NodeId{number} ? 1U : 0U;
       EXPECT_TRUE(result.defeated || result.elected == NodeId{number}) << "nobody names another";
     }
-    if (stage.results.size() == 3) {
+    if (cluster.results.size() == 3) {
       ++elections;
       EXPECT_GE(elected, 1);
     }
@@ -221,22 +221,22 @@ TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
 
 // Links are watched while there is an election, and not for ever.
 TEST(RingElections, AreOverAfterTwoLeases) {
-  Stage stage(3);
-  stage.hold(10);
-  stage.pass(2 * kLease + 50ms);
-  const std::uint64_t messages = stage.messages;
-  stage.pass(5 * kLease);
-  EXPECT_EQ(stage.messages, messages);
-  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(stage.host(number).due(), kNever);
+  Cluster cluster(3);
+  cluster.hold(10);
+  cluster.pass(2 * kLease + 50ms);
+  const std::uint64_t messages = cluster.messages;
+  cluster.pass(5 * kLease);
+  EXPECT_EQ(cluster.messages, messages);
+  for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(cluster.host(number).due(), kNever);
 }
 
 TEST(RingElections, AreNotHeldWhereNobodyStands) {
-  Stage stage(3);
-  stage.knows[20] = ring_of({10, 30});
-  stage.hold(20);
-  stage.pass(kLease);
-  EXPECT_EQ(stage.messages, 0);
-  EXPECT_TRUE(stage.results.empty());
+  Cluster cluster(3);
+  cluster.knows[20] = ring_of({10, 30});
+  cluster.hold(20);
+  cluster.pass(kLease);
+  EXPECT_EQ(cluster.messages, 0);
+  EXPECT_TRUE(cluster.results.empty());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Fixed final : public Draw {
 
 // One machine in a test's hand.
 template <class M>
-struct Hand {
+struct Harness {
   M machine;
   Fixed draw{};
   Outbox<M> out{};
@@ -69,16 +69,16 @@ ring::EquitableRules careful(std::uint32_t stations) {
 TEST(RingElection, StaysIfItsOwnIsNotLarger) {
   const ring::EquitableRules rules = plain(3);
   for (const std::uint32_t own : {1U, 2U, 3U}) {
-    Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
-    hand.draw.value = own - 1;
-    const std::vector<Message> first = hand.command();
+    Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
+    harness.draw.value = own - 1;
+    const std::vector<Message> first = harness.command();
     ASSERT_EQ(first.size(), 1U);
     EXPECT_EQ(first[0].priority, own);
     EXPECT_EQ(first[0].id, kOne);
     const auto next =
-        hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 2});
+        harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 2});
     EXPECT_EQ(next.size(), own <= 2 ? 1U : 0U) << own;
-    EXPECT_EQ(hand.machine.state(), own <= 2 ? ring::State::active : ring::State::relay);
+    EXPECT_EQ(harness.machine.state(), own <= 2 ? ring::State::active : ring::State::relay);
   }
 }
 
@@ -86,50 +86,50 @@ TEST(RingElection, BreaksATieByIdIfItIsToldTo) {
   ring::EquitableRules rules = plain(3);
   rules.method = ring::Method::ties_by_id;
   for (const NodeId other : {kZero, kTwo}) {
-    Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
-    hand.command();
-    hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = other, .priority = 1});
-    EXPECT_EQ(hand.machine.state(), other == kTwo ? ring::State::active : ring::State::relay);
+    Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
+    harness.command();
+    harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = other, .priority = 1});
+    EXPECT_EQ(harness.machine.state(), other == kTwo ? ring::State::active : ring::State::relay);
   }
 }
 
 TEST(RingElection, LeadsWhenItMeetsItself) {
   const ring::EquitableRules rules = plain(3);
-  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
-  hand.command();
+  Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
+  harness.command();
   const auto sent =
-      hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kOne, .priority = 1});
+      harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kOne, .priority = 1});
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].kind, Kind::announcement);
-  EXPECT_EQ(hand.machine.leader(), kOne);
-  EXPECT_TRUE(hand.receive(kZero, sent[0]).empty()) << "its own announcement ends here";
+  EXPECT_EQ(harness.machine.leader(), kOne);
+  EXPECT_TRUE(harness.receive(kZero, sent[0]).empty()) << "its own announcement ends here";
 }
 
 TEST(RingElection, JoinsAndRelaysAndLearns) {
   const ring::EquitableRules rules = plain(3);
-  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
-  hand.draw.value = 3;  // 4
+  Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
+  harness.draw.value = 3;  // 4
   // Joining it sends its own before it looks at what came.
   const auto joined =
-      hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 1});
+      harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 1});
   ASSERT_EQ(joined.size(), 1U);
   EXPECT_EQ(joined[0].id, kOne);
-  EXPECT_EQ(hand.machine.state(), ring::State::relay);
+  EXPECT_EQ(harness.machine.state(), ring::State::relay);
   const Message foreign{.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 3};
-  const auto relayed = hand.receive(kZero, foreign);
+  const auto relayed = harness.receive(kZero, foreign);
   ASSERT_EQ(relayed.size(), 1U);
   EXPECT_EQ(relayed[0].id, kTwo);
-  const auto told = hand.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kZero});
+  const auto told = harness.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kZero});
   ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(hand.machine.leader(), kZero);
-  EXPECT_EQ(hand.machine.state(), ring::State::follower);
+  EXPECT_EQ(harness.machine.leader(), kZero);
+  EXPECT_EQ(harness.machine.state(), ring::State::follower);
 }
 
 TEST(RingElection, WakesOnce) {
   const ring::EquitableRules rules = plain(3);
-  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
+  Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
   const auto wake = [&] {
-    return hand.step([&](auto& turn) { hand.machine.command(turn, ring::Command::wake); });
+    return harness.step([&](auto& turn) { harness.machine.command(turn, ring::Command::wake); });
   };
   EXPECT_EQ(wake().size(), 1U);
   EXPECT_TRUE(wake().empty());
@@ -137,22 +137,22 @@ TEST(RingElection, WakesOnce) {
 
 TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {
   const ring::EquitableRules rules = plain(3);
-  Hand<RingElection> hand{{kOne, Incarnation{}, rules}};
-  hand.command();
-  hand.command();
-  EXPECT_EQ(hand.machine.number(), 2U);
-  EXPECT_TRUE(hand.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 1})
+  Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
+  harness.command();
+  harness.command();
+  EXPECT_EQ(harness.machine.number(), 2U);
+  EXPECT_TRUE(harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 1})
                   .empty());
-  EXPECT_EQ(hand.machine.state(), ring::State::active);
-  EXPECT_TRUE(hand.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kTwo}).empty());
-  hand.receive(kZero, {.kind = Kind::announcement, .number = 7, .id = kTwo});
-  EXPECT_EQ(hand.machine.number(), 7U);
-  EXPECT_EQ(hand.machine.leader(), kTwo);
+  EXPECT_EQ(harness.machine.state(), ring::State::active);
+  EXPECT_TRUE(harness.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kTwo}).empty());
+  harness.receive(kZero, {.kind = Kind::announcement, .number = 7, .id = kTwo});
+  EXPECT_EQ(harness.machine.number(), 7U);
+  EXPECT_EQ(harness.machine.leader(), kTwo);
 }
 
 TEST(RingLink, PutsBackInOrderAndDropsCopies) {
   const ring::EquitableRules rules = careful(3);
-  Hand<RingElection> hand{{kOne, Incarnation{5}, rules}};
+  Harness<RingElection> harness{{kOne, Incarnation{5}, rules}};
   const auto message = [](std::uint32_t sequence, NodeId id) {
     return Message{.kind = Kind::priority,
                    .life = Incarnation{9},
@@ -162,62 +162,62 @@ TEST(RingLink, PutsBackInOrderAndDropsCopies) {
                    .id = id,
                    .priority = 1};
   };
-  hand.draw.value = 3;
-  const auto early = hand.receive(kZero, message(2, kTwo));
+  harness.draw.value = 3;
+  const auto early = harness.receive(kZero, message(2, kTwo));
   ASSERT_EQ(early.size(), 1U) << "acknowledged, and held";
   EXPECT_EQ(early[0].kind, Kind::ack);
   EXPECT_EQ(early[0].answers, Sequence{2});
-  const auto both = hand.receive(kZero, message(1, kZero));
+  const auto both = harness.receive(kZero, message(1, kZero));
   // Ack, its own priority; the first message ends its candidacy, the second is passed on.
   ASSERT_EQ(both.size(), 3U);
   EXPECT_EQ(both[2].id, kTwo);
   EXPECT_EQ(both[2].after, both[1].sequence);
-  const auto copy = hand.receive(kZero, message(2, kTwo));
+  const auto copy = harness.receive(kZero, message(2, kTwo));
   ASSERT_EQ(copy.size(), 1U);
   EXPECT_EQ(copy[0].kind, Kind::ack);
 }
 
 TEST(RingLink, RepeatsThenPassesTheDeadOver) {
   const ring::EquitableRules rules = careful(4);
-  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
-  const auto first = hand.command();
+  Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
+  const auto first = harness.command();
   for (int i = 0; i < 2; ++i) {
-    const auto again = hand.on_timer();
+    const auto again = harness.on_timer();
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].sequence, first[0].sequence);
   }
-  const auto anew = hand.on_timer();
+  const auto anew = harness.on_timer();
   ASSERT_EQ(anew.size(), 1U);
   EXPECT_EQ(anew[0].number, 2U);
   EXPECT_EQ(anew[0].after, kNoSequence) << "a new link begins";
-  EXPECT_EQ(hand.machine.link().next(), kTwo);
-  for (int i = 0; i < 3; ++i) hand.on_timer();
-  EXPECT_TRUE(hand.machine.link().stranded()) << "it knows two successors only";
+  EXPECT_EQ(harness.machine.link().next(), kTwo);
+  for (int i = 0; i < 3; ++i) harness.on_timer();
+  EXPECT_TRUE(harness.machine.link().stranded()) << "it knows two successors only";
 }
 
 TEST(RingLink, FindsADeadNeighbourThoughThereIsNothingToSay) {
   const ring::EquitableRules rules = careful(4);
-  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
-  const auto sent = hand.command();
-  hand.receive(kOne, {.kind = Kind::ack, .answers = sent[0].sequence});
-  const auto probe = hand.on_timer();
+  Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
+  const auto sent = harness.command();
+  harness.receive(kOne, {.kind = Kind::ack, .answers = sent[0].sequence});
+  const auto probe = harness.on_timer();
   ASSERT_EQ(probe.size(), 1U);
   EXPECT_EQ(probe[0].kind, Kind::probe);
-  for (int i = 0; i < 3; ++i) hand.on_timer();
-  EXPECT_EQ(hand.machine.number(), 2U);
-  EXPECT_EQ(hand.machine.link().next(), kTwo);
+  for (int i = 0; i < 3; ++i) harness.on_timer();
+  EXPECT_EQ(harness.machine.number(), 2U);
+  EXPECT_EQ(harness.machine.link().next(), kTwo);
 }
 
 TEST(RingLink, NeedsNoNetworkForOneStation) {
   for (const ring::EquitableRules& rules : {plain(1), careful(1)}) {
-    Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
-    EXPECT_TRUE(hand.command().empty());
-    EXPECT_EQ(hand.machine.timers().first(), kStart);
-    EXPECT_TRUE(hand.on_timer().empty());
-    EXPECT_EQ(hand.machine.leader(), kZero);
-    for (int i = 0; i < 3 && hand.machine.timers().first() != kNever; ++i) hand.on_timer();
-    EXPECT_EQ(hand.machine.timers().first(), kNever) << "it has nobody to look after";
-    EXPECT_EQ(hand.machine.number(), 1U);
+    Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
+    EXPECT_TRUE(harness.command().empty());
+    EXPECT_EQ(harness.machine.timers().first(), kStart);
+    EXPECT_TRUE(harness.on_timer().empty());
+    EXPECT_EQ(harness.machine.leader(), kZero);
+    for (int i = 0; i < 3 && harness.machine.timers().first() != kNever; ++i) harness.on_timer();
+    EXPECT_EQ(harness.machine.timers().first(), kNever) << "it has nobody to look after";
+    EXPECT_EQ(harness.machine.number(), 1U);
   }
 }
 
@@ -225,33 +225,33 @@ TEST(RingLink, NeedsNoNetworkForOneStation) {
 TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
   for (const NodeId leader : {kOne, kTwo}) {
     const ring::EquitableRules rules = careful(4);
-    Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
-    hand.receive(NodeId{3}, {.kind = Kind::announcement,
+    Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
+    harness.receive(NodeId{3}, {.kind = Kind::announcement,
                              .life = Incarnation{1},
                              .sequence = Sequence{1},
                              .number = 1,
                              .id = leader});
-    ASSERT_EQ(hand.machine.leader(), leader);
-    hand.on_timer();
-    hand.on_timer();
-    const auto after = hand.on_timer();
+    ASSERT_EQ(harness.machine.leader(), leader);
+    harness.on_timer();
+    harness.on_timer();
+    const auto after = harness.on_timer();
     ASSERT_EQ(after.size(), 1U);
     EXPECT_EQ(after[0].kind, leader == kTwo ? Kind::announcement : Kind::priority);
-    EXPECT_EQ(hand.machine.number(), leader == kTwo ? 1U : 2U);
+    EXPECT_EQ(harness.machine.number(), leader == kTwo ? 1U : 2U);
   }
 }
 
 TEST(RingElection, ListsAllItsFields) {
   const ring::EquitableRules rules = careful(4);
-  Hand<RingElection> hand{{kZero, Incarnation{5}, rules}};
-  hand.command();
-  hand.receive(NodeId{3}, {.kind = Kind::priority,
+  Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
+  harness.command();
+  harness.receive(NodeId{3}, {.kind = Kind::priority,
                            .life = Incarnation{1},
                            .sequence = Sequence{2},
                            .after = Sequence{1},
                            .number = 1,
                            .id = kTwo});
-  EXPECT_EQ(unnoticed_writes(hand.machine, kStart), std::vector<std::string>{});
+  EXPECT_EQ(unnoticed_writes(harness.machine, kStart), std::vector<std::string>{});
   EXPECT_EQ(unnoticed_writes(Message{}, kStart), std::vector<std::string>{});
   EXPECT_EQ(unlisted_bytes(Message{}), 0U);
 }
@@ -259,9 +259,9 @@ TEST(RingElection, ListsAllItsFields) {
 TEST(AnonymousRingElection, ListsAllItsFields) {
   anonymous::Rules rules{.link = {.stations = 4}};
   rules.link.courier = {.interval = 10ms, .sends = 3};
-  Hand<AnonymousRingElection> hand{{kZero, Incarnation{5}, rules}};
-  hand.command();
-  EXPECT_EQ(unnoticed_writes(hand.machine, kStart), std::vector<std::string>{});
+  Harness<AnonymousRingElection> harness{{kZero, Incarnation{5}, rules}};
+  harness.command();
+  EXPECT_EQ(unnoticed_writes(harness.machine, kStart), std::vector<std::string>{});
 }
 
 TEST(AnonymousRingElection, CountsItsLoopsInSteps) {
@@ -283,32 +283,32 @@ TEST(AnonymousRingElection, WaitsALoopAtTheEnd) {
 
 TEST(AnonymousRingElection, PlaysItsStagesWithOneClaim) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
-  Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
-  EXPECT_EQ(hand.command()[0].kind, Kind::wake_up);
-  EXPECT_EQ(hand.machine.state(), anonymous::State::awake_one);
-  EXPECT_EQ(hand.on_timer()[0].kind, Kind::claim);
-  EXPECT_TRUE(hand.receive(kTwo, {.kind = Kind::claim, .number = 1}).empty());
-  EXPECT_EQ(hand.on_timer()[0].kind, Kind::claim) << "forwarding to forwarding";
-  hand.receive(kTwo, {.kind = Kind::claim, .number = 1});
-  hand.draw.value = 1;
-  EXPECT_TRUE(hand.on_timer().empty()) << "forwarding to holding";
-  EXPECT_EQ(hand.machine.state(), anonymous::State::holding);
-  EXPECT_TRUE(hand.on_timer().empty());
-  EXPECT_EQ(hand.machine.state(), anonymous::State::waiting);
-  EXPECT_EQ(hand.on_timer()[0].kind, Kind::termination);
-  EXPECT_EQ(hand.machine.state(), anonymous::State::elected);
+  Harness<AnonymousRingElection> harness{{kZero, Incarnation{}, rules}};
+  EXPECT_EQ(harness.command()[0].kind, Kind::wake_up);
+  EXPECT_EQ(harness.machine.state(), anonymous::State::awake_one);
+  EXPECT_EQ(harness.on_timer()[0].kind, Kind::claim);
+  EXPECT_TRUE(harness.receive(kTwo, {.kind = Kind::claim, .number = 1}).empty());
+  EXPECT_EQ(harness.on_timer()[0].kind, Kind::claim) << "forwarding to forwarding";
+  harness.receive(kTwo, {.kind = Kind::claim, .number = 1});
+  harness.draw.value = 1;
+  EXPECT_TRUE(harness.on_timer().empty()) << "forwarding to holding";
+  EXPECT_EQ(harness.machine.state(), anonymous::State::holding);
+  EXPECT_TRUE(harness.on_timer().empty());
+  EXPECT_EQ(harness.machine.state(), anonymous::State::waiting);
+  EXPECT_EQ(harness.on_timer()[0].kind, Kind::termination);
+  EXPECT_EQ(harness.machine.state(), anonymous::State::elected);
 }
 
 TEST(AnonymousRingElection, NoticesARival) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
   const auto forwarding = [&] {
-    Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
-    hand.command();
-    hand.on_timer();
-    return hand;
+    Harness<AnonymousRingElection> harness{{kZero, Incarnation{}, rules}};
+    harness.command();
+    harness.on_timer();
+    return harness;
   };
   const Message claim{.kind = Kind::claim, .number = 1};
-  Hand<AnonymousRingElection> early{{kZero, Incarnation{}, rules}};
+  Harness<AnonymousRingElection> early{{kZero, Incarnation{}, rules}};
   early.command();
   EXPECT_EQ(early.receive(kTwo, claim)[0].kind, Kind::next_time) << "before it is a candidate";
   auto second = forwarding();
@@ -330,20 +330,20 @@ TEST(AnonymousRingElection, NoticesARival) {
 
 TEST(AnonymousRingElection, PassesTheMarkerOnAndTheEndOnce) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
-  Hand<AnonymousRingElection> hand{{kZero, Incarnation{}, rules}};
-  hand.draw.value = 1;
-  hand.receive(kTwo, {.kind = Kind::wake_up, .number = 1});
-  EXPECT_EQ(hand.machine.state(), anonymous::State::awake_other);
-  EXPECT_EQ(hand.receive(kTwo, {.kind = Kind::claim, .number = 1})[0].kind, Kind::claim);
-  EXPECT_EQ(hand.machine.timers().first(), kNever) << "a claim has come: it waits for the end";
-  const auto marker = hand.receive(kTwo, {.kind = Kind::next_time, .number = 1});
+  Harness<AnonymousRingElection> harness{{kZero, Incarnation{}, rules}};
+  harness.draw.value = 1;
+  harness.receive(kTwo, {.kind = Kind::wake_up, .number = 1});
+  EXPECT_EQ(harness.machine.state(), anonymous::State::awake_other);
+  EXPECT_EQ(harness.receive(kTwo, {.kind = Kind::claim, .number = 1})[0].kind, Kind::claim);
+  EXPECT_EQ(harness.machine.timers().first(), kNever) << "a claim has come: it waits for the end";
+  const auto marker = harness.receive(kTwo, {.kind = Kind::next_time, .number = 1});
   ASSERT_EQ(marker.size(), 2U);
   EXPECT_EQ(marker[0].kind, Kind::next_time);
   EXPECT_EQ(marker[1].kind, Kind::wake_up);
   const Message end{.kind = Kind::termination, .number = 1};
-  EXPECT_EQ(hand.receive(kTwo, end).size(), 1U);
-  EXPECT_TRUE(hand.receive(kTwo, end).empty());
-  EXPECT_EQ(hand.machine.state(), anonymous::State::defeated);
+  EXPECT_EQ(harness.receive(kTwo, end).size(), 1U);
+  EXPECT_TRUE(harness.receive(kTwo, end).empty());
+  EXPECT_EQ(harness.machine.state(), anonymous::State::defeated);
 }
 
 TEST(AnonymousRingElection, HasNamesForEverything) {

@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 constexpr Moment kNow{.now = Instant{1000s}, .network = Instant{2000s}, .trusted = true};
 
-class Desk final : public Driver {
+class Harness final : public Driver {
  public:
   void broadcast(const wire::GroupBody& body) override { said.push_back(body); }
   void send(HostId to, const wire::GroupBody& body) override { sent.emplace_back(to, body); }
@@ -68,124 +68,124 @@ wire::GroupBody word(std::string_view group, std::int64_t capacity) {
 }
 
 TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
-  Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
-  desk.pass(kNow, 3s);
-  EXPECT_EQ(desk.wanted, "@group/web");
-  ASSERT_TRUE(desk.asking);
-  EXPECT_TRUE(locks::is_group(*desk.asking));
-  EXPECT_TRUE(desk.told.empty());
+  Harness harness;
+  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
+  harness.pass(kNow, 3s);
+  EXPECT_EQ(harness.wanted, "@group/web");
+  ASSERT_TRUE(harness.asking);
+  EXPECT_TRUE(locks::is_group(*harness.asking));
+  EXPECT_TRUE(harness.told.empty());
   const Moment later{.now = kNow.now + 3s, .network = kNow.network + 3s, .trusted = true};
-  desk.service.receive_lock(
-      later, *desk.asking,
+  harness.service.receive_lock(
+      later, *harness.asking,
       {.kind = locks::LockUpdate::Kind::granted, .token = Token{7}, .deadline = later.now + 2s});
-  EXPECT_EQ(desk.told, std::vector{LeadershipUpdate::Kind::leads});
-  const auto known = desk.service.known("web");
+  EXPECT_EQ(harness.told, std::vector{LeadershipUpdate::Kind::leads});
+  const auto known = harness.service.known("web");
   ASSERT_TRUE(known);
   EXPECT_TRUE(known->here);
   EXPECT_EQ(known->term, Token{7});
-  desk.service.withdraw(later, UserId{1});
-  EXPECT_FALSE(desk.asking) << "the lease is let go";
+  harness.service.withdraw(later, UserId{1});
+  EXPECT_FALSE(harness.asking) << "the lease is let go";
 }
 
 TEST(GroupService, SaysThatTimeIsNotKnownWellEnough) {
-  Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
+  Harness harness;
+  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   Moment blind = kNow;
   blind.trusted = false;
-  desk.pass(blind, 4s);
-  ASSERT_EQ(desk.complaints.size(), 1);
-  EXPECT_THAT(desk.complaints[0], HasSubstr("elections are held by c"));
-  EXPECT_EQ(desk.wanted, "@group/web");
+  harness.pass(blind, 4s);
+  ASSERT_EQ(harness.complaints.size(), 1);
+  EXPECT_THAT(harness.complaints[0], HasSubstr("elections are held by c"));
+  EXPECT_EQ(harness.wanted, "@group/web");
 }
 
 TEST(GroupService, WithoutLocksHasNoMajority) {
-  Desk desk;
-  desk.locks_here = false;
-  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
-  desk.pass(kNow, 6s);
-  EXPECT_THAT(desk.told, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
+  Harness harness;
+  harness.locks_here = false;
+  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
+  harness.pass(kNow, 6s);
+  EXPECT_THAT(harness.told, ::testing::Contains(LeadershipUpdate::Kind::no_majority));
 }
 
 TEST(GroupService, HasOneCandidateAHost) {
-  Desk desk;
-  ASSERT_TRUE(desk.service.stand(kNow, request(1, "web")));
-  EXPECT_THAT(desk.service.stand(kNow, request(2, "web")).error(), HasSubstr("one candidate a host"));
-  ASSERT_TRUE(desk.service.stand(kNow, request(2, "mail")));
-  desk.service.withdraw(kNow, UserId{1});
-  EXPECT_TRUE(desk.service.stand(kNow, request(3, "web")));
+  Harness harness;
+  ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
+  EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(), HasSubstr("one candidate a host"));
+  ASSERT_TRUE(harness.service.stand(kNow, request(2, "mail")));
+  harness.service.withdraw(kNow, UserId{1});
+  EXPECT_TRUE(harness.service.stand(kNow, request(3, "web")));
 }
 
 TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
-  Desk desk;
+  Harness harness;
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
-  desk.service.receive(kNow, HostId{7}, other);
-  EXPECT_THAT(desk.service.stand(kNow, request(1, "web")).error(), HasSubstr("'--criterion uptime'"));
+  harness.service.receive(kNow, HostId{7}, other);
+  EXPECT_THAT(harness.service.stand(kNow, request(1, "web")).error(), HasSubstr("'--criterion uptime'"));
   Service::LockRequest same = request(1, "web");
   same.terms.criterion = Criterion::uptime;
-  EXPECT_TRUE(desk.service.stand(kNow, same));
+  EXPECT_TRUE(harness.service.stand(kNow, same));
 }
 
 TEST(GroupService, OnARingComparesNothing) {
-  Desk desk;
+  Harness harness;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
     Service::LockRequest bad = request(1, "web");
     bad.terms = {Criterion::uptime, algorithm};
-    EXPECT_THAT(desk.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
-    EXPECT_FALSE(desk.service.known("web"));
+    EXPECT_THAT(harness.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
+    EXPECT_FALSE(harness.service.known("web"));
   }
   Service::LockRequest good = request(1, "web");
   good.terms = {Criterion::random, Algorithm::ring};
-  EXPECT_TRUE(desk.service.stand(kNow, good));
+  EXPECT_TRUE(harness.service.stand(kNow, good));
 }
 
 // The next host on the ring is the one with the next larger id, and only it is asked.
 TEST(GroupService, OnARingSendsToTheNextHost) {
-  Desk desk;
+  Harness harness;
   Service::LockRequest here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
-  for (const std::uint64_t host : {3U, 7U, 9U}) desk.service.receive(kNow, HostId{host}, other);
-  ASSERT_TRUE(desk.service.stand(kNow, here));
-  desk.pass(kNow, 2s);
-  ASSERT_FALSE(desk.sent.empty());
-  EXPECT_EQ(desk.sent[0].first, HostId{7});
-  EXPECT_EQ(desk.sent[0].second.kind, wire::GroupBody::Kind::ring);
-  EXPECT_EQ(desk.sent[0].second.ring.ring, 3 + 5 + 7 + 9);
-  EXPECT_EQ(desk.sent[0].second.ring.election, 1);
+  for (const std::uint64_t host : {3U, 7U, 9U}) harness.service.receive(kNow, HostId{host}, other);
+  ASSERT_TRUE(harness.service.stand(kNow, here));
+  harness.pass(kNow, 2s);
+  ASSERT_FALSE(harness.sent.empty());
+  EXPECT_EQ(harness.sent[0].first, HostId{7});
+  EXPECT_EQ(harness.sent[0].second.kind, wire::GroupBody::Kind::ring);
+  EXPECT_EQ(harness.sent[0].second.ring.ring, 3 + 5 + 7 + 9);
+  EXPECT_EQ(harness.sent[0].second.ring.election, 1);
 }
 
 TEST(GroupService, HearsOfEarlierElectionsOnARing) {
-  Desk desk;
+  Harness harness;
   Service::LockRequest here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
   other.number = 41;
-  desk.service.receive(kNow, HostId{7}, other);
-  ASSERT_TRUE(desk.service.stand(kNow, here));
-  EXPECT_EQ(desk.said.back().number, 41) << "and says so";
-  desk.pass(kNow, 2s);
-  ASSERT_FALSE(desk.sent.empty());
-  EXPECT_EQ(desk.sent[0].second.ring.election, 42);
+  harness.service.receive(kNow, HostId{7}, other);
+  ASSERT_TRUE(harness.service.stand(kNow, here));
+  EXPECT_EQ(harness.said.back().number, 41) << "and says so";
+  harness.pass(kNow, 2s);
+  ASSERT_FALSE(harness.sent.empty());
+  EXPECT_EQ(harness.sent[0].second.ring.election, 42);
 }
 
 TEST(GroupService, RefusesBadNames) {
-  Desk desk;
+  Harness harness;
   for (const std::string_view name : {"", "two words", "@web", "\x07"})
-    EXPECT_FALSE(desk.service.stand(kNow, request(1, name))) << name;
-  EXPECT_FALSE(desk.service.stand(kNow, request(1, std::string(58, 'x'))));
-  EXPECT_TRUE(desk.service.stand(kNow, request(1, std::string(57, 'x'))));
+    EXPECT_FALSE(harness.service.stand(kNow, request(1, name))) << name;
+  EXPECT_FALSE(harness.service.stand(kNow, request(1, std::string(58, 'x'))));
+  EXPECT_TRUE(harness.service.stand(kNow, request(1, std::string(57, 'x'))));
 }
 
 TEST(GroupService, DropsWhatItCannotUnderstand) {
-  Desk desk;
+  Harness harness;
   const auto drops = [&](HostId from, const wire::GroupBody& body) {
-    const std::uint64_t before = desk.service.dropped();
-    desk.service.receive(kNow, from, body);
-    return desk.service.dropped() == before + 1;
+    const std::uint64_t before = harness.service.dropped();
+    harness.service.receive(kNow, from, body);
+    return harness.service.dropped() == before + 1;
   };
   EXPECT_TRUE(drops(HostId{100}, word("web", 1))) << "no number for the sender";
   EXPECT_TRUE(drops(HostId{7}, word("two words", 1)));
@@ -215,18 +215,18 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
 // A machine that died says nothing any more: who only watches forgets its candidate too, and is not
 // bound by its terms.
 TEST(GroupService, TheSilentBindNobody) {
-  Desk desk;
-  desk.service.receive(kNow, HostId{7}, word("web", 1));
+  Harness harness;
+  harness.service.receive(kNow, HostId{7}, word("web", 1));
   Service::LockRequest other = request(1, "web");
   other.terms.criterion = Criterion::uptime;
-  ASSERT_FALSE(desk.service.stand(kNow, other));
-  ASSERT_EQ(desk.service.known("web")->candidates.size(), 1U);
-  const auto due = desk.service.due_in(kNow);
+  ASSERT_FALSE(harness.service.stand(kNow, other));
+  ASSERT_EQ(harness.service.known("web")->candidates.size(), 1U);
+  const auto due = harness.service.due_in(kNow);
   ASSERT_TRUE(due);
   EXPECT_EQ(*due, Rules{}.fresh());
   Moment later = kNow;
   later.now += *due;
-  Desk bystander;
+  Harness bystander;
   bystander.service.receive(kNow, HostId{7}, word("web", 1));
   Moment between = kNow;
   between.now += 1s;
@@ -238,18 +238,18 @@ TEST(GroupService, TheSilentBindNobody) {
   bystander.service.on_timer(later);
   EXPECT_FALSE(bystander.service.known("web"));
   EXPECT_FALSE(bystander.service.due_in(later)) << "there is nothing to wait for";
-  EXPECT_TRUE(desk.service.stand(later, other));
+  EXPECT_TRUE(harness.service.stand(later, other));
 }
 
 TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
-  Desk desk;
-  for (int i = 0; i < 300; ++i) desk.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
-  EXPECT_EQ(desk.service.known().size(), 256);
-  EXPECT_EQ(desk.service.dropped(), 44);
+  Harness harness;
+  for (int i = 0; i < 300; ++i) harness.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
+  EXPECT_EQ(harness.service.known().size(), 256);
+  EXPECT_EQ(harness.service.dropped(), 44);
   Moment later = kNow;
   later.now += 20s;
-  desk.service.on_timer(later);
-  EXPECT_TRUE(desk.service.known().empty());
+  harness.service.on_timer(later);
+  EXPECT_TRUE(harness.service.known().empty());
 }
 
 // Whatever is said in an election comes to another host as it was said.

@@ -28,9 +28,9 @@ auth::NodeKeys keys_of(std::uint32_t host, std::uint32_t members = kMembers) {
   return auth::NodeKeys::make(seed(host), list).value();
 }
 
-class Stage {
+class Cluster {
  public:
-  Stage() {
+  Cluster() {
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       keys_.push_back(std::make_unique<auth::NodeKeys>(keys_of(i)));
       hosts_.push_back(
@@ -95,56 +95,56 @@ class Stage {
 };
 
 TEST(SignedElections, EndWithTheBest) {
-  Stage stage;
-  for (std::uint32_t i = 0; i < 3; ++i) stage.host(i).offer(10 + 10 * (i % 2));
-  stage.hold(0);
-  stage.pass(kLease);
-  EXPECT_EQ(stage.elected(), std::vector{1U});
-  EXPECT_EQ(stage.results.size(), kMembers) << "who is no candidate takes part";
+  Cluster cluster;
+  for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + 10 * (i % 2));
+  cluster.hold(0);
+  cluster.pass(kLease);
+  EXPECT_EQ(cluster.elected(), std::vector{1U});
+  EXPECT_EQ(cluster.results.size(), kMembers) << "who is no candidate takes part";
 }
 
 TEST(SignedElections, BearOneThatIsDead) {
-  Stage stage;
-  for (std::uint32_t i = 0; i < kMembers; ++i) stage.host(i).offer(10 + i);
-  stage.dead[3] = true;
-  stage.hold(0);
-  stage.pass(kLease);
-  EXPECT_EQ(stage.elected(), std::vector{2U});
+  Cluster cluster;
+  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
+  cluster.dead[3] = true;
+  cluster.hold(0);
+  cluster.pass(kLease);
+  EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
 // Host 3 has the cluster's key and its own, and puts a bid into another's mouth.
 TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
-  Stage stage;
-  for (std::uint32_t i = 0; i < 3; ++i) stage.host(i).offer(10 + i);
+  Cluster cluster;
+  for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + i);
   int forged = 0;
-  stage.spy = [&](std::uint32_t from, const Signed& said) {
-    if (from != 0 || forged > 0 || index(said.message.sender) != stage.keys(0).self()) return;
+  cluster.spy = [&](std::uint32_t from, const Signed& said) {
+    if (from != 0 || forged > 0 || index(said.message.sender) != cluster.keys(0).self()) return;
     ++forged;
     Signed false_word = said;
     false_word.message.number += 7;
     false_word.message.content.capacity = 1'000'000;
-    stage.say(3, false_word);  // with the signature of another word
+    cluster.say(3, false_word);  // with the signature of another word
     false_word.signatures.clear();
     false_word.signatures.push_back(
-        {.member = static_cast<std::uint8_t>(stage.keys(0).self()),
-         .signature = stage.keys(3).sign(signed_bytes("web", false_word))});
-    stage.say(3, false_word);  // with its own, in the other's name
+        {.member = static_cast<std::uint8_t>(cluster.keys(0).self()),
+         .signature = cluster.keys(3).sign(signed_bytes("web", false_word))});
+    cluster.say(3, false_word);  // with its own, in the other's name
   };
-  stage.hold(0);
-  stage.pass(kLease);
+  cluster.hold(0);
+  cluster.pass(kLease);
   EXPECT_EQ(forged, 1);
-  EXPECT_EQ(stage.elected(), std::vector{2U});
+  EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
 TEST(SignedElections, AreOfOneGroupAndOneList) {
-  Stage stage;
+  Cluster cluster;
   Signed first;
-  stage.host(0).offer(5);
-  stage.spy = [&](std::uint32_t, const Signed& said) { first = said; };
-  stage.hold(0);
-  stage.pass(2ms);
+  cluster.host(0).offer(5);
+  cluster.spy = [&](std::uint32_t, const Signed& said) { first = said; };
+  cluster.hold(0);
+  cluster.pass(2ms);
   ASSERT_FALSE(first.signatures.empty());
-  const Moment moment{.now = stage.now, .network = stage.now, .trusted = true};
+  const Moment moment{.now = cluster.now, .network = cluster.now, .trusted = true};
   Stream chance{1, 0, 0};
   StreamDraw draw{chance};
   const auto heard = [&](std::string_view group, const auth::NodeKeys& keys) {
@@ -160,23 +160,23 @@ TEST(SignedElections, AreOfOneGroupAndOneList) {
 
 // A machine that has just started takes part in the next one; an old one is not played again.
 TEST(SignedElections, AreNamedByTheTime) {
-  Stage stage;
-  for (std::uint32_t i = 0; i < kMembers; ++i) stage.host(i).offer(10 + i);
+  Cluster cluster;
+  for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
   std::vector<Signed> all;
-  stage.spy = [&](std::uint32_t, const Signed& said) { all.push_back(said); };
-  stage.hold(0);
-  stage.pass(kLease);
-  ASSERT_EQ(stage.elected(), std::vector{3U});
-  stage.pass(3 * kLease);
-  stage.results.clear();
+  cluster.spy = [&](std::uint32_t, const Signed& said) { all.push_back(said); };
+  cluster.hold(0);
+  cluster.pass(kLease);
+  ASSERT_EQ(cluster.elected(), std::vector{3U});
+  cluster.pass(3 * kLease);
+  cluster.results.clear();
   const std::vector<Signed> old = all;
-  for (const Signed& said : old) stage.say(0, said);
-  stage.pass(kLease);
-  EXPECT_TRUE(stage.results.empty());
-  stage.host(3).offer(1);
-  stage.hold(1);
-  stage.pass(kLease);
-  EXPECT_EQ(stage.elected(), std::vector{2U});
+  for (const Signed& said : old) cluster.say(0, said);
+  cluster.pass(kLease);
+  EXPECT_TRUE(cluster.results.empty());
+  cluster.host(3).offer(1);
+  cluster.hold(1);
+  cluster.pass(kLease);
+  EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
 }  // namespace

@@ -22,10 +22,10 @@ class Office {
       : rules_(rules), available_(available) {
     for (std::uint32_t i = 0; i < voters; ++i) voters_.push_back(host(i));
     for (std::uint32_t i = 0; i < hosts; ++i) {
-      desks_.push_back(std::make_unique<Desk>(*this, i));
+      desks_.push_back(std::make_unique<Harness>(*this, i));
       move_in(i);
     }
-    for (const auto& desk : desks_) desk->service->start(now_);
+    for (const auto& harness : desks_) harness->service->start(now_);
     settle();
     pass(5s);  // abstention is over
     datagrams_ = 0;
@@ -63,12 +63,12 @@ class Office {
     const Instant end = now_ + time;
     for (;;) {
       Instant next = end;
-      for (const auto& desk : desks_)
-        if (!desk->dead) next = std::min(next, std::max(desk->service->due(), now_));
+      for (const auto& harness : desks_)
+        if (!harness->dead) next = std::min(next, std::max(harness->service->due(), now_));
       now_ = next;
       if (now_ >= end) return;
-      for (const auto& desk : desks_)
-        if (!desk->dead && desk->service->due() <= now_) desk->service->on_timer(now_);
+      for (const auto& harness : desks_)
+        if (!harness->dead && harness->service->due() <= now_) harness->service->on_timer(now_);
       settle();
     }
   }
@@ -110,8 +110,8 @@ class Office {
     HostId from, to;  // to nobody: to all
     wire::LockBody body;
   };
-  struct Desk final : Driver {
-    Desk(Office& whose, std::uint32_t what) : office(&whose), number(what) {}
+  struct Harness final : Driver {
+    Harness(Office& whose, std::uint32_t what) : office(&whose), number(what) {}
     void broadcast(const wire::LockBody& body) override {
       ++office->datagrams_;
       office->letters_.push_back({host(number), kNoHost, body});
@@ -141,10 +141,10 @@ class Office {
   void settle() {
     for (int i = 0; i < 10'000; ++i) {
       bool wrote = false;
-      for (const auto& desk : desks_)
-        for (const Saved& saved : std::exchange(desk->writing, {})) {
-          desk->service->written(now_, saved);
-          desk->disk = saved;
+      for (const auto& harness : desks_)
+        for (const Saved& saved : std::exchange(harness->writing, {})) {
+          harness->service->written(now_, saved);
+          harness->disk = saved;
           wrote = true;
         }
       if (letters_.empty()) {
@@ -153,10 +153,10 @@ class Office {
       }
       const Letter letter = letters_.front();
       letters_.pop_front();
-      for (const auto& desk : desks_) {
-        const HostId to = host(desk->number);
-        if (!desk->dead && to != letter.from && (letter.to == kNoHost || letter.to == to))
-          desk->service->receive(now_, letter.from, letter.body);
+      for (const auto& harness : desks_) {
+        const HostId to = host(harness->number);
+        if (!harness->dead && to != letter.from && (letter.to == kNoHost || letter.to == to))
+          harness->service->receive(now_, letter.from, letter.body);
       }
     }
     FAIL() << "they do not stop talking";
@@ -167,7 +167,7 @@ class Office {
   std::vector<HostId> voters_;
   Stream chance_{1, 0, 0};
   StreamDraw draw_{chance_};
-  std::vector<std::unique_ptr<Desk>> desks_;
+  std::vector<std::unique_ptr<Harness>> desks_;
   std::deque<Letter> letters_;
   Instant now_{Nanos{1'000'000'000'000}};
   std::uint64_t ticket_ = 0;

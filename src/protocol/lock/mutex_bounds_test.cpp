@@ -2,81 +2,81 @@
 // nobody may trust it.
 #include <gtest/gtest.h>
 
-#include "protocol/lock/mutex_test_hand.h"
+#include "protocol/lock/mutex_test_harness.h"
 
 namespace tempo::lock {
 namespace {
 
 TEST(Mutex, TrustsSilenceNoMoreFromTheStepInWhichItIsTold) {
-  Hand hand = asking(three_sites(), 5);
-  hand.hears(2, request(9));
-  hand.done();
-  hand.notify(Command::no_bounds());
-  EXPECT_EQ(hand.done(), (Words{"distrusts", "2:positive 9", "*request 10 reply"}));
-  hand.pass(1000);
-  hand.hears(0, positive(10));
-  EXPECT_EQ(hand.done(), Words{});
-  hand.notify(Command::bounds(kBounds));  // too late for this request
-  hand.pass(1000);
-  EXPECT_EQ(hand.done(), Words{"trusts"});
-  hand.hears(2, positive(10));
-  EXPECT_EQ(hand.done(), Words{"granted 10"});
-  hand.release();
-  hand.acquire();
-  hand.pass(4);
-  EXPECT_EQ(hand.done(), Words{"*request 11"});
+  Harness harness = asking(three_sites(), 5);
+  harness.hears(2, request(9));
+  harness.done();
+  harness.notify(Command::no_bounds());
+  EXPECT_EQ(harness.done(), (Words{"distrusts", "2:positive 9", "*request 10 reply"}));
+  harness.pass(1000);
+  harness.hears(0, positive(10));
+  EXPECT_EQ(harness.done(), Words{});
+  harness.notify(Command::bounds(kBounds));  // too late for this request
+  harness.pass(1000);
+  EXPECT_EQ(harness.done(), Words{"trusts"});
+  harness.hears(2, positive(10));
+  EXPECT_EQ(harness.done(), Words{"granted 10"});
+  harness.release();
+  harness.acquire();
+  harness.pass(4);
+  EXPECT_EQ(harness.done(), Words{"*request 11"});
 }
 
 TEST(Mutex, WhoIsInsideStaysInsideWhateverHappensToTheBounds) {
-  Hand hand = inside(three_sites(), 5);
-  hand.notify(Command::no_bounds());
-  EXPECT_EQ(hand.done(), Words{"distrusts"});
-  EXPECT_EQ(hand.site().phase(), Phase::inside);
+  Harness harness = inside(three_sites(), 5);
+  harness.notify(Command::no_bounds());
+  EXPECT_EQ(harness.done(), Words{"distrusts"});
+  EXPECT_EQ(harness.site().phase(), Phase::inside);
 }
 
 TEST(Mutex, WiderBoundsOpenAnotherWindow) {
   for (const Steps when : {5U, 40U}) {
-    Hand hand = asking(three_sites(), 5);
-    hand.hears(0, negative(5, 3));
-    hand.pass(when);
+    Harness harness = asking(three_sites(), 5);
+    harness.hears(0, negative(5, 3));
+    harness.pass(when);
     Bounds wider = kBounds;
     wider.delay_max = 20ns;
-    hand.notify(Command::bounds(wider));
-    hand.hears(0, positive(5));
-    hand.pass(46);
-    EXPECT_EQ(hand.done(), Words{}) << when;
-    hand.pass(1);
-    EXPECT_EQ(hand.done(), Words{"granted 5"}) << when;
+    harness.notify(Command::bounds(wider));
+    harness.hears(0, positive(5));
+    harness.pass(46);
+    EXPECT_EQ(harness.done(), Words{}) << when;
+    harness.pass(1);
+    EXPECT_EQ(harness.done(), Words{"granted 5"}) << when;
   }
 }
 
 TEST(Mutex, TighterBoundsChangeNothingForTheRequestUnderWay) {
-  Hand hand = asking(three_sites(), 5);
+  Harness harness = asking(three_sites(), 5);
   Bounds tighter = kBounds;
   tighter.delay_max = 2ns;
-  hand.notify(Command::bounds(tighter));
-  hand.pass(26);
-  EXPECT_EQ(hand.done(), Words{});
-  hand.pass(1);
-  EXPECT_EQ(hand.done(), Words{"granted 5"});
+  harness.notify(Command::bounds(tighter));
+  harness.pass(26);
+  EXPECT_EQ(harness.done(), Words{});
+  harness.pass(1);
+  EXPECT_EQ(harness.done(), Words{"granted 5"});
 }
 
 TEST(Mutex, BoundsThatCannotBeAreNotBelieved) {
-  Hand hand(three_sites());
-  hand.notify(Command::no_bounds());
-  hand.notify(Command::bounds({.step_min = 2ns, .step_max = 1ns}));
-  EXPECT_FALSE(hand.site().trusts());
+  Harness harness(three_sites());
+  harness.notify(Command::no_bounds());
+  harness.notify(Command::bounds({.step_min = 2ns, .step_max = 1ns}));
+  EXPECT_FALSE(harness.site().trusts());
 }
 
 TEST(Mutex, RepliesExplicitlyAtOnceOrWhenItLeaves) {
-  Hand idle(three_sites());
+  Harness idle(three_sites());
   idle.hears(0, request(3, Mode::exclusive, true));
   EXPECT_EQ(idle.done(), Words{"0:positive 3"});
-  Hand hand = inside(three_sites(), 5);
-  hand.hears(0, request(6, Mode::exclusive, true));
-  EXPECT_EQ(hand.done(), Words{});
-  hand.release();
-  EXPECT_EQ(hand.done(), Words{"0:positive 6"});
+  Harness harness = inside(three_sites(), 5);
+  harness.hears(0, request(6, Mode::exclusive, true));
+  EXPECT_EQ(harness.done(), Words{});
+  harness.release();
+  EXPECT_EQ(harness.done(), Words{"0:positive 6"});
 }
 
 Rules without_bounds() {
@@ -87,37 +87,37 @@ Rules without_bounds() {
 }
 
 TEST(Mutex, AsksAgainWhoHasNotRepliedAndNeverGuesses) {
-  Hand hand(without_bounds());
-  hand.acquire();
-  hand.pass(4);
-  EXPECT_EQ(hand.done(), Words{"*request 1 reply"});
-  hand.hears(2, positive(1));
-  hand.pass(100);
-  EXPECT_EQ(hand.done(), Words{"0:request 1 reply"});
-  hand.pass(100);
-  EXPECT_EQ(hand.done(), Words{"0:request 1 reply"});
-  hand.hears(0, positive(1));
-  EXPECT_EQ(hand.done(), Words{"granted 1"});
+  Harness harness(without_bounds());
+  harness.acquire();
+  harness.pass(4);
+  EXPECT_EQ(harness.done(), Words{"*request 1 reply"});
+  harness.hears(2, positive(1));
+  harness.pass(100);
+  EXPECT_EQ(harness.done(), Words{"0:request 1 reply"});
+  harness.pass(100);
+  EXPECT_EQ(harness.done(), Words{"0:request 1 reply"});
+  harness.hears(0, positive(1));
+  EXPECT_EQ(harness.done(), Words{"granted 1"});
 }
 
 TEST(Mutex, WithoutBoundsARestartedSiteWaitsForEverybodysAnswer) {
-  Hand hand(without_bounds(), Birth::again);
-  hand.acquire();
-  hand.hears(0, {.kind = Kind::answer, .number = 8, .life = kLife});
-  hand.pass(100);
-  EXPECT_EQ(hand.done(), (Words{"*restart 0", "*restart 0"}));
-  hand.hears(2, {.kind = Kind::answer, .number = 3, .life = kLife});
-  hand.pass(4);
-  EXPECT_EQ(hand.done(), Words{"*request 9 reply"});
+  Harness harness(without_bounds(), Birth::again);
+  harness.acquire();
+  harness.hears(0, {.kind = Kind::answer, .number = 8, .life = kLife});
+  harness.pass(100);
+  EXPECT_EQ(harness.done(), (Words{"*restart 0", "*restart 0"}));
+  harness.hears(2, {.kind = Kind::answer, .number = 3, .life = kLife});
+  harness.pass(4);
+  EXPECT_EQ(harness.done(), Words{"*request 9 reply"});
 }
 
 TEST(Mutex, WithoutBoundsAPeerThatRestartsIsAskedAgain) {
-  Hand hand(without_bounds());
-  hand.acquire();
-  hand.pass(4);
-  hand.done();
-  hand.hears(2, {.kind = Kind::restart, .life = Incarnation{4}});
-  EXPECT_EQ(hand.done(), (Words{"2:answer 1", "2:request 1 reply"}));
+  Harness harness(without_bounds());
+  harness.acquire();
+  harness.pass(4);
+  harness.done();
+  harness.hears(2, {.kind = Kind::restart, .life = Incarnation{4}});
+  EXPECT_EQ(harness.done(), (Words{"2:answer 1", "2:request 1 reply"}));
 }
 
 }  // namespace

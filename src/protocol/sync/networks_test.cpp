@@ -17,22 +17,22 @@ constexpr Nanos kDelay = 150us;
 
 // Nodes on lans: a message over a lan reaches whoever is on it, after one and the same delay. Every
 // clock has its own offset and rate.
-class Lans {
+class Networks {
  public:
   struct Placed {
-    std::vector<int> lans;  // by the node's own number of the network
+    std::vector<int> networks;  // by the node's own number of the network
     Nanos offset{0};
     double rate = 0;
     int at_start = 2;  // networks it is on when it starts, at most
   };
 
-  explicit Lans(const std::vector<Placed>& placed)
+  explicit Networks(const std::vector<Placed>& placed)
       : rules_{.timing = *election::profile("lan")}, placed_(placed) {
     for (std::uint32_t i = 0; i < placed.size(); ++i)
       nodes_.emplace_back(
           Node({.self = NodeId{i}, .incarnation = Incarnation{i + 1}},
                static_cast<std::uint8_t>(std::min<std::size_t>(
-                   placed[i].lans.size(), static_cast<std::size_t>(placed[i].at_start))),
+                   placed[i].networks.size(), static_cast<std::size_t>(placed[i].at_start))),
                rules_, {.now = Instant{}, .shows = kWall + placed[i].offset}, sync_rules_));
     up_.assign(placed.size(), true);
   }
@@ -137,13 +137,13 @@ class Lans {
         circles_ += output.notice.what == Node::Notice::What::circle ? 1 : 0;
         continue;
       }
-      const int lan = placed_[i].lans.at(output.message.network);
+      const int lan = placed_[i].networks.at(output.message.network);
       for (std::uint32_t to = 0; to < nodes_.size(); ++to) {
-        const auto slot = std::ranges::find(placed_[to].lans, lan);
-        if (to == i || slot == placed_[to].lans.end()) continue;
+        const auto slot = std::ranges::find(placed_[to].networks, lan);
+        if (to == i || slot == placed_[to].networks.end()) continue;
         if (output.kind == OutputKind::send && output.to != NodeId{to}) continue;
         Mail mail{.at = now_ + kDelay, .to = to, .from = NodeId{i}, .message = output.message};
-        mail.message.network = static_cast<std::uint8_t>(slot - placed_[to].lans.begin());
+        mail.message.network = static_cast<std::uint8_t>(slot - placed_[to].networks.begin());
         mail_.push_back(mail);
       }
     }
@@ -163,128 +163,128 @@ class Lans {
 
 TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
   // Nodes 0 to 2 on the first lan, 3 to 5 on the second, 6 on both.
-  Lans lans({{{0}, 100ms, 20e-6},
+  Networks networks({{{0}, 100ms, 20e-6},
              {{0}, -50ms, -30e-6},
              {{0}, 70ms, 10e-6},
              {{1}, 400ms, 15e-6},
              {{1}, -300ms, -5e-6},
              {{1}, 20ms, 40e-6},
              {{0, 1}, -80ms, -20e-6}});
-  lans.start();
-  lans.run(40s);
-  EXPECT_EQ(lans.roots().size(), 1U);
-  EXPECT_LT(lans.spread(), 2ms);
+  networks.start();
+  networks.run(40s);
+  EXPECT_EQ(networks.roots().size(), 1U);
+  EXPECT_LT(networks.spread(), 2ms);
   // The gateway is master in one at least, and its time has one root.
-  EXPECT_TRUE(lans.masters_in(6, 0) || lans.masters_in(6, 1));
+  EXPECT_TRUE(networks.masters_in(6, 0) || networks.masters_in(6, 1));
 }
 
 // Whoever has followed the gateway for a while may be far from the time it finds beyond: it steps
 // with the gateway, where a slew of a quarter of a second would take eight minutes.
 TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
-  Lans lans({{{0}, 40ms, 20e-6},
+  Networks networks({{{0}, 40ms, 20e-6},
              {{0}, -60ms, -30e-6},
              {{0, 1}, 0ms, 10e-6, 1},
              {{1}, 250ms, 15e-6},
              {{1}, 250ms, -5e-6}});
-  lans.start();
-  lans.run(20s);
-  for (int i = 0; i < 10 && !lans.masters_in(2, 0); ++i) {
-    for (const std::uint32_t root : lans.roots())
-      if (root < 2) lans.resign(root);
-    lans.run(20s);
+  networks.start();
+  networks.run(20s);
+  for (int i = 0; i < 10 && !networks.masters_in(2, 0); ++i) {
+    for (const std::uint32_t root : networks.roots())
+      if (root < 2) networks.resign(root);
+    networks.run(20s);
   }
-  ASSERT_TRUE(lans.masters_in(2, 0));
-  ASSERT_GT(lans.spread(), 200ms);
-  lans.join(2, 1);
-  lans.run(15s);
-  ASSERT_EQ(lans.roots().size(), 1U);
-  EXPECT_GE(lans.roots().front(), 3U);
-  EXPECT_TRUE(lans.masters_in(2, 0));
-  EXPECT_LT(lans.spread(), 2ms);
+  ASSERT_TRUE(networks.masters_in(2, 0));
+  ASSERT_GT(networks.spread(), 200ms);
+  networks.join(2, 1);
+  networks.run(15s);
+  ASSERT_EQ(networks.roots().size(), 1U);
+  EXPECT_GE(networks.roots().front(), 3U);
+  EXPECT_TRUE(networks.masters_in(2, 0));
+  EXPECT_LT(networks.spread(), 2ms);
 }
 
 // A network that had a time of its own, and was set by its own master, steps to the time of the
 // gateway that takes it over.
 TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
-  Lans lans({{{0}, 40ms, 20e-6},
+  Networks networks({{{0}, 40ms, 20e-6},
              {{0}, -60ms, -30e-6},
              {{1, 0}, 250ms, 10e-6, 1},
              {{1}, 300ms, 15e-6},
              {{1}, 350ms, -5e-6}});
-  lans.start();
-  lans.run(20s);
-  for (int i = 0; i < 10 && lans.masters_in(2, 0); ++i) {
-    lans.resign(2);
-    lans.run(20s);
+  networks.start();
+  networks.run(20s);
+  for (int i = 0; i < 10 && networks.masters_in(2, 0); ++i) {
+    networks.resign(2);
+    networks.run(20s);
   }
-  ASSERT_FALSE(lans.masters_in(2, 0));
-  ASSERT_GT(lans.spread(), 100ms);
-  lans.join(2, 1);
-  lans.run(15s);
-  ASSERT_EQ(lans.roots().size(), 1U);
-  EXPECT_TRUE(lans.masters_in(2, 1));
-  EXPECT_LT(lans.spread(), 2ms);
+  ASSERT_FALSE(networks.masters_in(2, 0));
+  ASSERT_GT(networks.spread(), 100ms);
+  networks.join(2, 1);
+  networks.run(15s);
+  ASSERT_EQ(networks.roots().size(), 1U);
+  EXPECT_TRUE(networks.masters_in(2, 1));
+  EXPECT_LT(networks.spread(), 2ms);
 }
 
 // Each of the two could bring the root's time to the other network; the one that does is left alone
 // by the other, whoever has the higher number.
 TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
-  std::vector<Lans::Placed> placed{{{0}, 0ms, 20e-6},      {{0}, 50ms, -10e-6},
+  std::vector<Networks::Placed> placed{{{0}, 0ms, 20e-6},      {{0}, 50ms, -10e-6},
                                    {{1}, -50ms, -30e-6},   {{1}, 70ms, 10e-6},
                                    {{0, 1}, 400ms, 15e-6}, {{0, 1}, -300ms, -5e-6}};
   for (std::size_t turn = 0; turn < placed.size(); ++turn) {
     std::ranges::rotate(placed, placed.begin() + 1);
-    Lans lans(placed);
-    lans.start();
-    lans.run(60s);
-    ASSERT_EQ(lans.roots().size(), 1U) << turn;
-    EXPECT_LT(lans.spread(), 2ms) << turn;
-    const std::uint32_t dead = lans.roots().front();
-    lans.crash(dead);
-    lans.run(60s);
-    ASSERT_EQ(lans.roots().size(), 1U) << turn;
+    Networks networks(placed);
+    networks.start();
+    networks.run(60s);
+    ASSERT_EQ(networks.roots().size(), 1U) << turn;
+    EXPECT_LT(networks.spread(), 2ms) << turn;
+    const std::uint32_t dead = networks.roots().front();
+    networks.crash(dead);
+    networks.run(60s);
+    ASSERT_EQ(networks.roots().size(), 1U) << turn;
     for (std::uint32_t i = 0; i < placed.size(); ++i)
-      for (std::uint8_t network = 0; network < placed[i].lans.size() && i != dead; ++network)
-        EXPECT_LT(lans.node(i).network(network)->followed().round, 20U) << turn << ' ' << i;
+      for (std::uint8_t network = 0; network < placed[i].networks.size() && i != dead; ++network)
+        EXPECT_LT(networks.node(i).network(network)->followed().round, 20U) << turn << ' ' << i;
   }
 }
 
 TEST(Networks, ACircleOfNetworksHasOneRoot) {
-  Lans lans({{{0}, 100ms, 20e-6},
+  Networks networks({{{0}, 100ms, 20e-6},
              {{1}, -50ms, -30e-6},
              {{2}, 70ms, 10e-6},
              {{0, 1}, 400ms, 15e-6},
              {{1, 2}, -300ms, -5e-6},
              {{2, 0}, 20ms, 40e-6}});
-  lans.start();
-  lans.run(60s);
-  EXPECT_EQ(lans.roots().size(), 1U);
-  EXPECT_LT(lans.spread(), 2ms);
+  networks.start();
+  networks.run(60s);
+  EXPECT_EQ(networks.roots().size(), 1U);
+  EXPECT_LT(networks.spread(), 2ms);
 }
 
 // When the root dies its time still runs round the circle: nobody may follow an echo of it for
 // ever. Whether there is one to be cut depends on who led where.
 TEST(Networks, TimeThatRunsInACircleIsCut) {
-  std::vector<Lans::Placed> placed{{{0}, 100ms, 20e-6},     {{1}, -50ms, -30e-6},
+  std::vector<Networks::Placed> placed{{{0}, 100ms, 20e-6},     {{1}, -50ms, -30e-6},
                                    {{2}, 70ms, 10e-6},      {{0, 1}, 400ms, 15e-6},
                                    {{1, 2}, -300ms, -5e-6}, {{2, 0}, 20ms, 40e-6}};
   int circles = 0;
   for (std::size_t turn = 0; turn < placed.size(); ++turn) {
     std::ranges::rotate(placed, placed.begin() + 1);
-    Lans lans(placed);
-    lans.start();
-    lans.run(60s);
-    ASSERT_EQ(lans.roots().size(), 1U);
-    const std::uint32_t dead = lans.roots().front();
-    const int before = lans.circles();
-    lans.crash(dead);
-    lans.run(40s);
-    circles += lans.circles() - before;
-    ASSERT_EQ(lans.roots().size(), 1U) << turn;
-    EXPECT_LT(lans.spread(), 2ms) << turn;
+    Networks networks(placed);
+    networks.start();
+    networks.run(60s);
+    ASSERT_EQ(networks.roots().size(), 1U);
+    const std::uint32_t dead = networks.roots().front();
+    const int before = networks.circles();
+    networks.crash(dead);
+    networks.run(40s);
+    circles += networks.circles() - before;
+    ASSERT_EQ(networks.roots().size(), 1U) << turn;
+    EXPECT_LT(networks.spread(), 2ms) << turn;
     for (std::uint32_t i = 0; i < placed.size(); ++i)
       if (i != dead) {
-        EXPECT_NE(lans.node(i).path().root, NodeId{dead}) << turn << ' ' << i;
+        EXPECT_NE(networks.node(i).path().root, NodeId{dead}) << turn << ' ' << i;
       }
   }
   EXPECT_GT(circles, 0) << "nobody had to cut anything";
@@ -292,29 +292,29 @@ TEST(Networks, TimeThatRunsInACircleIsCut) {
 
 // A new master's time is its own from its first word on: to the old one it is no echo of its own.
 TEST(Networks, ANewMastersTimeIsNoCircle) {
-  Lans lans({{{0}, 0ms, 0}, {{0}, 5ms, 0}, {{0}, 0ms, 0}});
-  lans.start();
-  lans.run(20s);
-  ASSERT_EQ(lans.roots().size(), 1U);
-  const std::uint32_t first = lans.roots().front();
-  lans.resign(first);
-  lans.run(20s);
-  ASSERT_EQ(lans.roots().size(), 1U);
-  EXPECT_NE(lans.roots().front(), first);
-  EXPECT_EQ(lans.circles(), 0);
+  Networks networks({{{0}, 0ms, 0}, {{0}, 5ms, 0}, {{0}, 0ms, 0}});
+  networks.start();
+  networks.run(20s);
+  ASSERT_EQ(networks.roots().size(), 1U);
+  const std::uint32_t first = networks.roots().front();
+  networks.resign(first);
+  networks.run(20s);
+  ASSERT_EQ(networks.roots().size(), 1U);
+  EXPECT_NE(networks.roots().front(), first);
+  EXPECT_EQ(networks.circles(), 0);
 }
 
 TEST(Networks, ANetworkThatComesLaterIsJoined) {
-  Lans lans({{{0}, 0ms, 0}, {{1}, 5ms, 0}, {{0, 1}, 0ms, 0, 1}});
-  lans.start();
-  lans.run(20s);
-  EXPECT_EQ(lans.roots().size(), 2U);
-  EXPECT_EQ(lans.node(2).network(1), nullptr);
-  lans.join(2, 1);
-  lans.run(20s);
-  EXPECT_NE(lans.node(2).network(1), nullptr);
-  EXPECT_EQ(lans.roots().size(), 1U);
-  EXPECT_LT(lans.spread(), 1ms);
+  Networks networks({{{0}, 0ms, 0}, {{1}, 5ms, 0}, {{0, 1}, 0ms, 0, 1}});
+  networks.start();
+  networks.run(20s);
+  EXPECT_EQ(networks.roots().size(), 2U);
+  EXPECT_EQ(networks.node(2).network(1), nullptr);
+  networks.join(2, 1);
+  networks.run(20s);
+  EXPECT_NE(networks.node(2).network(1), nullptr);
+  EXPECT_EQ(networks.roots().size(), 1U);
+  EXPECT_LT(networks.spread(), 1ms);
 }
 
 }  // namespace

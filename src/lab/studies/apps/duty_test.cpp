@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "lab/studies/apps/apps_test_desk.h"
+#include "lab/studies/apps/apps_test_harness.h"
 #include "lab/studies/apps/group_server.h"
 
 namespace tempo::apps {

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/field_mutator.h"
-#include "lab/studies/apps/apps_test_desk.h"
+#include "lab/studies/apps/apps_test_harness.h"
 #include "lab/studies/apps/crash_recovery.h"
 #include "lab/studies/apps/group_server.h"
 #include "lab/studies/apps/load_balancing.h"
@@ -31,36 +31,36 @@ ErrandWord done(std::uint64_t name, std::uint32_t step = 1) {
 }
 
 TEST(GroupServer, TellsAllWhatIsAsked) {
-  Desk<GroupServer> desk;
-  desk.order(Command::ask(1));
-  desk.order(Command::ask(1));
-  const auto said = desk.said();
+  Harness<GroupServer> harness;
+  harness.order(Command::ask(1));
+  harness.order(Command::ask(1));
+  const auto said = harness.said();
   ASSERT_THAT(said, SizeIs(2));
   EXPECT_EQ(said[0].kind, ErrandWord::Kind::task);
   EXPECT_NE(said[0].task, said[1].task) << "two requests, two names";
 }
 
 TEST(GroupServer, HoldsAnElectionWithItsWorth) {
-  Desk<GroupServer> desk;
-  desk.order(Command::offer(42));
-  desk.receive(kOther, task(kTask));
-  const auto offers = desk.noted(Kind::offer);
+  Harness<GroupServer> harness;
+  harness.order(Command::offer(42));
+  harness.receive(kOther, task(kTask));
+  const auto offers = harness.noted(Kind::offer);
   ASSERT_THAT(offers, SizeIs(1));
   EXPECT_EQ(offers[0].value, 42U);
-  desk.receive(kOther, task(kTask + 1));
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty()) << "one request at a time";
+  harness.receive(kOther, task(kTask + 1));
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty()) << "one request at a time";
 }
 
 TEST(GroupServer, TheElectedAnswersOthersDoNot) {
-  Desk<GroupServer> desk;
-  desk.receive(kOther, task(kTask));
-  desk.elect(kSelf);
-  desk.pass(kWorkAndWait - 1ns);
-  EXPECT_THAT(desk.said(), IsEmpty()) << "others may not know yet that it is elected";
-  desk.pass(1ns);
-  EXPECT_THAT(desk.said(), ElementsAre(done(kTask)));
+  Harness<GroupServer> harness;
+  harness.receive(kOther, task(kTask));
+  harness.elect(kSelf);
+  harness.pass(kWorkAndWait - 1ns);
+  EXPECT_THAT(harness.said(), IsEmpty()) << "others may not know yet that it is elected";
+  harness.pass(1ns);
+  EXPECT_THAT(harness.said(), ElementsAre(done(kTask)));
 
-  Desk<GroupServer> other;
+  Harness<GroupServer> other;
   other.receive(kOther, task(kTask));
   other.elect(kOther);
   other.pass(kWorkAndWait);
@@ -68,139 +68,139 @@ TEST(GroupServer, TheElectedAnswersOthersDoNot) {
 }
 
 TEST(GroupServer, ElectsAgainWhenNoAnswerIsHeard) {
-  Desk<GroupServer> desk;
-  desk.receive(kOther, task(kTask));
-  desk.elect(kOther);
-  desk.noted(Kind::hold);
-  desk.pass(usual_rules().patience() - 1ns);
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
-  desk.pass(1ns);
-  EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
-  desk.receive(kOther, done(kTask));
-  EXPECT_EQ(desk.duty().timers().first(), kNever) << "nothing is left to be done";
+  Harness<GroupServer> harness;
+  harness.receive(kOther, task(kTask));
+  harness.elect(kOther);
+  harness.noted(Kind::hold);
+  harness.pass(usual_rules().patience() - 1ns);
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
+  harness.pass(1ns);
+  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
+  harness.receive(kOther, done(kTask));
+  EXPECT_EQ(harness.duty().timers().first(), kNever) << "nothing is left to be done";
 }
 
 TEST(GroupServer, NaiveForgetsTheRequest) {
   Rules rules = usual_rules();
   rules.naive = true;
-  Desk<GroupServer> desk(rules);
-  desk.receive(kOther, task(kTask));
-  desk.elect(kOther);
-  desk.noted(Kind::hold);
-  desk.pass(rules.patience());
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
+  Harness<GroupServer> harness(rules);
+  harness.receive(kOther, task(kTask));
+  harness.elect(kOther);
+  harness.noted(Kind::hold);
+  harness.pass(rules.patience());
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
 }
 
 TEST(GroupServer, ASecondAnswerDoesNotCount) {
-  Desk<GroupServer> desk;
-  desk.receive(kOther, task(kTask));
-  desk.elect(kOther);
-  desk.receive(kOther, done(kTask));
-  EXPECT_THAT(desk.noted(Kind::done), SizeIs(1));
-  desk.receive(NodeId{0}, done(kTask));
-  EXPECT_THAT(desk.noted(Kind::done), IsEmpty());
+  Harness<GroupServer> harness;
+  harness.receive(kOther, task(kTask));
+  harness.elect(kOther);
+  harness.receive(kOther, done(kTask));
+  EXPECT_THAT(harness.noted(Kind::done), SizeIs(1));
+  harness.receive(NodeId{0}, done(kTask));
+  EXPECT_THAT(harness.noted(Kind::done), IsEmpty());
 }
 
 TEST(GroupServer, WorksOnNoLongerWhenTheNetworkBroke) {
-  Desk<GroupServer> desk;
-  desk.receive(kOther, task(kTask));
-  desk.elect(kSelf);
-  desk.order(Command::give_up());
-  EXPECT_THAT(desk.noted(Kind::give_up), SizeIs(1));
-  desk.pass(kWorkAndWait);
-  EXPECT_THAT(desk.said(), IsEmpty());
+  Harness<GroupServer> harness;
+  harness.receive(kOther, task(kTask));
+  harness.elect(kSelf);
+  harness.order(Command::give_up());
+  EXPECT_THAT(harness.noted(Kind::give_up), SizeIs(1));
+  harness.pass(kWorkAndWait);
+  EXPECT_THAT(harness.said(), IsEmpty());
 }
 
 TEST(CrashRecovery, GoesOnWhereTheDeadWasHeard) {
-  Desk<CrashRecovery> desk;
-  desk.receive(kOther, task(kTask, 3));
-  desk.elect(kOther, 1);
-  desk.receive(kOther, done(kTask, 1));
-  desk.pass(usual_rules().patience());
-  desk.elect(kSelf, 2);
-  desk.pass(kWorkAndWait);
-  EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 2)));
-  desk.receive(kSelf, done(kTask, 2));
-  desk.pass(usual_rules().work);
-  EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 3))) << "it stays in charge";
+  Harness<CrashRecovery> harness;
+  harness.receive(kOther, task(kTask, 3));
+  harness.elect(kOther, 1);
+  harness.receive(kOther, done(kTask, 1));
+  harness.pass(usual_rules().patience());
+  harness.elect(kSelf, 2);
+  harness.pass(kWorkAndWait);
+  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 2)));
+  harness.receive(kSelf, done(kTask, 2));
+  harness.pass(usual_rules().work);
+  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 3))) << "it stays in charge";
 }
 
 TEST(CrashRecovery, NaiveBeginsAnew) {
   Rules rules = usual_rules();
   rules.naive = true;
-  Desk<CrashRecovery> desk(rules);
-  desk.receive(kOther, task(kTask, 3));
-  desk.elect(kOther, 1);
-  desk.receive(kOther, done(kTask, 1));
-  desk.elect(kSelf, 2);
-  desk.pass(kWorkAndWait);
-  EXPECT_THAT(desk.said(), ElementsAre(done(kTask, 1)));
+  Harness<CrashRecovery> harness(rules);
+  harness.receive(kOther, task(kTask, 3));
+  harness.elect(kOther, 1);
+  harness.receive(kOther, done(kTask, 1));
+  harness.elect(kSelf, 2);
+  harness.pass(kWorkAndWait);
+  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 1)));
 }
 
 TEST(CrashRecovery, NoStepIsTakenTwiceOrTooEarly) {
-  Desk<CrashRecovery> desk;
-  desk.receive(kOther, task(kTask, 3));
-  desk.elect(kOther);
-  desk.receive(kOther, done(kTask, 2));
-  EXPECT_THAT(desk.noted(Kind::done), IsEmpty());
-  desk.receive(kOther, done(kTask, 1));
-  desk.receive(kOther, done(kTask, 1));
-  EXPECT_THAT(desk.noted(Kind::done), SizeIs(1));
+  Harness<CrashRecovery> harness;
+  harness.receive(kOther, task(kTask, 3));
+  harness.elect(kOther);
+  harness.receive(kOther, done(kTask, 2));
+  EXPECT_THAT(harness.noted(Kind::done), IsEmpty());
+  harness.receive(kOther, done(kTask, 1));
+  harness.receive(kOther, done(kTask, 1));
+  EXPECT_THAT(harness.noted(Kind::done), SizeIs(1));
 }
 
-std::uint64_t offered(Desk<LoadBalancing>& desk, std::uint64_t name) {
-  desk.noted(Kind::offer);
-  desk.receive(kOther, task(name, 3));
-  const auto offers = desk.noted(Kind::offer);
+std::uint64_t offered(Harness<LoadBalancing>& harness, std::uint64_t name) {
+  harness.noted(Kind::offer);
+  harness.receive(kOther, task(name, 3));
+  const auto offers = harness.noted(Kind::offer);
   CHECK(offers.size() == 1);
   return offers[0].value;
 }
-void take_a_job_of_three(Desk<LoadBalancing>& desk) {
-  desk.elect(kSelf);
-  desk.receive(kSelf, done(kTask));
+void take_a_job_of_three(Harness<LoadBalancing>& harness) {
+  harness.elect(kSelf);
+  harness.receive(kSelf, done(kTask));
 }
 
 TEST(LoadBalancing, AJobWeighsUntilItEnds) {
-  Desk<LoadBalancing> desk;
-  const std::uint64_t idle = offered(desk, kTask);
-  take_a_job_of_three(desk);
-  EXPECT_EQ(offered(desk, kTask + 1), idle - 3);
-  desk.receive(kOther, done(kTask + 1));
+  Harness<LoadBalancing> harness;
+  const std::uint64_t idle = offered(harness, kTask);
+  take_a_job_of_three(harness);
+  EXPECT_EQ(offered(harness, kTask + 1), idle - 3);
+  harness.receive(kOther, done(kTask + 1));
   // Ten T until it runs, twenty for each unit of its size.
-  desk.pass((10 + 3 * 20) * kBound - 1ns);
-  EXPECT_EQ(offered(desk, kTask + 2), idle - 3);
-  desk.receive(kOther, done(kTask + 2));
-  desk.pass(1ns);
-  EXPECT_EQ(offered(desk, kTask + 3), idle);
+  harness.pass((10 + 3 * 20) * kBound - 1ns);
+  EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
+  harness.receive(kOther, done(kTask + 2));
+  harness.pass(1ns);
+  EXPECT_EQ(offered(harness, kTask + 3), idle);
 }
 
 TEST(LoadBalancing, NaiveItWeighsOnlyWhenItRuns) {
   Rules rules = usual_rules();
   rules.naive = true;
-  Desk<LoadBalancing> desk(rules);
-  const std::uint64_t idle = offered(desk, kTask);
-  take_a_job_of_three(desk);
-  EXPECT_EQ(offered(desk, kTask + 1), idle);
-  desk.receive(kOther, done(kTask + 1));
-  desk.pass(10 * kBound);
-  EXPECT_EQ(offered(desk, kTask + 2), idle - 3);
+  Harness<LoadBalancing> harness(rules);
+  const std::uint64_t idle = offered(harness, kTask);
+  take_a_job_of_three(harness);
+  EXPECT_EQ(offered(harness, kTask + 1), idle);
+  harness.receive(kOther, done(kTask + 1));
+  harness.pass(10 * kBound);
+  EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
 }
 
 TEST(Errands, RefuseMoreThanTheyCanRemember) {
-  Desk<GroupServer> desk;
-  for (std::uint64_t i = 0; i < 1024; ++i) desk.receive(kOther, task(i));
-  EXPECT_THAT(desk.noted(Kind::refused), IsEmpty());
-  desk.receive(kOther, task(5000));
-  EXPECT_THAT(desk.noted(Kind::refused), SizeIs(1));
+  Harness<GroupServer> harness;
+  for (std::uint64_t i = 0; i < 1024; ++i) harness.receive(kOther, task(i));
+  EXPECT_THAT(harness.noted(Kind::refused), IsEmpty());
+  harness.receive(kOther, task(5000));
+  EXPECT_THAT(harness.noted(Kind::refused), SizeIs(1));
 }
 
 TEST(Errands, ListEveryField) {
-  Desk<LoadBalancing> desk;
-  offered(desk, kTask);
-  take_a_job_of_three(desk);
-  offered(desk, kTask + 1);
-  EXPECT_THAT(unnoticed_writes(desk.duty(), desk.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(desk.duty()), sizeof(void*)) << "the rules alone";
+  Harness<LoadBalancing> harness;
+  offered(harness, kTask);
+  take_a_job_of_three(harness);
+  offered(harness, kTask + 1);
+  EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "the rules alone";
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "machine/field_mutator.h"
-#include "lab/studies/apps/apps_test_desk.h"
+#include "lab/studies/apps/apps_test_harness.h"
 
 namespace tempo::apps {
 namespace {
@@ -16,72 +16,72 @@ using Kind = Notice::Kind;
 
 constexpr NodeId kOther{2};
 
-std::int64_t last_offer(Desk<MutualExclusion>& desk) {
-  const auto offers = desk.noted(Kind::offer);
+std::int64_t last_offer(Harness<MutualExclusion>& harness) {
+  const auto offers = harness.noted(Kind::offer);
   CHECK(!offers.empty());
   return static_cast<std::int64_t>(offers.back().value);
 }
 
 TEST(MutualExclusion, TheElectedEntersAndLeaves) {
-  Desk<MutualExclusion> desk;
-  desk.order(Command::ask(1));
-  EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1)) << "nobody is inside";
-  desk.elect(kSelf);
-  EXPECT_TRUE(desk.duty().inside());
-  desk.pass(kBound + usual_rules().work - 1ns);
-  EXPECT_TRUE(desk.duty().inside());
-  desk.pass(1ns);
-  EXPECT_FALSE(desk.duty().inside());
-  EXPECT_THAT(desk.said(), SizeIs(1)) << "all hear that it left";
+  Harness<MutualExclusion> harness;
+  harness.order(Command::ask(1));
+  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1)) << "nobody is inside";
+  harness.elect(kSelf);
+  EXPECT_TRUE(harness.duty().inside());
+  harness.pass(kBound + usual_rules().work - 1ns);
+  EXPECT_TRUE(harness.duty().inside());
+  harness.pass(1ns);
+  EXPECT_FALSE(harness.duty().inside());
+  EXPECT_THAT(harness.said(), SizeIs(1)) << "all hear that it left";
 }
 
 TEST(MutualExclusion, WhoWantsWaitsUntilTheHolderLeft) {
-  Desk<MutualExclusion> desk;
-  desk.elect(kOther);
-  desk.order(Command::ask(1));
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
-  desk.receive(NodeId{0}, {});
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty()) << "that one was not inside";
-  desk.receive(kOther, {});
-  EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
+  Harness<MutualExclusion> harness;
+  harness.elect(kOther);
+  harness.order(Command::ask(1));
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
+  harness.receive(NodeId{0}, {});
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty()) << "that one was not inside";
+  harness.receive(kOther, {});
+  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
 }
 
 TEST(MutualExclusion, AHolderThatDiedIsMissed) {
-  Desk<MutualExclusion> desk;
-  desk.elect(kOther);
-  desk.order(Command::ask(1));
-  desk.pass(usual_rules().patience() - 1ns);
-  EXPECT_THAT(desk.noted(Kind::hold), IsEmpty());
-  desk.pass(1ns);
-  EXPECT_THAT(desk.noted(Kind::hold), SizeIs(1));
+  Harness<MutualExclusion> harness;
+  harness.elect(kOther);
+  harness.order(Command::ask(1));
+  harness.pass(usual_rules().patience() - 1ns);
+  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
+  harness.pass(1ns);
+  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
 }
 
 TEST(MutualExclusion, TheCriterionIsTheTimeSinceTheLastEntry) {
-  Desk<MutualExclusion> desk;
-  desk.order(Command::ask(1));
-  const std::int64_t never_inside = last_offer(desk);
-  desk.elect(kSelf);
-  EXPECT_EQ(last_offer(desk), kNotCandidate) << "who is inside does not stand";
-  const std::int64_t entered = desk.now().time_since_epoch().count();
-  desk.pass(5 * kBound);
-  desk.receive(kSelf, {});
-  desk.order(Command::ask(1));
-  EXPECT_EQ(last_offer(desk), never_inside - entered);
+  Harness<MutualExclusion> harness;
+  harness.order(Command::ask(1));
+  const std::int64_t never_inside = last_offer(harness);
+  harness.elect(kSelf);
+  EXPECT_EQ(last_offer(harness), kNotCandidate) << "who is inside does not stand";
+  const std::int64_t entered = harness.now().time_since_epoch().count();
+  harness.pass(5 * kBound);
+  harness.receive(kSelf, {});
+  harness.order(Command::ask(1));
+  EXPECT_EQ(last_offer(harness), never_inside - entered);
 }
 
 TEST(MutualExclusion, NaiveTheCriterionIsTheNumber) {
   Rules rules = usual_rules();
   rules.naive = true;
-  Desk<MutualExclusion> desk(rules);
-  desk.order(Command::ask(1));
-  EXPECT_EQ(last_offer(desk), 1);
+  Harness<MutualExclusion> harness(rules);
+  harness.order(Command::ask(1));
+  EXPECT_EQ(last_offer(harness), 1);
 }
 
 TEST(MutualExclusion, ListsEveryField) {
-  Desk<MutualExclusion> desk;
-  desk.order(Command::ask(1));
-  EXPECT_THAT(unnoticed_writes(desk.duty(), desk.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(desk.duty()), sizeof(void*)) << "the rules alone";
+  Harness<MutualExclusion> harness;
+  harness.order(Command::ask(1));
+  EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
+  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "the rules alone";
 }
 
 }  // namespace

@@ -331,12 +331,12 @@ namespace {
 
 // Two masters when the run is judged, as a count of the connected parts' surplus: each part may
 // have one.
-std::uint32_t masters_now(const Stage& stage, std::vector<NodeId>& which) {
+std::uint32_t masters_now(const Cluster& cluster, std::vector<NodeId>& which) {
   which.clear();
-  for (std::uint32_t i = 0; i < stage.setup().nodes; ++i) {
+  for (std::uint32_t i = 0; i < cluster.setup().nodes; ++i) {
     const NodeId id{i};
-    if (!runs(stage.world(), id)) continue;
-    const auto state = stage.world().machine(id).state();
+    if (!runs(cluster.world(), id)) continue;
+    const auto state = cluster.world().machine(id).state();
     if (state == tempo::election::State::master || state == tempo::election::State::conflict)
       which.push_back(id);
   }
@@ -345,45 +345,45 @@ std::uint32_t masters_now(const Stage& stage, std::vector<NodeId>& which) {
 
 }  // namespace
 
-Instant settle(Stage& stage, Instant limit, const std::function<void()>& on_step) {
-  const Timing& timing = stage.setup().rules.timing;
+Instant settle(Cluster& cluster, Instant limit, const std::function<void()>& on_step) {
+  const Timing& timing = cluster.setup().rules.timing;
   const auto step = [&] {
     if (on_step) on_step();
     return false;
   };
   const auto one_master_now = [&] {
     step();
-    return stage.watches().reigns.count() > 0 && !not_one_master(stage.world());
+    return cluster.watches().reigns.count() > 0 && !not_one_master(cluster.world());
   };
-  if (stage.world().exhausted()) {
-    stage.violations().add({"no-storm", stage.now(), "messages beget messages without end"});
+  if (cluster.world().exhausted()) {
+    cluster.violations().add({"no-storm", cluster.now(), "messages beget messages without end"});
     return kNever;
   }
-  if (!stage.run_until(limit, one_master_now)) {
-    stage.violations().add(
-        {"one-master", stage.now(), not_one_master(stage.world()).value_or("nobody rules")});
+  if (!cluster.run_until(limit, one_master_now)) {
+    cluster.violations().add(
+        {"one-master", cluster.now(), not_one_master(cluster.world()).value_or("nobody rules")});
     return kNever;
   }
-  const Instant settled_at = stage.now();
-  if (stage.world().link().loss > 0) {
-    stage.apply({.at = stage.now(), .act = Act::calm});
-    stage.run_until(stage.now() + patience(timing), one_master_now);
+  const Instant settled_at = cluster.now();
+  if (cluster.world().link().loss > 0) {
+    cluster.apply({.at = cluster.now(), .act = Act::calm});
+    cluster.run_until(cluster.now() + patience(timing), one_master_now);
   }
-  stage.run_until(stage.now() + by_slowest_clock(time_to_be_listed(timing), stage.setup()), step);
-  if (const auto why = not_one_master(stage.world()))
-    stage.violations().add({"one-master", stage.now(), *why});
-  else if (const auto unlisted = not_all_listed(stage.world(), stage.watches().corrections,
-                                                by_slowest_clock(timing.adjtime, stage.setup())))
-    stage.violations().add({"all-listed", stage.now(), *unlisted});
+  cluster.run_until(cluster.now() + by_slowest_clock(time_to_be_listed(timing), cluster.setup()), step);
+  if (const auto why = not_one_master(cluster.world()))
+    cluster.violations().add({"one-master", cluster.now(), *why});
+  else if (const auto unlisted = not_all_listed(cluster.world(), cluster.watches().corrections,
+                                                by_slowest_clock(timing.adjtime, cluster.setup())))
+    cluster.violations().add({"all-listed", cluster.now(), *unlisted});
   return settled_at;
 }
 
 Outcome run(const Experiment& experiment, Trace* trace,
-            const std::function<void(const Stage&)>& inspect) {
+            const std::function<void(const Cluster&)>& inspect) {
   Setup setup = experiment.setup;
   setup.keep_trace = trace != nullptr;
-  Stage stage(setup);
-  Watches& watches = stage.watches();
+  Cluster cluster(setup);
+  Watches& watches = cluster.watches();
   Outcome outcome;
 
   bool studying = false;
@@ -406,30 +406,30 @@ Outcome run(const Experiment& experiment, Trace* trace,
 
   for (const Fault& fault : experiment.plan) {
     if (!studying && fault.at >= experiment.study_from) {
-      stage.run_until(experiment.study_from);
+      cluster.run_until(experiment.study_from);
       begin_study();
     }
-    stage.run_until(fault.at, watch_reigns);
-    stage.apply(fault);
+    cluster.run_until(fault.at, watch_reigns);
+    cluster.apply(fault);
     note_reign();
     if (fault.act == Act::stand && std::ranges::count(experiment.joint_candidates, fault.node) > 0)
       watches.costs.study_candidate(fault.node);
   }
   if (!studying) begin_study();
-  if (stage.now() < experiment.peace_from) stage.run_until(experiment.peace_from, watch_reigns);
+  if (cluster.now() < experiment.peace_from) cluster.run_until(experiment.peace_from, watch_reigns);
 
   // The state at the moment of judgement, then on to one master.
   std::vector<NodeId> which;
-  const Instant judge_at = std::max(std::min(experiment.judge_at, experiment.limit), stage.now());
-  const Instant limit = std::max(experiment.limit, stage.now());
+  const Instant judge_at = std::max(std::min(experiment.judge_at, experiment.limit), cluster.now());
+  const Instant limit = std::max(experiment.limit, cluster.now());
   bool judged = false;
   if (experiment.judge_at < experiment.limit) {
-    stage.run_until(judge_at, watch_reigns);
-    outcome.masters = masters_now(stage, which);
+    cluster.run_until(judge_at, watch_reigns);
+    outcome.masters = masters_now(cluster, which);
     judged = true;
   }
-  const Instant wait_from = stage.now();
-  const Instant settled_at = settle(stage, limit, note_reign);
+  const Instant wait_from = cluster.now();
+  const Instant settled_at = settle(cluster, limit, note_reign);
   if (judged && outcome.masters > 1 && settled_at != kNever)
     outcome.repair = settled_at - wait_from;
 
@@ -439,7 +439,7 @@ Outcome run(const Experiment& experiment, Trace* trace,
     outcome.time_to_master = experiment.measure == Measure::first_reign
                                  ? first_reign - experiment.study_from
                                  : settled_at - experiment.peace_from;
-  const std::uint32_t final_count = masters_now(stage, outcome.final_masters);
+  const std::uint32_t final_count = masters_now(cluster, outcome.final_masters);
   if (!judged) outcome.masters = final_count;
   outcome.election_messages = watches.costs.election_messages();
   outcome.repeats_sent = watches.costs.repeats();
@@ -447,12 +447,12 @@ Outcome run(const Experiment& experiment, Trace* trace,
   outcome.ever_two_masters = watches.reigns.ever_two();
   outcome.collided = watches.costs.collided();
   outcome.attempts = watches.costs.attempts();
-  outcome.violation_count = stage.violations().count();
-  outcome.violations = stage.violations().kept();
+  outcome.violation_count = cluster.violations().count();
+  outcome.violations = cluster.violations().kept();
   outcome.trace_hash = watches.tracer.trace().hash();
-  outcome.events = stage.world().events();
+  outcome.events = cluster.world().events();
   if (trace != nullptr) *trace = watches.tracer.trace();
-  if (inspect) inspect(stage);
+  if (inspect) inspect(cluster);
   return outcome;
 }
 

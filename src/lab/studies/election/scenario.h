@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "lab/studies/election/costs.h"
 #include "lab/studies/election/fault.h"
-#include "lab/studies/election/stage.h"
+#include "lab/studies/election/cluster.h"
 
 namespace tempo::sim::election {
 
@@ -86,10 +86,10 @@ struct Outcome {
 // limit; then calms the links, waits until all must be listed, and judges what is promised for a
 // network at peace. Gives the instant at which there was one master, kNever if there was none.
 // `on_step` is called after every step.
-Instant settle(Stage& stage, Instant limit, const std::function<void()>& on_step = {});
+Instant settle(Cluster& cluster, Instant limit, const std::function<void()>& on_step = {});
 
 // Runs it. The trace is kept in `trace` if one is given; `inspect` sees the stage when all is over.
 Outcome run(const Experiment& experiment, Trace* trace = nullptr,
-            const std::function<void(const Stage&)>& inspect = {});
+            const std::function<void(const Cluster&)>& inspect = {});
 
 }  // namespace tempo::sim::election

@@ -155,10 +155,10 @@ TEST(ClockRates, ChangeTheRunButNotTheCost) {
 // What remains true without epochs; that the newest is obeyed is said of epochs.
 void expect_one_master_in_the_end(Scenario scenario, const Setup& setup) {
   std::string why;
-  const Outcome outcome = run(*plan_of(scenario, setup, 0s), nullptr, [&](const Stage& stage) {
-    why = not_one_master(stage.world()).value_or("");
+  const Outcome outcome = run(*plan_of(scenario, setup, 0s), nullptr, [&](const Cluster& cluster) {
+    why = not_one_master(cluster.world()).value_or("");
     if (why.empty())
-      why = not_all_listed(stage.world(), stage.watches().corrections, setup.rules.timing.adjtime)
+      why = not_all_listed(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime)
                 .value_or("");
   });
   EXPECT_EQ(why, "") << replay(scenario, "lan", setup, outcome);

@@ -91,15 +91,15 @@ TEST(TwoCandidates, BackOffWhenDelaysAreEqual) {
   for (const std::uint32_t survivors : {2U, 3U, 6U, 15U}) {
     auto setup = setup_of("lan", survivors + 1, 0);
     setup.link.delay = Delay::constant(1ms);
-    Stage stage(setup);
+    Cluster cluster(setup);
     const Experiment experiment = *plan_of(Scenario::two_candidates, setup, 0s);
-    for (const Fault& fault : experiment.plan) stage.apply(fault);
-    stage.run_until(stage.now() + 10ms);
+    for (const Fault& fault : experiment.plan) cluster.apply(fault);
+    cluster.run_until(cluster.now() + 10ms);
     for (const NodeId id : {kSecond, kThird}) {
-      EXPECT_EQ(stage.world().machine(id).state(), State::slave) << survivors;
-      EXPECT_EQ(stage.world().machine(id).backoff(), 2U) << survivors;
+      EXPECT_EQ(cluster.world().machine(id).state(), State::slave) << survivors;
+      EXPECT_EQ(cluster.world().machine(id).backoff(), 2U) << survivors;
     }
-    EXPECT_EQ(stage.watches().reigns.count(), 0U) << survivors;
+    EXPECT_EQ(cluster.watches().reigns.count(), 0U) << survivors;
   }
 }
 

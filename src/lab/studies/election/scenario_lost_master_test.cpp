@@ -94,18 +94,18 @@ TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
   for (const NodeId other : {kSecond, kThird, kFourth, kFifth})
     experiment.plan.push_back({.at = from + 10s, .act = Act::crash, .node = other, .lasts = 5s});
   complete(experiment);
-  Stage stage(experiment.setup);
-  for (const Fault& fault : experiment.plan) stage.apply(fault);
-  stage.run_until(arrives - 1s);
-  ASSERT_EQ(stage.master(), kMaster);
-  ASSERT_EQ(not_one_master(stage.world()), std::nullopt);
-  stage.watches().costs.begin(Costs::Study::winner);
-  stage.run_until(arrives + 5s);
-  const auto& sent = stage.watches().costs.by_kind();
+  Cluster cluster(experiment.setup);
+  for (const Fault& fault : experiment.plan) cluster.apply(fault);
+  cluster.run_until(arrives - 1s);
+  ASSERT_EQ(cluster.master(), kMaster);
+  ASSERT_EQ(not_one_master(cluster.world()), std::nullopt);
+  cluster.watches().costs.begin(Costs::Study::winner);
+  cluster.run_until(arrives + 5s);
+  const auto& sent = cluster.watches().costs.by_kind();
   EXPECT_GT(sent[static_cast<std::size_t>(Kind::loop)], 0U);
   EXPECT_EQ(sent[static_cast<std::size_t>(Kind::election)], 0U) << "somebody stood";
-  EXPECT_EQ(stage.master(), kMaster);
-  EXPECT_EQ(stage.violations().count(), 0U);
+  EXPECT_EQ(cluster.master(), kMaster);
+  EXPECT_EQ(cluster.violations().count(), 0U);
 }
 
 // --- asymmetric reach ---
@@ -113,31 +113,31 @@ TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
 // How long each node went without a correction at most, from now on; masters need none.
 class Famine {
  public:
-  explicit Famine(Stage& stage)
-      : stage_(stage), longest_(stage.setup().nodes), fed_(stage.setup().nodes, stage.now()) {}
+  explicit Famine(Cluster& cluster)
+      : cluster_(cluster), longest_(cluster.setup().nodes), fed_(cluster.setup().nodes, cluster.now()) {}
 
   void run(Nanos span, Nanos step = 50ms) {
-    const Instant end = stage_.now() + span;
-    while (stage_.now() < end) {
-      stage_.run_until(std::min(stage_.now() + step, end));
+    const Instant end = cluster_.now() + span;
+    while (cluster_.now() < end) {
+      cluster_.run_until(std::min(cluster_.now() + step, end));
       for (std::uint32_t i = 0; i < longest_.size(); ++i) {
         const NodeId id{i};
-        fed_[i] = std::max(fed_[i], stage_.watches().corrections.last(id));
-        if (stage_.world().machine(id).state() == State::master) fed_[i] = stage_.now();
-        longest_[i] = std::max(longest_[i], stage_.now() - fed_[i]);
+        fed_[i] = std::max(fed_[i], cluster_.watches().corrections.last(id));
+        if (cluster_.world().machine(id).state() == State::master) fed_[i] = cluster_.now();
+        longest_[i] = std::max(longest_[i], cluster_.now() - fed_[i]);
       }
     }
   }
   Nanos of(NodeId id) const { return longest_[index(id)]; }
 
  private:
-  Stage& stage_;
+  Cluster& cluster_;
   std::vector<Nanos> longest_;
   std::vector<Instant> fed_;
 };
 
-void begin(Stage& stage, const Experiment& experiment) {
-  for (const Fault& fault : experiment.plan) stage.apply(fault);
+void begin(Cluster& cluster, const Experiment& experiment) {
+  for (const Fault& fault : experiment.plan) cluster.apply(fault);
 }
 
 // The master hears but is not heard: the others choose another. What the mute one thinks it is
@@ -146,31 +146,31 @@ TEST(Asymmetry, AMuteMasterIsReplaced) {
   constexpr std::array kOthers{kSecond, kThird, kFourth, kFifth};
   for (const std::string_view profile : {"lan", "fast"}) {
     const Experiment experiment = settled(setup_of(profile, 5));
-    Stage stage(experiment.setup);
-    begin(stage, experiment);
-    stage.apply({.at = stage.now(), .act = Act::mute, .node = kMaster});
-    stage.run_until(stage.now() + 2 * experiment.setup.rules.timing.election_max);
-    Famine famine(stage);
+    Cluster cluster(experiment.setup);
+    begin(cluster, experiment);
+    cluster.apply({.at = cluster.now(), .act = Act::mute, .node = kMaster});
+    cluster.run_until(cluster.now() + 2 * experiment.setup.rules.timing.election_max);
+    Famine famine(cluster);
     famine.run(30s);
     std::set<NodeId> followed;
     for (const NodeId id : kOthers) {
-      followed.insert(stage.world().machine(id).master());
+      followed.insert(cluster.world().machine(id).master());
       EXPECT_LE(famine.of(id), 1200ms) << profile << ", node " << index(id) + 1;
     }
     EXPECT_EQ(followed.size(), 1U) << profile;
     EXPECT_FALSE(followed.contains(kMaster)) << profile;
-    EXPECT_EQ(stage.violations().count(), 0U) << profile;
+    EXPECT_EQ(cluster.violations().count(), 0U) << profile;
   }
 }
 
 TEST(Asymmetry, ADeafMasterIsReplaced) {
   Experiment experiment = settled(setup_of("lan", 5));
-  Stage stage(experiment.setup);
-  begin(stage, experiment);
-  stage.apply({.at = stage.now(), .act = Act::deaf, .node = kMaster});
-  stage.run_until(stage.now() + 30s);
-  EXPECT_EQ(starved(stage.world(), stage.watches().corrections, 1s, kMaster), std::nullopt);
-  EXPECT_EQ(stage.violations().count(), 0U);
+  Cluster cluster(experiment.setup);
+  begin(cluster, experiment);
+  cluster.apply({.at = cluster.now(), .act = Act::deaf, .node = kMaster});
+  cluster.run_until(cluster.now() + 30s);
+  EXPECT_EQ(starved(cluster.world(), cluster.watches().corrections, 1s, kMaster), std::nullopt);
+  EXPECT_EQ(cluster.violations().count(), 0U);
 }
 
 struct OneWay {
@@ -186,10 +186,10 @@ class OneWayCut : public ::testing::TestWithParam<OneWay> {};
 TEST_P(OneWayCut, TheOthersAreServed) {
   const Experiment experiment = settled(setup_of("lan", 5));
   const Timing& timing = experiment.setup.rules.timing;
-  Stage stage(experiment.setup);
-  begin(stage, experiment);
-  stage.apply({.at = stage.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
-  Famine famine(stage);
+  Cluster cluster(experiment.setup);
+  begin(cluster, experiment);
+  cluster.apply({.at = cluster.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
+  Famine famine(cluster);
   famine.run(120s);
   for (const NodeId id : {kMaster, kSecond, kThird, kFourth, kFifth}) {
     const bool concerned = id == GetParam().from || id == GetParam().to;
@@ -198,9 +198,9 @@ TEST_P(OneWayCut, TheOthersAreServed) {
         << "node " << index(id) + 1;
   }
   // Nobody is given up before eight intervals have passed; two reigns fit into that time.
-  EXPECT_LE(stage.watches().reigns.reigns(), 2 * (120 / 8));
+  EXPECT_LE(cluster.watches().reigns.reigns(), 2 * (120 / 8));
   // A cut is a loss: that masters rule one at a time is not promised, the rest is.
-  for (const Violation& violation : stage.violations().kept())
+  for (const Violation& violation : cluster.violations().kept())
     EXPECT_EQ(violation.promise, "conservative");
 }
 

@@ -44,23 +44,23 @@ class Player {
     const std::string_view word = line.substr(0, space);
     const std::string_view rest = space < line.size() ? line.substr(space + 1) : std::string_view{};
     if (is_setting(word)) {
-      if (stage_ != nullptr)
+      if (cluster_ != nullptr)
         return std::unexpected(fmt::format("'{}' must come before the first act", word));
       return setting(word, rest);
     }
-    if (stage_ == nullptr) {
+    if (cluster_ == nullptr) {
       const std::vector<std::string> faults = faults_of(setup_.rules);
       if (!faults.empty()) return std::unexpected(faults.front());
       setup_.keep_trace = true;
-      stage_ = std::make_unique<Stage>(setup_);
-      stage_->watches().costs.begin(Costs::Study::winner);
+      cluster_ = std::make_unique<Cluster>(setup_);
+      cluster_->watches().costs.begin(Costs::Study::winner);
     }
     if (word == "run") {
       TRY(span, parse_span(rest));
-      stage_->run_until(stage_->now() + span);
+      cluster_->run_until(cluster_->now() + span);
     } else if (word == "settle") {
       TRY(span, parse_span(rest));
-      settle(*stage_, stage_->now() + span);
+      settle(*cluster_, cluster_->now() + span);
     } else if (word == "states") {
       show_happenings(answer);
       show_states(answer);
@@ -72,19 +72,19 @@ class Player {
       show_promises(answer);
     } else if (line == "start all") {
       for (std::uint32_t i = 0; i < setup_.nodes; ++i)
-        stage_->apply({.at = stage_->now(), .act = Act::start, .node = NodeId{i}});
+        cluster_->apply({.at = cluster_->now(), .act = Act::start, .node = NodeId{i}});
     } else {
       TRY(fault, parse_fault(line, setup_.nodes));
-      fault.at = stage_->now();
-      stage_->apply(fault);
+      fault.at = cluster_->now();
+      cluster_->apply(fault);
     }
     return {};
   }
 
   // What happened since the last time.
   void show_happenings(std::string& answer) {
-    if (stage_ == nullptr) return;
-    const auto& all = stage_->watches().tracer.trace().happenings();
+    if (cluster_ == nullptr) return;
+    const auto& all = cluster_->watches().tracer.trace().happenings();
     for (; shown_ < all.size(); ++shown_) {
       if (all[shown_].what == What::received || hidden_.contains(std::string(all[shown_].label)))
         continue;
@@ -146,11 +146,11 @@ class Player {
   void show_states(std::string& answer) const {
     for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
       const NodeId id{i};
-      if (!runs(stage_->world(), id)) {
+      if (!runs(cluster_->world(), id)) {
         answer += fmt::format("{} is down\n", i + 1);
         continue;
       }
-      const MasterElection& machine = stage_->world().machine(id);
+      const MasterElection& machine = cluster_->world().machine(id);
       answer += fmt::format("{} is {}", i + 1, name_of(machine.state()));
       if (machine.master() != kNobody && machine.master() != id)
         answer += fmt::format(", follows {} in round {}", index(machine.master()) + 1,
@@ -166,7 +166,7 @@ class Player {
   }
 
   void show_counts(std::string& answer) {
-    const auto now = stage_->watches().costs.by_kind();
+    const auto now = cluster_->watches().costs.by_kind();
     for (std::size_t i = 0; i < now.size(); ++i)
       if (now[i] != counted_[i])
         answer += fmt::format("{} {}\n", name_of(static_cast<Kind>(i)), now[i] - counted_[i]);
@@ -174,19 +174,19 @@ class Player {
   }
 
   void show_promises(std::string& answer) {
-    const Violations& violations = stage_->violations();
+    const Violations& violations = cluster_->violations();
     if (violations.count() == 0) answer += "promises are kept\n";
     for (const Violation& violation : violations.kept())
       answer += fmt::format("{} {} is broken: {}\n", milliseconds(violation.at), violation.promise,
                             violation.seen);
-    if (const auto why = not_one_master(stage_->world()))
+    if (const auto why = not_one_master(cluster_->world()))
       answer += fmt::format("one-master does not hold: {}\n", *why);
     else
       answer += "one-master holds\n";
   }
 
   Setup setup_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Cluster> cluster_;
   std::set<std::string> hidden_;
   std::size_t shown_ = 0;
   std::array<std::uint64_t, tempo::election::kKinds> counted_{};

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
-#include "lab/studies/group/group_play.h"
+#include "lab/studies/group/group_cluster.h"
 #include "lab/sim/world.h"
 
 namespace tempo::sim::groups {
@@ -34,22 +34,22 @@ locks::Saved first_disk(std::uint32_t hosts) {
 }  // namespace
 
 // What the daemon is made of, without its sockets.
-class Play::Host final : public locks::Driver, public live::Driver {
+class Cluster::Host final : public locks::Driver, public live::Driver {
  public:
-  Host(Play& play, std::uint32_t number)
-      : play_(&play),
+  Host(Cluster& cluster, std::uint32_t number)
+      : play_(&cluster),
         number_(number),
         locks({.self = id_of(number),
                .voters = {},
                .hosts = numbering(),
-               .rules = play.lock_rules_,
-               .saved = play.disks_[number]},
-              play.draw_, *this),
+               .rules = cluster.lock_rules_,
+               .saved = cluster.disks_[number]},
+              cluster.draw_, *this),
         groups({.self = NodeId{number},
-                .life = Incarnation{play.lives_[number] * 1000 + 1},
+                .life = Incarnation{cluster.lives_[number] * 1000 + 1},
                 .hosts = numbering(),
-                .rules = {.lease = play.setup_.lease}},
-               play.draw_, *this) {}
+                .rules = {.lease = cluster.setup_.lease}},
+               cluster.draw_, *this) {}
 
   void broadcast(const wire::LockBody& body) override { play_->send(number_, kAll, body); }
   void send(HostId to, const wire::LockBody& body) override {
@@ -88,7 +88,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
   void not_as_wanted(const std::string& /*group*/, const std::string& /*sentence*/) override {}
 
  private:
-  Play* play_;
+  Cluster* play_;
   std::uint32_t number_;
 
  public:
@@ -96,7 +96,7 @@ class Play::Host final : public locks::Driver, public live::Driver {
   live::Service groups;
 };
 
-Play::Play(const Setup& setup)
+Cluster::Cluster(const Setup& setup)
     : setup_(setup),
       lock_rules_{.lease = setup.lease, .longest = setup.lease, .block = 64},
       hosts_(setup.hosts),
@@ -119,7 +119,7 @@ Play::Play(const Setup& setup)
   reign_ended_ = now_;
 }
 
-Outcome Play::run() {
+Outcome Cluster::run() {
   for (std::uint32_t i = 0; i < setup_.hosts; ++i) start(i);
   const Faults& faults = setup_.faults;
   plan(What::Kind::crash, faults.crashes_per_s);
@@ -140,16 +140,16 @@ Outcome Play::run() {
 
 // --- time ---
 
-Instant Play::local(std::uint32_t host, Instant at) const {
+Instant Cluster::local(std::uint32_t host, Instant at) const {
   return at + at.time_since_epoch() * rates_[host] / kBillion;
 }
 
-live::Moment Play::moment(std::uint32_t host) const {
+live::Moment Cluster::moment(std::uint32_t host) const {
   return {.now = local(host, now_), .network = now_ + errors_[host], .trusted = setup_.trusted};
 }
 
 // Clocks run nearly alike: who is woken too early is woken again.
-Instant Play::due(std::uint32_t host) const {
+Instant Cluster::due(std::uint32_t host) const {
   if (!hosts_[host] || paused_[host]) return kNever;
   const live::Moment at = moment(host);
   Instant due = kNever;
@@ -159,7 +159,7 @@ Instant Play::due(std::uint32_t host) const {
   return due == kNever ? kNever : due + 1us;
 }
 
-void Play::run_until(Instant limit) {
+void Cluster::run_until(Instant limit) {
   while (outcome_.broken == nullptr) {
     Instant next = std::min(limit, agenda_.first());
     std::uint32_t first = kAll;
@@ -177,7 +177,7 @@ void Play::run_until(Instant limit) {
   }
 }
 
-void Play::on_timer(std::uint32_t host) {
+void Cluster::on_timer(std::uint32_t host) {
   const live::Moment at = moment(host);
   if (hosts_[host]->locks.due() <= at.now) hosts_[host]->locks.on_timer(at.now);
   hosts_[host]->groups.on_timer(at);
@@ -186,12 +186,12 @@ void Play::on_timer(std::uint32_t host) {
 
 // --- the network ---
 
-Nanos Play::up_to(Nanos most) {
+Nanos Cluster::up_to(Nanos most) {
   return Nanos{
       static_cast<std::int64_t>(chance_.below(static_cast<std::uint64_t>(most.count()) + 1))};
 }
 
-void Play::send(std::uint32_t from, std::uint32_t to, const Body& body) {
+void Cluster::send(std::uint32_t from, std::uint32_t to, const Body& body) {
   const auto shared = std::make_shared<const Body>(body);
   for (std::uint32_t i = 0; i < setup_.hosts; ++i) {
     if (i == from || (to != kAll && to != i)) continue;
@@ -209,7 +209,7 @@ void Play::send(std::uint32_t from, std::uint32_t to, const Body& body) {
 
 // --- what happens ---
 
-void Play::happen(const What& what) {
+void Cluster::happen(const What& what) {
   using enum What::Kind;
   const std::uint32_t who = what.who;
   const bool for_daemon = what.kind == arrive || what.kind == written || what.kind == lock_news ||
@@ -267,18 +267,18 @@ void Play::happen(const What& what) {
 }
 
 // On a ring nobody is clearly better than another.
-live::Capacity Play::new_capacity() {
+live::Capacity Cluster::new_capacity() {
   const std::uint64_t range = live::on_ring(setup_.algorithm) ? 9 : 100;
   return static_cast<live::Capacity>(100 + chance_.below(range));
 }
 
-void Play::plan(What::Kind kind, double per_second) {
+void Cluster::plan(What::Kind kind, double per_second) {
   if (per_second <= 0) return;
   const double seconds = chance_.exponential(1 / per_second);
   agenda_.add(now_ + Nanos{static_cast<Nanos::rep>(seconds * 1e9)}, {.kind = kind});
 }
 
-void Play::fault(const What& what) {
+void Cluster::fault(const What& what) {
   using enum What::Kind;
   if (!faulty_) return;
   const auto victim = static_cast<std::uint32_t>(chance_.below(setup_.hosts));
@@ -315,7 +315,7 @@ void Play::fault(const What& what) {
 
 // --- hosts and users ---
 
-void Play::start(std::uint32_t host) {
+void Cluster::start(std::uint32_t host) {
   ++lives_[host];
   hosts_[host] = std::make_unique<Host>(*this, host);
   hosts_[host]->locks.start(moment(host).now);
@@ -323,7 +323,7 @@ void Play::start(std::uint32_t host) {
   agenda_.add(now_ + up_to(setup_.lease / 4), {.kind = What::Kind::stand, .who = host});
 }
 
-void Play::crash(std::uint32_t host) {
+void Cluster::crash(std::uint32_t host) {
   if (!hosts_[host]) return;
   hosts_[host].reset();
   ++lives_[host];
@@ -335,7 +335,7 @@ void Play::crash(std::uint32_t host) {
 }
 
 // One that still acts for a dead daemon stands again when it has stopped.
-void Play::stand(std::uint32_t host) {
+void Cluster::stand(std::uint32_t host) {
   User& user = users_[host];
   if (user.stands) return;
   if (user.acts) {
@@ -354,7 +354,7 @@ void Play::stand(std::uint32_t host) {
   if (!stood) outcome_.broken = "cannot stand";
 }
 
-void Play::receive_news(std::uint32_t host, const live::LeadershipUpdate& news) {
+void Cluster::receive_news(std::uint32_t host, const live::LeadershipUpdate& news) {
   User& user = users_[host];
   switch (news.kind) {
     case live::LeadershipUpdate::Kind::leads:
@@ -380,7 +380,7 @@ void Play::receive_news(std::uint32_t host, const live::LeadershipUpdate& news) 
   }
 }
 
-void Play::begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news) {
+void Cluster::begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news) {
   User& user = users_[host];
   if (local(host, now_) >= news.deadline) return;  // told too late
   for (const User& other : users_) outcome_.together += other.acts ? 1U : 0U;
@@ -401,13 +401,13 @@ void Play::begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news) 
   plan_clock_test(host);
 }
 
-void Play::end_to_act(std::uint32_t host) {
+void Cluster::end_to_act(std::uint32_t host) {
   users_[host].acts = users_[host].orphan = false;
   ++users_[host].life;
   reign_ended_ = now_;
 }
 
-void Play::plan_clock_test(std::uint32_t host) {
+void Cluster::plan_clock_test(std::uint32_t host) {
   const Nanos left = users_[host].deadline - local(host, now_);
   const double span =
       static_cast<double>(left.count()) * kBillion / static_cast<double>(kBillion + rates_[host]);
@@ -416,7 +416,7 @@ void Play::plan_clock_test(std::uint32_t host) {
 }
 
 // Somebody better is known to who is told to stop.
-void Play::judge_hand_over(std::uint32_t host) {
+void Cluster::judge_hand_over(std::uint32_t host) {
   if (setup_.faults.resigns_per_s > 0) return;
   const auto known = hosts_[host]->groups.known(kGroup);
   const live::Capacity enough = known->capacity + known->capacity / 10;
@@ -425,7 +425,7 @@ void Play::judge_hand_over(std::uint32_t host) {
   outcome_.needless += better ? 0U : 1U;
 }
 
-void Play::judge_the_end() {
+void Cluster::judge_the_end() {
   live::Capacity leads = -1;
   live::Capacity best = 0;
   for (std::uint32_t i = 0; i < setup_.hosts; ++i) {
@@ -437,6 +437,6 @@ void Play::judge_the_end() {
   if (leads >= 0 && best > leads + leads / 10) ++outcome_.outdone;
 }
 
-Outcome run(const Setup& setup) { return Play(setup).run(); }
+Outcome run(const Setup& setup) { return Cluster(setup).run(); }
 
 }  // namespace tempo::sim::groups

@@ -3,26 +3,26 @@
 #include <bit>
 
 #include "lab/sim/partition.h"
-#include "lab/studies/lock/lease_play.h"
+#include "lab/studies/lock/lease_cluster.h"
 
 namespace tempo::sim::lease {
 
-void Play::happen(const What& what) {
+void Cluster::happen(const What& what) {
   using enum What::Kind;
   const NodeId site{what.who};
   switch (what.kind) {
     case ask:
       return this->ask(what.who);
     case quit:
-      if (customers_[what.who].request == what.request &&
-          customers_[what.who].state != Customer::State::idle)
+      if (clients_[what.who].request == what.request &&
+          clients_[what.who].state != Client::State::idle)
         this->quit(what.who);
       return;
     case leave:
-      if (customers_[what.who].request == what.request) this->leave(what.who);
+      if (clients_[what.who].request == what.request) this->leave(what.who);
       return;
     case deadline:
-      if (customers_[what.who].request == what.request) test_clock(what.who);
+      if (clients_[what.who].request == what.request) test_clock(what.who);
       return;
     case written:
       if (lives_[what.who] != what.request) return;
@@ -64,8 +64,8 @@ void Play::happen(const What& what) {
       return plan(change, faults.changes_per_s);
     case step:
       world_.clock(victim).jump(mishap_.unit() * 2 * in_seconds(lease));
-      for (std::uint32_t i = 0; i < customers_.size(); ++i)
-        if (customers_[i].site == victim && customers_[i].state == Customer::State::inside)
+      for (std::uint32_t i = 0; i < clients_.size(); ++i)
+        if (clients_[i].site == victim && clients_[i].state == Client::State::inside)
           plan_clock_test(i);
       return plan(step, faults.steps_per_s);
     default:
@@ -74,13 +74,13 @@ void Play::happen(const What& what) {
 }
 
 // Short ones are as likely as long ones.
-Nanos Play::span_up_to(Nanos most) {
+Nanos Cluster::span_up_to(Nanos most) {
   const Nanos least = std::max(most / 1000, Nanos{1});
   const double scale = exact_exp(-mishap_.unit() * 6.9);
   return std::max(least, Nanos{static_cast<Nanos::rep>(static_cast<double>(most.count()) * scale)});
 }
 
-void Play::plan(What::Kind kind, double per_second) {
+void Cluster::plan(What::Kind kind, double per_second) {
   if (per_second <= 0) return;
   const double seconds = mishap_.exponential(1 / per_second);
   agenda_.add(world_.now() + Nanos{static_cast<Nanos::rep>(seconds * 1e9)}, {kind});
@@ -88,7 +88,7 @@ void Play::plan(What::Kind kind, double per_second) {
 
 // Clients outlive their daemon: those inside go on until their deadline. Writes under way may have
 // reached the disk or not.
-void Play::crash(NodeId site) {
+void Cluster::crash(NodeId site) {
   if (!world_.up(site)) return;
   world_.crash(site);
   ++outcome_.crashes;
@@ -99,20 +99,20 @@ void Play::crash(NodeId site) {
     if (mishap_.chance(0.5)) disks_[at] = record;
   being_written_[at].clear();
   if (mishap_.chance(setup_.faults.lost_disks)) disks_[at].reset();
-  for (std::uint32_t i = 0; i < customers_.size(); ++i) {
-    Customer& customer = customers_[i];
-    if (customer.site != site) continue;
-    if (customer.state == Customer::State::waits) go_idle(customer, i);
-    if (customer.state == Customer::State::inside) customer.orphan = true;
+  for (std::uint32_t i = 0; i < clients_.size(); ++i) {
+    Client& client = clients_[i];
+    if (client.site != site) continue;
+    if (client.state == Client::State::waits) go_idle(client, i);
+    if (client.state == Client::State::inside) client.orphan = true;
   }
   agenda_.add(world_.now() + span_up_to(4 * setup_.rules.lease), {What::Kind::restart, at});
 }
 
-void Play::restart(NodeId site) {
+void Cluster::restart(NodeId site) {
   if (!world_.up(site)) world_.start(site);
 }
 
-void Play::wake_up(NodeId site) {
+void Cluster::wake_up(NodeId site) {
   world_.resume(site);
   std::vector<Command> waiting;
   std::swap(waiting, inbox_[index(site)]);
@@ -121,7 +121,7 @@ void Play::wake_up(NodeId site) {
 
 // Network time is that of the world, and known with an error as often at one end of its bound or at
 // the other as in between. A daemon that stands still reads no clock.
-void Play::report_time(NodeId site) {
+void Cluster::report_time(NodeId site) {
   agenda_.add(world_.now() + setup_.rules.lease / 8, {What::Kind::time, index(site)});
   const double part = static_cast<double>(reading_.below(3)) - 1;
   const double error = setup_.time_error * (part == 0 ? 2 * reading_.unit() - 1 : part);
@@ -133,7 +133,7 @@ void Play::report_time(NodeId site) {
 }
 
 // Two parts, or some ways closed in one direction.
-void Play::cut() {
+void Cluster::cut() {
   const std::uint32_t n = setup_.sites;
   const bool parts = mishap_.chance(0.6);
   const std::uint64_t side = mishap_.below(std::uint64_t{1} << n);
@@ -150,7 +150,7 @@ void Play::cut() {
 }
 
 // At least two keep their votes.
-void Play::change_view(NodeId site) {
+void Cluster::change_view(NodeId site) {
   if (!world_.up(site)) return;
   const tempo::lock::lease::View& view = world_.machine(site).state().view();
   const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMaxVoters);
@@ -161,7 +161,7 @@ void Play::change_view(NodeId site) {
     notify(site, Command::change(member, 0));
 }
 
-void Play::stop_faults() {
+void Cluster::stop_faults() {
   faulty_ = false;
   world_.set_partition({});
   Link link = world_.link();

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lab/studies/lock/lease_play.h"
+#include "lab/studies/lock/lease_cluster.h"
 
 namespace tempo::sim::lease {
 
@@ -21,6 +21,6 @@ void Outcome::add(const Outcome& other) {
   events += other.events;
 }
 
-Outcome run(const Setup& setup) { return Play(setup).run(); }
+Outcome run(const Setup& setup) { return Cluster(setup).run(); }
 
 }  // namespace tempo::sim::lease

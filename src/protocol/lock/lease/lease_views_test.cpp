@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "protocol/lock/lease/lease_member.h"
-#include "protocol/lock/lease/lease_test_stage.h"
+#include "protocol/lock/lease/lease_test_cluster.h"
 
 namespace tempo::lock::lease {
 namespace {
@@ -11,29 +11,29 @@ namespace {
 
 // Votes are three; whoever else is there is served like them.
 TEST(LeaseAskers, AskWaitHoldAndHandOver) {
-  Stage stage(24, kRules, one_vote_each(3));
-  stage.acquire(20, 1);
-  ASSERT_TRUE(stage.granted(20, 1));
-  EXPECT_EQ(stage.said(Kind::grant), 3U);  // its own vote is missing
-  for (std::uint32_t site = 0; site < 20; ++site) stage.acquire(site, 1);
-  stage.forget_said();
-  stage.release(20, 1);
+  Cluster cluster(24, kRules, one_vote_each(3));
+  cluster.acquire(20, 1);
+  ASSERT_TRUE(cluster.granted(20, 1));
+  EXPECT_EQ(cluster.said(Kind::grant), 3U);  // its own vote is missing
+  for (std::uint32_t site = 0; site < 20; ++site) cluster.acquire(site, 1);
+  cluster.forget_said();
+  cluster.release(20, 1);
   for (std::uint32_t site = 0; site < 20; ++site) {
-    ASSERT_TRUE(stage.granted(site, 1)) << site;
-    stage.release(site, 1);
+    ASSERT_TRUE(cluster.granted(site, 1)) << site;
+    cluster.release(site, 1);
   }
-  EXPECT_EQ(stage.said(Kind::pass), 20U);
-  EXPECT_EQ(stage.said_in_all(), 20U);
-  EXPECT_EQ(stage.granted(19, 1)->token, token(1, 1 + 2 * 20));
+  EXPECT_EQ(cluster.said(Kind::pass), 20U);
+  EXPECT_EQ(cluster.said_in_all(), 20U);
+  EXPECT_EQ(cluster.granted(19, 1)->token, token(1, 1 + 2 * 20));
 }
 
 TEST(LeaseAskers, AreNoQuorum) {
-  Stage stage(24, kRules, one_vote_each(3));
-  stage.crash(0);
-  stage.crash(1);
-  stage.acquire(20, 1);
-  stage.pass(5 * kRules.lease);
-  EXPECT_FALSE(stage.granted(20, 1));
+  Cluster cluster(24, kRules, one_vote_each(3));
+  cluster.crash(0);
+  cluster.crash(1);
+  cluster.acquire(20, 1);
+  cluster.pass(5 * kRules.lease);
+  EXPECT_FALSE(cluster.granted(20, 1));
 }
 
 // More members than a lock has places for: whoever waits longest has one.
@@ -71,22 +71,22 @@ TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
 }
 
 TEST(LeaseViews, JoiningAndForgettingAMember) {
-  Stage stage(4, kRules, one_vote_each(3));
-  stage.command(0, Command::change(NodeId{3}, 1));
-  EXPECT_EQ(stage.views(2).size(), 4U);
-  EXPECT_EQ(stage.member(1).state().view().voters(), 0b1111);
+  Cluster cluster(4, kRules, one_vote_each(3));
+  cluster.command(0, Command::change(NodeId{3}, 1));
+  EXPECT_EQ(cluster.views(2).size(), 4U);
+  EXPECT_EQ(cluster.member(1).state().view().voters(), 0b1111);
   // Not before leases of the first view are over.
-  stage.command(1, Command::change(NodeId{0}, 0));
-  stage.pass(kRules.keep(kRules.longest) - 1ns);
-  EXPECT_EQ(stage.views(3).size(), 0U);
-  stage.pass(kRules.lease);
-  EXPECT_EQ(stage.views(3).size(), 4U);
-  EXPECT_EQ(stage.disk(2)->view.voters(), 0b1110);
-  stage.crash(1);
-  stage.crash(2);
-  stage.acquire(0, 1);
-  stage.pass(5 * kRules.lease);
-  EXPECT_FALSE(stage.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
+  cluster.command(1, Command::change(NodeId{0}, 0));
+  cluster.pass(kRules.keep(kRules.longest) - 1ns);
+  EXPECT_EQ(cluster.views(3).size(), 0U);
+  cluster.pass(kRules.lease);
+  EXPECT_EQ(cluster.views(3).size(), 4U);
+  EXPECT_EQ(cluster.disk(2)->view.voters(), 0b1110);
+  cluster.crash(1);
+  cluster.crash(2);
+  cluster.acquire(0, 1);
+  cluster.pass(5 * kRules.lease);
+  EXPECT_FALSE(cluster.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
 }
 
 // Whoever it is: a voter has a chair, not a number of a certain kind.
@@ -99,39 +99,39 @@ TEST(LeaseViews, AnybodyCanGetAVote) {
   EXPECT_EQ(view.chair_of(NodeId{12}), 1U) << "the first that is free";
   EXPECT_EQ(view.chair_of(NodeId{11}), 3U) << "a chair is kept";
 
-  Stage stage(12, kRules, one_vote_each(3));
-  stage.command(0, Command::change(NodeId{11}, 1));
-  stage.pass(3 * kRules.lease);
-  stage.command(0, Command::change(NodeId{0}, 0));
-  stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(5).state().view().number, 3U);
-  stage.crash(1);
-  stage.acquire(7, 1);
-  stage.pass(kRules.lease);
-  EXPECT_TRUE(stage.granted(7, 1)) << "2 and 11 are two of three";
-  stage.crash(11);
-  stage.crash(7);
-  stage.acquire(8, 1);
-  stage.pass(5 * kRules.lease);
-  EXPECT_FALSE(stage.granted(8, 1));
+  Cluster cluster(12, kRules, one_vote_each(3));
+  cluster.command(0, Command::change(NodeId{11}, 1));
+  cluster.pass(3 * kRules.lease);
+  cluster.command(0, Command::change(NodeId{0}, 0));
+  cluster.pass(3 * kRules.lease);
+  EXPECT_EQ(cluster.member(5).state().view().number, 3U);
+  cluster.crash(1);
+  cluster.acquire(7, 1);
+  cluster.pass(kRules.lease);
+  EXPECT_TRUE(cluster.granted(7, 1)) << "2 and 11 are two of three";
+  cluster.crash(11);
+  cluster.crash(7);
+  cluster.acquire(8, 1);
+  cluster.pass(5 * kRules.lease);
+  EXPECT_FALSE(cluster.granted(8, 1));
 }
 
 // 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5. Also
 // without forgetting it the story ends well: the ballot of 0 is below the floor of the new view.
 TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
-  Stage stage(6, kRules, one_vote_each(5));
+  Cluster cluster(6, kRules, one_vote_each(5));
   const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
-  stage.set_carrier(
-      [&](const Stage::Letter& letter) { return apart(letter.from) == apart(letter.to); });
-  stage.acquire(0, 1);
-  stage.command(1, Command::change(NodeId{2}, 0));
-  stage.pass(3 * kRules.lease);
-  stage.command(1, Command::change(NodeId{5}, 1));
-  stage.pass(3 * kRules.lease);
-  ASSERT_EQ(stage.member(5).state().view().chair_of(NodeId{5}), 2U);
-  ASSERT_EQ(stage.member(0).state().view().number, 1U);
+  cluster.set_carrier(
+      [&](const Cluster::Letter& letter) { return apart(letter.from) == apart(letter.to); });
+  cluster.acquire(0, 1);
+  cluster.command(1, Command::change(NodeId{2}, 0));
+  cluster.pass(3 * kRules.lease);
+  cluster.command(1, Command::change(NodeId{5}, 1));
+  cluster.pass(3 * kRules.lease);
+  ASSERT_EQ(cluster.member(5).state().view().chair_of(NodeId{5}), 2U);
+  ASSERT_EQ(cluster.member(0).state().view().number, 1U);
   // 0 learns of it, asks again, and is heard by 1 alone; 3, 4 and 5 are a majority for 3.
-  stage.set_carrier([&](const Stage::Letter& letter) {
+  cluster.set_carrier([&](const Cluster::Letter& letter) {
     const auto together = [&](NodeId one, NodeId other) {
       return (letter.from == one && letter.to == other) ||
              (letter.from == other && letter.to == one);
@@ -139,75 +139,75 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
     if (letter.message.kind == Kind::record) return true;
     return together(NodeId{0}, NodeId{1}) || (index(letter.from) >= 3 && index(letter.to) >= 3);
   });
-  stage.pass(kRules.lease);
-  ASSERT_EQ(stage.member(0).state().view().number, 3U);
-  stage.acquire(3, 1);
-  stage.pass(kRules.lease / 2);
-  EXPECT_TRUE(stage.granted(3, 1));
-  EXPECT_FALSE(stage.granted(0, 1)) << "two inside";
+  cluster.pass(kRules.lease);
+  ASSERT_EQ(cluster.member(0).state().view().number, 3U);
+  cluster.acquire(3, 1);
+  cluster.pass(kRules.lease / 2);
+  EXPECT_TRUE(cluster.granted(3, 1));
+  EXPECT_FALSE(cluster.granted(0, 1)) << "two inside";
 }
 
 TEST(LeaseViews, AChangeCanBeGivenUp) {
-  Stage stage(3, kRules);
-  stage.crash(1);
-  stage.crash(2);
-  stage.command(0, Command::change(NodeId{2}, 0));
-  stage.pass(2 * kRules.lease);
-  stage.command(0, Command::no_change());
-  stage.pass(kRules.lease);
-  stage.forget_said();
-  stage.pass(kRules.lease);
-  EXPECT_EQ(stage.said_in_all(), 0U);
-  stage.resume(1);
-  stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(0).state().view().number, 1U);
+  Cluster cluster(3, kRules);
+  cluster.crash(1);
+  cluster.crash(2);
+  cluster.command(0, Command::change(NodeId{2}, 0));
+  cluster.pass(2 * kRules.lease);
+  cluster.command(0, Command::no_change());
+  cluster.pass(kRules.lease);
+  cluster.forget_said();
+  cluster.pass(kRules.lease);
+  EXPECT_EQ(cluster.said_in_all(), 0U);
+  cluster.resume(1);
+  cluster.pass(3 * kRules.lease);
+  EXPECT_EQ(cluster.member(0).state().view().number, 1U);
 }
 
 TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
-  Stage stage(4, kRules, one_vote_each(3));
-  stage.crash(3);
-  stage.crash(2);
-  stage.command(0, Command::change(NodeId{3}, 1));
-  stage.pass(5 * kRules.lease);
-  EXPECT_EQ(stage.member(0).state().view().number, 1U);  // two of three, but not three of four
-  stage.resume(3);
-  stage.pass(2 * kRules.lease);
-  EXPECT_EQ(stage.member(0).state().view().number, 2U);
+  Cluster cluster(4, kRules, one_vote_each(3));
+  cluster.crash(3);
+  cluster.crash(2);
+  cluster.command(0, Command::change(NodeId{3}, 1));
+  cluster.pass(5 * kRules.lease);
+  EXPECT_EQ(cluster.member(0).state().view().number, 1U);  // two of three, but not three of four
+  cluster.resume(3);
+  cluster.pass(2 * kRules.lease);
+  EXPECT_EQ(cluster.member(0).state().view().number, 2U);
 }
 
 TEST(LeaseViews, LocksGoOn) {
-  Stage stage(4, kRules, one_vote_each(3));
-  stage.acquire(0, 1);
-  stage.command(1, Command::change(NodeId{3}, 1));
-  stage.pass(3 * kRules.lease);
-  stage.command(1, Command::change(NodeId{0}, 0));
-  stage.pass(3 * kRules.lease);
-  EXPECT_EQ(stage.member(0).state().view().number, 3U);
-  EXPECT_FALSE(stage.lost(0, 1));
-  stage.acquire(2, 1);
-  EXPECT_FALSE(stage.granted(2, 1));
-  stage.release(0, 1);
-  EXPECT_TRUE(stage.granted(2, 1));
+  Cluster cluster(4, kRules, one_vote_each(3));
+  cluster.acquire(0, 1);
+  cluster.command(1, Command::change(NodeId{3}, 1));
+  cluster.pass(3 * kRules.lease);
+  cluster.command(1, Command::change(NodeId{0}, 0));
+  cluster.pass(3 * kRules.lease);
+  EXPECT_EQ(cluster.member(0).state().view().number, 3U);
+  EXPECT_FALSE(cluster.lost(0, 1));
+  cluster.acquire(2, 1);
+  EXPECT_FALSE(cluster.granted(2, 1));
+  cluster.release(0, 1);
+  EXPECT_TRUE(cluster.granted(2, 1));
 }
 
 TEST(LeaseViews, WhoWasAwayIsTold) {
-  Stage stage(4, kRules, one_vote_each(3));
-  stage.crash(2);
-  stage.command(0, Command::change(NodeId{3}, 1));
-  stage.resume(2);
-  EXPECT_EQ(stage.member(2).state().view().number, 1U);
-  stage.acquire(2, 1);
-  stage.pass(kRules.lease);
-  EXPECT_EQ(stage.member(2).state().view().number, 2U);
-  EXPECT_TRUE(stage.granted(2, 1));
+  Cluster cluster(4, kRules, one_vote_each(3));
+  cluster.crash(2);
+  cluster.command(0, Command::change(NodeId{3}, 1));
+  cluster.resume(2);
+  EXPECT_EQ(cluster.member(2).state().view().number, 1U);
+  cluster.acquire(2, 1);
+  cluster.pass(kRules.lease);
+  EXPECT_EQ(cluster.member(2).state().view().number, 2U);
+  EXPECT_TRUE(cluster.granted(2, 1));
 }
 
 TEST(LeaseViews, ARefusedChangeIsSaid) {
-  Stage stage(3, kRules);
-  stage.command(0, Command::change(NodeId{0}, 1));
-  ASSERT_FALSE(stage.events().empty());
-  EXPECT_EQ(stage.events().back().notice.kind, Notice::Kind::refused);
-  EXPECT_EQ(stage.events().back().notice.lock, kViewLock);
+  Cluster cluster(3, kRules);
+  cluster.command(0, Command::change(NodeId{0}, 1));
+  ASSERT_FALSE(cluster.events().empty());
+  EXPECT_EQ(cluster.events().back().notice.kind, Notice::Kind::refused);
+  EXPECT_EQ(cluster.events().back().notice.lock, kViewLock);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ std::string ends_of(std::uint32_t hosts) {
 
 }  // namespace
 
-void Stage::play(const Schedule& schedule) {
+void Cluster::play(const Schedule& schedule) {
   struct Moment {
     Nanos at;
     bool begins;
@@ -49,7 +49,7 @@ void Stage::play(const Schedule& schedule) {
   }
 }
 
-void Stage::begin(const Fault& fault) {
+void Cluster::begin(const Fault& fault) {
   now_.push_back(fault);
   switch (fault.kind) {
     case Kind::kill:
@@ -70,15 +70,15 @@ void Stage::begin(const Fault& fault) {
     case Kind::loss:
       return set_network();
     case Kind::kill_client:
-      return crew_->kill(fault.client);
+      return workload_->kill(fault.client);
     case Kind::stop_client:
-      return crew_->pause(fault.client, true);
+      return workload_->pause(fault.client, true);
     case Kind::count:
       break;
   }
 }
 
-void Stage::end(const Fault& fault) {
+void Cluster::end(const Fault& fault) {
   now_.erase(std::ranges::find(now_, fault));
   switch (fault.kind) {
     case Kind::kill:
@@ -100,35 +100,35 @@ void Stage::end(const Fault& fault) {
     case Kind::loss:
       return set_network();
     case Kind::kill_client:
-      return crew_->revive(fault.client);
+      return workload_->revive(fault.client);
     case Kind::stop_client:
       if (std::ranges::none_of(now_, [&](const Fault& other) {
             return other.kind == Kind::stop_client && other.client == fault.client;
           }))
-        crew_->pause(fault.client, false);
+        workload_->pause(fault.client, false);
       return;
     case Kind::count:
       break;
   }
 }
 
-bool Stage::struck(Kind kind, std::uint32_t host) const {
+bool Cluster::struck(Kind kind, std::uint32_t host) const {
   return std::ranges::any_of(now_, [&](const Fault& fault) {
     return fault.kind == kind && (fault.hosts >> host & 1U) != 0;
   });
 }
 
-void Stage::start_if_free(std::uint32_t host) {
+void Cluster::start_if_free(std::uint32_t host) {
   if (site_->host(host).running() || struck(Kind::kill, host) || struck(Kind::restart, host))
     return;
   site_->host(host).start();
 }
 
-void Stage::continue_if_free(std::uint32_t host) {
+void Cluster::continue_if_free(std::uint32_t host) {
   if (!struck(Kind::stop, host)) site_->host(host).pause(false);
 }
 
-void Stage::set_network() {
+void Cluster::set_network() {
   std::vector<std::string> rules;
   for (const Fault& fault : now_) {
     if (fault.kind == Kind::deaf)

@@ -17,9 +17,9 @@ namespace tempo::sim::groups {
 
 namespace live = tempo::groups;
 
-class Play {
+class Cluster {
  public:
-  explicit Play(const Setup& setup);
+  explicit Cluster(const Setup& setup);
   Outcome run();
 
  private:

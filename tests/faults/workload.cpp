@@ -32,7 +32,7 @@ constexpr int kEndingPolls = 5000;    // of a millisecond, for all to end
 // In a process of its own.
 class Client {
  public:
-  Client(const Crew::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes)
+  Client(const Workload::Options& order, std::uint32_t number, std::uint32_t life, Notes& notes)
       : order_(&order), notes_(&notes), chance_(order.seed, kCause, number * 1000 + life) {
     socket_ = order.sockets[number % order.sockets.size()];
   }
@@ -96,7 +96,7 @@ class Client {
     }
   }
 
-  const Crew::Options* order_;
+  const Workload::Options* order_;
   Notes* notes_;
   Stream chance_;
   std::string socket_;
@@ -148,7 +148,7 @@ void Notes::add_to(std::vector<Hold>& history, std::uint32_t client) const {
 
 // --- the crew ---
 
-Crew::Crew(Options order) : order_(std::move(order)), processes_(all()), lives_(all()) {
+Workload::Workload(Options order) : order_(std::move(order)), processes_(all()), lives_(all()) {
   for (std::uint32_t i = 0; i < all(); ++i) {
     void* const memory =
         mmap(nullptr, sizeof(Notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -158,12 +158,12 @@ Crew::Crew(Options order) : order_(std::move(order)), processes_(all()), lives_(
   for (std::uint32_t i = 0; i < all(); ++i) start(i);
 }
 
-Crew::~Crew() {
+Workload::~Workload() {
   for (std::uint32_t i = 0; i < all(); ++i) kill(i);
   for (Notes* const notes : notes_) munmap(notes, sizeof(Notes));
 }
 
-void Crew::start(std::uint32_t client) {
+void Workload::start(std::uint32_t client) {
   const std::uint32_t life = lives_[client]++;
   const pid_t process = fork();
   if (process < 0) throw std::runtime_error("no process for a client");
@@ -177,7 +177,7 @@ void Crew::start(std::uint32_t client) {
   _exit(0);
 }
 
-void Crew::kill(std::uint32_t client) {
+void Workload::kill(std::uint32_t client) {
   if (processes_[client] == 0) return;
   ::kill(processes_[client], SIGKILL);
   while (waitpid(processes_[client], nullptr, 0) < 0 && errno == EINTR) {
@@ -185,46 +185,46 @@ void Crew::kill(std::uint32_t client) {
   processes_[client] = 0;
 }
 
-void Crew::revive(std::uint32_t client) {
+void Workload::revive(std::uint32_t client) {
   if (processes_[client] == 0) start(client);
 }
 
-void Crew::pause(std::uint32_t client, bool on) const {
+void Workload::pause(std::uint32_t client, bool on) const {
   if (processes_[client] != 0) ::kill(processes_[client], on ? SIGSTOP : SIGCONT);
 }
 
-std::vector<std::uint32_t> Crew::without_lock_since(Instant when) const {
+std::vector<std::uint32_t> Workload::without_lock_since(Instant when) const {
   std::vector<std::uint32_t> without;
   for (std::uint32_t i = 0; i < order_.clients; ++i)
     if (!notes_[i]->entered_since(when)) without.push_back(i);
   return without;
 }
 
-bool Crew::led_since(Instant when) const {
+bool Workload::led_since(Instant when) const {
   for (std::uint32_t i = order_.clients; i < all(); ++i)
     if (notes_[i]->inside_since(when)) return true;
   return false;
 }
 
-std::vector<Hold> Crew::history() const {
+std::vector<Hold> Workload::history() const {
   std::vector<Hold> history;
   for (std::uint32_t i = 0; i < all(); ++i) notes_[i]->add_to(history, i);
   return history;
 }
 
-std::uint64_t Crew::lost() const {
+std::uint64_t Workload::lost() const {
   std::uint64_t all = 0;
   for (const Notes* notes : notes_) all += notes->lost;
   return all;
 }
 
-std::uint64_t Crew::broken() const {
+std::uint64_t Workload::broken() const {
   std::uint64_t all = 0;
   for (const Notes* notes : notes_) all += notes->broken;
   return all;
 }
 
-void Crew::end() {
+void Workload::end() {
   for (Notes* const notes : notes_) notes->over = true;
   for (std::uint32_t i = 0; i < all(); ++i) {
     for (int polls = 0; polls < kEndingPolls && processes_[i] != 0; ++polls) {

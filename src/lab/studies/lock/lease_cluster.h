@@ -14,14 +14,14 @@
 
 namespace tempo::sim::lease {
 
-class Play : public NoWatch {
+class Cluster : public NoWatch {
  public:
   using Member = tempo::lock::lease::Member;
   using Command = tempo::lock::lease::Command;
   using Notice = tempo::lock::lease::Notice;
   using Record = tempo::lock::lease::Record;
 
-  explicit Play(const Setup& setup);
+  explicit Cluster(const Setup& setup);
   Outcome run();
 
   // --- what the world calls ---
@@ -41,7 +41,7 @@ class Play : public NoWatch {
   }
 
  private:
-  struct Customer {
+  struct Client {
     enum class State : std::uint8_t { idle, waits, inside };
     NodeId site{};
     std::uint32_t lock = 0;
@@ -81,12 +81,12 @@ class Play : public NoWatch {
   void quit(std::uint32_t who);
   void leave(std::uint32_t who);
   void test_clock(std::uint32_t who);
-  void go_idle(Customer& customer, std::uint32_t who);
+  void go_idle(Client& client, std::uint32_t who);
   void notify(NodeId site, const Command& command);
   Nanos wanted_length();
   Command release(std::uint32_t who) const;
   std::uint32_t client_id(std::uint32_t who) const {
-    return customers_[who].request * static_cast<std::uint32_t>(customers_.size()) + who;
+    return clients_[who].request * static_cast<std::uint32_t>(clients_.size()) + who;
   }
   void plan_clock_test(std::uint32_t who);
 
@@ -112,7 +112,7 @@ class Play : public NoWatch {
 
   Setup setup_;
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
-  std::vector<Customer> customers_;
+  std::vector<Client> clients_;
   Agenda<What> agenda_;
   std::vector<std::optional<Record>> disks_;  // by site
   std::vector<std::vector<Record>> being_written_;
@@ -128,7 +128,7 @@ class Play : public NoWatch {
   std::uint64_t messages_ = 0;
   std::uint64_t entries_ = 0;
   Outcome outcome_;
-  World<Member, Play> world_;
+  World<Member, Cluster> world_;
 };
 
 }  // namespace tempo::sim::lease

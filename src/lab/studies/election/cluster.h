@@ -138,14 +138,14 @@ class Watches {
   SoleCandidateWins sole_candidate_wins;
 };
 
-class Stage {
+class Cluster {
  public:
   using Sim = World<MasterElection, Watches>;
 
-  explicit Stage(Setup setup);
-  Stage(const Stage&) = delete;
-  Stage& operator=(const Stage&) = delete;
-  ~Stage() = default;
+  explicit Cluster(Setup setup);
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
+  ~Cluster() = default;
 
   // Runs to the fault's time and carries it out; its end, if it has one, is carried out in due
   // time.

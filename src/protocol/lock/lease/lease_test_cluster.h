@@ -20,7 +20,7 @@ inline constexpr Rules kRules{};  // 2 s
 
 inline Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, sub}.token(); }
 
-class Stage {
+class Cluster {
  public:
   struct Letter {
     NodeId from{};
@@ -32,7 +32,7 @@ class Stage {
     Notice notice;
   };
 
-  Stage(std::uint32_t sites, const Rules& rules, std::optional<View> view = {})
+  Cluster(std::uint32_t sites, const Rules& rules, std::optional<View> view = {})
       : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites), up_(sites) {
     for (std::uint32_t i = 0; i < sites; ++i) {
       disks_[i] = Record{.view = view_};

@@ -1,4 +1,4 @@
-#include "lab/studies/election/stage.h"
+#include "lab/studies/election/cluster.h"
 
 #include <algorithm>
 #include <utility>
@@ -39,7 +39,7 @@ Watches::Watches(const Setup& setup, Violations& into)
       conservative(into, setup.rules.timing, lossless(setup) && prompt(setup) && !setup.pauses),
       sole_candidate_wins(into, setup.rules.timing, lossless(setup) && !setup.pauses) {}
 
-Stage::Stage(Setup setup) : setup_(std::move(setup)), watches_(setup_, violations_) {
+Cluster::Cluster(Setup setup) : setup_(std::move(setup)), watches_(setup_, violations_) {
   world_ = std::make_unique<Sim>(
       // Starting together costs nodes squared; a Loop every few milliseconds to each node is the
       // most else.
@@ -56,7 +56,7 @@ Stage::Stage(Setup setup) : setup_(std::move(setup)), watches_(setup_, violation
     world_->set_rate(node_at(i), setup_.rates[i]);
 }
 
-void Stage::apply(const Fault& fault) {
+void Cluster::apply(const Fault& fault) {
   run_until(fault.at);
   begin(fault);
   if (fault.lasts == kForEver) return;
@@ -66,7 +66,7 @@ void Stage::apply(const Fault& fault) {
   ends_.insert(place, {when, fault});
 }
 
-void Stage::run_until(Instant limit) {
+void Cluster::run_until(Instant limit) {
   while (!ends_.empty() && ends_.front().first <= limit) {
     world_->run_until(ends_.front().first);
     end_first();
@@ -74,13 +74,13 @@ void Stage::run_until(Instant limit) {
   world_->run_until(limit);
 }
 
-void Stage::end_first() {
+void Cluster::end_first() {
   const Fault fault = ends_.front().second;
   ends_.erase(ends_.begin());
   end(fault);
 }
 
-void Stage::begin(const Fault& fault) {
+void Cluster::begin(const Fault& fault) {
   switch (fault.act) {
     case Act::start:
       if (!world_->up(fault.node)) world_->start(fault.node);
@@ -136,7 +136,7 @@ void Stage::begin(const Fault& fault) {
   }
 }
 
-void Stage::end(const Fault& fault) {
+void Cluster::end(const Fault& fault) {
   switch (fault.act) {
     case Act::crash:
     case Act::hint:
@@ -158,7 +158,7 @@ void Stage::end(const Fault& fault) {
   }
 }
 
-void Stage::refresh_cuts() {
+void Cluster::refresh_cuts() {
   const std::size_t nodes = setup_.nodes;
   std::vector<bool> partition(nodes * nodes);
   bool any = false;
@@ -181,7 +181,7 @@ void Stage::refresh_cuts() {
   world_->set_partition(any ? std::move(partition) : std::vector<bool>{});
 }
 
-DeliveryDecision Stage::fate(NodeId from, NodeId to, const Message& message) const {
+DeliveryDecision Cluster::fate(NodeId from, NodeId to, const Message& message) const {
   DeliveryDecision fate;
   for (const Fault& fault : in_force_) {
     if (!is_fate(fault.act)) continue;
@@ -195,7 +195,7 @@ DeliveryDecision Stage::fate(NodeId from, NodeId to, const Message& message) con
   return fate;
 }
 
-NodeId Stage::master() const {
+NodeId Cluster::master() const {
   NodeId found = kNobody;
   for (std::uint32_t i = 0; i < setup_.nodes; ++i) {
     const NodeId id{i};

@@ -1,4 +1,4 @@
-#include "lab/studies/lock/lease_play.h"
+#include "lab/studies/lock/lease_cluster.h"
 
 #include <algorithm>
 
@@ -41,7 +41,7 @@ Nanos exponential(Stream& stream, Nanos mean) {
 
 }  // namespace
 
-Play::Play(const Setup& setup)
+Cluster::Cluster(const Setup& setup)
     : setup_(setup),
       disks_(setup.sites),
       being_written_(setup.sites),
@@ -68,7 +68,7 @@ Play::Play(const Setup& setup)
   for (std::uint32_t lock = 0; lock < setup.locks; ++lock) {
     ledgers_.emplace_back(setup.sites, site_of);
     for (std::uint32_t i = 0; i < site_of.size(); ++i)
-      customers_.push_back({.site = site_of[i], .lock = lock, .number = i});
+      clients_.push_back({.site = site_of[i], .lock = lock, .number = i});
   }
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), kClocks);
   for (std::uint32_t i = 0; i < setup.sites; ++i) {
@@ -87,9 +87,9 @@ Play::Play(const Setup& setup)
   }
 }
 
-Outcome Play::run() {
+Outcome Cluster::run() {
   for (std::uint32_t i = 0; i < setup_.sites; ++i) world_.start(NodeId{i});
-  for (std::uint32_t i = 0; i < customers_.size(); ++i)
+  for (std::uint32_t i = 0; i < clients_.size(); ++i)
     agenda_.add(Instant{} + exponential(chance_, setup_.think), {What::Kind::ask, i});
   if (setup_.time_bound > Nanos{0})
     for (std::uint32_t i = 0; i < setup_.sites; ++i)
@@ -131,7 +131,7 @@ Outcome Play::run() {
   return outcome_;
 }
 
-void Play::run_until(Instant limit) {
+void Cluster::run_until(Instant limit) {
   while (world_.now() < limit) {
     const Instant stop = std::min(limit, std::max(agenda_.first(), world_.now()));
     world_.run_until(stop, [&] { return agenda_.first() < stop || enough(); });
@@ -142,80 +142,80 @@ void Play::run_until(Instant limit) {
 
 // --- clients ---
 
-void Play::ask(std::uint32_t who) {
-  Customer& customer = customers_[who];
-  if (!wishes_ || customer.state != Customer::State::idle) return;
-  if (!world_.up(customer.site)) {
+void Cluster::ask(std::uint32_t who) {
+  Client& client = clients_[who];
+  if (!wishes_ || client.state != Client::State::idle) return;
+  if (!world_.up(client.site)) {
     agenda_.add(world_.now() + 5ms, {What::Kind::ask, who});
     return;
   }
-  ++customer.request;
-  customer.state = Customer::State::waits;
-  customer.mode = chance_.chance(setup_.readers) ? Mode::shared : Mode::exclusive;
-  ledgers_[customer.lock].asked(customer.number, world_.now());
+  ++client.request;
+  client.state = Client::State::waits;
+  client.mode = chance_.chance(setup_.readers) ? Mode::shared : Mode::exclusive;
+  ledgers_[client.lock].asked(client.number, world_.now());
   if (chance_.chance(setup_.deaths))
     agenda_.add(world_.now() + exponential(chance_, setup_.stay),
-                {What::Kind::quit, who, customer.request});
+                {What::Kind::quit, who, client.request});
   // Network time is as good as clocks that start together.
-  const Nanos shown = world_.local_now(customer.site).time_since_epoch();
+  const Nanos shown = world_.local_now(client.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  notify(customer.site, Command::acquire(LockId{customer.lock}, ClientId{client_id(who)}, customer.mode,
+  notify(client.site, Command::acquire(LockId{client.lock}, ClientId{client_id(who)}, client.mode,
                                     network_us, wanted_length()));
 }
 
 // Nothing is drawn where all are alike: runs stay as they were.
-Nanos Play::wanted_length() {
+Nanos Cluster::wanted_length() {
   if (setup_.other_lengths == 0 || !chance_.chance(setup_.other_lengths)) return Nanos{0};
   return chance_.uniform(setup_.rules.lease / 4, setup_.rules.longest);
 }
 
-Play::Command Play::release(std::uint32_t who) const {
-  return Command::release(LockId{customers_[who].lock}, ClientId{client_id(who)});
+Cluster::Command Cluster::release(std::uint32_t who) const {
+  return Command::release(LockId{clients_[who].lock}, ClientId{client_id(who)});
 }
 
-void Play::go_idle(Customer& customer, std::uint32_t who) {
-  if (customer.state == Customer::State::waits)
-    ledgers_[customer.lock].gave_up(customer.number);
+void Cluster::go_idle(Client& client, std::uint32_t who) {
+  if (client.state == Client::State::waits)
+    ledgers_[client.lock].gave_up(client.number);
   else
-    ledgers_[customer.lock].left(customer.number);
-  customer.state = Customer::State::idle;
-  customer.orphan = false;
+    ledgers_[client.lock].left(client.number);
+  client.state = Client::State::idle;
+  client.orphan = false;
   agenda_.add(world_.now() + exponential(chance_, setup_.think), {What::Kind::ask, who});
 }
 
 // Dies, or gives up, while it waits or is inside.
-void Play::quit(std::uint32_t who) {
-  Customer& customer = customers_[who];
-  const bool known = !customer.orphan;
-  go_idle(customer, who);
-  if (known) notify(customer.site, release(who));
+void Cluster::quit(std::uint32_t who) {
+  Client& client = clients_[who];
+  const bool known = !client.orphan;
+  go_idle(client, who);
+  if (known) notify(client.site, release(who));
 }
 
-void Play::leave(std::uint32_t who) {
-  if (customers_[who].state == Customer::State::inside) quit(who);
+void Cluster::leave(std::uint32_t who) {
+  if (clients_[who].state == Client::State::inside) quit(who);
 }
 
-void Play::test_clock(std::uint32_t who) {
-  Customer& customer = customers_[who];
-  if (customer.state != Customer::State::inside || mutated(Mutation::client_without_clock_test))
+void Cluster::test_clock(std::uint32_t who) {
+  Client& client = clients_[who];
+  if (client.state != Client::State::inside || mutated(Mutation::client_without_clock_test))
     return;
-  if (world_.local_now(customer.site) < customer.deadline) return plan_clock_test(who);
+  if (world_.local_now(client.site) < client.deadline) return plan_clock_test(who);
   ++outcome_.deadlines;
   quit(who);
 }
 
 // Never late: what rounds does so downwards, and a test that comes early is repeated.
-void Play::plan_clock_test(std::uint32_t who) {
-  const Customer& customer = customers_[who];
-  const Nanos left = customer.deadline - world_.local_now(customer.site);
-  const std::int64_t rate = rates_[index(customer.site)];
+void Cluster::plan_clock_test(std::uint32_t who) {
+  const Client& client = clients_[who];
+  const Nanos left = client.deadline - world_.local_now(client.site);
+  const std::int64_t rate = rates_[index(client.site)];
   const double span =
       static_cast<double>(left.count()) * kBillion / static_cast<double>(kBillion + rate);
   agenda_.add(world_.now() + std::max(Nanos{static_cast<Nanos::rep>(span)}, Nanos{1}),
-              {What::Kind::deadline, who, customer.request});
+              {What::Kind::deadline, who, client.request});
 }
 
-void Play::notify(NodeId site, const Command& command) {
+void Cluster::notify(NodeId site, const Command& command) {
   if (world_.up(site) && world_.paused(site))
     inbox_[index(site)].push_back(command);
   else
@@ -224,25 +224,25 @@ void Play::notify(NodeId site, const Command& command) {
 
 // --- notices ---
 
-void Play::receive(NodeId site, const Notice& notice) {
+void Cluster::receive(NodeId site, const Notice& notice) {
   const std::uint32_t id = std::to_underlying(notice.client);
-  const auto who = static_cast<std::uint32_t>(id % customers_.size());
-  Customer& customer = customers_[who];
-  const bool present = id == client_id(who) && customer.site == site && !customer.orphan;
+  const auto who = static_cast<std::uint32_t>(id % clients_.size());
+  Client& client = clients_[who];
+  const bool present = id == client_id(who) && client.site == site && !client.orphan;
   switch (notice.kind) {
     case Notice::Kind::granted:
-      if (present && customer.state == Customer::State::waits) enter(who, notice);
+      if (present && client.state == Client::State::waits) enter(who, notice);
       break;
     case Notice::Kind::extended:
       extend(site, notice);
       break;
     case Notice::Kind::lost:
-      if (!present || customer.state != Customer::State::inside) break;
+      if (!present || client.state != Client::State::inside) break;
       ++outcome_.lost;
-      go_idle(customer, who);
+      go_idle(client, who);
       break;
     case Notice::Kind::refused:
-      if (present && customer.state == Customer::State::waits) go_idle(customer, who);
+      if (present && client.state == Client::State::waits) go_idle(client, who);
       break;
     case Notice::Kind::write:
       ++outcome_.writes;
@@ -256,21 +256,21 @@ void Play::receive(NodeId site, const Notice& notice) {
   }
 }
 
-void Play::enter(std::uint32_t who, const Notice& notice) {
-  Customer& customer = customers_[who];
-  customer.state = Customer::State::inside;
-  customer.deadline = notice.deadline;
-  ledgers_[customer.lock].entered(customer.number, customer.mode, notice.token, world_.now());
+void Cluster::enter(std::uint32_t who, const Notice& notice) {
+  Client& client = clients_[who];
+  client.state = Client::State::inside;
+  client.deadline = notice.deadline;
+  ledgers_[client.lock].entered(client.number, client.mode, notice.token, world_.now());
   ++entries_;
   const bool takes_long = chance_.chance(setup_.long_stays);
   agenda_.add(
       world_.now() + exponential(chance_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
-      {What::Kind::leave, who, customer.request});
+      {What::Kind::leave, who, client.request});
   plan_clock_test(who);
 }
 
 // All members see the same views.
-void Play::enter_view(const View& view) {
+void Cluster::enter_view(const View& view) {
   views_.resize(std::max<std::size_t>(views_.size(), view.number + 1));
   std::optional<View>& known = views_[view.number];
   if (!known) ++outcome_.views;
@@ -279,14 +279,14 @@ void Play::enter_view(const View& view) {
   known = view;
 }
 
-void Play::extend(NodeId site, const Notice& notice) {
+void Cluster::extend(NodeId site, const Notice& notice) {
   const Instant shown = world_.local_now(site);
-  for (Customer& customer : customers_) {
-    if (customer.site != site || LockId{customer.lock} != notice.lock || customer.orphan ||
-        customer.state != Customer::State::inside)
+  for (Client& client : clients_) {
+    if (client.site != site || LockId{client.lock} != notice.lock || client.orphan ||
+        client.state != Client::State::inside)
       continue;
-    if (shown >= customer.deadline) ++outcome_.revivals;
-    customer.deadline = std::max(customer.deadline, notice.deadline);
+    if (shown >= client.deadline) ++outcome_.revivals;
+    client.deadline = std::max(client.deadline, notice.deadline);
   }
 }
 

@@ -64,15 +64,15 @@ inline Peer master_of(std::uint32_t round, std::uint32_t id) {
   return master;
 }
 
-class Hand {
+class Harness {
  public:
-  explicit Hand(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
+  explicit Harness(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
                 Variant variant = {}, Reluctance reluctance = kGlad)
       : rules_{*profile(profile_name), repeats, variant},
         machine_({kSelf, kLife, reluctance}, rules_) {}
-  Hand(const Hand&) = delete;
-  Hand& operator=(const Hand&) = delete;
-  ~Hand() = default;
+  Harness(const Harness&) = delete;
+  Harness& operator=(const Harness&) = delete;
+  ~Harness() = default;
 
   using Lines = std::vector<std::string>;
 
@@ -189,39 +189,39 @@ inline Peer old_master() {
 }
 
 // Leads a new machine to this state by the shortest way.
-inline void bring_to(Hand& hand, State state) {
+inline void bring_to(Harness& harness, State state) {
   Peer master = master_of(10, 9);
   Peer other = peer(4);
-  hand.start();
+  harness.start();
   switch (state) {
     case State::startup:
       break;
     case State::no_master:
-      hand.run_out(Timer::startup);
+      harness.run_out(Timer::startup);
       break;
     case State::master:
     case State::conflict: {
       // A rumour of round 9: the next is 10.
       Message rumour;
       rumour.epoch = {9, NodeId{8}, Incarnation{1}};
-      hand.receive(other, Kind::stale, rumour);
-      hand.run_out(Timer::startup);
-      hand.run_out(Timer::no_master);
-      if (state == State::conflict) hand.receive(other, Kind::conflict);
+      harness.receive(other, Kind::stale, rumour);
+      harness.run_out(Timer::startup);
+      harness.run_out(Timer::no_master);
+      if (state == State::conflict) harness.receive(other, Kind::conflict);
       break;
     }
     case State::slave:
     case State::candidate:
     case State::accept:
-      hand.receive(master, Kind::masterup);
-      if (state == State::candidate) hand.command(Command::stand);
-      if (state == State::accept) hand.receive(other, Kind::election);
+      harness.receive(master, Kind::masterup);
+      if (state == State::candidate) harness.command(Command::stand);
+      if (state == State::accept) harness.receive(other, Kind::election);
       break;
     case State::consistency:
-      hand.receive(master, Kind::masterack);
+      harness.receive(master, Kind::masterack);
       break;
   }
-  ASSERT_EQ(hand.state(), state);
+  ASSERT_EQ(harness.state(), state);
 }
 
 // The Election of `bring_to(candidate)`: Masterreq 1, Slaveup 2, Election 3.

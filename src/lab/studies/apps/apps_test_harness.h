@@ -18,11 +18,11 @@ inline Rules usual_rules() {
 }
 
 template <class Duty>
-class Desk {
+class Harness {
  public:
-  explicit Desk(const Rules& rules = usual_rules()) : rules_(rules), duty_(kSelf, rules_) {}
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  explicit Harness(const Rules& rules = usual_rules()) : rules_(rules), duty_(kSelf, rules_) {}
+  Harness(const Harness&) = delete;
+  Harness& operator=(const Harness&) = delete;
 
   const Duty& duty() const { return duty_; }
   Instant now() const { return now_; }

@@ -28,7 +28,7 @@ struct Word {
 };
 inline std::string_view name_of(const Word&) { return "word"; }
 
-class Parrot {
+class ScriptedMachine {
  public:
   using Message = Word;
   struct Command {
@@ -44,18 +44,18 @@ class Parrot {
   };
   enum class Timer : std::uint8_t { first, second, count };
 
-  explicit Parrot(Incarnation incarnation) : incarnation_(incarnation) {}
+  explicit ScriptedMachine(Incarnation incarnation) : incarnation_(incarnation) {}
 
-  void start(Turn<Parrot>&) {}
-  void receive(Turn<Parrot>& turn, NodeId from, const Message& message) {
+  void start(Turn<ScriptedMachine>&) {}
+  void receive(Turn<ScriptedMachine>& turn, NodeId from, const Message& message) {
     ++heard_;
     turn.out.notify({.what = Notice::What::heard, .from = from, .number = message.number});
   }
-  void on_timer(Turn<Parrot>& turn, TimerId timer) {
+  void on_timer(Turn<ScriptedMachine>& turn, TimerId timer) {
     timers_.stop(static_cast<Timer>(timer));
     turn.out.notify({.what = Notice::What::woke, .number = std::to_underlying(timer)});
   }
-  void command(Turn<Parrot>& turn, const Command& command) {
+  void command(Turn<ScriptedMachine>& turn, const Command& command) {
     switch (command.what) {
       case Command::What::say:
         if (command.to == kNobody)
@@ -94,24 +94,24 @@ class Parrot {
   Timers<Timer> timers_;
 };
 
-using Do = Parrot::Command::What;
+using Do = ScriptedMachine::Command::What;
 
 // Writes down what nodes notice, in milliseconds: "1 2 hears 7 from 1".
 class Diary : public NoWatch {
  public:
   template <class World>
-  void noticed(const World& world, NodeId id, const Parrot::Notice& notice) {
+  void noticed(const World& world, NodeId id, const ScriptedMachine::Notice& notice) {
     const std::string who = fmt::format("{} {}", milliseconds(world.now()), index(id) + 1);
     switch (notice.what) {
-      case Parrot::Notice::What::heard:
+      case ScriptedMachine::Notice::What::heard:
         lines.push_back(
             fmt::format("{} hears {} from {}", who, notice.number, index(notice.from) + 1));
         arrivals[notice.number].push_back(world.now());
         break;
-      case Parrot::Notice::What::woke:
+      case ScriptedMachine::Notice::What::woke:
         lines.push_back(fmt::format("{} wakes for {}", who, notice.number));
         break;
-      case Parrot::Notice::What::drew:
+      case ScriptedMachine::Notice::What::drew:
         lines.push_back(fmt::format("{} draws {}", who, notice.number));
         break;
     }
@@ -150,18 +150,18 @@ inline Link steady(Nanos delay) {
 
 // A World with its diary, and shorter words for what the tests do.
 template <class Watch>
-struct Play {
-  using Sim = World<Parrot, Watch>;
+struct TestRun {
+  using Sim = World<ScriptedMachine, Watch>;
   Watch watch;
   Sim world;
 
-  explicit Play(const typename Sim::Options& options, Watch watcher = {})
+  explicit TestRun(const typename Sim::Options& options, Watch watcher = {})
       : watch(std::move(watcher)),
         world(
-            options, [](NodeId, Incarnation incarnation) { return Parrot(incarnation); }, watch) {}
-  Play(const Play&) = delete;
-  Play& operator=(const Play&) = delete;
-  ~Play() = default;
+            options, [](NodeId, Incarnation incarnation) { return ScriptedMachine(incarnation); }, watch) {}
+  TestRun(const TestRun&) = delete;
+  TestRun& operator=(const TestRun&) = delete;
+  ~TestRun() = default;
 
   void start_all() {
     for (std::uint32_t i = 0; i < world.size(); ++i) world.start(NodeId{i});
@@ -176,7 +176,7 @@ struct Play {
   void run(Nanos until) { world.run_until(Instant{until}); }
   static NodeId node(int number) { return node_at(static_cast<std::size_t>(number) - 1); }
 };
-using Stage = Play<Diary>;
+using RecordedRun = TestRun<Diary>;
 
 inline constexpr NodeId kOne{0};
 inline constexpr NodeId kTwo{1};
@@ -193,7 +193,7 @@ inline Link varying() {
 inline std::vector<bool> partition(std::uint32_t nodes, const std::vector<std::pair<int, int>>& pairs) {
   std::vector<bool> all(std::size_t{nodes} * nodes);
   for (const auto& [from, to] : pairs)
-    all[index(Stage::node(from)) * nodes + index(Stage::node(to))] = true;
+    all[index(RecordedRun::node(from)) * nodes + index(RecordedRun::node(to))] = true;
   return all;
 }
 

@@ -54,7 +54,7 @@ class Notes {
 
 void rest(Nanos span);
 
-class Crew {
+class Workload {
  public:
   struct Options {
     std::uint64_t seed = 0;            // decides what each wants, and for how long
@@ -64,10 +64,10 @@ class Crew {
     std::uint32_t locks = 3;       // at least two; leading the group is one more in the history
     Nanos lease{};
   };
-  explicit Crew(Options order);  // all start
-  ~Crew();                     // none is left
-  Crew(const Crew&) = delete;
-  Crew& operator=(const Crew&) = delete;
+  explicit Workload(Options order);  // all start
+  ~Workload();                     // none is left
+  Workload(const Workload&) = delete;
+  Workload& operator=(const Workload&) = delete;
 
   // Candidates are meant, too.
   void kill(std::uint32_t client);    // without a word; and waits until it is gone

@@ -1,4 +1,4 @@
-#include "lab/studies/election/stage.h"
+#include "lab/studies/election/cluster.h"
 
 #include <algorithm>
 #include <string>
@@ -29,70 +29,70 @@ Setup lan(std::uint32_t nodes) {
 // Node 1 rules; the others follow it.
 class SettledStage : public ::testing::Test {
  protected:
-  SettledStage() : stage(lan(4)) {
-    for (const Fault& fault : settled(lan(4)).plan) stage.apply(fault);
-    from = stage.watches().tracer.trace().happenings().size();
-    EXPECT_EQ(stage.master(), kOne);
+  SettledStage() : cluster(lan(4)) {
+    for (const Fault& fault : settled(lan(4)).plan) cluster.apply(fault);
+    from = cluster.watches().tracer.trace().happenings().size();
+    EXPECT_EQ(cluster.master(), kOne);
   }
 
-  void run(Nanos span) { stage.run_until(stage.now() + span); }
+  void run(Nanos span) { cluster.run_until(cluster.now() + span); }
   void apply(Fault fault) {
-    fault.at = stage.now();
-    stage.apply(fault);
+    fault.at = cluster.now();
+    cluster.apply(fault);
   }
   // What happened since the network was settled: "1->* loop", "2 becomes candidate".
   std::vector<std::string> happened() const {
     std::vector<std::string> lines;
-    const auto& all = stage.watches().tracer.trace().happenings();
+    const auto& all = cluster.watches().tracer.trace().happenings();
     for (std::size_t i = from; i < all.size(); ++i) {
       const std::string text = line(all[i]);
       lines.push_back(text.substr(text.find(' ') + 1));
     }
     return lines;
   }
-  State state(NodeId id) const { return stage.world().machine(id).state(); }
+  State state(NodeId id) const { return cluster.world().machine(id).state(); }
 
-  Stage stage;
+  Cluster cluster;
   std::size_t from = 0;
 };
 
 TEST_F(SettledStage, IsQuietAndKeepsItsPromises) {
-  EXPECT_EQ(not_one_master(stage.world()), std::nullopt);
-  EXPECT_EQ(stage.violations().count(), 0U);
+  EXPECT_EQ(not_one_master(cluster.world()), std::nullopt);
+  EXPECT_EQ(cluster.violations().count(), 0U);
   run(3s);
   EXPECT_THAT(happened(), Not(Contains("2 becomes candidate")));
-  EXPECT_EQ(not_all_listed(stage.world(), stage.watches().corrections, 1s), std::nullopt);
+  EXPECT_EQ(not_all_listed(cluster.world(), cluster.watches().corrections, 1s), std::nullopt);
 }
 
 TEST_F(SettledStage, ACrashEndsWithANewLifeThatHasForgotten) {
-  const Incarnation before = stage.world().machine(kTwo).incarnation();
+  const Incarnation before = cluster.world().machine(kTwo).incarnation();
   apply({.act = Act::crash, .node = kTwo, .lasts = 100ms});
-  EXPECT_FALSE(stage.world().up(kTwo));
+  EXPECT_FALSE(cluster.world().up(kTwo));
   run(100ms - 1ns);
-  EXPECT_FALSE(stage.world().up(kTwo));
+  EXPECT_FALSE(cluster.world().up(kTwo));
   run(1ns);
-  ASSERT_TRUE(stage.world().up(kTwo));
-  EXPECT_NE(stage.world().machine(kTwo).incarnation(), before);
+  ASSERT_TRUE(cluster.world().up(kTwo));
+  EXPECT_NE(cluster.world().machine(kTwo).incarnation(), before);
   EXPECT_EQ(state(kTwo), State::startup);
   run(50ms);
-  EXPECT_EQ(stage.world().machine(kTwo).master(), kOne) << "it asked and was answered";
+  EXPECT_EQ(cluster.world().machine(kTwo).master(), kOne) << "it asked and was answered";
 }
 
 TEST_F(SettledStage, ACrashForEverDoesNotEnd) {
   apply({.act = Act::crash, .node = kTwo});
   run(10s);
-  EXPECT_FALSE(stage.world().up(kTwo));
+  EXPECT_FALSE(cluster.world().up(kTwo));
 }
 
 TEST_F(SettledStage, WhoRunsIsNotStartedAgain) {
-  const Incarnation before = stage.world().machine(kTwo).incarnation();
+  const Incarnation before = cluster.world().machine(kTwo).incarnation();
   apply({.act = Act::start, .node = kTwo});
-  EXPECT_EQ(stage.world().machine(kTwo).incarnation(), before);
+  EXPECT_EQ(cluster.world().machine(kTwo).incarnation(), before);
 }
 
 TEST_F(SettledStage, AHintIsTheParentsMasterdown) {
   apply({.act = Act::hint, .node = kOne});
-  EXPECT_FALSE(stage.world().up(kOne));
+  EXPECT_FALSE(cluster.world().up(kOne));
   EXPECT_THAT(happened(), Contains("1->* masterdown"));
   run(2ms);
   EXPECT_EQ(state(kFour), State::candidate) << "the heir: the highest listed";
@@ -100,7 +100,7 @@ TEST_F(SettledStage, AHintIsTheParentsMasterdown) {
 
 TEST_F(SettledStage, ACleanStopIsTheMastersOwnMasterdown) {
   apply({.act = Act::stop, .node = kOne});
-  EXPECT_FALSE(runs(stage.world(), kOne));
+  EXPECT_FALSE(runs(cluster.world(), kOne));
   EXPECT_THAT(happened(), Contains("1->* masterdown"));
   run(2ms);
   EXPECT_EQ(state(kFour), State::candidate);
@@ -109,9 +109,9 @@ TEST_F(SettledStage, ACleanStopIsTheMastersOwnMasterdown) {
 TEST_F(SettledStage, ACleanStopOfASlaveSaysNothing) {
   apply({.act = Act::stop, .node = kTwo, .lasts = 1s});
   EXPECT_THAT(happened(), Not(Contains("2->* masterdown")));
-  EXPECT_FALSE(stage.world().up(kTwo));
+  EXPECT_FALSE(cluster.world().up(kTwo));
   run(1s);
-  EXPECT_TRUE(stage.world().up(kTwo));
+  EXPECT_TRUE(cluster.world().up(kTwo));
 }
 
 TEST_F(SettledStage, APausedNodeReadsWhatWaitedWhenItResumes) {
@@ -126,37 +126,37 @@ TEST_F(SettledStage, APausedNodeReadsWhatWaitedWhenItResumes) {
 
 TEST_F(SettledStage, APartitionCutsBothWaysAndHeals) {
   apply({.act = Act::partition, .lasts = 10s, .side = {kOne, kTwo}});
-  EXPECT_TRUE(stage.world().reaches(kOne, kTwo));
-  EXPECT_TRUE(stage.world().reaches(kThree, kFour));
-  EXPECT_FALSE(stage.world().reaches(kOne, kThree));
-  EXPECT_FALSE(stage.world().reaches(kThree, kOne));
+  EXPECT_TRUE(cluster.world().reaches(kOne, kTwo));
+  EXPECT_TRUE(cluster.world().reaches(kThree, kFour));
+  EXPECT_FALSE(cluster.world().reaches(kOne, kThree));
+  EXPECT_FALSE(cluster.world().reaches(kThree, kOne));
   run(9s);
-  EXPECT_EQ(stage.master(), kNobody) << "there are two";
-  EXPECT_EQ(not_one_master(stage.world()), std::nullopt) << "one in each part";
+  EXPECT_EQ(cluster.master(), kNobody) << "there are two";
+  EXPECT_EQ(not_one_master(cluster.world()), std::nullopt) << "one in each part";
   run(1s);
-  EXPECT_TRUE(stage.world().whole());
+  EXPECT_TRUE(cluster.world().whole());
   run(1s);
-  EXPECT_NE(stage.master(), kNobody);
+  EXPECT_NE(cluster.master(), kNobody);
 }
 
 TEST_F(SettledStage, OneWayCuts) {
   apply({.act = Act::cut, .node = kOne, .peer = kTwo, .lasts = 1s});
-  EXPECT_FALSE(stage.world().reaches(kOne, kTwo));
-  EXPECT_TRUE(stage.world().reaches(kTwo, kOne));
+  EXPECT_FALSE(cluster.world().reaches(kOne, kTwo));
+  EXPECT_TRUE(cluster.world().reaches(kTwo, kOne));
   apply({.act = Act::deaf, .node = kThree, .lasts = 2s});
-  EXPECT_FALSE(stage.world().reaches(kTwo, kThree));
-  EXPECT_TRUE(stage.world().reaches(kThree, kTwo));
+  EXPECT_FALSE(cluster.world().reaches(kTwo, kThree));
+  EXPECT_TRUE(cluster.world().reaches(kThree, kTwo));
   apply({.act = Act::mute, .node = kFour, .lasts = 3s});
-  EXPECT_FALSE(stage.world().reaches(kFour, kTwo));
-  EXPECT_TRUE(stage.world().reaches(kTwo, kFour));
+  EXPECT_FALSE(cluster.world().reaches(kFour, kTwo));
+  EXPECT_TRUE(cluster.world().reaches(kTwo, kFour));
   run(1s);
-  EXPECT_TRUE(stage.world().reaches(kOne, kTwo)) << "one ends";
-  EXPECT_FALSE(stage.world().reaches(kTwo, kThree)) << "the others stay";
+  EXPECT_TRUE(cluster.world().reaches(kOne, kTwo)) << "one ends";
+  EXPECT_FALSE(cluster.world().reaches(kTwo, kThree)) << "the others stay";
   run(1s);
-  EXPECT_TRUE(stage.world().reaches(kTwo, kThree));
-  EXPECT_FALSE(stage.world().whole());
+  EXPECT_TRUE(cluster.world().reaches(kTwo, kThree));
+  EXPECT_FALSE(cluster.world().whole());
   run(1s);
-  EXPECT_TRUE(stage.world().whole());
+  EXPECT_TRUE(cluster.world().whole());
 }
 
 TEST_F(SettledStage, OnlyTheKindNamedIsLostBetweenThoseNamed) {
@@ -204,35 +204,35 @@ TEST(Links, CalmAndRough) {
   setup.link.loss = 0.5;
   setup.link.duplicate = 0.25;
   setup.link.reorder = 0.125;
-  Stage stage(setup);
-  stage.apply({.act = Act::calm});
-  EXPECT_EQ(stage.world().link().loss, 0);
-  EXPECT_EQ(stage.world().link().duplicate, 0);
-  EXPECT_EQ(stage.world().link().reorder, 0);
-  stage.apply({.act = Act::rough});
-  EXPECT_EQ(stage.world().link().loss, 0.5);
-  EXPECT_EQ(stage.world().link().duplicate, 0.25);
-  EXPECT_EQ(stage.world().link().reorder, 0.125);
+  Cluster cluster(setup);
+  cluster.apply({.act = Act::calm});
+  EXPECT_EQ(cluster.world().link().loss, 0);
+  EXPECT_EQ(cluster.world().link().duplicate, 0);
+  EXPECT_EQ(cluster.world().link().reorder, 0);
+  cluster.apply({.act = Act::rough});
+  EXPECT_EQ(cluster.world().link().loss, 0.5);
+  EXPECT_EQ(cluster.world().link().duplicate, 0.25);
+  EXPECT_EQ(cluster.world().link().reorder, 0.125);
 }
 
 // --- reigns ---
 
 TEST(Reigns, CountTheMastersThereAre) {
-  Stage stage(lan(3));
-  for (const Fault& fault : settled(lan(3)).plan) stage.apply(fault);
-  const auto& reigns = stage.watches().reigns;
+  Cluster cluster(lan(3));
+  for (const Fault& fault : settled(lan(3)).plan) cluster.apply(fault);
+  const auto& reigns = cluster.watches().reigns;
   EXPECT_EQ(reigns.count(), 1U);
   EXPECT_EQ(reigns.reigns(), 1U);
   EXPECT_EQ(reigns.last(), kOne);
   EXPECT_EQ(reigns.last_began(), Instant{1s}) << "start-up and no-master";
   EXPECT_FALSE(reigns.ever_two());
-  stage.apply({.at = stage.now(), .act = Act::pause, .node = kOne, .lasts = 10s});
+  cluster.apply({.at = cluster.now(), .act = Act::pause, .node = kOne, .lasts = 10s});
   EXPECT_EQ(reigns.count(), 1U) << "a paused master still thinks it rules";
-  stage.run_until(stage.now() + 9s);
+  cluster.run_until(cluster.now() + 9s);
   EXPECT_EQ(reigns.count(), 2U);
   EXPECT_TRUE(reigns.ever_two());
   EXPECT_EQ(reigns.reigns(), 2U);
-  stage.apply({.at = stage.now(), .act = Act::crash, .node = kOne});
+  cluster.apply({.at = cluster.now(), .act = Act::crash, .node = kOne});
   EXPECT_EQ(reigns.count(), 1U);
 }
 
@@ -243,12 +243,12 @@ TEST(KeepingATrace, ChangesNothing) {
   std::vector<std::uint64_t> hashes;
   for (const bool keep : {false, true}) {
     setup.keep_trace = keep;
-    Stage stage(setup);
+    Cluster cluster(setup);
     for (std::uint32_t i = 0; i < 5; ++i)
-      stage.apply({.at = Instant{i * 10ms}, .act = Act::start, .node = NodeId{i}});
-    stage.run_until(Instant{5s});
-    hashes.push_back(stage.watches().tracer.trace().hash());
-    EXPECT_EQ(stage.watches().tracer.trace().happenings().empty(), !keep);
+      cluster.apply({.at = Instant{i * 10ms}, .act = Act::start, .node = NodeId{i}});
+    cluster.run_until(Instant{5s});
+    hashes.push_back(cluster.watches().tracer.trace().hash());
+    EXPECT_EQ(cluster.watches().tracer.trace().happenings().empty(), !keep);
   }
   EXPECT_EQ(hashes[0], hashes[1]);
 }

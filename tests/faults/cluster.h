@@ -13,9 +13,9 @@
 
 namespace tempo::faults {
 
-class Stage {
+class Cluster {
  public:
-  Stage(testbed::Site& site, Crew& crew) : site_(&site), crew_(&crew) {}
+  Cluster(testbed::Site& site, Workload& workload) : site_(&site), workload_(&workload) {}
 
   void play(const Schedule& schedule);
 
@@ -29,7 +29,7 @@ class Stage {
   void set_network();
 
   testbed::Site* site_;
-  Crew* crew_;
+  Workload* workload_;
   std::vector<Fault> now_;
 };
 

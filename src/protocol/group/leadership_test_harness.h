@@ -13,7 +13,7 @@
 
 namespace tempo::groups {
 
-class LeadershipStage {
+class LeadershipHarness {
  public:
   static constexpr Rules kRules{.lease = 1s};
   static constexpr Nanos kMinStay = 10s;

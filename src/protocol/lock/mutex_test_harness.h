@@ -52,9 +52,9 @@ class Fixed final : public Draw {
 
 // Site 1 of three, in somebody's hands. What it does is a list of words: "*request 4" to all,
 // "0:positive 2" to one, "granted 4".
-class Hand {
+class Harness {
  public:
-  explicit Hand(const Rules& rules, Birth birth = Birth::first, NodeId self = NodeId{1})
+  explicit Harness(const Rules& rules, Birth birth = Birth::first, NodeId self = NodeId{1})
       : rules_(rules), site_(self, kLife, rules_, birth) {
     Turn<Mutex> turn = fresh();
     site_.start(turn);
@@ -140,19 +140,19 @@ inline Message positive(Number number) {
 }
 
 // Has asked, with this number.
-inline Hand asking(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
-  Hand hand(rules);
-  if (number > 1) hand.hears(0, request(number - 1));
-  hand.acquire(mode);
-  hand.pass(4);
-  hand.done();
-  return hand;
+inline Harness asking(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
+  Harness harness(rules);
+  if (number > 1) harness.hears(0, request(number - 1));
+  harness.acquire(mode);
+  harness.pass(4);
+  harness.done();
+  return harness;
 }
-inline Hand inside(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
-  Hand hand = asking(rules, number, mode);
-  hand.pass(27);
-  EXPECT_EQ(hand.done(), Words{fmt::format("granted {}", number)});
-  return hand;
+inline Harness inside(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
+  Harness harness = asking(rules, number, mode);
+  harness.pass(27);
+  EXPECT_EQ(harness.done(), Words{fmt::format("granted {}", number)});
+  return harness;
 }
 
 }  // namespace tempo::lock
