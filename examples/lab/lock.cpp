@@ -61,7 +61,7 @@ int main() {
     const check::Finding finding = check::Search<Exclusion>(space, {}).run();
     std::printf("delays up to %d: %llu states, %s\n", longest,
                 static_cast<unsigned long long>(finding.states),
-                finding.violation ? finding.violation->promise.c_str() : "safe");
+                finding.violation ? finding.violation->property.c_str() : "safe");
     if (!finding.violation) continue;
     for (const std::string& step : check::describe_steps(space, finding.violation->prefix))
       std::printf("  %s\n", step.c_str());

@@ -72,7 +72,7 @@ class Explorer {
     std::vector<std::pair<NodeId, typename M::Command>> commands{};  // each may be given once
     std::uint32_t losses = 0;                                        // at most
     std::size_t most_states = 1'000'000;
-    std::function<const char*(const State&)> promise = [](const State&) { return nullptr; };
+    std::function<const char*(const State&)> property = [](const State&) { return nullptr; };
   };
   struct Finding {
     bool complete = false;  // all states were seen, and none was broken
@@ -206,7 +206,7 @@ class Explorer {
       key += timeless(state.machines[i], state.now[i]);
     if (!seen_.insert(std::move(key)).second) return;
 
-    const char* broken = options_.promise(state);
+    const char* broken = options_.property(state);
     for (const M& machine : state.machines)
       if (broken == nullptr) broken = machine.check();
     visits_.push_back({.state = std::move(state), .from = from, .how = how});

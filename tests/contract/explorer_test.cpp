@@ -24,7 +24,7 @@ Explorer<Tally<kKnowsCopies>> two_tallies(std::uint32_t losses) {
                                      Toy{node_at(1), Incarnation{8}, options}},
                         .commands = {{node_at(0), {.add = 5}}},
                         .losses = losses,
-                        .promise = [](const auto& state) {
+                        .property = [](const auto& state) {
                           return state.machines[1].total() <= state.machines[0].total()
                                      ? nullptr
                                      : "nothing is added twice";
@@ -83,7 +83,7 @@ Explorer<Lots<kBreaksTies>> drawers_of_lots(std::uint32_t nodes, std::uint32_t l
   typename Explorer<Toy>::Options options{.machines = {}, .losses = losses};
   for (std::uint32_t i = 0; i < nodes; ++i)
     options.machines.push_back(Toy{NodeId{i}, {.lots = lots, .slot = 1s}});
-  options.promise = [](const auto& state) {
+  options.property = [](const auto& state) {
     const auto leaders = std::ranges::count_if(state.machines, &Toy::leads);
     const bool all_is_said = state.flights.empty() && state.losses == 0;
     return all_is_said && leaders > 1 ? "one leader when all is said" : nullptr;
@@ -129,7 +129,7 @@ Explorer<Leadership<kClaimsAreHeard>> two_leaderships() {
   typename Explorer<Toy>::Options options{.machines = {}};
   for (std::uint32_t i = 0; i < 2; ++i)
     options.machines.push_back(Toy{heartbeat, Lots<>{NodeId{i}, {.lots = 1, .slot = 1s}}});
-  options.promise = [](const auto& state) {
+  options.property = [](const auto& state) {
     const auto trusts_its_leader = [](const Toy& toy) {
       const Lots<>& lots = toy.template part<1>();
       return lots.leader() == kNobody || lots.leads() ||

@@ -33,7 +33,7 @@ std::string broken_in(const CapacityWorld& world) {
   const Finding finding = in_space(world, []<class Model>(Space<Model>& space) {
     return Search<Model>(space, {.memory = kMemory}).run();
   });
-  if (finding.violation) return finding.violation->promise;
+  if (finding.violation) return finding.violation->property;
   return finding.complete ? "nothing" : finding.stopped;
 }
 
@@ -67,7 +67,7 @@ std::string c_two_losses() {
 // A check, and the promise that it finds broken.
 struct Caught {
   std::string (*by)() = nullptr;
-  std::string_view promise;
+  std::string_view property;
 };
 
 struct MutationRow {
@@ -156,7 +156,7 @@ TEST_P(CapacityRows, AreMissed) {
   }
   EXPECT_EQ(GetParam().caught.by(), "nothing") << "with the row";
   missing_row = GetParam().row;
-  EXPECT_EQ(GetParam().caught.by(), GetParam().caught.promise);
+  EXPECT_EQ(GetParam().caught.by(), GetParam().caught.property);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CapacityRows, testing::ValuesIn(kMissing),

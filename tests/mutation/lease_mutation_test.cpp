@@ -425,7 +425,7 @@ std::string broken_by(Mutation mutation, const check::LeaseWorld& world) {
     return check::Search<check::LeaseModel>(space, {.fingerprints = true}).run();
   });
   active_mutation<Mutation> = Mutation::none;
-  return finding.violation ? finding.violation->promise : "nothing";
+  return finding.violation ? finding.violation->property : "nothing";
 }
 
 // A grant is lost, its grantor crashes and forgets, and the writer of a dead daemon is inside

@@ -21,11 +21,11 @@ using tempo::election::Mutation;
 // finds broken there, or why no promise that it checks is concerned.
 struct Checker {
   std::string_view world;
-  std::string_view promise;
+  std::string_view property;
   std::string_view unconcerned;
 };
-constexpr Checker finds(std::string_view world, std::string_view promise) {
-  return {world, promise, {}};
+constexpr Checker finds(std::string_view world, std::string_view property) {
+  return {world, property, {}};
 }
 constexpr Checker unconcerned(std::string_view why) { return {{}, {}, why}; }
 
@@ -145,7 +145,7 @@ class CheckedMutations : public Mutations {};
 
 TEST_P(CheckedMutations, AreFoundByTheChecker) {
   active_mutation<Mutation> = GetParam().mutation;
-  EXPECT_EQ(world_named(GetParam().checker.world).broken(), GetParam().checker.promise);
+  EXPECT_EQ(world_named(GetParam().checker.world).broken(), GetParam().checker.property);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CheckedMutations, testing::ValuesIn(concerned_rows()),
@@ -164,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(All, Worlds, testing::ValuesIn(check::all_worlds()),
 TEST(MutationTable, SaysWhatTheCheckerMakesOfEach) {
   for (const MutationRow& row : kMutations) {
     EXPECT_NE(row.checker.world.empty(), row.checker.unconcerned.empty()) << row.name;
-    EXPECT_EQ(row.checker.world.empty(), row.checker.promise.empty()) << row.name;
+    EXPECT_EQ(row.checker.world.empty(), row.checker.property.empty()) << row.name;
   }
 }
 

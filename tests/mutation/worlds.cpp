@@ -29,10 +29,10 @@ std::string broken_in(const World& world) {
   // What breaks it breaks it in the simulator too.
   std::vector<Move> way = finding.violation->prefix;
   way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
-  const std::string script = replay_script(space, way, finding.violation->promise);
+  const std::string script = replay_script(space, way, finding.violation->property);
   const Result<Replayed> replayed = replay(script);
   EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script;
-  return finding.violation->promise;
+  return finding.violation->property;
 }
 
 // The second comes while the first rules.

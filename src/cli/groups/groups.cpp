@@ -76,7 +76,7 @@ int leader(const GroupArguments& arguments) {
   else if (!found.leader.empty())
     fmt::print("{}\n", found.leader);
   if (!found.leader.empty()) return kDone;
-  return print_error(kBrokenPromise, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
+  return print_error(kViolation, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
                                               "lists the groups that are",
                                               arguments.group));
 }

@@ -37,7 +37,7 @@ int fence_check(const FenceCheckArguments& arguments) {
     return print_error(kBadUsage, fmt::format("{} is not a file of tokens; name another, or remove it",
                                            arguments.file));
   if (newest && *token < *newest)
-    return print_error(kBrokenPromise,
+    return print_error(kViolation,
                     fmt::format("token {} is old: {} has been seen", *token, *newest));
   if (newest == *token) return kDone;
   const std::string line = fmt::format("{}\n", *token);

@@ -247,7 +247,7 @@ class Show {
   int run() {
     if (scratch_.path().empty()) {
       fmt::print(stderr, "tempo demo: no temporary directory can be made; is /tmp writable?\n");
-      return kBrokenPromise;
+      return kViolation;
     }
     started_ = steady_now();
     notify(fmt::format("{} machines start; their clocks are up to a second apart",
@@ -394,7 +394,7 @@ class Show {
                                            : "the old master did not come back in time";
       fmt::print(stderr, "tempo demo: {}; what the first machine said:\n{}", what,
                  machines_.front()->log());
-      return kBrokenPromise;
+      return kViolation;
     }
     if (arguments_.json) {
       fmt::print("{}\n", summary().line());
@@ -461,7 +461,7 @@ int demo(const DemoArguments& arguments) {
   if (::access(tempod.c_str(), X_OK) != 0) {
     fmt::print(stderr, "tempo demo: there is no {}; 'make build' makes it, or give --tempod\n",
                tempod);
-    return kBrokenPromise;
+    return kViolation;
   }
   return Show(arguments, tempod).run();
 }

@@ -116,7 +116,7 @@ int doctor(const DoctorArguments& arguments) {
     fmt::print("\nNothing is wrong.\n");
   else
     fmt::print("\n{} problem{}.\n", problems, problems == 1 ? "" : "s");
-  return problems == 0 ? kDone : kBrokenPromise;
+  return problems == 0 ? kDone : kViolation;
 }
 
 }  // namespace tempo::cli

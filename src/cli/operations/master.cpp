@@ -30,10 +30,10 @@ int master(const DaemonArguments& arguments) {
                                                self ? " (this machine)" : "", network.epoch_round));
   }
   if (snapshot->networks.empty() && !arguments.json)
-    return print_error(kBrokenPromise,
+    return print_error(kViolation,
                     "tempod takes part in no network; 'tempo doctor' says what is missing");
   fmt::print("{}", arguments.json ? list.text() : text);
-  return everywhere ? kDone : kBrokenPromise;
+  return everywhere ? kDone : kViolation;
 }
 
 }  // namespace tempo::cli

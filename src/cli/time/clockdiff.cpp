@@ -81,9 +81,9 @@ int clockdiff(const ClockdiffArguments& arguments) {
   else if (!chosen.members.empty())
     fmt::print("{}", members_text(chosen));
   if (!unknown.empty())
-    return print_error(kBrokenPromise, fmt::format("tempod knows no member {}; it knows {}", unknown,
+    return print_error(kViolation, fmt::format("tempod knows no member {}; it knows {}", unknown,
                                                 names_of(snapshot->members)));
-  if (!unmeasured.empty()) return print_error(kBrokenPromise, cure(*snapshot, unmeasured));
+  if (!unmeasured.empty()) return print_error(kViolation, cure(*snapshot, unmeasured));
   return kDone;
 }
 

@@ -54,12 +54,12 @@ int now(const DaemonArguments& arguments) {
   const auto bound = known.bound_us();
   if (arguments.json) {
     fmt::print("{}", reply->body.at("now")->text());
-    return bound ? kDone : kBrokenPromise;
+    return bound ? kDone : kViolation;
   }
   fmt::print("{} UTC\n", obs::utc_text(answer->time_ns));
   if (!bound)
     return print_error(
-        kBrokenPromise,
+        kViolation,
         "this is the machine's own time, there is no network time yet; 'tempo wait-sync' "
         "waits for it");
   fmt::print("earliest  {}\nlatest    {}\nwithin    {}{}\n", obs::utc_text(answer->earliest_ns),

@@ -82,7 +82,7 @@ int wait_sync(const WaitSyncArguments& arguments) {
       // A daemon that says no will say it again; one that is not there yet may be starting.
       if (!last) return report(why);
       return print_error(
-          kBrokenPromise,
+          kViolation,
           fmt::format("after {} this machine is {}, not within {}; 'tempo doctor' looks "
                       "for the cause, --timeout waits longer",
                       span_text(*timeout), state_text(*last), span_text(*within)));

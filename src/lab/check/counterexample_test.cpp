@@ -71,7 +71,7 @@ TEST(Counterexample, IsToldByFields) {
   Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3});
   const Finding finding = Search<Dark>(space, {}).run();
   ASSERT_TRUE(finding.violation);
-  EXPECT_EQ(finding.violation->promise, "dark");
+  EXPECT_EQ(finding.violation->property, "dark");
   EXPECT_THAT(describe_steps(space, finding.violation->prefix),
               testing::ElementsAre(
                   "1 starts, draws 1 = first=1 watts=0 lit=0 timers{timer=never}",

@@ -13,13 +13,13 @@ namespace tempo::check {
 
 inline void expect_sound(const Finding& finding, std::uint64_t at_least) {
   EXPECT_TRUE(finding.complete) << finding.stopped;
-  EXPECT_FALSE(finding.violation) << finding.violation->promise;
+  EXPECT_FALSE(finding.violation) << finding.violation->property;
   EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
 }
 
 // The promise that is broken, or why the search ended.
 inline std::string broken_in(const Finding& finding) {
-  return finding.violation ? finding.violation->promise : finding.stopped;
+  return finding.violation ? finding.violation->property : finding.stopped;
 }
 
 inline bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }

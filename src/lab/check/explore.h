@@ -117,7 +117,7 @@ class Search {
     }
   };
   struct Broken {
-    const char* promise;
+    const char* property;
     std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
     std::uint32_t number;
   };
@@ -354,12 +354,12 @@ class Search {
 
   void report_broken() {
     if (broken_->from == Store::kNone) {
-      finding_.violation = Violation{broken_->promise, way_to(broken_->number), {}};
+      finding_.violation = Violation{broken_->property, way_to(broken_->number), {}};
       return;
     }
     std::vector<std::uint32_t> chain = chain_to(broken_->from);
     chain.push_back(broken_->number);
-    finding_.violation = Violation{broken_->promise, way_through(chain), {}};
+    finding_.violation = Violation{broken_->property, way_through(chain), {}};
   }
 
   std::vector<std::uint32_t> chain_to(std::uint32_t number) const {

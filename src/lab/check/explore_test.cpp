@@ -192,8 +192,8 @@ Finding searched(const Model& model, const Freedom& freedom) {
   return Search<Model>(space, {}).run();
 }
 
-std::string_view promise(const Finding& finding) {
-  return finding.violation ? std::string_view{finding.violation->promise} : "none";
+std::string_view property(const Finding& finding) {
+  return finding.violation ? std::string_view{finding.violation->property} : "none";
 }
 
 // Node 1 has the baton a tick after it was handed on and hands it on three ticks later. A copy that
@@ -205,14 +205,14 @@ TEST(Search, FindsTheCopyThatIsAsGoodAsTheOriginal) {
   const Finding finding =
       searched(model, {.nodes = 2, .delay_max = 4, .budget = {.duplicates = 1}});
   EXPECT_FALSE(finding.complete);
-  EXPECT_EQ(promise(finding), "one-holder");
+  EXPECT_EQ(property(finding), "one-holder");
 }
 
 TEST(Search, GivesTheShortestWay) {
   const ToyModel model{Toy::Play::telling};
   Space<ToyModel> space(model, {.nodes = 2});
   const Finding finding = Search<ToyModel>(space, {}).run();
-  ASSERT_EQ(promise(finding), "in-order");
+  ASSERT_EQ(property(finding), "in-order");
   // Two starts, a tick, the second message before the first: four, and no fewer.
   ASSERT_EQ(finding.violation->prefix.size(), 4U);
   EXPECT_EQ(finding.violation->prefix[0].what, Happening::start);
@@ -227,7 +227,7 @@ TEST(Search, GivesTheSameWayByFingerprints) {
   Space<ToyModel> other(model, {.nodes = 2});
   const Finding exact = Search<ToyModel>(space, {}).run();
   const Finding likely = Search<ToyModel>(other, {.fingerprints = true}).run();
-  ASSERT_EQ(promise(likely), "in-order");
+  ASSERT_EQ(property(likely), "in-order");
   ASSERT_EQ(likely.violation->prefix.size(), exact.violation->prefix.size());
   for (std::size_t i = 0; i < exact.violation->prefix.size(); ++i) {
     EXPECT_EQ(likely.violation->prefix[i].what, exact.violation->prefix[i].what);
@@ -245,25 +245,25 @@ TEST(Search, KeepsTheOrderOfALinkIfToldTo) {
 // Node 1 starts when both messages are under way, and may be too late for the first.
 TEST(Search, MissesWhatComesTooEarly) {
   const ToyModel model{Toy::Play::telling};
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .network = Network::fifo, .starts = {0, 2}})),
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .network = Network::fifo, .starts = {0, 2}})),
             "in-order");
 }
 
 TEST(Search, OrdersBroadcastsIfToldTo) {
   const ToyModel model{Toy::Play::calling};
-  EXPECT_EQ(promise(searched(model, {.nodes = 4})), "same-order");
-  EXPECT_EQ(promise(searched(model, {.nodes = 4, .network = Network::fifo})), "same-order");
+  EXPECT_EQ(property(searched(model, {.nodes = 4})), "same-order");
+  EXPECT_EQ(property(searched(model, {.nodes = 4, .network = Network::fifo})), "same-order");
   EXPECT_TRUE(searched(model, {.nodes = 4, .network = Network::ordered}).complete);
 }
 
 TEST(Search, KnowsTimeOnlyIfItIsBounded) {
   const ToyModel model{Toy::Play::racing};
   EXPECT_TRUE(searched(model, {.nodes = 2}).complete);
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .delay_max = 3})), "answered-in-time");
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .timing = Timing::free})), "answered-in-time");
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .budget = {.losses = 1}})), "answered-in-time");
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .budget = {.drifts = 2}})), "answered-in-time");
-  EXPECT_EQ(promise(searched(model, {.nodes = 2, .budget = {.pauses = 1}})), "answered-in-time");
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .delay_max = 3})), "answered-in-time");
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .timing = Timing::free})), "answered-in-time");
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .budget = {.losses = 1}})), "answered-in-time");
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .budget = {.drifts = 2}})), "answered-in-time");
+  EXPECT_EQ(property(searched(model, {.nodes = 2, .budget = {.pauses = 1}})), "answered-in-time");
 }
 
 // Node 1 answers before it was asked; the answer comes in the tick in which node 0 gives up.
@@ -275,7 +275,7 @@ TEST(Search, LetsMailArriveBeforeTimersFireIfToldTo) {
   };
   const Model model{{Toy::Play::racing}};
   const Freedom either{.nodes = 2, .delay_min = 5, .delay_max = 5};
-  EXPECT_EQ(promise(searched(model, either)), "answered-in-time");
+  EXPECT_EQ(property(searched(model, either)), "answered-in-time");
   Freedom mail = either;
   mail.mail_first = true;
   EXPECT_TRUE(searched(model, mail).complete);
@@ -289,7 +289,7 @@ TEST(Search, TriesEveryDraw) {
 }
 
 TEST(Search, LetsAnAdversaryChoose) {
-  EXPECT_EQ(promise(searched(ToyModel{Toy::Play::lying}, {.nodes = 2})), "never-2-1-2");
+  EXPECT_EQ(property(searched(ToyModel{Toy::Play::lying}, {.nodes = 2})), "never-2-1-2");
 }
 
 TEST(Search, SeesADeadEnd) {
@@ -299,14 +299,14 @@ TEST(Search, SeesADeadEnd) {
   };
   const Finding finding =
       searched(Model{{Toy::Play::baton}}, {.nodes = 2, .budget = {.losses = 1}});
-  EXPECT_EQ(promise(finding), kDeadEnd);
+  EXPECT_EQ(property(finding), kDeadEnd);
 }
 
 TEST(Search, AsksThatTheWorldCanComeGood) {
   const MeetingModel once{{Toy::Play::meeting}};
   EXPECT_TRUE(searched(once, {.nodes = 2}).complete);
   const Finding finding = searched(once, {.nodes = 2, .budget = {.losses = 1}});
-  ASSERT_EQ(promise(finding), kComesGood);
+  ASSERT_EQ(property(finding), kComesGood);
   // Two starts, one of which is not heard; a tick, the other is heard; ticks until both idle timers
   // are due. Then for ever: both timers, four ticks.
   EXPECT_EQ(finding.violation->prefix.size(), 5U);
@@ -321,7 +321,7 @@ TEST(Search, CrashesAndRestarts) {
   const MeetingModel patient{{Toy::Play::patient}};
   // Who died was heard before, unless that was lost: then the other has nobody to meet.
   EXPECT_TRUE(searched(patient, {.nodes = 2, .budget = {.crashes = 1}}).complete);
-  EXPECT_EQ(promise(searched(patient, {.nodes = 2, .budget = {.losses = 1, .crashes = 1}})),
+  EXPECT_EQ(property(searched(patient, {.nodes = 2, .budget = {.losses = 1, .crashes = 1}})),
             kComesGood);
 }
 

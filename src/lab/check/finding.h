@@ -30,7 +30,7 @@ struct SearchOptions {
 // What the search found. `cycle` is empty unless the violation is a way that
 // never leads to good.
 struct Violation {
-  std::string promise;
+  std::string property;
   std::vector<Move> prefix;
   std::vector<Move> cycle;
 };

@@ -174,7 +174,7 @@ int play(const PlayArguments& arguments) {
   if (interrupted()) return kInterrupted;
   if (outcome.final_masters.size() != 1) {
     fmt::print(stderr, "tempo: the election did not end with one master\n");
-    return kBrokenPromise;
+    return kViolation;
   }
   fmt::print(
       "\nNode {} is master; the old one is gone and nobody had to do anything.\n\n"

@@ -323,7 +323,7 @@ int report_papers(const ReportArguments& arguments) {
                duration_text(began),
                (std::filesystem::path(arguments.out) / "report.html").string());
   }
-  return count_of(claims, Verdict::disagrees) == 0 ? kDone : kBrokenPromise;
+  return count_of(claims, Verdict::disagrees) == 0 ? kDone : kViolation;
 }
 
 }  // namespace tempo::cli

@@ -67,7 +67,7 @@ Answer run_cell(const Spec& spec, std::uint64_t cell) {
   const int status = run_lab_command_line(static_cast<int>(pointers.size()), pointers.data());
   if (status == kInterrupted) return {.status = status};
   const Result<Json> result = Json::parse(hearing.out);
-  if ((status == kDone || status == kBrokenPromise) && result)
+  if ((status == kDone || status == kViolation) && result)
     return {.status = status, .line = sweep::cell_line(spec, cell, status, *result)};
   std::string where;
   for (const sweep::Setting& setting : spec.at(cell))
@@ -181,7 +181,7 @@ int conclude(const std::string& out, const std::string& header, const Lines& lin
         resumed > 0 ? fmt::format(", {} of them from before", resumed) : "", results, table);
     if (broken > 0) print("in {} of them a promise was broken (status 1)\n", broken);
   }
-  return broken > 0 ? kBrokenPromise : kDone;
+  return broken > 0 ? kViolation : kDone;
 }
 
 struct SweepPlan {

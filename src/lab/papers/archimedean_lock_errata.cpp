@@ -50,7 +50,7 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
   const std::optional<Shown> way =
       shown(workshop, space, LockLabels{},
             {.id = printed.id, .title = printed.title, .caption = printed.caption}, findings);
-  const bool broken = way && way->violation.promise == "exclusion";
+  const bool broken = way && way->violation.property == "exclusion";
   const std::uint64_t runs = std::max<std::uint64_t>(2, workshop.runs(20'000) / kEntriesOfRun);
   const auto outcomes = gathered(workshop, runs, [&](std::uint64_t number) {
     Setup one = printed.setup;

@@ -58,7 +58,7 @@ struct Printed {
   const char* says;
   const char* would_be;
   const char* repair;
-  const char* promise;  // that breaks
+  const char* property;  // that breaks
   const char* id;
   const char* title;
   const char* caption;
@@ -73,7 +73,7 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
     return shown(workshop, space, CapacityLabels{},
                  {.id = printed.id, .title = printed.title, .caption = printed.caption}, findings);
   });
-  const bool broken = way && way->violation.promise == printed.promise;
+  const bool broken = way && way->violation.property == printed.property;
   const auto outcomes = gathered(workshop, workshop.runs(3'000), [&](std::uint64_t number) {
     Setup one = printed.setup;
     one.seed = workshop.seed() + number;
@@ -84,7 +84,7 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
                  {.printed = printed.would_be,
                   .seen = broken ? fmt::format("{} is broken after {} steps; {} in {} of {} "
                                                "simulated elections",
-                                               printed.promise, way->steps(), printed.counted,
+                                               printed.property, way->steps(), printed.counted,
                                                wrong, outcomes.size())
                                  : "nothing was found",
                   .repair = printed.repair,
@@ -331,7 +331,7 @@ Findings capacity_checked(Workshop& workshop) {
   Findings findings;
   for (const Broken& broken : kBroken) {
     Looked looked = look(workshop, broken.world);
-    const bool found = looked.finding.violation && looked.finding.violation->promise == "unique";
+    const bool found = looked.finding.violation && looked.finding.violation->property == "unique";
     Claim claim = happens(said_of_capacity("4", fmt::format("a counterexample: {}", broken.name)),
                           found ? 1 : 0, 1);
     if (found) {

@@ -30,7 +30,7 @@ World small_world(const election::Variant& variant, const check::Budget& budget)
 struct Searched {
   bool found = false;
   std::size_t steps = 0;
-  std::string promise{};
+  std::string property{};
 };
 
 // Looks for what breaks, and draws the shortest way to it as the simulator plays it.
@@ -41,12 +41,12 @@ Searched search(Workshop& workshop, const World& world, Diagram diagram, Finding
   std::vector<check::Move> way = finding.violation->prefix;
   way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
   const Result<check::Replayed> played =
-      check::replay(check::replay_script(space, way, finding.violation->promise));
+      check::replay(check::replay_script(space, way, finding.violation->property));
   if (!played) return {};
   findings.diagrams.push_back(diagram_of(played->trace, std::move(diagram.id),
                                          std::move(diagram.title), std::move(diagram.caption),
                                          {.nodes = played->nodes}));
-  return {true, way.size(), finding.violation->promise};
+  return {true, way.size(), finding.violation->property};
 }
 
 void add_refused_duplicate(Workshop& workshop, Findings& findings) {
@@ -65,11 +65,11 @@ void add_refused_duplicate(Workshop& workshop, Findings& findings) {
            "whoever has accepted a candidate replies with a Refuse to all the "
            "following Election messages"),
       {.printed = "a candidate without rival is elected",
-       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.promise, seen.steps)
+       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.property, seen.steps)
                           : "nothing was found",
        .repair = "a copy of the Election that was accepted is accepted again; only others are "
                  "refused",
-       .found = seen.found && seen.promise == "sole-candidate-wins",
+       .found = seen.found && seen.property == "sole-candidate-wins",
        .diagram = "tempo-refused-duplicate"}));
 }
 
@@ -106,10 +106,10 @@ void add_mutual_quit(Workshop& workshop, Findings& findings) {
            "a master answers every Resolve with a Masterack, also while it resolves "
            "itself, and whoever is sent Quit goes"),
       {.printed = "one master is left",
-       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.promise, seen.steps)
+       .seen = seen.found ? fmt::format("{} is broken after {} steps", seen.property, seen.steps)
                           : "nothing was found",
        .repair = "masterships have an order: the lower of two masters goes, and nobody else",
-       .found = seen.found && seen.promise == "always-led",
+       .found = seen.found && seen.property == "always-led",
        .diagram = "tempo-mutual-quit"}));
 }
 
@@ -125,7 +125,7 @@ void add_newcomers_only(Workshop& workshop, Findings& findings) {
       happens(said("5.3",
                    "two masters after a repaired partition are stable: the checker finds a "
                    "circle without a way out"),
-              seen.found && seen.promise == check::kComesGood ? 1 : 0, 1);
+              seen.found && seen.property == check::kComesGood ? 1 : 0, 1);
   claim.diagram = "tempo-split-for-ever";
   findings.claims.push_back(std::move(claim));
 }
@@ -161,12 +161,12 @@ void add_conflict_for_resolve(Workshop& workshop, Findings& findings) {
            "the informed master broadcasts a Conflict message to find the other"),
       {.printed = "the other replies with a Masterack, and one is left",
        .seen = seen.found ? fmt::format("{} is broken: two masters for ever, after {} steps",
-                                        seen.promise, seen.steps)
+                                        seen.property, seen.steps)
                           : "nothing was found",
        .repair = fmt::format("Resolve, as in section 6: from all {} states of the same world one "
                              "master can be reached",
                              held.states),
-       .found = seen.found && seen.promise == check::kComesGood && held.complete,
+       .found = seen.found && seen.property == check::kComesGood && held.complete,
        .diagram = "tempo-conflict"}));
 }
 

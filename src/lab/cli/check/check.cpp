@@ -28,7 +28,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
   if (finding.violation) {
     std::vector<check::Move> way = finding.violation->prefix;
     way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
-    std::string counterexample = finding.violation->promise + " is broken";
+    std::string counterexample = finding.violation->property + " is broken";
     if (!finding.violation->cycle.empty())
       counterexample +=
           fmt::format("; from step {} on it goes in a circle", finding.violation->prefix.size() + 1);
@@ -41,7 +41,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
     if (!replayed) return refuse_check("the finding cannot be played: " + replayed.error());
     if (!show_diagram(
             replayed->trace,
-            {.title = finding.violation->promise + " is broken", .nodes = replayed->nodes},
+            {.title = finding.violation->property + " is broken", .nodes = replayed->nodes},
             arguments.diagram))
       return kBadUsage;
   }
@@ -51,7 +51,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
     Json violations = Json::array();
     if (finding.violation)
       violations.push(Json::object()
-                          .add("property", finding.violation->promise)
+                          .add("property", finding.violation->property)
                           .add("steps", std::uint64_t{finding.violation->prefix.size()})
                           .add("cycle", std::uint64_t{finding.violation->cycle.size()})
                           .add("replay", script));
@@ -62,7 +62,7 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
   print("\nassuming that\n");
   for (const std::string& line : assumptions(plan)) print("  - {}\n", line);
   if (finding.violation)
-    print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->promise,
+    print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->property,
         finding.violation->prefix.size(), script);
   else if (finding.complete)
     print("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"

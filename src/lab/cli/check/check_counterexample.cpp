@@ -15,7 +15,7 @@ void print_json(const Counterexample& counterexample, const std::vector<std::str
   Json violations = Json::array();
   if (counterexample.finding.violation)
     violations.push(Json::object()
-                        .add("property", counterexample.finding.violation->promise)
+                        .add("property", counterexample.finding.violation->property)
                         .add("steps", std::uint64_t{counterexample.prefix.size()})
                         .add("cycle", std::uint64_t{counterexample.cycle.size()})
                         .add("trace", lines_json(counterexample.prefix))
@@ -32,7 +32,7 @@ void print_text(const Counterexample& counterexample, const std::vector<std::str
   print("\nassuming that\n");
   for (const std::string& line : assumptions) print("  - {}\n", line);
   if (counterexample.finding.violation) {
-    print("\n{} is broken:\n\n", counterexample.finding.violation->promise);
+    print("\n{} is broken:\n\n", counterexample.finding.violation->property);
     for (const std::string& line : counterexample.prefix) print("  {}\n", line);
     if (!counterexample.cycle.empty()) print("\nand from there in a circle:\n\n");
     for (const std::string& line : counterexample.cycle) print("  {}\n", line);

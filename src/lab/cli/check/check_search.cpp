@@ -59,7 +59,7 @@ void print_counts(const Finding& finding) {
 }
 
 int status_of(const Finding& finding) {
-  if (finding.violation) return kBrokenPromise;
+  if (finding.violation) return kViolation;
   return finding.stopped == "interrupted" ? kInterrupted : kDone;
 }
 

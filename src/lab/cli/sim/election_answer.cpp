@@ -23,7 +23,7 @@ Json violations_json(const std::vector<Violation>& violations) {
   Json list = Json::array();
   for (const Violation& violation : violations)
     list.push(Json::object()
-                  .add("promise", violation.promise)
+                  .add("promise", violation.property)
                   .add("at_s", printed_seconds(violation.at.time_since_epoch()))
                   .add("seen", violation.seen));
   return list;

@@ -118,7 +118,7 @@ std::string json_text(const SimAppArguments& arguments, const Portrait& portrait
   return Json::object()
       .add("app", portrait.name)
       .add("variant", arguments.variant)
-      .add("promise", portrait.promise)
+      .add("promise", portrait.property)
       .add("runs", sum.runs)
       .add("kept", sum.runs - sum.broken)
       .add("broken", sum.broken)
@@ -139,8 +139,8 @@ std::string table_text(const Portrait& portrait, const Sum& sum) {
     table.row({std::move(what), std::move(value)});
   };
   row("runs", fmt::format("{}", sum.runs));
-  row(fmt::format("{} kept", portrait.promise), fmt::format("{}", sum.runs - sum.broken));
-  row(fmt::format("{} broken", portrait.promise), fmt::format("{}", sum.broken));
+  row(fmt::format("{} kept", portrait.property), fmt::format("{}", sum.runs - sum.broken));
+  row(fmt::format("{} broken", portrait.property), fmt::format("{}", sum.broken));
   row(fmt::format("{}, mean", portrait.asked), fmt::format("{:.2f}", sum.mean(sum.asked)));
   row(fmt::format("{}, mean", portrait.done), fmt::format("{:.2f}", sum.mean(sum.done)));
   row(fmt::format("{} of one node, fewest / most", portrait.done),
@@ -157,7 +157,7 @@ int list(bool json) {
   for (const Portrait& one : portraits()) {
     all.push(Json::object()
                  .add("app", one.name)
-                 .add("promise", one.promise)
+                 .add("promise", one.property)
                  .add("criterion", one.criterion)
                  .add("about", one.about)
                  .add("naive", one.naive));
@@ -192,7 +192,7 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
 
 void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
                   const Outcome& outcome, std::uint64_t seed) {
-  print_error("broken: {} at {} ms: {}\nreplay: {}\n", portrait.promise,
+  print_error("broken: {} at {} ms: {}\nreplay: {}\n", portrait.property,
            sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
@@ -222,7 +222,7 @@ int sim_app(const SimAppArguments& arguments) {
   if (effort.interrupted) print_error("tempo: interrupted after {} runs\n", sum.runs);
   if (sum.broken_run) {
     print_broken(arguments, portrait, outcomes[*sum.broken_run], arguments.seed + *sum.broken_run);
-    return kBrokenPromise;
+    return kViolation;
   }
   return effort.interrupted ? kInterrupted : kDone;
 }

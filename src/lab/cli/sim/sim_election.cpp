@@ -29,7 +29,7 @@ using sim::election::Violation;
 void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
-    print_error("broken: {} at {}s: {}\n", violation.promise,
+    print_error("broken: {} at {}s: {}\n", violation.property,
              printed_seconds(violation.at.time_since_epoch()), violation.seen);
   print_error("replay: {}\n", replay_line(arguments, seed));
 }
@@ -39,9 +39,9 @@ bool write_script(const std::string& path, const Experiment& experiment, const O
   Experiment kept = experiment;
   std::string story = "A run that keeps its promises.";
   if (!outcome.violations.empty()) {
-    const std::string promise = outcome.violations.front().promise;
-    kept = shrink(experiment, [&](const Experiment& smaller) { return breaks(smaller, promise); });
-    story = fmt::format("Breaks {}: {}.\nShrunk from {} faults to {}.", promise,
+    const std::string property = outcome.violations.front().property;
+    kept = shrink(experiment, [&](const Experiment& smaller) { return breaks(smaller, property); });
+    story = fmt::format("Breaks {}: {}.\nShrunk from {} faults to {}.", property,
                         outcome.violations.front().seen, experiment.plan.size(), kept.plan.size());
   }
   const Result<std::string> text = script_of(kept, story);
@@ -83,7 +83,7 @@ int one_run(const SimElectionArguments& arguments, const ElectionPlan& plan) {
   }
   if (outcome.violation_count == 0) return kDone;
   print_violations(arguments, arguments.seed, outcome.violations);
-  return kBrokenPromise;
+  return kViolation;
 }
 
 int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
@@ -105,7 +105,7 @@ int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
     print_violations(arguments, sum.broken_seed, outcome.violations);
     if (!arguments.script.empty() && !write_script(arguments.script, broken, outcome))
       return kBadUsage;
-    return kBrokenPromise;
+    return kViolation;
   }
   return cut_short ? kInterrupted : kDone;
 }

@@ -202,7 +202,7 @@ int sim_ring(const SimRingArguments& arguments) {
   if (!runs.broken.empty()) {
     print_error("broken: {}\nreplay: {}\n", runs.broken,
              replay_line(arguments, *asked, runs.broken_seed));
-    return kBrokenPromise;
+    return kViolation;
   }
   return runs.interrupted ? kInterrupted : kDone;
 }

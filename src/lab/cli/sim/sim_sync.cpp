@@ -56,7 +56,7 @@ int sim_sync(const SimSyncArguments& arguments) {
     print("{}\n{}", report::plot_text(curves, look), table.text());
   }
   for (const sim::sync::Outcome& outcome : outcomes)
-    if (outcome.bound_violations > 0) return kBrokenPromise;
+    if (outcome.bound_violations > 0) return kViolation;
   return kDone;
 }
 

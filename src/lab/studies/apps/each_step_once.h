@@ -2,13 +2,13 @@
 // half done.
 #pragma once
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class EachStepOnce : public Promise {
+class EachStepOnce : public Property {
  public:
-  explicit EachStepOnce(std::uint32_t nodes) : Promise(nodes), heard_(nodes) {}
+  explicit EachStepOnce(std::uint32_t nodes) : Property(nodes), heard_(nodes) {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     if (notice.kind == Notice::Kind::accepted) {

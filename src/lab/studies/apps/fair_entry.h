@@ -2,13 +2,13 @@
 // once each; nobody waits for ever.
 #pragma once
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class FairEntry : public Promise {
+class FairEntry : public Property {
  public:
-  explicit FairEntry(std::uint32_t nodes) : Promise(nodes), waits_(nodes) {}
+  explicit FairEntry(std::uint32_t nodes) : Property(nodes), waits_(nodes) {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     Waiting& waiting = waits_[index(node)];

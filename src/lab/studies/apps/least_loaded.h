@@ -4,11 +4,11 @@
 // The load of a processor is counted here from what it was given, not asked of it.
 #pragma once
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class LeastLoaded : public Promise {
+class LeastLoaded : public Property {
  public:
   struct Job {
     Nanos lasts{0};  // for each unit of its size
@@ -16,7 +16,7 @@ class LeastLoaded : public Promise {
   };
   // Members' clocks, and so their idea of when a job ends, differ by up to `precision`.
   LeastLoaded(std::uint32_t nodes, const Job& job, Nanos precision)
-      : Promise(nodes), job_(job), precision_(precision), given_(nodes) {}
+      : Property(nodes), job_(job), precision_(precision), given_(nodes) {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     Waiting& job = jobs_[notice.value];

@@ -8,14 +8,14 @@
 #include <set>
 #include <tuple>
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class MajorityJoins : public Promise {
+class MajorityJoins : public Property {
  public:
   MajorityJoins(std::uint32_t nodes, std::uint64_t founders, std::uint64_t welcome)
-      : Promise(nodes), welcome_(welcome), lists_{founders} {}
+      : Property(nodes), welcome_(welcome), lists_{founders} {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     if (notice.kind == Notice::Kind::accepted) {

@@ -1,15 +1,15 @@
 // one-answer: every request is answered once, by the most appropriate of the servers that live.
 #pragma once
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class OneAnswer : public Promise {
+class OneAnswer : public Property {
  public:
   // How appropriate each server is; of equal ones the larger number.
   explicit OneAnswer(std::vector<std::int64_t> worths)
-      : Promise(static_cast<std::uint32_t>(worths.size())), worths_(std::move(worths)) {}
+      : Property(static_cast<std::uint32_t>(worths.size())), worths_(std::move(worths)) {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     if (notice.kind == Notice::Kind::accepted) {

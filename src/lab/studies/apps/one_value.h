@@ -4,13 +4,13 @@
 
 #include <set>
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 
 namespace tempo::sim::apps {
 
-class OneValue : public Promise {
+class OneValue : public Property {
  public:
-  explicit OneValue(std::uint32_t nodes) : Promise(nodes) {}
+  explicit OneValue(std::uint32_t nodes) : Property(nodes) {}
 
   void noticed(const Scene& scene, NodeId node, const Notice& notice) {
     if (notice.kind == Notice::Kind::accepted) {

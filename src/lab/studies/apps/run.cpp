@@ -32,7 +32,7 @@ using tempo::election::CapacityB1;
 template <class Pledge>
 class Ear : public Tracer {
  public:
-  Ear(Pledge& promise, bool keep) : Tracer(keep), promise_(&promise) {}
+  Ear(Pledge& property, bool keep) : Tracer(keep), property_(&property) {}
 
   std::uint64_t broadcasts() const { return broadcasts_; }
   std::uint32_t elections() const { return elections_; }
@@ -71,10 +71,10 @@ class Ear : public Tracer {
     if (notice.kind == Kind::offer || notice.kind == Kind::hold || notice.kind == Kind::give_up)
       return;
     this->becomes(world, node, tempo::apps::name_of(notice.kind));
-    promise_->noticed(scene(world), node, notice);
+    property_->noticed(scene(world), node, notice);
   }
 
-  Pledge* promise_;
+  Pledge* property_;
   std::uint64_t broadcasts_ = 0;
   std::uint32_t elections_ = 0;
 };
@@ -130,11 +130,11 @@ void play(World& world, const Plan& plan) {
   world.run_until(plan.end);
 }
 
-Outcome outcome_of(const Promise& promise, const Scene& scene, Nanos bound) {
-  const Measures& measures = promise.measures();
+Outcome outcome_of(const Property& property, const Scene& scene, Nanos bound) {
+  const Measures& measures = property.measures();
   Outcome outcome{.ran = true,
-                  .broken = promise.broken(),
-                  .broken_at = promise.broken_at(),
+                  .broken = property.broken(),
+                  .broken_at = property.broken_at(),
                   .asked = measures.asked,
                   .done = measures.done,
                   .fewest = measures.done,
@@ -149,11 +149,11 @@ Outcome outcome_of(const Promise& promise, const Scene& scene, Nanos bound) {
 }
 
 template <class Duty, class Pledge>
-Outcome run_with(const Setup& setup, const Plan& plan, Pledge promise, Trace* kept) {
+Outcome run_with(const Setup& setup, const Plan& plan, Pledge property, Trace* kept) {
   using M = App<Duty>;
   const tempo::election::capacity::Rules election{.members = setup.nodes,
                                                   .bound = plan.rules.bound};
-  Ear<Pledge> ear(promise, kept != nullptr);
+  Ear<Pledge> ear(property, kept != nullptr);
   World<M, Ear<Pledge>> world(
       {.nodes = setup.nodes,
        .seed = setup.seed,
@@ -176,8 +176,8 @@ Outcome run_with(const Setup& setup, const Plan& plan, Pledge promise, Trace* ke
   play(world, plan);
 
   const Scene scene = Ear<Pledge>::scene(world);
-  promise.ended(scene);
-  Outcome outcome = outcome_of(promise, scene, plan.rules.bound);
+  property.ended(scene);
+  Outcome outcome = outcome_of(property, scene, plan.rules.bound);
   outcome.elections = ear.elections();
   outcome.broadcasts = ear.broadcasts();
   outcome.hash = ear.trace().hash();

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lab/studies/apps/promise.h"
+#include "lab/studies/apps/property.h"
 #include "lab/studies/apps/scenario.h"
 #include "lab/sim/trace.h"
 

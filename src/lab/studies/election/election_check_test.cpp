@@ -53,10 +53,10 @@ class Checked {
     if (!finding_.violation) return finding_.complete ? "nothing" : finding_.stopped;
     std::vector<Move> way = finding_.violation->prefix;
     way.insert(way.end(), finding_.violation->cycle.begin(), finding_.violation->cycle.end());
-    script_ = replay_script(space_, way, finding_.violation->promise);
+    script_ = replay_script(space_, way, finding_.violation->property);
     const Result<Replayed> replayed = replay(script_);
     EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script_;
-    return finding_.violation->promise;
+    return finding_.violation->property;
   }
   const std::string& script() const { return script_; }
 

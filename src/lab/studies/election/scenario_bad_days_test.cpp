@@ -69,7 +69,7 @@ TEST(Churn, WatchesTheConservativePromiseWithoutLoss) {
     const Outcome outcome = run(*plan_of(Scenario::many_candidates, setup, 0s));
     two += outcome.ever_two_masters ? 1 : 0;
     for (const Violation& violation : outcome.violations)
-      EXPECT_NE(violation.promise, "conservative");
+      EXPECT_NE(violation.property, "conservative");
   }
   EXPECT_GT(two, 0U);
 }

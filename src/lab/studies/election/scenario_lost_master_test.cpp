@@ -201,7 +201,7 @@ TEST_P(OneWayCut, TheOthersAreServed) {
   EXPECT_LE(cluster.watches().reigns.reigns(), 2 * (120 / 8));
   // A cut is a loss: that masters rule one at a time is not promised, the rest is.
   for (const Violation& violation : cluster.violations().kept())
-    EXPECT_EQ(violation.promise, "conservative");
+    EXPECT_EQ(violation.property, "conservative");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, OneWayCut,

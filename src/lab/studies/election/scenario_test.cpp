@@ -173,7 +173,7 @@ TEST(Plan, UntilLimitsTheWait) {
   const Outcome outcome = run(*plan_of(Scenario::start, setup_of("lan", 3), 100ms));
   EXPECT_FALSE(outcome.reached);
   ASSERT_EQ(outcome.violation_count, 1U);
-  EXPECT_EQ(outcome.violations.front().promise, "one-master");
+  EXPECT_EQ(outcome.violations.front().property, "one-master");
   EXPECT_EQ(outcome.masters, 0U);
 }
 

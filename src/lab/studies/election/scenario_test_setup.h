@@ -41,7 +41,7 @@ inline std::string replay(Scenario scenario, std::string_view profile, const Set
       setup.link.loss, setup.link.duplicate, setup.link.reorder, variant_text(setup.rules.variant),
       setup.seed, setup.rates.empty() ? "" : " (with clocks of different speed)");
   for (const Violation& violation : outcome.violations)
-    text += fmt::format("\n  {} at {} ms: {}", violation.promise, milliseconds(violation.at),
+    text += fmt::format("\n  {} at {} ms: {}", violation.property, milliseconds(violation.at),
                         violation.seen);
   return text;
 }

@@ -177,7 +177,7 @@ class Player {
     const Violations& violations = cluster_->violations();
     if (violations.count() == 0) answer += "promises are kept\n";
     for (const Violation& violation : violations.kept())
-      answer += fmt::format("{} {} is broken: {}\n", milliseconds(violation.at), violation.promise,
+      answer += fmt::format("{} {} is broken: {}\n", milliseconds(violation.at), violation.property,
                             violation.seen);
     if (const auto why = not_one_master(cluster_->world()))
       answer += fmt::format("one-master does not hold: {}\n", *why);

@@ -11,6 +11,6 @@ namespace tempo::sim::election {
 Experiment shrink(Experiment experiment, const std::function<bool(const Experiment&)>& fails);
 
 // Whether a run breaks this promise.
-bool breaks(const Experiment& experiment, const std::string& promise);
+bool breaks(const Experiment& experiment, const std::string& property);
 
 }  // namespace tempo::sim::election

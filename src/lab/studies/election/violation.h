@@ -10,7 +10,7 @@
 namespace tempo::sim::election {
 
 struct Violation {
-  std::string promise;
+  std::string property;
   Instant at;
   std::string seen;
 };

@@ -63,7 +63,7 @@ TEST(CheckRing, AnonymousCanAlwaysEnd) {
 TEST(CheckRing, ThePrintedNextTimerGoesInACircle) {
   const Finding finding = anonymous({.stations = 2}, 1, true);
   ASSERT_TRUE(finding.violation);
-  EXPECT_EQ(finding.violation->promise, kComesGood);
+  EXPECT_EQ(finding.violation->property, kComesGood);
   EXPECT_FALSE(finding.violation->prefix.empty());
   EXPECT_FALSE(finding.violation->cycle.empty());
 }

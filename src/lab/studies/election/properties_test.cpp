@@ -80,7 +80,7 @@ struct MadeUpWorld {
 std::vector<std::string> broken(const Violations& violations) {
   std::vector<std::string> texts;
   for (const Violation& violation : violations.kept())
-    texts.push_back(violation.promise + ": " + violation.seen);
+    texts.push_back(violation.property + ": " + violation.seen);
   return texts;
 }
 

@@ -37,9 +37,9 @@ struct Measures {
   Nanos longest_wait{0};  // from the asking to the doing
 };
 
-class Promise {
+class Property {
  public:
-  explicit Promise(std::uint32_t nodes) { measures_.by_node.resize(nodes); }
+  explicit Property(std::uint32_t nodes) { measures_.by_node.resize(nodes); }
 
   const std::string& broken() const { return broken_; }  // empty: kept so far
   Instant broken_at() const { return broken_at_; }

@@ -37,29 +37,29 @@ Notice votes(std::uint32_t version, NodeId to) {
 }
 
 TEST(OneAnswer, IsKeptByTheBestAndMeasuresTheWait) {
-  OneAnswer promise({5, 9, 9});
-  promise.noticed(at(1ms), kA, accepted(7));
-  promise.noticed(at(4ms), kA, done(7, kC));
-  promise.noticed(at(5ms), kB, done(7, kC));
-  promise.ended(at(9ms));
-  EXPECT_EQ(promise.broken(), "");
-  EXPECT_EQ(promise.measures().asked, 1U);
-  EXPECT_EQ(promise.measures().done, 1U);
-  EXPECT_EQ(promise.measures().longest_wait, 3ms);
+  OneAnswer property({5, 9, 9});
+  property.noticed(at(1ms), kA, accepted(7));
+  property.noticed(at(4ms), kA, done(7, kC));
+  property.noticed(at(5ms), kB, done(7, kC));
+  property.ended(at(9ms));
+  EXPECT_EQ(property.broken(), "");
+  EXPECT_EQ(property.measures().asked, 1U);
+  EXPECT_EQ(property.measures().done, 1U);
+  EXPECT_EQ(property.measures().longest_wait, 3ms);
 }
 
 TEST(OneAnswer, NoticesAWorseServer) {
-  OneAnswer promise({5, 9, 9});
-  promise.noticed(at(1ms), kA, accepted(7));
-  promise.noticed(at(2ms), kA, done(7, kB));
-  EXPECT_THAT(promise.broken(), HasSubstr("3 is more appropriate")) << "ties go to larger numbers";
+  OneAnswer property({5, 9, 9});
+  property.noticed(at(1ms), kA, accepted(7));
+  property.noticed(at(2ms), kA, done(7, kB));
+  EXPECT_THAT(property.broken(), HasSubstr("3 is more appropriate")) << "ties go to larger numbers";
 }
 
 TEST(OneAnswer, TheDeadAreNotMoreAppropriate) {
-  OneAnswer promise({5, 9, 9});
-  promise.noticed(at(1ms), kA, accepted(7));
-  promise.noticed(at(2ms, {true, true, false}), kA, done(7, kB));
-  EXPECT_EQ(promise.broken(), "");
+  OneAnswer property({5, 9, 9});
+  property.noticed(at(1ms), kA, accepted(7));
+  property.noticed(at(2ms, {true, true, false}), kA, done(7, kB));
+  EXPECT_EQ(property.broken(), "");
 }
 
 TEST(OneAnswer, NoticesTwoAnswersAndNone) {
@@ -82,30 +82,30 @@ TEST(OneAnswer, NoticesTwoAnswersAndNone) {
 LeastLoaded balance() { return {3, {.lasts = 10ms, .waits = 5ms}, 1ms}; }
 
 TEST(LeastLoaded, CountsAJobUntilItEnds) {
-  LeastLoaded promise = balance();
+  LeastLoaded property = balance();
   for (std::uint64_t job = 0; job < 3; ++job) {
-    promise.noticed(at(1ms), kA, accepted(job, 2));
-    promise.noticed(at(2ms), kA, {.kind = Kind::begins, .value = job});
-    promise.noticed(at(3ms), kA, done(job, node_at(job)));
-    promise.noticed(at(3ms), kB, done(job, node_at(job)));
+    property.noticed(at(1ms), kA, accepted(job, 2));
+    property.noticed(at(2ms), kA, {.kind = Kind::begins, .value = job});
+    property.noticed(at(3ms), kA, done(job, node_at(job)));
+    property.noticed(at(3ms), kB, done(job, node_at(job)));
   }
   // Each ends at 3 + 5 + 2 * 10 ms; after that all are idle again.
-  promise.noticed(at(40ms), kA, accepted(3, 1));
-  promise.noticed(at(40ms), kA, {.kind = Kind::begins, .value = 3});
-  promise.noticed(at(41ms), kA, done(3, kB));
-  promise.ended(at(99ms));
-  EXPECT_EQ(promise.broken(), "");
-  EXPECT_EQ(promise.measures().by_node, (std::vector<std::uint64_t>{1, 2, 1}));
+  property.noticed(at(40ms), kA, accepted(3, 1));
+  property.noticed(at(40ms), kA, {.kind = Kind::begins, .value = 3});
+  property.noticed(at(41ms), kA, done(3, kB));
+  property.ended(at(99ms));
+  EXPECT_EQ(property.broken(), "");
+  EXPECT_EQ(property.measures().by_node, (std::vector<std::uint64_t>{1, 2, 1}));
 }
 
 TEST(LeastLoaded, NoticesABurstThatGoesToOne) {
-  LeastLoaded promise = balance();
+  LeastLoaded property = balance();
   for (std::uint64_t job = 0; job < 2; ++job) {
-    promise.noticed(at(1ms), kA, accepted(job, 2));
-    promise.noticed(at(3ms), kA, {.kind = Kind::begins, .value = job});
-    promise.noticed(at(4ms), kA, done(job, kB));
+    property.noticed(at(1ms), kA, accepted(job, 2));
+    property.noticed(at(3ms), kA, {.kind = Kind::begins, .value = job});
+    property.noticed(at(4ms), kA, done(job, kB));
   }
-  EXPECT_THAT(promise.broken(), HasSubstr("goes to 2 with a load of 2, and 1 has only 0"));
+  EXPECT_THAT(property.broken(), HasSubstr("goes to 2 with a load of 2, and 1 has only 0"));
 }
 
 TEST(LeastLoaded, NoticesAJobGivenTwiceOrNever) {
@@ -120,15 +120,15 @@ TEST(LeastLoaded, NoticesAJobGivenTwiceOrNever) {
 }
 
 TEST(EachStepOnce, IsKeptWhoeverDoesIt) {
-  EachStepOnce promise(3);
+  EachStepOnce property(3);
   for (const NodeId node : {kA, kB}) {
-    promise.noticed(at(1ms), node, accepted(7, 2));
-    promise.noticed(at(2ms), node, done(7, kC, 1));
-    promise.noticed(at(3ms), node, done(7, kB, 2));
+    property.noticed(at(1ms), node, accepted(7, 2));
+    property.noticed(at(2ms), node, done(7, kC, 1));
+    property.noticed(at(3ms), node, done(7, kB, 2));
   }
-  promise.ended(at(9ms));
-  EXPECT_EQ(promise.broken(), "");
-  EXPECT_EQ(promise.measures().done, 2U);
+  property.ended(at(9ms));
+  EXPECT_EQ(property.broken(), "");
+  EXPECT_EQ(property.measures().done, 2U);
 }
 
 TEST(EachStepOnce, NoticesRepetitionDisagreementAndLeftovers) {
@@ -149,24 +149,24 @@ TEST(EachStepOnce, NoticesRepetitionDisagreementAndLeftovers) {
 }
 
 TEST(FairEntry, IsKeptWhenEachOvertakesOnce) {
-  FairEntry promise(3);
-  promise.noticed(at(1ms), kA, only(Kind::wants));
+  FairEntry property(3);
+  property.noticed(at(1ms), kA, only(Kind::wants));
   for (const NodeId node : {kB, kC, kA}) {
-    promise.noticed(at(2ms), node, only(Kind::enters));
-    promise.noticed(at(3ms), node, only(Kind::leaves));
+    property.noticed(at(2ms), node, only(Kind::enters));
+    property.noticed(at(3ms), node, only(Kind::leaves));
   }
-  promise.ended(at(9ms));
-  EXPECT_EQ(promise.broken(), "");
+  property.ended(at(9ms));
+  EXPECT_EQ(property.broken(), "");
 }
 
 TEST(FairEntry, NoticesStarvation) {
-  FairEntry promise(3);
-  promise.noticed(at(1ms), kA, only(Kind::wants));
+  FairEntry property(3);
+  property.noticed(at(1ms), kA, only(Kind::wants));
   for (const NodeId node : {kB, kC, kB}) {
-    promise.noticed(at(2ms), node, only(Kind::enters));
-    promise.noticed(at(3ms), node, only(Kind::leaves));
+    property.noticed(at(2ms), node, only(Kind::enters));
+    property.noticed(at(3ms), node, only(Kind::leaves));
   }
-  EXPECT_THAT(promise.broken(), HasSubstr("1 waits while 3 others enter"));
+  EXPECT_THAT(property.broken(), HasSubstr("1 waits while 3 others enter"));
   FairEntry waits(3);
   waits.noticed(at(1ms), kA, only(Kind::wants));
   waits.ended(at(9ms, {false, true, true}));
@@ -176,12 +176,12 @@ TEST(FairEntry, NoticesStarvation) {
 }
 
 TEST(FairEntry, NoticesTwoInside) {
-  FairEntry promise(3);
-  promise.noticed(at(1ms), kA, only(Kind::enters));
-  promise.noticed(at(2ms, {false, true, true}), kB, only(Kind::enters));
-  EXPECT_EQ(promise.broken(), "") << "the first is dead";
-  promise.noticed(at(3ms, {false, true, true}), kC, only(Kind::enters));
-  EXPECT_THAT(promise.broken(), HasSubstr("2 and 3 are both inside"));
+  FairEntry property(3);
+  property.noticed(at(1ms), kA, only(Kind::enters));
+  property.noticed(at(2ms, {false, true, true}), kB, only(Kind::enters));
+  EXPECT_EQ(property.broken(), "") << "the first is dead";
+  property.noticed(at(3ms, {false, true, true}), kC, only(Kind::enters));
+  EXPECT_THAT(property.broken(), HasSubstr("2 and 3 are both inside"));
 }
 
 TEST(OneValue, NoticesTwoValuesAndLostUpdates) {
@@ -203,15 +203,15 @@ TEST(OneValue, NoticesTwoValuesAndLostUpdates) {
 MajorityJoins group() { return {3, 0b011, 0b100}; }
 
 TEST(MajorityJoins, IsKeptByAMajority) {
-  MajorityJoins promise = group();
-  promise.noticed(at(1ms), kC, accepted(1));
-  promise.noticed(at(2ms), kA, votes(1, kC));
-  promise.noticed(at(2ms), kB, votes(1, kC));
-  promise.noticed(at(3ms), kA, writes(1, 0b111));
-  promise.noticed(at(3ms), kB, writes(1, 0b111));
-  promise.ended(at(9ms));
-  EXPECT_EQ(promise.broken(), "");
-  EXPECT_EQ(promise.measures().done, 1U);
+  MajorityJoins property = group();
+  property.noticed(at(1ms), kC, accepted(1));
+  property.noticed(at(2ms), kA, votes(1, kC));
+  property.noticed(at(2ms), kB, votes(1, kC));
+  property.noticed(at(3ms), kA, writes(1, 0b111));
+  property.noticed(at(3ms), kB, writes(1, 0b111));
+  property.ended(at(9ms));
+  EXPECT_EQ(property.broken(), "");
+  EXPECT_EQ(property.measures().done, 1U);
 }
 
 TEST(MajorityJoins, NoticesEveryOtherWayIn) {
