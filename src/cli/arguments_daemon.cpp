@@ -25,9 +25,13 @@ constexpr const char* kDaemonStatuses =
     "Exit status: 0 done, 1 what was asked about does not hold, 2 bad usage, 3 tempod cannot be\n"
     "reached, 4 tempod refuses, 130 interrupted.";
 
-void describe_daemon(CLI::App& command, DaemonArguments& arguments, const std::string& examples) {
-  describe_connection(command, arguments);
-  command.add_flag("--json", arguments.json, "for programs");
+void describe_daemon(CLI::App& command, DaemonArguments& arguments, const std::string& examples,
+                     bool has_timeout_of_its_own = false) {
+  if (has_timeout_of_its_own)
+    describe_socket(command, arguments);
+  else
+    describe_connection(command, arguments);
+  command.add_flag("--json", arguments.json, "print JSON");
   command.footer(std::string(kDaemonStatuses) + "\n\nExamples:\n" + examples);
 }
 
@@ -118,7 +122,8 @@ void describe_daemon_commands(CLI::App& app, std::function<int()>& run) {
       "wait-sync",
       "wait until this machine has the network's time; status 1 if it does not get it");
   describe_daemon(*wait_command, wait_arguments->daemon,
-                  "  tempo wait-sync --timeout 2min --within 500us && start-the-recorder");
+                  "  tempo wait-sync --timeout 2min --within 500us && start-the-recorder",
+                  /*has_timeout_of_its_own=*/true);
   wait_command->add_option("--timeout", wait_arguments->timeout, "then give up")
       ->capture_default_str();
   wait_command->add_option("--within", wait_arguments->within, "the bound of the error to wait for")

@@ -19,13 +19,18 @@ void add_command(CLI::App& parent, std::function<int()>& run, const char* name, 
   described->callback([&run, arguments, command] { run = [=] { return command(*arguments); }; });
 }
 
-// For whatever asks tempod.
 template <class Arguments>
-void describe_connection(CLI::App& command, Arguments& arguments) {
-  command.add_option("--socket", arguments.socket, "where tempod listens")
+void describe_socket(CLI::App& command, Arguments& arguments) {
+  command.add_option("--socket", arguments.socket, "control socket of tempod")
       ->envname("TEMPO_SOCKET")
       ->capture_default_str();
-  command.add_option("--timeout", arguments.timeout, "how long to wait for its answer")
+}
+
+// For every command that asks tempod.
+template <class Arguments>
+void describe_connection(CLI::App& command, Arguments& arguments) {
+  describe_socket(command, arguments);
+  command.add_option("--timeout", arguments.timeout, "longest wait for an answer of tempod")
       ->capture_default_str();
 }
 

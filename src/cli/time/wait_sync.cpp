@@ -17,10 +17,9 @@ namespace {
 
 constexpr Nanos kPause = 100ms;
 constexpr Nanos kLastLook = 1s;
-
-// One look. Nothing, with the reason, if it cannot be had; the connection is kept for the next.
 constexpr Nanos kReplyTimeout = 5s;  // longest wait for one answer of tempod
 
+// Asks tempod once and keeps the connection. Nothing: `why` has the reason.
 std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
                                   std::optional<client::Client>& client, client::Error& why) {
   if (!client) {
