@@ -1,8 +1,8 @@
 // How fast the checker visits the yardstick's 4,855,301 states, on one core and on two.
 //
-// The bars are those of doc/internals/checking.md: on one core a million states a second and at most 48 bytes
-// a state. SPIN visits 219 thousand a second at 120 bytes, stateright 280 to 500 thousand (same
-// model, another machine).
+// The bars are those of doc/internals/checking.md: on one core a million states a second and at
+// most 48 bytes a state. SPIN visits 219 thousand a second at 120 bytes, stateright 280 to 500
+// thousand (same model, another machine).
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>

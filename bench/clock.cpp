@@ -10,10 +10,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "protocol/clock/estimation/estimator.h"
 #include "lab/studies/sync/assembly.h"
 #include "lab/studies/sync/oscillator.h"
 #include "lab/studies/sync/trial.h"
+#include "protocol/clock/estimation/estimator.h"
 
 namespace tempo::clock::testing {
 namespace {

@@ -29,12 +29,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "beside.h"
 #include "base/table.h"
-#include "platform/confinement.h"
-#include "support/site.h"
+#include "beside.h"
 #include "lock_rivals.h"
 #include "lock_row.h"
+#include "platform/confinement.h"
+#include "support/site.h"
 
 namespace tempo::bench {
 namespace {

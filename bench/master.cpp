@@ -38,8 +38,8 @@ class Master {
     while (!node_.sync().leads()) wake(now_ + 10ms);
     for (std::uint32_t i = 0; i < slaves_; ++i)
       receive(i, election::Message{.kind = election::Kind::slaveup,
-                                .incarnation = Incarnation{1},
-                                .epoch = node_.network(0)->followed()});
+                                   .incarnation = Incarnation{1},
+                                   .epoch = node_.network(0)->followed()});
   }
 
   // One second: messages of the slaves spread over it, and whatever timers are due.
@@ -49,7 +49,8 @@ class Master {
       wake(now_ + apart);
       const double t = in_seconds(now_.time_since_epoch());
       const double rate = (i % 100) * 1e-6 - 50e-6;
-      receive(i, SyncMessage{.kind = SyncMessage::Kind::probe,
+      receive(i,
+              SyncMessage{.kind = SyncMessage::Kind::probe,
                           .exchange = ++exchange_,
                           .offset = Nanos{std::llround(rate * t * 1e9)} + noise_.uniform(-1us, 1us),
                           .rate_ppt = std::llround(rate * 1e12),

@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
-#include "tempo/time.h"
 #include "api/page_file.h"
+#include "tempo/time.h"
 
 namespace tempo {
 namespace {

@@ -13,9 +13,9 @@
 
 #include <fmt/core.h>
 
-#include "lab/analysis/ring_time.h"
 #include "lab/analysis/equitable.h"
 #include "lab/analysis/lanes.h"
+#include "lab/analysis/ring_time.h"
 #include "lab/studies/ring/equitable.h"
 
 namespace tempo::monte_carlo {

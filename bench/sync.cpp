@@ -1,4 +1,5 @@
-// How well whole nodes keep time: the table of doc/internals/clock.md, with the bars that must be met.
+// How well whole nodes keep time: the table of doc/internals/clock.md, with the bars that must be
+// met.
 //
 //     bench_sync [SEEDS [NAME]]     5 seeds, every row, unless told otherwise
 #include <algorithm>

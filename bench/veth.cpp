@@ -17,8 +17,8 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "beside.h"
 #include "api/page_file.h"
+#include "beside.h"
 #include "support/site.h"
 
 namespace tempo::testbed {

@@ -1,7 +1,5 @@
 // What hosts say of who is to vote on locks, in any order: whoever listens stays in order, and what
 // it says itself can be read.
-#include "protocol/lock/bootstrap.h"
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "protocol/lock/bootstrap.h"
 #include "protocol/wire/lock_body.h"
 
 namespace tempo {

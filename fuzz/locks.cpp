@@ -124,10 +124,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         harness.clients[client] = false;
         const std::uint8_t how = in.byte();
         (void)service.acquire(harness.now,
-                           {.client = client,
-                            .name = kNames[how % kNames.size()],
-                            .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
-                            .network_us = how});
+                              {.client = client,
+                               .name = kNames[how % kNames.size()],
+                               .mode = how >= 128 ? locks::Mode::shared : locks::Mode::exclusive,
+                               .network_us = how});
         break;
       }
       case 3: {

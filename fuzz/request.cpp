@@ -15,7 +15,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (ipc::parse_request(ipc::request_line(*request)) != request) std::abort();
   } else {
     const auto describe_steps = ipc::parse_reply(ipc::refusal_line(request.error()));
-    if (!describe_steps || !describe_steps->refusal || describe_steps->refusal->code != request.error().code) std::abort();
+    if (!describe_steps || !describe_steps->refusal ||
+        describe_steps->refusal->code != request.error().code)
+      std::abort();
   }
   if (const auto reply = ipc::parse_reply(line)) {
     (void)ipc::now_of(*reply);

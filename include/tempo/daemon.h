@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "tempo/expected.h"
 #include "tempo/error.h"
+#include "tempo/expected.h"
 #include "tempo/time.h"
 
 namespace tempo {
@@ -42,7 +42,8 @@ struct Status {
   std::string locks;    // what is promised of locks, or why there are none; empty: not asked for
   std::vector<Member> members;
   std::vector<std::string> warnings;
-  std::string json;  // everything that tempod said: the snapshot of doc/reference/control-protocol.md
+  std::string
+      json;  // everything that tempod said: the snapshot of doc/reference/control-protocol.md
 };
 
 struct Event {
@@ -83,8 +84,8 @@ class Daemon {
  public:
   // No single answer is waited for longer than `patience`.
   static Expected<Daemon, Error> connect(const std::string& socket = kDefaultControlSocket,
-                                           std::chrono::nanoseconds timeout = std::chrono::seconds{
-                                               5});
+                                         std::chrono::nanoseconds timeout = std::chrono::seconds{
+                                             5});
   ~Daemon();
   Daemon(Daemon&&) noexcept;
   Daemon& operator=(Daemon&&) noexcept;

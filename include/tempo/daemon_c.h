@@ -3,8 +3,8 @@
 
 #include <stdint.h>
 
-#include "tempo/time_c.h"
 #include "tempo/error_c.h"
+#include "tempo/time_c.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -35,7 +35,8 @@ void tempo_watch_close(struct tempo_watch* watch);
 const char* tempo_picture_name(const struct tempo_picture* picture);    // this host's
 const char* tempo_picture_master(const struct tempo_picture* picture);  // "": none now
 const char* tempo_picture_locks(const struct tempo_picture* picture);   // what is promised of them
-const char* tempo_picture_json(const struct tempo_picture* picture);    // everything: doc/reference/control-protocol.md
+const char* tempo_picture_json(
+    const struct tempo_picture* picture);  // everything: doc/reference/control-protocol.md
 struct tempo_now tempo_picture_now(const struct tempo_picture* picture);
 void tempo_picture_free(struct tempo_picture* picture);
 

@@ -30,8 +30,8 @@
 #include <memory>
 #include <string>
 
-#include "tempo/expected.h"
 #include "tempo/error.h"
+#include "tempo/expected.h"
 
 namespace tempo {
 
@@ -48,11 +48,10 @@ class ElectionConnection;
 
 class Election {
  public:
-  static Expected<Election, Error> stand(const std::string& group,
-                                           const CandidateOptions& options,
-                                           const std::string& socket = kDefaultControlSocket,
-                                           std::chrono::nanoseconds timeout = std::chrono::seconds{
-                                               5});
+  static Expected<Election, Error> stand(const std::string& group, const CandidateOptions& options,
+                                         const std::string& socket = kDefaultControlSocket,
+                                         std::chrono::nanoseconds timeout = std::chrono::seconds{
+                                             5});
   ~Election();
   Election(Election&&) noexcept;
   Election& operator=(Election&&) noexcept;
@@ -87,9 +86,9 @@ class Election {
  private:
   friend class FakeNetwork;
   static Expected<Election, Error> stand_on(std::unique_ptr<ElectionConnection> connection,
-                                              const std::string& group,
-                                              const CandidateOptions& options,
-                                              std::chrono::nanoseconds timeout);
+                                            const std::string& group,
+                                            const CandidateOptions& options,
+                                            std::chrono::nanoseconds timeout);
   explicit Election(std::unique_ptr<ElectionConnection> connection);
   std::unique_ptr<ElectionConnection> connection_;
 };

@@ -29,8 +29,8 @@ struct tempo_candidate_options tempo_candidate_default_options(void);
 // `why`, if not NULL, says which failure it is.
 struct tempo_election* tempo_election_stand(const char* group,
                                             const struct tempo_candidate_options* options,
-                                            const char* socket, enum tempo_error* why,
-                                            char* code, unsigned size);
+                                            const char* socket, enum tempo_error* why, char* code,
+                                            unsigned size);
 // Withdraws.
 void tempo_election_close(struct tempo_election* election);
 

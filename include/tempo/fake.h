@@ -22,8 +22,8 @@
 
 #include "tempo/daemon.h"
 #include "tempo/election.h"
-#include "tempo/expected.h"
 #include "tempo/error.h"
+#include "tempo/expected.h"
 #include "tempo/lock.h"
 #include "tempo/time.h"
 
@@ -48,7 +48,7 @@ class FakeNetwork {
   // --- what the program under test is given ---
   Expected<Locks, Error> locks() const;  // whose clock `advance` moves
   Expected<Election, Error> stand(const std::string& group,
-                                    const CandidateOptions& options = {}) const;  // the same
+                                  const CandidateOptions& options = {}) const;  // the same
   Expected<Daemon, Error> daemon() const;
   Expected<TimePage, std::string> page() const;
   // For programs that connect by path, of this or another process; `advance` does not move their
@@ -97,7 +97,7 @@ class FakeNetwork {
   // lasts until its deadline and is given to nobody before.
   void restart();
   void set_status(const Status& status);  // but for its time, which is the network's
-  void notify(const Event& event);          // to those who watch
+  void notify(const Event& event);        // to those who watch
 
  private:
   class Inside;

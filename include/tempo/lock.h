@@ -29,8 +29,8 @@
 #include <string>
 #include <utility>
 
-#include "tempo/expected.h"
 #include "tempo/error.h"
+#include "tempo/expected.h"
 
 namespace tempo {
 
@@ -116,8 +116,7 @@ class PendingLock {
 class Locks {
  public:
   static Expected<Locks, Error> connect(const std::string& socket = kDefaultControlSocket,
-                                          std::chrono::nanoseconds timeout = std::chrono::seconds{
-                                              5});
+                                        std::chrono::nanoseconds timeout = std::chrono::seconds{5});
   ~Locks();
   Locks(Locks&&) noexcept;
   Locks& operator=(Locks&&) noexcept;
@@ -131,7 +130,8 @@ class Locks {
   Expected<Lock, Error> try_acquire(const std::string& name);
   Expected<SharedLock, Error> try_acquire_shared(const std::string& name);
   // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
-  Expected<PendingLock, Error> acquire_async(const std::string& name, const AcquireOptions& options = {});
+  Expected<PendingLock, Error> acquire_async(const std::string& name,
+                                             const AcquireOptions& options = {});
 
   // Can be read when there is news of a lock, which `remaining` and `look` take in.
   int descriptor() const;

@@ -41,8 +41,8 @@ struct tempo_lock_options tempo_lock_default_options(void);
 
 // options: NULL for the default ones.
 struct tempo_lock* tempo_lock_take(struct tempo_locks* locks, const char* name,
-                                   const struct tempo_lock_options* options,
-                                   enum tempo_error* why, char* code, unsigned size);
+                                   const struct tempo_lock_options* options, enum tempo_error* why,
+                                   char* code, unsigned size);
 uint64_t tempo_lock_token(const struct tempo_lock* lock);  // 0: it is not a lease
 // How long the lock is certainly this program's; 0: not any more.
 int64_t tempo_lock_remaining_ns(struct tempo_lock* lock);
@@ -52,14 +52,14 @@ int64_t tempo_lock_deadline_ns(struct tempo_lock* lock);
 void tempo_lock_release(struct tempo_lock* lock);
 
 struct tempo_wish* tempo_lock_want(struct tempo_locks* locks, const char* name,
-                                   const struct tempo_lock_options* options,
-                                   enum tempo_error* why, char* code, unsigned size);
+                                   const struct tempo_lock_options* options, enum tempo_error* why,
+                                   char* code, unsigned size);
 // 1, with the lock if there is one yet, or NULL; 0 on failure. After a lock or a failure the wish
 // is over, and only to be dropped.
 int tempo_wish_look(struct tempo_wish* pending, struct tempo_lock** lock, enum tempo_error* why,
                     char* code, unsigned size);
 int64_t tempo_wish_patience_ns(const struct tempo_wish* pending);  // for the timeout of a poll
-void tempo_wish_drop(struct tempo_wish* pending);                  // before its connection is closed
+void tempo_wish_drop(struct tempo_wish* pending);  // before its connection is closed
 
 #ifdef __cplusplus
 }

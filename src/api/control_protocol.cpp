@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "api/group_requests.h"
 #include "base/check.h"
 #include "base/number_text.h"
-#include "api/group_requests.h"
 
 namespace tempo::ipc {
 namespace {
@@ -453,9 +453,9 @@ Result<LockUpdate> lock_of(const Reply& reply) {
   const auto* const state = std::ranges::find(kLockStates, json->text_at("state").value_or(""));
   if (!id || state == kLockStates.end()) return not_in_it("lock that can be understood");
   return LockUpdate{.id = *id,
-                  .state = static_cast<LockUpdate::State>(state - kLockStates.begin()),
-                  .token = token_at(*json),
-                  .until_ns = json->whole_at("until_ns").value_or(0)};
+                    .state = static_cast<LockUpdate::State>(state - kLockStates.begin()),
+                    .token = token_at(*json),
+                    .until_ns = json->whole_at("until_ns").value_or(0)};
 }
 
 Result<std::vector<LockView>> locks_of(const Reply& reply) {

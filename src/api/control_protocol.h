@@ -1,9 +1,9 @@
 // What programs say to tempod over its unix socket, and what it answers: JSON, one object a line.
 //
-// doc/reference/control-protocol.md specifies it for other languages. Requests are read strictly, with bounds: a request
-// that is not exactly right is refused with a sentence that says what would be, and nothing is
-// done. Replies are read leniently: members that are not known are passed over. Sockets are the
-// caller's affair; nothing here reads or writes one.
+// doc/reference/control-protocol.md specifies it for other languages. Requests are read strictly,
+// with bounds: a request that is not exactly right is refused with a sentence that says what would
+// be, and nothing is done. Replies are read leniently: members that are not known are passed over.
+// Sockets are the caller's affair; nothing here reads or writes one.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,8 @@ bool locks(Verb verb);    // whether it takes locks
 bool votes(Verb verb);    // whether it changes who votes on locks
 bool elects(Verb verb);   // whether it is about leading a group
 
-// How a lock is agreed on: doc/internals/lock.md. All who take a lock take it by one of lease and the others.
+// How a lock is agreed on: doc/internals/lock.md. All who take a lock take it by one of lease and
+// the others.
 enum class LockKind : std::uint8_t { lease, silent, explicit_replies, count };
 std::string_view name_of(LockKind kind);  // "lease", "silent", "explicit"
 

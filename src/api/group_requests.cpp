@@ -163,10 +163,10 @@ Result<LeadershipUpdate> election_of(const Reply& reply) {
   if (!id || state == kStates.end())
     return std::unexpected("there is no election that can be understood in tempod's answer");
   return LeadershipUpdate{.id = *id,
-                      .state = static_cast<LeadershipUpdate::State>(state - kStates.begin()),
-                      .term = number_in(*json, "term"),
-                      .until_ns = json->whole_at("until_ns").value_or(0),
-                      .leader = json->text_at("leader").value_or("")};
+                          .state = static_cast<LeadershipUpdate::State>(state - kStates.begin()),
+                          .term = number_in(*json, "term"),
+                          .until_ns = json->whole_at("until_ns").value_or(0),
+                          .leader = json->text_at("leader").value_or("")};
 }
 
 std::string groups_line(const std::vector<GroupView>& groups) {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/control_protocol.h"
 #include "base/json.h"
 #include "base/result.h"
-#include "api/control_protocol.h"
 
 namespace tempo::ipc {
 

@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "base/check.h"
 #include "api/snapshot.h"
+#include "base/check.h"
 
 namespace tempo::obs {
 namespace {

@@ -73,7 +73,7 @@ Content orphaned(Content content);
 
 inline constexpr Nanos kLongest = 24h * 365;  // that a page may last
 inline constexpr Nanos kJump = 20ms;          // between two clocks; a coarse one is 10 ms behind
-inline constexpr double kMaxSlew = 2e-3;     // of a clock over RAW: frequency, adjtime(), tick
+inline constexpr double kMaxSlew = 2e-3;      // of a clock over RAW: frequency, adjtime(), tick
 
 // Towards zero; the callers that need a side take a nanosecond more.
 inline Nanos gained(Nanos age, double rate) {

@@ -12,8 +12,8 @@
 
 #include <sys/types.h>
 
-#include "base/result.h"
 #include "api/page.h"
+#include "base/result.h"
 
 namespace tempo::page {
 

@@ -11,8 +11,8 @@
 
 #include <fmt/core.h>
 
-#include "base/toml.h"
 #include "api/config_keys.h"
+#include "base/toml.h"
 
 namespace tempo::config {
 namespace {

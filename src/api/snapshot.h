@@ -1,9 +1,9 @@
 // What one daemon knows at one moment, as plain data: made by the daemon, shown by others.
 //
-// It travels as JSON (one object, doc/reference/control-protocol.md); `to_json` and `from_json` are inverse to each other,
-// for finite numbers and UTF-8. Members that are missing keep their defaults and unknown ones are
-// passed over, so that neighbouring versions understand each other; a wrong type is refused.
-// Everything else about showing (text, tables, metrics) is a pure function of it.
+// It travels as JSON (one object, doc/reference/control-protocol.md); `to_json` and `from_json` are
+// inverse to each other, for finite numbers and UTF-8. Members that are missing keep their defaults
+// and unknown ones are passed over, so that neighbouring versions understand each other; a wrong
+// type is refused. Everything else about showing (text, tables, metrics) is a pure function of it.
 #pragma once
 
 #include <cstdint>

@@ -39,12 +39,13 @@ void describe_demo_command(CLI::App& app, std::function<int()>& run) {
 
 int run_command_line(int count, char** words) {
   if (count > 1 && belongs_to_lab(words[1])) return forward_to_lab(words);
-  return run_program({.name = "tempo",
-                      .summary = "tempo: one time, one leader, one lock, for a network of machines with no "
-                                 "server to set up."},
-                     {describe_demo_command, describe_daemon_commands, describe_lock_commands,
-                      describe_group_commands},
-                     count, words);
+  return run_program(
+      {.name = "tempo",
+       .summary = "tempo: one time, one leader, one lock, for a network of machines with no "
+                  "server to set up."},
+      {describe_demo_command, describe_daemon_commands, describe_lock_commands,
+       describe_group_commands},
+      count, words);
 }
 
 }  // namespace tempo::cli

@@ -2,19 +2,19 @@
 #include <memory>
 #include <string>
 
-#include "cli/common/arguments_command.h"
 #include "cli/arguments_topics.h"
-#include "cli/time/clockdiff.h"
+#include "cli/common/arguments_command.h"
+#include "cli/locks/lock.h"
 #include "cli/operations/doctor.h"
 #include "cli/operations/keygen.h"
-#include "cli/locks/lock.h"
 #include "cli/operations/master.h"
+#include "cli/operations/orders.h"
+#include "cli/operations/trace.h"
+#include "cli/time/clockdiff.h"
 #include "cli/time/members.h"
 #include "cli/time/now.h"
-#include "cli/operations/orders.h"
 #include "cli/time/set_time.h"
 #include "cli/time/status.h"
-#include "cli/operations/trace.h"
 #include "cli/time/wait_sync.h"
 #include "cli/time/watch.h"
 

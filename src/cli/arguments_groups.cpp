@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "cli/common/arguments_command.h"
 #include "cli/arguments_topics.h"
+#include "cli/common/arguments_command.h"
 #include "cli/groups/elect.h"
 
 namespace tempo::cli {

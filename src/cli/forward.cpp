@@ -28,7 +28,7 @@ int forward_to_lab(char** words) {
   if (!error) execv((self.parent_path() / name).c_str(), words);
   execvp(name.c_str(), words);
   print_error("tempo {} needs tempo-lab, which is not installed; install the package 'tempo-lab'\n",
-           command);
+              command);
   return kBadUsage;
 }
 

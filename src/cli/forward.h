@@ -7,8 +7,9 @@ namespace tempo::cli {
 
 bool belongs_to_lab(std::string_view command);
 
-// Replaces this process by tempo-lab with the same words: the one beside this program, else the first on PATH.
-// Returns an exit status only if there is none; then standard error names the package.
+// Replaces this process by tempo-lab with the same words: the one beside this program, else the
+// first on PATH. Returns an exit status only if there is none; then standard error names the
+// package.
 int forward_to_lab(char** words);
 
 }  // namespace tempo::cli

@@ -58,7 +58,7 @@ Error failure_of_connect(const std::string& path, int error) {
                           path)};
     default:
       return {ErrorCode::not_running, fmt::format("cannot connect to tempod at {} ({}); {}", path,
-                                                std::strerror(error), kStart)};
+                                                  std::strerror(error), kStart)};
   }
 }
 
@@ -93,9 +93,10 @@ Result<Client, Error> Client::connect(const std::string& path, Nanos timeout) {
   std::memcpy(address.sun_path, path.data(), path.size());
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0)
-    return fail(ErrorCode::not_running, fmt::format("no socket can be made ({}); close some programs "
-                                                  "and try again",
-                                                  std::strerror(errno)));
+    return fail(ErrorCode::not_running,
+                fmt::format("no socket can be made ({}); close some programs "
+                            "and try again",
+                            std::strerror(errno)));
   Client client(socket, path, timeout);
   const auto deadline = Clock::now() + timeout;
   while (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
@@ -170,9 +171,9 @@ Result<std::optional<std::string>, Error> Client::next_line(Nanos wait) {
 Result<std::optional<ipc::Reply>, Error> Client::next(Nanos wait) {
   TRY(reply, next_of_any_kind(wait));
   if (reply && reply->refusal)
-    return fail(
-        reply->refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed : ErrorCode::refused,
-        reply->refusal->sentence);
+    return fail(reply->refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed
+                                                               : ErrorCode::refused,
+                reply->refusal->sentence);
   return reply;
 }
 

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
+#include "api/control_protocol.h"
 #include "base/result.h"
 #include "base/units.h"
-#include "api/control_protocol.h"
 
 namespace tempo::client {
 

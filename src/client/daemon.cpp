@@ -24,7 +24,7 @@ class DaemonConnection {
       : client(std::move(opened)), path(std::move(socket)), timeout(most) {}
 
   static Expected<std::unique_ptr<DaemonConnection>, Error> open(const std::string& socket,
-                                                                   nanoseconds most) {
+                                                                 nanoseconds most) {
     auto opened = client::Client::connect(socket, most);
     if (!opened) return Unexpected{public_error(opened.error())};
     return std::make_unique<DaemonConnection>(*std::move(opened), socket, most);
@@ -40,7 +40,7 @@ class DaemonConnection {
   std::optional<Error> not_ours() const {
     if (getpid() == owner) return std::nullopt;
     return Error{ErrorCode::refused,
-                   "this connection belongs to the process that forked this one; connect anew"};
+                 "this connection belongs to the process that forked this one; connect anew"};
   }
 
   client::Client client;
@@ -131,9 +131,9 @@ Expected<Update, Error> Watch::next(nanoseconds wait, int cancel) {
     }
     const nanoseconds left = wait - (Clock::now() - begin);
     if (left <= left.zero())
-      return Unexpected{Error{
-          ErrorCode::too_late,
-          fmt::format("no news came within {}", span_text(std::max(wait, nanoseconds{0})))}};
+      return Unexpected{
+          Error{ErrorCode::too_late,
+                fmt::format("no news came within {}", span_text(std::max(wait, nanoseconds{0})))}};
     if (!wait_for_news(descriptor(), left, cancel))
       return Unexpected{Error{ErrorCode::cancelled, "the waiting was cancelled"}};
   }

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "tempo/daemon.h"
 #include "client/sentence_c.h"
+#include "tempo/daemon.h"
 
 struct tempo_daemon {
   tempo::Daemon daemon;
@@ -43,8 +43,7 @@ tempo_picture* tempo_daemon_status(tempo_daemon* daemon, tempo_error* why, char*
   return nullptr;
 }
 
-tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_error* why, char* code,
-                                unsigned size) {
+tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_error* why, char* code, unsigned size) {
   auto watch = daemon->daemon.watch();
   if (watch) return new tempo_watch{*std::move(watch)};
   tempo::copy_failure(watch.error(), why, code, size);

@@ -32,8 +32,8 @@ ElectionConnection::ElectionConnection(client::Client client, Clock clock)
     : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
 
 std::optional<Error> ElectionConnection::stand(const std::string& group,
-                                                 const CandidateOptions& options,
-                                                 nanoseconds timeout) {
+                                               const CandidateOptions& options,
+                                               nanoseconds timeout) {
   ipc::Request request = request_of(ipc::Verb::elect);
   request.name = group;
   request.capacity = options.capacity;
@@ -51,9 +51,9 @@ std::optional<Error> ElectionConnection::stand(const std::string& group,
     const nanoseconds left = end - boot_clock();
     if (left <= nanoseconds{0})
       return Error{ErrorCode::no_daemon,
-                     fmt::format("tempod does not answer within {}; see what it does with "
-                                 "'systemctl status tempod'",
-                                 span_text(timeout))};
+                   fmt::format("tempod does not answer within {}; see what it does with "
+                               "'systemctl status tempod'",
+                               span_text(timeout))};
     if (!wait_for_news(descriptor(), left, options.cancel)) return cancelled();
   }
 }
@@ -167,7 +167,7 @@ bool ElectionConnection::foreign() const { return getpid() != owner_; }
 const Error& ElectionConnection::why_gone() {
   if (foreign())
     gone_ = Error{ErrorCode::refused,
-                    "this candidate belongs to the process that forked this one; stand anew"};
+                  "this candidate belongs to the process that forked this one; stand anew"};
   return *gone_;
 }
 
@@ -181,9 +181,8 @@ Election::~Election() {
   if (connection_ != nullptr) withdraw();
 }
 
-Expected<Election, Error> Election::stand(const std::string& group,
-                                            const CandidateOptions& options,
-                                            const std::string& socket, nanoseconds timeout) {
+Expected<Election, Error> Election::stand(const std::string& group, const CandidateOptions& options,
+                                          const std::string& socket, nanoseconds timeout) {
   auto client = client::Client::connect(socket, timeout);
   if (!client) return Unexpected{public_error(client.error())};
   return stand_on(std::make_unique<ElectionConnection>(*std::move(client)), group, options,
@@ -191,9 +190,8 @@ Expected<Election, Error> Election::stand(const std::string& group,
 }
 
 Expected<Election, Error> Election::stand_on(std::unique_ptr<ElectionConnection> connection,
-                                               const std::string& group,
-                                               const CandidateOptions& options,
-                                               nanoseconds timeout) {
+                                             const std::string& group,
+                                             const CandidateOptions& options, nanoseconds timeout) {
   if (const auto error = connection->stand(group, options, timeout)) return Unexpected{*error};
   return Election(std::move(connection));
 }

@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "tempo/election.h"
 #include "client/sentence_c.h"
+#include "tempo/election.h"
 
 struct tempo_election {
   tempo::Election election;

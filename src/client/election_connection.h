@@ -12,10 +12,10 @@
 
 #include <sys/types.h>
 
+#include "api/group_requests.h"
 #include "client/boot_clock.h"
 #include "client/client.h"
 #include "tempo/election.h"
-#include "api/group_requests.h"
 
 namespace tempo {
 
@@ -27,7 +27,7 @@ class ElectionConnection {
 
   // Why it cannot; nothing: it stands.
   std::optional<Error> stand(const std::string& group, const CandidateOptions& options,
-                               std::chrono::nanoseconds timeout);
+                             std::chrono::nanoseconds timeout);
   Expected<bool, Error> dispatch(std::chrono::nanoseconds wait, int cancel);
   void offer(std::int64_t capacity);
   void stopped();

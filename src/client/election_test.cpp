@@ -249,12 +249,11 @@ TEST(Election, IsForCToo) {
   options.capacity = 3;
   options.once = 1;
   options.algorithm = "c";
-  tempo_election* const election = tempo_election_stand("web", &options, network.socket().c_str(),
-                                                        &why, code, sizeof code);
+  tempo_election* const election =
+      tempo_election_stand("web", &options, network.socket().c_str(), &why, code, sizeof code);
   ASSERT_NE(election, nullptr) << code;
-  EXPECT_EQ(
-      tempo_election_stand("web", nullptr, network.socket().c_str(), &why, code, sizeof code),
-      nullptr);
+  EXPECT_EQ(tempo_election_stand("web", nullptr, network.socket().c_str(), &why, code, sizeof code),
+            nullptr);
   EXPECT_EQ(why, TEMPO_REFUSED);
   for (int i = 0; i < 1000 && tempo_election_term(election) == 0; ++i)
     ASSERT_EQ(tempo_election_dispatch(election, 10'000'000, -1), 0);

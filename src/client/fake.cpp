@@ -19,6 +19,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "api/control_protocol.h"
+#include "api/page_file.h"
 #include "base/check.h"
 #include "client/boot_clock.h"
 #include "client/client.h"
@@ -27,8 +29,6 @@
 #include "client/fake_locks.h"
 #include "client/lock_connection.h"
 #include "client/status_json.h"
-#include "api/control_protocol.h"
-#include "api/page_file.h"
 
 namespace tempo {
 namespace {
@@ -411,7 +411,7 @@ Expected<Locks, Error> FakeNetwork::locks() const {
                                        [ahead = inside_->ahead()] { return clock_with(ahead); }));
 }
 Expected<Election, Error> FakeNetwork::stand(const std::string& group,
-                                               const CandidateOptions& options) const {
+                                             const CandidateOptions& options) const {
   return Election::stand_on(std::make_unique<ElectionConnection>(
                                 client::Client::over(inside_->connect(), kPatience),
                                 [ahead = inside_->ahead()] { return clock_with(ahead); }),

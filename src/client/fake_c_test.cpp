@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "client/fake_test_waits.h"
 #include "tempo/daemon_c.h"
 #include "tempo/fake.h"
-#include "client/fake_test_waits.h"
 #include "tempo/lock_c.h"
 
 namespace tempo {
@@ -72,8 +72,7 @@ TEST(LocksForC, HaveTheKindAndTheLeaseThatAreAskedFor) {
   for (const tempo_lock_kind kind : {TEMPO_LEASE, TEMPO_SILENT, TEMPO_EXPLICIT}) {
     options.kind = kind;
     const std::string name = "kind" + std::to_string(kind);
-    tempo_lock* lock =
-        tempo_lock_take(locks, name.c_str(), &options, nullptr, code, sizeof code);
+    tempo_lock* lock = tempo_lock_take(locks, name.c_str(), &options, nullptr, code, sizeof code);
     ASSERT_NE(lock, nullptr) << code;
     EXPECT_EQ(tempo_lock_token(lock) != 0, kind == TEMPO_LEASE) << name;
     tempo_lock_release(lock);

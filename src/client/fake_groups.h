@@ -12,8 +12,8 @@
 #include <optional>
 #include <string>
 
-#include "api/group_requests.h"
 #include "api/control_protocol.h"
+#include "api/group_requests.h"
 
 namespace tempo {
 

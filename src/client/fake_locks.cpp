@@ -54,7 +54,7 @@ void FakeLocks::extend_all(nanoseconds now) {
       if (!claim.inside || claim.caller == nullptr) continue;
       claim.until = now + lease_of(claim);
       options_.notify(claim.caller,
-                    {.id = claim.id, .state = State::extended, .until_ns = claim.until.count()});
+                      {.id = claim.id, .state = State::extended, .until_ns = claim.until.count()});
     }
 }
 
@@ -115,14 +115,15 @@ void FakeLocks::grant(const std::string& name) {
     claim.until = options_.now() + lease_of(claim);
     if (claim.caller != nullptr)
       options_.notify(claim.caller, {.id = claim.id,
-                                   .state = State::granted,
-                                   .token = claim.token,
-                                   .until_ns = claim.until.count()});
+                                     .state = State::granted,
+                                     .token = claim.token,
+                                     .until_ns = claim.until.count()});
   }
 }
 
 void FakeLocks::end(const Claim& claim) const {
-  if (claim.caller != nullptr) options_.notify(claim.caller, {.id = claim.id, .state = State::lost});
+  if (claim.caller != nullptr)
+    options_.notify(claim.caller, {.id = claim.id, .state = State::lost});
 }
 
 nanoseconds FakeLocks::lease_of(const Claim& claim) const {

@@ -33,7 +33,7 @@ bool LockConnection::foreign() const { return getpid() != owner_; }
 const Error& LockConnection::why_gone() {
   if (foreign())
     gone_ = Error{ErrorCode::refused,
-                    "these locks belong to the process that forked this one; connect anew"};
+                  "these locks belong to the process that forked this one; connect anew"};
   return *gone_;
 }
 
@@ -92,7 +92,7 @@ void LockConnection::receive(const ipc::Reply& reply) {
 }
 
 Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std::string& name,
-                                             const AcquireOptions& options) {
+                                                           const AcquireOptions& options) {
   if (!listen(nanoseconds{0})) return Unexpected{why_gone()};
   const std::int64_t id = ++last_id_;
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
@@ -124,8 +124,8 @@ Expected<std::optional<Lock>, Error> LockConnection::look(Self self, std::int64_
     known_.erase(found);
   } else if (timeout(id) <= nanoseconds{0}) {
     error = Error{ErrorCode::too_late,
-                      fmt::format("'{}' was not to be had within {}; 'tempo locks' says who has it",
-                                  known.name, span_text(known.wait))};
+                  fmt::format("'{}' was not to be had within {}; 'tempo locks' says who has it",
+                              known.name, span_text(known.wait))};
     release(id);
   }
   if (error) return Unexpected{*std::move(error)};
@@ -139,7 +139,7 @@ nanoseconds LockConnection::timeout(std::int64_t id) const {
 }
 
 Expected<Lock, Error> LockConnection::acquire(Self self, const std::string& name,
-                                             const AcquireOptions& options) {
+                                              const AcquireOptions& options) {
   auto pending = acquire_async(self, name, options);
   if (!pending) return Unexpected{pending.error()};
   for (;;) {
@@ -252,7 +252,8 @@ Expected<SharedLock, Error> Locks::try_acquire_shared(const std::string& name) {
   return acquire_shared(name, options);
 }
 
-Expected<PendingLock, Error> Locks::acquire_async(const std::string& name, const AcquireOptions& options) {
+Expected<PendingLock, Error> Locks::acquire_async(const std::string& name,
+                                                  const AcquireOptions& options) {
   return connection_->acquire_async(connection_, name, options);
 }
 

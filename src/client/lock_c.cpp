@@ -3,8 +3,8 @@
 #include <chrono>
 #include <utility>
 
-#include "tempo/lock.h"
 #include "client/sentence_c.h"
+#include "tempo/lock.h"
 
 struct tempo_locks {
   tempo::Locks locks;
@@ -29,8 +29,8 @@ tempo::Expected<tempo::LockKind, tempo::Error> kind_of(tempo_lock_kind kind) {
   }
   return tempo::Unexpected{
       tempo::Error{tempo::ErrorCode::refused,
-                     "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
-                     "tempo_lock_default_options() first"}};
+                   "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
+                   "tempo_lock_default_options() first"}};
 }
 
 tempo::Expected<tempo::AcquireOptions, tempo::Error> options_of(const tempo_lock_options* given) {

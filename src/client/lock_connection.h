@@ -29,7 +29,8 @@ class LockConnection {
   // `self` is this connection, for what is to live on it.
   using Self = const std::shared_ptr<LockConnection>&;
   Expected<Lock, Error> acquire(Self self, const std::string& name, const AcquireOptions& options);
-  Expected<PendingLock, Error> acquire_async(Self self, const std::string& name, const AcquireOptions& options);
+  Expected<PendingLock, Error> acquire_async(Self self, const std::string& name,
+                                             const AcquireOptions& options);
   Expected<std::optional<Lock>, Error> look(Self self, std::int64_t id);
   std::chrono::nanoseconds timeout(std::int64_t id) const;
   void release(std::int64_t id);

@@ -1,9 +1,9 @@
 // libtempo's picture of a daemon, from and to the snapshot of doc/reference/control-protocol.md.
 #pragma once
 
+#include "api/control_protocol.h"
 #include "base/json.h"
 #include "tempo/daemon.h"
-#include "api/control_protocol.h"
 
 namespace tempo {
 

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tempo/time_c.h"
 #include "api/page_file.h"
+#include "tempo/time_c.h"
 
 namespace tempo {
 namespace {

@@ -6,7 +6,8 @@
 
 namespace tempo::daemon {
 
-CrashHint::CrashHint(const DaemonIdentity& identity) : settings_(identity.settings), codec_(make_codec(identity)) {
+CrashHint::CrashHint(const DaemonIdentity& identity)
+    : settings_(identity.settings), codec_(make_codec(identity)) {
   open();
 }
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "daemon/daemon_identity.h"
+#include "platform/clocks/oscillator.h"
 #include "platform/interface_watch.h"
 #include "platform/network.h"
-#include "platform/clocks/oscillator.h"
 #include "protocol/wire/codec.h"
 
 namespace tempo::daemon {

@@ -118,10 +118,10 @@ void new_incarnation(DaemonIdentity& identity) {
 
 node::Codec make_codec(const DaemonIdentity& identity) {
   return node::Codec({.self = identity.host,
-                         .incarnation = identity.incarnation,
-                         .name = wire::Name(identity.name),
-                         .cluster = identity.settings.cluster,
-                         .keys = identity.keys});
+                      .incarnation = identity.incarnation,
+                      .name = wire::Name(identity.name),
+                      .cluster = identity.settings.cluster,
+                      .keys = identity.keys});
 }
 
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings) {

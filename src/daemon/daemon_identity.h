@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
+#include "api/settings.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "api/settings.h"
 #include "daemon/state.h"
 #include "platform/network.h"
 #include "protocol/auth/node_keys.h"

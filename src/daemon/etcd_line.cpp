@@ -156,7 +156,8 @@ void EtcdLine::receive_news(const ipc::LockUpdate& update) {
       client.since = sys::boot_clock();
       client.token = locks::Token{update.token};
       client.until = until;
-      return on_update_(id, {.kind = LockUpdate::Kind::granted, .token = client.token, .deadline = until});
+      return on_update_(
+          id, {.kind = LockUpdate::Kind::granted, .token = client.token, .deadline = until});
     case Now::extended:
       client.until = until;
       return on_update_(id, {.kind = LockUpdate::Kind::extended, .deadline = until});
@@ -180,8 +181,9 @@ void EtcdLine::break_off() {
   line_.reset();
   const auto all = std::exchange(clients_, {});
   for (const auto& [id, client] : all)
-    on_update_(id, client.inside ? LockUpdate{.kind = LockUpdate::Kind::lost}
-                               : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = promise()});
+    on_update_(id, client.inside
+                       ? LockUpdate{.kind = LockUpdate::Kind::lost}
+                       : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = promise()});
 }
 
 }  // namespace tempo::daemon

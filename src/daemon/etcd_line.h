@@ -1,8 +1,9 @@
-// The line to tempo-etcd, for a daemon whose locks are kept by an etcd (doc/internals/decisions/024).
+// The line to tempo-etcd, for a daemon whose locks are kept by an etcd
+// (doc/internals/decisions/024).
 //
-// It speaks what programs speak to tempod itself (doc/reference/control-protocol.md), for all of them over one connection;
-// a client's number is the id. Nothing here waits: without a line what is wanted is refused with a
-// sentence, and what was had is lost, as nobody extends it.
+// It speaks what programs speak to tempod itself (doc/reference/control-protocol.md), for all of
+// them over one connection; a client's number is the id. Nothing here waits: without a line what is
+// wanted is refused with a sentence, and what was had is lost, as nobody extends it.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "base/result.h"
 #include "api/control_protocol.h"
+#include "base/result.h"
 #include "platform/loop.h"
 #include "platform/unix_socket.h"
 #include "protocol/lock/lock_service.h"

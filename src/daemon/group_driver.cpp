@@ -85,9 +85,9 @@ void GroupDriver::send(HostId to, const wire::GroupBody& body) {
 Result<void> GroupDriver::acquire(locks::ClientId client, const std::string& name) {
   const auto network = moment().network.time_since_epoch();
   return parts_.locks->acquire({.client = client,
-                             .name = name,
-                             .network_us = static_cast<std::uint64_t>(
-                                 std::max<std::int64_t>(network.count() / 1000, 0))});
+                                .name = name,
+                                .network_us = static_cast<std::uint64_t>(
+                                    std::max<std::int64_t>(network.count() / 1000, 0))});
 }
 
 void GroupDriver::release(locks::ClientId client) { parts_.locks->release(client); }

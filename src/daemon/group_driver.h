@@ -18,8 +18,8 @@
 #include "daemon/links.h"
 #include "daemon/lock_driver.h"
 #include "protocol/group/service.h"
-#include "protocol/wire/codec.h"
 #include "protocol/sync/sync.h"
+#include "protocol/wire/codec.h"
 
 namespace tempo::daemon {
 

@@ -12,7 +12,7 @@ constexpr Nanos kAbout = 1min;
 }  // namespace
 
 std::optional<std::string> IncompatiblePeers::receive(Instant now, const std::string& address,
-                                            std::uint8_t revision) {
+                                                      std::uint8_t revision) {
   const bool news = about(now).empty();
   last_ = fmt::format(
       "the tempod at {} speaks revision {} of the protocol, this one revision {}: they cannot "

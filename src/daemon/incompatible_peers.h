@@ -15,7 +15,8 @@ namespace tempo::daemon {
 class IncompatiblePeers {
  public:
   // A sentence, if there was none about.
-  std::optional<std::string> receive(Instant now, const std::string& address, std::uint8_t revision);
+  std::optional<std::string> receive(Instant now, const std::string& address,
+                                     std::uint8_t revision);
 
   // The same, of the one heard last; empty: there is none about.
   std::string about(Instant now) const;

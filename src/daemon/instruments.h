@@ -3,8 +3,8 @@
 
 #include <memory>
 
-#include "base/result.h"
 #include "api/settings.h"
+#include "base/result.h"
 #include "platform/clocks/clock.h"
 #include "platform/clocks/oscillator.h"
 

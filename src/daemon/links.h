@@ -17,9 +17,9 @@
 #include <string>
 #include <vector>
 
+#include "api/settings.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "api/settings.h"
 #include "platform/interface_watch.h"
 #include "platform/loop.h"
 #include "platform/network.h"

@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
-#include "daemon/log.h"
 #include "daemon/control/daemon_view.h"
+#include "daemon/log.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/whole_file.h"
 #include "protocol/lock/promise.h"
@@ -35,9 +35,10 @@ void LockDriver::start(Tell tell) {
   tell_ = std::move(tell);
   const config::Settings& settings = parts_.identity->settings;
   if (settings.lock_back_end == config::LockBackEnd::etcd)
-    etcd_.emplace(
-        *parts_.loop, settings.etcd_socket,
-        [this](locks::ClientId client, const locks::LockUpdate& update) { this->notify(client, update); });
+    etcd_.emplace(*parts_.loop, settings.etcd_socket,
+                  [this](locks::ClientId client, const locks::LockUpdate& update) {
+                    this->notify(client, update);
+                  });
   if (settings.lock_expect == 0) return;
   const auto record = read_lock_record(settings.state_dir, parts_.identity->host);
   const std::string kernel = sys::kernel_boot_id();
@@ -94,8 +95,7 @@ void LockDriver::step_founding(Do todo) {
 
 void LockDriver::found(const lock::Bootstrap::VoterProposal& word) {
   std::vector<HostId> voters;
-  for (const NodeId voter : word.voters)
-    voters.push_back(parts_.codec->directory().host_of(voter));
+  for (const NodeId voter : word.voters) voters.push_back(parts_.codec->directory().host_of(voter));
   if (record_.stage != LockRecord::Stage::committed) {  // heard from others: this one does not vote
     record_.stage = LockRecord::Stage::committed;
     record_.voters = voters;
@@ -113,12 +113,14 @@ void LockDriver::found(const lock::Bootstrap::VoterProposal& word) {
           .rebooted = rebooted_},
       *parts_.draw, static_cast<locks::Driver&>(*this));
   service_->start(sys::boot_clock());
-  bounded_delay_.emplace(locks::BoundedDelayLocks::Start{.self = parts_.identity->host,
-                                     .life = parts_.identity->incarnation,
-                                     .lease = rules_of(parts_.identity->settings),
-                                     .bounds = {.delay_max = parts_.identity->settings.lock_delay_max},
-                                     .name_of = [this](HostId host) { return name_of(host); }},
-                 sys::boot_clock(), *parts_.draw, static_cast<locks::BoundedDelayDriver&>(*this));
+  bounded_delay_.emplace(
+      locks::BoundedDelayLocks::Start{
+          .self = parts_.identity->host,
+          .life = parts_.identity->incarnation,
+          .lease = rules_of(parts_.identity->settings),
+          .bounds = {.delay_max = parts_.identity->settings.lock_delay_max},
+          .name_of = [this](HostId host) { return name_of(host); }},
+      sys::boot_clock(), *parts_.draw, static_cast<locks::BoundedDelayDriver&>(*this));
   follow_voters();
 }
 
@@ -131,7 +133,7 @@ wire::VoterSetBody LockDriver::body_of(const lock::Bootstrap::VoterProposal& wor
 
 // Nothing: more hosts than can be known.
 std::optional<lock::Bootstrap::VoterProposal> LockDriver::word_of(LockRecord::Stage stage,
-                                                      std::span<const HostId> voters) {
+                                                                  std::span<const HostId> voters) {
   lock::Bootstrap::VoterProposal word{.stage = stage};
   for (const HostId voter : voters) {
     const NodeId node = parts_.codec->number_of(voter);
@@ -163,7 +165,8 @@ void LockDriver::receive(NodeId from, const wire::VoterSetBody& body) {
   const auto word =
       word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
   if (!word) return;
-  step_founding([&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.receive(turn, from, *word); });
+  step_founding(
+      [&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.receive(turn, from, *word); });
 }
 
 // --- time ---
@@ -223,8 +226,9 @@ void LockDriver::receive_written(std::string_view number) {
 void LockDriver::saved() {
   writing_.reset();
   if (const auto word = std::exchange(new_word_, std::nullopt))
-    step_founding(
-        [&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.command(turn, {.written = *word}); });
+    step_founding([&](lock::Bootstrap& bootstrap, auto& turn) {
+      bootstrap.command(turn, {.written = *word});
+    });
   if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
     service_->written(sys::boot_clock(), *record);
   follow_voters();  // of a host that was blank, perhaps other ones
@@ -289,9 +293,9 @@ Result<void> LockDriver::acquire(const locks::Service::LockRequest& request, loc
   if (request.lease != Nanos{0})
     return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
   return bounded_delay_->acquire(now, {.client = request.client,
-                            .name = request.name,
-                            .mode = request.mode,
-                            .silent = kind == locks::LockKind::silent});
+                                       .name = request.name,
+                                       .mode = request.mode,
+                                       .silent = kind == locks::LockKind::silent});
 }
 
 void LockDriver::release(locks::ClientId client) {
@@ -316,8 +320,7 @@ std::size_t LockDriver::voters_heard() const {
   const lock::lease::View& view = service_->view();
   return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
     const node::Directory::Host* host = parts_.codec->directory().find(voter);
-    return voter != kNobody &&
-           (voter == parts_.codec->self() || (host != nullptr && host->heard));
+    return voter != kNobody && (voter == parts_.codec->self() || (host != nullptr && host->heard));
   }));
 }
 
@@ -333,8 +336,7 @@ std::string LockDriver::promise() const {
     return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),
                        std::popcount(view.voters()));
   if (!serves()) return "locks are not served yet: promises of an earlier life may last";
-  return locks::promise_of(view,
-                           [this](NodeId node) { return name_of_node(*parts_.codec, node); });
+  return locks::promise_of(view, [this](NodeId node) { return name_of_node(*parts_.codec, node); });
 }
 
 }  // namespace tempo::daemon

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "daemon/etcd_line.h"
 #include "daemon/daemon_identity.h"
+#include "daemon/etcd_line.h"
 #include "daemon/links.h"
 #include "daemon/lock_record.h"
 #include "daemon/parent_line.h"
@@ -57,7 +57,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_group_news(OnUpdate on_update) { on_group_news_ = std::move(on_update); }
   Result<void> acquire(const locks::Service::LockRequest& request,
-                    locks::LockKind kind = locks::LockKind::lease);
+                       locks::LockKind kind = locks::LockKind::lease);
   // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
   bool answers_soon() const { return !etcd_; }
   void release(locks::ClientId client);
@@ -108,7 +108,7 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void saved();
   wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& word) const;
   std::optional<lock::Bootstrap::VoterProposal> word_of(LockRecord::Stage stage,
-                                              std::span<const HostId> voters);
+                                                        std::span<const HostId> voters);
   std::size_t voters_heard() const;
 
   // Who votes, and how that is changed (lock_room_voters.cpp).
@@ -140,14 +140,15 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   std::optional<Writing> writing_;
   std::uint64_t writes_ = 0;
   bool rebooted_ = false;
-  bool split_ = false;                            // somebody has other voters
-  std::optional<lock::Bootstrap> bootstrap_;        // nothing: no voters are expected
+  bool split_ = false;                                      // somebody has other voters
+  std::optional<lock::Bootstrap> bootstrap_;                // nothing: no voters are expected
   std::optional<lock::Bootstrap::VoterProposal> new_word_;  // being written
-  std::optional<locks::Saved> new_record_;        // being written
-  std::optional<locks::Service> service_;         // once there are voters, at each of them
-  std::optional<locks::BoundedDelayLocks> bounded_delay_;             // with the service: locks that are not leases
-  Change change_;                                 // the last; ended unless it goes on
-  std::optional<EtcdLine> etcd_;                  // where an etcd keeps the locks
+  std::optional<locks::Saved> new_record_;                  // being written
+  std::optional<locks::Service> service_;  // once there are voters, at each of them
+  std::optional<locks::BoundedDelayLocks>
+      bounded_delay_;             // with the service: locks that are not leases
+  Change change_;                 // the last; ended unless it goes on
+  std::optional<EtcdLine> etcd_;  // where an etcd keeps the locks
 };
 
 }  // namespace tempo::daemon

@@ -1,14 +1,14 @@
 // Who votes on locks, and how people change that: one machine gets a vote or loses it, by as many
-// views as it takes (doc/internals/lease.md, section 5). What is begun ends: done, impossible, or given up
-// when no majority has answered.
+// views as it takes (doc/internals/lease.md, section 5). What is begun ends: done, impossible, or
+// given up when no majority has answered.
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "daemon/lock_driver.h"
 #include "daemon/control/daemon_view.h"
+#include "daemon/lock_driver.h"
 #include "platform/clocks/boot_clock.h"
 
 namespace tempo::daemon {

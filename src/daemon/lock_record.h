@@ -1,5 +1,5 @@
-// What a daemon remembers of locks from one life to the next (doc/internals/lease.md, section 4): who votes,
-// how often it started, and how far counts may have gone.
+// What a daemon remembers of locks from one life to the next (doc/internals/lease.md, section 4):
+// who votes, how often it started, and how far counts may have gone.
 //
 // One small text file beside the state, replaced as a whole. A file that is damaged, or another
 // host's, counts as none: the rules for a member without a record then hold.

@@ -17,16 +17,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/crash_hint.h"
 #include "daemon/control/control_server.h"
+#include "daemon/control/publisher.h"
+#include "daemon/crash_hint.h"
 #include "daemon/lock_driver.h"
 #include "daemon/log.h"
 #include "daemon/parent_line.h"
-#include "daemon/control/publisher.h"
 #include "daemon/reload.h"
 #include "daemon/worker.h"
-#include "platform/confinement.h"
 #include "platform/clocks/oscillator.h"
+#include "platform/confinement.h"
 #include "platform/whole_file.h"
 
 namespace tempo::daemon {

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "api/settings.h"
+#include "base/result.h"
 #include "protocol/auth/keyring.h"
 
 namespace tempo::daemon {

@@ -10,16 +10,16 @@
 #include <unistd.h>
 
 #include "base/span_text.h"
+#include "daemon/control/daemon_view.h"
 #include "daemon/control/findings.h"
 #include "daemon/log.h"
-#include "daemon/control/daemon_view.h"
 #include "daemon/reload.h"
 #include "platform/confinement.h"
 
 namespace tempo::daemon {
 namespace {
 
-constexpr int kMaxWakes = 1000;        // timers in one round
+constexpr int kMaxWakes = 1000;         // timers in one round
 constexpr Nanos kChores = 1s;           // what is done now and then
 constexpr Nanos kKeeping = 1min;        // the rate is remembered so often...
 constexpr double kQuiteAnother = 1e-6;  // ...and when it has changed by more
@@ -42,13 +42,14 @@ std::string moved(Nanos by) {
 
 }  // namespace
 
-Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity, const ParentLine* parent) {
+Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity,
+                                               const ParentLine* parent) {
   TRY(instruments, instruments_of(identity.settings));
   return create(identity, std::move(instruments), parent);
 }
 
-Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity, Instruments instruments,
-                                               const ParentLine* parent) {
+Result<std::unique_ptr<Worker>> Worker::create(const DaemonIdentity& identity,
+                                               Instruments instruments, const ParentLine* parent) {
   std::unique_ptr<Worker> worker(new Worker(identity, std::move(instruments), parent));
   if (auto opened = worker->links_.open(identity.settings); !opened)
     return std::unexpected(opened.error());
@@ -129,15 +130,15 @@ void Worker::ready(std::uint8_t number) {
     const Instant now = oscillator_->now();
     const auto received =
         codec_.decode(now, number, std::min(arrival->at, now), arrival->bytes,
-                       links_.elsewhere(number, arrival->from) ? node::Codec::Source::elsewhere
-                                                               : node::Codec::Source::anywhere);
+                      links_.elsewhere(number, arrival->from) ? node::Codec::Source::elsewhere
+                                                              : node::Codec::Source::anywhere);
     if (!received) {
       receive_incompatible(arrival->from);
       continue;
     }
     if (!received->sent_by_parent) links_.learn(number, received->from, arrival->from);
-    if (received->word || received->lock || received->voter_set || received->group || received->bounded_delay ||
-        received->beat) {
+    if (received->word || received->lock || received->voter_set || received->group ||
+        received->bounded_delay || received->beat) {
       receive_other(number, *received);
       continue;
     }
@@ -231,35 +232,38 @@ void Worker::on_notice(const node::Node::Notice& notice) {
       const std::string peer = name_of(notice.election.peer);
       if (notice.election.news == election::Change::leads)
         emit_event("became-master", fmt::format("{}: this host is master, round {}", network,
-                                          notice.election.epoch.round));
+                                                notice.election.epoch.round));
       else if (notice.election.news == election::Change::follows) {
         if (states_[notice.network] == "master")
           emit_event("two-masters", fmt::format("{}: {} was master too", network, peer));
-        emit_event("master-changed",
-             fmt::format("{}: {} is master, round {}", network, peer, notice.election.epoch.round));
+        emit_event("master-changed", fmt::format("{}: {} is master, round {}", network, peer,
+                                                 notice.election.epoch.round));
       } else if (notice.election.news == election::Change::peer_down)
         emit_event("host-down", fmt::format("{}: {} does not answer", network, peer));
       break;
     }
     case What::sync:
       if (notice.sync.what == node::SyncNotice::What::stepped) {
-        emit_event("clock-stepped", fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
+        emit_event("clock-stepped",
+                   fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
         follow_clock(true);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::steered) {
         follow_clock(false);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::shifted) {
-        emit_event("time-set", fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
+        emit_event("time-set",
+                   fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
       }
       break;
     case What::upstream:
       if (notice.network != node::kNoNetwork && links_.count() > 1)
-        emit_event("time-source", fmt::format("the clock follows {}", links_.label(notice.network)));
+        emit_event("time-source",
+                   fmt::format("the clock follows {}", links_.label(notice.network)));
       break;
     case What::circle:
       emit_event("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
-                                      links_.label(notice.network)));
+                                            links_.label(notice.network)));
       break;
   }
 }
@@ -322,10 +326,12 @@ int Worker::run() {
   links_.watch_interfaces([this] { look_for_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!codec_.sealed()) log_warning(kNoKey);
-  locks_.start(
-      [this](std::string what, std::string details) { emit_event(std::move(what), std::move(details)); });
-  groups_.start(
-      [this](std::string what, std::string details) { emit_event(std::move(what), std::move(details)); });
+  locks_.start([this](std::string what, std::string details) {
+    emit_event(std::move(what), std::move(details));
+  });
+  groups_.start([this](std::string what, std::string details) {
+    emit_event(std::move(what), std::move(details));
+  });
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
@@ -366,7 +372,7 @@ void Worker::stop_in_order() {
 void Worker::stop_after_sleep(Nanos span) {
   publisher_.reset();
   emit_event("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
-                            span_text(std::chrono::round<std::chrono::milliseconds>(span))));
+                                  span_text(std::chrono::round<std::chrono::milliseconds>(span))));
   keep_rate();
 }
 
@@ -376,9 +382,10 @@ void Worker::carry_utc() {
   const auto state = sys::read_discipline(*utc_source_);
   const bool kept = state && state->synchronized;
   if (kept != utc_kept_)
-    emit_event(kept ? "utc-found" : "utc-lost",
-         kept ? "this machine's clock is kept again: it carries UTC"
-              : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
+    emit_event(
+        kept ? "utc-found" : "utc-lost",
+        kept ? "this machine's clock is kept again: it carries UTC"
+             : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
   utc_kept_ = kept;
   if (!kept) return;
   const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
@@ -435,9 +442,9 @@ void Worker::check_id() {
   if (!codec_.id_taken() || stays_out_) return;
   stays_out_ = true;
   emit_event("id-taken",
-       fmt::format("another machine has the id {} too (from {}); this host leads nothing "
-                   "until one of them has a new one and tempod is restarted",
-                   id_text(codec_, codec_.self()), identity_.machine_id_from));
+             fmt::format("another machine has the id {} too (from {}); this host leads nothing "
+                         "until one of them has a new one and tempod is restarted",
+                         id_text(codec_, codec_.self()), identity_.machine_id_from));
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
 }
 
@@ -490,8 +497,9 @@ std::vector<std::string> Worker::confine() {
     attempt(sys::lock_memory());
   }
   if (::geteuid() == 0)
-    attempt(sys::drop_privileges({.user = identity_.settings.user,
-                                  .set_clock = identity_.settings.clock == config::ClockKind::system}));
+    attempt(
+        sys::drop_privileges({.user = identity_.settings.user,
+                              .set_clock = identity_.settings.clock == config::ClockKind::system}));
   attempt(sys::filter_system_calls({.writes_files = true}));
   return troubles;
 }

@@ -15,26 +15,26 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/machine.h"
+#include "api/control_protocol.h"
+#include "api/snapshot.h"
+#include "daemon/control/publisher.h"
 #include "daemon/control/remote_diagnosis.h"
-#include "daemon/incompatible_peers.h"
-#include "daemon/group_driver.h"
-#include "daemon/instruments.h"
 #include "daemon/daemon_identity.h"
+#include "daemon/group_driver.h"
+#include "daemon/incompatible_peers.h"
+#include "daemon/instruments.h"
 #include "daemon/links.h"
 #include "daemon/live_trace.h"
 #include "daemon/lock_driver.h"
 #include "daemon/parent_line.h"
-#include "daemon/control/publisher.h"
-#include "api/control_protocol.h"
-#include "api/snapshot.h"
+#include "machine/machine.h"
 #include "platform/clocks/discipline.h"
 #include "platform/host.h"
 #include "platform/loop.h"
 #include "platform/notify.h"
 #include "protocol/clock/utc.h"
-#include "protocol/wire/codec.h"
 #include "protocol/sync/node.h"
+#include "protocol/wire/codec.h"
 
 namespace tempo::daemon {
 
@@ -53,9 +53,10 @@ class Worker {
   static constexpr std::string_view kKeepRate = "@rate";  // to the parent: see rate_text
 
   // Without a parent nobody hears of events, and settings stay as they are.
-  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity, const ParentLine* parent);
-  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity, Instruments instruments,
+  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity,
                                                 const ParentLine* parent);
+  static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity,
+                                                Instruments instruments, const ParentLine* parent);
 
   // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
   // not be done.

@@ -93,18 +93,18 @@ std::string Worker::lock_promise() const {
 
 obs::Snapshot Worker::snapshot() {
   return make_snapshot({.identity = &identity_,
-                   .codec = &codec_,
-                   .node = &node_,
-                   .links = &links_,
-                   .now = oscillator_->now(),
-                   .started = started_,
-                   .stays_out = stays_out_,
-                   .clock_trouble = clock_trouble_,
-                   .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
-                   .unsent = unsent_,
-                   .stalls = stalls_,
-                   .locks = locks_.wished_for() ? lock_promise() : "",
-                   .groups = groups_.known()});
+                        .codec = &codec_,
+                        .node = &node_,
+                        .links = &links_,
+                        .now = oscillator_->now(),
+                        .started = started_,
+                        .stays_out = stays_out_,
+                        .clock_trouble = clock_trouble_,
+                        .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
+                        .unsent = unsent_,
+                        .stalls = stalls_,
+                        .locks = locks_.wished_for() ? lock_promise() : "",
+                        .groups = groups_.known()});
 }
 
 }  // namespace tempo::daemon

@@ -147,11 +147,11 @@ TEST_F(SleepingWorker, TakesNoNapForASleep) {
 // A daemon two revisions ahead asks for a master.
 TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
   node::Codec theirs({.self = HostId{77},
-                         .incarnation = Incarnation{1},
-                         .name = wire::Name("newer"),
-                         .cluster = kCluster,
-                         .keys = {},
-                         .revision = wire::kRevision + 2});
+                      .incarnation = Incarnation{1},
+                      .name = wire::Name("newer"),
+                      .cluster = kCluster,
+                      .keys = {},
+                      .revision = wire::kRevision + 2});
   node::Node::Message question;
   question.body = {election::Message{.kind = election::Kind::masterreq}};
   const sys::Address here = sys::Address::parse(address_, port_).value();

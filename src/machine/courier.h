@@ -20,11 +20,11 @@
 #include <utility>
 
 #include "base/check.h"
-#include "machine/fields.h"
 #include "base/ids.h"
 #include "base/node_map.h"
 #include "base/small_vector.h"
 #include "base/units.h"
+#include "machine/fields.h"
 
 namespace tempo {
 

@@ -225,7 +225,8 @@ RC_GTEST_PROP(CourierProperty, RecognisesCopiesLikeTheSimpleOne,
       RC_ASSERT(courier.newer_call(from, life, Sequence{number}) ==
                 simple.newer_call(from, life, number));
     } else {
-      // InlineVector enough numbers to meet copies, in four groups that span one and a half windows.
+      // InlineVector enough numbers to meet copies, in four groups that span one and a half
+      // windows.
       const std::uint32_t number = 100 + detail % 6U + 32 * (node / 2 % 4U);
       const bool fresh = courier.fresh(from, life, Sequence{number});
       RC_ASSERT(fresh == simple.fresh(from, life, number));

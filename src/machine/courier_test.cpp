@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/fields.h"
 #include "machine/field_mutator.h"
+#include "machine/fields.h"
 
 namespace tempo {
 namespace {

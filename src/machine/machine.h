@@ -26,11 +26,11 @@
 #include <vector>
 
 #include "base/check.h"
-#include "machine/fields.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "machine/timers.h"
 #include "base/units.h"
+#include "machine/fields.h"
+#include "machine/timers.h"
 
 namespace tempo {
 
@@ -72,7 +72,9 @@ class Outbox {
   void broadcast(const Message& message) {
     std::construct_at(&append(OutputKind::broadcast).message, message);
   }
-  void notify(const Notice& notice) { std::construct_at(&append(OutputKind::notice).notice, notice); }
+  void notify(const Notice& notice) {
+    std::construct_at(&append(OutputKind::notice).notice, notice);
+  }
 
   void clear() { used_ = 0; }
   bool empty() const { return used_ == 0; }
@@ -117,7 +119,7 @@ concept Machine =
              typename M::Message& mutable_message) {
       m.start(turn);
       m.receive(turn, from, message);  // may be late, twice, out of order, from anybody
-      m.on_timer(turn, timer);             // this timer is due; early or twice is harmless
+      m.on_timer(turn, timer);         // this timer is due; early or twice is harmless
       m.command(turn, command);        // acquire, release, resign, new capacity, new bounds
       { c.timers().first() } -> std::same_as<Instant>;  // a fixed, named set
       { c.timers().first_name() } -> std::same_as<TimerId>;

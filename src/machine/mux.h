@@ -92,8 +92,9 @@ class Mux {
       const std::size_t wanted = std::to_underlying(timer);
       const std::size_t count = std::get<kPart>(parts_).timers().size();
       if (wanted >= before && wanted < before + count)
-        step<kPart>(turn,
-                    [&](auto& part, auto& inner) { part.on_timer(inner, timer_id(wanted - before)); });
+        step<kPart>(turn, [&](auto& part, auto& inner) {
+          part.on_timer(inner, timer_id(wanted - before));
+        });
       before += count;
     });
     apply_rules(turn);

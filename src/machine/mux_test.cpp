@@ -245,7 +245,8 @@ using Nested = Mux<OuterRules, Left, Both>;
 static_assert(Machine<Nested>);
 
 TEST(Mux, MayBeAPart) {
-  Harness<Nested> harness{.machine = Nested{Left{}, Both{Left{}, Right{}}}, .draw = {}, .outbox = {}};
+  Harness<Nested> harness{
+      .machine = Nested{Left{}, Both{Left{}, Right{}}}, .draw = {}, .outbox = {}};
   harness.start(at(0s));
   EXPECT_EQ(harness.machine.timers().size(), 6U);
   EXPECT_EQ(harness.machine.timers().first_name(), TimerId{5});
@@ -265,7 +266,8 @@ struct Circle {
 };
 
 TEST(MuxDeathTest, StopsRulesThatGoInACircle) {
-  Harness<Mux<Circle, Left>> harness{.machine = Mux<Circle, Left>{Left{}}, .draw = {}, .outbox = {}};
+  Harness<Mux<Circle, Left>> harness{
+      .machine = Mux<Circle, Left>{Left{}}, .draw = {}, .outbox = {}};
   EXPECT_THAT(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({5})),
               ElementsAre("notice: part=0 body{value=5}", "to all: part=0 body{value=6}"));
   EXPECT_DEATH(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({500})), "kMostNotices");

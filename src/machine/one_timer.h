@@ -3,8 +3,8 @@
 
 #include <cstddef>
 
-#include "machine/timers.h"
 #include "base/units.h"
+#include "machine/timers.h"
 
 namespace tempo {
 

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <utility>
 
-#include "machine/fields.h"
 #include "base/units.h"
+#include "machine/fields.h"
 
 namespace tempo {
 

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/fields.h"
 #include "machine/field_mutator.h"
+#include "machine/fields.h"
 
 namespace tempo {
 namespace {

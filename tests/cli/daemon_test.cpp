@@ -8,9 +8,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "client/client_test_daemon.h"
 #include "api/control_protocol.h"
 #include "api/snapshot.h"
+#include "client/client_test_daemon.h"
 #include "program.h"
 
 namespace tempo {

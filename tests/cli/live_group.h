@@ -144,8 +144,8 @@ class LiveGroup : public testing::Test {
     return all;
   }
   // How long those led who then made room for a better one. They hand their lease over, and the
-  // next term goes on with its ballot (doc/internals/lease.md); whoever loses it, which a busy machine may
-  // do, is followed by one with another ballot.
+  // next term goes on with its ballot (doc/internals/lease.md); whoever loses it, which a busy
+  // machine may do, is followed by one with another ballot.
   static std::vector<std::chrono::nanoseconds> stays() {
     std::vector<std::chrono::nanoseconds> stays;
     const auto all = begun();

@@ -33,8 +33,8 @@ TEST_F(LiveGroup, MovesWhenTheLeaderIsKilled) {
 }
 
 // A leader's silence is noticed after one lease, an election is decided within two, and the lease
-// is had within three quarters of one: four leases (doc/internals/groups.md). On a busy machine it may be
-// late once, not three times in a row.
+// is had within three quarters of one: four leases (doc/internals/groups.md). On a busy machine it
+// may be late once, not three times in a row.
 TEST_F(LiveGroup, MovesWithinFourLeasesByEveryAlgorithm) {
   constexpr auto kLease = 1s;  // of lock_daemons.h
   for (const std::string algorithm : {"a", "b1", "c", "ring", "ring-anonymous"}) {

@@ -19,9 +19,9 @@
 
 #include "base/number_text.h"
 #include "client/client.h"
-#include "tempo/lock.h"
 #include "lock_daemons.h"
 #include "program.h"
+#include "tempo/lock.h"
 
 namespace tempo {
 namespace {

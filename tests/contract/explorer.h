@@ -24,8 +24,8 @@
 
 #include <fmt/core.h>
 
-#include "machine/machine.h"
 #include "lab/check/choices.h"
+#include "machine/machine.h"
 
 namespace tempo::toys {
 

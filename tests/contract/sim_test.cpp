@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/fields.h"
 #include "lab/sim/world.h"
+#include "machine/fields.h"
 #include "toys.h"
 
 namespace tempo::toys {
@@ -83,8 +83,9 @@ TEST(HeartbeatInTheSimulator, SuspectsTheLivingWhenTheyAreCutOff) {
       {.nodes = 2}, [](NodeId, Incarnation) { return Heartbeat{kHeartbeat}; }, watch};
   start_all(world);
   world.run_until(at(10s));
-  world.set_fate(
-      [](NodeId from, NodeId, const Nothing&) { return sim::DeliveryDecision{.lost = from == node_at(0)}; });
+  world.set_fate([](NodeId from, NodeId, const Nothing&) {
+    return sim::DeliveryDecision{.lost = from == node_at(0)};
+  });
   world.run_until(at(20s));
   EXPECT_FALSE(world.machine(node_at(1)).trusts(node_at(0)));
   EXPECT_TRUE(world.machine(node_at(0)).trusts(node_at(1)));

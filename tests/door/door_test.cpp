@@ -26,12 +26,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "api/control_protocol.h"
 #include "client/client.h"
+#include "client/public_error.h"
+#include "netns.h"
 #include "tempo/election.h"
 #include "tempo/lock.h"
-#include "client/public_error.h"
-#include "api/control_protocol.h"
-#include "netns.h"
 
 namespace tempo::testbed {
 namespace {

@@ -19,9 +19,9 @@
 #include <signal.h>
 #include <sys/socket.h>
 
-#include "tempo/lock.h"
 #include "lock_hosts.h"
 #include "program.h"
+#include "tempo/lock.h"
 
 namespace tempo {
 namespace {
@@ -357,7 +357,7 @@ TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
     EXPECT_EQ(acquire(ours + fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), false), "taken");
     EXPECT_THAT(
         acquire(ours + fmt::format("--set locks.etcd-ca-file=\"{}/other-cert.pem\"", directory),
-             false),
+                false),
         HasSubstr("SSL"));
     EXPECT_THAT(acquire(fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), true),
                 HasSubstr("etcd cannot be reached"))

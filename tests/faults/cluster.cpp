@@ -1,5 +1,3 @@
-#include "stage.h"
-
 #include <algorithm>
 #include <bit>
 #include <chrono>
@@ -7,6 +5,8 @@
 #include <thread>
 
 #include <fmt/core.h>
+
+#include "stage.h"
 
 namespace tempo::faults {
 namespace {

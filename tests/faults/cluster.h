@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "crew.h"
-#include "support/site.h"
 #include "schedule.h"
+#include "support/site.h"
 
 namespace tempo::faults {
 

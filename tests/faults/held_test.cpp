@@ -25,12 +25,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/client.h"
-#include "tempo/lock.h"
 #include "api/control_protocol.h"
+#include "client/client.h"
 #include "platform/clocks/boot_clock.h"
-#include "support/site.h"
 #include "stamps.h"
+#include "support/site.h"
+#include "tempo/lock.h"
 
 namespace tempo::faults {
 namespace {

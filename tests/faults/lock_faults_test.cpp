@@ -18,9 +18,9 @@
 #include "crew.h"
 #include "history.h"
 #include "platform/clocks/boot_clock.h"
-#include "support/site.h"
 #include "schedule.h"
 #include "stage.h"
+#include "support/site.h"
 
 namespace tempo::faults {
 namespace {
@@ -83,10 +83,10 @@ TEST_P(LockFaults, BreakNoPromise) {
   const Schedule schedule = schedule_of(seed, kShape);
   SCOPED_TRACE(fmt::format("seed {}:\n{}", seed, text_of(schedule)));
   Workload::Options order{.seed = seed,
-                    .sockets = {},
-                    .clients = kClients,
-                    .candidates = kCandidates,
-                    .lease = kShape.lease};
+                          .sockets = {},
+                          .clients = kClients,
+                          .candidates = kCandidates,
+                          .lease = kShape.lease};
   for (std::uint32_t i = 0; i < kShape.hosts; ++i) order.sockets.push_back(site->host(i).socket());
   Workload workload(order);
   // Faults are to strike somebody.

@@ -1,5 +1,3 @@
-#include "crew.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -17,8 +15,9 @@
 
 #include "base/random.h"
 #include "candidate.h"
-#include "tempo/lock.h"
+#include "crew.h"
 #include "platform/clocks/boot_clock.h"
+#include "tempo/lock.h"
 
 namespace tempo::faults {
 namespace {
@@ -61,7 +60,7 @@ class Client {
                             : static_cast<std::uint32_t>(chance_.below(order_->locks - 1));
     const bool shared = chance_.chance(0.4);
     auto lock = locks_->acquire(fmt::format("seed{}-{}", order_->seed, number),
-                             {.shared = shared, .wait = 2 * order_->lease});
+                                {.shared = shared, .wait = 2 * order_->lease});
     if (lock) return be_inside(*lock, number, shared);
     if (lock.error().code == ErrorCode::too_late) return;
     locks_.reset();

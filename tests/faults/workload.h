@@ -65,7 +65,7 @@ class Workload {
     Nanos lease{};
   };
   explicit Workload(Options order);  // all start
-  ~Workload();                     // none is left
+  ~Workload();                       // none is left
   Workload(const Workload&) = delete;
   Workload& operator=(const Workload&) = delete;
 

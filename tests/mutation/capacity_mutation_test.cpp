@@ -9,8 +9,8 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/studies/group/capacity_model.h"
 #include "lab/check/explore.h"
+#include "lab/studies/group/capacity_model.h"
 #include "lab/studies/group/capacity_run.h"
 
 namespace tempo::check {

@@ -217,8 +217,9 @@ bool restarted_master_is_obeyed() {
   experiment.plan.push_back({.at = later + 10s, .act = Act::pause, .node = kSecond, .lasts = 7s});
   complete(experiment);
   bool rules_again = false;
-  const Outcome outcome = run(experiment, nullptr,
-                              [&](const Cluster& cluster) { rules_again = cluster.master() == kMaster; });
+  const Outcome outcome = run(experiment, nullptr, [&](const Cluster& cluster) {
+    rules_again = cluster.master() == kMaster;
+  });
   return rules_again && outcome.violation_count == 0;
 }
 
@@ -261,7 +262,8 @@ bool restless_daemon_starves_nobody() {
   complete(experiment);
   Cluster cluster(experiment.setup);
   for (const Fault& fault : experiment.plan) cluster.apply(fault);
-  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime, kFourth);
+  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime,
+                  kFourth);
 }
 
 bool deaf_master_starves_nobody() {
@@ -272,7 +274,8 @@ bool deaf_master_starves_nobody() {
   Cluster cluster(experiment.setup);
   for (const Fault& fault : experiment.plan) cluster.apply(fault);
   cluster.run_until(cluster.now() + 30s);
-  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime, kMaster);
+  return !starved(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime,
+                  kMaster);
 }
 
 }  // namespace

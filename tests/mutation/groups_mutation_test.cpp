@@ -57,7 +57,8 @@ std::string elected_alone() {
   LeadershipHarness cluster;
   cluster.stand(100);
   cluster.pass(1s);
-  return cluster.elected(5).find("lead") == std::string::npos ? "nothing" : "leads by election alone";
+  return cluster.elected(5).find("lead") == std::string::npos ? "nothing"
+                                                              : "leads by election alone";
 }
 
 std::string new_capacity() {

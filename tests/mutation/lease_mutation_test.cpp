@@ -10,9 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/expect.h"
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lease_model.h"
-#include "lab/check/expect.h"
 #include "lab/studies/lock/lease_run.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_test_cluster.h"
@@ -114,12 +114,12 @@ std::string trusted_time() {
 // --- stories ---
 
 using tempo::lock::LockId;
+using tempo::lock::lease::Cluster;
 using tempo::lock::lease::Command;
 using tempo::lock::lease::Kind;
 using tempo::lock::lease::Message;
 using tempo::lock::lease::one_vote_each;
 using tempo::lock::lease::Rules;
-using tempo::lock::lease::Cluster;
 using tempo::lock::lease::View;
 
 constexpr Rules kRules{};
@@ -153,7 +153,8 @@ std::string late_extension() {
   cluster.inject(NodeId{0}, 2, extension);
   cluster.release(0, 1);
   cluster.acquire(0, 2);
-  if (extension.kind != Kind::ask || !cluster.granted(1, 1) || !cluster.granted(0, 2)) return "nothing";
+  if (extension.kind != Kind::ask || !cluster.granted(1, 1) || !cluster.granted(0, 2))
+    return "nothing";
   return cluster.granted(0, 2)->token > cluster.granted(1, 1)->token ? "nothing" : "token-order";
 }
 
@@ -163,7 +164,8 @@ std::string late_grants() {
   Cluster cluster(5, kRules);
   cluster.set_carrier([](const Cluster::Letter& letter) { return letter.from != NodeId{1}; });
   cluster.acquire(1, 1);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.set_carrier(
+      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
   cluster.acquire(0, 1);
   std::vector<Message> grants;
   for (const Message& message : cluster.sent())
@@ -194,10 +196,12 @@ std::string old_word() {
   cluster.set_carrier(nullptr);
   cluster.acquire(2, 1, tempo::lock::Mode::shared);
   cluster.acquire(1, 2);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.set_carrier(
+      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
   cluster.release(2, 1);
   cluster.set_carrier(nullptr);
-  if (!cluster.granted(1, 1) || !cluster.granted(2, 1) || cluster.granted(1, 2)) return "no such story";
+  if (!cluster.granted(1, 1) || !cluster.granted(2, 1) || cluster.granted(1, 2))
+    return "no such story";
   cluster.inject(NodeId{1}, 0, ask);
   if (!cluster.granted(1, 2)) return "nothing";
   return cluster.granted(1, 2)->token > cluster.granted(2, 1)->token ? "nothing" : "token-order";
@@ -307,7 +311,8 @@ std::string counting_on() {
   cluster.pass(2 * rules.lease);
   cluster.set_carrier(nullptr);
   cluster.acquire(2, 1);
-  if (!cluster.granted(0, 5) || cluster.member(2).state().view().number != 3) return "no such story";
+  if (!cluster.granted(0, 5) || cluster.member(2).state().view().number != 3)
+    return "no such story";
   if (!cluster.granted(2, 1)) return "no such story";
   return cluster.granted(2, 1)->token > cluster.granted(0, 5)->token ? "nothing" : "token-order";
 }

@@ -11,9 +11,9 @@
 
 #include "base/random.h"
 #include "lab/check/explore.h"
-#include "lab/studies/ring/ring_models.h"
 #include "lab/studies/ring/anonymous.h"
 #include "lab/studies/ring/equitable.h"
+#include "lab/studies/ring/ring_models.h"
 
 namespace tempo::sim::ring {
 namespace {

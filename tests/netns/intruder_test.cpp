@@ -8,8 +8,8 @@
 
 #include <gtest/gtest.h>
 
-#include "support/forger.h"
 #include "netns.h"
+#include "support/forger.h"
 
 namespace tempo::testbed {
 namespace {

@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tempo/lock.h"
 #include "netns.h"
+#include "tempo/lock.h"
 
 namespace tempo::testbed {
 namespace {

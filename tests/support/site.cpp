@@ -21,8 +21,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "client/client.h"
 #include "api/control_protocol.h"
+#include "client/client.h"
 
 namespace tempo::testbed {
 namespace {

@@ -15,10 +15,10 @@
 
 #include <sys/types.h>
 
-#include "base/units.h"
-#include "client/clock_offset.h"
 #include "api/control_protocol.h"
 #include "api/snapshot.h"
+#include "base/units.h"
+#include "client/clock_offset.h"
 #include "support/intruder.h"
 #include "support/relay.h"
 

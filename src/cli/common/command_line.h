@@ -1,6 +1,8 @@
-// The frame of a command line: it parses the words, prints help and version, and runs the command that was typed.
+// The frame of a command line: it parses the words, prints help and version, and runs the command
+// that was typed.
 //
-// Only files named arguments*.cpp include CLI11; a program passes the functions that describe its commands.
+// Only files named arguments*.cpp include CLI11; a program passes the functions that describe its
+// commands.
 #pragma once
 
 #include <functional>

@@ -4,11 +4,11 @@
 #include <expected>
 #include <string>
 
+#include "api/control_protocol.h"
+#include "api/snapshot.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "client/client.h"
-#include "api/control_protocol.h"
-#include "api/snapshot.h"
 
 namespace tempo::cli {
 

@@ -12,10 +12,10 @@
 #include <fmt/core.h>
 #include <poll.h>
 
-#include "cli/groups/capacity_meter.h"
 #include "cli/common/exit_codes.h"
-#include "cli/locks/guard.h"
 #include "cli/common/noted_signals.h"
+#include "cli/groups/capacity_meter.h"
+#include "cli/locks/guard.h"
 #include "client/boot_clock.h"
 #include "tempo/election.h"
 

@@ -1,14 +1,13 @@
-#include "api/group_requests.h"
-
 #include <csignal>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
-#include "cli/groups/elect.h"
-#include "cli/common/exit_codes.h"
+#include "api/group_requests.h"
 #include "base/table.h"
+#include "cli/common/exit_codes.h"
+#include "cli/groups/elect.h"
 
 namespace tempo::cli {
 namespace {
@@ -77,8 +76,8 @@ int leader(const GroupArguments& arguments) {
     fmt::print("{}\n", found.leader);
   if (!found.leader.empty()) return kDone;
   return print_error(kViolation, fmt::format("nobody is known here to lead '{}'; 'tempo groups' "
-                                              "lists the groups that are",
-                                              arguments.group));
+                                             "lists the groups that are",
+                                             arguments.group));
 }
 
 int watch_group(const GroupArguments& arguments) {

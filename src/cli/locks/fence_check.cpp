@@ -25,7 +25,7 @@ int fence_check(const FenceCheckArguments& arguments) {
   const auto token = parse_number<std::uint64_t>(arguments.token);
   if (!token)
     return print_error(kBadUsage,
-                    fmt::format("'{}' is not a token; give $TEMPO_LOCK_TOKEN", arguments.token));
+                       fmt::format("'{}' is not a token; give $TEMPO_LOCK_TOKEN", arguments.token));
   const int file = open(arguments.file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (file < 0 || flock(file, LOCK_EX) != 0) return print_error(kBadUsage, error(arguments.file));
   std::string text(32, '\0');
@@ -34,11 +34,12 @@ int fence_check(const FenceCheckArguments& arguments) {
   text.resize(static_cast<std::size_t>(size));
   const auto newest = parse_number<std::uint64_t>(text.substr(0, text.find('\n')));
   if (!text.empty() && !newest)
-    return print_error(kBadUsage, fmt::format("{} is not a file of tokens; name another, or remove it",
-                                           arguments.file));
+    return print_error(
+        kBadUsage,
+        fmt::format("{} is not a file of tokens; name another, or remove it", arguments.file));
   if (newest && *token < *newest)
     return print_error(kViolation,
-                    fmt::format("token {} is old: {} has been seen", *token, *newest));
+                       fmt::format("token {} is old: {} has been seen", *token, *newest));
   if (newest == *token) return kDone;
   const std::string line = fmt::format("{}\n", *token);
   if (pwrite(file, line.data(), line.size(), 0) != static_cast<ssize_t>(line.size()) ||

@@ -10,8 +10,8 @@
 #include "base/span_text.h"
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
-#include "cli/locks/guard.h"
 #include "cli/common/noted_signals.h"
+#include "cli/locks/guard.h"
 #include "tempo/lock.h"
 
 namespace tempo::cli {
@@ -96,9 +96,10 @@ int lock(const LockArguments& arguments) {
   // While this waited it may have been stopped, the lock given to it, and then lost.
   const auto margin = Guard::margin_of(taken->remaining());
   if (!margin)
-    return print_error(kLockLost, fmt::format("the lock '{}' was lost again before it could be used; "
-                                           "the command was not started",
-                                           arguments.name));
+    return print_error(kLockLost,
+                       fmt::format("the lock '{}' was lost again before it could be used; "
+                                   "the command was not started",
+                                   arguments.name));
   // Only a lease has a token; one of a lock around this one would be taken for it.
   unsetenv("TEMPO_LOCK_TOKEN");
   std::vector<std::pair<std::string, std::string>> environment{{"TEMPO_LOCK_NAME", arguments.name}};
@@ -113,8 +114,8 @@ int lock(const LockArguments& arguments) {
   const Guard::End end = watch(*guard, *taken, locks->descriptor());
   if (end.stopped)
     return print_error(kLockLost, fmt::format("the lock '{}' could not be kept; the command was "
-                                           "stopped before another could have it",
-                                           arguments.name));
+                                              "stopped before another could have it",
+                                              arguments.name));
   return exit_status_of(end);
 }
 

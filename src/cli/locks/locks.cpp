@@ -5,9 +5,9 @@
 #include <fmt/core.h>
 
 #include "base/span_text.h"
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/locks/lock.h"
-#include "base/table.h"
 
 namespace tempo::cli {
 namespace {

@@ -23,13 +23,13 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "api/snapshot.h"
 #include "base/json.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/terminal.h"
 #include "client/client.h"
 #include "client/clock_offset.h"
-#include "api/snapshot.h"
 
 namespace tempo::cli {
 namespace {
@@ -251,7 +251,7 @@ class Show {
     }
     started_ = steady_now();
     notify(fmt::format("{} machines start; their clocks are up to a second apart",
-                     arguments_.machines));
+                       arguments_.machines));
     for (std::uint32_t i = 1; i <= arguments_.machines; ++i)
       machines_.push_back(std::make_unique<Machine>(i, arguments_, scratch_.path(), tempod_));
     const Instant end = started_ + Nanos{std::llround(arguments_.seconds * 1e9)};

@@ -9,9 +9,9 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "cli/operations/doctor_checks.h"
-#include "cli/common/exit_codes.h"
 #include "api/settings.h"
+#include "cli/common/exit_codes.h"
+#include "cli/operations/doctor_checks.h"
 
 namespace tempo::cli {
 namespace {

@@ -47,8 +47,7 @@ std::string first_line(const fs::path& path) {
 std::vector<fs::path> entries(const fs::path& directory) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (fs::directory_iterator at(directory, error), end; !error && at != end;
-       at.increment(error)) {
+  for (fs::directory_iterator at(directory, error), end; !error && at != end; at.increment(error)) {
     found.push_back(at->path());
     if (found.size() == kMaxProcesses) break;
   }
@@ -141,7 +140,7 @@ Findings interface_findings(const std::string& sys, const config::Settings& sett
     const std::string state = first_line(fs::path(sys) / "class/net" / name / "operstate");
     if (state == "down" || state == "lowerlayerdown")
       findings.push_back(notify(fmt::format("interface {} is up but has no link", name),
-                              "look at the cable or the switch"));
+                                "look at the cable or the switch"));
     else
       findings.push_back(ok(fmt::format("interface {} is up and can broadcast", name)));
   }
@@ -190,9 +189,9 @@ Findings firewall_findings(std::string_view ruleset, std::uint16_t port) {
     return {ok(fmt::format("the firewall (nft) knows UDP port {}", port))};
   return {
       notify(fmt::format("a firewall (nft) drops packets and has no rule for UDP port {}", port),
-           fmt::format("let it in: 'nft insert rule inet filter input udp dport {} accept', with "
-                       "the names of your table and chain",
-                       port))};
+             fmt::format("let it in: 'nft insert rule inet filter input udp dport {} accept', with "
+                         "the names of your table and chain",
+                         port))};
 }
 
 Findings key_findings(const config::Settings& settings) {
@@ -201,14 +200,15 @@ Findings key_findings(const config::Settings& settings) {
   if (stat(path.c_str(), &status) != 0) {
     const int error = errno;
     if (error == EACCES)
-      return {notify(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
+      return {
+          notify(fmt::format("the key file {} cannot be looked at", path), "run doctor as root")};
     if (settings.key_file_given)
       return {problem(
           fmt::format("the key file {} is missing ({})", path, std::strerror(error)),
           fmt::format("copy it from another machine, or write one with 'tempo keygen {}'", path))};
     return {
         notify("no key: anybody on this network can set the time",
-             fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
+               fmt::format("write one with 'tempo keygen {}' and copy it to every machine", path))};
   }
   Findings findings;
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
@@ -250,13 +250,13 @@ Findings stamp_findings(const std::string& interface) {
   close(socket);
   if (!known)
     return {notify(fmt::format("interface {} does not say whether it stamps datagrams", interface),
-                 "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
+                   "tempod falls back on stamps of its own; 'tempo status' shows what it uses")};
   const bool software = (info.so_timestamping & SOF_TIMESTAMPING_TX_SOFTWARE) != 0;
   const bool hardware = (info.so_timestamping & SOF_TIMESTAMPING_TX_HARDWARE) != 0;
   if (hardware) return {ok(fmt::format("interface {} can stamp datagrams in hardware", interface))};
   if (software) return {ok(fmt::format("the kernel stamps datagrams on interface {}", interface))};
   return {notify(fmt::format("the driver of interface {} does not stamp what is sent", interface),
-               "expect some microseconds more of error; another card or driver would help")};
+                 "expect some microseconds more of error; another card or driver would help")};
 }
 
 }  // namespace tempo::cli

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/settings.h"
 #include "api/control_protocol.h"
+#include "api/settings.h"
 
 namespace tempo::cli {
 

@@ -87,8 +87,8 @@ int keygen_node(const KeygenArguments& arguments) {
   const int error = put_in_place(path, text, arguments.force);
   if (error == EEXIST)
     return print_error(kBadUsage, fmt::format("{} is there already and stays as it is; --force "
-                                           "replaces it",
-                                           path));
+                                              "replaces it",
+                                              path));
   if (error != 0) return print_error(kBadUsage, cure_of(path, error));
   const std::string line = auth::node_list_line(auth::public_of(seed));
   if (arguments.json) {
@@ -118,14 +118,14 @@ int keygen(const KeygenArguments& given) {
     std::ifstream in(arguments.file, std::ios::binary);
     if (!in)
       return print_error(kBadUsage,
-                      fmt::format("{} cannot be read ({}); without --add a first key is written",
-                                  arguments.file, std::strerror(errno)));
+                         fmt::format("{} cannot be read ({}); without --add a first key is written",
+                                     arguments.file, std::strerror(errno)));
     std::string old;
     for (char c = 0; old.size() <= kMaxFile && in.get(c);) old += c;
     const auto parsed = auth::parse_keys(old);
     if (!parsed)
       return print_error(kBadUsage, fmt::format("{}: {}; mend it, or write a new one with --force",
-                                             arguments.file, parsed.error()));
+                                                arguments.file, parsed.error()));
     keys.push_back(parsed->front());
   }
   const std::string text = text_of(keys);

@@ -31,7 +31,7 @@ int master(const DaemonArguments& arguments) {
   }
   if (snapshot->networks.empty() && !arguments.json)
     return print_error(kViolation,
-                    "tempod takes part in no network; 'tempo doctor' says what is missing");
+                       "tempod takes part in no network; 'tempo doctor' says what is missing");
   fmt::print("{}", arguments.json ? list.text() : text);
   return everywhere ? kDone : kViolation;
 }

@@ -82,7 +82,7 @@ int clockdiff(const ClockdiffArguments& arguments) {
     fmt::print("{}", members_text(chosen));
   if (!unknown.empty())
     return print_error(kViolation, fmt::format("tempod knows no member {}; it knows {}", unknown,
-                                                names_of(snapshot->members)));
+                                               names_of(snapshot->members)));
   if (!unmeasured.empty()) return print_error(kViolation, cure(*snapshot, unmeasured));
   return kDone;
 }

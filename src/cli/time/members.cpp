@@ -14,8 +14,8 @@ int members(const DaemonArguments& arguments) {
       obs::from_json(Json::object().add("members", list.value_or(Json::array())).line());
   if (!list || !snapshot)
     return print_error(kNoDaemon,
-                    "there is no list of members in tempod's answer; use the tempo that "
-                    "came with it");
+                       "there is no list of members in tempod's answer; use the tempo that "
+                       "came with it");
   fmt::print("{}", arguments.json ? list->text() : members_text(*snapshot));
   return kDone;
 }

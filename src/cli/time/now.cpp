@@ -6,8 +6,8 @@
 
 #include <fmt/core.h>
 
-#include "cli/common/exit_codes.h"
 #include "api/page_file.h"
+#include "cli/common/exit_codes.h"
 
 namespace tempo::cli {
 namespace {

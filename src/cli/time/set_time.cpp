@@ -103,8 +103,8 @@ Result<std::int64_t> parse_utc(const std::string& text) {
 int set_time(const SetTimeArguments& arguments) {
   if (arguments.by.empty() == arguments.to.empty())
     return print_error(kBadUsage,
-                    "give either --by, for example --by -250ms, or --to, for example --to "
-                    "\"2026-11-16 04:38:02\"");
+                       "give either --by, for example --by -250ms, or --to, for example --to "
+                       "\"2026-11-16 04:38:02\"");
   ipc::Request request = request_of(ipc::Verb::set_time);
   const bool by = !arguments.by.empty();
   const auto value = by ? parse_shift(arguments.by) : parse_utc(arguments.to);

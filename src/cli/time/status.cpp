@@ -9,7 +9,7 @@ namespace tempo::cli {
 int status(const StatusArguments& arguments) {
   if (arguments.metrics && arguments.daemon.json)
     return print_error(kBadUsage,
-                    "--json and --metrics are two forms of one answer; give one of them");
+                       "--json and --metrics are two forms of one answer; give one of them");
   const auto reply = ask(arguments.daemon, request_of(ipc::Verb::status));
   if (!reply) return reply.error();
   const auto snapshot = snapshot_in(*reply);

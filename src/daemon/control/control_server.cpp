@@ -9,11 +9,11 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "api/control_protocol.h"
 #include "daemon/control/findings.h"
 #include "daemon/control/group_clients.h"
 #include "daemon/log.h"
 #include "daemon/worker.h"
-#include "api/control_protocol.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/unix_socket.h"
 
@@ -24,13 +24,13 @@ namespace {
 constexpr std::size_t kMaxCallers = 512;
 constexpr std::size_t kMaxOfOneProcess = 128;
 constexpr std::size_t kMaxUnprivilegedClients = 128;  // who may only look, all together
-constexpr std::size_t kMaxLocks = 1024;     // of one caller
+constexpr std::size_t kMaxLocks = 1024;               // of one caller
 constexpr int kMaxLetInAtOnce = 16;
 constexpr int kMaxLinesAtOnce = 16;  // of one caller, in one turn...
-constexpr Nanos kTurn{100us};         // ...which ends after the line that makes it longer
-constexpr Nanos kTurns{1ms};          // of all callers, before the network has its own
-constexpr Nanos kSoon{100us};         // a lease that nobody has is granted within
-constexpr mode_t kEverybody = 0666;   // may look; what more one may do is by who one is
+constexpr Nanos kTurn{100us};        // ...which ends after the line that makes it longer
+constexpr Nanos kTurns{1ms};         // of all callers, before the network has its own
+constexpr Nanos kSoon{100us};        // a lease that nobody has is granted within
+constexpr mode_t kEverybody = 0666;  // may look; what more one may do is by who one is
 
 class ControlServerImpl final : public ControlServer {
  public:
@@ -39,20 +39,24 @@ class ControlServerImpl final : public ControlServer {
         listener_(std::move(listener)),
         groups_(
             worker.groups(),
-            [this](GroupClients::ClientConnection client, const std::string& line) { write_to(client, line); },
+            [this](GroupClients::ClientConnection client, const std::string& line) {
+              write_to(client, line);
+            },
             [this](HostId host) { return worker_->name_of(host); }) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
     worker_->each_round([this] {
       serve_callers();
       serve_streams();
     });
-    worker_->locks().on_update(
-        [this](locks::ClientId client, const locks::LockUpdate& news) { notify_lock(client, news); });
+    worker_->locks().on_update([this](locks::ClientId client, const locks::LockUpdate& news) {
+      notify_lock(client, news);
+    });
   }
   ~ControlServerImpl() override {
     worker_->each_round({});
     worker_->locks().on_update({});
-    for (const ClientConnection& client : clients_) worker_->loop().forget(client.connection.descriptor());
+    for (const ClientConnection& client : clients_)
+      worker_->loop().forget(client.connection.descriptor());
     worker_->loop().forget(listener_.descriptor());
   }
   ControlServerImpl(const ControlServerImpl&) = delete;
@@ -115,7 +119,8 @@ class ControlServerImpl final : public ControlServer {
   std::string_view why_not(const ClientConnection& newcomer) const {
     if (clients_.size() >= kMaxCallers)
       return "too many programs talk to tempod; close some and try again";
-    const auto of_process = std::ranges::count(clients_, newcomer.process, &ClientConnection::process);
+    const auto of_process =
+        std::ranges::count(clients_, newcomer.process, &ClientConnection::process);
     if (std::cmp_greater_equal(of_process, kMaxOfOneProcess))
       return "this program has too many connections to tempod; close some and try again";
     if (newcomer.may_lock) return "";
@@ -318,14 +323,15 @@ class ControlServerImpl final : public ControlServer {
         told.token = std::to_underlying(news.token);
         [[fallthrough]];
       case locks::LockUpdate::Kind::extended:
-        told.state = news.kind == locks::LockUpdate::Kind::granted ? ipc::LockUpdate::State::granted
-                                                             : ipc::LockUpdate::State::extended;
+        told.state = news.kind == locks::LockUpdate::Kind::granted
+                         ? ipc::LockUpdate::State::granted
+                         : ipc::LockUpdate::State::extended;
         told.until_ns = news.deadline.time_since_epoch().count();
         break;
       case locks::LockUpdate::Kind::lost:
       case locks::LockUpdate::Kind::refused:
         told.state = news.kind == locks::LockUpdate::Kind::lost ? ipc::LockUpdate::State::lost
-                                                          : ipc::LockUpdate::State::refused;
+                                                                : ipc::LockUpdate::State::refused;
         claims_.erase(found);
         claim.client->locks.erase(claim.id);
         break;
@@ -340,8 +346,9 @@ class ControlServerImpl final : public ControlServer {
 
   // It may come while another caller is served, too.
   void write_to(GroupClients::ClientConnection whose, const std::string& line) {
-    const auto client = std::ranges::find_if(
-        clients_, [&](const ClientConnection& one) { return static_cast<const void*>(&one) == whose; });
+    const auto client = std::ranges::find_if(clients_, [&](const ClientConnection& one) {
+      return static_cast<const void*>(&one) == whose;
+    });
     if (client == clients_.end()) return;
     client->connection.write(line);
     client->was_told = true;
@@ -489,7 +496,8 @@ class ControlServerImpl final : public ControlServer {
 
 }  // namespace
 
-Result<std::unique_ptr<ControlServer>> ControlServer::open(Worker& worker, const std::string& path) {
+Result<std::unique_ptr<ControlServer>> ControlServer::open(Worker& worker,
+                                                           const std::string& path) {
   TRY(listener, sys::UnixListener::open(path, kEverybody));
   return std::make_unique<ControlServerImpl>(worker, std::move(listener));
 }

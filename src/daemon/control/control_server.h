@@ -1,4 +1,5 @@
-// The daemon's door for programs on this host: JSON lines over a unix socket (doc/reference/control-protocol.md).
+// The daemon's door for programs on this host: JSON lines over a unix socket
+// (doc/reference/control-protocol.md).
 //
 // Everybody who may open the socket may look; whoever wants to change something must be root or the
 // user the daemon runs as. A program that does not read what it asked for is shown out.

@@ -7,13 +7,13 @@
 #include <string>
 #include <vector>
 
+#include "api/snapshot.h"
 #include "base/ids.h"
 #include "daemon/daemon_identity.h"
 #include "daemon/links.h"
-#include "api/snapshot.h"
 #include "protocol/group/service.h"
-#include "protocol/wire/codec.h"
 #include "protocol/sync/node.h"
+#include "protocol/wire/codec.h"
 
 namespace tempo::daemon {
 
@@ -27,10 +27,10 @@ struct DaemonView {
   const Links* links = nullptr;
   Instant now{};
   Instant started{};
-  bool stays_out = false;       // another machine has our id
-  std::string clock_trouble{};  // the last failure of the kernel's clock
-  std::string incompatible_peer{};      // a daemon of another revision
-  std::uint64_t unsent = 0;     // messages for hosts whose address is not known
+  bool stays_out = false;           // another machine has our id
+  std::string clock_trouble{};      // the last failure of the kernel's clock
+  std::string incompatible_peer{};  // a daemon of another revision
+  std::uint64_t unsent = 0;         // messages for hosts whose address is not known
   std::uint64_t stalls = 0;
   std::string locks{};                  // what is promised of them
   std::vector<groups::Known> groups{};  // that are known here

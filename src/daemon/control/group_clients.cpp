@@ -23,7 +23,8 @@ std::string list_of(const Names& names) {
 
 GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
     : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_update([this](groups::UserId user, const groups::LeadershipUpdate& news) { notify(user, news); });
+  driver_->on_update(
+      [this](groups::UserId user, const groups::LeadershipUpdate& news) { notify(user, news); });
   driver_->on_change([this](const std::string& group) { notify_change(group); });
 }
 
@@ -92,18 +93,20 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
   const groups::UserId user{++last_user_};
   claims_[user] = {.client = client, .id = request.id};
   const auto stood = driver_->stand({.user = user,
-                                   .group = request.name,
-                                   .terms = {*criterion, *algorithm},
-                                   .capacity = request.capacity,
-                                   .min_stay = Nanos{request.min_stay_ns},
-                                   .once = request.once});
+                                     .group = request.name,
+                                     .terms = {*criterion, *algorithm},
+                                     .capacity = request.capacity,
+                                     .min_stay = Nanos{request.min_stay_ns},
+                                     .once = request.once});
   if (!stood) {
     claims_.erase(user);
     return refuse(request, ipc::Code::unavailable, stood.error());
   }
   write_(client, ipc::election_line({.id = request.id}));
   if (const auto known = driver_->known(request.name); known && known->leader != kNoHost)
-    notify(user, {.kind = groups::LeadershipUpdate::Kind::follows, .term = known->term, .host = known->leader});
+    notify(user, {.kind = groups::LeadershipUpdate::Kind::follows,
+                  .term = known->term,
+                  .host = known->leader});
   return "";
 }
 
@@ -133,9 +136,9 @@ void GroupClients::notify(groups::UserId user, const groups::LeadershipUpdate& n
   using Kind = groups::LeadershipUpdate::Kind;
   using Told = ipc::LeadershipUpdate::State;
   ipc::LeadershipUpdate told{.id = claim.id,
-                         .term = std::to_underlying(news.term),
-                         .until_ns = news.deadline.time_since_epoch().count(),
-                         .leader = name_of_(news.host)};
+                             .term = std::to_underlying(news.term),
+                             .until_ns = news.deadline.time_since_epoch().count(),
+                             .leader = name_of_(news.host)};
   switch (news.kind) {
     case Kind::leads:
       told.state = Told::leads;
@@ -191,7 +194,7 @@ ipc::GroupView GroupClients::view_of(const std::string& group) const {
 }
 
 std::map<groups::UserId, GroupClients::Claim>::iterator GroupClients::find(ClientConnection client,
-                                                                     std::int64_t id) {
+                                                                           std::int64_t id) {
   return std::ranges::find_if(claims_, [&](const auto& entry) {
     return entry.second.client == client && entry.second.id == id;
   });

@@ -8,8 +8,8 @@
 #include <map>
 #include <string>
 
-#include "daemon/group_driver.h"
 #include "api/group_requests.h"
+#include "daemon/group_driver.h"
 
 namespace tempo::daemon {
 

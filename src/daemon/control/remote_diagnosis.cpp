@@ -49,8 +49,8 @@ void RemoteDiagnosis::receive(NodeId from, const wire::DiagnosticBody& word) {
   if (word.parts > 0) heard.findings[word.part] = finding_of(word);
 }
 
-std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(Instant now, const wire::DiagnosticBody& question,
-                                                 const std::vector<ipc::Finding>& findings) {
+std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(
+    Instant now, const wire::DiagnosticBody& question, const std::vector<ipc::Finding>& findings) {
   if (answered_ && now - *answered_ < kBetweenAnswers) return {};
   answered_ = now;
   const std::size_t parts = std::min(findings.size(), kMaxParts);

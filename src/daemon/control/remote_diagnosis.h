@@ -1,8 +1,8 @@
 // One host asks all others what ails them, and what they answered.
 //
-// A question is answered by words (wire::DiagnosticBody), a datagram for each finding. It is over when
-// everybody who is known has answered, or after a second; what is lost on the way is missing, and
-// it says so. Answers are given at most twice a second: a question is small and its answers are
+// A question is answered by words (wire::DiagnosticBody), a datagram for each finding. It is over
+// when everybody who is known has answered, or after a second; what is lost on the way is missing,
+// and it says so. Answers are given at most twice a second: a question is small and its answers are
 // many.
 #pragma once
 
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
+#include "api/control_protocol.h"
 #include "base/ids.h"
 #include "base/units.h"
-#include "api/control_protocol.h"
 #include "protocol/wire/datagram.h"
 
 namespace tempo::daemon {
@@ -33,7 +33,7 @@ class RemoteDiagnosis {
 
   // What to answer; nothing if we have just answered.
   std::vector<wire::DiagnosticBody> answer(Instant now, const wire::DiagnosticBody& question,
-                                     const std::vector<ipc::Finding>& findings);
+                                           const std::vector<ipc::Finding>& findings);
 
   // What that host has answered to the last question; nothing: it has not.
   struct Answer {

@@ -71,14 +71,17 @@ TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
   const auto second = asking.ask(kNow + 1s);
   ASSERT_TRUE(second);
   EXPECT_NE(first->question, second->question);
-  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo)) asking.receive(kOther, word);
+  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo))
+    asking.receive(kOther, word);
   EXPECT_FALSE(asking.of(kOther)) << "that was another question";
   asking.receive(kOther, *second);
+  asking.receive(kOther, {.kind = wire::DiagnosticBody::Kind::answer,
+                          .part = 2,
+                          .parts = 2,
+                          .question = second->question});
   asking.receive(
       kOther,
-      {.kind = wire::DiagnosticBody::Kind::answer, .part = 2, .parts = 2, .question = second->question});
-  asking.receive(kOther,
-              {.kind = wire::DiagnosticBody::Kind::answer, .parts = 200, .question = second->question});
+      {.kind = wire::DiagnosticBody::Kind::answer, .parts = 200, .question = second->question});
   EXPECT_FALSE(asking.of(kOther)) << "that was nonsense";
 }
 

@@ -4,7 +4,8 @@
 // go in step notice each other unless they make the same moves with their claims at every boundary
 // between two of the k stages: at each, all pass their claim on, or none does.
 //
-// Source: Spirakis & Tampakas 1990, section 4.3 and appendix A, as corrected in doc/internals/rings.md.
+// Source: Spirakis & Tampakas 1990, section 4.3 and appendix A, as corrected in
+// doc/internals/rings.md.
 #pragma once
 
 #include <cstdint>

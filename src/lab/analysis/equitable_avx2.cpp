@@ -93,7 +93,7 @@ struct Progress {
 
 // Notes an election that is over in this lane.
 TEMPO_AVX2 void notify(Progress& progress, std::uint32_t lane, std::uint64_t rounds,
-                     std::uint64_t productive, EquitableCounts& counts) {
+                       std::uint64_t productive, EquitableCounts& counts) {
   ++counts.rounds[std::min<std::uint64_t>(rounds, EquitableCounts::kMaxRounds)];
   ++counts.productive[productive];
   if (--progress.left[lane] == 0) --progress.lanes;
@@ -129,7 +129,8 @@ TEMPO_AVX2 void draw_lanes(const Equitable& ring, Planes planes, Lanes& lanes,
     const auto took_productive = stored(productive);
     for (std::uint32_t which = ended; which != 0; which &= which - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(which));
-      if (progress.left[lane] > 0) notify(progress, lane, took[lane], took_productive[lane], counts);
+      if (progress.left[lane] > 0)
+        notify(progress, lane, took[lane], took_productive[lane], counts);
     }
     // Whether or not it counts any more, the lane begins anew.
     active = _mm256_blendv_epi8(active, all(ring.stations), over);

@@ -9,10 +9,10 @@
 #include "base/random.h"
 #include "lab/analysis/algorithm_c.h"
 #include "lab/analysis/anonymous_ring.h"
-#include "lab/analysis/ring_time.h"
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/equitable.h"
 #include "lab/analysis/lanes.h"
+#include "lab/analysis/ring_time.h"
 
 namespace tempo::monte_carlo {
 namespace {

@@ -17,9 +17,9 @@
 #include <optional>
 #include <string_view>
 
+#include "lab/baselines/phase_king.h"
 #include "machine/machine.h"
 #include "protocol/group/capacity.h"
-#include "lab/baselines/phase_king.h"
 
 namespace tempo::election {
 namespace capacity_b2_unordered {
@@ -118,7 +118,7 @@ class CapacityB2Unordered {
   Phase phase_ = Phase::normal;
   std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
   capacity::Capacity offer_ = capacity::kNotCandidate;
-  Offers offers_;                                                                     // S
+  Offers offers_;                                                                    // S
   std::array<std::optional<Offers>, capacity_b2_unordered::kMaxMembers> reports_{};  // Y
   PhaseKing king_;
   std::array<PhaseKing::Heard, 2> heard_{};  // in this round, and in the next by those ahead of us

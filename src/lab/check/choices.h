@@ -14,8 +14,7 @@ namespace tempo::check {
 
 class EveryDraw final : public Draw {
  public:
-  static constexpr std::uint64_t kMaxValues =
-      1024;  // of one draw: a checker's machine draws small
+  static constexpr std::uint64_t kMaxValues = 1024;  // of one draw: a checker's machine draws small
 
   std::uint64_t below(std::uint64_t limit) override {
     CHECK(limit > 0 && limit <= kMaxValues);

@@ -8,8 +8,8 @@
 
 #include <cstdint>
 
-#include "machine/machine.h"
 #include "lab/check/model.h"
+#include "machine/machine.h"
 
 namespace tempo::check {
 

@@ -19,10 +19,10 @@
 
 #include <fmt/core.h>
 
-#include "machine/fields.h"
 #include "lab/check/move.h"
 #include "lab/check/parts.h"
 #include "lab/check/space.h"
+#include "machine/fields.h"
 
 namespace tempo::check {
 
@@ -123,7 +123,7 @@ std::string step_text(const Space<Model>& space, const Move& move, const Words& 
 // A way, step by step.
 template <class Model, class Words = PlainLabels>
 std::vector<std::string> describe_steps(const Space<Model>& space, std::span<const Move> way,
-                              const Words& words = {}) {
+                                        const Words& words = {}) {
   std::vector<std::string> steps;
   steps.reserve(way.size());
   for (const Move& move : way) steps.push_back(step_text(space, move, words));

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lab/check/explore.h"
 #include "machine/machine.h"
 #include "machine/timers.h"
-#include "lab/check/explore.h"
 
 namespace tempo::check {
 namespace {

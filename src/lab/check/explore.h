@@ -121,8 +121,8 @@ class Search {
     std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
     std::uint32_t number;
   };
-  static constexpr std::uint32_t kChunk = 64;      // states
-  static constexpr std::size_t kAhead = 12;        // lookups
+  static constexpr std::uint32_t kChunk = 64;     // states
+  static constexpr std::size_t kAhead = 12;       // lookups
   static constexpr std::uint32_t kMaxAhead = 64;  // chunks that wait to be kept
 
   double seconds() const {

@@ -7,8 +7,8 @@
 
 #include <gtest/gtest.h>
 
-#include "machine/machine.h"
 #include "lab/check/core_model.h"
+#include "machine/machine.h"
 
 namespace tempo::check {
 namespace {

@@ -17,8 +17,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "machine/fields.h"
 #include "base/ids.h"
+#include "machine/fields.h"
 
 namespace tempo::check {
 
@@ -28,7 +28,7 @@ struct Numbers {
   static constexpr std::uint32_t kNoRound = 0xffffffff;
 
   // Bit i is number i.
-  std::array<std::uint32_t, kMaxNodes> calls{};                             // of each sender
+  std::array<std::uint32_t, kMaxNodes> calls{};                            // of each sender
   std::array<std::array<std::uint32_t, kMaxNodes>, kMaxNodes> messages{};  // from, to
   std::uint32_t least_round = kNoRound;
   bool too_many = false;  // a number of 32 or more

@@ -17,12 +17,12 @@
 #include <vector>
 
 #include "base/check.h"
-#include "machine/machine.h"
 #include "lab/check/choices.h"
 #include "lab/check/flat_map.h"
 #include "lab/check/model.h"
 #include "lab/check/numbers.h"
 #include "lab/check/store.h"
+#include "machine/machine.h"
 
 namespace tempo::check {
 

@@ -430,8 +430,7 @@ class Space {
   }
 
   // Whether a tick in which nothing happens has left everything as it was.
-  static bool stands_still(const std::array<std::uint32_t, kMaxNodes>& before,
-                           const State& after) {
+  static bool stands_still(const std::array<std::uint32_t, kMaxNodes>& before, const State& after) {
     return after.local == before && after.flights == 0 && after.cut == 0 &&
            std::ranges::all_of(after.wait, [](std::uint8_t ticks) { return ticks == 0; });
   }

@@ -96,9 +96,9 @@ class Store {
   void grow();
 
   bool exact_;
-  std::uint32_t forgotten_ = 0;      // strings
+  std::uint32_t forgotten_ = 0;          // strings
   HugePageVector<char> bytes_;           // all other strings
-  std::vector<std::uint64_t> base_;  // of each block of states
+  std::vector<std::uint64_t> base_;      // of each block of states
   HugePageVector<std::uint32_t> place_;  // of each string, from its block's base
   HugePageVector<std::uint32_t> from_;
   HugePageVector<std::uint64_t> fingerprints_;  // of each string, unless exact

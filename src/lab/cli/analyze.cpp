@@ -11,6 +11,7 @@
 #include "base/number_text.h"
 #include "base/result.h"
 #include "base/span_text.h"
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "cli/common/terminal.h"
@@ -20,7 +21,6 @@
 #include "lab/analysis/decimal.h"
 #include "lab/analysis/ring_time.h"
 #include "lab/report/bars.h"
-#include "base/table.h"
 
 namespace tempo::cli {
 namespace {
@@ -107,7 +107,7 @@ struct RingAnswer {
 void print_ring(const AnalyzeRingArguments& arguments, const RingTime& ring,
                 const RingAnswer& answer) {
   print("{} stations, priorities 1..{}: rounds until one station is left\n\n", arguments.stations,
-      arguments.range);
+        arguments.range);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = answer.rounds.first; k <= answer.rounds.last; ++k) {
     const Number& p = answer.distribution[k - answer.rounds.first];
@@ -195,8 +195,8 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
     return refuse(fmt::format("--stages must be from 1 to {}, not {}", analysis::kMaxStages,
                               arguments.stages));
   if (arguments.candidates < 2 || arguments.candidates > analysis::kMaxCandidates)
-    return refuse(fmt::format("--candidates must be from 2 to {}, not {}",
-                              analysis::kMaxCandidates, arguments.candidates));
+    return refuse(fmt::format("--candidates must be from 2 to {}, not {}", analysis::kMaxCandidates,
+                              arguments.candidates));
   if (arguments.stations > 1'000)
     return refuse(fmt::format("--stations must be from 1 to 1000, not {}", arguments.stations));
   const auto leaders = [&](std::uint32_t stages) {
@@ -225,7 +225,7 @@ int analyze_anonymous_ring(const AnalyzeAnonymousArguments& arguments) {
     return kDone;
   }
   print("{} candidates in step: how often all of them are elected after k stages\n\n",
-      arguments.candidates);
+        arguments.candidates);
   std::vector<report::Bar> rows;
   for (std::uint32_t k = 1; k <= std::min(arguments.stages, 40U); ++k) {
     const double share = leaders(k).nearest();
@@ -262,10 +262,10 @@ int analyze_collision(const AnalyzeCollisionArguments& arguments) {
   const Number bound = number_of(collision_bound(asked));
   if (arguments.json) {
     print("{}", Json::object()
-                  .add("daemons", std::uint64_t{arguments.daemons})
-                  .add("P", value_json(p))
-                  .add("bound", bound.nearest)
-                  .text());
+                    .add("daemons", std::uint64_t{arguments.daemons})
+                    .add("P", value_json(p))
+                    .add("bound", bound.nearest)
+                    .text());
     return kDone;
   }
   std::vector<report::Bar> rows;
@@ -276,7 +276,7 @@ int analyze_collision(const AnalyzeCollisionArguments& arguments) {
   }
   rows.push_back({fmt::format("{}", arguments.daemons), bar_value(p.nearest), p.nearest});
   print("daemons, and how often two of their timers run out within the window\n\n{}\n",
-      report::bars(rows, stdout_width(), stdout_shows_unicode()));
+        report::bars(rows, stdout_width(), stdout_shows_unicode()));
   report::Table table({"what", "value"});
   table.row({"P", brief(p)});
   table.row({"bound, N window / width", brief(bound)});
@@ -302,7 +302,7 @@ int analyze_algorithm_c(const AnalyzeAlgorithmCArguments& arguments) {
       rows.push_back({fmt::format("{}", a), fmt::format("{:.6f}", rounds), rounds});
     }
     print("candidates, and the rounds of Algorithm C, each message lost with probability {}\n\n{}",
-        loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
+          loss->text(), report::bars(rows, stdout_width(), stdout_shows_unicode()));
     return kDone;
   }
   // Fractions in full, however long.

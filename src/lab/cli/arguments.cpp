@@ -26,11 +26,12 @@ void describe_play_command(CLI::App& app, std::function<int()>& run) {
 }  // namespace
 
 int run_lab_command_line(int count, char** words) {
-  return run_program({.name = "tempo-lab",
-                      .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo."},
-                     {describe_play_command, describe_sim_commands, describe_check_commands,
-                      describe_analyze_commands, describe_report_commands, describe_sweep_commands},
-                     count, words);
+  return run_program(
+      {.name = "tempo-lab",
+       .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo."},
+      {describe_play_command, describe_sim_commands, describe_check_commands,
+       describe_analyze_commands, describe_report_commands, describe_sweep_commands},
+      count, words);
 }
 
 }  // namespace tempo::cli

@@ -1,8 +1,8 @@
 // The commands that calculate, described for CLI11.
 #include <memory>
 
-#include "lab/cli/analyze.h"
 #include "cli/common/arguments_command.h"
+#include "lab/cli/analyze.h"
 #include "lab/cli/arguments_topics.h"
 
 namespace tempo::cli {

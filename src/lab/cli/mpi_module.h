@@ -1,5 +1,6 @@
 // What the program asks of MPI, as the module tempo-mpi.so gives it. Everything is called by one
-// thread, and but for notify and receive by all processes in the same order; a failure ends them all.
+// thread, and but for notify and receive by all processes in the same order; a failure ends them
+// all.
 #pragma once
 
 #include <cstddef>

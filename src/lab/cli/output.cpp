@@ -17,7 +17,8 @@ bool write_file(const std::string& path, const std::string& text) {
   file << text;
   file.close();
   if (file.good()) return true;
-  print_error("tempo: cannot write {}: check that the directory exists and may be written to\n", path);
+  print_error("tempo: cannot write {}: check that the directory exists and may be written to\n",
+              path);
   return false;
 }
 

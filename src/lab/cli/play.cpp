@@ -12,8 +12,8 @@
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
 #include "cli/common/terminal.h"
-#include "lab/studies/election/scenario.h"
 #include "lab/sim/trace.h"
+#include "lab/studies/election/scenario.h"
 
 namespace tempo::cli {
 namespace {

@@ -15,19 +15,19 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "base/result.h"
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/terminal.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
-#include "cli/common/terminal.h"
 #include "lab/papers/experiment.h"
 #include "lab/papers/keep.h"
 #include "lab/papers/page.h"
 #include "lab/report/progress.h"
-#include "base/table.h"
-#include "base/display_text.h"
 #include "lab/sim/trace.h"
 #include "tempo_version.h"
 

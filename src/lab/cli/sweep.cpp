@@ -10,16 +10,16 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/arguments.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/interrupt.h"
+#include "cli/common/output.h"
+#include "lab/cli/arguments.h"
 #include "lab/cli/mpi_group.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
-#include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/shard.h"
+#include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/sim/sim_ring.h"
-#include "cli/common/output.h"
 #include "lab/cli/sweep_files.h"
 #include "lab/cli/sweep_progress.h"
 #include "lab/sweep/results.h"
@@ -73,8 +73,8 @@ Answer run_cell(const Spec& spec, std::uint64_t cell) {
   for (const sweep::Setting& setting : spec.at(cell))
     where += fmt::format(" {}={}", setting.option, sweep::text_of(setting.value));
   return {.status = kBadUsage,
-          .wrong = fmt::format("cell {} ({}{}): {}", cell, spec.command, where,
-                               reason_in(hearing.err))};
+          .wrong =
+              fmt::format("cell {} ({}{}): {}", cell, spec.command, where, reason_in(hearing.err))};
 }
 
 // --- what one process does ---
@@ -170,15 +170,15 @@ int conclude(const std::string& out, const std::string& header, const Lines& lin
   const std::uint64_t broken = broken_in(lines);
   if (json) {
     print("{}", Json::object()
-                  .add("cells", std::uint64_t{lines.size()})
-                  .add("resumed", resumed)
-                  .add("broken", broken)
-                  .add("results", results)
-                  .add("table", table)
-                  .text());
+                    .add("cells", std::uint64_t{lines.size()})
+                    .add("resumed", resumed)
+                    .add("broken", broken)
+                    .add("results", results)
+                    .add("table", table)
+                    .text());
   } else {
     print("{} cells{}: {} and {}\n", lines.size(),
-        resumed > 0 ? fmt::format(", {} of them from before", resumed) : "", results, table);
+          resumed > 0 ? fmt::format(", {} of them from before", resumed) : "", results, table);
     if (broken > 0) print("in {} of them a promise was broken (status 1)\n", broken);
   }
   return broken > 0 ? kViolation : kDone;
@@ -191,7 +191,7 @@ struct SweepPlan {
 };
 
 Result<SweepPlan> parse_plan(const SweepArguments& arguments, const std::string& text,
-                         const sweep::Commands& known) {
+                             const sweep::Commands& known) {
   auto spec = sweep::read_spec(text, known);
   if (!spec) {
     std::string all;

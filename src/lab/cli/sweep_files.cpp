@@ -4,8 +4,8 @@
 #include <system_error>
 #include <vector>
 
-#include "lab/cli/output.h"
 #include "cli/common/output.h"
+#include "lab/cli/output.h"
 
 namespace tempo::cli {
 namespace {

@@ -15,7 +15,8 @@ constexpr std::chrono::milliseconds kPause{20};  // of the first, while it waits
 
 report::Progress::Options options_for(const MpiGroup& mpi_group, std::uint64_t cells) {
   report::Progress::Options options{.what = "sweep", .total = cells, .unit = "cells"};
-  if (mpi_group.count() > 1 && !report::stderr_terminal().present) options.redraw_every = kLineEvery;
+  if (mpi_group.count() > 1 && !report::stderr_terminal().present)
+    options.redraw_every = kLineEvery;
   return options;
 }
 

@@ -34,9 +34,9 @@ class SweepProgress {
 
   MpiGroup* mpi_group_;
   std::uint64_t kept_;
-  report::Progress progress_;  // of all at the first, else of this process
+  report::Progress progress_;       // of all at the first, else of this process
   std::vector<WorkProgress> told_;  // at the first: what each of the others has last said
-  Instant next_word_;          // to the first, not before
+  Instant next_word_;               // to the first, not before
 };
 
 }  // namespace tempo::cli

@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/lock/lock_model.h"
 #include "lab/papers/archimedean_paper.h"
 #include "lab/papers/check_trace.h"
+#include "lab/studies/lock/lock_model.h"
 #include "lab/studies/lock/mutex_run.h"
 
 namespace tempo::papers {

@@ -8,9 +8,9 @@
 #include <fmt/core.h>
 
 #include "lab/analysis/anonymous_ring.h"
-#include "lab/studies/ring/ring_models.h"
 #include "lab/papers/archimedean_paper.h"
 #include "lab/papers/check_trace.h"
+#include "lab/studies/ring/ring_models.h"
 
 namespace tempo::papers {
 namespace {

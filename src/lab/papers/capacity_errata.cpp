@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/group/capacity_model.h"
 #include "lab/papers/capacity_paper.h"
 #include "lab/papers/check_trace.h"
+#include "lab/studies/group/capacity_model.h"
 #include "lab/studies/group/capacity_run.h"
 
 namespace tempo::papers {

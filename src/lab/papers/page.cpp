@@ -6,9 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "lab/report/chart_page.h"
 #include "lab/report/space_time_page.h"
-#include "base/display_text.h"
 
 namespace tempo::papers {
 namespace {

@@ -10,9 +10,9 @@
 
 #include "lab/analysis/chains.h"
 #include "lab/analysis/ring_time.h"
-#include "lab/studies/ring/ring_models.h"
 #include "lab/papers/check_trace.h"
 #include "lab/papers/ring_paper.h"
+#include "lab/studies/ring/ring_models.h"
 
 namespace tempo::papers {
 namespace {

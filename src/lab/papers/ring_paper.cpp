@@ -8,9 +8,9 @@
 
 #include <fmt/core.h>
 
-#include "lab/analysis/ring_time.h"
 #include "lab/analysis/equitable.h"
 #include "lab/analysis/lanes.h"
+#include "lab/analysis/ring_time.h"
 #include "lab/papers/check_trace.h"
 #include "lab/studies/ring/equitable.h"
 

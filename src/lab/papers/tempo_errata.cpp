@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/election/election_model.h"
-#include "lab/studies/election/replay.h"
 #include "lab/papers/check_trace.h"
 #include "lab/papers/tempo_paper.h"
+#include "lab/studies/election/election_model.h"
+#include "lab/studies/election/replay.h"
 
 namespace tempo::papers {
 namespace {

@@ -13,10 +13,10 @@ using election::Kind;
 using election::Message;
 using election::State;
 using sim::election::Act;
+using sim::election::Cluster;
 using sim::election::Experiment;
 using sim::election::Fault;
 using sim::election::Setup;
-using sim::election::Cluster;
 
 constexpr NodeId kMaster{0};
 constexpr NodeId kLiar{3};
@@ -28,7 +28,9 @@ constexpr Incarnation kNobodys{77};
 class Scene {
  public:
   explicit Scene(std::uint64_t seed, std::vector<Ppb> rates = {}, std::uint32_t nodes = kNodes)
-      : setup_(printed(seed, std::move(rates), nodes)), bounded_delay_(settled(setup_)), cluster_(setup_) {
+      : setup_(printed(seed, std::move(rates), nodes)),
+        bounded_delay_(settled(setup_)),
+        cluster_(setup_) {
     for (const Fault& fault : bounded_delay_.plan) cluster_.apply(fault);
   }
 
@@ -73,10 +75,10 @@ bool messages_from_nowhere(std::uint64_t seed) {
 bool forged_quit(std::uint64_t seed) {
   Scene scene(seed);
   scene.cluster().world().inject(kLiar, kMaster,
-                               {.kind = Kind::quit,
-                                .incarnation = kNobodys,
-                                .sequence = Sequence{1000},
-                                .epoch = {0, kLiar, kNobodys}});
+                                 {.kind = Kind::quit,
+                                  .incarnation = kNobodys,
+                                  .sequence = Sequence{1000},
+                                  .epoch = {0, kLiar, kNobodys}});
   scene.pass(10ms);
   return scene.masters() == 0;
 }
@@ -137,7 +139,8 @@ bool byzantine(std::uint64_t seed) {
   scene.pass(kLong);
   bool led = false;
   for (std::uint32_t i = 1; i < kNodes; ++i)
-    led |= NodeId{i} != kLiar && scene.cluster().world().machine(NodeId{i}).state() == State::master;
+    led |=
+        NodeId{i} != kLiar && scene.cluster().world().machine(NodeId{i}).state() == State::master;
   return !led;
 }
 

@@ -14,7 +14,7 @@ namespace tempo::report {
 namespace {
 
 constexpr std::size_t kMaxPoints = 2000;  // of a curve on a page; of more the extremes are kept
-constexpr std::size_t kLabel = 10;         // columns beside the picture
+constexpr std::size_t kLabel = 10;        // columns beside the picture
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();

@@ -2,8 +2,8 @@
 
 #include <fmt/core.h>
 
-#include "lab/report/space_time_page.h"
 #include "base/display_text.h"
+#include "lab/report/space_time_page.h"
 
 namespace tempo::report {
 namespace {

@@ -7,12 +7,12 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_messages.h"
 #include "lab/report/space_time_page.h"
 #include "lab/report/space_time_picture.h"
 #include "lab/report/space_time_sheet.h"
-#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

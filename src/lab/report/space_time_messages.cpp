@@ -5,8 +5,8 @@
 #include <cmath>
 #include <optional>
 
-#include "lab/report/space_time_page.h"
 #include "base/display_text.h"
+#include "lab/report/space_time_page.h"
 
 namespace tempo::report {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "lab/report/space_time_page.h"
 #include "base/display_text.h"
+#include "lab/report/space_time_page.h"
 
 namespace tempo::report {
 namespace {

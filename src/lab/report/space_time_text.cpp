@@ -5,9 +5,9 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_picture.h"
-#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/display_text.h"
 #include "lab/report/space_time.h"
 #include "lab/report/space_time_test_run.h"
-#include "base/display_text.h"
 
 namespace tempo::report {
 namespace {

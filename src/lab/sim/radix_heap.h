@@ -65,9 +65,9 @@ class RadixHeap {
   static constexpr std::size_t kBits = 5;
   static constexpr std::size_t kDigits = 1U << kBits;
   static constexpr std::size_t kLevels = 64 / kBits + 1;
-  static constexpr std::size_t kFew = 32;          // items that are sorted rather than taken apart
+  static constexpr std::size_t kFew = 32;         // items that are sorted rather than taken apart
   static constexpr std::size_t kMaxInFront = 64;  // where more is inserted it is taken apart too
-  static constexpr std::size_t kNext = 6;          // items
+  static constexpr std::size_t kNext = 6;         // items
   static constexpr std::size_t kMaxSoon = 256;    // items of a bucket
 
   // Into its bucket; for items after the front.

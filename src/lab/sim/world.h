@@ -19,13 +19,13 @@
 #include <vector>
 
 #include "base/huge_page_vector.h"
-#include "machine/machine.h"
 #include "lab/sim/delay.h"
 #include "lab/sim/flights.h"
 #include "lab/sim/link.h"
 #include "lab/sim/oscillator.h"
 #include "lab/sim/radix_heap.h"
 #include "lab/sim/watch.h"
+#include "machine/machine.h"
 
 namespace tempo::sim {
 
@@ -569,7 +569,7 @@ class World {
   Instant now_{};
   std::vector<Node, HugePageAllocator<Node>> nodes_;
   std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
-  std::vector<bool> partition_;                   // from * nodes + to; empty while all reach all
+  std::vector<bool> partition_;              // from * nodes + to; empty while all reach all
   std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order
   RadixHeap<Event> queue_;
   Flights<Message> flights_;

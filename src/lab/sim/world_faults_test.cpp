@@ -39,7 +39,7 @@ TEST(WorldCuts, CutBothWaysUntilMended) {
   run.say(1, 0, 4);
   run.run(4ms);
   EXPECT_EQ(run.watch.lines, (Lines{"1 2 hears 1 from 1", "1 3 hears 2 from 1",
-                                      "3 2 hears 4 from 1", "3 3 hears 4 from 1"}));
+                                    "3 2 hears 4 from 1", "3 3 hears 4 from 1"}));
   EXPECT_EQ(run.watch.disturbances, (Lines{"1 starts", "2 starts", "3 starts", "cut", "whole"}));
 }
 

@@ -40,7 +40,7 @@ TEST(World, DeliversMessagesBeforeTimers) {
   run.run(6ms);
   // Of timers due at one instant the one named first; of nodes, the one whose timer was set first.
   EXPECT_EQ(run.watch.lines, (Lines{"5 2 hears 7 from 1", "5 2 hears 8 from 1", "5 2 wakes for 0",
-                                      "5 2 wakes for 1", "5 1 wakes for 0"}));
+                                    "5 2 wakes for 1", "5 1 wakes for 0"}));
 }
 
 TEST(World, WakesAtTheNewTimeWhenATimerIsMoved) {
@@ -109,7 +109,8 @@ TEST(World, FateDecidesForEveryCopy) {
   std::vector<std::string> asked;
   run.world.set_fate([&](NodeId from, NodeId to, const Word& word) {
     asked.push_back(fmt::format("{}->{} {}", index(from) + 1, index(to) + 1, word.number));
-    return DeliveryDecision{.lost = to == kTwo, .twice = to == kThree, .extra = index(to) == 3 ? 5ms : 0ms};
+    return DeliveryDecision{
+        .lost = to == kTwo, .twice = to == kThree, .extra = index(to) == 3 ? 5ms : 0ms};
   });
   run.say(1, 0, 7);
   run.run(1s);
@@ -199,7 +200,8 @@ TEST(World, StandsStillInAStorm) {
   run.run(2ms);
   EXPECT_EQ(run.world.events(), before);
 
-  RecordedRun busy({.nodes = 2, .link = steady(1ns), .most_events = 20'000});  // many, but not too many
+  RecordedRun busy(
+      {.nodes = 2, .link = steady(1ns), .most_events = 20'000});  // many, but not too many
   busy.start_all();
   for (std::uint32_t i = 0; i < 100'000; ++i) busy.say(1, 2, i);
   busy.run(1ms);

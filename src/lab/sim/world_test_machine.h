@@ -71,7 +71,7 @@ class ScriptedMachine {
         break;
       case Command::What::draw:
         turn.out.notify({.what = Notice::What::drew,
-                       .number = static_cast<std::uint32_t>(turn.draw.below(command.number))});
+                         .number = static_cast<std::uint32_t>(turn.draw.below(command.number))});
         break;
     }
   }
@@ -158,7 +158,8 @@ struct TestRun {
   explicit TestRun(const typename Sim::Options& options, Watch watcher = {})
       : watch(std::move(watcher)),
         world(
-            options, [](NodeId, Incarnation incarnation) { return ScriptedMachine(incarnation); }, watch) {}
+            options, [](NodeId, Incarnation incarnation) { return ScriptedMachine(incarnation); },
+            watch) {}
   TestRun(const TestRun&) = delete;
   TestRun& operator=(const TestRun&) = delete;
   ~TestRun() = default;
@@ -190,7 +191,8 @@ inline Link varying() {
 }
 
 // Nothing goes from any of these pairs' first to its second.
-inline std::vector<bool> partition(std::uint32_t nodes, const std::vector<std::pair<int, int>>& pairs) {
+inline std::vector<bool> partition(std::uint32_t nodes,
+                                   const std::vector<std::pair<int, int>>& pairs) {
   std::vector<bool> all(std::size_t{nodes} * nodes);
   for (const auto& [from, to] : pairs)
     all[index(RecordedRun::node(from)) * nodes + index(RecordedRun::node(to))] = true;

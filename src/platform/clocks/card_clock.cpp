@@ -13,8 +13,8 @@
 #include <net/if.h>
 #include <sys/ioctl.h>
 
-#include "platform/descriptor.h"
 #include "platform/clocks/oscillator.h"
+#include "platform/descriptor.h"
 
 namespace tempo::sys {
 namespace {

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 #include <sys/timex.h>
 
-#include "platform/descriptor.h"
 #include "platform/clocks/kernel_clock.h"
+#include "platform/descriptor.h"
 
 namespace tempo::sys {
 namespace {
@@ -115,7 +115,7 @@ class KernelFollower final : public Clock {
  private:
   static constexpr double kMaxFrequency = 500e-6;  // the kernel's own limit
   static constexpr long kMaxScaled = 500L << 16;   // the same, as timex counts
-  static constexpr Nanos kWorthAStep = 10us;        // less is slewed at once anyway
+  static constexpr Nanos kWorthAStep = 10us;       // less is slewed at once anyway
   // Seconds. Called once a second, half of a difference is gone each time; it takes a silence of
   // four seconds to make the next difference larger than the last.
   static constexpr double kMadeUpIn = 2;

@@ -39,7 +39,7 @@ class StampConverter {
  public:
   static constexpr Nanos kOldest = 100ms;
   static constexpr Nanos kStep = 1ms;         // a change between two brackets that no slew explains
-  static constexpr double kMaxSlew = 1e-3;   // 500 ppm of frequency and as much of adjtime()
+  static constexpr double kMaxSlew = 1e-3;    // 500 ppm of frequency and as much of adjtime()
   static constexpr Nanos kWidest = 1ms;       // of a bracket that is of use
   static constexpr Nanos kSlopeFrom = 100ms;  // of brackets that give a slope: apart by this much
   static constexpr Nanos kSlopeTo = 10s;      // and by no more than this

@@ -30,8 +30,8 @@
 #include <tuple>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/node_map.h"
+#include "machine/machine.h"
 #include "protocol/broadcast/bounds.h"
 
 namespace tempo::broadcast {
@@ -383,10 +383,10 @@ class Atomic {
         last = {.life = message.life, .number = message.number};
       if (message.kind == Kind::word)
         turn.out.notify({.kind = Notice::Kind::delivered,
-                       .node = message.sender,
-                       .stamp = message.stamp,
-                       .number = message.number,
-                       .content = message.content});
+                         .node = message.sender,
+                         .stamp = message.stamp,
+                         .number = message.number,
+                         .content = message.content});
     }
   }
 
@@ -412,7 +412,8 @@ class Atomic {
   }
 
   void doubt(Turn<Atomic>& turn, Doubt reason, Nanos excess, Nanos measured) {
-    turn.out.notify({.kind = Notice::Kind::broken, .doubt = reason, .excess = excess, .content = {}});
+    turn.out.notify(
+        {.kind = Notice::Kind::broken, .doubt = reason, .excess = excess, .content = {}});
     worst_ = std::max(worst_, std::min(measured, kLongestDelay / 2));
     if (doubt_ != Doubt::none) return;
     doubt_ = reason;

@@ -57,7 +57,8 @@ class Over {
     if (wanted < first)
       carry(turn, [&](Carrier& carrier, auto& inner) { carrier.on_timer(inner, timer); });
     else
-      ride(turn, [&](Rider& rider, auto& inner) { rider.on_timer(inner, timer_id(wanted - first)); });
+      ride(turn,
+           [&](Rider& rider, auto& inner) { rider.on_timer(inner, timer_id(wanted - first)); });
   }
   void command(Turn<Over>& turn, const Command& command) {
     ride(turn, [&](Rider& rider, auto& inner) { rider.command(inner, command); });

@@ -29,8 +29,8 @@ double span_of(const Slots& slots, std::size_t window) {
   return std::max(slots.newest().time - slots.back(length - 1).time, 1.0);
 }
 
-double drift_allowance(const Slots& slots, const CandidateFits& fits, const Combination& combination,
-                       double least) {
+double drift_allowance(const Slots& slots, const CandidateFits& fits,
+                       const Combination& combination, double least) {
   // The first lines may have any slope; the clocks do not.
   if (slots.size() < kFirstSlots) return kFirstDrift + std::abs(combination.theta.rate);
   const std::size_t best = combination.window;

@@ -10,8 +10,8 @@
 #include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/combination.h"
 #include "protocol/clock/estimation/outlier_filter.h"
-#include "protocol/clock/interval.h"
 #include "protocol/clock/estimation/slots.h"
+#include "protocol/clock/interval.h"
 
 namespace tempo::clock {
 
@@ -19,8 +19,8 @@ namespace tempo::clock {
 double span_of(const Slots& slots, std::size_t window);
 
 // Seconds per second. `least` is what a clock is granted even when all is quiet.
-double drift_allowance(const Slots& slots, const CandidateFits& fits, const Combination& combination,
-                       double least);
+double drift_allowance(const Slots& slots, const CandidateFits& fits,
+                       const Combination& combination, double least);
 
 // Theta at time t lies in here. Going back in time stops at the first slot that contradicts newer
 // ones. Samples held back widen it: they may be true.

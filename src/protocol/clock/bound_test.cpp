@@ -73,9 +73,9 @@ TEST(Certain, ContainsWhatIsHeldBack) {
   Slots slots;
   put(slots, 0.5, {}, 1e-4, 1e-4);
   const OutlierFilter::Held held{.raw = made(1.5, {.value = 5e-3}, 1e-4, 1e-4),
-                         .residuals = {},
-                         .way = Direction::forward,
-                         .exchange = 1};
+                                 .residuals = {},
+                                 .way = Direction::forward,
+                                 .exchange = 1};
   const Interval bound = certain(slots, {}, 0, {held}, 2);
   EXPECT_NEAR(bound.low, -1e-4, 1e-9);
   EXPECT_NEAR(bound.high, 5.1e-3, 1e-9);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr double kSurprises = 5;           // an opinion reaches that many standard surprises
 constexpr double kLeastReach = 0.1e-6;     // and a little more
-constexpr std::uint32_t kMaxMissed = 4;   // rounds in a row, then a member leaves
+constexpr std::uint32_t kMaxMissed = 4;    // rounds in a row, then a member leaves
 constexpr std::uint32_t kGrace = 16;       // rounds after a change of master
 constexpr double kSurpriseHorizon = 4000;  // seconds
 constexpr double kRateHorizon = 256;
@@ -170,8 +170,8 @@ void Ensemble::weigh() {
   }
   double total = 0;
   for (MemberClock& member : members_) {
-    member.weight =
-        std::min(1.0, member.rounds * kPeriod / kProbation) / std::max(member.prediction_error, 1e-24);
+    member.weight = std::min(1.0, member.rounds * kPeriod / kProbation) /
+                    std::max(member.prediction_error, 1e-24);
     total += member.weight;
   }
   if (total <= 0) return;

@@ -29,13 +29,13 @@ struct Measured {
 // What is kept of a member, and replicated to who may be master next.
 struct MemberClock {
   NodeId node{};
-  double offset = 0;         // of its clock against the scale
-  double rate = 0;           // of that
-  double prediction_error = 1e-12;   // mean squared error of its predictions
-  double weight = 0;         // all weights sum to 1
-  std::uint32_t rounds = 0;  // since it joined
-  std::uint32_t missed = 0;  // rounds in a row that it was not used
-  bool rejected = false;     // in the last round: it was measured and disagreed
+  double offset = 0;                // of its clock against the scale
+  double rate = 0;                  // of that
+  double prediction_error = 1e-12;  // mean squared error of its predictions
+  double weight = 0;                // all weights sum to 1
+  std::uint32_t rounds = 0;         // since it joined
+  std::uint32_t missed = 0;         // rounds in a row that it was not used
+  bool rejected = false;            // in the last round: it was measured and disagreed
 };
 
 class Ensemble {

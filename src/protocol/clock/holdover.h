@@ -20,11 +20,11 @@ inline double grown(double sigma, double age, double span) {
 }
 
 struct Holdover {
-  SteeredClock line{};       // network time
-  Instant since{};   // when it was last known
-  double sigma = 0;  // standard error then, in seconds
-  double span = 1;   // of the fit, in seconds
-  Nanos bound{0};    // of the error, then
+  SteeredClock line{};  // network time
+  Instant since{};      // when it was last known
+  double sigma = 0;     // standard error then, in seconds
+  double span = 1;      // of the fit, in seconds
+  Nanos bound{0};       // of the error, then
 
   double doubt(Instant now) const { return grown(sigma, in_seconds(now - since), span); }
 };

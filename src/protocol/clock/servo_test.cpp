@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "protocol/clock/steered_clock.h"
-#include "protocol/clock/estimation/estimator.h"
 #include "lab/studies/sync/oscillator.h"
+#include "protocol/clock/estimation/estimator.h"
+#include "protocol/clock/steered_clock.h"
 
 namespace tempo::clock {
 namespace {

@@ -26,7 +26,7 @@ class UtcFollower {
  public:
   static constexpr double kMaxRate = 100e-6;
   static constexpr double kMaxBend = 3e-9;  // change of the rate, per second
-  static constexpr double kPeriod = 64;      // seconds; a small gap is gone after some ten of them
+  static constexpr double kPeriod = 64;     // seconds; a small gap is gone after some ten of them
 
   // One round, `elapsed` seconds after the last. The rate at which network time is to run beside
   // its own until the next.

@@ -314,9 +314,10 @@ void MasterElection::act(Step& step, Action action) {
     case Verb::apply:
       set_ = true;
       overlooked_at_ = step.now() + kRoundsToOverlook * timing().adjtime;
-      step.turn.out.notify({.news = step.heard().kind == Kind::settime ? Change::set : Change::adjusted,
-                          .peer = step.from,
-                          .epoch = step.heard().epoch});
+      step.turn.out.notify(
+          {.news = step.heard().kind == Kind::settime ? Change::set : Change::adjusted,
+           .peer = step.from,
+           .epoch = step.heard().epoch});
       break;
     case Verb::slaveup:
       if (step.heard().kind == Kind::masterup) backoff_ = 1;

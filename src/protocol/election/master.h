@@ -8,8 +8,8 @@
 // ordered by epochs, so that of two masters who meet after a partition the newer one stays, and
 // nobody obeys an older one again.
 //
-// Source: Gusella & Zatti 1985, sections 4 to 7. What is added, and why, is in doc/internals/election.md; the
-// machine reads as the table in master_table.h.
+// Source: Gusella & Zatti 1985, sections 4 to 7. What is added, and why, is in
+// doc/internals/election.md; the machine reads as the table in master_table.h.
 //
 // The machine keeps the list of slaves and says whom to correct when; what the correction is, it
 // does not know. It leaves the clock, the network and the names of hosts to others.

@@ -171,7 +171,8 @@ TEST(CrashHint, TheHeirStandsAtOnce) {
   Harness harness;
   follow_with_heir(harness, kSelf);
   Peer parent = old_master();
-  EXPECT_THAT(harness.receive(parent, Kind::masterdown, gone(parent)), ElementsAre("election to all"));
+  EXPECT_THAT(harness.receive(parent, Kind::masterdown, gone(parent)),
+              ElementsAre("election to all"));
   EXPECT_EQ(harness.state(), State::candidate);
 }
 

@@ -134,7 +134,8 @@ TEST_P(InEveryState, ATimerWokenEarlyDoesNothing) {
   bring_to(harness, GetParam());
   const std::string before = harness.packed_now();
   for (std::uint8_t i = 0; i < Timers<Timer>::kCount; ++i) {
-    EXPECT_THAT(harness.on_timer(static_cast<Timer>(i)), IsEmpty()) << name_of(static_cast<Timer>(i));
+    EXPECT_THAT(harness.on_timer(static_cast<Timer>(i)), IsEmpty())
+        << name_of(static_cast<Timer>(i));
     EXPECT_EQ(harness.packed_now(), before) << name_of(static_cast<Timer>(i));
   }
 }

@@ -192,7 +192,8 @@ TEST(Answers, ThatNameOursCount) {
     bring_to(harness, State::candidate);
     Peer other = peer(4);
     harness.sleep(10ms);
-    EXPECT_THAT(harness.receive(other, Kind::accept, answering(kOurElection)), ElementsAre("ack to 4"));
+    EXPECT_THAT(harness.receive(other, Kind::accept, answering(kOurElection)),
+                ElementsAre("ack to 4"));
     EXPECT_TRUE(harness.machine().list().contains(other.id));
     EXPECT_EQ(harness.left(Timer::candidate), 200ms);
   }
@@ -200,7 +201,8 @@ TEST(Answers, ThatNameOursCount) {
     Harness harness;
     bring_to(harness, State::candidate);
     Peer other = peer(4);
-    EXPECT_THAT(harness.receive(other, Kind::refuse, answering(kOurElection)), ElementsAre("ack to 4"));
+    EXPECT_THAT(harness.receive(other, Kind::refuse, answering(kOurElection)),
+                ElementsAre("ack to 4"));
     EXPECT_EQ(harness.state(), State::slave);
     EXPECT_EQ(harness.machine().backoff(), 2U);
   }
@@ -208,7 +210,8 @@ TEST(Answers, ThatNameOursCount) {
     Harness harness;
     bring_to(harness, State::candidate);
     Peer master = old_master();
-    EXPECT_THAT(harness.receive(master, Kind::quit, answering(kOurElection)), ElementsAre("ack to 9"));
+    EXPECT_THAT(harness.receive(master, Kind::quit, answering(kOurElection)),
+                ElementsAre("ack to 9"));
     EXPECT_EQ(harness.state(), State::slave);
     EXPECT_EQ(harness.machine().backoff(), 1U) << "a master exists: no collision";
   }

@@ -106,9 +106,11 @@ TEST_F(Ruling, WhoHasNotAnsweredTheLastRoundIsNotAskedAnew) {
 TEST_F(Ruling, ANewcomerIsSetOnceForEachQuestion) {
   Peer newcomer = peer(8);
   const Message question = newcomer.says(Kind::masterreq);
-  EXPECT_THAT(harness.receive(newcomer.id, question), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_THAT(harness.receive(newcomer.id, question),
+              ElementsAre("masterack to 8", "settime to 8"));
   EXPECT_THAT(harness.receive(newcomer.id, question), ElementsAre("masterack to 8")) << "a repeat";
-  EXPECT_THAT(harness.receive(newcomer, Kind::masterreq), ElementsAre("masterack to 8", "settime to 8"));
+  EXPECT_THAT(harness.receive(newcomer, Kind::masterreq),
+              ElementsAre("masterack to 8", "settime to 8"));
   EXPECT_TRUE(harness.machine().list().contains(newcomer.id));
 }
 
@@ -210,7 +212,8 @@ TEST(Rounds, ANewMasterTakesTheNextAfterEveryRoundSeen) {
     rumour.epoch = {30, NodeId{2}, Incarnation{1}};
     harness.receive(other, kind, rumour);
     ASSERT_EQ(harness.state(), State::candidate) << name_of(kind);
-    EXPECT_EQ(harness.machine().followed().round, 10U) << "such a message raises the round seen only";
+    EXPECT_EQ(harness.machine().followed().round, 10U)
+        << "such a message raises the round seen only";
     harness.run_out(Timer::candidate);
     EXPECT_EQ(harness.machine().followed(), (Epoch{31, kSelf, kLife})) << name_of(kind);
     EXPECT_EQ(harness.sent(Kind::masterup).epoch, harness.machine().followed());
@@ -234,7 +237,7 @@ TEST(Withdrawal, WhoStopsRulingStopsCorrectingAndQuitting) {
   harness.receive(newcomer, Kind::masterreq);  // Settime
   late.last = 100;
   harness.receive(late, Kind::election);  // Quit
-  harness.run_out(Timer::sync);        // Adjtime
+  harness.run_out(Timer::sync);           // Adjtime
   ASSERT_TRUE(harness.runs(Timer::retransmit));
   Peer higher = master_of(11, 6);
   harness.receive(higher, Kind::loop);
@@ -245,7 +248,8 @@ TEST(Withdrawal, WhoStopsStandingStopsItsConflict) {
   Harness harness;
   bring_to(harness, State::consistency);
   Peer rival = master_of(11, 6);
-  ASSERT_THAT(harness.receive(rival, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  ASSERT_THAT(harness.receive(rival, Kind::masterack),
+              ElementsAre("slaveup to 6", "conflict to 9"));
   harness.command(Command::stand);
   ASSERT_EQ(harness.state(), State::candidate);
   EXPECT_TRUE(harness.runs(Timer::retransmit));

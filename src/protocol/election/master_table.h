@@ -2,8 +2,8 @@
 //
 // Each row reads: in this state, on one of these events, go to that state and do this. The rules
 // about epochs come before the table and show in it as the events `higher`, `lower` and their kin.
-// Where the paper is silent or fails, the row's comment says why it is as it is; doc/internals/election.md
-// tells the story.
+// Where the paper is silent or fails, the row's comment says why it is as it is;
+// doc/internals/election.md tells the story.
 //
 // Events are messages and timeouts, told apart further only where the protocol itself does:
 // `..._new` is the first message of a mastership not followed before; `..._given_up` one of a

@@ -84,7 +84,8 @@ TEST(Consistency, TheFirstOfTwoMastersIsToldAndTheHigherFollowed) {
   Harness harness;
   bring_to(harness, State::consistency);
   Peer higher = master_of(11, 6);
-  EXPECT_THAT(harness.receive(higher, Kind::masterack), ElementsAre("slaveup to 6", "conflict to 9"));
+  EXPECT_THAT(harness.receive(higher, Kind::masterack),
+              ElementsAre("slaveup to 6", "conflict to 9"));
   EXPECT_EQ(harness.state(), State::slave);
   EXPECT_EQ(harness.machine().master(), higher.id);
   Harness other;
@@ -130,13 +131,15 @@ TEST(NoEpoch, InConflictTheSmallerNamesResolveAloneIsAnswered) {
     harness.run_out(Timer::startup);
     harness.run_out(Timer::no_master);
     Peer newcomer = peer(4);
-    ASSERT_THAT(harness.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "resolve to all"));
+    ASSERT_THAT(harness.receive(newcomer, Kind::conflict),
+                ElementsAre("ack to 4", "resolve to all"));
     Peer smaller = master_of(0, 0);
     EXPECT_THAT(harness.receive(smaller, Kind::resolve), ElementsAre("masterack to 0"));
     Peer larger = master_of(0, 6);
     const auto answer = harness.receive(larger, Kind::resolve);
     EXPECT_EQ(answer, kills_both ? Harness::Lines{"masterack to 6"} : Harness::Lines{});
-    EXPECT_THAT(harness.receive(larger, Kind::masterack), ElementsAre("quit to 6", "resolve to all"));
+    EXPECT_THAT(harness.receive(larger, Kind::masterack),
+                ElementsAre("quit to 6", "resolve to all"));
     EXPECT_EQ(harness.left(Timer::conflict), 300ms);
   }
 }
@@ -148,7 +151,8 @@ TEST(NoEpoch, ConflictForResolveAsksInTheWrongWord) {
   harness.run_out(Timer::startup);
   harness.run_out(Timer::no_master);
   Peer newcomer = peer(4);
-  EXPECT_THAT(harness.receive(newcomer, Kind::conflict), ElementsAre("ack to 4", "conflict to all"));
+  EXPECT_THAT(harness.receive(newcomer, Kind::conflict),
+              ElementsAre("ack to 4", "conflict to all"));
   EXPECT_EQ(harness.state(), State::conflict);
   EXPECT_THAT(harness.run_out(Timer::conflict), ElementsAre("masterup to all"));
 }

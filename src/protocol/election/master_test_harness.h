@@ -67,7 +67,7 @@ inline Peer master_of(std::uint32_t round, std::uint32_t id) {
 class Harness {
  public:
   explicit Harness(std::string_view profile_name = "lan", std::uint32_t repeats = 0,
-                Variant variant = {}, Reluctance reluctance = kGlad)
+                   Variant variant = {}, Reluctance reluctance = kGlad)
       : rules_{*profile(profile_name), repeats, variant},
         machine_({kSelf, kLife, reluctance}, rules_) {}
   Harness(const Harness&) = delete;

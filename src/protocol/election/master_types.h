@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "machine/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "machine/fields.h"
 
 namespace tempo::election {
 

@@ -1,4 +1,5 @@
-// The state table as text for people: what doc/internals/election.md shows is generated here, never drawn.
+// The state table as text for people: what doc/internals/election.md shows is generated here, never
+// drawn.
 #pragma once
 
 #include <string>

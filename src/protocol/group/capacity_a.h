@@ -3,8 +3,9 @@
 // n broadcasts and the time T: the least any of the algorithms can do, and the measure of the
 // others. Everything rests on the conditions. A bid that comes before the process has begun is lost
 // to it, one that comes after T too, and a process that does not hear itself does not elect itself:
-// begin apart, pause or run without self-delivery and the processes disagree (doc/internals/election.md has
-// the rates). Transitions 4 and 5, a process that fails, are the driver's: it stops driving.
+// begin apart, pause or run without self-delivery and the processes disagree
+// (doc/internals/election.md has the rates). Transitions 4 and 5, a process that fails, are the
+// driver's: it stops driving.
 #pragma once
 
 #include <array>

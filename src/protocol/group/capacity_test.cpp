@@ -2,11 +2,11 @@
 // the simulator's tests and the checker's.
 #include <gtest/gtest.h>
 
+#include "lab/baselines/capacity_b2_unordered.h"
 #include "machine/machine.h"
 #include "protocol/group/capacity_a.h"
 #include "protocol/group/capacity_b1.h"
 #include "protocol/group/capacity_b2.h"
-#include "lab/baselines/capacity_b2_unordered.h"
 #include "protocol/group/capacity_c.h"
 
 namespace tempo::election::capacity {

@@ -72,7 +72,7 @@ void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capa
 }
 
 void Elections::receive(const Moment& moment, Draw& draw, NodeId from, const Said& said,
-                     Results& results) {
+                        Results& results) {
   const auto receive = [&](auto& machine, Instant now, const auto& message) {
     step(machine, now, draw, results,
          [&](auto& inner, auto& turn) { inner.receive(turn, from, message); });

@@ -174,7 +174,8 @@ std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
 
 }  // namespace
 
-wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said, const Numbering& hosts) {
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said,
+                        const Numbering& hosts) {
   const auto& [word, terms, last_on_ring] = said;
   wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
   body.leads = word.leads;

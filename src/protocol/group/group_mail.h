@@ -32,7 +32,8 @@ struct ReceivedHeartbeat {
   std::uint32_t last_on_ring = 0;  // election
 };
 
-wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said,
+                        const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts);
 wire::GroupBody body_of(std::string_view name, const Signed& said);

@@ -267,10 +267,10 @@ class Leadership {
   Nanos min_stay_{0};
   bool once_ = false;
   Instant joined_at_{};
-  Instant change_at_{};            // not before: the next capacity
-  Instant stay_until_{};           // not outdone before
-  Instant better_since_ = kNever;  // somebody clearly is
-  InlineVector<Instant, 3> losses_;         // of the lease, the last three
+  Instant change_at_{};              // not before: the next capacity
+  Instant stay_until_{};             // not outdone before
+  Instant better_since_ = kNever;    // somebody clearly is
+  InlineVector<Instant, 3> losses_;  // of the lease, the last three
   Instant rest_until_{};
   Instant over_at_ = kNever;  // our job was done
   Timers<Timer> timers_;

@@ -1,8 +1,10 @@
-// Leadership as a table (section 12 of the lease lock's specification, retold in doc/internals/groups.md).
+// Leadership as a table (section 12 of the lease lock's specification, retold in
+// doc/internals/groups.md).
 //
 // Each row reads: in this state, on this event, do these and go to that state. Numbers are the
-// specification's; those with a letter are ours, and doc/internals/decisions/022 says why they are there. A
-// pair that no row names is "ignore": a late result of an election, a word that changes nothing.
+// specification's; those with a letter are ours, and doc/internals/decisions/022 says why they are
+// there. A pair that no row names is "ignore": a late result of an election, a word that changes
+// nothing.
 //
 // Which event a word is, is decided in one place, Leadership::hear.
 #pragma once

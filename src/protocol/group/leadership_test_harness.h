@@ -7,8 +7,8 @@
 
 #include <fmt/core.h>
 
-#include "machine/machine.h"
 #include "base/random.h"
+#include "machine/machine.h"
 #include "protocol/group/leadership.h"
 
 namespace tempo::groups {
@@ -40,7 +40,8 @@ class LeadershipHarness {
     return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, word); });
   }
   std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
-    return receive(from, {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
+    return receive(from,
+                   {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
   }
   // Time passes; of its words only the last is told.
   std::string pass(Nanos span) {

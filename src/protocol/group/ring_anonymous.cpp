@@ -50,7 +50,8 @@ void AnonymousRingElection::receive(Turn<AnonymousRingElection>& turn, NodeId fr
 void AnonymousRingElection::on_timer(Turn<AnonymousRingElection>& turn, TimerId timer) {
   if (turn.now < timers_.at(timer)) return;
   if (timer == timer_id(Timer::link)) {
-    link_.on_timer(turn, [&](const Message& own) { take(turn, own); }, [&] { neighbour_lost(turn); });
+    link_.on_timer(
+        turn, [&](const Message& own) { take(turn, own); }, [&] { neighbour_lost(turn); });
   } else if (state_ == State::forwarding || state_ == State::holding) {
     end_stage(turn);
   } else {

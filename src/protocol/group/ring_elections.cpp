@@ -49,8 +49,8 @@ void RingElections::hold(Instant now, Draw& draw, Algorithm algorithm, const Rin
     });
 }
 
-void RingElections::receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
-                         Results& results) {
+void RingElections::receive(Instant now, Draw& draw, NodeId from, const OnRing& said,
+                            const Ring& ring, Results& results) {
   const bool later = said.election > here_ && said.election >= last_;
   if (later && (said.ring != ring.sum || !begin(now, said.algorithm, said.election, ring))) return;
   if (said.election != here_ || said.algorithm != algorithm_ || said.ring != ring_.sum) return;
@@ -145,14 +145,14 @@ void RingElections::step(M& machine, Instant now, Draw& draw, Results& results, 
 }
 
 void RingElections::on_notice(const election::RingElection& machine,
-                         const election::ring::Notice& notice, Results& results) const {
+                              const election::ring::Notice& notice, Results& results) const {
   using What = election::ring::Notice::What;
   if (notice.what == What::decided && machine.decided())
     results.elected = member_at(machine.leader());
 }
 
 void RingElections::on_notice(const election::AnonymousRingElection& /*machine*/,
-                         const election::anonymous::Notice& notice, Results& results) const {
+                              const election::anonymous::Notice& notice, Results& results) const {
   using What = election::anonymous::Notice::What;
   if (notice.what == What::elected) results.elected = self_;
   if (notice.what == What::defeated) results.defeated = true;

@@ -56,7 +56,7 @@ class RingElections {
   void hold(Instant now, Draw& draw, Algorithm algorithm, const Ring& ring, Results& results);
   // `ring` is the one that would be held on now.
   void receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
-            Results& results);
+               Results& results);
   void on_timer(Instant now, Draw& draw, Results& results);
   Instant due() const;
 
@@ -86,9 +86,9 @@ class RingElections {
   template <class M, class Do>
   void step(M& machine, Instant now, Draw& draw, Results& results, Do todo);
   void on_notice(const election::RingElection& machine, const election::ring::Notice& notice,
-            Results& results) const;
+                 Results& results) const;
   void on_notice(const election::AnonymousRingElection& machine,
-            const election::anonymous::Notice& notice, Results& results) const;
+                 const election::anonymous::Notice& notice, Results& results) const;
 
   static constexpr int kMaxWakes = 64;  // in one step
 

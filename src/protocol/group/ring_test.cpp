@@ -141,10 +141,12 @@ TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {
   harness.command();
   harness.command();
   EXPECT_EQ(harness.machine.number(), 2U);
-  EXPECT_TRUE(harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 1})
-                  .empty());
+  EXPECT_TRUE(
+      harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kTwo, .priority = 1})
+          .empty());
   EXPECT_EQ(harness.machine.state(), ring::State::active);
-  EXPECT_TRUE(harness.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kTwo}).empty());
+  EXPECT_TRUE(
+      harness.receive(kZero, {.kind = Kind::announcement, .number = 1, .id = kTwo}).empty());
   harness.receive(kZero, {.kind = Kind::announcement, .number = 7, .id = kTwo});
   EXPECT_EQ(harness.machine.number(), 7U);
   EXPECT_EQ(harness.machine.leader(), kTwo);
@@ -227,10 +229,10 @@ TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
     const ring::EquitableRules rules = careful(4);
     Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
     harness.receive(NodeId{3}, {.kind = Kind::announcement,
-                             .life = Incarnation{1},
-                             .sequence = Sequence{1},
-                             .number = 1,
-                             .id = leader});
+                                .life = Incarnation{1},
+                                .sequence = Sequence{1},
+                                .number = 1,
+                                .id = leader});
     ASSERT_EQ(harness.machine.leader(), leader);
     harness.on_timer();
     harness.on_timer();
@@ -246,11 +248,11 @@ TEST(RingElection, ListsAllItsFields) {
   Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
   harness.command();
   harness.receive(NodeId{3}, {.kind = Kind::priority,
-                           .life = Incarnation{1},
-                           .sequence = Sequence{2},
-                           .after = Sequence{1},
-                           .number = 1,
-                           .id = kTwo});
+                              .life = Incarnation{1},
+                              .sequence = Sequence{2},
+                              .after = Sequence{1},
+                              .number = 1,
+                              .id = kTwo});
   EXPECT_EQ(unnoticed_writes(harness.machine, kStart), std::vector<std::string>{});
   EXPECT_EQ(unnoticed_writes(Message{}, kStart), std::vector<std::string>{});
   EXPECT_EQ(unlisted_bytes(Message{}), 0U);

@@ -9,10 +9,10 @@
 #include <optional>
 #include <string_view>
 
-#include "machine/courier.h"
-#include "machine/fields.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "machine/courier.h"
+#include "machine/fields.h"
 
 namespace tempo::election::ring {
 

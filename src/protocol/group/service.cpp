@@ -129,7 +129,8 @@ void Service::receive(const Moment& moment, HostId from, const wire::GroupBody& 
   }
 }
 
-void Service::receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& news) {
+void Service::receive_lock(const Moment& moment, locks::ClientId client,
+                           const locks::LockUpdate& news) {
   const auto place = std::ranges::find_if(
       groups_, [&](const auto& entry) { return entry.second.client == client; });
   if (place == groups_.end()) return;
@@ -232,21 +233,23 @@ void Service::on_notice(const Moment& moment, Place place, const Notice& notice)
     case Kind::drop:
       return drop(group);
     case Kind::leads:
-      return notify(group,
-                  {.kind = LeadershipUpdate::Kind::leads, .term = notice.token, .deadline = group.deadline});
+      return notify(group, {.kind = LeadershipUpdate::Kind::leads,
+                            .term = notice.token,
+                            .deadline = group.deadline});
     case Kind::stop:
       return notify(group, {.kind = LeadershipUpdate::Kind::stop, .deadline = group.deadline});
     case Kind::lost:
       return notify(group, {.kind = LeadershipUpdate::Kind::lost});
     case Kind::follows:
       return notify(group,
-                  {.kind = LeadershipUpdate::Kind::follows,
-                   .term = notice.token,
-                   .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
+                    {.kind = LeadershipUpdate::Kind::follows,
+                     .term = notice.token,
+                     .host = notice.node == kNobody ? kNoHost : start_.hosts.host_of(notice.node)});
     case Kind::no_majority:
       return notify(group, {.kind = LeadershipUpdate::Kind::no_majority});
     case Kind::job_done:
-      notify(group, {.kind = LeadershipUpdate::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
+      notify(group,
+             {.kind = LeadershipUpdate::Kind::job_done, .host = start_.hosts.host_of(notice.node)});
       group.user.reset();
       return;
   }

@@ -17,8 +17,8 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/result.h"
+#include "machine/machine.h"
 #include "protocol/group/elections.h"
 #include "protocol/group/group_mail.h"
 #include "protocol/group/leadership.h"

@@ -110,7 +110,8 @@ TEST(GroupService, WithoutLocksHasNoMajority) {
 TEST(GroupService, HasOneCandidateAHost) {
   Harness harness;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
-  EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(), HasSubstr("one candidate a host"));
+  EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(),
+              HasSubstr("one candidate a host"));
   ASSERT_TRUE(harness.service.stand(kNow, request(2, "mail")));
   harness.service.withdraw(kNow, UserId{1});
   EXPECT_TRUE(harness.service.stand(kNow, request(3, "web")));
@@ -121,7 +122,8 @@ TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
   harness.service.receive(kNow, HostId{7}, other);
-  EXPECT_THAT(harness.service.stand(kNow, request(1, "web")).error(), HasSubstr("'--criterion uptime'"));
+  EXPECT_THAT(harness.service.stand(kNow, request(1, "web")).error(),
+              HasSubstr("'--criterion uptime'"));
   Service::LockRequest same = request(1, "web");
   same.terms.criterion = Criterion::uptime;
   EXPECT_TRUE(harness.service.stand(kNow, same));
@@ -243,7 +245,8 @@ TEST(GroupService, TheSilentBindNobody) {
 
 TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
   Harness harness;
-  for (int i = 0; i < 300; ++i) harness.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
+  for (int i = 0; i < 300; ++i)
+    harness.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
   EXPECT_EQ(harness.service.known().size(), 256);
   EXPECT_EQ(harness.service.dropped(), 44);
   Moment later = kNow;

@@ -67,7 +67,8 @@ void SignedElections::hold(const Moment& moment, Draw& draw, Results& results) {
        [](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
 }
 
-void SignedElections::receive(const Moment& moment, Draw& draw, const Signed& said, Results& results) {
+void SignedElections::receive(const Moment& moment, Draw& draw, const Signed& said,
+                              Results& results) {
   const Instant now = network(moment);
   const std::uint64_t called = now_called(now);
   const bool begins = !under_way(now) && said.election > election_ && said.election + 1 >= called &&
@@ -89,8 +90,9 @@ void SignedElections::on_timer(const Moment& moment, Draw& draw, Results& result
   const Instant now = network(moment);
   if (now >= ends_at_) machine_.reset();
   for (int i = 0; i < kMaxWakes && machine_ && machine_->timers().first() <= now; ++i)
-    step(now, draw, nullptr, results,
-         [](OverB2& machine, auto& turn) { machine.on_timer(turn, machine.timers().first_name()); });
+    step(now, draw, nullptr, results, [](OverB2& machine, auto& turn) {
+      machine.on_timer(turn, machine.timers().first_name());
+    });
 }
 
 std::optional<Nanos> SignedElections::due_in(const Moment& moment) const {

@@ -28,7 +28,7 @@ namespace tempo::groups {
 using OverB2 = broadcast::Over<election::CapacityB2>;
 
 inline constexpr std::uint32_t kFewestMembers = 4;  // below, not even one may lie
-inline constexpr std::uint32_t kMaxLiars = 2;      // a datagram has room for three signatures
+inline constexpr std::uint32_t kMaxLiars = 2;       // a datagram has room for three signatures
 
 struct Countersign {
   std::uint8_t member = 0;

@@ -113,7 +113,8 @@ void Bootstrap::choose() {
 
 void Bootstrap::advance(Turn<Bootstrap>& turn) {
   if (wanted_ || said_.voters.size() != expected_ || !among(said_.voters, self_)) return;
-  if (said_.stage == Stage::proposed && all_others(Stage::proposed, turn.now - kSilences * interval_))
+  if (said_.stage == Stage::proposed &&
+      all_others(Stage::proposed, turn.now - kSilences * interval_))
     return want(turn, {.stage = Stage::ready, .voters = said_.voters});
   if (said_.stage == Stage::ready && all_others(Stage::ready, Instant::min()))
     want(turn, {.stage = Stage::committed, .voters = said_.voters});

@@ -15,11 +15,11 @@
 #include <optional>
 #include <vector>
 
-#include "base/inline_vector.h"
 #include "base/ids.h"
+#include "base/inline_vector.h"
+#include "base/units.h"
 #include "machine/machine.h"
 #include "machine/one_timer.h"
-#include "base/units.h"
 
 namespace tempo::lock {
 
@@ -54,9 +54,9 @@ class Bootstrap {
 
   struct Notice {
     enum class Kind : std::uint8_t {
-      write,    // put the word on disk and say so
+      write,      // put the word on disk and say so
       committed,  // these are the voters; this member may not be one
-      split,    // somebody has other voters
+      split,      // somebody has other voters
     };
     Kind kind = Kind::write;
     VoterProposal word{};
@@ -64,9 +64,9 @@ class Bootstrap {
 
   struct Start {
     NodeId self = kNobody;
-    std::uint8_t expected = 0;    // at most kMaxInRoster
+    std::uint8_t expected = 0;             // at most kMaxInRoster
     std::optional<VoterProposal> saved{};  // of an earlier life
-    Nanos interval = 1s;          // between words while there are no voters
+    Nanos interval = 1s;                   // between words while there are no voters
   };
   explicit Bootstrap(const Start& start);
 
@@ -119,7 +119,7 @@ class Bootstrap {
   Nanos interval_;
   VoterProposal said_{};                 // on disk, unless it only claims
   std::optional<VoterProposal> wanted_;  // being written
-  std::vector<Other> others_;   // the first kMaxOthers, in their order
+  std::vector<Other> others_;            // the first kMaxOthers, in their order
   Instant next_ = kNever;
 };
 

@@ -45,7 +45,9 @@ class Stage {
       now_ += 100ms;
       for (std::uint32_t i = 0; i < sites_.size(); ++i)
         if (sites_[i].machine->timers().first() <= now_)
-          step(i, [](Bootstrap& machine, Turn<Bootstrap>& turn) { machine.on_timer(turn, TimerId{0}); });
+          step(i, [](Bootstrap& machine, Turn<Bootstrap>& turn) {
+            machine.on_timer(turn, TimerId{0});
+          });
       settle();
     }
   }
@@ -179,9 +181,10 @@ TEST(Bootstrap, OfTwoNetworksIsSeen) {
   stage.pass(5s);
   EXPECT_EQ(stage.of(2).word().voters, roster_of({2, 3}));
   // Two that never heard of the others found another set.
-  Bootstrap other({.self = node(0),
-                  .expected = 2,
-                  .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, roster_of({0, 1})}});
+  Bootstrap other(
+      {.self = node(0),
+       .expected = 2,
+       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, roster_of({0, 1})}});
   Outbox<Bootstrap> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};
@@ -193,9 +196,10 @@ TEST(Bootstrap, OfTwoNetworksIsSeen) {
 
 // The word that member 3, ready for 2, 3, 5, wants on disk after hearing this; nothing: it stays.
 std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
-  Bootstrap machine({.self = node(3),
-                    .expected = 3,
-                    .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, roster_of({2, 3, 5})}});
+  Bootstrap machine(
+      {.self = node(3),
+       .expected = 3,
+       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, roster_of({2, 3, 5})}});
   Outbox<Bootstrap> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};

@@ -35,7 +35,8 @@ lock::Bounds bounds_of(const BoundsMonitor::Rules& rules) {
 
 }  // namespace
 
-BoundedDelayLocks::BoundedDelayLocks(Start start, Instant now, Draw& draw, BoundedDelayDriver& driver)
+BoundedDelayLocks::BoundedDelayLocks(Start start, Instant now, Draw& draw,
+                                     BoundedDelayDriver& driver)
     : start_(std::move(start)),
       draw_(&draw),
       driver_(&driver),
@@ -95,7 +96,8 @@ std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
 
 // --- what is heard ---
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, const wire::MutexBody& body) {
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life,
+                                const wire::MutexBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site || body.view != voters_.number) return;
   monitor_->received(now, *site, life);
@@ -116,7 +118,8 @@ void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, cons
        [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
 }
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life, const wire::BeatBody& body) {
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life,
+                                const wire::BeatBody& body) {
   const auto site = site_of(from);
   if (!member() || rests(now) || !site) return;
   if (body.busy) busy_until_ = now + kBusyFor;
@@ -138,8 +141,10 @@ Result<void> BoundedDelayLocks::acquire(Instant now, const LockRequest& request)
         "take --kind lease, or give it a vote: 'tempo admit'");
   if (clients_.size() >= kMaxClients)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
-  clients_[request.client] = {
-      .lock = std::string(request.name), .mode = request.mode, .silent = request.silent, .since = now};
+  clients_[request.client] = {.lock = std::string(request.name),
+                              .mode = request.mode,
+                              .silent = request.silent,
+                              .since = now};
   stay_busy(now);
   if (rests(now) || enlist(now, request.client)) return {};
   clients_.erase(request.client);
@@ -288,7 +293,8 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
   if (slot.machine.phase() == Phase::idle) acquire(now, name, slot);
 }
 
-void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot, const MutexCommand& command) {
+void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot,
+                                const MutexCommand& command) {
   step(now, name, slot, [&](Mutex& machine, Turn<Mutex>& turn) { machine.command(turn, command); });
 }
 

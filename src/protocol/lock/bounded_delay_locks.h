@@ -1,6 +1,6 @@
 // The locks of one host that are not leases: silence is consent while the bounds hold, else
-// everybody has to reply (doc/internals/lock.md). Names, clients and hosts on one side, a Mutex for each lock
-// on the other, and the monitor that says when silence counts.
+// everybody has to reply (doc/internals/lock.md). Names, clients and hosts on one side, a Mutex for
+// each lock on the other, and the monitor that says when silence counts.
 //
 // Those who vote take part, and all of them must: who is dead or cut off blocks these locks until
 // it is back or forgotten. No token goes with a grant.
@@ -25,12 +25,12 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/result.h"
-#include "protocol/lock/lease/lease_rules.h"
-#include "protocol/lock/mutex.h"
+#include "machine/machine.h"
 #include "protocol/lock/bounds_monitor.h"
+#include "protocol/lock/lease/lease_rules.h"
 #include "protocol/lock/lock_service.h"
+#include "protocol/lock/mutex.h"
 #include "protocol/wire/mutex_body.h"
 
 namespace tempo::locks {

@@ -63,8 +63,8 @@ class House {
   void set_carrier(Carries carries) { carries_ = std::move(carries); }
   void set_delay(Nanos delay) { delay_ = delay; }
 
-  void acquire(std::uint32_t at, std::uint32_t client, Mode mode = Mode::exclusive, bool silent = true,
-            std::string_view name = "door") {
+  void acquire(std::uint32_t at, std::uint32_t client, Mode mode = Mode::exclusive,
+               bool silent = true, std::string_view name = "door") {
     const auto wanted = rooms_[at]->bounded_delay->acquire(
         now_, {.client = ClientId{client}, .name = name, .mode = mode, .silent = silent});
     ASSERT_TRUE(wanted) << wanted.error();
@@ -349,8 +349,9 @@ TEST(BoundedDelayLocks, WhoIsForgottenIsNotWaitedFor) {
   EXPECT_TRUE(house.lost(0, 1));
   house.set_carrier({});
   house.bounded_delay(0).follow(house.now(), voters(2, {1, 2}));
-  EXPECT_THAT(house.bounded_delay(0).acquire(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
-              HasSubstr("this one does not"));
+  EXPECT_THAT(
+      house.bounded_delay(0).acquire(house.now(), {.client = ClientId{9}, .name = "door"}).error(),
+      HasSubstr("this one does not"));
 }
 
 TEST(BoundedDelayLocks, OneHostAloneHasItsLocks) {
@@ -384,7 +385,8 @@ TEST(BoundedDelayLocks, WhoNamesOneLockTooManyIsTold) {
   House house(2);
   for (std::uint32_t i = 0; i < kLocks; ++i)
     house.acquire(0, i, Mode::shared, true, "lock" + std::to_string(i));
-  const BoundedDelayLocks::LockRequest one_more{.client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
+  const BoundedDelayLocks::LockRequest one_more{
+      .client = ClientId{kLocks}, .name = "more", .mode = Mode::shared};
   const auto refused = house.bounded_delay(0).acquire(house.now(), one_more);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error(), HasSubstr("too many locks"));

@@ -64,7 +64,7 @@ wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
 }
 
 void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation life,
-                         const wire::BeatBody& beat) {
+                            const wire::BeatBody& beat) {
   Peer& peer = peers_[from];
   meet(now, peer, life);
   if (beat.number <= peer.beat) return;  // an older one came late

@@ -17,17 +17,17 @@ using lock::lease::Message;
 MemberMap members() {
   static constexpr std::array<HostId, 4> kHosts{HostId{10}, HostId{20}, HostId{30}, HostId{40}};
   return MemberMap({.number_of =
-                    [](HostId host) {
-                      const auto* const found = std::ranges::find(kHosts, host);
-                      if (found == kHosts.end()) return kNobody;
-                      return NodeId{static_cast<std::uint32_t>(found - kHosts.begin()) * 4};
-                    },
-                .host_of =
-                    [](NodeId number) {
-                      return index(number) % 4 == 0 && index(number) <= 12
-                                 ? kHosts[index(number) / 4]
-                                 : kNoHost;
-                    }});
+                        [](HostId host) {
+                          const auto* const found = std::ranges::find(kHosts, host);
+                          if (found == kHosts.end()) return kNobody;
+                          return NodeId{static_cast<std::uint32_t>(found - kHosts.begin()) * 4};
+                        },
+                    .host_of =
+                        [](NodeId number) {
+                          return index(number) % 4 == 0 && index(number) <= 12
+                                     ? kHosts[index(number) / 4]
+                                     : kNoHost;
+                        }});
 }
 
 TEST(MemberMap, AreTheHostsNumbers) {

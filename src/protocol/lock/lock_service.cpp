@@ -100,7 +100,8 @@ void Service::written(Instant now, const Saved& saved) {
 Result<void> Service::acquire(Instant now, const LockRequest& request) {
   if (const auto wrong = wrong_with_name(request.name)) return std::unexpected(*wrong);
   CHECK(!clients_.contains(request.client));
-  if (request.lease != Nanos{0} && (request.lease < kShortestLease || request.lease > rules_.longest))
+  if (request.lease != Nanos{0} &&
+      (request.lease < kShortestLease || request.lease > rules_.longest))
     return std::unexpected(fmt::format(
         "a lease may be {} to {} long here; for longer ones set 'lease-max-ms' under [locks] in "
         "tempo.toml, the same on every machine",
@@ -112,7 +113,8 @@ Result<void> Service::acquire(Instant now, const LockRequest& request) {
     return std::unexpected("too many locks are in use; try again when some have been released");
   clients_[request.client] = {.lock = *id, .mode = request.mode, .since = now};
   step(now, [&](Turn<Member>& turn) {
-    member_.command(turn, Command::acquire(*id, request.client, request.mode, request.network_us, request.lease));
+    member_.command(turn, Command::acquire(*id, request.client, request.mode, request.network_us,
+                                           request.lease));
   });
   return {};
 }

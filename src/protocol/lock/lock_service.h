@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/result.h"
+#include "machine/machine.h"
 #include "protocol/lock/lease/lease_member.h"
 #include "protocol/lock/lock_names.h"
 #include "protocol/lock/member_map.h"

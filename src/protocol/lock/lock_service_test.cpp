@@ -47,12 +47,12 @@ class Office {
   const std::optional<Saved>& disk(std::uint32_t at) const { return desks_[at]->disk; }
 
   void acquire(std::uint32_t at, std::uint32_t client, std::string_view name,
-            Mode mode = Mode::exclusive, Nanos lease = Nanos{0}) {
+               Mode mode = Mode::exclusive, Nanos lease = Nanos{0}) {
     ASSERT_TRUE(desks_[at]->service->acquire(now_, {.client = ClientId{client},
-                                                 .name = name,
-                                                 .mode = mode,
-                                                 .network_us = ++ticket_,
-                                                 .lease = lease}));
+                                                    .name = name,
+                                                    .mode = mode,
+                                                    .network_us = ++ticket_,
+                                                    .lease = lease}));
     settle();
   }
   void release(std::uint32_t at, std::uint32_t client) {
@@ -81,7 +81,8 @@ class Office {
   }
   bool inside(std::uint32_t at, std::uint32_t client) const {
     const auto update = told(at, client);
-    return update && (update->kind == LockUpdate::Kind::granted || update->kind == LockUpdate::Kind::extended);
+    return update && (update->kind == LockUpdate::Kind::granted ||
+                      update->kind == LockUpdate::Kind::extended);
   }
   Token token(std::uint32_t at, std::uint32_t client) const {
     return desks_[at]->tokens.at(ClientId{client});
@@ -366,7 +367,8 @@ TEST(LockService, ALeaseLongerThanOursIsNotPromised) {
 TEST(LockService, BadNamesAreRefusedWithASentence) {
   Office office(1, 1);
   const auto why = [&](std::string_view name) {
-    const auto wanted = office.service(0).acquire(office.now(), {.client = ClientId{1}, .name = name});
+    const auto wanted =
+        office.service(0).acquire(office.now(), {.client = ClientId{1}, .name = name});
     return wanted ? std::string("nothing") : wanted.error();
   };
   EXPECT_THAT(why(""), HasSubstr("1 to 64"));

@@ -29,7 +29,9 @@ class MemberMap {
     if (number == kNobody || index(number) >= kMaxNodes) return std::nullopt;
     return number;
   }
-  HostId host_of(NodeId member) const { return member == kNobody ? kNoHost : hosts_.host_of(member); }
+  HostId host_of(NodeId member) const {
+    return member == kNobody ? kNoHost : hosts_.host_of(member);
+  }
 
  private:
   Numbering hosts_;

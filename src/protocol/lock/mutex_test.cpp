@@ -276,7 +276,8 @@ TEST(Mutex, AbstainsForAWindowAndLearnsTheHighestNumber) {
   EXPECT_EQ(harness.done(), Words{"*restart 0"});
   harness.acquire();
   harness.hears(0, {.kind = Kind::answer, .number = 8, .life = kLife});
-  harness.hears(2, {.kind = Kind::answer, .number = 12, .life = Incarnation{8}});  // of another life
+  harness.hears(2,
+                {.kind = Kind::answer, .number = 12, .life = Incarnation{8}});  // of another life
   harness.hears(2, request(6));
   harness.pass(26 + 4);
   EXPECT_EQ(harness.done(), Words{});

@@ -164,12 +164,12 @@ class Networks {
 TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
   // Nodes 0 to 2 on the first lan, 3 to 5 on the second, 6 on both.
   Networks networks({{{0}, 100ms, 20e-6},
-             {{0}, -50ms, -30e-6},
-             {{0}, 70ms, 10e-6},
-             {{1}, 400ms, 15e-6},
-             {{1}, -300ms, -5e-6},
-             {{1}, 20ms, 40e-6},
-             {{0, 1}, -80ms, -20e-6}});
+                     {{0}, -50ms, -30e-6},
+                     {{0}, 70ms, 10e-6},
+                     {{1}, 400ms, 15e-6},
+                     {{1}, -300ms, -5e-6},
+                     {{1}, 20ms, 40e-6},
+                     {{0, 1}, -80ms, -20e-6}});
   networks.start();
   networks.run(40s);
   EXPECT_EQ(networks.roots().size(), 1U);
@@ -182,10 +182,10 @@ TEST(Networks, AGatewayBringsTheTimeOfOneToTheOther) {
 // with the gateway, where a slew of a quarter of a second would take eight minutes.
 TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
   Networks networks({{{0}, 40ms, 20e-6},
-             {{0}, -60ms, -30e-6},
-             {{0, 1}, 0ms, 10e-6, 1},
-             {{1}, 250ms, 15e-6},
-             {{1}, 250ms, -5e-6}});
+                     {{0}, -60ms, -30e-6},
+                     {{0, 1}, 0ms, 10e-6, 1},
+                     {{1}, 250ms, 15e-6},
+                     {{1}, 250ms, -5e-6}});
   networks.start();
   networks.run(20s);
   for (int i = 0; i < 10 && !networks.masters_in(2, 0); ++i) {
@@ -207,10 +207,10 @@ TEST(Networks, WhoFollowsAGatewayStepsWithIt) {
 // gateway that takes it over.
 TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
   Networks networks({{{0}, 40ms, 20e-6},
-             {{0}, -60ms, -30e-6},
-             {{1, 0}, 250ms, 10e-6, 1},
-             {{1}, 300ms, 15e-6},
-             {{1}, 350ms, -5e-6}});
+                     {{0}, -60ms, -30e-6},
+                     {{1, 0}, 250ms, 10e-6, 1},
+                     {{1}, 300ms, 15e-6},
+                     {{1}, 350ms, -5e-6}});
   networks.start();
   networks.run(20s);
   for (int i = 0; i < 10 && networks.masters_in(2, 0); ++i) {
@@ -230,8 +230,8 @@ TEST(Networks, WhoIsTakenOverByAGatewayStepsToItsTime) {
 // by the other, whoever has the higher number.
 TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
   std::vector<Networks::Placed> placed{{{0}, 0ms, 20e-6},      {{0}, 50ms, -10e-6},
-                                   {{1}, -50ms, -30e-6},   {{1}, 70ms, 10e-6},
-                                   {{0, 1}, 400ms, 15e-6}, {{0, 1}, -300ms, -5e-6}};
+                                       {{1}, -50ms, -30e-6},   {{1}, 70ms, 10e-6},
+                                       {{0, 1}, 400ms, 15e-6}, {{0, 1}, -300ms, -5e-6}};
   for (std::size_t turn = 0; turn < placed.size(); ++turn) {
     std::ranges::rotate(placed, placed.begin() + 1);
     Networks networks(placed);
@@ -251,11 +251,11 @@ TEST(Networks, TwoGatewaysDoNotTakeANetworkFromEachOther) {
 
 TEST(Networks, ACircleOfNetworksHasOneRoot) {
   Networks networks({{{0}, 100ms, 20e-6},
-             {{1}, -50ms, -30e-6},
-             {{2}, 70ms, 10e-6},
-             {{0, 1}, 400ms, 15e-6},
-             {{1, 2}, -300ms, -5e-6},
-             {{2, 0}, 20ms, 40e-6}});
+                     {{1}, -50ms, -30e-6},
+                     {{2}, 70ms, 10e-6},
+                     {{0, 1}, 400ms, 15e-6},
+                     {{1, 2}, -300ms, -5e-6},
+                     {{2, 0}, 20ms, 40e-6}});
   networks.start();
   networks.run(60s);
   EXPECT_EQ(networks.roots().size(), 1U);
@@ -266,8 +266,8 @@ TEST(Networks, ACircleOfNetworksHasOneRoot) {
 // ever. Whether there is one to be cut depends on who led where.
 TEST(Networks, TimeThatRunsInACircleIsCut) {
   std::vector<Networks::Placed> placed{{{0}, 100ms, 20e-6},     {{1}, -50ms, -30e-6},
-                                   {{2}, 70ms, 10e-6},      {{0, 1}, 400ms, 15e-6},
-                                   {{1, 2}, -300ms, -5e-6}, {{2, 0}, 20ms, 40e-6}};
+                                       {{2}, 70ms, 10e-6},      {{0, 1}, 400ms, 15e-6},
+                                       {{1, 2}, -300ms, -5e-6}, {{2, 0}, 20ms, 40e-6}};
   int circles = 0;
   for (std::size_t turn = 0; turn < placed.size(); ++turn) {
     std::ranges::rotate(placed, placed.begin() + 1);

@@ -174,8 +174,9 @@ void Node::on_notice(Turn<Node>& turn, std::uint8_t network, const election::Not
     case election::Change::adjusted:
     case election::Change::set:
       if (network == upstream_)
-        command_sync(turn, {.what = notice.news == election::Change::set ? SyncCommand::What::set
-                                                                    : SyncCommand::What::adjust});
+        command_sync(turn,
+                     {.what = notice.news == election::Change::set ? SyncCommand::What::set
+                                                                   : SyncCommand::What::adjust});
       break;
     case election::Change::peer_down:
     case election::Change::ended:
@@ -200,7 +201,8 @@ bool Node::usable(const Slot& slot) const {
          slot.path.hops < kMaxHops;
 }
 
-void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from, const Message& message) {
+void Node::receive_path(Turn<Node>& turn, std::uint8_t network, NodeId from,
+                        const Message& message) {
   Slot& slot = *slots_[network];
   const election::Message& heard = *message.election();
   if (slot.leads || from != slot.master || message.path.root == kNobody ||
@@ -239,8 +241,8 @@ void Node::choose(Turn<Node>& turn) {
     upstream_ = best;
     upstream_master_ = master;
     command_sync(turn, best == kNoNetwork
-                        ? SyncCommand{.what = SyncCommand::What::lead}
-                        : SyncCommand{.what = SyncCommand::What::follow, .peer = master});
+                           ? SyncCommand{.what = SyncCommand::What::lead}
+                           : SyncCommand{.what = SyncCommand::What::follow, .peer = master});
     turn.out.notify({.what = Notice::What::upstream, .network = upstream_});
   }
   claim_worse(turn);

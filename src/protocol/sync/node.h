@@ -170,7 +170,7 @@ class Node {
   std::uint8_t upstream_ = kNoNetwork;
   NodeId upstream_master_ = kNobody;
   bool barred_by_operator_ = false;  // by command: never lead
-  bool outvoted_ = false;  // by the members: our clock is wrong
+  bool outvoted_ = false;            // by the members: our clock is wrong
   Sync sync_;
 };
 

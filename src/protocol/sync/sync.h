@@ -32,11 +32,11 @@
 #include <vector>
 
 #include "machine/machine.h"
-#include "protocol/clock/steered_clock.h"
+#include "protocol/clock/estimation/cold_path_detector.h"
 #include "protocol/clock/estimation/estimator.h"
 #include "protocol/clock/holdover.h"
 #include "protocol/clock/servo.h"
-#include "protocol/clock/estimation/cold_path_detector.h"
+#include "protocol/clock/steered_clock.h"
 #include "protocol/sync/time_scale.h"
 
 namespace tempo::node {
@@ -118,10 +118,10 @@ struct SyncCommand {
 
 struct SyncNotice {
   enum class What : std::uint8_t {
-    stepped,   // the clock, by `by`
-    steered,   // its rate has changed
-    shifted,   // the master has set network time, by `by`
-    outvoted,  // the members agree that this master's clock is wrong: it should not lead
+    stepped,     // the clock, by `by`
+    steered,     // its rate has changed
+    shifted,     // the master has set network time, by `by`
+    outvoted,    // the members agree that this master's clock is wrong: it should not lead
     reinstated,  // that was long ago: it may lead again
   };
   What what = What::steered;
@@ -325,7 +325,7 @@ class Sync {
   clock::Servo servo_;
   Timers<Timer> timers_;
   std::optional<clock::Estimator> estimator_;  // of the reference's raw clock; only while following
-  clock::ColdPathDetector warmth_;                       // of the path to the reference
+  clock::ColdPathDetector warmth_;             // of the path to the reference
   Nanos first_trip_{0};                        // of the first exchange of a burst; 0: not known
   std::optional<clock::Holdover> held_;        // of network time, from before the reference
   std::array<clock::Holdover, 12> remembered_{};  // network time at the last corrections

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint32_t kRecheckWarmth = 64;  // bursts
 constexpr std::uint32_t kToCompare = 2;       // exchanges, the first with the last
-constexpr Nanos kMaxPatience = 250ms;        // for an answer before the next exchange of a burst
+constexpr Nanos kMaxPatience = 250ms;         // for an answer before the next exchange of a burst
 constexpr Nanos kObjectionLasts = 4s;
 constexpr std::uint32_t kSuspicionsToVote = 2;  // one may be a false stamp
 

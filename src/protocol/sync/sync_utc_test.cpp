@@ -29,9 +29,9 @@ class CarriedUtc : public ::testing::Test {
   }
   void own_utc(Nanos off = 0ns) {
     notify({.what = SyncCommand::What::utc,
-          .at = now_,
-          .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
-          .bound = 1ms});
+            .at = now_,
+            .by = now_.time_since_epoch() + kUtcBeyondRaw + off,
+            .bound = 1ms});
   }
   // A member whose clock is ours and that says UTC is `off` from what it is.
   void member(std::uint32_t number, Nanos off, Nanos bound) {

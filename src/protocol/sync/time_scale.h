@@ -20,9 +20,9 @@
 
 #include "base/node_map.h"
 #include "base/units.h"
-#include "protocol/clock/steered_clock.h"
 #include "protocol/clock/ensemble.h"
 #include "protocol/clock/servo.h"
+#include "protocol/clock/steered_clock.h"
 #include "protocol/clock/utc.h"
 
 namespace tempo::node {

@@ -50,8 +50,9 @@ Codec::Codec(Options options) : options_(std::move(options)) {
   self_ = self->node;
 }
 
-Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t network, Instant arrived,
-                                                 std::span<const std::byte> bytes, Source source) {
+Result<Codec::Received, DropReason> Codec::decode(Instant now, std::uint8_t network,
+                                                  Instant arrived, std::span<const std::byte> bytes,
+                                                  Source source) {
   incompatible_revision_.reset();
   Result<Received, DropReason> received = examine(now, network, arrived, bytes, source);
   if (received)
@@ -67,9 +68,9 @@ std::unexpected<DropReason> Codec::refuse_malformed(wire::Error error) {
 }
 
 Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t network,
-                                                    Instant arrived,
-                                                    std::span<const std::byte> bytes,
-                                                    Source source) {
+                                                   Instant arrived,
+                                                   std::span<const std::byte> bytes,
+                                                   Source source) {
   const Result<wire::Header, wire::Error> header = wire::parse_header(bytes, options_.revision);
   if (!header) {
     if (header.error() == wire::Error::wrong_revision) note_revision(bytes);
@@ -131,14 +132,14 @@ Result<Codec::Received, DropReason> Codec::examine(Instant now, std::uint8_t net
   host->window = window;
   if (!datagram->name.text().empty()) host->name = datagram->name;
   return Received{.from = host->node,
-                .message = message,
-                .sent_by_parent = hint && header->number >= kParentsNumbers,
-                .word = datagram->word,
-                .lock = datagram->lock,
-                .voter_set = datagram->voter_set,
-                .group = datagram->group,
-                .bounded_delay = datagram->bounded_delay,
-                .beat = datagram->beat};
+                  .message = message,
+                  .sent_by_parent = hint && header->number >= kParentsNumbers,
+                  .word = datagram->word,
+                  .lock = datagram->lock,
+                  .voter_set = datagram->voter_set,
+                  .group = datagram->group,
+                  .bounded_delay = datagram->bounded_delay,
+                  .beat = datagram->beat};
 }
 
 // A seal is the same in every revision, so that nobody without the key can make us speak of one.
@@ -267,8 +268,7 @@ std::size_t Codec::write(wire::Datagram& datagram, std::span<std::byte, wire::kM
   return size;
 }
 
-std::size_t Codec::encode(const Node::Message& message,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+std::size_t Codec::encode(const Node::Message& message, std::span<std::byte, wire::kMaxBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   if (const election::Message* inner = message.election()) {
@@ -318,7 +318,7 @@ std::size_t Codec::word_to_twin(std::span<std::byte, wire::kMaxBytes> out) {
 
 template <class Body>
 std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                                 std::span<std::byte, wire::kMaxBytes> out) {
+                               std::span<std::byte, wire::kMaxBytes> out) {
   wire::Datagram datagram;
   datagram.header.number = ++number_;
   datagram.*place = body;
@@ -326,27 +326,24 @@ std::size_t Codec::encode_only(std::optional<Body> wire::Datagram::* place, cons
 }
 
 std::size_t Codec::encode(const wire::DiagnosticBody& word,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+                          std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::word, word, out);
 }
-std::size_t Codec::encode(const wire::LockBody& lock,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+std::size_t Codec::encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::lock, lock, out);
 }
 std::size_t Codec::encode(const wire::VoterSetBody& voter_set,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+                          std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::voter_set, voter_set, out);
 }
-std::size_t Codec::encode(const wire::GroupBody& group,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+std::size_t Codec::encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::group, group, out);
 }
 std::size_t Codec::encode(const wire::MutexBody& bounded_delay,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+                          std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::bounded_delay, bounded_delay, out);
 }
-std::size_t Codec::encode(const wire::BeatBody& beat,
-                            std::span<std::byte, wire::kMaxBytes> out) {
+std::size_t Codec::encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out) {
   return encode_only(&wire::Datagram::beat, beat, out);
 }
 

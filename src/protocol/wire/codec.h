@@ -19,9 +19,9 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "protocol/auth/keyring.h"
-#include "protocol/wire/directory.h"
 #include "protocol/sync/node.h"
 #include "protocol/wire/datagram.h"
+#include "protocol/wire/directory.h"
 
 namespace tempo::node {
 
@@ -32,10 +32,10 @@ enum class DropReason : std::uint8_t {
   not_sealed,
   unknown_key,
   forged,
-  replayed,  // this number of this life was seen, or is too old to tell
+  replayed,           // this number of this life was seen, or is too old to tell
   stale_incarnation,  // of a life that is over
-  own,       // our own broadcast came back
-  duplicate_host_id,    // another machine has our id
+  own,                // our own broadcast came back
+  duplicate_host_id,  // another machine has our id
   too_many_hosts,
   not_for_us,  // another lock or group
   count
@@ -74,16 +74,19 @@ class Codec {
   // certainly not from an address of ours, so that a twin is known even if its life has the number
   // of ours.
   Result<Received, DropReason> decode(Instant now, std::uint8_t network, Instant arrived,
-                               std::span<const std::byte> bytes, Source source = Source::anywhere);
+                                      std::span<const std::byte> bytes,
+                                      Source source = Source::anywhere);
 
   // The datagram for a message; the number of its bytes.
   std::size_t encode(const Node::Message& message, std::span<std::byte, wire::kMaxBytes> out);
 
   std::size_t encode(const wire::DiagnosticBody& word, std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::LockBody& lock, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::VoterSetBody& voter_set, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::VoterSetBody& voter_set,
+                     std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::GroupBody& group, std::span<std::byte, wire::kMaxBytes> out);
-  std::size_t encode(const wire::MutexBody& bounded_delay, std::span<std::byte, wire::kMaxBytes> out);
+  std::size_t encode(const wire::MutexBody& bounded_delay,
+                     std::span<std::byte, wire::kMaxBytes> out);
   std::size_t encode(const wire::BeatBody& beat, std::span<std::byte, wire::kMaxBytes> out);
 
   // The datagram that says, for this host's life that has just ended, that it was master no more.
@@ -125,13 +128,13 @@ class Codec {
   static constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
 
   Result<Received, DropReason> examine(Instant now, std::uint8_t network, Instant arrived,
-                                  std::span<const std::byte> bytes, Source source);
+                                       std::span<const std::byte> bytes, Source source);
   Result<Node::Message, DropReason> translate(const wire::Datagram& datagram, std::uint8_t network,
-                                           Instant arrived);
+                                              Instant arrived);
   // A datagram with this body and no other.
   template <class Body>
   std::size_t encode_only(std::optional<Body> wire::Datagram::* place, const Body& body,
-                         std::span<std::byte, wire::kMaxBytes> out);
+                          std::span<std::byte, wire::kMaxBytes> out);
   std::size_t write(wire::Datagram& datagram, std::span<std::byte, wire::kMaxBytes> out);
   static bool says_name(const wire::Datagram& datagram);
   bool answers_us(const wire::Datagram& datagram) const;

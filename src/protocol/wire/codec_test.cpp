@@ -28,11 +28,11 @@ struct HostOptions {
 
 Codec room(const HostOptions& options) {
   return Codec({.self = HostId{options.id << 50},
-                   .incarnation = Incarnation{options.life},
-                   .name = wire::Name("host" + std::to_string(options.id)),
-                   .cluster = options.cluster,
-                   .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
-                   .revision = static_cast<std::uint8_t>(options.revision)});
+                .incarnation = Incarnation{options.life},
+                .name = wire::Name("host" + std::to_string(options.id)),
+                .cluster = options.cluster,
+                .keys = options.keys.empty() ? auth::Keyring() : auth::Keyring(options.keys),
+                .revision = static_cast<std::uint8_t>(options.revision)});
 }
 
 std::vector<std::byte> closed(Codec& sender, const Node::Message& message) {
@@ -193,7 +193,8 @@ TEST(Codec, AnotherMachineWithOurIdIsBelievedTheThirdTime) {
   Codec twin = room({.id = 1, .life = 900});
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(self.id_taken());
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)))), DropReason::duplicate_host_id);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)))),
+              DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(self.id_taken());
 }
@@ -204,7 +205,7 @@ TEST(Codec, ATwinIsKnownByItsAddressToo) {
   Codec twin = room({.id = 1, .life = 10});
   for (int i = 0; i < 3; ++i)
     EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(twin, loop_of(twin)),
-                                   Codec::Source::elsewhere)),
+                                     Codec::Source::elsewhere)),
               DropReason::duplicate_host_id);
   EXPECT_TRUE(self.id_taken());
 }
@@ -238,7 +239,7 @@ TEST(Codec, OurOwnWordsFromElsewhereAreNoTwin) {
   Codec before = room({.id = 1, .life = 10});
   for (int i = 0; i < 5; ++i)
     EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, closed(before, loop_of(before)),
-                                   Codec::Source::elsewhere)),
+                                     Codec::Source::elsewhere)),
               DropReason::stale_incarnation);
   EXPECT_FALSE(self.id_taken());
 }
@@ -255,14 +256,16 @@ TEST(Codec, TheEarlierTwinMakesItselfKnownToTheLater) {
   for (int i = 0; i < 3; ++i) {
     EXPECT_FALSE(late.id_taken());
     const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(late.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::duplicate_host_id);
+    EXPECT_EQ(refusal_of(late.decode(kNow, 0, kNow, {buffer.data(), size})),
+              DropReason::duplicate_host_id);
   }
   EXPECT_TRUE(late.id_taken());
   // Recorded, it says nothing to a later life.
   Codec next = room({.id = 1, .life = 901});
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = early.word_to_twin(buffer);
-    EXPECT_EQ(refusal_of(next.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::stale_incarnation);
+    EXPECT_EQ(refusal_of(next.decode(kNow, 0, kNow, {buffer.data(), size})),
+              DropReason::stale_incarnation);
   }
   EXPECT_FALSE(next.id_taken());
 }
@@ -273,7 +276,8 @@ TEST(Codec, OurParentsHintOfOurLifeBeforeIsNoTwin) {
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (int i = 0; i < 5; ++i) {
     const std::size_t size = before.crash_hint(buffer);
-    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::stale_incarnation);
+    EXPECT_EQ(refusal_of(self.decode(kNow, 0, kNow, {buffer.data(), size})),
+              DropReason::stale_incarnation);
   }
   EXPECT_FALSE(self.id_taken());
 }
@@ -300,17 +304,18 @@ TEST(Codec, WordsAreForTheDaemon) {
   Codec sender = room({.id = 2});
   Codec receiver = room({.id = 1});
   const wire::DiagnosticBody word{.kind = wire::DiagnosticBody::Kind::answer,
-                            .level = 2,
-                            .parts = 1,
-                            .question = 9,
-                            .text = wire::Text<wire::DiagnosticBody::kMaxText>("fire")};
+                                  .level = 2,
+                                  .parts = 1,
+                                  .question = 9,
+                                  .text = wire::Text<wire::DiagnosticBody::kMaxText>("fire")};
   std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = sender.encode(word, buffer);
   const auto received = receiver.decode(kNow, 0, kNow, {buffer.data(), size});
   ASSERT_TRUE(received) << name_of(received.error());
   ASSERT_TRUE(received->word);
   EXPECT_EQ(*received->word, word);
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, {buffer.data(), size})), DropReason::replayed);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, {buffer.data(), size})),
+            DropReason::replayed);
   const auto other = receiver.decode(kNow, 0, kNow, closed(sender, loop_of(sender)));
   ASSERT_TRUE(other);
   EXPECT_FALSE(other->word);
@@ -366,7 +371,8 @@ TEST(Codec, NumbersThatOnlyOverflowAreRefused) {
   Codec receiver = room({.id = 1});
   Node::Message message;
   message.body = {SyncMessage{.kind = SyncMessage::Kind::echo, .sent = Nanos::max()}};
-  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, message))), DropReason::malformed);
+  EXPECT_EQ(refusal_of(receiver.decode(kNow, 0, kNow, closed(sender, message))),
+            DropReason::malformed);
   EXPECT_EQ(receiver.malformed(wire::Error::bad_value), 1U);
 }
 

@@ -48,9 +48,9 @@ static_assert(kHeaderBytes + 4 * kSectionHeadBytes + kMaxName + kViewBytes + kTi
                   kWordBytes + DiagnosticBody::kMaxText + kTagBytes <=
               kMaxBytes);
 static_assert(kMaxQuietBytes <= kMaxBeatBytes && kMaxBeatBytes <= 255);
-static_assert(kMaxLockVotersBytes <= 255 && kMaxLockBytes <= 255 &&
-              kMaxLockStandingBytes <= 255 && kMaxRosterBytes <= 255 &&
-              kGroupFixedBytes + kMaxGroupName <= 255 && kMaxGroupSignatureBytes <= 255);
+static_assert(kMaxLockVotersBytes <= 255 && kMaxLockBytes <= 255 && kMaxLockStandingBytes <= 255 &&
+              kMaxRosterBytes <= 255 && kGroupFixedBytes + kMaxGroupName <= 255 &&
+              kMaxGroupSignatureBytes <= 255);
 static_assert(kHeaderBytes + (6 + kMaxLockStandings) * kSectionHeadBytes + kMaxName + kViewBytes +
                   kMaxLockBytes + kLockPassBytes + kMaxLockStandings * kMaxLockStandingBytes +
                   2 * kMaxLockVotersBytes + kTagBytes <=
@@ -313,10 +313,10 @@ Result<std::uint64_t, Error> take_view(Reader in) {
 }
 
 int bodies_of(const Datagram& datagram) {
-  const std::array bodies{datagram.election.has_value(), datagram.sync.has_value(),
-                          datagram.word.has_value(),     datagram.lock.has_value(),
-                          datagram.voter_set.has_value(),   datagram.group.has_value(),
-                          datagram.bounded_delay.has_value(),    datagram.beat.has_value()};
+  const std::array bodies{datagram.election.has_value(),      datagram.sync.has_value(),
+                          datagram.word.has_value(),          datagram.lock.has_value(),
+                          datagram.voter_set.has_value(),     datagram.group.has_value(),
+                          datagram.bounded_delay.has_value(), datagram.beat.has_value()};
   return static_cast<int>(std::ranges::count(bodies, true));
 }
 
@@ -481,11 +481,13 @@ std::size_t write(const Datagram& datagram, std::span<std::byte, kMaxBytes> out)
   if (datagram.sync) put_sync(sections, *datagram.sync);
   if (datagram.word) put_word(sections, *datagram.word);
   if (datagram.lock) put_lock_sections(sections, *datagram.lock);
-  if (datagram.voter_set) put_measured(sections, Section::voter_set, put_roster, *datagram.voter_set);
+  if (datagram.voter_set)
+    put_measured(sections, Section::voter_set, put_roster, *datagram.voter_set);
   if (datagram.group) put_measured(sections, Section::group, put_group, *datagram.group);
   if (datagram.group && !datagram.group->signatures.empty())
     put_measured(sections, Section::signatures, put_signatures, datagram.group->signatures);
-  if (datagram.bounded_delay) put_measured(sections, Section::bounded_delay, put_quiet, *datagram.bounded_delay);
+  if (datagram.bounded_delay)
+    put_measured(sections, Section::bounded_delay, put_quiet, *datagram.bounded_delay);
   if (datagram.beat) put_measured(sections, Section::beat, put_beat, *datagram.beat);
 
   const std::size_t size = kHeaderBytes + sections.written();

@@ -22,8 +22,8 @@
 #include "protocol/wire/error.h"
 #include "protocol/wire/group_body.h"
 #include "protocol/wire/lock_body.h"
-#include "protocol/wire/name.h"
 #include "protocol/wire/mutex_body.h"
+#include "protocol/wire/name.h"
 
 namespace tempo::wire {
 
@@ -31,7 +31,7 @@ inline constexpr std::uint8_t kMagic = 0x54;  // 'T', no type of TSP version 1
 inline constexpr std::uint8_t kVersion = 2;
 inline constexpr std::uint8_t kRevision = 1;
 inline constexpr std::size_t kHeaderBytes = 48;
-inline constexpr std::size_t kTagBytes = 16;     // of the authenticator
+inline constexpr std::size_t kTagBytes = 16;    // of the authenticator
 inline constexpr std::size_t kMaxBytes = 1024;  // of a whole datagram
 
 inline constexpr std::int64_t kMaxRate = 1'000'000'000'000;  // of SyncBody::rate_ppt

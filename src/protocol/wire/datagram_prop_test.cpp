@@ -76,13 +76,13 @@ Datagram any_datagram() {
                              .hops = any<std::uint8_t>(),
                              .synchronized = *rc::gen::arbitrary<bool>()};
   if (*rc::gen::inRange(0, 4) == 0)
-    datagram.word =
-        DiagnosticBody{.kind = DiagnosticBody::Kind{*rc::gen::inRange<std::uint8_t>(0, DiagnosticBody::kKinds)},
-                 .level = *rc::gen::inRange<std::uint8_t>(0, 3),
-                 .part = any<std::uint8_t>(),
-                 .parts = any<std::uint8_t>(),
-                 .question = any<std::uint32_t>(),
-                 .text = Text<DiagnosticBody::kMaxText>(*rc::gen::arbitrary<std::string>())};
+    datagram.word = DiagnosticBody{
+        .kind = DiagnosticBody::Kind{*rc::gen::inRange<std::uint8_t>(0, DiagnosticBody::kKinds)},
+        .level = *rc::gen::inRange<std::uint8_t>(0, 3),
+        .part = any<std::uint8_t>(),
+        .parts = any<std::uint8_t>(),
+        .question = any<std::uint32_t>(),
+        .text = Text<DiagnosticBody::kMaxText>(*rc::gen::arbitrary<std::string>())};
   else if (*rc::gen::inRange(0, 4) == 0)
     datagram.group = any_group();
   else if (*rc::gen::arbitrary<bool>())

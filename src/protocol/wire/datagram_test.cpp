@@ -88,10 +88,10 @@ TEST(Datagram, WordIsTheseBytes) {
                                      .incarnation = Incarnation{7},
                                      .number = 3},
                           .word = DiagnosticBody{.kind = DiagnosticBody::Kind::answer,
-                                           .level = 2,
-                                           .parts = 1,
-                                           .question = 9,
-                                           .text = Text<DiagnosticBody::kMaxText>("fire")}};
+                                                 .level = 2,
+                                                 .parts = 1,
+                                                 .question = 9,
+                                                 .text = Text<DiagnosticBody::kMaxText>("fire")}};
   const std::vector<int> written{
       0x54, 2,  1, 0, 0, 62, 0,    0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,  // header
       0,    0,  0, 0, 0, 0,  0x10, 1, 0,    0,    0,    7,    0,    0,    0,    0,     //
@@ -299,8 +299,7 @@ TEST(Datagram, HasKnownKinds) {
 
 TEST(Datagram, HasAPrintableName) {
   const Bytes sync = bytes_of(sample_sync());
-  EXPECT_EQ(parse(with_section(sync, 1, kMaxName)).value().name.text(),
-            std::string(kMaxName, 'a'));
+  EXPECT_EQ(parse(with_section(sync, 1, kMaxName)).value().name.text(), std::string(kMaxName, 'a'));
   EXPECT_EQ(error_of(with_section(sync, 1, kMaxName + 1)), Error::bad_name);
   EXPECT_EQ(parse(with_section(sync, 1, 0)).value().name.text(), "");
   for (const int byte : {0x00, 0x0a, 0x1b, 0x1f, 0x7f, 0x80, 0xff})

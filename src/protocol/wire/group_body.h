@@ -1,5 +1,5 @@
-// What hosts say to each other of groups (doc/internals/groups.md), as datagrams carry it: hosts by their
-// ids, groups by their names.
+// What hosts say to each other of groups (doc/internals/groups.md), as datagrams carry it: hosts by
+// their ids, groups by their names.
 //
 // A word is about who stands and who leads; the others belong to an election. A field that a kind
 // does not use is 0.
@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/inline_vector.h"
 #include "base/ids.h"
+#include "base/inline_vector.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "protocol/wire/bytes.h"

@@ -1,5 +1,5 @@
-// What members say to each other of locks (doc/internals/lease.md), as datagrams carry it: hosts by their
-// ids, locks by their names.
+// What members say to each other of locks (doc/internals/lease.md), as datagrams carry it: hosts by
+// their ids, locks by their names.
 //
 // Kinds and reasons count as the lock's own enumerations do. A field that a kind does not use is 0.
 #pragma once
@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "base/inline_vector.h"
 #include "base/ids.h"
+#include "base/inline_vector.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "protocol/wire/bytes.h"
@@ -125,9 +125,8 @@ inline constexpr std::size_t kLockPassBytes = 28;
 inline constexpr std::size_t kLockStandingFixedBytes = 17;
 inline constexpr std::size_t kLockWaiterBytes = 9;
 inline constexpr std::size_t kLockBallotBytes = 16;
-inline constexpr std::size_t kMaxLockBytes = kLockFixedBytes +
-                                              kMaxLockWaiters * kLockWaiterBytes +
-                                              kMaxLockEnds * kLockBallotBytes + kMaxLockName;
+inline constexpr std::size_t kMaxLockBytes = kLockFixedBytes + kMaxLockWaiters * kLockWaiterBytes +
+                                             kMaxLockEnds * kLockBallotBytes + kMaxLockName;
 inline constexpr std::size_t kMaxLockStandingBytes =
     kLockStandingFixedBytes + kMaxLockWaiters * kLockWaiterBytes;
 inline constexpr std::size_t kLockVotersFixedBytes = 13;

@@ -1,5 +1,5 @@
-// What members say of locks in which silence is consent (doc/internals/lock.md), and the beats by which they
-// measure whether it may be.
+// What members say of locks in which silence is consent (doc/internals/lock.md), and the beats by
+// which they measure whether it may be.
 #pragma once
 
 #include <cstddef>

@@ -15,13 +15,13 @@ namespace {
 Datagram sample_quiet() {
   Datagram datagram{.header = sample_header()};
   datagram.bounded_delay = MutexBody{.kind = 1,
-                             .shared = true,
-                             .reply = true,
-                             .name = LockName("door"),
-                             .view = 2,
-                             .number = 3,
-                             .ahead = 0x0405,
-                             .life = 6};
+                                     .shared = true,
+                                     .reply = true,
+                                     .name = LockName("door"),
+                                     .view = 2,
+                                     .number = 3,
+                                     .ahead = 0x0405,
+                                     .life = 6};
   return datagram;
 }
 

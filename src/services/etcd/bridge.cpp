@@ -8,12 +8,12 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "base/span_text.h"
-#include "services/etcd/http.h"
-#include "services/etcd/session.h"
 #include "api/control_protocol.h"
+#include "base/span_text.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/unix_socket.h"
+#include "services/etcd/http.h"
+#include "services/etcd/session.h"
 
 namespace tempo::etcd {
 namespace {
@@ -21,9 +21,9 @@ namespace {
 constexpr std::size_t kMaxCallers = 8;    // one is usual; one more while tempod restarts
 constexpr std::size_t kMaxClaims = 4096;  // of one caller
 constexpr int kMaxLinesAtOnce = 64;       // of one caller, in one round
-constexpr Nanos kLongestWait = 250ms;      // a signal just before it does not end it
-constexpr Nanos kStreamAgain = 1s;         // after the stream of changes broke
-constexpr mode_t kEverybody = 0666;        // may connect; who it is, the kernel says
+constexpr Nanos kLongestWait = 250ms;     // a signal just before it does not end it
+constexpr Nanos kStreamAgain = 1s;        // after the stream of changes broke
+constexpr mode_t kEverybody = 0666;       // may connect; who it is, the kernel says
 
 // What is asked may take this long: two failures in a row leave time for a third.
 Nanos patience_of(Nanos lease) { return std::clamp<Nanos>(lease / 4, 500ms, 5s); }

@@ -1,9 +1,9 @@
 // tempo-etcd: a bridge from tempod's locks to etcd.
 //
-// It listens at a unix socket and speaks what tempod speaks of locks (doc/reference/control-protocol.md): lock, unlock,
-// locks. Who connects is tempod, one connection for all its programs, each with an id. When that
-// connection ends, tempod has: what its programs hold then lasts until its deadline, and what they
-// wait for is given up.
+// It listens at a unix socket and speaks what tempod speaks of locks
+// (doc/reference/control-protocol.md): lock, unlock, locks. Who connects is tempod, one connection
+// for all its programs, each with an id. When that connection ends, tempod has: what its programs
+// hold then lasts until its deadline, and what they wait for is given up.
 #pragma once
 
 #include <memory>

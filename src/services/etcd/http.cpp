@@ -11,8 +11,8 @@ namespace tempo::etcd {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 4 << 20;  // bytes, of a line of a stream too
-constexpr Nanos kUnhurried = 5s;              // for an answer that nothing depends on yet
-constexpr long kKeepAliveSeconds = 10;        // of a stream's connection, when it is silent
+constexpr Nanos kUnhurried = 5s;             // for an answer that nothing depends on yet
+constexpr long kKeepAliveSeconds = 10;       // of a stream's connection, when it is silent
 
 struct Transfer {
   CURL* easy = nullptr;

@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 #include "api/settings.h"
-#include "services/etcd/bridge.h"
 #include "platform/confinement.h"
 #include "platform/host.h"
+#include "services/etcd/bridge.h"
 #include "tempo_version.h"
 
 namespace {

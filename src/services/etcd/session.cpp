@@ -234,7 +234,7 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
   const auto own = std::ranges::find(line, claim.key, &InLine::key);
   if (own == line.end()) {
     if (line.size() >= kMaxInLine) return true;  // further behind than was looked
-    if (claim.stage == Stage::inside) {           // somebody has removed it
+    if (claim.stage == Stage::inside) {          // somebody has removed it
       driver_->notify({.id = id, .state = State::lost});
       return false;
     }
@@ -248,9 +248,9 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
   if (hindered) return true;
   claim.stage = Stage::inside;
   driver_->notify({.id = id,
-                 .state = State::granted,
-                 .token = own->created,
-                 .until_ns = held_->deadline.time_since_epoch().count()});
+                   .state = State::granted,
+                   .token = own->created,
+                   .until_ns = held_->deadline.time_since_epoch().count()});
   return true;
 }
 

@@ -19,11 +19,11 @@
 #include <string_view>
 #include <vector>
 
+#include "api/control_protocol.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "services/etcd/words.h"
-#include "api/control_protocol.h"
 
 namespace tempo::etcd {
 

@@ -7,15 +7,15 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "lab/check/core_model.h"
+#include "lab/check/explore.h"
 #include "lab/cli/check/check_explore.h"
 #include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_search.h"
-#include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
-#include "cli/common/output.h"
-#include "lab/check/core_model.h"
 #include "lab/studies/election/replay.h"
-#include "lab/check/explore.h"
 
 namespace tempo::cli {
 namespace {
@@ -30,8 +30,8 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
     way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
     std::string counterexample = finding.violation->property + " is broken";
     if (!finding.violation->cycle.empty())
-      counterexample +=
-          fmt::format("; from step {} on it goes in a circle", finding.violation->prefix.size() + 1);
+      counterexample += fmt::format("; from step {} on it goes in a circle",
+                                    finding.violation->prefix.size() + 1);
     script = check::replay_script(space, way, counterexample);
   }
   if (!script.empty() && !arguments.replay.empty() && !write_file(arguments.replay, script))
@@ -63,9 +63,10 @@ int report_election(const CheckElectionArguments& arguments, const CheckOrder& p
   for (const std::string& line : assumptions(plan)) print("  - {}\n", line);
   if (finding.violation)
     print("\n{} is broken, after {} steps and no fewer:\n\n{}\n", finding.violation->property,
-        finding.violation->prefix.size(), script);
+          finding.violation->prefix.size(), script);
   else if (finding.complete)
-    print("\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
+    print(
+        "\nEvery reachable state was seen. obeys-newest, conservative, sole-candidate-wins and\n"
         "always-led hold where they are promised, there is no dead end, and from every state the\n"
         "network can still come to have one master that all follow.\n");
   else

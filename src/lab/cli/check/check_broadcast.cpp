@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_counterexample.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/studies/broadcast/broadcast_model.h"
 
 namespace tempo::cli {
@@ -140,10 +140,10 @@ int check_broadcast(const CheckBroadcastArguments& arguments) {
   if (!memory) return refuse_check(memory.error());
   const BroadcastModel model{.world = *world, .rules = rules_of(*world)};
   check::Space<BroadcastModel> space(model, freedom_of(*world));
-  const Counterexample counterexample =
-      find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
+  const Counterexample counterexample = find_counterexample(
+      space, {.memory = *memory, .threads = arguments.threads}, BroadcastWords{});
   return notify(counterexample, assumptions(*world),
-              "validity, agreement, order, in-time and no-invention hold.", arguments.json);
+                "validity, agreement, order, in-time and no-invention hold.", arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -8,8 +8,8 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_counterexample.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/studies/group/capacity_model.h"
 
 namespace tempo::cli {
@@ -181,7 +181,8 @@ int check_capacity(const CheckCapacityArguments& arguments) {
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());
   const Counterexample counterexample = check::in_space(*world, [&](auto& space) {
-    return find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, CapacityWords{});
+    return find_counterexample(space, {.memory = *memory, .threads = arguments.threads},
+                               CapacityWords{});
   });
   return notify(counterexample, assumptions(*world), kept(*world), arguments.json);
 }

@@ -21,9 +21,9 @@ void print_json(const Counterexample& counterexample, const std::vector<std::str
                         .add("trace", lines_json(counterexample.prefix))
                         .add("cycle_trace", lines_json(counterexample.cycle)));
   print("{}", json_of(counterexample.finding)
-                .add("assumptions", lines_json(assumptions))
-                .add("violations", violations)
-                .text());
+                  .add("assumptions", lines_json(assumptions))
+                  .add("violations", violations)
+                  .text());
 }
 
 void print_text(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
@@ -39,14 +39,15 @@ void print_text(const Counterexample& counterexample, const std::vector<std::str
   } else if (counterexample.finding.complete) {
     print("\nEvery reachable state was seen. {}\n", kept);
   } else {
-    print("\nNot complete: {}. Nothing broken among the states seen.\n", counterexample.finding.stopped);
+    print("\nNot complete: {}. Nothing broken among the states seen.\n",
+          counterexample.finding.stopped);
   }
 }
 
 }  // namespace
 
-int notify(const Counterexample& counterexample, const std::vector<std::string>& assumptions, const std::string& kept,
-         bool json) {
+int notify(const Counterexample& counterexample, const std::vector<std::string>& assumptions,
+           const std::string& kept, bool json) {
   json ? print_json(counterexample, assumptions) : print_text(counterexample, assumptions, kept);
   return status_of(counterexample.finding);
 }

@@ -8,11 +8,11 @@
 #include <fmt/core.h>
 
 #include "base/number_text.h"
-#include "lab/cli/check/check_counterexample.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/terminal.h"
-#include "lab/studies/election/replay.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/report/space_time.h"
+#include "lab/studies/election/replay.h"
 
 namespace tempo::cli {
 namespace {

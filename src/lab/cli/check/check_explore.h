@@ -1,8 +1,8 @@
 // Walking through the states of an election by hand: choose what happens next, go back, look.
 #pragma once
 
-#include "lab/studies/election/election_model.h"
 #include "lab/check/space.h"
+#include "lab/studies/election/election_model.h"
 
 namespace tempo::cli {
 

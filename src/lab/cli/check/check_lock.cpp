@@ -9,10 +9,10 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
+#include "cli/common/choice.h"
+#include "lab/cli/check/check_counterexample.h"
 #include "lab/cli/check/check_lock_lease.h"
 #include "lab/cli/check/check_plan.h"
-#include "lab/cli/check/check_counterexample.h"
-#include "cli/common/choice.h"
 #include "lab/studies/lock/lock_model.h"
 
 namespace tempo::cli {
@@ -151,9 +151,9 @@ int check_lock(const CheckLockArguments& arguments) {
   const Counterexample counterexample =
       find_counterexample(space, {.memory = *memory, .threads = arguments.threads}, LockWords{});
   return notify(counterexample, assumptions(*world),
-              "no two in conflict are inside together, and from every state\nall who live can "
-              "still come to rest.",
-              arguments.json);
+                "no two in conflict are inside together, and from every state\nall who live can "
+                "still come to rest.",
+                arguments.json);
 }
 
 }  // namespace tempo::cli

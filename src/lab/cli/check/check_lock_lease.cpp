@@ -9,8 +9,8 @@
 #include <fmt/core.h>
 
 #include "base/result.h"
-#include "lab/cli/check/check_plan.h"
 #include "lab/cli/check/check_counterexample.h"
+#include "lab/cli/check/check_plan.h"
 #include "lab/studies/lock/lease_model.h"
 
 namespace tempo::cli {
@@ -49,9 +49,9 @@ struct LeaseWords {
     std::string text =
         site.guest().inside
             ? fmt::format("inside with {}.{}", site.guest().held.count, site.guest().held.sub)
-        : site.waits() ? "waits"
+        : site.waits()  ? "waits"
         : state.running ? "idle"
-                       : "down";
+                        : "down";
     if (site.ghost().inside)
       text += fmt::format(", its last life's client with {}.{}", site.ghost().held.count,
                           site.ghost().held.sub);
@@ -74,8 +74,8 @@ Result<void> within_bounds(const CheckLockArguments& arguments, std::uint32_t co
     return refuse(
         fmt::format("--delay must be from 1 to {} ticks, not {}", kMaxTicks, arguments.delay));
   if (arguments.lease < kLeastLease || arguments.lease > kMaxLease)
-    return refuse(fmt::format("--lease must be from {} to {} ticks, not {}", kLeastLease,
-                              kMaxLease, arguments.lease));
+    return refuse(fmt::format("--lease must be from {} to {} ticks, not {}", kLeastLease, kMaxLease,
+                              arguments.lease));
   if (arguments.changes > kMaxChanges)
     return refuse(
         fmt::format("--changes must be at most {}, not {}", kMaxChanges, arguments.changes));
@@ -153,9 +153,9 @@ int check_lease(const CheckLockArguments& arguments) {
   const Result<std::size_t> memory = memory_of(arguments.memory);
   if (!memory) return refuse_check(memory.error());
   return in_space(*world, [&](check::Space<LeaseModel>& space) {
-    const Counterexample counterexample =
-        find_counterexample(space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
-                 LeaseWords{commands_of(*world)});
+    const Counterexample counterexample = find_counterexample(
+        space, {.memory = *memory, .fingerprints = true, .threads = arguments.threads},
+        LeaseWords{commands_of(*world)});
     return notify(
         counterexample, assumptions(*world),
         "no two in conflict are inside together, tokens rise,\nnobody's lease is revived, all "

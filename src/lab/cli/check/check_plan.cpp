@@ -111,10 +111,10 @@ Result<CheckOrder> parse_plan(const CheckElectionArguments& arguments) {
   if (arguments.restarts > 0 && arguments.crashes == 0)
     return std::unexpected("a node restarts after a crash: --restarts needs --crashes");
   plan.freedom.budget = {.losses = static_cast<std::uint8_t>(arguments.losses),
-                          .duplicates = static_cast<std::uint8_t>(arguments.duplicates),
-                          .crashes = static_cast<std::uint8_t>(arguments.crashes),
-                          .restarts = static_cast<std::uint8_t>(arguments.restarts),
-                          .pauses = static_cast<std::uint8_t>(arguments.pauses)};
+                         .duplicates = static_cast<std::uint8_t>(arguments.duplicates),
+                         .crashes = static_cast<std::uint8_t>(arguments.crashes),
+                         .restarts = static_cast<std::uint8_t>(arguments.restarts),
+                         .pauses = static_cast<std::uint8_t>(arguments.pauses)};
   if (arguments.timing == "free")
     plan.freedom.timing = check::Timing::free;
   else if (arguments.timing != "bounded")

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lab/check/model.h"
 #include "lab/cli/check/check.h"
 #include "lab/studies/election/election_model.h"
-#include "lab/check/model.h"
 
 namespace tempo::cli {
 

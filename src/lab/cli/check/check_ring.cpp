@@ -33,7 +33,8 @@ struct RingWords {
 
 template <class Model>
 Counterexample story_in(const Model& model, const check::Freedom& freedom,
-               const typename Model::Machine::Command& wake, const CheckRingArguments& arguments) {
+                        const typename Model::Machine::Command& wake,
+                        const CheckRingArguments& arguments) {
   const std::uint32_t wakers = arguments.wakers == 0 ? freedom.nodes : arguments.wakers;
   std::vector<std::pair<NodeId, typename Model::Machine::Command>> commands;
   commands.reserve(wakers);

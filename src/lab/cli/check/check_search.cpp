@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
 #include "cli/common/output.h"
 #include "cli/common/terminal.h"
-#include "base/table.h"
-#include "base/display_text.h"
 
 namespace tempo::cli {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <fmt/core.h>
 
-#include "cli/common/output.h"
 #include "base/table.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 namespace {
@@ -99,7 +99,7 @@ std::string outcome_table(const SimElectionArguments& arguments, const ElectionP
   const std::uint64_t n = survivors(plan);
   costs.row({"TEMPO", fmt::format("{}", outcome.election_messages),
              plan.scenario == Scenario::two_candidates ? fmt::format("{}", 4 * n - 2)
-                                                        : fmt::format("{}", 3 * n - 1),
+                                                       : fmt::format("{}", 3 * n - 1),
              outcome.final_masters.size() == 1 ? "yes" : "no"});
   for (const BaselineCost& cost : baselines)
     costs.row({cost.name, fmt::format("{}", cost.messages), fmt::format("{}", cost.predicted),
@@ -107,8 +107,8 @@ std::string outcome_table(const SimElectionArguments& arguments, const ElectionP
   return table.text() + "\n" + costs.text();
 }
 
-Json outcome_json(const SimElectionArguments& arguments, const ElectionPlan& plan, const Outcome& outcome,
-                  const std::vector<BaselineCost>& baselines) {
+Json outcome_json(const SimElectionArguments& arguments, const ElectionPlan& plan,
+                  const Outcome& outcome, const std::vector<BaselineCost>& baselines) {
   Json messages = Json::object();
   for (std::size_t i = 0; i < outcome.messages.size(); ++i)
     messages.add(name_of(static_cast<Kind>(i)), outcome.messages[i]);

@@ -5,11 +5,11 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "base/number_text.h"
+#include "base/table.h"
 #include "cli/common/terminal.h"
 #include "lab/report/bars.h"
-#include "base/table.h"
-#include "base/display_text.h"
 
 namespace tempo::cli {
 namespace {

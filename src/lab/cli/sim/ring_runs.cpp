@@ -5,10 +5,10 @@
 #include <functional>
 #include <vector>
 
-#include "lab/cli/parallel_runs.h"
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/equitable.h"
 #include "lab/analysis/lanes.h"
+#include "lab/cli/parallel_runs.h"
 
 namespace tempo::cli {
 namespace {

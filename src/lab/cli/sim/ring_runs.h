@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "lab/cli/sim/ring_counts.h"
 #include "lab/cli/shard.h"
+#include "lab/cli/sim/ring_counts.h"
 #include "lab/studies/ring/anonymous.h"
 #include "lab/studies/ring/equitable.h"
 

@@ -9,11 +9,11 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 #include "lab/cli/output.h"
 #include "lab/cli/parallel_runs.h"
-#include "cli/common/output.h"
-#include "base/table.h"
 #include "lab/studies/apps/run.h"
 
 namespace tempo::cli {
@@ -48,8 +48,8 @@ Result<void> sensible(const SimAppArguments& arguments, const Portrait& portrait
   if (arguments.variant != "corrected" && arguments.variant != "naive")
     return refuse(fmt::format("--variant is corrected or naive, not '{}'", arguments.variant));
   if (arguments.nodes < 3 || arguments.nodes > sim::apps::kMaxNodes)
-    return refuse(fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMaxNodes,
-                              arguments.nodes));
+    return refuse(
+        fmt::format("--nodes must be from 3 to {}, not {}", sim::apps::kMaxNodes, arguments.nodes));
   const std::uint32_t most = sim::apps::most_crashes(portrait.application, arguments.nodes);
   if (arguments.crash > most)
     return refuse(fmt::format("{} with {} nodes can bear --crash {} at most, not {}", portrait.name,
@@ -193,7 +193,7 @@ bool show_run(const SimAppArguments& arguments, const Setup& setup) {
 void print_broken(const SimAppArguments& arguments, const Portrait& portrait,
                   const Outcome& outcome, std::uint64_t seed) {
   print_error("broken: {} at {} ms: {}\nreplay: {}\n", portrait.property,
-           sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
+              sim::milliseconds(outcome.broken_at), outcome.broken, replay_line(arguments, seed));
 }
 
 }  // namespace

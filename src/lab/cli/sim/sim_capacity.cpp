@@ -11,11 +11,11 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/span_text.h"
+#include "base/table.h"
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
-#include "lab/cli/parallel_runs.h"
 #include "cli/common/output.h"
-#include "base/table.h"
+#include "lab/cli/parallel_runs.h"
 #include "lab/studies/group/capacity_run.h"
 
 namespace tempo::cli {
@@ -236,7 +236,7 @@ int sim_capacity(const SimCapacityArguments& arguments) {
   const Sum sum = sum_of(outcomes);
   const Means means = means_of(sum, setup);
   print("{}",
-      arguments.json ? json_text(arguments, sum, means, effort) : table_text(sum, means, effort));
+        arguments.json ? json_text(arguments, sum, means, effort) : table_text(sum, means, effort));
   return effort.interrupted ? kInterrupted : kDone;
 }
 

@@ -4,12 +4,12 @@
 
 #include <fmt/core.h>
 
+#include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
+#include "lab/cli/output.h"
 #include "lab/cli/sim/election_answer.h"
 #include "lab/cli/sim/election_plan.h"
 #include "lab/cli/sim/election_runs.h"
-#include "cli/common/exit_codes.h"
-#include "lab/cli/output.h"
-#include "cli/common/output.h"
 #include "lab/report/space_time.h"
 #include "lab/studies/election/baselines.h"
 #include "lab/studies/election/scenario.h"
@@ -30,7 +30,7 @@ void print_violations(const SimElectionArguments& arguments, std::uint64_t seed,
                       const std::vector<Violation>& violations) {
   for (const Violation& violation : violations)
     print_error("broken: {} at {}s: {}\n", violation.property,
-             printed_seconds(violation.at.time_since_epoch()), violation.seen);
+                printed_seconds(violation.at.time_since_epoch()), violation.seen);
   print_error("replay: {}\n", replay_line(arguments, seed));
 }
 
@@ -95,7 +95,7 @@ int all_runs(const SimElectionArguments& arguments, const ElectionPlan& plan) {
   const Tally sum = many_runs(arguments, plan);
   const bool cut_short = sum.runs < arguments.runs;
   print("{}", arguments.json ? tally_json(arguments, plan, sum).text()
-                           : tally_table(arguments, plan, sum));
+                             : tally_table(arguments, plan, sum));
   if (cut_short) print_error("tempo: interrupted after {} of {} runs\n", sum.runs, arguments.runs);
   if (sum.violations > 0) {
     Setup setup = plan.setup;

@@ -11,12 +11,12 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/span_text.h"
+#include "base/table.h"
 #include "cli/common/choice.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 #include "lab/cli/parallel_runs.h"
 #include "lab/cli/sim/sim_lock_lease.h"
-#include "cli/common/output.h"
-#include "base/table.h"
 #include "lab/studies/lock/lease_run.h"
 #include "lab/studies/lock/mutex_run.h"
 #include "protocol/lock/lease/lease_rules.h"
@@ -243,8 +243,7 @@ int sim_lock(const SimLockArguments& arguments) {
     return kBadUsage;
   }
   const auto kind = chosen("--kind", kKinds, arguments.kind, &KindRow::name);
-  const std::uint64_t of_run =
-      std::max(kEntriesOfRun, (setup->entries + kMaxRuns - 1) / kMaxRuns);
+  const std::uint64_t of_run = std::max(kEntriesOfRun, (setup->entries + kMaxRuns - 1) / kMaxRuns);
   const std::uint64_t runs = (setup->entries + of_run - 1) / of_run;
   std::vector<Outcome> outcomes(runs);
   const Effort effort = run_in_parallel(

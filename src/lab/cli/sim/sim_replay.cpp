@@ -6,13 +6,13 @@
 
 #include <fmt/core.h>
 
+#include "base/display_text.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "cli/common/exit_codes.h"
 #include "lab/cli/output.h"
-#include "lab/studies/election/replay.h"
-#include "base/display_text.h"
 #include "lab/sim/trace_text.h"
+#include "lab/studies/election/replay.h"
 
 namespace tempo::cli {
 namespace {

@@ -10,14 +10,14 @@
 
 #include "base/result.h"
 #include "cli/common/exit_codes.h"
-#include "lab/cli/output.h"
-#include "lab/cli/parallel_runs.h"
-#include "lab/cli/sim/ring_counts.h"
-#include "lab/cli/sim/ring_runs.h"
-#include "lab/cli/shard.h"
 #include "cli/common/output.h"
 #include "lab/analysis/chain_samples.h"
 #include "lab/analysis/equitable.h"
+#include "lab/cli/output.h"
+#include "lab/cli/parallel_runs.h"
+#include "lab/cli/shard.h"
+#include "lab/cli/sim/ring_counts.h"
+#include "lab/cli/sim/ring_runs.h"
 #include "lab/studies/ring/masking.h"
 
 namespace tempo::cli {
@@ -201,7 +201,7 @@ int sim_ring(const SimRingArguments& arguments) {
   if (runs.interrupted) print_error("tempo: interrupted after {} runs\n", runs.counts.runs);
   if (!runs.broken.empty()) {
     print_error("broken: {}\nreplay: {}\n", runs.broken,
-             replay_line(arguments, *asked, runs.broken_seed));
+                replay_line(arguments, *asked, runs.broken_seed));
     return kViolation;
   }
   return runs.interrupted ? kInterrupted : kDone;
@@ -227,7 +227,8 @@ int sim_merge(const SimMergeArguments& arguments) {
     sum->counts += part->counts;
   }
   if (sum->counts.runs < sum->asked.runs)
-    print_error("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs, sum->asked.runs);
+    print_error("tempo: {} of {} runs; some shards are missing\n", sum->counts.runs,
+                sum->asked.runs);
   print_answer(arguments.json, sum->asked, sum->counts, "");
   return kDone;
 }

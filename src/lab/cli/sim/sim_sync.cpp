@@ -2,13 +2,13 @@
 
 #include <fmt/core.h>
 
+#include "base/table.h"
 #include "cli/common/exit_codes.h"
-#include "lab/cli/output.h"
 #include "cli/common/output.h"
+#include "cli/common/terminal.h"
+#include "lab/cli/output.h"
 #include "lab/cli/sim/sync_answer.h"
 #include "lab/cli/sim/sync_plan.h"
-#include "cli/common/terminal.h"
-#include "base/table.h"
 
 namespace tempo::cli {
 namespace {

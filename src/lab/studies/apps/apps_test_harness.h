@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/machine.h"
 #include "lab/studies/apps/duty.h"
+#include "machine/machine.h"
 
 namespace tempo::apps {
 

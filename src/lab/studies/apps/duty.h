@@ -117,9 +117,12 @@ struct ElectionAndDuty {
   static void on(Mux& mux, Turn& turn, Part<1> /*duty*/, const Notice& notice) {
     using ElectionCommand = election::capacity::Command;
     if (notice.kind == Notice::Kind::offer)
-      mux.template command_part<0>(turn, ElectionCommand::offer(static_cast<Capacity>(notice.value)));
-    if (notice.kind == Notice::Kind::hold) mux.template command_part<0>(turn, ElectionCommand::hold());
-    if (notice.kind == Notice::Kind::give_up) mux.template command_part<0>(turn, ElectionCommand::give_up());
+      mux.template command_part<0>(turn,
+                                   ElectionCommand::offer(static_cast<Capacity>(notice.value)));
+    if (notice.kind == Notice::Kind::hold)
+      mux.template command_part<0>(turn, ElectionCommand::hold());
+    if (notice.kind == Notice::Kind::give_up)
+      mux.template command_part<0>(turn, ElectionCommand::give_up());
   }
 };
 

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/field_mutator.h"
 #include "lab/studies/apps/apps_test_harness.h"
 #include "lab/studies/apps/crash_recovery.h"
 #include "lab/studies/apps/group_server.h"
 #include "lab/studies/apps/load_balancing.h"
+#include "machine/field_mutator.h"
 
 namespace tempo::apps {
 namespace {

@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/field_mutator.h"
 #include "lab/studies/apps/apps_test_harness.h"
 #include "lab/studies/apps/group_joining.h"
 #include "lab/studies/apps/replicated_data.h"
+#include "machine/field_mutator.h"
 
 namespace tempo::apps {
 namespace {
@@ -124,7 +124,8 @@ TEST(ReplicatedData, ProposesMoreThanItHasHeardOf) {
 TEST(ReplicatedData, TellsAProposerWhatItMissed) {
   Harness<ReplicatedData> harness;
   harness.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
-  harness.receive(NodeId{0}, propose({.number = 10, .node = NodeId{0}}, {.version = 3, .value = 1}));
+  harness.receive(NodeId{0},
+                  propose({.number = 10, .node = NodeId{0}}, {.version = 3, .value = 1}));
   const auto said = harness.said();
   ASSERT_THAT(said, SizeIs(1));
   EXPECT_FALSE(said[0].yes);
@@ -135,7 +136,8 @@ TEST(ReplicatedData, CatchesUp) {
   Harness<ReplicatedData> harness;
   harness.receive(kOther, yes({.number = 9, .node = kOther}, {.version = 4, .value = 6}));
   EXPECT_EQ(harness.duty().known(), (Copy{.version = 4, .value = 6}));
-  harness.receive(NodeId{0}, write({.number = 10, .node = NodeId{0}}, 1, {.version = 2, .value = 2}));
+  harness.receive(NodeId{0},
+                  write({.number = 10, .node = NodeId{0}}, 1, {.version = 2, .value = 2}));
   EXPECT_THAT(harness.said(), IsEmpty()) << "of a version that is history";
 }
 

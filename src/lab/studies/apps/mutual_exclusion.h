@@ -103,7 +103,7 @@ class MutualExclusion {
   void offer(Turn<MutualExclusion>& turn) {
     const Capacity capacity = rules_->naive ? index(self_) : since(entered_);
     turn.out.notify({.kind = Notice::Kind::offer,
-                   .value = static_cast<std::uint64_t>(wants_ ? capacity : kNotCandidate)});
+                     .value = static_cast<std::uint64_t>(wants_ ? capacity : kNotCandidate)});
   }
 
   void receive_elected(Turn<MutualExclusion>& turn, NodeId elected) {

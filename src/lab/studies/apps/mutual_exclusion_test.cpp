@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "machine/field_mutator.h"
 #include "lab/studies/apps/apps_test_harness.h"
+#include "machine/field_mutator.h"
 
 namespace tempo::apps {
 namespace {

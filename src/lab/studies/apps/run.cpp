@@ -5,20 +5,20 @@
 #include <variant>
 #include <vector>
 
-#include "lab/studies/apps/each_step_once.h"
-#include "lab/studies/apps/fair_entry.h"
-#include "lab/studies/apps/least_loaded.h"
-#include "lab/studies/apps/majority_joins.h"
-#include "lab/studies/apps/one_answer.h"
-#include "lab/studies/apps/one_value.h"
 #include "lab/sim/partition.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
 #include "lab/studies/apps/crash_recovery.h"
+#include "lab/studies/apps/each_step_once.h"
+#include "lab/studies/apps/fair_entry.h"
 #include "lab/studies/apps/group_joining.h"
 #include "lab/studies/apps/group_server.h"
+#include "lab/studies/apps/least_loaded.h"
 #include "lab/studies/apps/load_balancing.h"
+#include "lab/studies/apps/majority_joins.h"
 #include "lab/studies/apps/mutual_exclusion.h"
+#include "lab/studies/apps/one_answer.h"
+#include "lab/studies/apps/one_value.h"
 #include "lab/studies/apps/replicated_data.h"
 
 namespace tempo::sim::apps {

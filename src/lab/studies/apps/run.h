@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
+#include "lab/sim/trace.h"
 #include "lab/studies/apps/property.h"
 #include "lab/studies/apps/scenario.h"
-#include "lab/sim/trace.h"
 
 namespace tempo::sim::apps {
 

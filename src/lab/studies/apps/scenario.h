@@ -29,7 +29,7 @@ enum class Application : std::uint8_t {
 struct Portrait {
   Application application;
   std::string_view name;
-  std::string_view property;    // its name is that of the file in promises/
+  std::string_view property;   // its name is that of the file in promises/
   std::string_view criterion;  // what the capacity is
   std::string_view about;      // the promise in words
   std::string_view naive;      // what the naive version does

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "lab/studies/broadcast/broadcast_model.h"
-#include "lab/check/explore.h"
 #include "lab/check/expect.h"
+#include "lab/check/explore.h"
+#include "lab/studies/broadcast/broadcast_model.h"
 
 namespace tempo::check {
 namespace {

@@ -14,9 +14,9 @@
 #include <optional>
 #include <vector>
 
-#include "lab/studies/broadcast/speaker.h"
 #include "lab/check/explore.h"
 #include "lab/check/model.h"
+#include "lab/studies/broadcast/speaker.h"
 
 namespace tempo::check {
 

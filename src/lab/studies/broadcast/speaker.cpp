@@ -76,13 +76,14 @@ void Speaker::lie(Turn<Speaker>& turn) {
     const std::uint32_t bit = describe_steps == 0 ? 0 : 1U << (kLies * to + describe_steps - 1);
     if (bit == 0 || (given_ & bit) != 0) continue;
     given_ |= bit;
-    turn.out.send(NodeId{to}, {.sender = self_,
-                               .number = 1,
-                               .life = Incarnation{1},
-                               .stamp = said_->stamp,
-                               .delay = rules_->delay + Nanos{describe_steps == kLies ? 1 : 0},
-                               .signers = std::uint64_t{1} << index(self_),
-                               .content = {static_cast<std::uint8_t>(describe_steps == 2 ? 2 : 1)}});
+    turn.out.send(NodeId{to},
+                  {.sender = self_,
+                   .number = 1,
+                   .life = Incarnation{1},
+                   .stamp = said_->stamp,
+                   .delay = rules_->delay + Nanos{describe_steps == kLies ? 1 : 0},
+                   .signers = std::uint64_t{1} << index(self_),
+                   .content = {static_cast<std::uint8_t>(describe_steps == 2 ? 2 : 1)}});
   }
   speak_at_ = left_ == 0 ? kNever : own(turn.now) + Nanos{1};
   if (left_ > 0) --left_;

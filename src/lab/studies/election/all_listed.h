@@ -9,8 +9,8 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/election/parts.h"
 #include "lab/sim/world.h"
+#include "lab/studies/election/parts.h"
 #include "protocol/election/master_types.h"
 
 namespace tempo::sim::election {

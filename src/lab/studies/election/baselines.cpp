@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "lab/sim/world.h"
 #include "lab/baselines/bully.h"
 #include "lab/baselines/lelann.h"
+#include "lab/sim/world.h"
 
 namespace tempo::sim::election {
 namespace {

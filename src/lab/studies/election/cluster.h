@@ -7,16 +7,16 @@
 #include <utility>
 #include <vector>
 
-#include "lab/studies/election/costs.h"
-#include "lab/studies/election/fault.h"
+#include "lab/sim/tracer.h"
+#include "lab/sim/world.h"
 #include "lab/studies/election/all_listed.h"
 #include "lab/studies/election/conservative.h"
+#include "lab/studies/election/costs.h"
+#include "lab/studies/election/fault.h"
 #include "lab/studies/election/obeys_newest.h"
 #include "lab/studies/election/one_master.h"
 #include "lab/studies/election/sole_candidate_wins.h"
 #include "lab/studies/election/violation.h"
-#include "lab/sim/tracer.h"
-#include "lab/sim/world.h"
 #include "protocol/election/master.h"
 
 namespace tempo::sim::election {

@@ -7,9 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/explore.h"
 #include "lab/studies/election/election_model.h"
 #include "lab/studies/election/replay.h"
-#include "lab/check/explore.h"
 
 namespace tempo::check {
 namespace {

@@ -8,8 +8,8 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/election/violation.h"
 #include "lab/sim/world.h"
+#include "lab/studies/election/violation.h"
 #include "protocol/election/master_types.h"
 
 namespace tempo::sim::election {

@@ -87,7 +87,7 @@ class GrownNumbers {
 
   OfEach calls_;
   std::array<OfEach, kMaxNodes> messages_;  // to each
-  Numbers rounds_;                           // of these the rounds alone
+  Numbers rounds_;                          // of these the rounds alone
 };
 
 // A held World of elections.

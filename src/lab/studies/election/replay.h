@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "lab/studies/election/election_model.h"
 #include "lab/check/explore.h"
 #include "lab/sim/trace.h"
+#include "lab/studies/election/election_model.h"
 
 namespace tempo::check {
 

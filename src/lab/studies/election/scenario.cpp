@@ -369,7 +369,8 @@ Instant settle(Cluster& cluster, Instant limit, const std::function<void()>& on_
     cluster.apply({.at = cluster.now(), .act = Act::calm});
     cluster.run_until(cluster.now() + patience(timing), one_master_now);
   }
-  cluster.run_until(cluster.now() + by_slowest_clock(time_to_be_listed(timing), cluster.setup()), step);
+  cluster.run_until(cluster.now() + by_slowest_clock(time_to_be_listed(timing), cluster.setup()),
+                    step);
   if (const auto why = not_one_master(cluster.world()))
     cluster.violations().add({"one-master", cluster.now(), *why});
   else if (const auto unlisted = not_all_listed(cluster.world(), cluster.watches().corrections,

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lab/studies/election/cluster.h"
 #include "lab/studies/election/costs.h"
 #include "lab/studies/election/fault.h"
-#include "lab/studies/election/cluster.h"
 
 namespace tempo::sim::election {
 

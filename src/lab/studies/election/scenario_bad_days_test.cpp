@@ -158,8 +158,9 @@ void expect_one_master_in_the_end(Scenario scenario, const Setup& setup) {
   const Outcome outcome = run(*plan_of(scenario, setup, 0s), nullptr, [&](const Cluster& cluster) {
     why = not_one_master(cluster.world()).value_or("");
     if (why.empty())
-      why = not_all_listed(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime)
-                .value_or("");
+      why =
+          not_all_listed(cluster.world(), cluster.watches().corrections, setup.rules.timing.adjtime)
+              .value_or("");
   });
   EXPECT_EQ(why, "") << replay(scenario, "lan", setup, outcome);
   EXPECT_TRUE(outcome.reached);

@@ -114,7 +114,9 @@ TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
 class Famine {
  public:
   explicit Famine(Cluster& cluster)
-      : cluster_(cluster), longest_(cluster.setup().nodes), fed_(cluster.setup().nodes, cluster.now()) {}
+      : cluster_(cluster),
+        longest_(cluster.setup().nodes),
+        fed_(cluster.setup().nodes, cluster.now()) {}
 
   void run(Nanos span, Nanos step = 50ms) {
     const Instant end = cluster_.now() + span;
@@ -188,7 +190,8 @@ TEST_P(OneWayCut, TheOthersAreServed) {
   const Timing& timing = experiment.setup.rules.timing;
   Cluster cluster(experiment.setup);
   begin(cluster, experiment);
-  cluster.apply({.at = cluster.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
+  cluster.apply(
+      {.at = cluster.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
   Famine famine(cluster);
   famine.run(120s);
   for (const NodeId id : {kMaster, kSecond, kThird, kFourth, kFifth}) {

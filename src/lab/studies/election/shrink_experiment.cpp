@@ -22,8 +22,9 @@ std::uint32_t nodes_needed(const std::vector<Fault>& plan) {
 
 bool breaks(const Experiment& experiment, const std::string& property) {
   const Outcome outcome = run(experiment);
-  return std::ranges::any_of(
-      outcome.violations, [&](const Violation& violation) { return violation.property == property; });
+  return std::ranges::any_of(outcome.violations, [&](const Violation& violation) {
+    return violation.property == property;
+  });
 }
 
 Experiment shrink(Experiment experiment, const std::function<bool(const Experiment&)>& fails) {

@@ -9,9 +9,9 @@
 
 #include <fmt/core.h>
 
+#include "lab/sim/world.h"
 #include "lab/studies/election/parts.h"
 #include "lab/studies/election/violation.h"
-#include "lab/sim/world.h"
 #include "protocol/election/master_rules.h"
 #include "protocol/election/master_types.h"
 

@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lab/baselines/capacity_b2_unordered.h"
 #include "machine/machine.h"
 #include "protocol/group/capacity_b2.h"
-#include "lab/baselines/capacity_b2_unordered.h"
 
 namespace tempo::sim::capacity {
 
@@ -70,7 +70,8 @@ class Byzantine {
   using Notice = typename Honest::Notice;
   enum class Timer : std::uint8_t { speak, count };
 
-  Byzantine(NodeId self, const tempo::election::capacity::Rules& rules) : self_(self), rules_(&rules) {}
+  Byzantine(NodeId self, const tempo::election::capacity::Rules& rules)
+      : self_(self), rules_(&rules) {}
 
   void start(Turn<Byzantine>& turn) {
     character_ = static_cast<Character>(turn.draw.below(3));

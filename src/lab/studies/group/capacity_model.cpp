@@ -134,7 +134,8 @@ B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation /*life*/) const 
     return B2Member(election::CapacityB2(node, rules));
   // The honest begin within T, report 2T later, and what it says then is behind what they say.
   const auto patience = static_cast<std::uint8_t>(3 * rules.bound.count());
-  return B2Member(B2Byzantine(patience, static_cast<std::uint8_t>(world.candidates + rules.malicious)));
+  return B2Member(
+      B2Byzantine(patience, static_cast<std::uint8_t>(world.candidates + rules.malicious)));
 }
 
 template class Space<CapacityModel<election::CapacityA>>;

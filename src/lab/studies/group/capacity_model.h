@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "lab/studies/group/b2_byzantine.h"
 #include "lab/check/explore.h"
 #include "lab/check/model.h"
+#include "lab/studies/group/b2_byzantine.h"
 #include "lab/studies/group/capacity_member.h"
 #include "protocol/group/capacity_a.h"
 #include "protocol/group/capacity_b1.h"

@@ -7,14 +7,14 @@
 #include <variant>
 #include <vector>
 
+#include "lab/baselines/capacity_b2_unordered.h"
+#include "lab/sim/world.h"
 #include "lab/studies/group/capacity_byzantine.h"
 #include "lab/studies/group/capacity_member.h"
-#include "lab/sim/world.h"
 #include "protocol/broadcast/over.h"
 #include "protocol/group/capacity_a.h"
 #include "protocol/group/capacity_b1.h"
 #include "protocol/group/capacity_b2.h"
-#include "lab/baselines/capacity_b2_unordered.h"
 #include "protocol/group/capacity_c.h"
 
 namespace tempo::sim::capacity {

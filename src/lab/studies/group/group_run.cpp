@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "lab/studies/group/group_cluster.h"
 #include "lab/sim/world.h"
+#include "lab/studies/group/group_cluster.h"
 
 namespace tempo::sim::groups {
 namespace {
@@ -80,7 +80,9 @@ class Cluster::Host final : public locks::Driver, public live::Driver {
          .name = name,
          .network_us = static_cast<std::uint64_t>(play_->now_.time_since_epoch() / 1us)});
   }
-  void release(locks::ClientId client) override { locks.release(play_->moment(number_).now, client); }
+  void release(locks::ClientId client) override {
+    locks.release(play_->moment(number_).now, client);
+  }
   void notify(live::UserId /*user*/, const live::LeadershipUpdate& news) override {
     play_->receive_news(number_, news);
   }

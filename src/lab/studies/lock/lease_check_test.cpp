@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/expect.h"
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lease_model.h"
-#include "lab/check/expect.h"
 
 namespace tempo::check {
 namespace {
@@ -136,9 +136,11 @@ TEST(CheckLease, ThriftyAnswers) {
 }
 TEST(CheckLease, ThriftyAnswersAndMore) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
-  expect_sound(
-      {.wishes = {kWriter0, kWriter1}, .suppress_replies = true, .budget = {.losses = 1}, .orderly = true},
-      89'511);
+  expect_sound({.wishes = {kWriter0, kWriter1},
+                .suppress_replies = true,
+                .budget = {.losses = 1},
+                .orderly = true},
+               89'511);
   expect_sound({.wishes = {kWriter0, kWriter0},
                 .lease = 8,
                 .crashes = 1,

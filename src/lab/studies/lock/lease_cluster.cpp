@@ -160,7 +160,7 @@ void Cluster::ask(std::uint32_t who) {
   const Nanos shown = world_.local_now(client.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
   notify(client.site, Command::acquire(LockId{client.lock}, ClientId{client_id(who)}, client.mode,
-                                    network_us, wanted_length()));
+                                       network_us, wanted_length()));
 }
 
 // Nothing is drawn where all are alike: runs stay as they were.
@@ -197,8 +197,7 @@ void Cluster::leave(std::uint32_t who) {
 
 void Cluster::test_clock(std::uint32_t who) {
   Client& client = clients_[who];
-  if (client.state != Client::State::inside || mutated(Mutation::client_without_clock_test))
-    return;
+  if (client.state != Client::State::inside || mutated(Mutation::client_without_clock_test)) return;
   if (world_.local_now(client.site) < client.deadline) return plan_clock_test(who);
   ++outcome_.deadlines;
   quit(who);

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "lab/sim/world.h"
 #include "lab/studies/lock/lease_agenda.h"
 #include "lab/studies/lock/lease_run.h"
 #include "lab/studies/lock/ledger.h"
-#include "lab/sim/world.h"
 #include "protocol/lock/lease/lease_member.h"
 
 namespace tempo::sim::lease {
@@ -71,7 +71,7 @@ class Cluster : public NoWatch {
       time,
     };
     Kind kind = Kind::ask;
-    std::uint32_t who = 0;   // customer or site
+    std::uint32_t who = 0;      // customer or site
     std::uint32_t request = 0;  // or life
     Record record{};
   };

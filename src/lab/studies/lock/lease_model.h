@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "lab/check/explore.h"
-#include "lab/studies/lock/lease_site.h"
 #include "lab/check/model.h"
+#include "lab/studies/lock/lease_site.h"
 
 namespace tempo::check {
 
@@ -38,7 +38,8 @@ struct LeaseWorld {
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   Budget budget{};
   // Links keep the order of messages, and what has arrived is handled before a timer fires, which
-  // all drivers promise (machine/machine.h). A paused daemon's mail waits in its socket all the same.
+  // all drivers promise (machine/machine.h). A paused daemon's mail waits in its socket all the
+  // same.
   bool orderly = false;
   std::uint64_t ballots = 2;  // counts beyond are not looked at; a crash uses up more
   std::uint32_t subs = 6;     // nor more grants of one ballot

@@ -85,7 +85,8 @@ void LeaseSite::command(Turn<LeaseSite>& turn, const Command& command) {
       if (!up_ || waits_ || guest_.inside) return;
       waits_ = true;
       act(turn, [&](Member& member, Turn<Member>& inner) {
-        member.command(inner, lock::lease::Command::acquire(command.lock, kClient, command.mode, 0));
+        member.command(inner,
+                       lock::lease::Command::acquire(command.lock, kClient, command.mode, 0));
       });
       break;
     case Command::Kind::crash:

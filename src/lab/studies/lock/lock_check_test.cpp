@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/expect.h"
 #include "lab/check/explore.h"
 #include "lab/studies/lock/lock_model.h"
-#include "lab/check/expect.h"
 
 namespace tempo::check {
 namespace {

@@ -8,10 +8,10 @@
 
 #include "base/check.h"
 #include "lab/sim/partition.h"
+#include "lab/sim/world.h"
 #include "lab/studies/lock/optimistic_run.h"
 #include "lab/studies/lock/setting.h"
 #include "lab/studies/lock/site.h"
-#include "lab/sim/world.h"
 
 namespace tempo::sim::lock {
 namespace {

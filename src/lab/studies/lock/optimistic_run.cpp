@@ -2,8 +2,8 @@
 
 #include <vector>
 
-#include "lab/studies/lock/setting.h"
 #include "lab/baselines/optimistic.h"
+#include "lab/studies/lock/setting.h"
 
 namespace tempo::sim::lock {
 namespace {

@@ -2,8 +2,8 @@
 // allow, and messages that take as long as they allow.
 #pragma once
 
-#include "lab/studies/lock/mutex_run.h"
 #include "lab/sim/world.h"
+#include "lab/studies/lock/mutex_run.h"
 
 namespace tempo::sim::lock {
 

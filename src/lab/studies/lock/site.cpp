@@ -44,7 +44,8 @@ void Site::on_timer(Turn<Site>& turn, TimerId id) {
     default: {
       const auto own = static_cast<std::uint8_t>(static_cast<std::uint8_t>(id) -
                                                  static_cast<std::uint8_t>(Timer::phase));
-      return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.on_timer(inner, TimerId{own}); });
+      return drive(turn,
+                   [&](Lock& lock, Turn<Lock>& inner) { lock.on_timer(inner, TimerId{own}); });
     }
   }
 }

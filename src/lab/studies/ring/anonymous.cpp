@@ -5,9 +5,9 @@
 #include <optional>
 #include <utility>
 
-#include "lab/studies/ring/masking.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
+#include "lab/studies/ring/masking.h"
 
 namespace tempo::sim::ring {
 namespace {

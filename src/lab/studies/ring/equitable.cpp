@@ -7,9 +7,9 @@
 
 #include <fmt/core.h>
 
-#include "lab/studies/ring/masking.h"
 #include "lab/sim/tracer.h"
 #include "lab/sim/world.h"
+#include "lab/studies/ring/masking.h"
 
 namespace tempo::sim::ring {
 namespace {

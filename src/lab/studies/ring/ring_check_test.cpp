@@ -5,9 +5,9 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/check/expect.h"
 #include "lab/check/explore.h"
 #include "lab/studies/ring/ring_models.h"
-#include "lab/check/expect.h"
 
 namespace tempo::check {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "base/random.h"
 #include "lab/sim/allan.h"
+#include "lab/studies/sync/oscillator.h"
 #include "protocol/clock/ensemble.h"
 #include "protocol/clock/estimation/estimator.h"
-#include "lab/studies/sync/oscillator.h"
 
 namespace tempo::clock::testing {
 namespace {

@@ -64,7 +64,8 @@ TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
     const Happening* const hears = first_in(round, client, What::received, "echo");
     const Happening* const describe_steps = first_in(round, client, What::received, "adjtime");
     const Happening* const corrects = first_in(round, client, What::becomes, "corrects");
-    for (const Happening* const it : {off, asks, hears, describe_steps, corrects}) ASSERT_NE(it, nullptr);
+    for (const Happening* const it : {off, asks, hears, describe_steps, corrects})
+      ASSERT_NE(it, nullptr);
     EXPECT_LT(off->at, asks->at);
     EXPECT_LT(asks->at, hears->at);
     EXPECT_LT(hears->at, averages->at);

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "lab/sim/world.h"
 #include "lab/studies/sync/clock_tracer.h"
 #include "lab/studies/sync/experiment.h"
-#include "lab/sim/world.h"
 #include "protocol/clock/utc.h"
 #include "protocol/sync/node.h"
 

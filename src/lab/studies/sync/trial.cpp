@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/random.h"
 #include "lab/sim/delay.h"
-#include "protocol/clock/estimation/estimator.h"
 #include "lab/studies/sync/oscillator.h"
+#include "protocol/clock/estimation/estimator.h"
 
 namespace tempo::clock::testing {
 namespace {

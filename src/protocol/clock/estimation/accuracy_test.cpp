@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/clock/estimation/estimator.h"
 #include "lab/studies/sync/assembly.h"
 #include "lab/studies/sync/trial.h"
+#include "protocol/clock/estimation/estimator.h"
 
 namespace tempo::clock::testing {
 

@@ -106,7 +106,8 @@ Combination from_start(const Slots& slots, const CandidateFits& fits, double rat
 
 }  // namespace
 
-Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores, double rate) {
+Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores,
+                    double rate) {
   PerCandidate<double> costs;
   Combination best;
   double least = kInfinite;

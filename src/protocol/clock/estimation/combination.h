@@ -25,6 +25,7 @@ struct Combination {
 };
 
 // `rate` is what is known of the rate when there is a single slot. There must be a slot.
-Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores, double rate);
+Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores,
+                    double rate);
 
 }  // namespace tempo::clock

@@ -46,8 +46,10 @@ TEST(DelayStats, TheLeastOfManyIsLower) {
   delay_stats.measure(slots, {});
   // The least of n exponential delays is a mean of jitter / n above the floor.
   EXPECT_NEAR(delay_stats.least_of(Direction::forward, 8) - 1e-4, 1e-4 / 8, 1e-5);
-  EXPECT_LT(delay_stats.least_of(Direction::forward, 64), delay_stats.least_of(Direction::forward, 8));
-  EXPECT_NEAR(delay_stats.least_of(Direction::forward, DelayStats::kSlots), delay_stats.of(Direction::forward).least, 1e-12);
+  EXPECT_LT(delay_stats.least_of(Direction::forward, 64),
+            delay_stats.least_of(Direction::forward, 8));
+  EXPECT_NEAR(delay_stats.least_of(Direction::forward, DelayStats::kSlots),
+              delay_stats.of(Direction::forward).least, 1e-12);
 }
 
 }  // namespace

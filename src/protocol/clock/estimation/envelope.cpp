@@ -49,7 +49,8 @@ Envelope widest_at_rate(const Hull& out, const Hull& back, double origin, double
       if (hull[i].delay(way, slope) < hull[best].delay(way, slope)) best = i;
     return hull[best];
   };
-  return between(tightest(out, Direction::forward), tightest(back, Direction::reverse), origin, rate);
+  return between(tightest(out, Direction::forward), tightest(back, Direction::reverse), origin,
+                 rate);
 }
 
 }  // namespace tempo::clock

@@ -7,7 +7,8 @@
 // Nothing is tuned per network. Exchanges are merged into slots of a second (slots.h); thirty lines
 // are fitted to the newest 8 to 1024 slots (bank.h), each is judged by what came later (scores.h),
 // and the good ones are averaged (combination.h). Before a sample comes in the guard looks whether
-// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/internals/clock.md explains.
+// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/internals/clock.md
+// explains.
 #pragma once
 
 #include <array>
@@ -16,13 +17,13 @@
 #include "base/units.h"
 #include "protocol/clock/estimation/candidate_fits.h"
 #include "protocol/clock/estimation/combination.h"
-#include "protocol/clock/exchange.h"
+#include "protocol/clock/estimation/delay_stats.h"
 #include "protocol/clock/estimation/outlier_filter.h"
 #include "protocol/clock/estimation/path_change_detector.h"
 #include "protocol/clock/estimation/sample.h"
 #include "protocol/clock/estimation/scores.h"
 #include "protocol/clock/estimation/slots.h"
-#include "protocol/clock/estimation/delay_stats.h"
+#include "protocol/clock/exchange.h"
 
 namespace tempo::clock {
 

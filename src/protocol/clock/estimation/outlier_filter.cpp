@@ -15,15 +15,16 @@ double floor_of(const Quantiles& delay_stats, double sigma) {
 
 }  // namespace
 
-bool OutlierFilter::suspects(const Sample& corrected, const Line& theta, double sigma, const DelayStats& delay_stats) {
+bool OutlierFilter::suspects(const Sample& corrected, const Line& theta, double sigma,
+                             const DelayStats& delay_stats) {
   if (!delay_stats.known()) return false;
   return std::ranges::any_of(kWays, [&](Direction way) {
     return corrected[way].delay(way, theta) < floor_of(delay_stats.of(way), sigma);
   });
 }
 
-bool OutlierFilter::hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
-                 const DelayStats& delay_stats) {
+bool OutlierFilter::hold(const Sample& corrected, const Sample& raw, const Line& theta,
+                         double sigma, const DelayStats& delay_stats) {
   ++exchanges_;
   std::erase_if(held_, [this](const Held& held) { return held.exchange + kPatience < exchanges_; });
   if (!suspects(corrected, theta, sigma, delay_stats)) return false;
@@ -39,7 +40,7 @@ bool OutlierFilter::hold(const Sample& corrected, const Sample& raw, const Line&
 }
 
 std::optional<Verdict> OutlierFilter::verdict(const std::array<double, 2>& correction,
-                                      const DelayStats& delay_stats) const {
+                                              const DelayStats& delay_stats) const {
   if (held_.empty()) return std::nullopt;
   const Direction way = held_.back().way;
   std::vector<double> fell;

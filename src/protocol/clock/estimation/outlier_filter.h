@@ -15,16 +15,16 @@
 #include <optional>
 #include <vector>
 
+#include "protocol/clock/estimation/delay_stats.h"
 #include "protocol/clock/estimation/line.h"
 #include "protocol/clock/estimation/sample.h"
-#include "protocol/clock/estimation/delay_stats.h"
 
 namespace tempo::clock {
 
 struct Verdict {
   enum class What : std::uint8_t { clock_jumped, old_path, shorter_path };
   What what;
-  Direction way;          // that fell
+  Direction way;    // that fell
   double by;        // how much theta jumped, or how much shorter the way is
   double other_by;  // how much shorter the other way is: usually 0
 };
@@ -41,7 +41,8 @@ class OutlierFilter {
   bool hold(const Sample& corrected, const Sample& raw, const Line& theta, double sigma,
             const DelayStats& delay_stats);
   // Whether the samples held agree, and on what. `correction` is what is taken off each way.
-  std::optional<Verdict> verdict(const std::array<double, 2>& correction, const DelayStats& delay_stats) const;
+  std::optional<Verdict> verdict(const std::array<double, 2>& correction,
+                                 const DelayStats& delay_stats) const;
 
   bool disturbed() const { return !held_.empty(); }
   struct Held {

@@ -51,12 +51,13 @@ bool PathChangeDetector::running() const {
   return run_.above_high >= 4 || run_.above_median >= 8 || run_.above_low >= 24;
 }
 
-std::optional<LongerPath> PathChangeDetector::close(const Slots& slots, const DelayStats& delay_stats,
-                                           const Line& theta, Kind best) {
+std::optional<LongerPath> PathChangeDetector::close(const Slots& slots,
+                                                    const DelayStats& delay_stats,
+                                                    const Line& theta, Kind best) {
   if (slots.opened() < kFirstSlots || !delay_stats.known()) return std::nullopt;
   const Slot& slot = slots.newest();
-  const double round_trip =
-      slot.least[Direction::forward].delay(Direction::forward, theta) + slot.least[Direction::reverse].delay(Direction::reverse, theta);
+  const double round_trip = slot.least[Direction::forward].delay(Direction::forward, theta) +
+                            slot.least[Direction::reverse].delay(Direction::reverse, theta);
   const auto count = [round_trip](std::size_t& run, double limit) {
     run = round_trip > limit ? run + 1 : 0;
   };

@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <optional>
 
+#include "protocol/clock/estimation/delay_stats.h"
 #include "protocol/clock/estimation/line.h"
 #include "protocol/clock/estimation/sample.h"
 #include "protocol/clock/estimation/slots.h"
-#include "protocol/clock/estimation/delay_stats.h"
 #include "protocol/clock/estimation/windows.h"
 
 namespace tempo::clock {
@@ -26,8 +26,8 @@ struct LongerPath {
 class PathChangeDetector {
  public:
   // Looks at the newest slot, to which nothing more comes. `best` is the kind of line that is best.
-  std::optional<LongerPath> close(const Slots& slots, const DelayStats& delay_stats, const Line& theta,
-                                  Kind best);
+  std::optional<LongerPath> close(const Slots& slots, const DelayStats& delay_stats,
+                                  const Line& theta, Kind best);
   // While a run is under way what is usual must not be measured anew.
   bool running() const;
 

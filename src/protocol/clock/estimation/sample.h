@@ -11,16 +11,18 @@
 #include <optional>
 
 #include "base/units.h"
-#include "protocol/clock/exchange.h"
 #include "protocol/clock/estimation/line.h"
+#include "protocol/clock/exchange.h"
 
 namespace tempo::clock {
 
-enum class Direction : std::uint8_t {forward, reverse};
+enum class Direction : std::uint8_t { forward, reverse };
 inline constexpr std::array kWays{Direction::forward, Direction::reverse};
 
 constexpr std::size_t index(Direction way) { return static_cast<std::size_t>(way); }
-constexpr Direction other(Direction way) { return way == Direction::forward ? Direction::reverse : Direction::forward; }
+constexpr Direction other(Direction way) {
+  return way == Direction::forward ? Direction::reverse : Direction::forward;
+}
 // What theta must be multiplied by to make a delay of a reading.
 constexpr double sign(Direction way) { return way == Direction::forward ? 1 : -1; }
 

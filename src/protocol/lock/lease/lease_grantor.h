@@ -44,9 +44,7 @@ struct Plea {
 class Grantor {
  public:
   std::uint64_t top() const { return top_; }
-  void raise(std::uint64_t count) {
-    top_ = std::max(count, top_);
-  }
+  void raise(std::uint64_t count) { top_ = std::max(count, top_); }
 
   // DECIDE 2 to 6. Why::none: granted. The caller has made sure that the count is reserved.
   Why decide(const Plea& plea, Instant now, const Rules& rules);

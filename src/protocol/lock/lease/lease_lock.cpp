@@ -38,12 +38,12 @@ void Lock::admit(Scope& scope, const Command& command) {
     return;
   }
   const Rules& rules = scope.rules();
-  clients_.push_back({.id = command.client,
-                      .mode = command.mode,
-                      .ticket = scope.state.next_ticket(command.network_us, peers_.largest_ticket()),
-                      .length = command.length == Nanos{0}
-                                    ? rules.lease
-                                    : std::min(command.length, rules.longest)});
+  clients_.push_back(
+      {.id = command.client,
+       .mode = command.mode,
+       .ticket = scope.state.next_ticket(command.network_us, peers_.largest_ticket()),
+       .length =
+           command.length == Nanos{0} ? rules.lease : std::min(command.length, rules.longest)});
   serve(scope);
   if (own_waits() && !lease_) ask_or_attempt(scope);
 }

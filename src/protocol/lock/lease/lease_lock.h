@@ -254,13 +254,13 @@ class Lock {
   Peers peers_;
   std::vector<Client> clients_;  // at most kMaxClients, in the order of their tickets
   std::optional<Attempt> attempt_;
-  bool repeated_ = false;      // it was asked for more than once
+  bool repeated_ = false;              // it was asked for more than once
   InlineVector<Sent, kMaxSent> sent_;  // oldest first; none that has passed
   std::array<Instant, kMaxVoters>
-      granted_until_{};          // by chair, of attempt or lease: g[j] + HOLD of what was asked
+      granted_until_{};  // by chair, of attempt or lease: g[j] + HOLD of what was asked
   InlineVector<Ballot, kMaxEnds> ends_;  // own ballots that are over and not yet said to be
-  std::optional<Lease> lease_;   // never with an attempt
-  Held seen_;                    // the largest ever held in this life
+  std::optional<Lease> lease_;           // never with an attempt
+  Held seen_;                            // the largest ever held in this life
   std::optional<Passed> passed_;
   bool hushed_ = false;     // after a FREE: asks again when the retry timer says so
   Instant retry_ = kNever;  // runs while clients wait without a lease, or an attempt goes on

@@ -205,10 +205,10 @@ void Lock::give(Scope& scope, Client& client) {
   seen_ = std::max(seen_, lease_->held());
   client.inside = true;
   notify(scope, {.kind = Notice::Kind::granted,
-               .client = client.id,
-               .mode = client.mode,
-               .token = lease_->held().token(),
-               .deadline = lease_->until});
+                 .client = client.id,
+                 .mode = client.mode,
+                 .token = lease_->held().token(),
+                 .deadline = lease_->until});
 }
 
 // --- PASS ---

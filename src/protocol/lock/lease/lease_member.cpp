@@ -108,7 +108,8 @@ void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
   newest_[from] = message.boot;
   if (message.kind == Kind::propose) return receive_propose(turn, from, message);
   if (message.kind == Kind::accept) return receive_accept(turn, from, message);
-  on_lock(turn, message.lock, [&](Lock& lock, Scope& scope) { lock.receive(scope, from, message); });
+  on_lock(turn, message.lock,
+          [&](Lock& lock, Scope& scope) { lock.receive(scope, from, message); });
 }
 
 void Member::on_timer(Turn<Member>& turn, TimerId /*timer*/) {
@@ -179,7 +180,8 @@ void Member::resume_locks(Turn<Member>& turn) {
 }
 
 void Member::set_alarm() {
-  alarm_ = std::min({query_at_, deadlines_.first(), view_lock_.due(state_.rules), change_.again_at});
+  alarm_ =
+      std::min({query_at_, deadlines_.first(), view_lock_.due(state_.rules), change_.again_at});
 }
 
 // --- section 8: lives ---

@@ -1,6 +1,7 @@
 // The lease lock as a machine: one member of a voting set, with all its locks.
 //
-// What it promises of every lock, whatever the network does (doc/internals/lease.md has it in full):
+// What it promises of every lock, whatever the network does (doc/internals/lease.md has it in
+// full):
 //   exclusion    no two clients whose own clock test passes are inside in conflict
 //   token order  of two grants in conflict the later has the larger token, across restarts too
 //   no revival   a client that lost the lock, or whose deadline has passed, has to ask again
@@ -16,12 +17,12 @@
 #include <optional>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/node_map.h"
+#include "machine/machine.h"
 #include "machine/one_timer.h"
 #include "protocol/lock/lease/lease_deadlines.h"
-#include "protocol/lock/lease/lease_member_state.h"
 #include "protocol/lock/lease/lease_lock.h"
+#include "protocol/lock/lease/lease_member_state.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_mutation.h"
 #include "protocol/lock/lease/lease_rules.h"
@@ -155,7 +156,7 @@ class Member {
   bool rebooted_;
   NodeMap<Boot> newest_;     // life heard of each member
   std::vector<Lock> locks_;  // by number, at most kMaxLocks
-  Deadlines deadlines_;                // of each lock
+  Deadlines deadlines_;      // of each lock
   Lock view_lock_;
   Change change_;
   Debt debt_;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "machine/fields.h"
 #include "base/units.h"
+#include "machine/fields.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_mutation.h"
 #include "protocol/lock/lease/lease_rules.h"

@@ -280,7 +280,8 @@ TEST(Lease, LostPassIsSaidAgain) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.message.kind != Kind::pass; });
+  cluster.set_carrier(
+      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::pass; });
   cluster.release(0, 1);
   EXPECT_FALSE(cluster.granted(1, 1));
   cluster.set_carrier(nullptr);

@@ -8,10 +8,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/inline_vector.h"
-#include "machine/fields.h"
 #include "base/ids.h"
+#include "base/inline_vector.h"
 #include "base/units.h"
+#include "machine/fields.h"
 #include "protocol/lock/lease/lease_rules.h"
 #include "protocol/lock/mode.h"
 
@@ -217,7 +217,7 @@ struct Command {
   Nanos latest{0};               // time
 
   static Command acquire(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
-                      Nanos length = Nanos{0}) {
+                         Nanos length = Nanos{0}) {
     return {.kind = Kind::want,
             .lock = lock,
             .client = client,

@@ -10,8 +10,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "machine/fields.h"
 #include "base/units.h"
+#include "machine/fields.h"
 #include "protocol/lock/lease/lease_message.h"
 #include "protocol/lock/lease/lease_rules.h"
 

@@ -27,7 +27,8 @@ TEST(LeaseTime, EndsThePromiseOfALateAsk) {
     EXPECT_EQ(ask.over_at, trusts ? kShown + 1ms + 1ns + rules.keep(rules.lease) : 0ns);
     cluster.crash(0);
     cluster.pass(rules.lease / 2);
-    cluster.command(1, Command::time(kShown + rules.lease / 2 - 1ms, kShown + rules.lease / 2 + 1ms));
+    cluster.command(1,
+                    Command::time(kShown + rules.lease / 2 - 1ms, kShown + rules.lease / 2 + 1ms));
     cluster.set_carrier(nullptr);
     cluster.inject(NodeId{0}, 1, ask);
     ASSERT_EQ(cluster.lock(1).grantor().promises().size(), 1U);
@@ -71,7 +72,8 @@ TEST(LeaseRestart, AbstainsAndCountsOn) {
   cluster.pass(kRules.lease);
   ASSERT_TRUE(cluster.granted(2, 7));
   EXPECT_EQ(cluster.granted(2, 7)->token, token(kRules.block + 1, 1));
-  EXPECT_GE(cluster.granted(2, 7)->deadline, restarted + kRules.keep(kRules.longest) + kRules.hold());
+  EXPECT_GE(cluster.granted(2, 7)->deadline,
+            restarted + kRules.keep(kRules.longest) + kRules.hold());
 }
 
 TEST(LeaseRestart, WritesOnceInABlockAndAheadOfNeed) {

@@ -30,7 +30,7 @@ struct Rules {
   std::uint64_t block = 65'536;                   // counts reserved by one durable write
   std::uint32_t most_sub = (1U << 24) - 1;        // grants of one ballot
   std::uint64_t nonces = std::uint64_t{1} << 32;  // a blank member calls itself by one of so many
-  bool suppress_replies = false;                           // only as many answer as are needed
+  bool suppress_replies = false;                  // only as many answer as are needed
   bool trust_time = false;                        // promises may end by network time (section 11)
 
   Nanos hold() const { return hold(lease); }  // HOLD(L)

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "machine/machine.h"
 #include "base/random.h"
+#include "machine/machine.h"
 #include "protocol/lock/lease/lease_member.h"
 
 namespace tempo::lock::lease {
@@ -44,7 +44,7 @@ class Cluster {
 
   // --- the story ---
   void acquire(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive,
-            LockId lock = LockId{0}) {
+               LockId lock = LockId{0}) {
     command(site, Command::acquire(lock, ClientId{client}, mode, ++tickets_));
   }
   void release(std::uint32_t site, std::uint32_t client, LockId lock = LockId{0}) {

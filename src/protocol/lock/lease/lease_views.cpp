@@ -25,7 +25,9 @@ constexpr ClientId kSelf{0};  // the only client of @view
 
 // Whoever votes tells the others of a new view, also if it has just lost its vote: perhaps nobody
 // else knows.
-bool tells(const MemberState& state) { return state.voted_before || state.view().votes_for(state.self); }
+bool tells(const MemberState& state) {
+  return state.voted_before || state.view().votes_for(state.self);
+}
 
 }  // namespace
 
