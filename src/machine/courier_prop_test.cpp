@@ -57,7 +57,7 @@ class SimpleCourier {
       if (parcel.to == to && parcel.letter.content == content) return sequence;
     return kNoSequence;
   }
-  Handed wake(Instant now) {
+  Handed on_timer(Instant now) {
     Handed handed;
     for (auto& [sequence, parcel] : parcels_) {
       if (now < parcel.due) continue;

@@ -45,7 +45,7 @@ Sequence post(Post& courier, Instant now, NodeId to, std::uint32_t content = 0) 
 }
 
 // What a wake hands out, as text: "again 1/3" is letter 3 to node 1 once more.
-std::vector<std::string> wake(Post& courier, Instant now) {
+std::vector<std::string> on_timer(Post& courier, Instant now) {
   std::vector<std::string> handed;
   const auto note = [&](const char* what) {
     return [&handed, what](NodeId to, const Letter& letter) {
@@ -66,28 +66,28 @@ TEST(Courier, CountsFromOne) {
 TEST(Courier, HasNothingDueWhileNothingIsUnderWay) {
   Post courier;
   EXPECT_EQ(courier.due(), kNever);
-  EXPECT_THAT(wake(courier, at(100s)), IsEmpty());
+  EXPECT_THAT(on_timer(courier, at(100s)), IsEmpty());
 }
 
 TEST(Courier, SendsAgainAtDoublingIntervalsAndThenGivesUp) {
   Post courier;
   post(courier, at(10s), kAnn);
   EXPECT_EQ(courier.due(), at(11s));
-  EXPECT_THAT(wake(courier, at(11s)), ElementsAre("again 1/1"));
+  EXPECT_THAT(on_timer(courier, at(11s)), ElementsAre("again 1/1"));
   EXPECT_EQ(courier.due(), at(13s));
-  EXPECT_THAT(wake(courier, at(13s)), ElementsAre("again 1/1"));
+  EXPECT_THAT(on_timer(courier, at(13s)), ElementsAre("again 1/1"));
   EXPECT_EQ(courier.due(), at(17s));
-  EXPECT_THAT(wake(courier, at(17s)), ElementsAre("again 1/1"));
+  EXPECT_THAT(on_timer(courier, at(17s)), ElementsAre("again 1/1"));
   EXPECT_EQ(courier.due(), at(25s));
-  EXPECT_THAT(wake(courier, at(25s)), ElementsAre("give up 1/1"));
+  EXPECT_THAT(on_timer(courier, at(25s)), ElementsAre("give up 1/1"));
   EXPECT_EQ(courier.due(), kNever);
-  EXPECT_THAT(wake(courier, at(1000s)), IsEmpty());
+  EXPECT_THAT(on_timer(courier, at(1000s)), IsEmpty());
 }
 
 TEST(Courier, DoesNothingWhenWokenEarly) {
   Post courier;
   post(courier, at(0s), kAnn);
-  EXPECT_THAT(wake(courier, at(1s) - 1ns), IsEmpty());
+  EXPECT_THAT(on_timer(courier, at(1s) - 1ns), IsEmpty());
   EXPECT_EQ(courier.due(), at(1s));
 }
 
@@ -95,7 +95,7 @@ TEST(Courier, DoesNothingWhenWokenEarly) {
 TEST(Courier, CountsTheNextIntervalFromALateWake) {
   Post courier;
   post(courier, at(0s), kAnn);
-  EXPECT_THAT(wake(courier, at(50s)), ElementsAre("again 1/1"));
+  EXPECT_THAT(on_timer(courier, at(50s)), ElementsAre("again 1/1"));
   EXPECT_EQ(courier.due(), at(52s));
 }
 
@@ -107,7 +107,7 @@ TEST(Courier, StopsWhenItIsAcknowledged) {
   ASSERT_NE(letter, nullptr);
   EXPECT_EQ(letter->content, 5U);
   EXPECT_EQ(courier.due(), at(1500ms));
-  EXPECT_THAT(wake(courier, at(2s)), ElementsAre("again 2/2"));
+  EXPECT_THAT(on_timer(courier, at(2s)), ElementsAre("again 2/2"));
   EXPECT_NE(courier.acknowledge(kBob, second), nullptr);
   EXPECT_EQ(courier.due(), kNever);
 }
@@ -145,7 +145,7 @@ TEST(Courier, FindsWhatIsAcknowledgedAcrossGapsInTheNumbers) {
 TEST(Courier, TakesNoAcknowledgementOfWhatItHasGivenUp) {
   Post courier;
   const Sequence sequence = post(courier, at(0s), kAnn);
-  for (const Nanos when : {1s, 3s, 7s, 15s}) wake(courier, at(when));
+  for (const Nanos when : {1s, 3s, 7s, 15s}) on_timer(courier, at(when));
   EXPECT_EQ(courier.acknowledge(kAnn, sequence), nullptr);
 }
 
@@ -157,7 +157,7 @@ TEST(Courier, WithdrawsWhatIsNoLongerWanted) {
   courier.withdraw(
       [](NodeId to, const Letter& letter) { return to == kAnn && letter.content == 2; });
   EXPECT_EQ(courier.acknowledge(kAnn, unwanted), nullptr);
-  EXPECT_THAT(wake(courier, at(1s)), ElementsAre("again 1/1", "again 2/3"));
+  EXPECT_THAT(on_timer(courier, at(1s)), ElementsAre("again 1/1", "again 2/3"));
   courier.withdraw([](NodeId, const Letter&) { return true; });
   EXPECT_EQ(courier.due(), kNever);
 }
@@ -305,7 +305,7 @@ TEST(Courier, KeepsItsDueTimeWhenItsFieldsAreRewritten) {
   Renamer renamer{swap};
   Post::fields(courier, renamer);
   EXPECT_EQ(courier.due(), at(1s));
-  EXPECT_THAT(wake(courier, at(1s)), ElementsAre("again 1/2", "again 2/3"));
+  EXPECT_THAT(on_timer(courier, at(1s)), ElementsAre("again 1/2", "again 2/3"));
   // Who was known as one is known as the other.
   EXPECT_FALSE(courier.fresh(kBob, kLife, Sequence{4}));
   EXPECT_TRUE(courier.fresh(kAnn, kLife, Sequence{4}));

@@ -120,7 +120,7 @@ struct Harness {
   std::vector<std::string> receive(NodeId from, const typename M::Message& message) {
     return step(at(0s), [&](Turn<M>& turn) { machine.receive(turn, from, message); });
   }
-  std::vector<std::string> wake(Instant now, TimerId timer) {
+  std::vector<std::string> on_timer(Instant now, TimerId timer) {
     return step(now, [&](Turn<M>& turn) { machine.on_timer(turn, timer); });
   }
   std::vector<std::string> command(const typename M::Command& command) {

@@ -63,18 +63,18 @@ class Cluster {
     switch (digits.below(8)) {
       case 0: {  // the first timer is due
         now = std::max(now, std::min(machine.timers().first(), now + 1h));
-        wake(machine.timers().first_name());
+        on_timer(machine.timers().first_name());
         break;
       }
       case 1: {  // any timer, due or not
-        wake(TimerId{static_cast<std::uint8_t>(digits.below(Timers<Timer>::kCount))});
+        on_timer(TimerId{static_cast<std::uint8_t>(digits.below(Timers<Timer>::kCount))});
         break;
       }
       case 2: {  // time passes, and those due are woken
         const Instant end = now + Nanos{1ms} * (1 + digits.below(800));
         for (int i = 0; i < 100 && machine.timers().first() <= end; ++i) {
           now = std::max(now, machine.timers().first());
-          wake(machine.timers().first_name());
+          on_timer(machine.timers().first_name());
         }
         now = end;
         break;

@@ -87,7 +87,7 @@ class Harness {
   Lines receive(Peer& from, Kind kind, const Message& with = {}) {
     return receive(from.id, from.says(kind, with));
   }
-  Lines wake(Timer timer) {
+  Lines on_timer(Timer timer) {
     return step([&](auto& turn) { machine_.on_timer(turn, timer_id(timer)); });
   }
   Lines command(Command command) {
@@ -98,7 +98,7 @@ class Harness {
     EXPECT_TRUE(runs(timer)) << name_of(timer);
     if (!runs(timer)) return {};
     now_ = machine_.timers().at(timer);
-    return wake(timer);
+    return on_timer(timer);
   }
   // Time passes; whatever becomes due is woken in its order.
   Lines pass(Nanos span) {

@@ -26,9 +26,9 @@ Ring ring_of(const std::vector<std::uint32_t>& numbers) {
 
 // Hosts with the numbers 10, 20 and so on, each knowing the same ring unless told otherwise. A
 // message takes a millisecond.
-class Cluster {
+class RingCluster {
  public:
-  explicit Cluster(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
+  explicit RingCluster(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
     std::vector<std::uint32_t> numbers;
     for (std::uint32_t i = 1; i <= hosts; ++i) numbers.push_back(10 * i);
     for (const std::uint32_t number : numbers) {
@@ -100,14 +100,14 @@ class Cluster {
 };
 
 TEST(RingElections, EndWithOneThatAllKnow) {
-  Cluster cluster(4);
+  RingCluster cluster(4);
   cluster.hold(30);
   cluster.pass(kLease / 2);
   EXPECT_NE(cluster.elected(), kNobody);
 }
 
 TEST(RingElections, HeldByAllAtOnceAreOne) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   for (const std::uint32_t number : {10U, 20U, 30U}) cluster.hold(number);
   cluster.pass(kLease / 2);
   EXPECT_NE(cluster.elected(), kNobody);
@@ -115,7 +115,7 @@ TEST(RingElections, HeldByAllAtOnceAreOne) {
 }
 
 TEST(RingElections, UnderWayAreNotHeldAgain) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.hold(10);
   cluster.pass(2ms);
   ASSERT_TRUE(cluster.results.empty());
@@ -129,7 +129,7 @@ TEST(RingElections, UnderWayAreNotHeldAgain) {
 
 TEST(RingElections, AloneElectThemselves) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
-    Cluster cluster(1);
+    RingCluster cluster(1);
     cluster.hold(10, algorithm);
     cluster.pass(kLease);
     EXPECT_EQ(cluster.elected(), NodeId{10}) << name_of(algorithm);
@@ -138,7 +138,7 @@ TEST(RingElections, AloneElectThemselves) {
 }
 
 TEST(RingElections, PassOverTheDead) {
-  Cluster cluster(4);
+  RingCluster cluster(4);
   cluster.dead[20] = cluster.dead[30] = true;
   cluster.hold(10);
   cluster.pass(kLease);
@@ -148,7 +148,7 @@ TEST(RingElections, PassOverTheDead) {
 
 // In the next election those that were passed over are asked again.
 TEST(RingElections, BeginWithAllOfTheRing) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.dead[20] = true;
   cluster.hold(10);
   cluster.pass(3 * kLease);
@@ -163,7 +163,7 @@ TEST(RingElections, BeginWithAllOfTheRing) {
 
 // A host that has forgotten all learns of earlier elections from words before it holds one.
 TEST(RingElections, OfARestartedHostCountOn) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.hold(10);
   cluster.pass(3 * kLease);
   cluster.restart(10);
@@ -179,7 +179,7 @@ TEST(RingElections, OfARestartedHostCountOn) {
 }
 
 TEST(RingElections, AreDeafToOtherRings) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.knows[30] = ring_of({10, 30});
   cluster.hold(10);
   cluster.pass(kLease);
@@ -189,7 +189,7 @@ TEST(RingElections, AreDeafToOtherRings) {
 }
 
 TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   const Ring whole = cluster.knows[30];
   cluster.knows[30] = ring_of({10, 30});
   cluster.hold(10);
@@ -203,7 +203,7 @@ TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
 TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
   int elections = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Cluster cluster(3, seed);
+    RingCluster cluster(3, seed);
     cluster.hold(20, Algorithm::ring_anonymous);
     cluster.pass(2 * kLease - 10ms);
     std::size_t elected = 0;
@@ -221,7 +221,7 @@ TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
 
 // Links are watched while there is an election, and not for ever.
 TEST(RingElections, AreOverAfterTwoLeases) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.hold(10);
   cluster.pass(2 * kLease + 50ms);
   const std::uint64_t messages = cluster.messages;
@@ -231,7 +231,7 @@ TEST(RingElections, AreOverAfterTwoLeases) {
 }
 
 TEST(RingElections, AreNotHeldWhereNobodyStands) {
-  Cluster cluster(3);
+  RingCluster cluster(3);
   cluster.knows[20] = ring_of({10, 30});
   cluster.hold(20);
   cluster.pass(kLease);

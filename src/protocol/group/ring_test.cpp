@@ -49,7 +49,7 @@ struct Harness {
   std::vector<Message> command() {
     return step([&](auto& turn) { machine.command(turn, typename M::Command{}); });
   }
-  std::vector<Message> wake() {
+  std::vector<Message> on_timer() {
     now = std::max(now, machine.timers().first());
     const TimerId due = machine.timers().first_name();
     return step([&](auto& turn) { machine.on_timer(turn, due); });
@@ -131,8 +131,8 @@ TEST(RingElection, WakesOnce) {
   const auto wake = [&] {
     return harness.step([&](auto& turn) { harness.machine.command(turn, ring::Command::wake); });
   };
-  EXPECT_EQ(wake().size(), 1U);
-  EXPECT_TRUE(wake().empty());
+  EXPECT_EQ(on_timer().size(), 1U);
+  EXPECT_TRUE(on_timer().empty());
 }
 
 TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {

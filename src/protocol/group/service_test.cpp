@@ -12,7 +12,7 @@ using ::testing::HasSubstr;
 
 constexpr Moment kNow{.now = Instant{1000s}, .network = Instant{2000s}, .trusted = true};
 
-class Harness final : public Driver {
+class ServiceHarness final : public Driver {
  public:
   void broadcast(const wire::GroupBody& body) override { said.push_back(body); }
   void send(HostId to, const wire::GroupBody& body) override { sent.emplace_back(to, body); }
@@ -59,7 +59,7 @@ class Harness final : public Driver {
                   *this};
 };
 
-Service::LockRequest request(std::uint32_t user, std::string_view group) {
+Service::Candidacy request(std::uint32_t user, std::string_view group) {
   return {.user = UserId{user}, .group = group, .capacity = 10, .min_stay = 20s};
 }
 
@@ -68,7 +68,7 @@ wire::GroupBody word(std::string_view group, std::int64_t capacity) {
 }
 
 TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
-  Harness harness;
+  ServiceHarness harness;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   harness.pass(kNow, 3s);
   EXPECT_EQ(harness.wanted, "@group/web");
@@ -89,7 +89,7 @@ TEST(GroupService, AsksForTheGroupsLockAndTellsTheUserWhenItHasIt) {
 }
 
 TEST(GroupService, SaysThatTimeIsNotKnownWellEnough) {
-  Harness harness;
+  ServiceHarness harness;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   Moment blind = kNow;
   blind.trusted = false;
@@ -100,7 +100,7 @@ TEST(GroupService, SaysThatTimeIsNotKnownWellEnough) {
 }
 
 TEST(GroupService, WithoutLocksHasNoMajority) {
-  Harness harness;
+  ServiceHarness harness;
   harness.locks_here = false;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   harness.pass(kNow, 6s);
@@ -108,7 +108,7 @@ TEST(GroupService, WithoutLocksHasNoMajority) {
 }
 
 TEST(GroupService, HasOneCandidateAHost) {
-  Harness harness;
+  ServiceHarness harness;
   ASSERT_TRUE(harness.service.stand(kNow, request(1, "web")));
   EXPECT_THAT(harness.service.stand(kNow, request(2, "web")).error(),
               HasSubstr("one candidate a host"));
@@ -118,34 +118,34 @@ TEST(GroupService, HasOneCandidateAHost) {
 }
 
 TEST(GroupService, ComparesOnlyWhatCanBeCompared) {
-  Harness harness;
+  ServiceHarness harness;
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::uptime);
   harness.service.receive(kNow, HostId{7}, other);
   EXPECT_THAT(harness.service.stand(kNow, request(1, "web")).error(),
               HasSubstr("'--criterion uptime'"));
-  Service::LockRequest same = request(1, "web");
+  Service::Candidacy same = request(1, "web");
   same.terms.criterion = Criterion::uptime;
   EXPECT_TRUE(harness.service.stand(kNow, same));
 }
 
 TEST(GroupService, OnARingComparesNothing) {
-  Harness harness;
+  ServiceHarness harness;
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
-    Service::LockRequest bad = request(1, "web");
+    Service::Candidacy bad = request(1, "web");
     bad.terms = {Criterion::uptime, algorithm};
     EXPECT_THAT(harness.service.stand(kNow, bad).error(), HasSubstr("'--criterion random'"));
     EXPECT_FALSE(harness.service.known("web"));
   }
-  Service::LockRequest good = request(1, "web");
+  Service::Candidacy good = request(1, "web");
   good.terms = {Criterion::random, Algorithm::ring};
   EXPECT_TRUE(harness.service.stand(kNow, good));
 }
 
 // The next host on the ring is the one with the next larger id, and only it is asked.
 TEST(GroupService, OnARingSendsToTheNextHost) {
-  Harness harness;
-  Service::LockRequest here = request(1, "web");
+  ServiceHarness harness;
+  Service::Candidacy here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
@@ -160,8 +160,8 @@ TEST(GroupService, OnARingSendsToTheNextHost) {
 }
 
 TEST(GroupService, HearsOfEarlierElectionsOnARing) {
-  Harness harness;
-  Service::LockRequest here = request(1, "web");
+  ServiceHarness harness;
+  Service::Candidacy here = request(1, "web");
   here.terms = {Criterion::random, Algorithm::ring};
   wire::GroupBody other = word("web", 100);
   other.criterion = std::to_underlying(Criterion::random);
@@ -175,7 +175,7 @@ TEST(GroupService, HearsOfEarlierElectionsOnARing) {
 }
 
 TEST(GroupService, RefusesBadNames) {
-  Harness harness;
+  ServiceHarness harness;
   for (const std::string_view name : {"", "two words", "@web", "\x07"})
     EXPECT_FALSE(harness.service.stand(kNow, request(1, name))) << name;
   EXPECT_FALSE(harness.service.stand(kNow, request(1, std::string(58, 'x'))));
@@ -183,7 +183,7 @@ TEST(GroupService, RefusesBadNames) {
 }
 
 TEST(GroupService, DropsWhatItCannotUnderstand) {
-  Harness harness;
+  ServiceHarness harness;
   const auto drops = [&](HostId from, const wire::GroupBody& body) {
     const std::uint64_t before = harness.service.dropped();
     harness.service.receive(kNow, from, body);
@@ -217,9 +217,9 @@ TEST(GroupService, DropsWhatItCannotUnderstand) {
 // A machine that died says nothing any more: who only watches forgets its candidate too, and is not
 // bound by its terms.
 TEST(GroupService, TheSilentBindNobody) {
-  Harness harness;
+  ServiceHarness harness;
   harness.service.receive(kNow, HostId{7}, word("web", 1));
-  Service::LockRequest other = request(1, "web");
+  Service::Candidacy other = request(1, "web");
   other.terms.criterion = Criterion::uptime;
   ASSERT_FALSE(harness.service.stand(kNow, other));
   ASSERT_EQ(harness.service.known("web")->candidates.size(), 1U);
@@ -228,7 +228,7 @@ TEST(GroupService, TheSilentBindNobody) {
   EXPECT_EQ(*due, Rules{}.fresh());
   Moment later = kNow;
   later.now += *due;
-  Harness bystander;
+  ServiceHarness bystander;
   bystander.service.receive(kNow, HostId{7}, word("web", 1));
   Moment between = kNow;
   between.now += 1s;
@@ -244,7 +244,7 @@ TEST(GroupService, TheSilentBindNobody) {
 }
 
 TEST(GroupService, KnowsSoManyGroupsAndForgetsThem) {
-  Harness harness;
+  ServiceHarness harness;
   for (int i = 0; i < 300; ++i)
     harness.service.receive(kNow, HostId{7}, word(fmt::format("g{}", i), 1));
   EXPECT_EQ(harness.service.known().size(), 256);

@@ -28,9 +28,9 @@ auth::NodeKeys keys_of(std::uint32_t host, std::uint32_t members = kMembers) {
   return auth::NodeKeys::make(seed(host), list).value();
 }
 
-class Cluster {
+class SignedCluster {
  public:
-  Cluster() {
+  SignedCluster() {
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       keys_.push_back(std::make_unique<auth::NodeKeys>(keys_of(i)));
       hosts_.push_back(
@@ -95,7 +95,7 @@ class Cluster {
 };
 
 TEST(SignedElections, EndWithTheBest) {
-  Cluster cluster;
+  SignedCluster cluster;
   for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + 10 * (i % 2));
   cluster.hold(0);
   cluster.pass(kLease);
@@ -104,7 +104,7 @@ TEST(SignedElections, EndWithTheBest) {
 }
 
 TEST(SignedElections, BearOneThatIsDead) {
-  Cluster cluster;
+  SignedCluster cluster;
   for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
   cluster.dead[3] = true;
   cluster.hold(0);
@@ -114,7 +114,7 @@ TEST(SignedElections, BearOneThatIsDead) {
 
 // Host 3 has the cluster's key and its own, and puts a bid into another's mouth.
 TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
-  Cluster cluster;
+  SignedCluster cluster;
   for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + i);
   int forged = 0;
   cluster.spy = [&](std::uint32_t from, const Signed& said) {
@@ -137,7 +137,7 @@ TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
 }
 
 TEST(SignedElections, AreOfOneGroupAndOneList) {
-  Cluster cluster;
+  SignedCluster cluster;
   Signed first;
   cluster.host(0).offer(5);
   cluster.spy = [&](std::uint32_t, const Signed& said) { first = said; };
@@ -160,7 +160,7 @@ TEST(SignedElections, AreOfOneGroupAndOneList) {
 
 // A machine that has just started takes part in the next one; an old one is not played again.
 TEST(SignedElections, AreNamedByTheTime) {
-  Cluster cluster;
+  SignedCluster cluster;
   for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
   std::vector<Signed> all;
   cluster.spy = [&](std::uint32_t, const Signed& said) { all.push_back(said); };
