@@ -41,10 +41,16 @@ int run_command_line(int count, char** words) {
   if (count > 1 && belongs_to_lab(words[1])) return forward_to_lab(words);
   return run_program(
       {.name = "tempo",
-       .summary = "tempo: one time, one leader, one lock, for a network of machines with no "
-                  "server to set up."},
-      {describe_demo_command, describe_daemon_commands, describe_lock_commands,
-       describe_group_commands},
+       .summary = "tempo: one time, one leader, one lock, for a network of machines with no server "
+                  "to set up.",
+       .commands = {describe_daemon_commands, describe_lock_commands, describe_group_commands,
+                    describe_demo_command},
+       .topics =
+           {{"Time", {"status", "now", "members", "watch", "wait-sync", "set-time", "clockdiff"}},
+            {"Locks", {"lock", "locks", "forget", "admit", "fence-check"}},
+            {"Groups", {"elect", "leader", "groups", "watch-group", "resign-group"}},
+            {"Operations",
+             {"doctor", "master", "reelect", "resign", "keygen", "trace", "demo", "completion"}}}},
       count, words);
 }
 

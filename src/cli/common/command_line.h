@@ -1,12 +1,13 @@
-// The frame of a command line: it parses the words, prints help and version, and runs the command
-// that was typed.
+// The frame of a command line: it parses the words, prints help and version, suggests what was
+// meant, prints shell completions, and runs the command that was typed.
 //
 // Only files named arguments*.cpp include CLI11; a program passes the functions that describe its
 // commands.
 #pragma once
 
 #include <functional>
-#include <initializer_list>
+#include <string_view>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -17,13 +18,23 @@ namespace tempo::cli {
 // Adds commands to `app`; `run` is set to the one that was typed.
 using DescribeCommands = void (*)(CLI::App& app, std::function<int()>& run);
 
+// Commands under one heading of --help, in the order they are listed.
+struct Topic {
+  const char* heading;
+  std::vector<const char*> commands;
+};
+
 struct ProgramDescription {
   const char* name;     // as typed
   const char* summary;  // first line of --help
+  std::vector<DescribeCommands> commands;
+  std::vector<Topic> topics;
 };
 
 // Runs the command that `words` ask for; the result is the exit status (exit_codes.h).
-int run_program(const ProgramDescription& program, std::initializer_list<DescribeCommands> commands,
-                int count, char** words);
+int run_program(const ProgramDescription& program, int count, char** words);
+
+// The candidate that `word` most likely stands for; empty: none is close.
+std::string_view closest(std::string_view word, const std::vector<std::string_view>& candidates);
 
 }  // namespace tempo::cli

@@ -6,11 +6,12 @@
 
 #include "base/span_text.h"
 #include "cli/common/exit_codes.h"
+#include "cli/common/output.h"
 
 namespace tempo::cli {
 
 int print_error(int status, const std::string& sentence) {
-  fmt::print(stderr, "tempo: {}\n", sentence);
+  print_error("tempo: {}\n", sentence);
   return status;
 }
 

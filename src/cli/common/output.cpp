@@ -3,34 +3,84 @@
 #include <cstdio>
 
 #include "base/check.h"
+#include "cli/common/exit_codes.h"
 
 namespace tempo::cli {
 namespace {
 
-thread_local OutputCapture* hearing = nullptr;
+constexpr std::uint64_t kJsonVersion = 1;
+
+thread_local OutputCapture* capture = nullptr;
+thread_local JsonScope* scope = nullptr;
+
+// "tempo: no such lock\n" as an error message: without the program's name and the newline.
+std::string_view bare_message(std::string_view text) {
+  using namespace std::string_view_literals;
+  for (const std::string_view prefix : {"tempo: "sv, "tempo-lab: "sv})
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  while (text.ends_with('\n')) text.remove_suffix(1);
+  return text;
+}
 
 }  // namespace
 
 OutputCapture::OutputCapture() {
-  CHECK(hearing == nullptr);
-  hearing = this;
+  CHECK(capture == nullptr);
+  capture = this;
 }
-OutputCapture::~OutputCapture() { hearing = nullptr; }
+OutputCapture::~OutputCapture() { capture = nullptr; }
 
-bool is_captured() { return hearing != nullptr; }
+bool is_captured() { return capture != nullptr; }
 
 void print_text(std::string_view text) {
-  if (hearing != nullptr)
-    hearing->out += text;
+  if (capture != nullptr)
+    capture->out += text;
   else
     fmt::print("{}", text);
 }
 
 void print_error_text(std::string_view text) {
-  if (hearing != nullptr)
-    hearing->err += text;
+  if (scope != nullptr && scope->json_)
+    scope->error_ += text;
+  else if (capture != nullptr)
+    capture->err += text;
   else
     fmt::print(stderr, "{}", text);
+}
+
+void print_json(const Json& data) {
+  CHECK(scope != nullptr);
+  scope->data_ = data;
+}
+
+void print_json_line(const Json& data) {
+  CHECK(scope != nullptr);
+  scope->streamed_ = true;
+  print("{}\n", Json::object().add("version", kJsonVersion).add("data", data).line());
+  std::fflush(stdout);
+}
+
+JsonScope::JsonScope(bool json) : json_(json) {
+  CHECK(scope == nullptr);
+  scope = this;
+}
+JsonScope::~JsonScope() { scope = nullptr; }
+
+int JsonScope::finish(int status) {
+  if (!json_ && !data_) return status;
+  Json object = Json::object().add("version", kJsonVersion);
+  if (data_) object.add("data", *data_);
+  if (!error_.empty())
+    object.add("error", Json::object()
+                            .add("status", static_cast<std::int64_t>(status))
+                            .add("code", status_name(status))
+                            .add("message", bare_message(error_)));
+  if (streamed_) {
+    if (!error_.empty()) print("{}\n", object.line());
+  } else if (data_ || !error_.empty()) {
+    print_text(object.text());
+  }
+  return status;
 }
 
 }  // namespace tempo::cli

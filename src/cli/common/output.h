@@ -1,17 +1,23 @@
-// What a command says: on standard output and standard error, or to whoever runs it as a part of
-// something larger. Then it says what does not depend on time and machine, draws no progress and
-// starts no threads.
+// Output of a command: text on standard output and standard error, or one JSON object.
+//
+// Every command has one JSON shape, {"version": 1, "data": ..., "error": {...}}: `data` is the
+// answer, `error` stands there if the command failed. A stream prints one such object per line.
+// A command that runs as part of another one prints into an OutputCapture of that thread; it draws
+// no progress and starts no threads.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "base/json.h"
+
 namespace tempo::cli {
 
-// While one lives, what its thread says is kept here. One at a time for each thread.
+// While one lives, it collects the output of its thread. At most one per thread.
 class OutputCapture {
  public:
   OutputCapture();
@@ -23,7 +29,6 @@ class OutputCapture {
   std::string err;
 };
 
-// Whether this thread's words are kept.
 bool is_captured();
 
 void print_text(std::string_view text);
@@ -37,5 +42,34 @@ template <class... Values>
 void print_error(fmt::format_string<Values...> format, Values&&... values) {
   print_error_text(fmt::format(format, std::forward<Values>(values)...));
 }
+
+// The answer of a command that was called with --json. Several calls: the last one counts.
+void print_json(const Json& data);
+// One object of a stream, printed at once on a line of its own and flushed.
+void print_json_line(const Json& data);
+
+// While one lives with `json` set, the thread's errors are collected for the JSON object instead of
+// standard error. At most one per thread.
+class JsonScope {
+ public:
+  explicit JsonScope(bool json);
+  ~JsonScope();
+  JsonScope(const JsonScope&) = delete;
+  JsonScope& operator=(const JsonScope&) = delete;
+
+  // Prints the object, if this command prints JSON and has not printed a stream; returns `status`.
+  int finish(int status);
+  bool json() const { return json_; }
+
+ private:
+  friend void print_json(const Json& data);
+  friend void print_json_line(const Json& data);
+  friend void print_error_text(std::string_view text);
+
+  bool json_;
+  bool streamed_ = false;
+  std::optional<Json> data_;
+  std::string error_;
+};
 
 }  // namespace tempo::cli

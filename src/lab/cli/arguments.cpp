@@ -28,9 +28,12 @@ void describe_play_command(CLI::App& app, std::function<int()>& run) {
 int run_lab_command_line(int count, char** words) {
   return run_program(
       {.name = "tempo-lab",
-       .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo."},
-      {describe_play_command, describe_sim_commands, describe_check_commands,
-       describe_analyze_commands, describe_report_commands, describe_sweep_commands},
+       .summary = "tempo-lab: simulate, model-check and analyse the protocols of tempo.",
+       .commands = {describe_sim_commands, describe_check_commands, describe_analyze_commands,
+                    describe_report_commands, describe_sweep_commands, describe_play_command},
+       .topics = {{"Studies", {"sim", "check", "analyze"}},
+                  {"Results", {"report", "sweep", "merge"}},
+                  {"More", {"play", "completion"}}}},
       count, words);
 }
 
