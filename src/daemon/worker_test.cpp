@@ -162,7 +162,7 @@ TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
   int rounds = 0;
   worker_->each_round([&] {
     std::array<std::byte, wire::kMaxBytes> buffer;
-    const std::size_t size = theirs.close(question, buffer);
+    const std::size_t size = theirs.encode(question, buffer);
     ASSERT_EQ(::sendto(mouth.number(), buffer.data(), size, 0, here.raw(), here.size()),
               static_cast<ssize_t>(size));
     ++rounds;  // it goes on, so that it could be told again

@@ -53,7 +53,7 @@ std::vector<std::string> on_timer(Post& courier, Instant now) {
           fmt::format("{} {}/{}", what, index(to), std::to_underlying(letter.sequence)));
     };
   };
-  courier.on_timer(now, kOptions, notify("again"), notify("give up"));
+  courier.on_timer(now, kOptions, note("again"), note("give up"));
   return handed;
 }
 

@@ -19,12 +19,12 @@ TEST(HeartbeatOverUdp, TrustsTheLivingAndSuspectsTheDead) {
     trusted[index(node)] = notice.trusted;
   };
   EXPECT_TRUE(pair.await([&](NodeId node, const Heartbeat::Notice& notice) {
-    notify(node, notice);
+    note(node, notice);
     return trusted[0] && trusted[1];
   }));
   EXPECT_EQ(pair.end(node_at(1)), 0);
   EXPECT_TRUE(pair.await([&](NodeId node, const Heartbeat::Notice& notice) {
-    notify(node, notice);
+    note(node, notice);
     return !trusted[0];
   }));
   EXPECT_EQ(pair.end(node_at(0)), 0);
@@ -83,14 +83,14 @@ TEST(LeadershipOverUdp, ReplacesALeaderThatEnds) {
     if (const auto* news = std::get_if<1>(&notice.body)) leaders[index(node)] = news->leader;
   };
   ASSERT_TRUE(pair.await([&](NodeId node, const Toy::Notice& notice) {
-    notify(node, notice);
+    note(node, notice);
     return leaders[0] == leaders[1] && leaders[0] != kNobody;
   }));
   const NodeId first = leaders[0];
   const NodeId other = node_at(1 - index(first));
   EXPECT_EQ(pair.end(first), 0);
   EXPECT_TRUE(pair.await([&](NodeId node, const Toy::Notice& notice) {
-    notify(node, notice);
+    note(node, notice);
     return leaders[index(other)] == other;
   }));
   EXPECT_EQ(pair.end(other), 0);

@@ -111,7 +111,7 @@ class Bystander {
             const auto before = steady_clock::now();
             auto locks = Locks::connect(socket);
             const bool had =
-                locks && locks->take(fmt::format("bystander-{}", i % 10), {.wait = 20s});
+                locks && locks->acquire(fmt::format("bystander-{}", i % 10), {.wait = 20s});
             if (!had) ++failed_;
             ++times_;
             slowest_ = std::max<Nanos>(slowest_, steady_clock::now() - before);
@@ -212,11 +212,11 @@ TEST_F(AtTheDoor, GarbageIsRefusedWithASentence) {
 TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
   auto locks = Locks::connect(host().socket());
   ASSERT_TRUE(locks) << locks.error().sentence;
-  const auto lock = locks->take(std::string(5000, 'x'));
+  const auto lock = locks->acquire(std::string(5000, 'x'));
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().trouble, Trouble::refused);
+  EXPECT_EQ(lock.error().code, ErrorCode::refused);
   EXPECT_THAT(lock.error().sentence, HasSubstr("at most 4096 bytes"));
-  EXPECT_TRUE(locks->take("short", {.wait = 20s})) << "and goes on";
+  EXPECT_TRUE(locks->acquire("short", {.wait = 20s})) << "and goes on";
 
   std::vector<Locks> many;
   for (int i = 0; i < 200; ++i) {
@@ -224,9 +224,9 @@ TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
     ASSERT_TRUE(another) << another.error().sentence;
     many.push_back(*std::move(another));
   }
-  const auto unwanted = many.back().take("short");
+  const auto unwanted = many.back().acquire("short");
   ASSERT_FALSE(unwanted);
-  EXPECT_EQ(unwanted.error().trouble, Trouble::refused);
+  EXPECT_EQ(unwanted.error().code, ErrorCode::refused);
   EXPECT_THAT(unwanted.error().sentence, HasSubstr("too many connections"));
 }
 
@@ -361,7 +361,7 @@ class OfAUser : public AtTheDoor {
   };
   enum Had : int { had, not_allowed, another_trouble, no_such_user };
   // Something that only some may do; why it could not be done.
-  using Deed = std::optional<Failure> (*)(const std::string& socket);
+  using Deed = std::optional<Error> (*)(const std::string& socket);
 
   // What happens when that person does it.
   Had tries(const Person& person, Deed deed) {
@@ -372,20 +372,20 @@ class OfAUser : public AtTheDoor {
     return static_cast<Had>(WEXITSTATUS(status));
   }
 
-  static std::optional<Failure> lock(const std::string& socket) {
+  static std::optional<Error> lock(const std::string& socket) {
     auto locks = Locks::connect(socket);
     if (!locks) return locks.error();
-    const auto lock = locks->take("permitted", {.wait = 20s});
+    const auto lock = locks->acquire("permitted", {.wait = 20s});
     if (!lock) return lock.error();
     return std::nullopt;
   }
-  static std::optional<Failure> elect(const std::string& socket) {
+  static std::optional<Error> elect(const std::string& socket) {
     const auto election = Election::stand("permitted", {.capacity = 1}, socket);
     if (!election) return election.error();
     return std::nullopt;
   }
   // There is no such machine, which is said to those who may ask.
-  static std::optional<Failure> forget(const std::string& socket) {
+  static std::optional<Error> forget(const std::string& socket) {
     ipc::Request request;
     request.verb = ipc::Verb::forget;
     request.host = "nowhere";
@@ -414,7 +414,7 @@ class OfAUser : public AtTheDoor {
   Had outcome_of(Deed deed) {
     const auto failure = deed(host().socket());
     if (!failure) return had;
-    const bool told = failure->trouble == Trouble::not_allowed &&
+    const bool told = failure->code == ErrorCode::not_allowed &&
                       failure->sentence.find("usermod -aG tempo") != std::string::npos;
     return told ? not_allowed : another_trouble;
   }

@@ -131,8 +131,8 @@ TEST(RingElection, WakesOnce) {
   const auto wake = [&] {
     return harness.step([&](auto& turn) { harness.machine.command(turn, ring::Command::wake); });
   };
-  EXPECT_EQ(on_timer().size(), 1U);
-  EXPECT_TRUE(on_timer().empty());
+  EXPECT_EQ(wake().size(), 1U);
+  EXPECT_TRUE(wake().empty());
 }
 
 TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {

@@ -14,7 +14,7 @@
 namespace tempo::groups {
 namespace {
 
-constexpr Nanos kLease = 1s;
+constexpr Nanos kSignedLease = 1s;
 constexpr std::uint32_t kMembers = 4;
 
 auth::NodeKeys keys_of(std::uint32_t host, std::uint32_t members = kMembers) {
@@ -34,7 +34,7 @@ class SignedCluster {
     for (std::uint32_t i = 0; i < kMembers; ++i) {
       keys_.push_back(std::make_unique<auth::NodeKeys>(keys_of(i)));
       hosts_.push_back(
-          std::make_unique<SignedElections>("web", Incarnation{1}, kLease, *keys_.back()));
+          std::make_unique<SignedElections>("web", Incarnation{1}, kSignedLease, *keys_.back()));
     }
   }
 
@@ -98,7 +98,7 @@ TEST(SignedElections, EndWithTheBest) {
   SignedCluster cluster;
   for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + 10 * (i % 2));
   cluster.hold(0);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{1U});
   EXPECT_EQ(cluster.results.size(), kMembers) << "who is no candidate takes part";
 }
@@ -108,7 +108,7 @@ TEST(SignedElections, BearOneThatIsDead) {
   for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
   cluster.dead[3] = true;
   cluster.hold(0);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
@@ -131,7 +131,7 @@ TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
     cluster.say(3, false_word);  // with its own, in the other's name
   };
   cluster.hold(0);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   EXPECT_EQ(forged, 1);
   EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
@@ -148,7 +148,7 @@ TEST(SignedElections, AreOfOneGroupAndOneList) {
   Stream chance{1, 0, 0};
   StreamDraw draw{chance};
   const auto heard = [&](std::string_view group, const auth::NodeKeys& keys) {
-    SignedElections other(group, Incarnation{1}, kLease, keys);
+    SignedElections other(group, Incarnation{1}, kSignedLease, keys);
     SignedElections::Results came;
     other.receive(moment, draw, first, came);
     return other.due_in(moment).has_value();
@@ -165,17 +165,17 @@ TEST(SignedElections, AreNamedByTheTime) {
   std::vector<Signed> all;
   cluster.spy = [&](std::uint32_t, const Signed& said) { all.push_back(said); };
   cluster.hold(0);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   ASSERT_EQ(cluster.elected(), std::vector{3U});
-  cluster.pass(3 * kLease);
+  cluster.pass(3 * kSignedLease);
   cluster.results.clear();
   const std::vector<Signed> old = all;
   for (const Signed& said : old) cluster.say(0, said);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   EXPECT_TRUE(cluster.results.empty());
   cluster.host(3).offer(1);
   cluster.hold(1);
-  cluster.pass(kLease);
+  cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 

@@ -116,7 +116,7 @@ TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
     bool deaf = true;
     network.world().set_fate([&](NodeId from, NodeId to, const Node::Message& message) {
       const bool concerns = from == kLate || to == kLate;
-      return sim::Fate{.lost = deaf && concerns && message.sync() != nullptr};
+      return sim::DeliveryDecision{.lost = deaf && concerns && message.sync() != nullptr};
     });
     for (std::uint32_t i = 0; i < 3; ++i) network.world().start(NodeId{i});
     network.run(10s);

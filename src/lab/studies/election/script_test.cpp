@@ -63,7 +63,7 @@ TEST_P(Script, TellsAStoryAndAsksForAnAnswer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Testdata, Script, ::testing::ValuesIn(scripts()),
-                         [](const auto& each) { return each.param.prefix().string(); });
+                         [](const auto& each) { return each.param.stem().string(); });
 
 // The scripts of the paper's claims are there at all.
 TEST(Scripts, AreFound) { EXPECT_GE(scripts().size(), 40U); }
