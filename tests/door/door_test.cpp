@@ -390,10 +390,10 @@ class OfAUser : public AtTheDoor {
     request.verb = ipc::Verb::forget;
     request.host = "nowhere";
     auto client = client::Client::connect(socket, 20s);
-    if (!client) return public_failure(client.error());
+    if (!client) return public_error(client.error());
     const auto reply = client->ask(request);
     if (!reply && reply.error().sentence.find("nowhere") == std::string::npos)
-      return public_failure(reply.error());
+      return public_error(reply.error());
     return std::nullopt;
   }
 

@@ -72,11 +72,11 @@ class Clients {
     auto locks = Locks::connect(socket, 30s);
     ASSERT_TRUE(locks) << locks.error().sentence;
     while (!stop_) {
-      TakeOptions options{.wait = 500ms};
+      AcquireOptions options{.wait = 500ms};
       options.kind = kind;
-      auto lock = locks->take("door", options);
+      auto lock = locks->acquire("door", options);
       if (!lock) {
-        ASSERT_EQ(lock.error().trouble, Trouble::too_late) << lock.error().sentence;
+        ASSERT_EQ(lock.error().code, ErrorCode::too_late) << lock.error().sentence;
         continue;
       }
       EXPECT_EQ(lock->token(), 0U);
@@ -133,21 +133,21 @@ TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
   auto first = Locks::connect(site.host(0).socket(), 30s);
   auto second = Locks::connect(site.host(1).socket(), 30s);
   ASSERT_TRUE(first && second);
-  TakeOptions options{.wait = 20s};
+  AcquireOptions options{.wait = 20s};
   options.kind = LockKind::explicit_replies;
-  auto held = first->take("door", options);
+  auto held = first->acquire("door", options);
   ASSERT_TRUE(held) << held.error().sentence;
   EXPECT_GT(held->remaining(), 0ns);
   EXPECT_LE(held->remaining(), 2s);
   site.host(0).kill_all();
   options.wait = 4s;
-  auto waited = second->take("door", options);
+  auto waited = second->acquire("door", options);
   ASSERT_FALSE(waited);
-  EXPECT_EQ(waited.error().trouble, Trouble::too_late);
+  EXPECT_EQ(waited.error().code, ErrorCode::too_late);
   EXPECT_EQ(held->remaining(), 0ns) << "its own deadline has passed";
   site.host(0).start();
   options.wait = 40s;
-  auto got = second->take("door", options);
+  auto got = second->acquire("door", options);
   EXPECT_TRUE(got) << got.error().sentence;
 }
 
