@@ -337,7 +337,7 @@ TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
         "--config /dev/null --set user=\"\" --set locks.back-end=\"etcd\" --set "
         "locks.etcd-endpoints=[\"{}\"]",
         endpoint);
-    const auto take = [&](const std::string& more, bool refusal_will_do) {
+    const auto acquire = [&](const std::string& more, bool refusal_will_do) {
       const std::string socket = directory + "/sock";
       const Child bridge(words_of(settings + " --set locks.etcd-socket=\"" + socket + "\" " + more),
                          TEMPO_ETCD);

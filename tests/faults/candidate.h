@@ -12,7 +12,7 @@
 
 #include "base/random.h"
 #include "base/units.h"
-#include "crew.h"
+#include "workload.h"
 #include "tempo/election.h"
 
 namespace tempo::faults {

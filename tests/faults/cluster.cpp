@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "stage.h"
+#include "cluster.h"
 
 namespace tempo::faults {
 namespace {

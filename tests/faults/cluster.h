@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "crew.h"
+#include "workload.h"
 #include "schedule.h"
 #include "support/site.h"
 

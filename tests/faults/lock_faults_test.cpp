@@ -15,11 +15,11 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "crew.h"
+#include "workload.h"
 #include "history.h"
 #include "platform/clocks/boot_clock.h"
 #include "schedule.h"
-#include "stage.h"
+#include "cluster.h"
 #include "support/site.h"
 
 namespace tempo::faults {

@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "candidate.h"
-#include "crew.h"
+#include "workload.h"
 #include "platform/clocks/boot_clock.h"
 #include "tempo/lock.h"
 
