@@ -83,7 +83,7 @@ TEST(HeartbeatInTheSimulator, SuspectsTheLivingWhenTheyAreCutOff) {
       {.nodes = 2}, [](NodeId, Incarnation) { return Heartbeat{kHeartbeat}; }, watch};
   start_all(world);
   world.run_until(at(10s));
-  world.set_fate([](NodeId from, NodeId, const Nothing&) {
+  world.set_delivery([](NodeId from, NodeId, const Nothing&) {
     return sim::DeliveryDecision{.lost = from == node_at(0)};
   });
   world.run_until(at(20s));

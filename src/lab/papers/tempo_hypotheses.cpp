@@ -88,7 +88,7 @@ bool undetected_error(std::uint64_t seed) {
   Scene scene(seed);
   scene.happen({.act = Act::crash, .node = kMaster});
   bool done = false;
-  scene.cluster().world().set_forgery([done](NodeId, Message& message) mutable {
+  scene.cluster().world().set_corruption([done](NodeId, Message& message) mutable {
     if (done || message.kind != Kind::accept) return;
     message.kind = Kind::refuse;
     done = true;
@@ -132,7 +132,7 @@ bool pause(std::uint64_t seed) {
 bool byzantine(std::uint64_t seed) {
   Scene scene(seed);
   scene.happen({.act = Act::crash, .node = kMaster});
-  scene.cluster().world().set_forgery([](NodeId from, Message& message) {
+  scene.cluster().world().set_corruption([](NodeId from, Message& message) {
     if (from == kLiar && (message.kind == Kind::accept || message.kind == Kind::election))
       message.kind = Kind::refuse;
   });

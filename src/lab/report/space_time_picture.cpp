@@ -233,7 +233,7 @@ Picture picture_of(const sim::Trace& trace, const SpaceTimeOptions& options,
   if (!trace.complete())
     picture.notes.push_back(
         fmt::format("The trace itself is cut off: it keeps the first {} happenings.",
-                    grouped(sim::Trace::kMost)));
+                    grouped(sim::Trace::kMaxHappenings)));
   return picture;
 }
 

@@ -12,7 +12,7 @@
 namespace tempo::sim {
 namespace {
 
-constexpr double kLongest = 1e18;  // nanoseconds; a heavier tail is cut here
+constexpr double kLongest = 1e18;  // longest sample in nanoseconds; cuts heavy tails
 
 Nanos at_least_one(double nanos) {
   return Nanos{static_cast<Nanos::rep>(std::clamp(nanos, 1.0, kLongest))};
@@ -20,13 +20,13 @@ Nanos at_least_one(double nanos) {
 
 double count(Nanos span) { return static_cast<double>(span.count()); }
 
-// Splits "a<separator>b" in two.
+// Splits "a<separator>b" into its two parts.
 Result<std::pair<std::string_view, std::string_view>> halves(std::string_view text,
                                                              std::string_view separator,
                                                              std::string_view form) {
   const std::size_t at = text.find(separator);
   if (at == std::string_view::npos)
-    return std::unexpected(fmt::format("'{}' should have the form {}", text, form));
+    return std::unexpected(fmt::format("'{}' must have the form {}", text, form));
   return std::pair{text.substr(0, at), text.substr(at + separator.size())};
 }
 
@@ -63,8 +63,7 @@ Result<Delay> Delay::parse(std::string_view text) {
   }
   if (delay.terms_.size() == 1 && delay.terms_[0].kind == Kind::constant &&
       delay.terms_[0].span < Nanos{1})
-    return std::unexpected(
-        std::string("a message takes some time: the delay must be at least 1ns"));
+    return std::unexpected(std::string("a delay of zero is not allowed; write 1ns or more"));
   return delay;
 }
 
@@ -80,7 +79,8 @@ Result<Delay::Term> Delay::parse_term(std::string_view text) {
     TRY(ends, halves(rest, "..", "uniform:a..b"));
     TRY(low, parse_span(ends.first));
     TRY(high, parse_span(ends.second));
-    if (high < low) return std::unexpected(fmt::format("'{}' ends before it begins", text));
+    if (high < low)
+      return std::unexpected(fmt::format("'{}': the upper bound is below the lower bound", text));
     return Term{Kind::uniform, low, count(high - low), 0};
   }
   if (kind == "exp") {
@@ -101,14 +101,13 @@ Result<Delay::Term> Delay::parse_term(std::string_view text) {
         std::from_chars(parts.second.data(), parts.second.data() + parts.second.size(), alpha);
     if (failure != std::errc{} || end != parts.second.data() + parts.second.size() ||
         !(alpha > 0) || alpha > 1000)
-      return std::unexpected(
-          fmt::format("'{}': alpha must be a number above 0, at most 1000", text));
+      return std::unexpected(fmt::format("'{}': alpha must be above 0 and at most 1000", text));
     return Term{Kind::pareto, {}, count(minimum), alpha};
   }
   return std::unexpected(
-      fmt::format("'{}' is not a delay; write 100us, uniform:a..b, exp:mean, normal:mean,sd or "
+      fmt::format("'{}' is not a delay; use 100us, uniform:a..b, exp:mean, normal:mean,sd or "
                   "pareto:min,alpha, "
-                  "joined by + to add",
+                  "or a sum of these with +",
                   text));
 }
 

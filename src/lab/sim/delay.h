@@ -1,9 +1,9 @@
-// How long a message takes: one grammar, used everywhere.
+// The delay of a message: one grammar, used by every simulation.
 //
 //     100us   uniform:a..b   exp:mean   normal:mean,sd   pareto:min,alpha
 //
-// Terms add with `+`: `100us+exp:20us` is a wire with a queue. A sample is never negative and at
-// least one nanosecond: a message never arrives at the instant it is sent.
+// `+` adds terms: `100us+exp:20us` is a wire with a queue. A sample is at least one nanosecond: no
+// message arrives at the instant at which it was sent.
 #pragma once
 
 #include <algorithm>
@@ -32,8 +32,8 @@ class Delay {
                     term.span + Nanos{static_cast<Nanos::rep>(stream.unit() * term.first)});
   }
 
-  Nanos mean() const;  // of the terms as written; that samples are cut at 0 is not counted in
-  // The largest possible sample; Nanos::max() if there is none.
+  Nanos mean() const;  // of the terms as written; ignores that negative samples become 0
+  // Largest possible sample; Nanos::max(): unbounded.
   Nanos bound() const;
   const std::string& text() const { return text_; }
 
@@ -41,9 +41,9 @@ class Delay {
   enum class Kind : std::uint8_t { constant, uniform, exponential, normal, pareto };
   struct Term {
     Kind kind;
-    Nanos span;     // constant: the value; uniform: the lower end
-    double first;   // uniform: the width; otherwise mean or minimum, in nanoseconds
-    double second;  // deviation or alpha
+    Nanos span;     // constant: the delay; uniform: the lower end; otherwise unused
+    double first;   // uniform: the width; otherwise the mean or minimum; nanoseconds
+    double second;  // normal: standard deviation in nanoseconds; pareto: alpha
   };
   static constexpr std::size_t kMaxTerms = 8;
 

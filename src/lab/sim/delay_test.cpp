@@ -23,7 +23,7 @@ std::string failure_of(const std::string& text) {
   return delay.has_value() ? "no failure" : delay.error();
 }
 
-TEST(Delay, ReadsEveryKind) {
+TEST(Delay, ParsesEveryKind) {
   for (const std::string text :
        {"100us", "1ns", "uniform:1ms..2ms", "uniform:0..5us", "uniform:3ms..3ms", "exp:20us",
         "normal:1ms,100us", "normal:1ms,0", "pareto:1ms,2.5", "100us+exp:20us", "0+exp:20us",
@@ -32,52 +32,53 @@ TEST(Delay, ReadsEveryKind) {
   }
 }
 
-TEST(Delay, WritesWhatItReads) {
+TEST(Delay, PrintsTheTextItParses) {
   EXPECT_EQ(Delay::constant(100us).text(), "100us");
   EXPECT_EQ(Delay::uniform(100us, 2ms).text(), "uniform:100us..2ms");
   EXPECT_EQ(parsed(Delay::uniform(0s, 8ms).text()).bound(), 8ms);
 }
 
-TEST(Delay, SaysWhatIsWrong) {
+TEST(Delay, ReportsErrors) {
   EXPECT_THAT(failure_of(""), StartsWith("'' is not a span of time"));
   EXPECT_THAT(failure_of("soon"), StartsWith("'soon' is not a span of time"));
   EXPECT_THAT(failure_of("-1ms"), StartsWith("'-1ms' is not a span of time"));
   EXPECT_THAT(failure_of("1ms+"), StartsWith("'' is not a span of time"));
   EXPECT_EQ(failure_of("gamma:1ms"),
-            "'gamma:1ms' is not a delay; write 100us, uniform:a..b, exp:mean, normal:mean,sd or "
+            "'gamma:1ms' is not a delay; use 100us, uniform:a..b, exp:mean, normal:mean,sd or "
             "pareto:min,alpha, "
-            "joined by + to add");
-  EXPECT_EQ(failure_of("uniform:1ms"), "'1ms' should have the form uniform:a..b");
-  EXPECT_EQ(failure_of("uniform:2ms..1ms"), "'uniform:2ms..1ms' ends before it begins");
+            "or a sum of these with +");
+  EXPECT_EQ(failure_of("uniform:1ms"), "'1ms' must have the form uniform:a..b");
+  EXPECT_EQ(failure_of("uniform:2ms..1ms"),
+            "'uniform:2ms..1ms': the upper bound is below the lower bound");
   EXPECT_THAT(failure_of("uniform:..1ms"), StartsWith("'' is not a span of time"));
   EXPECT_THAT(failure_of("uniform:1ms.."), StartsWith("'' is not a span of time"));
   EXPECT_THAT(failure_of("exp:"), StartsWith("'' is not a span of time"));
-  EXPECT_EQ(failure_of("normal:1ms"), "'1ms' should have the form normal:mean,sd");
+  EXPECT_EQ(failure_of("normal:1ms"), "'1ms' must have the form normal:mean,sd");
   EXPECT_THAT(failure_of("normal:x,1ms"), StartsWith("'x' is not a span of time"));
   EXPECT_THAT(failure_of("normal:1ms,x"), StartsWith("'x' is not a span of time"));
-  EXPECT_EQ(failure_of("pareto:1ms"), "'1ms' should have the form pareto:min,alpha");
+  EXPECT_EQ(failure_of("pareto:1ms"), "'1ms' must have the form pareto:min,alpha");
   for (const std::string alpha : {"", "x", "0", "-1", "1001", "1.5x", "nan", "inf"}) {
     EXPECT_EQ(failure_of("pareto:1ms," + alpha),
-              "'pareto:1ms," + alpha + "': alpha must be a number above 0, at most 1000");
+              "'pareto:1ms," + alpha + "': alpha must be above 0 and at most 1000");
   }
   EXPECT_EQ(failure_of("1us+1us+1us+1us+1us+1us+1us+1us+1us"),
             "'1us+1us+1us+1us+1us+1us+1us+1us+1us' has more than 8 terms");
   for (const std::string nothing : {"0", "0ms"}) {
-    EXPECT_EQ(failure_of(nothing), "a message takes some time: the delay must be at least 1ns");
+    EXPECT_EQ(failure_of(nothing), "a delay of zero is not allowed; write 1ns or more");
   }
 }
 
-TEST(Delay, KnowsItsMean) {
+TEST(Delay, ComputesItsMean) {
   EXPECT_EQ(parsed("100us").mean(), 100us);
   EXPECT_EQ(parsed("uniform:1ms..3ms").mean(), 2ms);
   EXPECT_EQ(parsed("exp:20us").mean(), 20us);
   EXPECT_EQ(parsed("normal:1ms,100us").mean(), 1ms);
   EXPECT_EQ(parsed("pareto:1ms,3").mean(), 1500us);
   EXPECT_EQ(parsed("100us+exp:20us+uniform:0..10us").mean(), 125us);
-  EXPECT_GT(parsed("pareto:1ms,1").mean(), 24h * 365);  // it has none; the tail is cut far out
+  EXPECT_GT(parsed("pareto:1ms,1").mean(), 24h * 365);  // no finite mean; the tail is cut far out
 }
 
-TEST(Delay, KnowsItsBound) {
+TEST(Delay, ComputesItsBound) {
   EXPECT_EQ(parsed("100us").bound(), 100us);
   EXPECT_EQ(parsed("uniform:1ms..3ms").bound(), 3ms);
   EXPECT_EQ(parsed("1ms+uniform:1ms..3ms").bound(), 4ms);
@@ -104,8 +105,7 @@ Sampled sampled(const Delay& delay) {
   return result;
 }
 
-// The mean of that many samples lies within five standard errors, and half a nanosecond for
-// rounding.
+// Expects the mean of the samples within five standard errors, plus half a nanosecond for rounding.
 void expect_mean(const std::string& text, double deviation_ns) {
   const Delay delay = parsed(text);
   const double error = 5 * deviation_ns / std::sqrt(double{kSamples}) + 0.5;
@@ -127,7 +127,7 @@ TEST(Delay, SamplesStayWithinTheBound) {
   const Sampled uniform = sampled(parsed("uniform:1ms..3ms"));
   EXPECT_GE(uniform.least, 1ms);
   EXPECT_LE(uniform.most, 3ms);
-  EXPECT_LT(uniform.least, 1001us);  // and reach it: one sample in two thousand is this close
+  EXPECT_LT(uniform.least, 1001us);  // one sample in two thousand is this close to the lower end
   EXPECT_GT(uniform.most, 2999us);
   EXPECT_GE(sampled(parsed("1ms+exp:1ms")).least, 1ms);
   EXPECT_GE(sampled(parsed("pareto:1ms,3")).least, 1ms);
@@ -135,7 +135,7 @@ TEST(Delay, SamplesStayWithinTheBound) {
   EXPECT_EQ(sampled(parsed("1ms+2ms")).least, 3ms);
 }
 
-// A message never arrives at the instant it is sent, and a heavy tail ends.
+// No message arrives at the instant at which it was sent, and the longest sample is bounded.
 TEST(Delay, SamplesAreAtLeastOneNanosecond) {
   for (const std::string text :
        {"uniform:0..0", "uniform:0..1ns", "exp:0", "exp:1ns", "normal:0,1ms", "0+0"})
@@ -143,7 +143,7 @@ TEST(Delay, SamplesAreAtLeastOneNanosecond) {
   EXPECT_LE(sampled(parsed("pareto:1s,0.01")).most, Nanos{1'000'000'000'000'000'000});
 }
 
-// Two messages with one stream draw different delays; the same stream draws the same again.
+// Two samples from one stream differ; an equal stream gives equal samples.
 TEST(Delay, DrawsFromTheStream) {
   const Delay delay = parsed("exp:1ms");
   Stream first(1, 1, 0);
@@ -155,7 +155,7 @@ TEST(Delay, DrawsFromTheStream) {
   EXPECT_NE(one, delay.sample(other));
 }
 
-TEST(DelayDeathTest, MustTakeTime) {
+TEST(DelayDeathTest, RequiresAPositiveSpan) {
   EXPECT_DEATH(Delay::constant(0s), "span > Nanos\\{0\\}");
   EXPECT_DEATH(Delay::uniform(2ms, 1ms), "low <= high");
   EXPECT_DEATH(Delay::uniform(0s, 0s), "high > Nanos\\{0\\}");

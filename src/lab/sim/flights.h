@@ -1,5 +1,5 @@
-// Transmissions under way: each is kept once for all its copies, and its place is used again when
-// the last of them has arrived or is lost.
+// Transmissions under way. A transmission is stored once for all its copies; its slot is reused
+// after the last copy has arrived or is lost.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ template <class Message>
 struct Flight {
   Message message;
   NodeId from{};
-  std::uint32_t copies = 0;
-  std::uint32_t number = 0;
-  Instant sent;
+  std::uint32_t copies = 0;  // copies still under way
+  std::uint32_t number = 0;  // number of the transmission, as in the trace
+  Instant sent;              // true time of the transmission
 };
 
 template <class Message>
@@ -26,7 +26,7 @@ class Flights {
  public:
   static constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
 
-  // Where it is from now on.
+  // Stores a transmission; returns its slot.
   std::uint32_t begin(const Flight<Message>& flight) {
     std::uint32_t slot = 0;
     if (free_.empty()) {
@@ -41,7 +41,7 @@ class Flights {
     return slot;
   }
   void copy(std::uint32_t slot) { ++all_[slot].copies; }
-  void end(std::uint32_t slot) {  // of one copy
+  void end(std::uint32_t slot) {  // ends one copy
     if (--all_[slot].copies == 0) free_.push_back(slot);
   }
 
@@ -50,7 +50,7 @@ class Flights {
 
  private:
   std::vector<Flight<Message>> all_;
-  std::vector<std::uint32_t> free_;  // places in it
+  std::vector<std::uint32_t> free_;  // unused slots of all_
 };
 
 }  // namespace tempo::sim

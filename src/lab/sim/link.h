@@ -1,4 +1,4 @@
-// What may become of a message on its way, and what decides it.
+// The behaviour of a network link: delay, loss, duplication, reordering.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace tempo::sim {
 
-// The numbered causes of chance. A number is never reused for something else: it is part of a
-// seed's meaning.
+// The random streams of a simulation, by number. A number is part of the meaning of a seed and is
+// never reused for another purpose.
 enum class Cause : std::uint32_t {
   machine = 1,
   delay,
@@ -24,20 +24,20 @@ enum class Cause : std::uint32_t {
 
 struct Link {
   Delay delay = Delay::uniform(100us, 2ms);
-  double loss = 0;       // of each copy that is to arrive
-  double duplicate = 0;  // arrives twice, each copy after its own delay
-  double reorder = 0;    // takes `lateness` longer
+  double loss = 0;       // probability that a copy is lost
+  double duplicate = 0;  // probability of a second copy, which arrives a further delay later
+  double reorder = 0;    // probability that a copy takes `lateness` longer
   Delay lateness = Delay::uniform(0s, 8ms);
-  bool same_order = false;  // a broadcast arrives everywhere after one and the same delay
-  bool in_order = false;    // from one node to another nothing overtakes: it arrives right behind
-  bool echo = false;        // a broadcast arrives at its sender too
+  bool same_order = false;  // a broadcast arrives at all receivers after the same delay
+  bool in_order = false;    // FIFO between each pair of nodes: no message overtakes another
+  bool echo = false;        // a broadcast also arrives at its sender
 };
 
-// What happens to one copy of a message on one link, when a script wants it to be special.
+// The treatment of one copy of one message, as decided by a test or script.
 struct DeliveryDecision {
   bool lost = false;
   bool twice = false;
-  Nanos extra{0};
+  Nanos extra{0};  // added to the delay
 };
 
 }  // namespace tempo::sim

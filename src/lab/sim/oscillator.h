@@ -1,9 +1,7 @@
-// A simulated local clock: an oscillator that is wrong from the start and becomes wrong
-// differently.
+// A simulated local clock: an oscillator with an initial error whose frequency changes over time.
 //
-// Its rate is a constant, plus a walk at random (`wander` per square root of a second), plus white
-// noise, plus a day's temperature, plus aging; for an eighth of a second at a time it is constant.
-// True time goes forward only.
+// The rate is a constant plus a random walk (`wander`), white noise, a daily temperature cycle and
+// aging. It is constant for steps of an eighth of a second. Queries must not go back in true time.
 #pragma once
 
 #include <cmath>
@@ -18,14 +16,14 @@ namespace tempo::sim {
 class Oscillator {
  public:
   struct Options {
-    double offset = 0;         // seconds ahead of true time at the start
-    double rate = 0;           // gained per second at the start
-    double wander = 0;         // of the rate, per square root of a second
-    double white = 0;          // of the phase, per square root of a second
-    double aging = 0;          // of the rate, per second
-    double cycle = 0;          // of the rate: how far the temperature moves it to each side
-    double cycle_seconds = 1;  // how long that takes, there and back
-    double cycle_begins = 0;   // where in the cycle it starts: 0 to 1
+    double offset = 0;         // local minus true time at the start, in seconds
+    double rate = 0;           // frequency error at the start, in seconds per second
+    double wander = 0;         // random walk of the rate, per square root of a second
+    double white = 0;          // white noise of the phase, per square root of a second
+    double aging = 0;          // change of the rate per second
+    double cycle = 0;          // amplitude of the temperature's effect on the rate
+    double cycle_seconds = 1;  // period of the temperature cycle, in seconds
+    double cycle_begins = 0;   // phase of the cycle at the start: 0 to 1
   };
 
   Oscillator(const Options& options, Stream stream)
@@ -45,12 +43,13 @@ class Oscillator {
     return ahead_ + now_ * (t - start_);
   }
 
-  // What it shows at a true instant, counted from `start`.
+  // Local time at a true instant.
   Instant shows(Instant truth) {
     const double t = in_seconds(truth.time_since_epoch());
     return truth + Nanos{std::llround(ahead(t) * 1e9)};
   }
-  // About when it will show this, by its present rate; `now` is the truth by now.
+  // Estimated true time at which the clock shows `shown`, at its current rate; `now` is the current
+  // true time. Returns `now` if that time has passed.
   Instant when(Instant shown, Instant now) {
     const Nanos left = shown - shows(now);
     if (left <= Nanos{0}) return now;
@@ -71,7 +70,7 @@ class Oscillator {
     now_ = rate_ + options_.cycle * cycle();
     if (options_.white > 0) now_ += stream_.normal(0, options_.white / std::sqrt(kStep));
   }
-  // Between -1 and 1, two parabolas: a sine that is the same on every machine.
+  // A value between -1 and 1 from two parabolas: unlike a sine, it is the same on every machine.
   double cycle() const {
     if (options_.cycle == 0) return 0;
     const double turns = start_ / options_.cycle_seconds + options_.cycle_begins;
@@ -80,10 +79,10 @@ class Oscillator {
   }
 
   Options options_;
-  double start_ = 0;  // of the present step
-  double ahead_ = 0;  // at its start
+  double start_ = 0;  // true time at which the current step began, in seconds
+  double ahead_ = 0;  // local minus true time at start_, in seconds
   double rate_ = 0;   // without noise and temperature
-  double now_ = 0;    // in the present step
+  double now_ = 0;    // rate in the current step
   Stream stream_;
 };
 

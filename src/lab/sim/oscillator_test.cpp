@@ -20,12 +20,12 @@ TEST(Oscillator, RunsAtItsRateFromItsOffset) {
   EXPECT_EQ(clock.shows(at(1000)), at(1002.01));
 }
 
-TEST(Oscillator, SaysWhenItWillShowSomething) {
+TEST(Oscillator, PredictsWhenItShowsATime) {
   Oscillator clock({.offset = 5, .rate = -40e-6}, Stream(1, 1, 0));
   const Instant when = clock.when(at(105), at(10));
   EXPECT_GE(clock.shows(when), at(105));
   EXPECT_LT(clock.shows(when) - at(105), 3ns);
-  EXPECT_EQ(clock.when(at(1), when), when) << "what is past is due now";
+  EXPECT_EQ(clock.when(at(1), when), when) << "a time in the past is due now";
 }
 
 TEST(Oscillator, AgesAndJumps) {
@@ -37,8 +37,8 @@ TEST(Oscillator, AgesAndJumps) {
   EXPECT_NEAR(clock.ahead(1001) - before, 0.251, 1e-5);
 }
 
-// The cycle returns to where it was, and is furthest after a quarter.
-TEST(Oscillator, TemperatureGoesRound) {
+// The cycle ends where it began and is at its extreme after a quarter.
+TEST(Oscillator, TemperatureIsPeriodic) {
   Oscillator clock({.cycle = 1e-6, .cycle_seconds = 1000}, Stream(1, 1, 0));
   clock.ahead(250);
   EXPECT_NEAR(clock.rate(), 1e-6, 1e-9);
@@ -49,7 +49,7 @@ TEST(Oscillator, TemperatureGoesRound) {
 
 // A rate that walks at random by w per square root of a second has an Allan deviation of
 // w * sqrt(tau / 3); white noise of the phase's advance has w / sqrt(tau).
-TEST(Oscillator, NoiseHasTheAllanDeviationItShould) {
+TEST(Oscillator, NoiseHasTheExpectedAllanDeviation) {
   for (const bool walks : {true, false}) {
     Oscillator clock({.wander = walks ? 1e-9 : 0, .white = walks ? 0 : 1e-9}, Stream(7, 1, 0));
     std::vector<double> phase;
@@ -65,7 +65,7 @@ TEST(AllanDeviation, OfAConstantDriftIsKnown) {
   std::vector<double> phase;
   for (int t = 0; t < 100; ++t) phase.push_back(0.5 * 1e-9 * t * t);
   EXPECT_NEAR(allan_deviation(phase, 1, 16), 1e-9 * 16 / std::sqrt(2), 1e-15);
-  EXPECT_EQ(allan_deviation(phase, 1, 64), 0) << "too short a row";
+  EXPECT_EQ(allan_deviation(phase, 1, 64), 0) << "the series is too short";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A network in two parts, as World::set_cuts takes it.
+// A network split into two parts, in the form that World::set_partition takes.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace tempo::sim {
 
-// Nothing goes between those for whom `side` says true and the others.
-inline std::vector<bool> cuts_between(const std::vector<bool>& side) {
+// Blocks every message between the nodes with side[node] true and the others.
+inline std::vector<bool> partition_between(const std::vector<bool>& side) {
   std::vector<bool> partition(side.size() * side.size());
   for (std::size_t from = 0; from < side.size(); ++from)
     for (std::size_t to = 0; to < side.size(); ++to)

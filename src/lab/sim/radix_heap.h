@@ -1,14 +1,14 @@
-// A monotone priority queue: what is pushed is never earlier than what was popped last.
+// A monotone priority queue: no pushed key is smaller than the key popped last.
 //
-// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) with digits of five bits. The next few items
-// lie sorted in the front, which holds everything up to a certain key. Any other item lies on the
-// level of the highest digit in which its key differs from that one, in the bucket of its own digit
-// there. When the front is used up the lowest bucket becomes the front if it is small; otherwise it
-// is taken apart: its smallest key becomes the front, the other items move to lower levels. Five
-// bits were measured best of four to six, and fronts of up to 32 items best of 8 to 32.
+// A radix heap (Ahuja, Mehlhorn, Orlin, Tarjan 1990) with digits of five bits. The front holds all
+// items up to a certain key, sorted. Any other item is on the level of the highest digit in which
+// its key differs from that key, in the bucket of its own digit there. When the front is empty, the
+// lowest bucket becomes the front if it is small. Otherwise the heap splits it: the items with the
+// smallest key become the front, the others move to lower levels. Five bits were measured best of
+// four to six, and fronts of up to 32 items best of 8 to 32.
 //
-// Items of one key leave in the order they came: buckets are filled at the end and emptied from the
-// front, so no sequence number has to be stored.
+// Items with equal keys leave in the order in which they were pushed: buckets are filled at the end
+// and emptied from the front, so no sequence number is needed.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +37,10 @@ class RadixHeap {
     ++size_;
   }
 
-  // The first item, unless its key is `limit` or more. What is refused is left untouched, so that
-  // something earlier may still be pushed. `soon(item)` is told of items that will come out before
-  // long, in no particular order, some of them twice and not of all; `next(item)` of those among
-  // the next few: chances to fetch what they need.
+  // Pops the first item unless its key is `limit` or more. A refused item stays where it is, so an
+  // earlier key may still be pushed. For prefetching, `soon(item)` is called for items that will be
+  // popped soon (in no particular order, some twice, some never) and `next(item)` for the next few
+  // items.
   template <class Soon, class Next>
   bool pop_before(std::uint64_t limit, Item& item, Soon soon, Next next) {
     if (next_ == end_) {
@@ -65,12 +65,12 @@ class RadixHeap {
   static constexpr std::size_t kBits = 5;
   static constexpr std::size_t kDigits = 1U << kBits;
   static constexpr std::size_t kLevels = 64 / kBits + 1;
-  static constexpr std::size_t kFew = 32;         // items that are sorted rather than taken apart
-  static constexpr std::size_t kMaxInFront = 64;  // where more is inserted it is taken apart too
-  static constexpr std::size_t kNext = 6;         // items
-  static constexpr std::size_t kMaxSoon = 256;    // items of a bucket
+  static constexpr std::size_t kFew = 32;  // buckets up to this size are sorted instead of split
+  static constexpr std::size_t kMaxInFront = 64;  // larger fronts are split before an insertion
+  static constexpr std::size_t kNext = 6;         // items announced by `next`
+  static constexpr std::size_t kMaxSoon = 256;    // buckets up to this size are announced by `soon`
 
-  // Into its bucket; for items after the front.
+  // Puts an item that is after the front into its bucket.
   void put(const Item& item) {
     const std::uint64_t differs = item.key ^ front_last_;
     const std::size_t level = static_cast<std::size_t>(63 - std::countl_zero(differs)) / kBits;
@@ -80,7 +80,7 @@ class RadixHeap {
     used_levels_ |= 1U << level;
   }
 
-  // Into the front, behind what has the same key.
+  // Inserts an item into the front, behind items with the same key.
   void insert(const Item& item) {
     const bool goes_last = next_ == end_ || front_[end_ - 1].key <= item.key;
     if (!goes_last && end_ - next_ >= kMaxInFront) {
@@ -90,7 +90,7 @@ class RadixHeap {
         return;
       }
     }
-    if (next_ * 2 >= end_) {  // what has left makes room
+    if (next_ * 2 >= end_) {  // reuse the space of popped items
       front_.erase(front_.begin(), front_.begin() + static_cast<std::ptrdiff_t>(next_));
       next_ = 0;
     }
@@ -98,14 +98,14 @@ class RadixHeap {
     end_ = front_.size();
     sort_in(end_ - 1);
   }
-  // Puts the item at this place among those before it, which are sorted.
+  // Moves the item at this position to its place among the sorted items before it.
   void sort_in(std::size_t at) {
     const Item item = front_[at];
     for (; at != next_ && front_[at - 1].key > item.key; --at) front_[at] = front_[at - 1];
     front_[at] = item;
   }
 
-  // Leaves in the front only what has the key popped last.
+  // Moves all items out of the front except those with the key popped last.
   void spread() {
     front_last_ = last_;
     std::size_t kept = next_;
@@ -115,7 +115,8 @@ class RadixHeap {
     end_ = kept;
   }
 
-  // Fills the front from the lowest bucket, if there is something in it before the limit.
+  // Fills the front from the lowest bucket. Returns false if that bucket has no key below the
+  // limit.
   template <class Soon>
   bool refill(std::uint64_t limit, Soon soon) {
     if (used_levels_ == 0) return false;
@@ -155,14 +156,13 @@ class RadixHeap {
   }
 
   std::array<std::array<std::vector<Item>, kDigits>, kLevels> buckets_;
-  std::array<std::uint64_t, kLevels>
-      used_digits_{};              // bit i: bucket i of the level holds something
-  std::uint32_t used_levels_ = 0;  // bit i: level i holds something
-  std::uint64_t last_ = 0;         // the key popped last
-  std::uint64_t front_last_ = 0;   // all keys up to this one are in the front
-  std::vector<Item> front_;        // ascending
-  std::size_t next_ = 0;           // what lies before it in front_ has been popped
-  std::size_t end_ = 0;            // front_.size(), where it is asked for most
+  std::array<std::uint64_t, kLevels> used_digits_{};  // bit i: bucket i of the level is not empty
+  std::uint32_t used_levels_ = 0;                     // bit i: level i is not empty
+  std::uint64_t last_ = 0;                            // the key popped last
+  std::uint64_t front_last_ = 0;                      // every key up to this one is in the front
+  std::vector<Item> front_;                           // ascending
+  std::size_t next_ = 0;  // items of front_ before this index have been popped
+  std::size_t end_ = 0;   // front_.size(), kept near next_
   std::size_t size_ = 0;
 };
 

@@ -14,21 +14,22 @@ namespace {
 
 struct Entry {
   std::uint64_t key = 0;
-  std::size_t order = 0;  // of the push
+  std::size_t order = 0;  // number of the push
   bool operator==(const Entry&) const = default;
 };
 
-// A push so far ahead, then, if there is a limit, a pop before so far ahead.
+// A push this far ahead of the last key and, if there is a limit, pops of all keys before that
+// limit.
 using Operation = std::tuple<std::uint16_t, std::uint8_t, std::uint16_t>;
 
-// Some differ in the last bits, some only in high ones, some not at all.
+// Some keys differ in the low bits, some only in high bits, some not at all.
 std::uint64_t ahead(std::uint16_t number, std::uint8_t shift) {
   return std::uint64_t{number} % 64 << shift % 40;
 }
 
-// Whatever is pushed and popped in between, items leave by key and, within a key, in the order they
-// came; what lies at the limit or after it stays.
-RC_GTEST_PROP(RadixHeapProperty, IsASortedListThatKeepsTheOrderOfEquals,
+// For any mixture of pushes and pops, items leave by key and, within a key, in the order of their
+// pushes. Items at or after the limit stay.
+RC_GTEST_PROP(RadixHeapProperty, BehavesLikeAStableSortedList,
               (const std::vector<Operation>& operations)) {
   RadixHeap<Entry> heap;
   std::vector<Entry> sorted;
@@ -64,7 +65,7 @@ RC_GTEST_PROP(RadixHeapProperty, IsASortedListThatKeepsTheOrderOfEquals,
   RC_ASSERT(heap.empty());
 }
 
-// One big heap, sorted at once: as std::stable_sort does it.
+// One large heap, emptied at once, gives the same order as std::stable_sort.
 RC_GTEST_PROP(RadixHeapProperty, SortsLikeStableSort,
               (const std::vector<std::uint32_t>& keys, std::uint8_t distinct)) {
   RadixHeap<Entry> heap;

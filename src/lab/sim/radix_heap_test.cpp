@@ -33,7 +33,7 @@ TEST(RadixHeap, IsEmptyAtFirst) {
   EXPECT_EQ(entry, (Entry{.key = 7, .name = 7}));
 }
 
-TEST(RadixHeap, GivesTheSmallestKeyFirst) {
+TEST(RadixHeap, PopsTheSmallestKeyFirst) {
   RadixHeap<Entry> heap;
   int name = 0;
   for (const std::uint64_t key : {5000U, 3U, 1'000'000U, 0U, 4096U, 31U, 32U})
@@ -51,8 +51,8 @@ TEST(RadixHeap, KeepsTheOrderOfEqualKeys) {
   Entry entry;
   ASSERT_TRUE(heap.pop_before(kNoLimit, entry));
   EXPECT_EQ(entry.name, 2);
-  heap.push({900, 4});  // came when 900 was nearer than before
-  heap.push({500, 5});  // as early as what was popped last
+  heap.push({900, 4});  // pushed when 900 was nearer than before
+  heap.push({500, 5});  // the same key as the last one popped
   EXPECT_EQ(drain(heap), (std::vector{5, 1, 3, 4}));
 }
 
@@ -66,8 +66,8 @@ TEST(RadixHeap, PopsNothingAtTheLimit) {
   EXPECT_EQ(entry.name, 1);
 }
 
-// Whoever looked ahead in vain may still add something earlier.
-TEST(RadixHeap, LeavesWhatItRefusesUntouched) {
+// After a refused pop the caller may push an earlier key.
+TEST(RadixHeap, AcceptsAnEarlierKeyAfterARefusedPop) {
   RadixHeap<Entry> heap;
   heap.push({1000, 1});
   Entry entry;
@@ -79,8 +79,8 @@ TEST(RadixHeap, LeavesWhatItRefusesUntouched) {
   EXPECT_EQ(drain(heap), (std::vector{3, 2, 1}));
 }
 
-// Far more comes between two items than a sorted front is good for, the last first.
-TEST(RadixHeap, TakesManyItemsBetweenTwo) {
+// More items than fit a sorted front are pushed between two keys, in descending order.
+TEST(RadixHeap, AcceptsManyItemsBetweenTwo) {
   RadixHeap<Entry> heap;
   heap.push({10'000, 0});
   heap.push({20'000, 1000});
@@ -89,7 +89,7 @@ TEST(RadixHeap, TakesManyItemsBetweenTwo) {
   std::vector<int> expected;
   for (int i = 200; i >= 1; --i) heap.push({10'000 + static_cast<std::uint64_t>(i), i});
   for (int i = 1; i <= 200; ++i) {
-    heap.push({10'000 + static_cast<std::uint64_t>(i), -i});  // after its equal
+    heap.push({10'000 + static_cast<std::uint64_t>(i), -i});  // behind the item with the same key
     expected.push_back(i);
     expected.push_back(-i);
   }
@@ -98,23 +98,23 @@ TEST(RadixHeap, TakesManyItemsBetweenTwo) {
   EXPECT_EQ(drain(heap), expected);
 }
 
-TEST(RadixHeap, TakesLargeKeys) {
+TEST(RadixHeap, AcceptsLargeKeys) {
   RadixHeap<Entry> heap;
   const std::uint64_t large = std::uint64_t{1} << 62;
   heap.push({large + 1, 1});
   heap.push({large, 2});
-  heap.push({std::uint64_t{1} << 40, 3});  // these differ above the 32nd bit only
+  heap.push({std::uint64_t{1} << 40, 3});  // differ only above the 32nd bit
   heap.push({0, 4});
   EXPECT_EQ(drain(heap), (std::vector{4, 3, 2, 1}));
 }
 
-// Keys so close that the front holds a few of them at a time, as in a world of ten thousand nodes.
-TEST(RadixHeap, TellsOfWhatComesBeforeItComes) {
+// Keys this close let the front hold a few of them at a time, as in a world of ten thousand nodes.
+TEST(RadixHeap, AnnouncesItemsBeforePoppingThem) {
   RadixHeap<Entry> heap;
   for (int i = 0; i < 2000; ++i) heap.push({static_cast<std::uint64_t>(i) * 300 + 17, i});
   std::set<int> soon;
   std::set<int> next;
-  std::size_t early = 0;  // of which was told before their neighbour came
+  std::size_t early = 0;  // items announced before an item shortly before them was popped
   for (Entry entry; heap.pop_before(
            kNoLimit, entry, [&](const Entry& item) { soon.insert(item.name); },
            [&](const Entry& item) { next.insert(item.name); });) {
@@ -128,7 +128,7 @@ TEST(RadixHeap, TellsOfWhatComesBeforeItComes) {
   EXPECT_GT(early, 1000U);
 }
 
-TEST(RadixHeapDeathTest, RefusesWhatIsEarlierThanTheLastPopped) {
+TEST(RadixHeapDeathTest, RefusesAKeyBelowTheLastPopped) {
   RadixHeap<Entry> heap;
   heap.push({100, 1});
   Entry entry;

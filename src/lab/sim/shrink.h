@@ -1,8 +1,8 @@
-// Shrinking a failing run to what it needs.
+// Shrinks a failing run to the parts it needs.
 //
-// Delta debugging (Zeller & Hildebrandt 2002): leave out parts of a list, halves first, then
-// smaller pieces, and keep what still fails, until nothing can be left out singly. Each try is one
-// run.
+// Delta debugging (Zeller & Hildebrandt 2002): remove parts of a list, halves first, then smaller
+// pieces, and keep each smaller list that still fails, until no single item can be removed. Every
+// try is one run.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace tempo::sim {
 
 inline constexpr std::size_t kMaxTries = 10'000;
 
-// A sublist for which `fails` still holds and from which no single item can be left out, unless the
-// tries run out first. `fails(items)` must hold.
+// Returns a sublist for which `fails` still holds and from which no single item can be removed,
+// unless the tries run out first. Requires fails(items).
 template <class Item, class Fails>
 std::vector<Item> fewest(std::vector<Item> items, Fails fails, std::size_t tries = kMaxTries) {
   std::size_t pieces = 2;
@@ -40,8 +40,8 @@ std::vector<Item> fewest(std::vector<Item> items, Fails fails, std::size_t tries
   return items;
 }
 
-// The smallest number in [low, high] for which `fails` holds, if failing is monotone; `fails(high)`
-// must.
+// The smallest number in [low, high] for which `fails` holds. Requires that `fails` is monotone and
+// that fails(high) holds.
 template <class Number, class Fails>
 Number least(Number low, Number high, Fails fails) {
   while (low < high) {

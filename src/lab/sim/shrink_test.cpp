@@ -49,20 +49,20 @@ TEST(Fewest, KeepsTheOrder) {
             wanted);
 }
 
-TEST(Fewest, LeavesNothingIfNothingIsNeeded) {
+TEST(Fewest, RemovesAllIfNothingIsNeeded) {
   EXPECT_TRUE(fewest(up_to(40), [](const std::vector<int>&) { return true; }).empty());
   EXPECT_TRUE(fewest(std::vector<int>{}, [](const std::vector<int>&) { return true; }).empty());
 }
 
-TEST(Fewest, LeavesAllIfAllIsNeeded) {
+TEST(Fewest, KeepsAllIfAllIsNeeded) {
   EXPECT_EQ(fewest(up_to(10), [](const std::vector<int>& items) { return items.size() == 10; }),
             up_to(10));
   EXPECT_EQ(fewest(up_to(1), [](const std::vector<int>& items) { return items.size() == 1; }),
             up_to(1));
 }
 
-// Of what is returned no single item can be left out, whatever `fails` is like.
-TEST(Fewest, NeedsEveryItemItReturns) {
+// No single item of the result can be removed, for any `fails`.
+TEST(Fewest, ReturnsNoUnneededItem) {
   for (const int modulus : {5, 7, 11, 23, 40}) {
     const auto fails = [&](const std::vector<int>& items) {
       return std::accumulate(items.begin(), items.end(), 0) % modulus == 3 || items.size() > 12;
@@ -96,11 +96,11 @@ TEST(Least, FindsTheFirstThatFails) {
   EXPECT_EQ(least(5, 5, [](int) { return true; }), 5);
 }
 
-TEST(Least, AsksFewTimes) {
+TEST(Least, NeedsFewRuns) {
   int runs = 0;
   EXPECT_EQ(least(Nanos{0}, Nanos{1s}, [&](Nanos span) { return ++runs, span >= 123456789ns; }),
             123456789ns);
-  EXPECT_LE(runs, 30);  // a thousand million is less than two to the thirty
+  EXPECT_LE(runs, 30);  // 10^9 is less than 2^30
 }
 
 }  // namespace

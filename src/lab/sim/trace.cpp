@@ -21,7 +21,7 @@ void Trace::add(const Happening& happening) {
     label = label * 131 + static_cast<unsigned char>(letter);
   mix(label);
   if (!keep_) return;
-  if (happenings_.size() < kMost)
+  if (happenings_.size() < kMaxHappenings)
     happenings_.push_back(happening);
   else
     complete_ = false;
@@ -30,27 +30,27 @@ void Trace::add(const Happening& happening) {
 std::string milliseconds(Instant at) { return milliseconds_text(at.time_since_epoch()); }
 
 namespace {
-std::string who(NodeId node) { return node == kNobody ? "*" : fmt::format("{}", index(node) + 1); }
+std::string name(NodeId node) { return node == kNobody ? "*" : fmt::format("{}", index(node) + 1); }
 }  // namespace
 
 std::string line(const Happening& happening) {
   const std::string at = milliseconds(happening.at);
   switch (happening.what) {
     case What::sent:
-      return fmt::format("{} {}->{} {}", at, who(happening.node), who(happening.peer),
+      return fmt::format("{} {}->{} {}", at, name(happening.node), name(happening.peer),
                          happening.label);
     case What::received:
-      return fmt::format("{} {}->{} {} received", at, who(happening.node), who(happening.peer),
+      return fmt::format("{} {}->{} {} received", at, name(happening.node), name(happening.peer),
                          happening.label);
     case What::lost:
-      return fmt::format("{} {}->{} {} lost", at, who(happening.node), who(happening.peer),
+      return fmt::format("{} {}->{} {} lost", at, name(happening.node), name(happening.peer),
                          happening.label);
     case What::becomes:
-      return fmt::format("{} {} becomes {}", at, who(happening.node), happening.label);
+      return fmt::format("{} {} becomes {}", at, name(happening.node), happening.label);
     case What::disturbed:
       return happening.node == kNobody
                  ? fmt::format("{} network: {}", at, happening.label)
-                 : fmt::format("{} {} {}", at, who(happening.node), happening.label);
+                 : fmt::format("{} {} {}", at, name(happening.node), happening.label);
   }
   return {};
 }
@@ -63,7 +63,7 @@ std::string text(const Trace& trace, bool with_receptions) {
     all += '\n';
   }
   if (!trace.complete())
-    all += fmt::format("(only the first {} happenings are kept)\n", Trace::kMost);
+    all += fmt::format("(only the first {} happenings were kept)\n", Trace::kMaxHappenings);
   return all;
 }
 

@@ -1,8 +1,8 @@
-// What happened in a run: as data, as text, as one number.
+// The record of a run: as data, as text and as a hash.
 //
-// A Trace is a list of happenings in time order. Its text is what scripts compare and people read;
-// its hash is the same for the same run in every build and on any number of threads. Diagrams are
-// drawn from it (lab/report). Nodes are printed from 1, as people count.
+// A Trace is a list of happenings in the order of time. Scripts compare its text. Its hash is the
+// same for the same run in every build and with any number of threads. lab/report draws diagrams
+// from it. Printed node numbers start at 1.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace tempo::sim {
 
 enum class What : std::uint8_t {
   sent,       // node -> peer (kNobody: all), label = the message's name
-  received,   // peer received what node sent at `sent`
-  lost,       // what node sent does not reach peer
-  becomes,    // node is now in the state named by the label
-  disturbed,  // a fault: node (kNobody: the network) and the fault's word
+  received,   // peer received the transmission that node sent at `sent`
+  lost,       // the transmission of node does not reach peer
+  becomes,    // node enters the state named by the label
+  disturbed,  // a fault of node (kNobody: the network); the label names the fault
 };
 
 struct Happening {
@@ -28,23 +28,25 @@ struct Happening {
   What what;
   NodeId node;
   NodeId peer = kNobody;
-  std::uint32_t number = 0;  // of the transmission: ties received and lost to sent
-  Instant sent{};            // received: when it was sent
-  std::string_view label;    // static text
+  std::uint32_t number = 0;  // number of the transmission; the same for sent, received and lost
+  Instant sent{};            // received: time of the transmission
+  std::string_view label;    // text with static lifetime
 };
 
 class Trace {
  public:
-  // A Trace that does not keep what happens still hashes it. At most kMost happenings are kept.
+  // With keep = false the Trace only hashes. It keeps at most kMaxHappenings.
   explicit Trace(bool keep) : keep_(keep) {}
 
   void add(const Happening& happening);
 
   const std::vector<Happening>& happenings() const { return happenings_; }
-  bool complete() const { return complete_; }  // nothing was left out for want of room
+  bool complete() const {
+    return complete_;
+  }  // false: happenings beyond kMaxHappenings were not kept
   std::uint64_t hash() const { return hash_; }
 
-  static constexpr std::size_t kMost = 2'000'000;
+  static constexpr std::size_t kMaxHappenings = 2'000'000;
 
  private:
   void mix(std::uint64_t value);
@@ -55,14 +57,14 @@ class Trace {
   std::vector<Happening> happenings_;
 };
 
-// Folds one more number into a hash; how the hashes of many runs become one.
+// Adds a number to a hash; also combines the hashes of many runs.
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t value);
 
-// "1500.25": milliseconds since the start, without needless zeros.
+// "1500.25": milliseconds since the start, without trailing zeros.
 std::string milliseconds(Instant at);
 
-// "2000 1->* masterup", "2000 1 becomes master"; with_receptions adds "2001 1->2 masterup
-// received".
+// "2000 1->* masterup", "2000 1 becomes master"; with_receptions adds lines like "2001 1->2
+// masterup received".
 std::string line(const Happening& happening);
 std::string text(const Trace& trace, bool with_receptions);
 

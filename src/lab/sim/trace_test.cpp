@@ -12,7 +12,7 @@ constexpr Instant at(Nanos span) { return Instant{span}; }
 constexpr NodeId kOne{0};
 constexpr NodeId kTwo{1};
 
-TEST(Milliseconds, HaveNoNeedlessZeros) {
+TEST(Milliseconds, HaveNoTrailingZeros) {
   EXPECT_EQ(milliseconds(at(0ns)), "0");
   EXPECT_EQ(milliseconds(at(1500250us)), "1500.25");
   EXPECT_EQ(milliseconds(at(2s)), "2000");
@@ -20,7 +20,7 @@ TEST(Milliseconds, HaveNoNeedlessZeros) {
   EXPECT_EQ(milliseconds(at(10ms + 10ns)), "10.00001");
 }
 
-TEST(TraceLine, SaysWhatHappened) {
+TEST(TraceLine, DescribesEveryKind) {
   EXPECT_EQ(line({.at = at(2s), .what = What::sent, .node = kOne, .label = "masterup"}),
             "2000 1->* masterup");
   EXPECT_EQ(line({.at = at(2s), .what = What::sent, .node = kOne, .peer = kTwo, .label = "quit"}),
@@ -57,28 +57,28 @@ Trace three(bool keep) {
   return trace;
 }
 
-TEST(TraceText, LeavesReceptionsOutUnlessAsked) {
+TEST(TraceText, OmitsReceptionsUnlessRequested) {
   EXPECT_EQ(text(three(true), false), "1 1->2 quit\n2 2 becomes slave\n");
   EXPECT_EQ(text(three(true), true), "1 1->2 quit\n2 1->2 quit received\n2 2 becomes slave\n");
   EXPECT_EQ(text(Trace(true), true), "");
 }
 
-TEST(Trace, KeepsOnlyWhenAsked) {
+TEST(Trace, KeepsHappeningsOnlyOnRequest) {
   EXPECT_EQ(three(true).happenings().size(), 3U);
   EXPECT_TRUE(three(false).happenings().empty());
   EXPECT_TRUE(three(false).complete());
 }
 
-TEST(Trace, SaysWhenItIsFull) {
+TEST(Trace, ReportsWhenItIsFull) {
   Trace trace(true);
   const Happening happening{.at = at(1ms), .what = What::becomes, .node = kOne, .label = "slave"};
-  for (std::size_t i = 0; i < Trace::kMost; ++i) trace.add(happening);
+  for (std::size_t i = 0; i < Trace::kMaxHappenings; ++i) trace.add(happening);
   EXPECT_TRUE(trace.complete());
   const std::uint64_t hash = trace.hash();
   trace.add(happening);
   EXPECT_FALSE(trace.complete());
-  EXPECT_EQ(trace.happenings().size(), Trace::kMost);
-  EXPECT_NE(trace.hash(), hash);  // what is not kept is hashed all the same
+  EXPECT_EQ(trace.happenings().size(), Trace::kMaxHappenings);
+  EXPECT_NE(trace.hash(), hash);  // the hash includes happenings that are not kept
 }
 
 TEST(Trace, HashesWhetherKeptOrNot) {
@@ -87,8 +87,8 @@ TEST(Trace, HashesWhetherKeptOrNot) {
   EXPECT_NE(three(true).hash(), Trace(true).hash());
 }
 
-// Every difference that a text would show changes the hash.
-TEST(Trace, HashSeesEveryDifference) {
+// Every difference that is visible in the text changes the hash.
+TEST(Trace, HashCoversEveryField) {
   const Happening plain{
       .at = at(1ms), .what = What::sent, .node = kOne, .peer = kTwo, .label = "quit"};
   std::vector<Happening> different(9, plain);
@@ -109,7 +109,7 @@ TEST(Trace, HashSeesEveryDifference) {
   EXPECT_EQ(hashes.size(), different.size());
 }
 
-TEST(Trace, HashSeesTheOrder) {
+TEST(Trace, HashDependsOnTheOrder) {
   const Happening first{.at = at(1ms), .what = What::becomes, .node = kOne, .label = "slave"};
   const Happening second{.at = at(1ms), .what = What::becomes, .node = kTwo, .label = "slave"};
   Trace there(false);
@@ -127,7 +127,7 @@ TEST(Trace, HashSeesTheOrder) {
   EXPECT_NE(twice.hash(), once.hash());
 }
 
-// Worked out by hand from the definition: (0 ^ 1) * 0x9e3779b97f4a7c15, then x ^ x >> 29.
+// Computed by hand from the definition: (0 ^ 1) * 0x9e3779b97f4a7c15, then x ^ x >> 29.
 TEST(Mixed, IsTheSameEverywhere) {
   const std::uint64_t product = 0x9e3779b97f4a7c15;
   EXPECT_EQ(mixed(0, 1), product ^ (product >> 29));

@@ -15,8 +15,7 @@
 namespace tempo::sim {
 namespace {
 
-// What could still be received or lost.
-constexpr std::size_t kMaxUnderWay = 1000;  // of one sender, receiver and message
+constexpr std::size_t kMaxUnderWay = 1000;  // remembered for each sender, receiver and name
 
 std::string_view next_word(std::string_view& rest) {
   const std::size_t end = std::min(rest.find(' '), rest.size());
@@ -31,7 +30,7 @@ std::optional<Instant> time_of(std::string_view word) {
   return Instant{*span};
 }
 
-// "*" is kNobody.
+// "*" stands for kNobody.
 std::optional<NodeId> node_of(std::string_view word) {
   if (word == "*") return kNobody;
   const auto number = parse_number<std::uint32_t>(word);
@@ -130,7 +129,8 @@ class Reader {
     return true;
   }
 
-  // The oldest transmission to that node, or to all, of which it has had nothing.
+  // The oldest transmission to that node, or to all nodes, that it has neither received nor lost
+  // yet.
   UnderWay oldest(Instant at, NodeId from, NodeId to, std::string_view label) {
     UnderWay found{};
     if (auto own = under_way_.find({from, to, label}); own != under_way_.end())
@@ -159,7 +159,7 @@ class Reader {
   Instant last_{};
   std::uint32_t numbers_ = 0;
   std::map<Kind, std::deque<UnderWay>> under_way_;
-  std::map<Kind, std::uint32_t> had_;  // the last broadcast that was received or lost there
+  std::map<Kind, std::uint32_t> had_;  // last broadcast that the receiver received or lost
 };
 
 template <class Visit>

@@ -1,13 +1,13 @@
-// A trace read back from its text: a simulation's, or what `tempo trace follow` wrote of a daemon.
+// Parses the text of a trace, written by a simulation or by `tempo trace follow`.
 //
 //     # 2 is shore                          a node's name
 //     2000 1->* masterup
 //     2001.25 1->2 masterup received
 //     2001.25 2 becomes slave
 //
-// Receptions and losses are tied to the oldest transmission they fit. A daemon hears what others
-// send and not when: a reception without a transmission counts as sent when it was received. Other
-// comments and empty lines are passed over.
+// A reception or loss belongs to the oldest transmission it can belong to. The trace of one daemon
+// does not contain the transmissions of other hosts; a reception without a transmission counts as
+// sent at the time of its reception. Other comments and empty lines are ignored.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ namespace tempo::sim {
 
 struct ReadTrace {
   Trace trace{true};
-  std::uint32_t nodes = 0;            // as many as the highest number
-  std::vector<std::string> names{};   // of each node; its number, if not said
-  std::vector<std::string> states{};  // of each node at the end; empty: not said
-  bool one_sided = false;             // something was received that nobody is seen to send
-  // What the trace's labels view. Not to be copied, then.
+  std::uint32_t nodes = 0;            // the highest node number
+  std::vector<std::string> names{};   // name of each node; by default its number
+  std::vector<std::string> states{};  // last state of each node; empty: unknown
+  bool one_sided = false;             // some reception has no transmission in the trace
+  // Storage of the trace's labels, which are views; a ReadTrace is therefore not copyable.
   std::set<std::string, std::less<>> labels{};
 
   ReadTrace() = default;
@@ -37,11 +37,11 @@ struct ReadTrace {
 
 inline constexpr std::uint32_t kMaxTracedNodes = 10'000;
 
-// A failure names the line that is not understood.
+// An error names the line that could not be parsed.
 Result<ReadTrace> read_trace(std::string_view text);
 
-// Whether this is a trace rather than a script: its first line that is no comment begins with a
-// time.
+// Returns true if the text is a trace rather than a script: its first line that is not a comment
+// begins with a time.
 bool looks_like_trace(std::string_view text);
 
 }  // namespace tempo::sim

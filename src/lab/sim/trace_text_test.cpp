@@ -23,7 +23,7 @@ constexpr std::string_view kRun =
     "4 2 crashes\n"
     "5 network: whole\n";
 
-TEST(ReadTrace, IsWhatWasWritten) {
+TEST(ReadTrace, RestoresTheWrittenTrace) {
   const auto read = read_trace(kRun);
   ASSERT_TRUE(read) << read.error();
   EXPECT_EQ(text(read->trace, true), kRun);
@@ -33,20 +33,23 @@ TEST(ReadTrace, IsWhatWasWritten) {
   EXPECT_FALSE(read->one_sided);
 }
 
-TEST(ReadTrace, TiesWhatArrivesToWhatWasSent) {
+TEST(ReadTrace, MatchesReceptionsWithTransmissions) {
   const auto read = read_trace(kRun);
   ASSERT_TRUE(read);
   const std::vector<Happening>& all = read->trace.happenings();
   EXPECT_EQ(all[2].number, all[0].number);
   EXPECT_EQ(all[2].sent, Instant{1ms});
-  EXPECT_EQ(all[3].number, all[0].number);  // lost on the way to another: the same transmission
-  EXPECT_EQ(all[5].number, all[1].number);  // the second one to the same receiver: the next
+  EXPECT_EQ(all[3].number,
+            all[0].number);  // another receiver loses a copy of the same transmission
+  EXPECT_EQ(
+      all[5].number,
+      all[1].number);  // a second reception by the same receiver belongs to the next transmission
   EXPECT_EQ(all[5].sent, Instant{1500us});
   EXPECT_EQ(all[6].number, all[4].number);
   EXPECT_EQ(all[6].sent, Instant{2250us});
 }
 
-TEST(ReadTrace, OfOneHostHasNamesAndMessagesThatNobodyIsSeenToSend) {
+TEST(ReadTrace, AcceptsTheTraceOfOneHost) {
   const auto read = read_trace(
       "# 1 is bow\n"
       "# a remark\n"
@@ -69,7 +72,7 @@ TEST(ReadTrace, KeepsItsLabelsWhenItMoves) {
   EXPECT_EQ(moved.trace.happenings()[0].label, "m");
 }
 
-TEST(ReadTrace, NamesTheLineItDoesNotUnderstand) {
+TEST(ReadTrace, NamesTheLineThatItCannotParse) {
   const auto why = [](std::string_view text) {
     const auto read = read_trace(text);
     return read ? std::string("understood") : read.error();
@@ -86,7 +89,7 @@ TEST(ReadTrace, NamesTheLineItDoesNotUnderstand) {
   EXPECT_EQ(why(""), "understood");
 }
 
-TEST(LooksLikeTrace, ByItsFirstLine) {
+TEST(LooksLikeTrace, DecidesByTheFirstLine) {
   EXPECT_TRUE(looks_like_trace("# 1 is bow\n\n0.5 1 becomes slave\n"));
   EXPECT_FALSE(looks_like_trace("# conservative is broken\nnodes 3\n"));
   EXPECT_FALSE(looks_like_trace("# nothing\n"));

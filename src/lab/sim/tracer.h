@@ -1,7 +1,7 @@
-// A watch that writes a Trace of any machine whose messages and states have names.
+// A watch that records a Trace of any machine whose messages and states have names.
 //
-// `name_of(message)` gives a message's name, `name_of(machine.state())` a state's; a machine
-// without states leaves no such lines.
+// `name_of(message)` names a message and `name_of(machine.state())` a state. A machine without
+// states has no state lines.
 #pragma once
 
 #include <string_view>
@@ -59,7 +59,7 @@ class Tracer : public NoWatch {
       becomes(world, id, state);
     }
   }
-  // For a watch that sees more than states: a line "node becomes label" now.
+  // Adds the line "node becomes label" now; for watches that record more than states.
   template <class World>
   void becomes(const World& world, NodeId id, std::string_view label) {
     trace_.add({.at = world.now(), .what = What::becomes, .node = id, .label = label});
@@ -74,7 +74,7 @@ class Tracer : public NoWatch {
 
  private:
   Trace trace_;
-  std::vector<std::string_view> states_;  // last name seen of each node
+  std::vector<std::string_view> states_;  // last state of each node; empty: none yet
 };
 
 }  // namespace tempo::sim

@@ -19,7 +19,7 @@ struct Nothing {
 enum class Mood : std::uint8_t { calm, cross };
 std::string_view name_of(Mood mood) { return mood == Mood::calm ? "calm" : "cross"; }
 
-// Is calm until it is told to be cross.
+// A machine that is calm until a command makes it cross.
 class Moody {
  public:
   using Message = Nothing;
@@ -46,8 +46,8 @@ class Moody {
   Timers<Timer> timers_;
 };
 
-// A state is told when it changes, and anew in every life.
-TEST(Tracer, WritesStatesThatChange) {
+// A state is recorded when it changes and again in every incarnation.
+TEST(Tracer, RecordsStateChanges) {
   Tracer tracer(true);
   World<Moody, Tracer> world({.nodes = 2}, [](NodeId, Incarnation) { return Moody(); }, tracer);
   world.start(kOne);
@@ -63,24 +63,24 @@ TEST(Tracer, WritesStatesThatChange) {
             "1 2 crashes\n1 2 starts\n1 2 becomes calm\n");
 }
 
-TEST(Tracer, WritesWhatAWorldDoes) {
-  TestRun<Tracer> play({.nodes = 2, .link = steady(1ms)}, Tracer(true));
-  play.start_all();
-  play.say(1, 0, 7);
-  play.run(2ms);
-  play.world.set_partition(partition(2, {{1, 2}}));
-  play.say(1, 2, 8);
-  EXPECT_EQ(text(play.watch.trace(), true),
+TEST(Tracer, RecordsMessagesAndPartitions) {
+  TestRun<Tracer> run({.nodes = 2, .link = steady(1ms)}, Tracer(true));
+  run.start_all();
+  run.send(1, 0, 7);
+  run.run(2ms);
+  run.world.set_partition(partition(2, {{1, 2}}));
+  run.send(1, 2, 8);
+  EXPECT_EQ(text(run.watch.trace(), true),
             "0 1 starts\n0 2 starts\n0 1->* word\n1 1->2 word received\n2 network: cut\n2 1->2 "
             "word\n2 1->2 word lost\n");
-  const Happening& received = play.watch.trace().happenings()[3];
+  const Happening& received = run.watch.trace().happenings()[3];
   EXPECT_EQ(received.sent, Instant{});
   EXPECT_EQ(received.number, 1U);
-  play.world.set_partition({});
-  play.say(1, 2, 9);
-  play.run(4ms);
-  EXPECT_EQ(play.watch.trace().happenings().back().sent, Instant{2ms});
-  EXPECT_EQ(play.watch.trace().happenings().back().number, 3U);
+  run.world.set_partition({});
+  run.send(1, 2, 9);
+  run.run(4ms);
+  EXPECT_EQ(run.watch.trace().happenings().back().sent, Instant{2ms});
+  EXPECT_EQ(run.watch.trace().happenings().back().number, 3U);
 }
 
 }  // namespace

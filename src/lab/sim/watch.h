@@ -1,4 +1,4 @@
-// What can be seen of a World, by promise checkers, traces and diagrams.
+// The interface through which property checkers, traces and diagrams observe a World.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace tempo::sim {
 
-// Watches nothing. Derive from it to see some things. `World` is whatever calls.
+// Observes nothing. Derive from it and define the functions you need. `World` is the calling type.
 struct NoWatch {
   template <class World, class Message>
   void sent(const World&, NodeId /*from*/, NodeId /*to; kNobody: all*/, const Message&,
@@ -21,14 +21,14 @@ struct NoWatch {
                 std::uint32_t /*number*/, Instant /*sent at*/) {}
   template <class World, class Notice>
   void noticed(const World&, NodeId, const Notice&) {}
-  // Arrived where nobody runs.
+  // A message arrived at a node that does not run, or found the buffer of a paused node full.
   template <class World, class Message>
   void unheard(const World&, NodeId /*from*/, NodeId /*to*/, const Message&,
                std::uint32_t /*number*/) {}
-  // After every step of a node, when its outputs have been carried out.
+  // Called after every step of a node, after its outputs have been carried out.
   template <class World>
   void stepped(const World&, NodeId) {}
-  // A node started, crashed, paused or resumed, or reach changed; `what` is the fault's word.
+  // A node started, crashed, paused or resumed, or the network changed; `what` names the fault.
   template <class World>
   void disturbed(const World&, NodeId /*kNobody: the network*/, const char* /*what*/) {}
 };

@@ -1,13 +1,13 @@
-// A virtual network of machines: deterministic, discrete-event, any machine or mixture of machines.
+// A simulated network of machines: deterministic and discrete-event, for any Machine.
 //
-// One seed decides everything. Every cause of chance (a link's delay, loss, duplication, lateness;
-// a machine's own draws) has its own stream for each node, so that adding one fault does not
-// reshuffle the others. At one instant messages come before timers, then in the order they were
-// made. Calls are static: the machine and whoever watches are template parameters, and a World that
-// nobody watches pays nothing for it.
+// One seed determines the whole run. Every source of randomness (delay, loss, duplication and
+// lateness of a link; the draws of a machine) has its own stream for each node, so adding one fault
+// does not change the others. Events at one instant are ordered: messages before timers, then in
+// the order of their creation. The machine and the watch are template parameters, so a World
+// without a watch has no overhead.
 //
-// Whoever drives the World applies faults between `run_until`s; a fault at an instant comes before
-// everything that happens at it. `Watch` sees everything and changes nothing.
+// The driver applies faults between calls of `run_until`; a fault at an instant precedes every
+// event of that instant. The watch observes everything and changes nothing.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ class World {
     std::uint32_t nodes = 1;
     std::uint64_t seed = 1;
     Link link{};
-    // A storm of messages must end some time: when more events than this have happened, and more
-    // than `events_per_second` for each simulated second, the World stands still and says so.
-    std::uint64_t most_events = 1'000'000'000;
+    // Bounds a message storm: the World stops and reports `exhausted` after more events than
+    // max_events in total and more than events_per_second on average.
+    std::uint64_t max_events = 1'000'000'000;
     std::uint64_t events_per_second = 10'000'000;
   };
 
@@ -54,9 +54,9 @@ class World {
     look_for_disturbances();
   }
 
-  // --- what the driver does ---
+  // --- for the driver ---
 
-  // Starts a node, again with lost state if it ran before. It must be down.
+  // Starts a node that is down. A node that ran before loses its state.
   void start(NodeId id) {
     Node& node = at(id);
     CHECK(!node.up);
@@ -77,7 +77,7 @@ class World {
     watch_->disturbed(*this, id, "crashes");
   }
 
-  // While paused a node does nothing; datagrams wait for it, up to the size of its buffer.
+  // A paused node does nothing. Datagrams wait for it, up to the size of its buffer.
   void pause(NodeId id) {
     Node& node = at(id);
     if (!node.up || node.paused) return;
@@ -85,7 +85,7 @@ class World {
     watch_->disturbed(*this, id, "pauses");
   }
 
-  // What waits is read before overdue timers fire.
+  // The node receives waiting datagrams before its overdue timers fire.
   void resume(NodeId id) {
     Node& node = at(id);
     if (!node.up || !node.paused) return;
@@ -106,12 +106,12 @@ class World {
     step(node, id, [&](M& machine, Turn<M>& turn) { machine.command(turn, command); });
   }
 
-  // A message from outside the machines: replayed, forged, or sent by a crashed node's parent.
-  // To kNobody it goes to all.
+  // Sends a message that no machine sent: a replay, a forgery, or a message from the supervisor of
+  // a crashed node. `to` = kNobody broadcasts it.
   void inject(NodeId from, NodeId to, const Message& message) { transmit(from, to, message); }
 
-  // From now on nothing goes from `from` to `to` where cuts[from * size() + to]; empty: all reach
-  // all. What is under way still arrives.
+  // Blocks messages from `from` to `to` where partition[from * size() + to]; empty: no partition.
+  // Messages under way still arrive.
   void set_partition(std::vector<bool> partition) {
     CHECK(partition.empty() || partition.size() == std::size_t{options_.nodes} * options_.nodes);
     partition_ = std::move(partition);
@@ -119,44 +119,47 @@ class World {
     watch_->disturbed(*this, kNobody, partition_.empty() ? "whole" : "cut");
   }
 
-  // Unplugged, the whole network carries nothing: a quick way to start many nodes side by side.
-  void set_connected(bool in) { plugged_ = in; }
+  // While disconnected the whole network carries nothing: a quick way to start many nodes
+  // independently.
+  void set_connected(bool connected) { connected_ = connected; }
 
   void set_link(const Link& link) {
     options_.link = link;
     look_for_disturbances();
     watch_->disturbed(*this, kNobody, "link changes");
   }
-  // The node's clock gains this much on true time, from time zero. Only before it starts. It must
-  // run: from a thousandth to nine times as fast.
+  // Frequency error of the node's clock, from time zero. Call it before the node starts. The clock
+  // must run between a thousandth of and nine times the true rate.
   void set_rate(NodeId id, Ppb rate) {
     CHECK(!at(id).up && now_ == Instant{});
     CHECK(rate.value > -kBillion + kBillion / 1'000 && rate.value <= 8 * kBillion);
     at(id).rate = rate;
   }
-  // The node's clock, instead of a constant rate. Only before it starts for the first time; a clock
-  // goes on while its node is down.
+  // Gives the node a clock with a varying rate. Call it before the node's first start. The clock
+  // keeps running while its node is down.
   void set_clock(NodeId id, const Oscillator& clock) {
     CHECK(!at(id).up && now_ == Instant{});
     at(id).clock = std::make_unique<Oscillator>(clock);
   }
-  // The clock given by set_clock, to be disturbed.
+  // The clock set by set_clock, for injecting clock faults.
   Oscillator& clock(NodeId id) {
     CHECK(at(id).clock != nullptr);
     return *at(id).clock;
   }
-  // How long a copy takes from one node to the other, instead of the link's delay; drawn from the
-  // sender's stream.
+  // Replaces the link's delay by a function of sender and receiver; it draws from the sender's
+  // stream.
   void set_route(std::function<Nanos(NodeId, NodeId, Stream&)> route) { route_ = std::move(route); }
-  // Changes what a node says on its way into the network: a liar does not know that it lies.
-  void set_forgery(std::function<void(NodeId, Message&)> forge) { forge_ = std::move(forge); }
-  // Asked for every copy of every message.
-  void set_fate(std::function<DeliveryDecision(NodeId, NodeId, const Message&)> fate) {
-    fate_ = std::move(fate);
+  // Changes the messages that a node sends, without its knowledge: a Byzantine node.
+  void set_corruption(std::function<void(NodeId, Message&)> corrupt) {
+    corrupt_ = std::move(corrupt);
+  }
+  // Decides about every copy of every message; empty: no decisions.
+  void set_delivery(std::function<DeliveryDecision(NodeId, NodeId, const Message&)> decide) {
+    decide_ = std::move(decide);
     look_for_disturbances();
   }
 
-  // Everything before this instant happens; then it is this instant.
+  // Handles all events before `limit` and advances the time to `limit`.
   void run_until(Instant limit) {
     CHECK(limit >= now_);
     Event event;
@@ -164,7 +167,8 @@ class World {
     now_ = limit;
   }
 
-  // As run_until, but stops after the step in which `done()` becomes true; says whether it did.
+  // Like run_until, but stops after the first event after which `done()` is true; returns whether
+  // it is.
   template <class Done>
   bool run_until(Instant limit, Done done) {
     CHECK(limit >= now_);
@@ -178,11 +182,11 @@ class World {
     return false;
   }
 
-  // --- by hand ---
+  // --- held mode ---
   //
-  // Whoever wants to decide everything himself (a replay of what a checker found) holds the World:
-  // from then on nothing happens by itself. Copies of messages wait in the order in which they were
-  // made, timers wait to be woken, time passes on request.
+  // A driver that decides everything itself, such as the replay of a counterexample, holds the
+  // World. From then on nothing happens by itself: copies of messages wait in the order of their
+  // creation, timers fire and time passes only on request.
 
   struct Held {
     NodeId from = kNobody;
@@ -195,7 +199,7 @@ class World {
     CHECK(events_ == 0 && now_ == Instant{});
     held_mode_ = true;
   }
-  // Draws of all machines come from here; null: from their streams again.
+  // All machines draw from `draw`; null: from their streams.
   void draw_from(Draw* draw) { draw_ = draw; }
   std::size_t held() const { return held_.size(); }
   Held held_at(std::size_t place) const {
@@ -231,7 +235,7 @@ class World {
     now_ += span;
   }
 
-  // --- what everybody may see ---
+  // --- for every observer ---
 
   Instant now() const { return now_; }  // true time
   Instant local_now(NodeId id) const { return local(nodes_[index(id)], now_); }
@@ -241,18 +245,18 @@ class World {
   bool reaches(NodeId from, NodeId to) const {
     return partition_.empty() || !partition_[std::size_t{index(from)} * options_.nodes + index(to)];
   }
-  bool whole() const { return partition_.empty(); }  // all reach all
+  bool whole() const { return partition_.empty(); }  // no partition
   const M& machine(NodeId id) const { return *nodes_[index(id)].machine; }
   bool ever_started(NodeId id) const { return nodes_[index(id)].machine.has_value(); }
   const Link& link() const { return options_.link; }
   std::uint64_t events() const { return events_; }
-  bool exhausted() const { return exhausted_; }  // a storm; nothing happens any more
+  bool exhausted() const { return exhausted_; }  // stopped by a message storm; see Options
   std::uint64_t seed() const { return options_.seed; }
-  std::uint32_t incarnation_count(NodeId id) const { return nodes_[index(id)].lives; }
+  std::uint32_t incarnation_count(NodeId id) const { return nodes_[index(id)].incarnations; }
 
  private:
   static constexpr std::size_t kMaxWaiting = 1 << 16;  // datagrams for all paused nodes together
-  static constexpr int kMaxWakesAtOnce = 10'000;       // at one instant of one node
+  static constexpr int kMaxWakesAtOnce = 10'000;       // timers of one node at one instant
   static constexpr std::int64_t kBillion = 1'000'000'000;
   __extension__ using Wide = __int128;
 
@@ -264,20 +268,19 @@ class World {
     // In the order in which a step needs them.
     bool up = false;
     bool paused = false;
-    std::uint32_t lives = 0;
+    std::uint32_t incarnations = 0;  // starts so far
     Ppb rate;
-    Instant wake_at = kNever;  // true time of the timer event that counts; others are left-overs
-    Instant due = kNever;      // true time of the first timer, as of the last step
-    std::unique_ptr<Oscillator> clock;  // null: `rate` is all
+    Instant wake_at = kNever;           // true time of the valid timer event; others are stale
+    Instant due = kNever;               // true time of the first timer, as of the last step
+    std::unique_ptr<Oscillator> clock;  // null: constant `rate`
     Stream delays;
     Stream draws;
     std::optional<M> machine;
   };
-  // Of a node: what nearly every step reads. A machine that is larger than this has its own
-  // reasons.
+  // Bytes at the start of a node that nearly every step reads; bounded for large machines.
   static constexpr std::size_t kHotBytes = std::min<std::size_t>(sizeof(Node), 512);
 
-  // The streams most Worlds never use.
+  // Streams that most Worlds never use.
   struct FaultStreams {
     FaultStreams(std::uint64_t seed, std::uint32_t i)
         : loss(seed, std::to_underlying(Cause::loss), i),
@@ -289,8 +292,8 @@ class World {
   };
 
   struct Event {
-    std::uint64_t key = 0;   // time and class, see key_of
-    std::uint32_t slot = 0;  // of the flight, or kTimer
+    std::uint64_t key = 0;   // time and class; see key_of
+    std::uint32_t slot = 0;  // slot of the flight, or kTimer
     NodeId to{};
   };
   static constexpr std::uint32_t kTimer = Flights<Message>::kNone;
@@ -312,18 +315,18 @@ class World {
     if (node.rate.value == 0) return when;
     return when + drift(when.time_since_epoch(), node.rate.value);
   }
-  // span * ppb / 1e9 without overflow: seconds and the rest apart.
+  // span * ppb / 1e9 without overflow: computes seconds and remainder separately.
   static Nanos drift(Nanos span, std::int64_t ppb) {
     const std::int64_t seconds = span.count() / kBillion;
     const std::int64_t rest = span.count() % kBillion;
     return Nanos{seconds * ppb + rest * ppb / kBillion};
   }
-  // The first true time at which the node's clock shows at least this.
+  // The first true time at which the node's clock shows at least `shown`.
   Instant true_time(const Node& node, Instant shown) const {
     if (shown == kNever) return shown;
     if (node.clock != nullptr) return node.clock->when(shown, now_);
     if (node.rate.value == 0) return shown;
-    // The quotient is off by what `drift` rounds; the last steps are single.
+    // The quotient differs by the rounding of `drift`; correct it nanosecond by nanosecond.
     const Wide quotient = static_cast<Wide>(shown.time_since_epoch().count()) * kBillion /
                           (kBillion + node.rate.value);
     Instant guess{Nanos{static_cast<Nanos::rep>(quotient)}};
@@ -336,13 +339,13 @@ class World {
     Node& node = at(id);
     Stream stream(options_.seed, std::to_underlying(Cause::incarnation), index(id));
     std::uint64_t drawn = 0;
-    ++node.lives;
-    for (std::uint32_t i = 0; i < node.lives; ++i) drawn = stream.next();
+    ++node.incarnations;
+    for (std::uint32_t i = 0; i < node.incarnations; ++i) drawn = stream.next();
     return Incarnation{static_cast<std::uint32_t>(drawn >> 32) | 1};
   }
 
-  // Large worlds do not fit into a cache: what the next events touch is fetched ahead, first the
-  // node, then what its machine keeps elsewhere.
+  // Large worlds do not fit into a cache, so prefetch the data of the next events: first the node,
+  // then the memory that its machine refers to.
   bool next_before(Instant limit, Event& event) {
     if (events_ >= next_count_ && storms()) return false;
     return queue_.pop_before(
@@ -352,7 +355,7 @@ class World {
   void fetch_node(const Event& soon) const {
     const char* node = reinterpret_cast<const char*>(&nodes_[index(soon.to)]);
     __builtin_prefetch(node);
-    if (soon.slot == kTimer) return;  // most of them are left over
+    if (soon.slot == kTimer) return;  // most timer events are stale
     for (std::size_t offset = 64; offset < kHotBytes; offset += 64)
       __builtin_prefetch(node + offset);
     __builtin_prefetch(&flights_[soon.slot]);
@@ -364,13 +367,13 @@ class World {
     }
   }
 
-  // Looked at now and then.
+  // Checked every 10'000 events.
   bool storms() {
     next_count_ = events_ + 10'000;
     const auto seconds = static_cast<std::uint64_t>(now_.time_since_epoch() / 1s) + 1;
-    if (events_ > options_.most_events && events_ / seconds > options_.events_per_second) {
+    if (events_ > options_.max_events && events_ / seconds > options_.events_per_second) {
       exhausted_ = true;
-      next_count_ = events_;  // and from now on always
+      next_count_ = events_;  // check at every event from now on
     }
     return exhausted_;
   }
@@ -386,8 +389,8 @@ class World {
     if (node.wake_at != now_) return;
     node.wake_at = kNever;
     if (!node.up || node.paused) return;
-    // If the timer was put off since, its machine need not be fetched from memory to say so; but a
-    // clock of its own may have been disturbed since.
+    // If the timer was postponed, do not load the machine just to find out. A node with its own
+    // clock is always asked, since that clock may have been disturbed.
     if (node.due > now_ && node.clock == nullptr)
       wake_when_due(node, event.to);
     else
@@ -415,7 +418,7 @@ class World {
     }
   }
 
-  // Wakes every timer that is due.
+  // Fires every timer that is due.
   void fire(Node& node, NodeId id) {
     for (int i = 0; node.up && node.machine->timers().first() <= local(node, now_); ++i) {
       CHECK(i < kMaxWakesAtOnce);
@@ -456,8 +459,8 @@ class World {
     node.due = std::max(true_time(node, node.machine->timers().first()), now_);
     wake_when_due(node, id);
   }
-  // A timer event that comes too early asks again when it comes; one that would come too late is
-  // overtaken by a new one.
+  // A timer event that is too early reschedules itself; one that would be too late is replaced by
+  // an earlier one.
   void wake_when_due(Node& node, NodeId id) {
     if (node.due >= node.wake_at || held_mode_) return;
     node.wake_at = node.due;
@@ -467,10 +470,10 @@ class World {
   void transmit(NodeId from, NodeId to, const Message& message) {
     const std::uint32_t number = ++transmissions_;
     watch_->sent(*this, from, to, message, number);
-    if (!plugged_) return;
+    if (!connected_) return;
     const std::uint32_t slot = flights_.begin(
         {.message = message, .from = from, .copies = 1, .number = number, .sent = now_});
-    if (forge_) forge_(from, flights_[slot].message);
+    if (corrupt_) corrupt_(from, flights_[slot].message);
     if (to == kNobody) {
       const Nanos common = options_.link.same_order
                                ? options_.link.delay.sample(nodes_[index(from)].delays)
@@ -483,7 +486,8 @@ class World {
     flights_.end(slot);
   }
 
-  // One copy to one receiver; `common` is its delay if that is decided already.
+  // Sends one copy to one receiver. `common` is the delay of a broadcast in same order; zero: draw
+  // one.
   void launch(std::uint32_t slot, NodeId from, NodeId to, Nanos common) {
     Stream& delays = nodes_[index(from)].delays;
     Nanos delay = common;
@@ -497,18 +501,18 @@ class World {
   void launch_disturbed(std::uint32_t slot, NodeId from, NodeId to, Nanos delay) {
     const Link& link = options_.link;
     bool lost = false;
-    Nanos copy{0};  // 0: none
+    Nanos copy{0};  // delay of the second copy; zero: no second copy
     if (!reaches(from, to)) lost = true;
     if (link.loss > 0 && faults_of(from).loss.chance(link.loss)) lost = true;
     if (link.reorder > 0 && faults_of(from).late.chance(link.reorder))
       delay += link.lateness.sample(faults_of(from).late_delay);
     if (link.duplicate > 0 && faults_of(from).duplicate.chance(link.duplicate))
       copy = link.delay.sample(faults_of(from).copy_delay);
-    if (fate_) {
-      const DeliveryDecision fate = fate_(from, to, flights_[slot].message);
-      lost |= fate.lost;
-      if (fate.twice) copy = delay;
-      delay += fate.extra;
+    if (decide_) {
+      const DeliveryDecision decision = decide_(from, to, flights_[slot].message);
+      lost |= decision.lost;
+      if (decision.twice) copy = delay;
+      delay += decision.extra;
     }
     if (lost) {
       watch_->lost(*this, from, to, flights_[slot].message, flights_[slot].number);
@@ -520,7 +524,7 @@ class World {
   void look_for_disturbances() {
     const Link& link = options_.link;
     disturbed_ = !partition_.empty() || link.loss > 0 || link.reorder > 0 || link.duplicate > 0 ||
-                 fate_ != nullptr;
+                 decide_ != nullptr;
   }
 
   void post(std::uint32_t slot, NodeId to, Nanos delay) {
@@ -531,7 +535,7 @@ class World {
     }
     Instant when = now_ + std::max(delay, Nanos{1});
     if (options_.link.in_order) {
-      // Two that arrive at one instant do so in the order of sending.
+      // Messages that arrive at the same instant keep the order of their transmission.
       Instant& last = last_arrivals_[std::uint64_t{index(flights_[slot].from)} << 32 | index(to)];
       when = last = std::max(last, when);
     }
@@ -563,26 +567,26 @@ class World {
   Options options_;
   Make make_;
   Watch* watch_;
-  std::function<DeliveryDecision(NodeId, NodeId, const Message&)> fate_;
+  std::function<DeliveryDecision(NodeId, NodeId, const Message&)> decide_;
   std::function<Nanos(NodeId, NodeId, Stream&)> route_;
-  std::function<void(NodeId, Message&)> forge_;
+  std::function<void(NodeId, Message&)> corrupt_;
   Instant now_{};
   std::vector<Node, HugePageAllocator<Node>> nodes_;
-  std::vector<FaultStreams> fault_streams_;  // empty until a fault needs one
-  std::vector<bool> partition_;              // from * nodes + to; empty while all reach all
-  std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to, if kept in order
+  std::vector<FaultStreams> fault_streams_;  // created by the first fault that needs them
+  std::vector<bool> partition_;              // [from * nodes + to]; empty: no partition
+  std::unordered_map<std::uint64_t, Instant> last_arrivals_;  // by from and to; for in_order
   RadixHeap<Event> queue_;
   Flights<Message> flights_;
-  std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, in order of arrival
-  std::vector<std::pair<std::uint32_t, NodeId>> held_;     // copies in the order they were made
+  std::vector<std::pair<NodeId, std::uint32_t>> waiting_;  // for paused nodes, as they arrived
+  std::vector<std::pair<std::uint32_t, NodeId>> held_;     // copies in the order of their creation
   Outbox<M> outbox_;
-  Draw* draw_ = nullptr;  // null: each node's stream
+  Draw* draw_ = nullptr;  // null: each node draws from its own stream
   bool held_mode_ = false;
-  bool plugged_ = true;
-  bool disturbed_ = false;  // something else than its delay may happen to a copy
+  bool connected_ = true;
+  bool disturbed_ = false;  // a partition, link fault or decision function is set
   bool exhausted_ = false;
   std::uint64_t events_ = 0;
-  std::uint64_t next_count_ = 0;  // of events, when storms are looked for
+  std::uint64_t next_count_ = 0;  // value of events_ at the next check for a storm
   std::uint32_t transmissions_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// A machine that does what it is told and says what it hears, and a World of such machines with a
-// diary: what the World's tests have in common.
+// Shared by the tests of World: a machine that obeys commands and reports what it receives, and a
+// World of such machines with a recorder.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace tempo::sim {
 
-struct Word {
+struct TestMessage {
   std::uint32_t number = 0;
 
   template <class Self, class Visitor>
@@ -26,21 +26,21 @@ struct Word {
     visit("number", self.number);
   }
 };
-inline std::string_view name_of(const Word&) { return "word"; }
+inline std::string_view name_of(const TestMessage&) { return "word"; }
 
 class ScriptedMachine {
  public:
-  using Message = Word;
+  using Message = TestMessage;
   struct Command {
-    enum class What : std::uint8_t { say, set_first, set_second, draw } what = What::say;
-    NodeId to = kNobody;       // say: kNobody is everybody
-    std::uint32_t number = 0;  // say: the word; draw: the limit
-    Nanos span{0};             // set: the timer, so far ahead
+    enum class What : std::uint8_t { send, set_first, set_second, draw } what = What::send;
+    NodeId to = kNobody;       // send: kNobody broadcasts
+    std::uint32_t number = 0;  // send: number of the message; draw: upper limit
+    Nanos span{0};             // set_first, set_second: time until the timer fires
   };
   struct Notice {
-    enum class What : std::uint8_t { heard, woke, drew } what = What::heard;
+    enum class What : std::uint8_t { received, woke, drew } what = What::received;
     NodeId from = kNobody;
-    std::uint32_t number = 0;  // the word, the timer or the draw
+    std::uint32_t number = 0;  // number of the message, the timer or the draw
   };
   enum class Timer : std::uint8_t { first, second, count };
 
@@ -48,8 +48,8 @@ class ScriptedMachine {
 
   void start(Turn<ScriptedMachine>&) {}
   void receive(Turn<ScriptedMachine>& turn, NodeId from, const Message& message) {
-    ++heard_;
-    turn.out.notify({.what = Notice::What::heard, .from = from, .number = message.number});
+    ++received_;
+    turn.out.notify({.what = Notice::What::received, .from = from, .number = message.number});
   }
   void on_timer(Turn<ScriptedMachine>& turn, TimerId timer) {
     timers_.stop(static_cast<Timer>(timer));
@@ -57,7 +57,7 @@ class ScriptedMachine {
   }
   void command(Turn<ScriptedMachine>& turn, const Command& command) {
     switch (command.what) {
-      case Command::What::say:
+      case Command::What::send:
         if (command.to == kNobody)
           turn.out.broadcast({command.number});
         else
@@ -78,41 +78,41 @@ class ScriptedMachine {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
-  int heard() const { return heard_; }
+  int received_count() const { return received_; }
   Incarnation incarnation() const { return incarnation_; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("incarnation", self.incarnation_);
-    visit("heard", self.heard_);
+    visit("heard", self.received_);
     visit("timers", self.timers_);
   }
 
  private:
   Incarnation incarnation_;
-  int heard_ = 0;
+  int received_ = 0;
   Timers<Timer> timers_;
 };
 
 using Do = ScriptedMachine::Command::What;
 
-// Writes down what nodes notice, in milliseconds: "1 2 hears 7 from 1".
-class Diary : public NoWatch {
+// Records the notices of all nodes, with times in milliseconds: "1 2 receives 7 from 1".
+class Recorder : public NoWatch {
  public:
   template <class World>
   void noticed(const World& world, NodeId id, const ScriptedMachine::Notice& notice) {
-    const std::string who = fmt::format("{} {}", milliseconds(world.now()), index(id) + 1);
+    const std::string node = fmt::format("{} {}", milliseconds(world.now()), index(id) + 1);
     switch (notice.what) {
-      case ScriptedMachine::Notice::What::heard:
+      case ScriptedMachine::Notice::What::received:
         lines.push_back(
-            fmt::format("{} hears {} from {}", who, notice.number, index(notice.from) + 1));
+            fmt::format("{} receives {} from {}", node, notice.number, index(notice.from) + 1));
         arrivals[notice.number].push_back(world.now());
         break;
       case ScriptedMachine::Notice::What::woke:
-        lines.push_back(fmt::format("{} wakes for {}", who, notice.number));
+        lines.push_back(fmt::format("{} wakes for {}", node, notice.number));
         break;
       case ScriptedMachine::Notice::What::drew:
-        lines.push_back(fmt::format("{} draws {}", who, notice.number));
+        lines.push_back(fmt::format("{} draws {}", node, notice.number));
         break;
     }
   }
@@ -126,7 +126,7 @@ class Diary : public NoWatch {
   }
   template <class World, class Message>
   void unheard(const World&, NodeId, NodeId to, const Message& message, std::uint32_t) {
-    lines.push_back(fmt::format("nobody hears {} at {}", message.number, index(to) + 1));
+    lines.push_back(fmt::format("nobody receives {} at {}", message.number, index(to) + 1));
   }
   template <class World>
   void disturbed(const World&, NodeId id, const char* what) {
@@ -134,9 +134,9 @@ class Diary : public NoWatch {
   }
 
   std::vector<std::string> lines;
-  std::map<std::uint32_t, std::vector<Instant>> arrivals;  // of each word
+  std::map<std::uint32_t, std::vector<Instant>> arrivals;  // arrival times of each message number
   std::set<std::uint32_t> losses;
-  std::vector<std::uint32_t> numbers;  // of the transmissions
+  std::vector<std::uint32_t> numbers;  // transmission numbers
   std::vector<std::string> disturbances;
 };
 
@@ -148,7 +148,7 @@ inline Link steady(Nanos delay) {
   return link;
 }
 
-// A World with its diary, and shorter words for what the tests do.
+// A World with its recorder, and shorthands for the tests.
 template <class Watch>
 struct TestRun {
   using Sim = World<ScriptedMachine, Watch>;
@@ -167,17 +167,17 @@ struct TestRun {
   void start_all() {
     for (std::uint32_t i = 0; i < world.size(); ++i) world.start(NodeId{i});
   }
-  void say(int from, int to, std::uint32_t number) {
+  void send(int from, int to, std::uint32_t number) {
     world.command(node(from),
-                  {.what = Do::say, .to = to == 0 ? kNobody : node(to), .number = number});
+                  {.what = Do::send, .to = to == 0 ? kNobody : node(to), .number = number});
   }
-  void set(int who, Do timer, Nanos span) {
-    world.command(node(who), {.what = timer, .span = span});
+  void set(int number, Do timer, Nanos span) {
+    world.command(node(number), {.what = timer, .span = span});
   }
   void run(Nanos until) { world.run_until(Instant{until}); }
   static NodeId node(int number) { return node_at(static_cast<std::size_t>(number) - 1); }
 };
-using RecordedRun = TestRun<Diary>;
+using RecordedRun = TestRun<Recorder>;
 
 inline constexpr NodeId kOne{0};
 inline constexpr NodeId kTwo{1};
@@ -190,7 +190,7 @@ inline Link varying() {
   return link;
 }
 
-// Nothing goes from any of these pairs' first to its second.
+// Blocks the messages from the first to the second node of each pair.
 inline std::vector<bool> partition(std::uint32_t nodes,
                                    const std::vector<std::pair<int, int>>& pairs) {
   std::vector<bool> all(std::size_t{nodes} * nodes);

@@ -114,7 +114,7 @@ TEST(Node, WhoLedBeforeItWasSetIsSetAfterwards) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     NodeWorld network({.nodes = 4, .seed = seed, .offset = 240ms});  // within the step limit
     bool deaf = true;
-    network.world().set_fate([&](NodeId from, NodeId to, const Node::Message& message) {
+    network.world().set_delivery([&](NodeId from, NodeId to, const Node::Message& message) {
       const bool concerns = from == kLate || to == kLate;
       return sim::DeliveryDecision{.lost = deaf && concerns && message.sync() != nullptr};
     });

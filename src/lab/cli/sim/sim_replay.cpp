@@ -17,7 +17,7 @@
 namespace tempo::cli {
 namespace {
 
-// Far beyond what Trace::kMost lines need.
+// Far beyond what Trace::kMaxHappenings lines need.
 constexpr std::size_t kMaxBytes = 256 << 20;
 
 int refuse(const std::string& why) {

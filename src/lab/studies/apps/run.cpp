@@ -120,7 +120,7 @@ void play(World& world, const Plan& plan) {
         world.crash(happening.node);
         break;
       case Happening::Kind::cut:
-        world.set_partition(cuts_between(happening.side));
+        world.set_partition(partition_between(happening.side));
         break;
       case Happening::Kind::heal:
         world.set_partition({});
@@ -169,7 +169,7 @@ Outcome run_with(const Setup& setup, const Plan& plan, Pledge property, Trace* k
                     Oscillator({.offset = clocks.unit() * in_seconds(setup.precision)}, Stream{}));
   Weather weather(setup, plan);
   if (setup.crashes > 0 || setup.loss > 0)
-    world.set_fate([&](NodeId from, NodeId /*to*/, const typename M::Message& /*message*/) {
+    world.set_delivery([&](NodeId from, NodeId /*to*/, const typename M::Message& /*message*/) {
       return weather.fate(world.now(), from);
     });
   for (std::uint32_t i = 0; i < setup.nodes; ++i) world.start(NodeId{i});

@@ -153,7 +153,7 @@ Outcome run(const Setup& setup) {
     const double offset = ahead ? in_seconds(rules.precision) : 0;
     world.set_clock(NodeId{i}, Oscillator({.offset = offset}, Stream{}));
   }
-  world.set_fate(Saboteur(setup, chance));
+  world.set_delivery(Saboteur(setup, chance));
   for (std::uint32_t i = 0; i < rules.members; ++i) world.start(NodeId{i});
 
   std::vector<bool> by_correct;
@@ -172,9 +172,9 @@ Outcome run(const Setup& setup) {
       // Just in time for one correct process, and too late for its relay to reach the others.
       const Nanos stamp = world.local_now(NodeId{rules.faulty}).time_since_epoch() + rules.unit;
       world.run_until(world.now() + stream.uniform(latency / 2, latency - rules.delay));
-      world.set_fate({});
+      world.set_delivery({});
       world.inject(sender, NodeId{rules.faulty}, held_back(rules, stamp, value));
-      world.set_fate(Saboteur(setup, chance));
+      world.set_delivery(Saboteur(setup, chance));
     } else {
       world.command(sender, {.content = {value}});
     }

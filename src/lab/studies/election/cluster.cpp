@@ -46,7 +46,7 @@ Cluster::Cluster(Setup setup) : setup_(std::move(setup)), watches_(setup_, viola
       Sim::Options{.nodes = setup_.nodes,
                    .seed = setup_.seed,
                    .link = setup_.link,
-                   .most_events = 1'000'000 + 50 * std::uint64_t{setup_.nodes} * setup_.nodes,
+                   .max_events = 1'000'000 + 50 * std::uint64_t{setup_.nodes} * setup_.nodes,
                    .events_per_second = 5'000 * std::uint64_t{setup_.nodes}},
       [this](NodeId self, Incarnation incarnation) {
         return MasterElection({self, incarnation}, setup_.rules);
@@ -129,7 +129,7 @@ void Cluster::begin(const Fault& fault) {
       if (is_cut(fault.act))
         refresh_cuts();
       else
-        world_->set_fate([this](NodeId from, NodeId to, const Message& message) {
+        world_->set_delivery([this](NodeId from, NodeId to, const Message& message) {
           return fate(from, to, message);
         });
       break;

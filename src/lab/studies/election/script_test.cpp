@@ -104,7 +104,7 @@ TEST(BadScript, SaysWhatIsWrongWithASetting) {
   EXPECT_THAT(failure_of("profile slow\n"), StartsWith("line 1: there is no profile 'slow'"));
   EXPECT_THAT(failure_of("variant none\n"), StartsWith("line 1: there is no variant 'none'"));
   EXPECT_THAT(failure_of("delay soon\n"), StartsWith("line 1: 'soon' is not a span of time"));
-  EXPECT_THAT(failure_of("delay 0ms\n"), StartsWith("line 1: a message takes some time"));
+  EXPECT_THAT(failure_of("delay 0ms\n"), StartsWith("line 1: a delay of zero is not allowed"));
 }
 
 // Timers that contradict each other are found at the first act, when all settings are known.

@@ -140,7 +140,7 @@ void Cluster::cut() {
   if (parts) {
     std::vector<bool> here(n);
     for (std::uint32_t i = 0; i < n; ++i) here[i] = (side >> i & 1) != 0;
-    return world_.set_partition(cuts_between(here));
+    return world_.set_partition(partition_between(here));
   }
   std::vector<bool> partition(std::size_t{n} * n);
   for (std::uint32_t from = 0; from < n; ++from)

@@ -413,7 +413,7 @@ class Run {
     const std::uint32_t sites = setup_.sites;
     std::vector<bool> here(sites);
     for (std::uint32_t i = 0; i < sites; ++i) here[i] = chance.below(2) == 0;
-    world_.set_partition(cuts_between(here));
+    world_.set_partition(partition_between(here));
   }
 
   void worsen(double late) {

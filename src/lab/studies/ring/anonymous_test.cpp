@@ -195,7 +195,7 @@ Seen ring_of_six(bool two, std::uint32_t stages) {
       {.nodes = 6, .link = {.delay = Delay::constant(500us), .in_order = true}},
       [&](NodeId id, Incarnation life) { return AnonymousRingElection{id, life, rules}; }, diary);
   // With one candidate what it sends goes round in the time of half a round with two.
-  world.set_fate(
+  world.set_delivery(
       [&](NodeId, NodeId, const tempo::election::ring::Message& message) -> DeliveryDecision {
         const bool slow = two || message.kind == tempo::election::ring::Kind::wake_up;
         return {.extra = slow ? 500us : 0us};

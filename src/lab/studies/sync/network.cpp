@@ -122,7 +122,7 @@ void Network::plan_lies() {
     if (liars.lie == Lie::gone)
       accidents_.push_back({.at = lies_from_, .what = What::crash, .node = node});
   }
-  world_.set_forgery([this](NodeId from, node::Node::Message& m) { forge(from, m); });
+  world_.set_corruption([this](NodeId from, node::Node::Message& m) { forge(from, m); });
 }
 
 void Network::run_until(Instant limit) {
