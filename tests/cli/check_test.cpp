@@ -73,7 +73,7 @@ TEST(Check, EndsAtItsMemory) {
   EXPECT_EQ(ended.status, 0);
   const json found = json::parse(ended.out);
   EXPECT_EQ(found["complete"], false);
-  EXPECT_EQ(found["stopped"], "the memory allowed is used up");
+  EXPECT_EQ(found["stopped"], "memory limit reached");
 }
 
 TEST(Check, SaysHowLikelyFingerprintsMissAState) {

@@ -1,7 +1,7 @@
-// Every value of a random draw as a branch.
+// Enumerates the values of random draws.
 //
-// A step is run again and again; each time the draws in it fall another way, until all have been
-// seen, lowest values first.
+// The caller runs a step repeatedly. In each run the draws take another combination of values,
+// lowest first, until all have occurred.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@ namespace tempo::check {
 
 class EveryDraw final : public Draw {
  public:
-  static constexpr std::uint64_t kMaxValues = 1024;  // of one draw: a checker's machine draws small
+  static constexpr std::uint64_t kMaxValues =
+      1024;  // of one draw; checked machines draw small numbers
 
   std::uint64_t below(std::uint64_t limit) override {
     CHECK(limit > 0 && limit <= kMaxValues);
@@ -23,7 +24,7 @@ class EveryDraw final : public Draw {
     return taken_[used_++].value;
   }
 
-  // Goes to the next branch; false when there is none.
+  // Advances to the next combination; returns false after the last one.
   bool advance() {
     CHECK(used_ == taken_.size());
     while (!taken_.empty() && taken_.back().value + 1 == taken_.back().limit) taken_.pop_back();
@@ -45,8 +46,8 @@ class EveryDraw final : public Draw {
     std::uint64_t value;
     std::uint64_t limit;
   };
-  std::vector<Taken> taken_;
-  std::size_t used_ = 0;
+  std::vector<Taken> taken_;  // draws of the current run
+  std::size_t used_ = 0;      // draws of taken_ made so far in this run
 };
 
 }  // namespace tempo::check

@@ -11,11 +11,11 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(EveryDraw, TakesEveryRowOfValuesOnce) {
+TEST(EveryDraw, EnumeratesEveryCombinationOnce) {
   EveryDraw draw;
   std::vector<std::string> rows;
   do {
-    // The second draw is made only after some values of the first.
+    // Some values of the first draw skip the second one.
     std::string row = std::to_string(draw.below(3));
     if (row != "1") row += std::to_string(draw.below(2));
     rows.push_back(row);

@@ -1,9 +1,10 @@
-// The checker's yardstick: a small election without epochs, acknowledgements that matter, or
-// retransmission, whose number of reachable states is known (doc/internals/checking.md).
+// The reference model of the checker: a small election without epochs or retransmission, and with
+// acknowledgements that have no effect. The number of its reachable states is known
+// (doc/internals/checking.md).
 //
-// N processes are slave, candidate, accept or master. A slave may stand as often as it has patience
-// for, a candidate may declare itself master, an acceptor may lose interest, at any time. Every
-// copy of every message may be lost; a process has room for so many messages and no more.
+// N processes are slave, candidate, accept or master. At any time a slave may stand for election,
+// at most `timeouts` times; a candidate may declare itself master; an acceptor may become slave
+// again. Every copy of every message may be lost. The inbox of a process is bounded.
 #pragma once
 
 #include <cstdint>
@@ -123,11 +124,11 @@ struct CoreModel {
 
   std::uint32_t timeouts = 1;
 
-  Machine make(NodeId node, Incarnation /*life*/) const { return {node, timeouts}; }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const { return {node, timeouts}; }
   View view(const Machine& /*machine*/) const { return {}; }
 };
 
-// Every copy may be lost, nothing else goes wrong, and there is no time.
+// Any number of losses and no other fault, with free timing.
 inline Freedom core_freedom(std::uint32_t nodes, std::uint32_t capacity, bool symmetry) {
   return {.nodes = nodes,
           .timing = Timing::free,

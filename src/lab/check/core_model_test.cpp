@@ -1,5 +1,5 @@
-// The yardstick's state counts, against a second, naive explorer written from its description
-// alone.
+// The state counts of the reference model, compared with a second, naive explorer written from the
+// description alone.
 #include "lab/check/core_model.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace tempo::check {
 namespace {
 
-// A process is (state, timeouts used, got, inbox of (type, sender), sorted); a world is a row of
+// A process is (state, timeouts used, got, sorted inbox of (type, sender)); a world is a vector of
 // them. 0 slave, 1 candidate, 2 accept, 3 master; messages e, a, r, m, k.
 struct Process {
   int state = 0;
@@ -31,7 +31,7 @@ using Processes = std::vector<Process>;
 class Naive {
  public:
   Naive(int nodes, int timeouts, int capacity)
-      : nodes_(nodes), timeouts_(timeouts), room_(static_cast<std::size_t>(capacity * nodes)) {
+      : nodes_(nodes), timeouts_(timeouts), capacity_(static_cast<std::size_t>(capacity * nodes)) {
     visit(Processes(static_cast<std::size_t>(nodes)));
     while (!todo_.empty()) {
       const Processes world = todo_.back();
@@ -42,7 +42,7 @@ class Naive {
 
   std::size_t states() const { return seen_.size(); }
   std::size_t transitions() const { return transitions_; }
-  // Up to renaming: of each orbit the least.
+  // States up to a permutation of the nodes: counts the least member of each orbit.
   std::size_t orbits() const {
     std::set<Processes> least;
     for (const Processes& world : seen_) {
@@ -74,7 +74,7 @@ class Naive {
   void visit(const Processes& world) {
     if (seen_.insert(world).second) todo_.push_back(world);
   }
-  // Every way the sends can go.
+  // Tries every combination of losses.
   void send(Processes world, int from, std::vector<std::pair<char, int>> what) {
     if (what.empty()) {
       ++transitions_;
@@ -85,7 +85,7 @@ class Naive {
     what.pop_back();
     send(world, from, what);
     auto& inbox = world[static_cast<std::size_t>(to)].inbox;
-    if (inbox.size() == room_) return;
+    if (inbox.size() == capacity_) return;
     inbox.emplace(type, from);
     send(world, from, what);
   }
@@ -137,7 +137,7 @@ class Naive {
 
   int nodes_;
   int timeouts_;
-  std::size_t room_;
+  std::size_t capacity_;
   std::set<Processes> seen_;
   std::vector<Processes> todo_;
   std::size_t transitions_ = 0;
@@ -186,7 +186,7 @@ TEST(CoreModel, IsTheSameWithTwoThreads) {
   EXPECT_TRUE(two.complete);
 }
 
-TEST(CoreModel, IsTheSameByFingerprints) {
+TEST(CoreModel, IsTheSameWithFingerprints) {
   const CoreModel model{3};
   for (const unsigned threads : {1U, 2U}) {
     Space<CoreModel> space(model, core_freedom(2, 2, false));
@@ -201,10 +201,10 @@ TEST(CoreModel, IsTheSameByFingerprints) {
     EXPECT_EQ(likely.depth, exact.depth);
     EXPECT_EQ(likely.omission, omission(exact.states));
   }
-  EXPECT_DOUBLE_EQ(omission(std::uint64_t{1} << 32), 0.5);  // as with as many birthdays
+  EXPECT_DOUBLE_EQ(omission(std::uint64_t{1} << 32), 0.5);  // the birthday paradox
 }
 
-// 4,855,301 states; 810,089 up to the processes' names. Too slow with sanitizers.
+// 4,855,301 states; 810,089 up to a permutation of the processes. Too slow with sanitizers.
 TEST(CoreModel, HasTheKnownCountsOfThree) {
   if (std::getenv("TEMPO_SOAK") == nullptr) GTEST_SKIP() << "runs in make soak and make bench";
   const Finding finding = checked(3, 1, 1);
@@ -213,17 +213,17 @@ TEST(CoreModel, HasTheKnownCountsOfThree) {
   EXPECT_EQ(checked(3, 1, 1, true).states, 810'089U);
 }
 
-TEST(CoreModel, EndsWhereTheMemoryDoes) {
+TEST(CoreModel, StopsAtTheMemoryLimit) {
   const CoreModel model{1};
   Space<CoreModel> space(model, core_freedom(3, 1, false));
   const Finding finding = Search<CoreModel>(space, {.memory = std::size_t{8} << 20}).run();
   EXPECT_FALSE(finding.complete);
-  EXPECT_EQ(finding.stopped, "the memory allowed is used up");
+  EXPECT_EQ(finding.stopped, "memory limit reached");
   EXPECT_LT(finding.bytes, std::size_t{32} << 20);
   EXPECT_GT(finding.states, 10'000U);
 }
 
-TEST(CoreModel, StopsWhenAskedTo) {
+TEST(CoreModel, StopsOnRequest) {
   const CoreModel model{1};
   Space<CoreModel> space(model, core_freedom(3, 1, false));
   const Finding finding =
@@ -233,9 +233,9 @@ TEST(CoreModel, StopsWhenAskedTo) {
   EXPECT_EQ(finding.stopped, "interrupted");
 }
 
-// The declaration that node numbers are never compared: a machine told a story and the renamed
-// machine told the renamed story end as the same but for the names.
-TEST(CoreModel, IsBlindToNames) {
+// Verifies kSymmetric: a machine with renamed nodes, given the renamed inputs, ends in the renamed
+// state.
+TEST(CoreModel, IsSymmetric) {
   static_assert(CoreModel::kSymmetric);
   Stream chance(7, 1, 1);
   for (int counterexample = 0; counterexample < 200; ++counterexample) {

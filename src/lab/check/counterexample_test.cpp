@@ -1,4 +1,4 @@
-// A way is told by the field lists of its machine and its messages where nobody has better words.
+// The descriptions of counterexamples, with and without the caller's labels.
 #include "lab/check/counterexample.h"
 
 #include <string>
@@ -13,7 +13,7 @@
 namespace tempo::check {
 namespace {
 
-// Lights its lamp two ticks after it was told to, with as many watts as fall.
+// Two ticks after a message the lamp is lit, with a randomly drawn wattage.
 struct Lamp {
   enum class Timer : std::uint8_t { light, count };
   struct Message {
@@ -51,22 +51,24 @@ struct Lamp {
   Timers<Timer> timers_{};
 };
 
-// That no lamp of 6 watts is ever lit, which is not so.
+// The property "no lamp of 6 watts is ever lit", which does not hold.
 struct Dark {
   using Machine = Lamp;
   struct View {
     std::uint8_t watts = 0;
   };
-  Machine make(NodeId node, Incarnation /*life*/) const { return {.first = node == NodeId{0}}; }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const {
+    return {.first = node == NodeId{0}};
+  }
   View view(const Machine& lamp) const { return {lamp.lit ? lamp.watts : std::uint8_t{0}}; }
   const char* broken(const Scene<View>& scene) const {
-    for (const auto& seat : scene.slots)
-      if (seat.view != nullptr && seat.view->watts == 6) return "dark";
+    for (const auto& slot : scene.slots)
+      if (slot.view != nullptr && slot.view->watts == 6) return "dark";
     return nullptr;
   }
 };
 
-TEST(Counterexample, IsToldByFields) {
+TEST(Counterexample, PrintsFieldsByDefault) {
   const Dark model;
   Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3});
   const Finding finding = Search<Dark>(space, {}).run();
@@ -80,17 +82,17 @@ TEST(Counterexample, IsToldByFields) {
                   "2's 1. timer fires = first=0 watts=6 lit=1 timers{timer=never}"));
 }
 
-struct ShortWords : PlainLabels {
+struct ShortLabels : PlainLabels {
   static std::string timer(const Lamp& /*lamp*/, std::uint32_t /*timer*/) { return "only"; }
   static std::string state(const Lamp& lamp) { return lamp.lit ? "lit" : "dark"; }
 };
 
-TEST(Counterexample, IsToldInTheCallersWords) {
+TEST(Counterexample, UsesTheLabelsOfTheCaller) {
   const Dark model;
   Space<Dark> space(model, {.nodes = 2, .delay_min = 3, .delay_max = 3, .budget = {.losses = 1}});
   const Finding finding = Search<Dark>(space, {}).run();
   ASSERT_TRUE(finding.violation);
-  EXPECT_EQ(describe_steps(space, finding.violation->prefix, ShortWords{}).back(),
+  EXPECT_EQ(describe_steps(space, finding.violation->prefix, ShortLabels{}).back(),
             "2's only timer fires = lit");
 }
 

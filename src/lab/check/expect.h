@@ -1,4 +1,4 @@
-// What tests expect of a search.
+// Expectations shared by the tests of models.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ namespace tempo::check {
 inline void expect_sound(const Finding& finding, std::uint64_t at_least) {
   EXPECT_TRUE(finding.complete) << finding.stopped;
   EXPECT_FALSE(finding.violation) << finding.violation->property;
-  EXPECT_GE(finding.states, at_least);  // fewer: something is not looked at any more
+  EXPECT_GE(finding.states, at_least);  // fewer: the search no longer covers everything
 }
 
-// The promise that is broken, or why the search ended.
+// The violated property, or the reason why the search stopped.
 inline std::string broken_in(const Finding& finding) {
   return finding.violation ? finding.violation->property : finding.stopped;
 }

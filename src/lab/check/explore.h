@@ -1,5 +1,4 @@
-// The search: every reachable state, breadth first, so that what is found is
-// found by a shortest way.
+// Breadth-first search of all reachable states; every trace it reports is a shortest one.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +56,7 @@ class Search {
     }
     if (broken_) report_broken();
     if (kWantsGood && !over_)
-      if (const auto lost = outlook_.first_lost()) never_comes_good(*lost);
+      if (const auto lost = outlook_.first_lost()) report_unreachable_good(*lost);
     finding_.states = store_.size();
     if (options_.fingerprints) finding_.omission = omission(finding_.states);
     finding_.complete = finding_.stopped.empty() && !finding_.violation;
@@ -67,24 +66,23 @@ class Search {
     return finding_;
   }
 
-  // The moves of a way from the beginning to a state; the first ones are the
-  // nodes' starts.
-  std::vector<Move> way_to(std::uint32_t number) { return way_through(chain_to(number)); }
+  // The moves from the beginning to a state; the first ones are the starts of the nodes.
+  std::vector<Move> trace_to(std::uint32_t number) { return trace_through(chain_to(number)); }
 
  private:
-  static constexpr std::size_t kApart = 128;  // bytes: two cache lines are fetched together
+  static constexpr std::size_t kApart = 128;  // bytes: adjacent cache lines are fetched in pairs
 
   struct Pending {
     std::uint64_t hash = 0;
     std::uint32_t from = 0;
     std::uint32_t begin = 0,
-                  end = 0;              // in the chunk's bytes; equal: an edge to what is pruned
-    const char* broken_move = nullptr;  // a promise broken by the way here
-    const char* broken = nullptr;       // a promise that the state breaks
+                  end = 0;              // in the chunk's bytes; equal: an edge to a pruned state
+    const char* broken_move = nullptr;  // property violated by the move to this state
+    const char* broken = nullptr;       // property violated by the state
     bool good = false;
     bool edge = false;
   };
-  // What came of one state.
+  // The result of expanding one state.
   struct Expanded {
     std::size_t pending_end = 0;
     std::uint32_t transitions = 0;
@@ -92,12 +90,12 @@ class Search {
     bool dead_end = false;
     bool missed = false;  // it needs a part that is not known yet
   };
-  // A row of states, and what can follow them, on its way into the store. What one thread changes
-  // all the time lies apart from what others look at.
+  // A range of states and their successors, on the way into the store. Aligned so that the data of
+  // different threads do not share cache lines.
   struct alignas(kApart) Chunk {
-    std::uint32_t first = 0;  // of its states
+    std::uint32_t first = 0;  // number of its first state
     std::vector<Expanded> states;
-    std::vector<char> bytes;  // the rows, one behind another, and room
+    std::vector<char> bytes;  // encoded rows, followed by free space
     std::size_t used = 0;
     std::vector<Pending> pending;
     bool ready = false;
@@ -108,7 +106,7 @@ class Search {
       pending.clear();
       ready = false;
     }
-    char* room(std::size_t more) {
+    char* reserve(std::size_t more) {
       if (bytes.size() - used < more) bytes.resize(bytes.size() * 2 + more);
       return &bytes[used];
     }
@@ -118,12 +116,12 @@ class Search {
   };
   struct Broken {
     const char* property;
-    std::uint32_t from;  // kNone: the state itself is wrong, not the step to it
+    std::uint32_t from;  // kNone: the state violates the property, not the step to it
     std::uint32_t number;
   };
-  static constexpr std::uint32_t kChunk = 64;     // states
-  static constexpr std::size_t kAhead = 12;       // lookups
-  static constexpr std::uint32_t kMaxAhead = 64;  // chunks that wait to be kept
+  static constexpr std::uint32_t kChunk = 64;     // states in a chunk
+  static constexpr std::size_t kAhead = 12;       // lookups between prefetches
+  static constexpr std::uint32_t kMaxAhead = 64;  // chunks that may wait to be stored
 
   double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
@@ -136,8 +134,8 @@ class Search {
     over_ = true;
   }
 
-  // All states so many steps away have been expanded; whether there are any
-  // further away.
+  // Called when all states of a depth have been expanded; returns false if there is no deeper
+  // state.
   bool next_depth() {
     look_around();
     if (over_ || depth_end_ == store_.size()) return false;
@@ -158,10 +156,11 @@ class Search {
     }
   }
 
-  // Threads expand the chunks of a level side by side. This one also keeps what they find, chunk by
-  // chunk in their order, and only then something is learnt: the result is one thread's.
+  // Threads expand the chunks of a level in parallel. This thread also stores the results, chunk by
+  // chunk in order, and only this thread adds parts; the result is therefore that of a single
+  // thread.
   void expand_together() {
-    // The store will move its strings about: what is to be expanded is copied.
+    // The store moves its strings; threads read a copy of the level.
     level_.clear();
     level_begin_.clear();
     for (std::uint32_t i = depth_begin_; i < depth_end_; ++i) {
@@ -178,13 +177,13 @@ class Search {
   }
 
   struct Team {
-    std::mutex mutex{};  // of what follows, but not of chunks that somebody expands or keeps
+    std::mutex mutex{};  // guards the members below, except chunks being expanded or stored
     std::condition_variable changed{};
     std::uint32_t chunks = 0;
     std::uint32_t claimed = 0;
     std::uint32_t kept = 0;
     std::array<Chunk, kMaxAhead> window{};
-    Turnstile parts;  // who learns is alone
+    Turnstile parts;  // gives exclusive access for adding parts
   };
 
   void work(Team& team, unsigned thread) {
@@ -248,7 +247,7 @@ class Search {
     if constexpr (kWantsGood)
       here.dead_end = here.transitions == 0 && !space.model().good(space.scene(state));
     if (space.missed()) {
-      space.forgive();
+      space.clear_missed();
       here = {.missed = true};
       chunk.used = used;
       chunk.pending.resize(pending);
@@ -261,7 +260,7 @@ class Search {
     for (const Space<Model>& reader : readers_)
       if (reader.failure() != nullptr) stop(reader.failure());
     const std::size_t taken = bytes();
-    if (taken > options_.memory) stop("the memory allowed is used up");
+    if (taken > options_.memory) stop("memory limit reached");
     if (options_.progress &&
         !options_.progress({store_.size(), finding_.transitions, finding_.depth, seconds(), taken}))
       stop("interrupted");
@@ -269,7 +268,7 @@ class Search {
 
   void admit(Space<Model>& space, Chunk& chunk, const State& state, std::uint32_t from,
              const char* broken_move, bool edge) {
-    char* const row = chunk.room(Space<Model>::kMaxBytes);
+    char* const row = chunk.reserve(Space<Model>::kMaxBytes);
     const std::size_t size = space.encode(state, row);
     const std::uint64_t hash = Store::hash({row, size});
     if (options_.threads == 1) store_.prefetch(hash);
@@ -288,8 +287,8 @@ class Search {
     }
   }
 
-  // What came of a chunk's states goes into the store. Where a part was missing, the state is
-  // expanded once more and the part is learnt, while nobody looks (`parts`; null: there is nobody).
+  // Stores the successors of a chunk's states. If a part was missing, expands the state again and
+  // adds the part while no reader is inside `parts` (null: there are no readers).
   void keep(const Chunk& chunk, Turnstile* parts = nullptr) {
     std::size_t from = 0;
     std::uint32_t number = chunk.first;
@@ -317,7 +316,7 @@ class Search {
     }
   }
 
-  // A lookup takes three words from memory, each found with the one before; they are asked for some
+  // A lookup reads three words from memory, each found through the previous one; prefetch them some
   // lookups ahead.
   void fetch_ahead(const Chunk& chunk, std::size_t at) const {
     const auto& pending = chunk.pending;
@@ -332,21 +331,21 @@ class Search {
       fetch_ahead(chunk, from);
       const Pending& pending = chunk.pending[from];
       if (pending.begin == pending.end) {
-        outlook_.add_way_beyond();
+        outlook_.add_edge_beyond();
         continue;
       }
       const Store::Added added = store_.add(chunk.row(pending), pending.hash, pending.from);
       if (kWantsGood && pending.edge && pending.from != Store::kNone)
-        outlook_.add_way(added.number);
+        outlook_.add_edge(added.number);
       if (pending.broken_move != nullptr)
-        note_broken({pending.broken_move, pending.from, added.number});
+        record_broken({pending.broken_move, pending.from, added.number});
       else if (added.fresh && pending.broken != nullptr)
-        note_broken({pending.broken, Store::kNone, added.number});
+        record_broken({pending.broken, Store::kNone, added.number});
       if (kWantsGood && added.fresh) outlook_.add_state(pending.good);
     }
   }
 
-  void note_broken(const Broken& broken) {
+  void record_broken(const Broken& broken) {
     if (broken_) return;
     broken_ = broken;
     over_ = true;
@@ -354,12 +353,12 @@ class Search {
 
   void report_broken() {
     if (broken_->from == Store::kNone) {
-      finding_.violation = Violation{broken_->property, way_to(broken_->number), {}};
+      finding_.violation = Violation{broken_->property, trace_to(broken_->number), {}};
       return;
     }
     std::vector<std::uint32_t> chain = chain_to(broken_->from);
     chain.push_back(broken_->number);
-    finding_.violation = Violation{broken_->property, way_through(chain), {}};
+    finding_.violation = Violation{broken_->property, trace_through(chain), {}};
   }
 
   std::vector<std::uint32_t> chain_to(std::uint32_t number) const {
@@ -369,18 +368,18 @@ class Search {
     return chain;
   }
 
-  // Walks from the beginning again, each time to the next state of the chain.
-  std::vector<Move> way_through(const std::vector<std::uint32_t>& chain) {
-    std::vector<Move> way;
+  // Replays the run from the beginning, state by state along the chain.
+  std::vector<Move> trace_through(const std::vector<std::uint32_t>& chain) {
+    std::vector<Move> trace;
     std::optional<State> here;
     space_->begin([&](const State& state, const std::vector<Move>& moves) {
       if (here || !is(state, chain[0])) return;
       here = state;
-      way = moves;
+      trace = moves;
     });
     CHECK(here.has_value());
-    for (std::size_t i = 1; i < chain.size(); ++i) way.push_back(go(*here, chain[i]));
-    return way;
+    for (std::size_t i = 1; i < chain.size(); ++i) trace.push_back(go(*here, chain[i]));
+    return trace;
   }
   bool is(const State& state, std::uint32_t number) {
     const std::size_t size = space_->encode(state, encoded_.data());
@@ -397,32 +396,32 @@ class Search {
     return found->second;
   }
 
-  // A way into what never comes good, and the walk on from there: it comes back to where it was, or
-  // ends.
-  void never_comes_good(std::uint32_t number) {
+  // Reports a trace to a state from which no stable good state is reachable, and a walk on from
+  // there that ends in a cycle or a dead end.
+  void report_unreachable_good(std::uint32_t number) {
     const Outlook::Walk walk = outlook_.walk_from(number);
     std::vector<std::uint32_t> chain = chain_to(number);
     const std::size_t prefix = chain.size();
     chain.insert(chain.end(), walk.states.begin() + 1, walk.states.end());
-    const std::vector<Move> all = way_through(chain);
+    const std::vector<Move> all = trace_through(chain);
     const std::size_t starts = all.size() + 1 - chain.size();
     const auto split = static_cast<std::ptrdiff_t>(starts + prefix - 1 + walk.back);
     finding_.violation =
         Violation{kComesGood, {all.begin(), all.begin() + split}, {all.begin() + split, all.end()}};
   }
 
-  // Stays as it is while threads work together.
+  // Constant while threads work in parallel.
   Space<Model>* space_;
   SearchOptions options_;
   std::chrono::steady_clock::time_point begin_;
   std::uint32_t depth_begin_ = 0,
-                depth_end_ = 0;  // the states as many steps away as those that are expanded
-  std::string level_;            // these, where threads work together
-  std::vector<std::size_t> level_begin_;
-  std::vector<Space<Model>> readers_;  // one for each thread
+                depth_end_ = 0;           // states at the depth that is being expanded
+  std::string level_;                     // copy of their rows, for parallel expansion
+  std::vector<std::size_t> level_begin_;  // start of each row in level_
+  std::vector<Space<Model>> readers_;     // one for each thread
   std::atomic<bool> over_ = false;
 
-  // Belongs to the thread that keeps.
+  // Used only by the thread that stores.
   Chunk alone_;
   std::array<char, Space<Model>::kMaxBytes> encoded_;
   Finding finding_;

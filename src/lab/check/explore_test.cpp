@@ -1,4 +1,4 @@
-// Small machines with planted faults, and what the search makes of them.
+// Small machines with planted faults, and the results of searching them.
 #include "lab/check/explore.h"
 
 #include <array>
@@ -13,18 +13,18 @@
 namespace tempo::check {
 namespace {
 
-// One machine, several plays; what a play does not use stays as it is.
+// One machine with several behaviours.
 class Toy {
  public:
-  enum class Play : std::uint8_t {
-    baton,    // node 0 holds a baton and hands it on; the fault: a copy is as good as the original
-    meeting,  // everybody says hello once and waits; the fault: it is not said again
-    patient,  // the same, said again until it is answered
-    telling,  // node 0 says 1, then 2
-    calling,  // nodes 0 and 1 call their own names to all
-    racing,   // node 0 asks and gives the answer five ticks
-    dicing,   // node 0 draws one of three and tells
-    lying,    // node 1 tells node 0 what it likes, when it likes, three times
+  enum class Behaviour : std::uint8_t {
+    baton,         // node 0 passes a baton on; fault: a duplicate counts as a baton
+    meeting,       // every node broadcasts hello once; fault: it does not repeat it
+    patient,       // the same, repeated until a hello arrives
+    sequence,      // node 0 sends 1, then 2
+    broadcasting,  // nodes 0 and 1 broadcast their numbers
+    racing,        // node 0 sends a request and waits five ticks for the reply
+    drawing,       // node 0 draws one of three values and sends it
+    byzantine,     // node 1 sends arbitrary values at arbitrary times, three times
   };
   enum class Timer : std::uint8_t { act, idle, count };
   struct Message {
@@ -37,48 +37,48 @@ class Toy {
   using Command = Nothing;
   using Notice = Nothing;
 
-  Toy(NodeId self, Play play) : self_(self), play_(play) {}
+  Toy(NodeId self, Behaviour behaviour) : self_(self), behaviour_(behaviour) {}
 
   void start(Turn<Toy>& turn) {
-    switch (play_) {
-      case Play::baton:
+    switch (behaviour_) {
+      case Behaviour::baton:
         if (first()) hold(turn);
         break;
-      case Play::meeting:
-      case Play::patient:
+      case Behaviour::meeting:
+      case Behaviour::patient:
         turn.out.broadcast({1});
         timers_.set(Timer::idle, turn.now + 4ns);
         break;
-      case Play::telling:
+      case Behaviour::sequence:
         if (first()) {
           turn.out.send(NodeId{1}, {1});
           turn.out.send(NodeId{1}, {2});
         }
         break;
-      case Play::calling:
+      case Behaviour::broadcasting:
         if (index(self_) < 2) turn.out.broadcast({static_cast<std::uint8_t>(index(self_) + 1)});
         break;
-      case Play::racing:
+      case Behaviour::racing:
         if (first()) {
           turn.out.send(NodeId{1}, {1});
           timers_.set(Timer::act, turn.now + 5ns);
         }
         break;
-      case Play::dicing:
+      case Behaviour::drawing:
         if (first()) turn.out.send(NodeId{1}, {static_cast<std::uint8_t>(turn.draw.below(3) + 1)});
         break;
-      case Play::lying:
+      case Behaviour::byzantine:
         if (!first()) timers_.set(Timer::act, turn.now + 1ns);
         break;
     }
   }
 
   void receive(Turn<Toy>& turn, NodeId from, const Message& message) {
-    switch (play_) {
-      case Play::baton:
+    switch (behaviour_) {
+      case Behaviour::baton:
         hold(turn);
         break;
-      case Play::racing:
+      case Behaviour::racing:
         if (!first())
           turn.out.send(from, {1});
         else
@@ -95,19 +95,19 @@ class Toy {
     if (turn.now < timers_.at(timer)) return;
     if (static_cast<Timer>(timer) == Timer::idle) {
       timers_.set(Timer::idle, turn.now + 4ns);
-      if (play_ == Play::patient && value_ == 0) turn.out.broadcast({1});
-      if (play_ == Play::patient) turn.out.broadcast({1});
+      if (behaviour_ == Behaviour::patient && value_ == 0) turn.out.broadcast({1});
+      if (behaviour_ == Behaviour::patient) turn.out.broadcast({1});
       return;
     }
     timers_.stop(Timer::act);
-    if (play_ == Play::baton) {
+    if (behaviour_ == Behaviour::baton) {
       value_ = 0;
       turn.out.send(NodeId{1 - index(self_)}, {1});
-    } else if (play_ == Play::racing) {
+    } else if (behaviour_ == Behaviour::racing) {
       value_ = 2;
-    } else if (play_ == Play::lying && ++lies_ <= 3) {
-      const std::uint64_t lie = turn.draw.below(3);
-      if (lie != 0) turn.out.send(NodeId{0}, {static_cast<std::uint8_t>(lie)});
+    } else if (behaviour_ == Behaviour::byzantine && ++messages_ <= 3) {
+      const std::uint64_t drawn = turn.draw.below(3);
+      if (drawn != 0) turn.out.send(NodeId{0}, {static_cast<std::uint8_t>(drawn)});
       timers_.set(Timer::act, turn.now + 1ns);
     }
   }
@@ -123,7 +123,7 @@ class Toy {
     visit("self", self.self_);
     visit("value", self.value_);
     visit("seen", self.seen_);
-    visit("lies", self.lies_);
+    visit("lies", self.messages_);
     visit("timers", self.timers_);
   }
 
@@ -135,10 +135,10 @@ class Toy {
   }
 
   NodeId self_;
-  Play play_;
+  Behaviour behaviour_;
   std::uint8_t value_ = 0;
-  std::uint8_t seen_ = 0;  // two bits for each message, the latest lowest
-  std::uint8_t lies_ = 0;
+  std::uint8_t seen_ = 0;      // two bits for each message, the latest in the lowest bits
+  std::uint8_t messages_ = 0;  // byzantine: messages sent so far
   Timers<Timer> timers_;
 };
 static_assert(Machine<Toy>);
@@ -152,25 +152,25 @@ struct ToyModel {
   using Machine = Toy;
   using View = ToyView;
 
-  Toy::Play play;
+  Toy::Behaviour behaviour;
 
-  Machine make(NodeId node, Incarnation /*life*/) const { return {node, play}; }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const { return {node, behaviour}; }
   View view(const Machine& machine) const { return {machine.value(), machine.seen()}; }
   const char* broken(const Scene<View>& scene) const {
     const auto at = [&](std::uint32_t i) { return scene.up(i) ? *scene.slots[i].view : View{}; };
-    switch (play) {
-      case Toy::Play::baton:
+    switch (behaviour) {
+      case Toy::Behaviour::baton:
         return at(0).value + at(1).value > 1 ? "one-holder" : nullptr;
-      case Toy::Play::telling:
+      case Toy::Behaviour::sequence:
         return at(1).seen == 2 ? "in-order" : nullptr;
-      case Toy::Play::calling:
-        // Whoever has heard both has heard them in the order in which everybody else has.
+      case Toy::Behaviour::broadcasting:
+        // Nodes that received both broadcasts must have received them in the same order.
         return (at(2).seen == 6 && at(3).seen == 9) || (at(2).seen == 9 && at(3).seen == 6)
                    ? "same-order"
                    : nullptr;
-      case Toy::Play::racing:
+      case Toy::Behaviour::racing:
         return at(0).value == 2 ? "answered-in-time" : nullptr;
-      case Toy::Play::lying:
+      case Toy::Behaviour::byzantine:
         return at(0).seen == ((2 * 4) + 1) * 4 + 2 ? "never-2-1-2" : nullptr;
       default:
         return nullptr;
@@ -196,10 +196,10 @@ std::string_view property(const Finding& finding) {
   return finding.violation ? std::string_view{finding.violation->property} : "none";
 }
 
-// Node 1 has the baton a tick after it was handed on and hands it on three ticks later. A copy that
-// comes by then is harmless; one that takes four ticks makes a second holder.
-TEST(Search, FindsTheCopyThatIsAsGoodAsTheOriginal) {
-  const ToyModel model{Toy::Play::baton};
+// Node 1 has the baton a tick after it was passed on and passes it on three ticks later. A
+// duplicate that arrives by then is harmless; one that takes four ticks makes a second holder.
+TEST(Search, FindsADuplicateThatCountsAsTheOriginal) {
+  const ToyModel model{Toy::Behaviour::baton};
   EXPECT_TRUE(searched(model, {.nodes = 2, .delay_max = 5}).complete);
   EXPECT_TRUE(searched(model, {.nodes = 2, .delay_max = 3, .budget = {.duplicates = 1}}).complete);
   const Finding finding =
@@ -208,12 +208,12 @@ TEST(Search, FindsTheCopyThatIsAsGoodAsTheOriginal) {
   EXPECT_EQ(property(finding), "one-holder");
 }
 
-TEST(Search, GivesTheShortestWay) {
-  const ToyModel model{Toy::Play::telling};
+TEST(Search, ReportsAShortestTrace) {
+  const ToyModel model{Toy::Behaviour::sequence};
   Space<ToyModel> space(model, {.nodes = 2});
   const Finding finding = Search<ToyModel>(space, {}).run();
   ASSERT_EQ(property(finding), "in-order");
-  // Two starts, a tick, the second message before the first: four, and no fewer.
+  // Two starts, a tick, the second message before the first: four moves are the minimum.
   ASSERT_EQ(finding.violation->prefix.size(), 4U);
   EXPECT_EQ(finding.violation->prefix[0].what, Happening::start);
   EXPECT_EQ(finding.violation->prefix[2].what, Happening::tick);
@@ -221,8 +221,8 @@ TEST(Search, GivesTheShortestWay) {
   EXPECT_EQ(space.parts().message(finding.violation->prefix[3].detail).value, 2);
 }
 
-TEST(Search, GivesTheSameWayByFingerprints) {
-  const ToyModel model{Toy::Play::telling};
+TEST(Search, ReportsTheSameTraceWithFingerprints) {
+  const ToyModel model{Toy::Behaviour::sequence};
   Space<ToyModel> space(model, {.nodes = 2});
   Space<ToyModel> other(model, {.nodes = 2});
   const Finding exact = Search<ToyModel>(space, {}).run();
@@ -236,28 +236,28 @@ TEST(Search, GivesTheSameWayByFingerprints) {
   }
 }
 
-TEST(Search, KeepsTheOrderOfALinkIfToldTo) {
-  const ToyModel model{Toy::Play::telling};
+TEST(Search, KeepsTheOrderOfALinkOnRequest) {
+  const ToyModel model{Toy::Behaviour::sequence};
   EXPECT_TRUE(searched(model, {.nodes = 2, .network = Network::fifo}).complete);
   EXPECT_FALSE(searched(model, {.nodes = 2, .network = Network::ordered}).complete);
 }
 
-// Node 1 starts when both messages are under way, and may be too late for the first.
-TEST(Search, MissesWhatComesTooEarly) {
-  const ToyModel model{Toy::Play::telling};
+// Node 1 starts while both messages are under way and may miss the first one.
+TEST(Search, MissesMessagesThatArriveBeforeTheStart) {
+  const ToyModel model{Toy::Behaviour::sequence};
   EXPECT_EQ(property(searched(model, {.nodes = 2, .network = Network::fifo, .starts = {0, 2}})),
             "in-order");
 }
 
-TEST(Search, OrdersBroadcastsIfToldTo) {
-  const ToyModel model{Toy::Play::calling};
+TEST(Search, OrdersBroadcastsOnRequest) {
+  const ToyModel model{Toy::Behaviour::broadcasting};
   EXPECT_EQ(property(searched(model, {.nodes = 4})), "same-order");
   EXPECT_EQ(property(searched(model, {.nodes = 4, .network = Network::fifo})), "same-order");
   EXPECT_TRUE(searched(model, {.nodes = 4, .network = Network::ordered}).complete);
 }
 
-TEST(Search, KnowsTimeOnlyIfItIsBounded) {
-  const ToyModel model{Toy::Play::racing};
+TEST(Search, UsesTimeOnlyWithBoundedTiming) {
+  const ToyModel model{Toy::Behaviour::racing};
   EXPECT_TRUE(searched(model, {.nodes = 2}).complete);
   EXPECT_EQ(property(searched(model, {.nodes = 2, .delay_max = 3})), "answered-in-time");
   EXPECT_EQ(property(searched(model, {.nodes = 2, .timing = Timing::free})), "answered-in-time");
@@ -266,14 +266,14 @@ TEST(Search, KnowsTimeOnlyIfItIsBounded) {
   EXPECT_EQ(property(searched(model, {.nodes = 2, .budget = {.pauses = 1}})), "answered-in-time");
 }
 
-// Node 1 answers before it was asked; the answer comes in the tick in which node 0 gives up.
-TEST(Search, LetsMailArriveBeforeTimersFireIfToldTo) {
+// Node 1 replies before the request; the reply arrives in the tick in which node 0 gives up.
+TEST(Search, DeliversMessagesBeforeTimersOnRequest) {
   struct Model : ToyModel {
     void started(Toy&, NodeId node, Turn<Toy>& turn) const {
       if (node == NodeId{1}) turn.out.send(NodeId{0}, {1});
     }
   };
-  const Model model{{Toy::Play::racing}};
+  const Model model{{Toy::Behaviour::racing}};
   const Freedom either{.nodes = 2, .delay_min = 5, .delay_max = 5};
   EXPECT_EQ(property(searched(model, either)), "answered-in-time");
   Freedom mail = either;
@@ -282,52 +282,54 @@ TEST(Search, LetsMailArriveBeforeTimersFireIfToldTo) {
 }
 
 TEST(Search, TriesEveryDraw) {
-  const ToyModel model{Toy::Play::dicing};
+  const ToyModel model{Toy::Behaviour::drawing};
   const Finding finding = searched(model, {.nodes = 2, .delay_max = 1});
-  // Three beginnings, each with its message before and after the tick, and then delivered.
+  // Three initial states, each with its message before and after the tick, and then delivered.
   EXPECT_EQ(finding.states, 9U);
 }
 
-TEST(Search, LetsAnAdversaryChoose) {
-  EXPECT_EQ(property(searched(ToyModel{Toy::Play::lying}, {.nodes = 2})), "never-2-1-2");
+TEST(Search, TriesEveryChoiceOfAnAdversary) {
+  EXPECT_EQ(property(searched(ToyModel{Toy::Behaviour::byzantine}, {.nodes = 2})), "never-2-1-2");
 }
 
-TEST(Search, SeesADeadEnd) {
-  // The baton is lost, nobody has anything to do any more.
+TEST(Search, FindsADeadEnd) {
+  // The baton is lost and no node can do anything any more.
   struct Model : ToyModel {
     bool good(const Scene<View>&) const { return false; }
   };
   const Finding finding =
-      searched(Model{{Toy::Play::baton}}, {.nodes = 2, .budget = {.losses = 1}});
+      searched(Model{{Toy::Behaviour::baton}}, {.nodes = 2, .budget = {.losses = 1}});
   EXPECT_EQ(property(finding), kDeadEnd);
 }
 
-TEST(Search, AsksThatTheWorldCanComeGood) {
-  const MeetingModel once{{Toy::Play::meeting}};
+TEST(Search, RequiresThatAGoodStateStaysReachable) {
+  const MeetingModel once{{Toy::Behaviour::meeting}};
   EXPECT_TRUE(searched(once, {.nodes = 2}).complete);
   const Finding finding = searched(once, {.nodes = 2, .budget = {.losses = 1}});
   ASSERT_EQ(property(finding), kComesGood);
-  // Two starts, one of which is not heard; a tick, the other is heard; ticks until both idle timers
-  // are due. Then for ever: both timers, four ticks.
+  // Two starts, one of whose messages is lost; a tick and the arrival of the other; ticks until
+  // both idle timers are due. Then without end: both timers, four ticks.
   EXPECT_EQ(finding.violation->prefix.size(), 5U);
   EXPECT_EQ(finding.violation->cycle.size(), 3U);
   for (const Move& move : finding.violation->cycle)
     EXPECT_TRUE(move.what == Happening::tick || move.what == Happening::wake);
   EXPECT_TRUE(
-      searched(MeetingModel{{Toy::Play::patient}}, {.nodes = 2, .budget = {.losses = 1}}).complete);
+      searched(MeetingModel{{Toy::Behaviour::patient}}, {.nodes = 2, .budget = {.losses = 1}})
+          .complete);
 }
 
 TEST(Search, CrashesAndRestarts) {
-  const MeetingModel patient{{Toy::Play::patient}};
-  // Who died was heard before, unless that was lost: then the other has nobody to meet.
+  const MeetingModel patient{{Toy::Behaviour::patient}};
+  // The crashed node was heard before, unless that message was lost: then the other node waits
+  // without end.
   EXPECT_TRUE(searched(patient, {.nodes = 2, .budget = {.crashes = 1}}).complete);
   EXPECT_EQ(property(searched(patient, {.nodes = 2, .budget = {.losses = 1, .crashes = 1}})),
             kComesGood);
 }
 
-// A patient node that has heard nothing says hello twice in one step.
+// A patient node that has received nothing sends two equal messages in one step.
 TEST(Search, CountsEqualMessagesOnceInASet) {
-  const ToyModel model{Toy::Play::patient};
+  const ToyModel model{Toy::Behaviour::patient};
   const std::uint64_t bag = searched(model, {.nodes = 2, .budget = {.losses = 1}}).states;
   const std::uint64_t set =
       searched(model, {.nodes = 2, .network = Network::set, .budget = {.losses = 1}}).states;
@@ -335,7 +337,7 @@ TEST(Search, CountsEqualMessagesOnceInASet) {
 }
 
 TEST(Space, DecodesWhatItEncodes) {
-  const ToyModel model{Toy::Play::calling};
+  const ToyModel model{Toy::Behaviour::broadcasting};
   Space<ToyModel> space(model, {.nodes = 4,
                                 .starts = {0, 1, 2, 3},
                                 .cut_until = 2,

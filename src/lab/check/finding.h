@@ -1,4 +1,4 @@
-// What a search is asked for, how far it is, and what it found.
+// Options, progress and result of a search.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +21,14 @@ struct Progress {
 };
 
 struct SearchOptions {
-  std::size_t memory = std::size_t{4} << 30;
-  bool fingerprints = false;  // 64 bits stand for a state: less memory, see Finding::omission
-  unsigned threads = 1;       // that search side by side; the result is the same
-  std::function<bool(const Progress&)> progress{};  // now and then; false stops the search
+  std::size_t memory = std::size_t{4} << 30;  // limit in bytes
+  bool fingerprints = false;  // keep 64 bits for each state: less memory; see Finding::omission
+  unsigned threads = 1;       // threads that search in parallel; the result does not depend on it
+  std::function<bool(const Progress&)> progress{};  // called repeatedly; false stops
 };
 
-// What the search found. `cycle` is empty unless the violation is a way that
-// never leads to good.
+// A violated property with a shortest trace. `cycle` is empty unless the property is that a good
+// state stays reachable: then the trace goes through the cycle without end.
 struct Violation {
   std::string property;
   std::vector<Move> prefix;
@@ -38,19 +38,18 @@ struct Violation {
 struct Finding {
   std::uint64_t states = 0;
   std::uint64_t transitions = 0;
-  std::uint64_t pruned = 0;  // steps beyond what was to be looked at
-  std::uint32_t depth = 0;   // steps of the longest shortest way
+  std::uint64_t pruned = 0;  // steps beyond the limits of the model
+  std::uint32_t depth = 0;   // length of the longest shortest trace
   double seconds = 0;
   std::size_t bytes = 0;
   std::size_t local_states = 0;
-  double omission = 0;  // how likely it is, at most, that a state was taken for another
+  double omission = 0;  // upper bound of the probability that two states shared a fingerprint
   bool complete = false;
-  std::string stopped;  // why not complete
+  std::string stopped;  // reason for an incomplete search
   std::optional<Violation> violation;
 };
 
-// So many pairs of states, each of them with one chance in 2^64 to share a
-// fingerprint.
+// The number of pairs of states, times the probability 2^-64 that a pair shares a fingerprint.
 inline double omission(std::uint64_t states) {
   return static_cast<double>(states) * static_cast<double>(states) * 0x1p-65;
 }

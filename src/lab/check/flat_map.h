@@ -1,5 +1,5 @@
-// A map from 64-bit keys to small numbers, for memory of what was worked out before: open
-// addressing, linear probing, nothing is ever removed.
+// A map from 64-bit keys to small numbers that memoizes results: open addressing, linear probing,
+// no removal.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class FlatMap {
     }
   }
 
-  // The key must be new and the value not kNone.
+  // The key must be new and the value must not be kNone.
   void insert(std::uint64_t key, std::uint32_t value) {
     if ((size_ + 1) * 3 > slots_.size() * 2) grow();
     put(key, value);

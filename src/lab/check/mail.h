@@ -1,5 +1,5 @@
-// What is under way in a state: how a message and its age are one number, when it arrives, and in
-// which order they lie, so that equal situations look equal.
+// The messages under way in a state: their encoding with their age, their arrival, and their
+// canonical order, which makes equal situations equal.
 #pragma once
 
 #include <bit>
@@ -19,7 +19,7 @@ inline bool will_never_run(const WorldState& state, NodeId node) {
 template <class Model>
 class Mail {
  public:
-  // The parts must outlive it.
+  // `parts` must outlive the object.
   Mail(const Parts<Model>& parts, const Freedom& freedom)
       : parts_(&parts),
         network_(freedom.network),
@@ -34,22 +34,24 @@ class Mail {
   std::uint32_t flight_of(std::uint32_t code) const { return code >> age_bits_; }
   std::uint32_t age_of(std::uint32_t code) const { return code & ((1U << age_bits_) - 1); }
 
-  // Whether it may arrive now; whether it must, before the tick passes.
+  // `ripe`: the message may arrive now. `is_last_tick`: it must arrive before the tick passes.
   bool ripe(std::uint32_t code) const { return !bounded_ || age_of(code) >= delay_min_; }
   bool is_last_tick(std::uint32_t code) const { return bounded_ && age_of(code) == delay_max_; }
-  // Whether something has to arrive at this node before the tick passes.
+  // Some message must arrive at this node before the tick passes.
   bool must_arrive(const WorldState& state, NodeId node) const {
     for (std::uint32_t i = 0; i < state.flights; ++i)
       if (to(state.flight[i]) == node && age_of(state.flight[i]) == delay_max_) return true;
     return false;
   }
-  std::uint32_t count(const WorldState& state, NodeId node) const {  // of what is to arrive there
+  // Messages under way to the node.
+  std::uint32_t count(const WorldState& state, NodeId node) const {
     std::uint32_t there = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i)
       there += to(state.flight[i]) == node ? 1U : 0U;
     return there;
   }
-  // A tick passes. What should have arrived waits for a paused node, and is gone where nobody runs.
+  // Lets a tick pass. Overdue messages wait for a paused node and are dropped at a node that is
+  // down.
   void age(WorldState& state) const {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i) {
@@ -61,7 +63,7 @@ class Mail {
     }
     state.flights = kept;
   }
-  // What goes to a node that will never run again need not be carried.
+  // Drops the messages to nodes that will never run again.
   void drop_unheard(WorldState& state) const {
     std::uint32_t kept = 0;
     for (std::uint32_t i = 0; i < state.flights; ++i)
@@ -69,7 +71,7 @@ class Mail {
     state.flights = kept;
   }
 
-  // Whether something that must come first is still under way.
+  // An earlier message of the same lane is still under way.
   bool overtakes(const WorldState& state, std::uint32_t at) const {
     if (network_ == Network::bag || network_ == Network::set) return false;
     if (!in_lane(state.flight[at])) return false;
@@ -78,7 +80,7 @@ class Mail {
         return true;
     return false;
   }
-  // Where it came to lie.
+  // Returns the position of the inserted message.
   std::uint32_t insert(WorldState& state, std::uint32_t code) const {
     std::uint32_t at = state.flights++;
     for (; at > 0 && before(code, state.flight[at - 1]); --at)
@@ -94,7 +96,7 @@ class Mail {
     --state.flights;
     for (; at < state.flights; ++at) state.flight[at] = state.flight[at + 1];
   }
-  void sort(WorldState& state) const {  // by insertion: few, and mostly in order
+  void sort(WorldState& state) const {  // insertion sort: short and mostly sorted
     for (std::uint32_t i = 1; i < state.flights; ++i) {
       const std::uint32_t code = state.flight[i];
       std::uint32_t at = i;
@@ -116,8 +118,8 @@ class Mail {
     return network_ == Network::fifo ||
            (network_ == Network::ordered && parts_->flight(flight_of(code)).broadcast);
   }
-  // Where no order is kept, equal rows of flights are to look equal: by code. In lanes: lane by
-  // lane, in the order of sending.
+  // Unordered networks sort by code, so that equal sets of messages are equal. Others sort by lane
+  // and, within a lane, keep the order of transmission.
   bool before(std::uint32_t left, std::uint32_t right) const {
     if (network_ == Network::bag || network_ == Network::set) return left < right;
     const bool left_in = in_lane(left);

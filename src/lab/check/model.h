@@ -1,22 +1,22 @@
-// What a check is about: the world's freedom, and what the caller says of the machine.
+// The definition of a check: the freedom of the world and the model of the machine.
 //
-// A Model names the machine and what is promised of it:
+// A Model names the machine and its properties:
 //
 //     struct Model {
 //       using Machine = ...;
-//       struct View { ... };              what the promises look at, kept for every local state
+//       struct View { ... };              the data for properties, kept per local state
 //       Machine make(NodeId, Incarnation) const;
 //       View view(const Machine&) const;   or view(const Machine&, Instant now)
-//       const char* broken(const Scene<View>&) const;   null, or the promise a state breaks
+//       const char* broken(const Scene<View>&) const;   null, or the violated property
 //     };
 //
-// and may add
+// It may add
 //
-//       void started(Machine&, NodeId, Turn<Machine>&) const;   what is asked of it at its start
+//       void started(Machine&, NodeId, Turn<Machine>&) const;   extra input at the start
 //       const char* broken_step(const Machine& before, const Machine& after,
-//                               std::span<const Notice>) const;      a promise one node can break
+//                               std::span<const Notice>) const;      property of a single step
 //       const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId) const;
-//       bool good(const Scene<View>&) const;  asks that a stable good state can always be reached
+//       bool good(const Scene<View>&) const;  a stable good state must stay reachable
 //       bool remember(const Scene<View>& before, Scene<View>& after, NodeId) const;   see Memory
 //       static constexpr bool kSymmetric = true;  the machine never compares node numbers
 #pragma once
@@ -31,18 +31,18 @@
 namespace tempo::check {
 
 enum class Timing : std::uint8_t {
-  bounded,  // one clock of whole ticks for all; delays between two bounds; timers fire when due
-  free,     // any timer that is set may fire at any time, any message may take any time
+  bounded,  // one clock in whole ticks; delays within two bounds; timers fire when due
+  free,     // a set timer may fire and a message may arrive at any time
 };
 
 enum class Network : std::uint8_t {
   bag,      // any order
-  fifo,     // each link keeps the order
-  set,      // any order; equal messages on one link are one
-  ordered,  // a broadcast reaches all or none; all receive broadcasts in the order of sending
+  fifo,     // each link keeps its order
+  set,      // any order; equal messages on one link count once
+  ordered,  // a broadcast reaches all or none; all nodes receive broadcasts in the same order
 };
 
-// How often each fault may happen in one run.
+// How often each fault may happen in a run.
 struct Budget {
   static constexpr std::uint8_t kAnyNumber = 255;
 
@@ -54,7 +54,7 @@ struct Budget {
   std::uint8_t drifts = 0;  // a clock gains or loses a tick
 
   bool operator==(const Budget&) const = default;
-  // Of all: what is spent when this is left.
+  // Called on the whole budget: the part spent when `left` remains.
   Budget operator-(const Budget& left) const {
     const auto less = [](std::uint8_t all, std::uint8_t remaining) {
       return static_cast<std::uint8_t>(all - remaining);
@@ -72,27 +72,28 @@ struct Freedom {
   std::uint8_t delay_min = 1;  // ticks
   std::uint8_t delay_max = 2;
   std::array<std::uint8_t, kMaxNodes> starts{};  // tick of each node's first start
-  // Until this tick nothing goes between the nodes of `side` (a bit each) and the others.
+  // Until this tick the network carries nothing between the nodes of `side` (one bit each) and the
+  // others.
   std::uint8_t cut_until = 0;
   std::uint8_t side = 0;
   Budget budget{};
-  std::uint32_t inbox = 0;  // messages under way to one node at most; 0: as many as there are
-  bool echo = false;        // a broadcast comes to its sender too
-  bool mail_first = false;  // what must arrive in a tick arrives before timers fire in it
-  bool symmetry = false;    // states that differ by the names of nodes are one
-  bool settles = false;     // time comes to nothing new at a paused node: pauses need no bound
+  std::uint32_t inbox = 0;  // maximum of messages under way to one node; 0: unlimited
+  bool echo = false;        // a broadcast also arrives at its sender
+  bool mail_first = false;  // messages that must arrive in a tick arrive before its timers fire
+  bool symmetry = false;    // states that differ only by a permutation of the nodes count once
+  bool settles = false;     // time changes nothing at a paused node, so pauses need no bound
 
-  // Whether the cut runs between them.
+  // The two nodes are on different sides of the cut.
   bool apart(NodeId one, NodeId other) const {
     return ((side >> index(one) ^ side >> index(other)) & 1) != 0;
   }
 };
 
-// A small note that the caller keeps with every node of every state: what a promise needs to know
-// of the past. It is part of the state, so the fewer values the better.
+// History that a model keeps for each node because a property depends on it. It is part of the
+// state, so use few values.
 using Memory = std::uint8_t;
 
-// A state as promises see it.
+// A state as properties see it.
 template <class View>
 struct Scene {
   struct Slot {

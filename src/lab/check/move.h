@@ -1,4 +1,4 @@
-// What can happen in a world, and one such thing with how chance and the network took it.
+// The moves of a world: an event with the random draws and network faults in it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Happening : std::uint8_t {
   resume,
   gain,  // a clock runs ahead by a tick
   lag,   // a clock stays behind by a tick
-  miss,  // a message arrived while the node did not run
+  miss,  // a message arrived while the node was not running
 };
 
 constexpr bool is_fault(Happening what) {
@@ -27,20 +27,20 @@ constexpr bool is_fault(Happening what) {
          what == Happening::gain || what == Happening::lag;
 }
 
-// Whether a machine takes a step, rather than its surroundings.
+// A machine takes a step in this event.
 constexpr bool is_step(Happening what) {
   return what == Happening::start || what == Happening::restart || what == Happening::deliver ||
          what == Happening::wake || what == Happening::command;
 }
 
-// One thing that happened, and how chance and the network took it.
+// One event with its outcome.
 struct Move {
   Happening what = Happening::tick;
   NodeId node = kNobody;
-  std::uint32_t detail = 0;   // the timer, the command, or the flight
-  std::uint32_t outcome = 0;  // of the machine's step
-  std::uint64_t lost = 0;     // bit i: the step's send i
-  std::uint64_t twice = 0;
+  std::uint32_t detail = 0;   // number of the timer, the command or the flight
+  std::uint32_t outcome = 0;  // outcome of the machine's step; see Parts::outcome
+  std::uint64_t lost = 0;     // bit i: the i-th message sent in the step is lost
+  std::uint64_t twice = 0;    // bit i: the i-th message is duplicated
 };
 
 }  // namespace tempo::check

@@ -1,12 +1,12 @@
-// Numbers that grow for ever, given small names.
+// Renames unbounded numbers to small ones, so that the state space is finite.
 //
-// A sequence number matters only by its order among those of the same sender to the same receiver
-// that are still in play (in a message under way, or waiting for its acknowledgement), and by
-// whether that receiver has heard it; the number of a call, by its order among the sender's calls.
-// So the numbers of a sender in play are named 1, 2, 3 ...: first the calls, then receiver by
-// receiver, each in their order; and what a node has heard is kept of these alone. Rounds of epochs
-// keep their distances, because a new master adds one to the round it has seen: from all of them
-// the same amount is taken away.
+// A sequence number matters only by its order among the live numbers from the same sender to the
+// same receiver (in a message under way, or waiting for an acknowledgement), and by whether that
+// receiver has received it. The number of a call matters only by its order among the sender's
+// calls. The live numbers of a sender are therefore renamed 1, 2, 3 ...: first the calls, then
+// receiver by receiver, each in their order; and a node's record of received numbers is reduced to
+// these. Rounds of epochs keep their differences, because a new master adds one to the round it has
+// seen: the same amount is subtracted from all of them.
 #pragma once
 
 #include <algorithm>
@@ -27,11 +27,11 @@ inline constexpr std::uint32_t kMaxNodes = 8;
 struct Numbers {
   static constexpr std::uint32_t kNoRound = 0xffffffff;
 
-  // Bit i is number i.
+  // Bit i stands for number i.
   std::array<std::uint32_t, kMaxNodes> calls{};                            // of each sender
-  std::array<std::array<std::uint32_t, kMaxNodes>, kMaxNodes> messages{};  // from, to
+  std::array<std::array<std::uint32_t, kMaxNodes>, kMaxNodes> messages{};  // [from][to]
   std::uint32_t least_round = kNoRound;
-  bool too_many = false;  // a number of 32 or more
+  bool too_many = false;  // some number is 32 or more
 
   void call(NodeId of, std::uint32_t number) {
     if (index(of) < kMaxNodes) mention(calls[index(of)], number);
@@ -44,7 +44,7 @@ struct Numbers {
   bool none() const { return *this == Numbers{}; }
   bool operator==(const Numbers&) const = default;
 
-  // The new names. A number that is not in play is named like the next lower one that is.
+  // The new names. A number that is not live gets the name of the next lower live number.
   std::uint32_t call_name(NodeId of, std::uint32_t number) const {
     return index(of) < kMaxNodes ? not_higher(calls[index(of)], number) : number;
   }
@@ -78,8 +78,8 @@ struct Numbers {
   }
 };
 
-// Collects the numbers that a machine, or a message from `holder` to `about`, keeps in play. `All`
-// is Numbers, or what can hold more of them.
+// Collects the live numbers of a machine, or of a message from `holder` to `about`. `All` is
+// Numbers or a larger equivalent.
 template <class All>
 class NumberReader : public FieldWalk<NumberReader<All>> {
  public:
@@ -122,7 +122,7 @@ class NumberReader : public FieldWalk<NumberReader<All>> {
   All* numbers_;
 };
 
-// Gives the numbers their names, `all` being what is in play in the whole world.
+// Renames the numbers; `all` holds the live numbers of the whole world.
 template <class All>
 class NumberWriter : public FieldWalk<NumberWriter<All>> {
  public:

@@ -25,24 +25,24 @@ TEST(Numbers, NamesCallsFirstThenReceiverByReceiver) {
   EXPECT_EQ(numbers.last_name(kBob), 0U);
 }
 
-TEST(Numbers, NameWhatIsNotInPlayLikeTheNextLower) {
+TEST(Numbers, NameOtherNumbersLikeTheNextLower) {
   Numbers numbers;
   numbers.message(kAnn, kBob, 5);
   EXPECT_EQ(numbers.message_name(kAnn, kBob, 4), 0U);
   EXPECT_EQ(numbers.message_name(kAnn, kBob, 6), 1U);
 }
 
-TEST(Numbers, RoundsKeepTheirDistances) {
+TEST(Numbers, RoundsKeepTheirDifferences) {
   Numbers numbers;
   EXPECT_EQ(numbers.shift(), 0U);
   numbers.round(7);
   numbers.round(9);
   EXPECT_EQ(numbers.shift(), 6U);
-  numbers.round(0);  // somebody has seen none: the next round is 1, as it stands
+  numbers.round(0);  // a node has seen no round: the next round is 1, so nothing is subtracted
   EXPECT_EQ(numbers.shift(), 0U);
 }
 
-TEST(Numbers, SayWhenThereAreTooMany) {
+TEST(Numbers, ReportTooManyNumbers) {
   Numbers numbers;
   numbers.call(kAnn, 31);
   EXPECT_FALSE(numbers.too_many);
@@ -58,26 +58,26 @@ struct Note {
   }
 };
 
-// Bob has heard 3 and 5 of Ann's, not 4; 4 and 5 are in play. Under their new names he still has
-// heard the second and not the first, and her next number is news.
-TEST(NumberWriter, KeepsWhatWasHeard) {
+// Bob has received 3 and 5 from Ann but not 4; 4 and 5 are live. After the renaming he still has
+// received the second and not the first, and her next number is new to him.
+TEST(NumberWriter, KeepsReceivedNumbers) {
   Courier<Note> bob;
-  const Incarnation life{1};
-  EXPECT_TRUE(bob.fresh(kAnn, life, Sequence{3}));
-  EXPECT_TRUE(bob.fresh(kAnn, life, Sequence{5}));
-  EXPECT_TRUE(bob.newer_call(kAnn, life, Sequence{2}));
+  const Incarnation incarnation{1};
+  EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{3}));
+  EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{5}));
+  EXPECT_TRUE(bob.newer_call(kAnn, incarnation, Sequence{2}));
   Numbers all;
   all.message(kAnn, kBob, 4);
   all.message(kAnn, kBob, 5);
   NumberWriter writer{kBob, kNobody, all};
   Courier<Note>::fields(bob, writer);
-  EXPECT_TRUE(bob.fresh(kAnn, life, Sequence{1}));   // was 4
-  EXPECT_FALSE(bob.fresh(kAnn, life, Sequence{2}));  // was 5
-  EXPECT_TRUE(bob.fresh(kAnn, life, Sequence{3}));
-  EXPECT_TRUE(bob.newer_call(kAnn, life, Sequence{1}));
+  EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{1}));   // was 4
+  EXPECT_FALSE(bob.fresh(kAnn, incarnation, Sequence{2}));  // was 5
+  EXPECT_TRUE(bob.fresh(kAnn, incarnation, Sequence{3}));
+  EXPECT_TRUE(bob.newer_call(kAnn, incarnation, Sequence{1}));
 }
 
-TEST(NumberWriter, KeepsParcelsInTheOrderOfTheirNames) {
+TEST(NumberWriter, RenamesUnacknowledgedMessages) {
   Courier<Note> ann;
   const Courier<Note>::Options options{.interval = 1s, .sends = 2};
   for (const NodeId to : {kCleo, kBob})

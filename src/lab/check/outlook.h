@@ -1,9 +1,9 @@
-// Whether it can still come good: the ways without further faults between all states, and from
-// which of them none leads to lasting good.
+// Reachability of good states: the fault-free transitions between all states, and the states from
+// which no stable good state is reachable.
 //
-// States are numbered in the order in which they are expanded. From every state a stable good one
-// must be reachable: one that is good and stays good whatever happens. What leads beyond what is
-// looked at counts as good.
+// States are numbered in the order of their expansion. From every state a stable good one must be
+// reachable: one that is good and stays good under every further transition. A transition to a
+// pruned state counts as good.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +17,15 @@ namespace tempo::check {
 
 class Outlook {
  public:
-  // A state was found: states are found in the order of their numbers.
+  // Adds the next state; states are added in the order of their numbers.
   void add_state(bool good) { good_.push_back(good); }
-  // The ways that are added next are those of the next state.
+  // Begins the next state; the edges added next belong to it.
   void expand() { begin_.push_back(edges_.size()); }
-  void add_way(std::uint32_t to) { edges_.push_back(to); }
-  void add_way_beyond() { edges_.push_back(kBeyond); }
+  void add_edge(std::uint32_t to) { edges_.push_back(to); }
+  void add_edge_beyond() { edges_.push_back(kBeyond); }
 
-  // When all are expanded: the first state from which it cannot come good.
+  // Call when all states are expanded: the first state from which no stable good state is
+  // reachable.
   std::optional<std::uint32_t> first_lost() {
     expand();
     const auto states = static_cast<std::uint32_t>(good_.size());
@@ -33,7 +34,7 @@ class Outlook {
       changed = false;
       for (std::uint32_t i = states; i-- > 0;)
         if (stable[i] &&
-            any_way(i, [&](std::uint32_t to) { return to != kBeyond && !stable[to]; })) {
+            any_edge(i, [&](std::uint32_t to) { return to != kBeyond && !stable[to]; })) {
           stable[i] = false;
           changed = true;
         }
@@ -42,7 +43,8 @@ class Outlook {
     for (bool changed = true; changed;) {
       changed = false;
       for (std::uint32_t i = states; i-- > 0;)
-        if (!comes[i] && any_way(i, [&](std::uint32_t to) { return to == kBeyond || comes[to]; })) {
+        if (!comes[i] &&
+            any_edge(i, [&](std::uint32_t to) { return to == kBeyond || comes[to]; })) {
           comes[i] = true;
           changed = true;
         }
@@ -52,7 +54,7 @@ class Outlook {
     return std::nullopt;
   }
 
-  // A walk from a lost state until it ends, or is back at its state number `back`.
+  // A walk from a lost state to a dead end, or back to its own state number `back`.
   struct Walk {
     std::vector<std::uint32_t> states;
     std::size_t back = 0;
@@ -77,14 +79,14 @@ class Outlook {
   static constexpr std::uint32_t kBeyond = 0xffffffff;
 
   template <class Test>
-  bool any_way(std::uint32_t number, Test test) const {
+  bool any_edge(std::uint32_t number, Test test) const {
     for (std::uint64_t i = begin_[number]; i < begin_[number + 1]; ++i)
       if (test(edges_[i])) return true;
     return false;
   }
 
-  std::vector<std::uint64_t> begin_;  // of each state's ways, in edges_
-  std::vector<std::uint32_t> edges_;
+  std::vector<std::uint64_t> begin_;  // start of each state's edges in edges_
+  std::vector<std::uint32_t> edges_;  // target states; kBeyond: a pruned state
   std::vector<bool> good_;
 };
 

@@ -1,4 +1,4 @@
-// From which states it can still come good, by hand.
+// Reachability of good states in hand-made graphs.
 #include "lab/check/outlook.h"
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace tempo::check {
 namespace {
 
-constexpr std::uint32_t kBeyond = 99;  // stands for a way to what is not looked at
+constexpr std::uint32_t kBeyond = 99;  // an edge to a pruned state
 
 struct State {
   bool good;
-  std::vector<std::uint32_t> ways;
+  std::vector<std::uint32_t> edges;
 };
 
 Outlook outlook_of(std::initializer_list<State> states) {
@@ -23,30 +23,30 @@ Outlook outlook_of(std::initializer_list<State> states) {
   for (const State& state : states) {
     outlook.add_state(state.good);
     outlook.expand();
-    for (const std::uint32_t to : state.ways)
-      to == kBeyond ? outlook.add_way_beyond() : outlook.add_way(to);
+    for (const std::uint32_t to : state.edges)
+      to == kBeyond ? outlook.add_edge_beyond() : outlook.add_edge(to);
   }
   return outlook;
 }
 
-TEST(Outlook, IsGoodWhereAStableGoodStateCanBeReached) {
+TEST(Outlook, AcceptsAReachableStableGoodState) {
   EXPECT_EQ(outlook_of({{false, {1}}, {false, {0, 2}}, {true, {2}}}).first_lost(), std::nullopt);
   EXPECT_EQ(outlook_of({{true, {}}}).first_lost(), std::nullopt);
 }
 
-// Good for a moment is not good: from 1 it always goes back to 0.
-TEST(Outlook, IsLostInACircleThatIsGoodNowAndThen) {
+// A state that is good only temporarily does not count: 1 always returns to 0.
+TEST(Outlook, RejectsACycleThroughAnUnstableGoodState) {
   EXPECT_EQ(outlook_of({{false, {1}}, {true, {0}}}).first_lost(), 0U);
 }
 
-TEST(Outlook, CountsWhatIsNotLookedAtAsGood) {
+TEST(Outlook, CountsPrunedStatesAsGood) {
   EXPECT_EQ(outlook_of({{false, {1}}, {false, {kBeyond}}}).first_lost(), std::nullopt);
   EXPECT_EQ(outlook_of({{true, {kBeyond}}}).first_lost(), std::nullopt);
 }
 
-TEST(Outlook, WalksFromALostStateUntilItIsBack) {
+TEST(Outlook, WalksFromALostStateIntoACycle) {
   Outlook outlook = outlook_of({{true, {0, 1}}, {false, {2}}, {false, {3}}, {false, {2}}});
-  ASSERT_EQ(outlook.first_lost(), 0U);  // it may leave good for the circle of 2 and 3
+  ASSERT_EQ(outlook.first_lost(), 0U);  // it may leave the good state for the cycle of 2 and 3
   const Outlook::Walk walk = outlook.walk_from(1);
   EXPECT_EQ(walk.states, (std::vector<std::uint32_t>{1, 2, 3, 2}));
   EXPECT_EQ(walk.back, 1U);

@@ -1,10 +1,10 @@
-// The parts of states: what one machine, or one message under way, can be.
+// The parts of states: local states of machines, and messages under way.
 //
-// Worlds differ mostly in how they combine the same few parts. So every local state of a machine
-// and every message under way is kept once and has a number, a state of the world is a short row of
-// such numbers, and what a machine does in a local state is worked out once, by running the
-// machine, however many worlds contain it. This is sound because a machine promises that two of it
-// with equal packed fields behave alike (machine/machine.h).
+// Most states of the world combine the same few parts. So every local state and every message under
+// way is stored once and has a number, and a state of the world is a short row of such numbers. The
+// effect of an input in a local state is computed once, by running the machine, and reused in all
+// states that contain it. This is sound because of the machine contract: two machines with equal
+// packed fields behave equally (machine/machine.h).
 #pragma once
 
 #include <array>
@@ -26,17 +26,17 @@
 
 namespace tempo::check {
 
-inline constexpr Instant kNow{Nanos{1'000'000'000}};  // of every machine while it is looked at
+inline constexpr Instant kNow{Nanos{1'000'000'000}};  // time of every machine while it is examined
 
-// What may happen to a machine.
+// An input of a machine.
 struct Input {
   enum class Kind : std::uint8_t { start, wake, command, receive };
   Kind kind = Kind::start;
-  std::uint32_t what = 0;  // the timer, the place of the command in the list, or the flight
+  std::uint32_t what = 0;  // number of the timer, index of the command, or number of the flight
 };
 
-// Whether who asks may work out what is not known yet, and whether it would have had to. Threads
-// that search side by side share the parts: one learns while the others do not look.
+// The caller's permission to compute missing parts, and whether one was missing. Parallel threads
+// share the parts: one of them adds parts while no other reads.
 struct Learning {
   bool allowed = true;
   bool missed = false;
@@ -47,8 +47,8 @@ struct Learning {
   }
 };
 
-// What is not known yet is worked out when it is asked for, if the asker may learn. If not, the
-// answer is some part that exists, and means nothing.
+// A missing part is computed on demand if the caller has permission. Otherwise the result is an
+// arbitrary existing part and must be discarded.
 template <class Model>
 class Parts {
  public:
@@ -60,25 +60,25 @@ class Parts {
 
   struct Local {
     NodeId node{};
-    std::uint32_t set = 0;  // timers, a bit each
-    std::uint32_t due = 0;
-    std::uint32_t ticked = Store::kNone;  // the local state one tick later, once it was asked for
-    const char* broken = nullptr;         // the machine's own check
+    std::uint32_t set = 0;                // set timers, one bit each
+    std::uint32_t due = 0;                // due timers, one bit each
+    std::uint32_t ticked = Store::kNone;  // local state one tick later; kNone: not computed yet
+    const char* broken = nullptr;         // violation reported by the machine's own check()
   };
   struct Flight {
     NodeId from{};
     NodeId to{};
-    bool broadcast = false;  // said only where it makes a difference
+    bool broadcast = false;  // set only in ordered networks
   };
   struct Send {
     std::uint32_t flight;
-    std::uint32_t output;  // copies of one broadcast share it
+    std::uint32_t output;  // number of the output; copies of one broadcast share it
   };
   struct Outcome {
     std::uint32_t local;
     std::uint32_t first_send, sends;
     std::uint32_t first_draw, draws;
-    const char* broken;  // a promise about single steps
+    const char* broken;  // violated property of a single step; null: none
   };
 
   Parts(const Model& model, const Freedom& freedom, std::vector<typename M::Command> commands)
@@ -92,10 +92,10 @@ class Parts {
   const Local& local(std::uint32_t id) const { return locals_[id]; }
   const View& view(std::uint32_t id) const { return views_[id].view; }
   const Flight& flight(std::uint32_t id) const { return flights_[id]; }
-  // Adds the numbers that a part keeps in play.
+  // Adds the live numbers of a part.
   void add_local_numbers(std::uint32_t id, Numbers& all) const { add(local_mentions_[id], all); }
   void add_flight_numbers(std::uint32_t id, Numbers& all) const { add(flight_mentions_[id], all); }
-  bool numbered() const { return numbered_; }  // whether any part has numbers in play
+  bool numbered() const { return numbered_; }  // some part has live numbers
   const char* failure() const { return failure_; }
   std::size_t locals() const { return locals_.size(); }
 
@@ -117,12 +117,13 @@ class Parts {
   }
 
   // A machine that has not started yet.
-  std::uint32_t unborn(NodeId node, std::uint32_t life, Learning& learning) {
-    return remembered(unborn_, 0, index(node) << 16 | life, learning,
-                      [&] { return keep(model_->make(node, Incarnation{life}), node, kNow); });
+  std::uint32_t unstarted(NodeId node, std::uint32_t incarnation, Learning& learning) {
+    return remembered(unstarted_, 0, index(node) << 16 | incarnation, learning, [&] {
+      return keep(model_->make(node, Incarnation{incarnation}), node, kNow);
+    });
   }
 
-  // All ways a step can end, as numbers for `outcome`.
+  // All outcomes of a step, as a range of numbers for `outcome`.
   std::pair<std::uint32_t, std::uint32_t> step(std::uint32_t id, Input input, Learning& learning) {
     const std::uint64_t key = std::uint64_t{id} << 32 | std::uint64_t{input.what} << 2 |
                               static_cast<std::uint64_t>(input.kind);
@@ -146,7 +147,7 @@ class Parts {
     return locals_[id].ticked;
   }
 
-  // The same with the numbers in play given their names.
+  // Parts with renamed live numbers; `context` is the number of a set of live numbers.
   std::uint32_t context(const Numbers& all, Learning& learning) {
     std::array<std::uint32_t, 1 + kMaxNodes + (kMaxNodes * kMaxNodes)> words;
     std::size_t size = 0;
@@ -181,7 +182,7 @@ class Parts {
     });
   }
 
-  // The same with the nodes renamed; `which` is the permutation's number.
+  // Parts with renamed nodes; `which` is the number of the permutation.
   std::uint32_t permuted_local(std::uint32_t id, std::uint32_t which, const std::vector<NodeId>& to,
                                Learning& learning) {
     return tabled(permuted_locals_, id, which, learning, [&] {
@@ -209,7 +210,7 @@ class Parts {
            (local_mentions_.capacity() + flight_mentions_.capacity()) * sizeof(Mentions) +
            mentions_.capacity() * sizeof(Mention) + outcomes_.capacity() * sizeof(Outcome) +
            sends_.capacity() * sizeof(Send) + draws_.capacity() * sizeof(std::uint32_t) +
-           steps_.bytes() + unborn_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
+           steps_.bytes() + unstarted_.bytes() + named_locals_.bytes() + named_flights_.bytes() +
            bytes_of(permuted_locals_) + bytes_of(permuted_flights_);
   }
 
@@ -229,7 +230,7 @@ class Parts {
     return result;
   }
 
-  // The same where nearly every `id` is asked for under every `how`.
+  // Like `remembered`, for tables in which nearly every `id` occurs with every `how`.
   using Tables = std::vector<std::vector<std::uint32_t>>;  // by how, then by id
   template <class Work>
   static std::uint32_t tabled(Tables& tables, std::uint32_t id, std::uint32_t how,
@@ -250,7 +251,7 @@ class Parts {
 
   std::uint32_t keep(const M& machine, NodeId node, Instant now) {
     buffer_.clear();
-    // Free timing knows only whether a time is set, not when it comes.
+    // Under free timing it matters only whether a time is set.
     Packer packer{
         timing_ == Timing::free ? Instant{Nanos{std::numeric_limits<Nanos::rep>::max() - 1}} : now,
         buffer_};
@@ -278,11 +279,11 @@ class Parts {
     Numbers numbers;
     NumberReader reader{node, kNobody, numbers};
     M::fields(machine, reader);
-    notify(numbers, local_mentions_);
+    list_numbers(numbers, local_mentions_);
     return added.number;
   }
 
-  // Packs every timer that is set as due now.
+  // Packs every set timer as due now.
   class TimersDue : public FieldWalk<TimersDue> {
    public:
     explicit TimersDue(Packer& packer) : packer_(&packer) {}
@@ -312,23 +313,23 @@ class Parts {
     Numbers numbers;
     NumberReader reader{flight.from, flight.to, numbers};
     Message::fields(message, reader);
-    notify(numbers, flight_mentions_);
+    list_numbers(numbers, flight_mentions_);
     return added.number;
   }
 
-  // A vector of plain bools could not be pointed into.
+  // A wrapper, since elements of std::vector<bool> have no address.
   struct KeptView {
     View view;
   };
 
-  // The numbers of one part: few, so they are listed.
+  // The live numbers of one part: few, therefore a list.
   struct Mention {
     std::uint8_t from;
     std::uint8_t to;  // kMaxNodes: a call
     std::uint32_t set;
   };
   struct Mentions {
-    std::uint32_t first, end;  // in mentions_
+    std::uint32_t first, end;  // range in mentions_
     std::uint32_t least_round;
   };
   void add(const Mentions& part, Numbers& all) const {
@@ -341,7 +342,7 @@ class Parts {
         all.messages[mention.from][mention.to] |= mention.set;
     }
   }
-  void notify(const Numbers& numbers, std::vector<Mentions>& all) {
+  void list_numbers(const Numbers& numbers, std::vector<Mentions>& all) {
     const auto first = static_cast<std::uint32_t>(mentions_.size());
     for (std::uint8_t i = 0; i < kMaxNodes; ++i) {
       if (numbers.calls[i] != 0) mentions_.push_back({i, kMaxNodes, numbers.calls[i]});
@@ -350,7 +351,7 @@ class Parts {
     }
     all.push_back({first, static_cast<std::uint32_t>(mentions_.size()), numbers.least_round});
     numbered_ |= !numbers.none();
-    if (numbers.too_many) failure_ = "more than 31 sequence numbers of one node are in play";
+    if (numbers.too_many) failure_ = "a node has more than 31 live sequence numbers";
   }
 
   void run(std::uint32_t id, Input input) {
@@ -428,23 +429,23 @@ class Parts {
   const char* failure_ = nullptr;
   bool numbered_ = false;
 
-  Store local_bytes_;  // packed machines; the next three go with it
+  Store local_bytes_;  // packed machines; the next three vectors are parallel to it
   std::vector<Local> locals_;
   std::vector<KeptView> views_;
   std::vector<Mentions> local_mentions_;
-  Store flight_bytes_;  // head and packed message; the next two go with it
+  Store flight_bytes_;  // head and packed message; the next two vectors are parallel to it
   std::vector<Flight> flights_;
   std::vector<Mentions> flight_mentions_;
   std::vector<Mention> mentions_;
-  Store contexts_;  // of numbers in play
+  Store contexts_;  // sets of live numbers
   std::vector<Numbers> context_numbers_;
 
-  FlatMap steps_;                                              // (local, input) to a place in ends_
+  FlatMap steps_;  // (local, input) to an index in ends_
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ends_;  // ranges of outcomes_
   std::vector<Outcome> outcomes_;
   std::vector<Send> sends_;
   std::vector<std::uint32_t> draws_;
-  FlatMap unborn_, named_locals_, named_flights_;
+  FlatMap unstarted_, named_locals_, named_flights_;
   Tables permuted_locals_, permuted_flights_;
 
   std::string buffer_;

@@ -1,4 +1,4 @@
-// A state of the world, and the row of bytes that stands for it in the store.
+// A state of the world, and its encoding as a row of bytes.
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@ namespace tempo::check {
 inline constexpr std::uint32_t kDown = 0xffffffff;
 inline constexpr std::uint32_t kMaxFlights = 64;  // a multiple of 4
 
-// Local states and messages under way by their numbers (parts.h). What is beyond the last flight is
-// left as it is: states are made and copied by the million.
+// Local states and messages under way by their numbers (parts.h). Entries of `flight` after the
+// last one are uninitialized: states are created and copied by the million.
 struct WorldState {
   std::array<std::uint32_t, kMaxNodes> local{};
-  std::array<std::uint8_t, kMaxNodes> lives{};
-  std::array<std::uint8_t, kMaxNodes> pause{};  // 0: runs; else one more than the ticks so far
+  std::array<std::uint8_t, kMaxNodes> incarnations{};
+  std::array<std::uint8_t, kMaxNodes> pause{};  // 0: running; otherwise ticks so far plus 1
   std::array<Memory, kMaxNodes> memory{};
-  std::array<std::uint8_t, kMaxNodes> wait{};  // ticks until its first start, and one more
+  std::array<std::uint8_t, kMaxNodes> wait{};  // ticks until the first start plus 1; 0: started
   Budget left{};
-  std::uint16_t given = 0;  // of the commands
-  std::uint8_t turn = 0;    // nodes before it have done what they do in this tick
-  std::uint8_t cut = 0;     // ticks that the network stays cut
+  std::uint16_t given = 0;  // commands given so far, one bit each
+  std::uint8_t turn = 0;    // nodes before this one have had their turn in this tick
+  std::uint8_t cut = 0;     // ticks until the network is whole
   std::uint32_t flights = 0;
-  std::array<std::uint32_t, kMaxFlights> flight;  // number and age, see code_of
+  std::array<std::uint32_t, kMaxFlights> flight;  // number and age; see Mail::code_of
 
   WorldState() = default;
   WorldState(const WorldState& other) { *this = other; }
@@ -41,7 +41,8 @@ struct WorldState {
   }
 };
 
-// States as rows: equal rows, equal states. What cannot differ in this world is left out.
+// Encodes states as rows: equal rows, equal states. Fields that are constant in this world are
+// omitted.
 class Rows {
  public:
   static constexpr std::size_t kMaxBytes =
@@ -55,14 +56,14 @@ class Rows {
     each_budget([this](std::uint8_t Budget::*) { bare_ = false; });
   }
 
-  // How many bytes the row takes; `to` has room for kMaxBytes.
+  // Returns the size of the row in bytes; `to` must hold kMaxBytes.
   std::size_t write(const WorldState& state, char* to) const {
     Row row{to};
     put_head(state, row);
     for (std::uint32_t i = 0; i < state.flights; ++i) row.put(state.flight[i]);
     return row.end();
   }
-  // The same without the flights. Of two heads that differ, neither is the beginning of the other.
+  // The same without the flights. No head is a prefix of a different head.
   std::size_t write_head(const WorldState& state, char* to) const {
     Row row{to};
     put_head(state, row);
@@ -82,8 +83,8 @@ class Rows {
     };
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       state.local[i] = get() - 1;  // 0 becomes kDown
-      state.lives[i] = 1;
-      if (freedom_.budget.restarts != 0) state.lives[i] = static_cast<std::uint8_t>(get());
+      state.incarnations[i] = 1;
+      if (freedom_.budget.restarts != 0) state.incarnations[i] = static_cast<std::uint8_t>(get());
       if (freedom_.budget.pauses != 0) state.pause[i] = static_cast<std::uint8_t>(get());
       if (remembers_) state.memory[i] = static_cast<Memory>(get());
       if (staggered_) state.wait[i] = static_cast<std::uint8_t>(get());
@@ -102,8 +103,8 @@ class Rows {
   }
 
  private:
-  // Puts small numbers one behind another. Eight bytes are stored at once: whoever reads them next
-  // reads that many, and would wait for single ones.
+  // Appends small numbers. It stores eight bytes at once: the next reader loads eight bytes, which
+  // would stall on single-byte stores.
   class Row {
    public:
     explicit Row(char* at) : begin_(at), at_(at) {}
@@ -140,7 +141,7 @@ class Rows {
     }
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
       row.put(state.local[i] + 1);  // kDown becomes 0
-      if (freedom_.budget.restarts != 0) row.put(state.lives[i]);
+      if (freedom_.budget.restarts != 0) row.put(state.incarnations[i]);
       if (freedom_.budget.pauses != 0) row.put(state.pause[i]);
       if (remembers_) row.put(state.memory[i]);
       if (staggered_) row.put(state.wait[i]);
@@ -165,7 +166,7 @@ class Rows {
   bool remembers_;
   bool commanded_;
   bool staggered_ = false;
-  bool bare_ = false;  // a state is nothing but its local states and flights
+  bool bare_ = false;  // a state consists only of local states and flights
 };
 
 }  // namespace tempo::check

@@ -1,15 +1,14 @@
-// The space of states: what a state of the world is, and what can happen in it.
+// The state space: states of the world and their successors.
 //
-// Within a tick all that is possible at one node may happen in any order. A tick passes, for all
-// nodes at once, when no timer is due and no message has to arrive any more. What becomes of a
-// message is decided when it is sent: it arrives, it is lost, it arrives twice, as far as the
-// budget goes. A node that does not run misses what arrives, which costs no budget.
+// Within a tick the possible events of a node happen in any order. A tick passes for all nodes at
+// once when no timer is due and no message must still arrive. The delivery of a message is decided
+// when it is sent: it arrives, is lost or is duplicated, within the budget. A node that does not
+// run misses arriving messages, at no cost to the budget.
 //
-// Three things are left out because they lead to nothing new. Nodes take their turns within a tick
-// in the order of their numbers: no message arrives in the tick in which it is sent, so what one
-// node does then makes no difference to another. A node crashes or pauses only when it could do
-// something else: until then nobody can tell. And ticks in which nobody can do anything pass as one
-// move.
+// Three reductions omit states that add nothing. Nodes take turns within a tick in the order of
+// their numbers: no message arrives in the tick in which it is sent, so nodes do not influence each
+// other within a tick. A node crashes or pauses only when it could do something else: an earlier
+// fault is indistinguishable. Ticks in which no node can do anything pass as one move.
 #pragma once
 
 #include <algorithm>
@@ -40,7 +39,7 @@ class Space {
   using State = WorldState;
 
   static constexpr std::uint32_t kMaxIdleTicks = 100'000;
-  static constexpr std::uint8_t kLongestPause = 40;  // ticks; a longer one counts as this long
+  static constexpr std::uint8_t kLongestPause = 40;  // ticks; longer pauses count as this long
   static constexpr bool kRemembers =
       requires(const Model& model, const Scene<View>& before, Scene<View>& after, NodeId node) {
         model.remember(before, after, node);
@@ -59,15 +58,15 @@ class Space {
     CHECK(freedom.delay_min >= 1 && freedom.delay_min <= freedom.delay_max);
   }
 
-  // The same space for another thread, which sees what this one has learnt and learns nothing by
-  // itself: where it would have to, it has `missed` something and what it said is worth nothing.
+  // The same space for another thread, which reads the known parts and adds none. If a part is
+  // missing, `missed` returns true and the results must be discarded.
   Space reader() const {
     Space reader = *this;
     reader.learning_ = {.allowed = false};
     return reader;
   }
   bool missed() const { return learning_.missed; }
-  void forgive() { learning_.missed = false; }
+  void clear_missed() { learning_.missed = false; }
 
   Parts<Model>& parts() { return *parts_; }
   const Parts<Model>& parts() const { return *parts_; }
@@ -89,15 +88,14 @@ class Space {
     return scene;
   }
 
-  // Every state in which the world can begin: all nodes start, in their order. `emit(state,
-  // moves)`.
+  // All initial states: the nodes start in their order. Calls `emit(state, moves)`.
   template <class Emit>
   void begin(Emit emit) {
     State state;
     state.left = freedom_.budget;
     state.cut = freedom_.cut_until;
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
-      state.lives[i] = 1;
+      state.incarnations[i] = 1;
       state.local[i] = kDown;
       state.wait[i] = static_cast<std::uint8_t>(freedom_.starts[i] + 1);
     }
@@ -105,8 +103,8 @@ class Space {
     begin_from(state, 0, moves, emit);
   }
 
-  // Everything that can happen next: `emit(state, move, broken, pruned)`. `broken` names a promise
-  // that the step breaks; a pruned state is beyond what is to be looked at.
+  // All successors: calls `emit(state, move, broken, pruned)`. `broken` names a property that the
+  // step violates (null: none); a pruned state is beyond the limits of the model.
   template <class Emit>
   void successors(const State& state, Emit emit) {
     for (std::uint32_t i = state.turn; i < freedom_.nodes; ++i)
@@ -114,8 +112,8 @@ class Space {
     if (freedom_.timing == Timing::bounded) tick(state, emit);
   }
 
-  // A state as a row of bytes: equal rows, equal states. `to` has room for kMaxBytes; how many of
-  // them the row takes.
+  // Encodes a state as a row of bytes: equal rows, equal states. `to` must hold kMaxBytes; returns
+  // the size of the row.
   static constexpr std::size_t kMaxBytes = Rows::kMaxBytes;
   std::size_t encode(const State& state, char* to) {
     const std::size_t size = rows_.write(state, to);
@@ -133,9 +131,9 @@ class Space {
 
   // --- the network ---
 
-  bool has_room(const State& state, NodeId to) {
+  bool has_capacity(const State& state, NodeId to) {
     if (state.flights == kMaxFlights) {
-      failure_ = "more messages are under way than the checker can hold";
+      failure_ = "more than 64 messages are under way; use fewer nodes or fewer faults";
       return false;
     }
     return freedom_.inbox == 0 || mail_.count(state, to) < freedom_.inbox;
@@ -144,11 +142,11 @@ class Space {
     return state.cut != 0 && freedom_.apart(flight.from, flight.to);
   }
 
-  // --- what one node can do ---
+  // --- the turn of a node ---
 
   bool bounded() const { return freedom_.timing == Timing::bounded; }
 
-  // Everything that can happen at this node; whether it may leave the tick as it is.
+  // Emits all events of this node; returns whether the tick may pass for it.
   template <class Emit>
   bool turn_of(const State& state, std::uint32_t i, Emit& emit) {
     const NodeId node{i};
@@ -163,7 +161,7 @@ class Space {
       miss(here, node, emit);
       State next = here;
       next.wait[i] = 0;
-      next.local[i] = parts_->unborn(node, 1, learning_);
+      next.local[i] = parts_->unstarted(node, 1, learning_);
       step(here, next, node, Happening::start, {}, emit);
       return false;
     }
@@ -184,7 +182,7 @@ class Space {
     bool idle = timers == 0;
     bool may_leave = due == 0;
     if (freedom_.mail_first && mail_.must_arrive(here, node)) timers = 0;
-    State next = here;  // everything that changes it changes it back
+    State next = here;  // each change below is undone
     for (; timers != 0; timers &= timers - 1)
       step(here, next, node, Happening::wake,
            {Input::Kind::wake, static_cast<std::uint32_t>(std::countr_zero(timers))}, emit);
@@ -192,7 +190,7 @@ class Space {
       const std::uint32_t code = state.flight[at];
       if (parts_->flight(flight_of(code)).to != node || !mail_.ripe(code)) continue;
       if (mail_.is_last_tick(code)) may_leave = false;
-      if (at > 0 && state.flight[at - 1] == code) continue;  // the same message again
+      if (at > 0 && state.flight[at - 1] == code) continue;  // an equal message
       if (mail_.overtakes(state, at)) continue;
       idle = false;
       mail_.remove(next, at);
@@ -223,8 +221,8 @@ class Space {
     return may_leave || !bounded();
   }
 
-  // What is under way to a node that may start now may have come before. It makes no difference
-  // when, so it is decided here.
+  // A message to a node that may start now may have arrived before. The time does not matter, so it
+  // is decided here.
   template <class Emit>
   void miss(const State& state, NodeId node, Emit& emit) {
     for (std::uint32_t at = 0; at < state.flights; ++at) {
@@ -242,22 +240,22 @@ class Space {
   void restart(const State& state, NodeId node, Emit& emit) {
     State next = state;
     --next.left.restarts;
-    ++next.lives[index(node)];
-    next.local[index(node)] = parts_->unborn(node, next.lives[index(node)], learning_);
+    ++next.incarnations[index(node)];
+    next.local[index(node)] = parts_->unstarted(node, next.incarnations[index(node)], learning_);
     mail_.drop_unheard(next);
     step(state, next, node, Happening::restart, {}, emit);
   }
 
   // --- steps of machines ---
 
-  // `state` is where the node takes the step, `origin` what it was before anything happened.
+  // `state` is the state in which the node takes the step, `origin` the state before the move.
   template <class Emit>
   void step(const State& origin, State& state, NodeId node, Happening what, Input input,
             Emit& emit) {
     const std::uint32_t local = state.local[index(node)];
     const auto [first, end] = parts_->step(local, input, learning_);
     for (std::uint32_t number = first; number < end; ++number) {
-      const auto outcome = parts_->outcome(number);  // a copy: more may be worked out meanwhile
+      const auto outcome = parts_->outcome(number);  // a copy: outcomes may be added meanwhile
       state.local[index(node)] = outcome.local;
       Move move{.what = what, .node = node, .detail = input.what, .outcome = number};
       const char* broken = outcome.broken;
@@ -285,8 +283,8 @@ class Space {
       if (broken == nullptr) broken = model_->broken_move(scene(before), scene(after), node);
   }
 
-  // Decides what becomes of the sends from number `at` on. State and move are changed on the way
-  // and are afterwards as they were.
+  // Decides the delivery of the sends from number `at` on. Restores state and move before it
+  // returns.
   template <class Emit>
   void place(State& state, const typename Parts<Model>::Outcome& outcome, std::uint32_t at,
              Move& move, Emit& emit) {
@@ -309,7 +307,7 @@ class Space {
       return;
     }
     const std::uint64_t bit = std::uint64_t{1} << at;
-    // In an ordered network all copies of a broadcast share the fate of the first.
+    // In an ordered network all copies of a broadcast are delivered or lost together.
     const bool follows =
         freedom_.network == Network::ordered && at > 0 && sends[at - 1].output == send.output;
     const bool first_lost = follows && (move.lost >> (at - 1) & 1) != 0;
@@ -328,7 +326,7 @@ class Space {
               Move& move, Emit& emit) {
     const std::uint32_t flight = parts_->sends(outcome)[at].flight;
     const NodeId to = parts_->flight(flight).to;
-    if (!has_room(state, to)) return;
+    if (!has_capacity(state, to)) return;
     const std::uint32_t code = mail_.code_of(flight, 0);
     if (freedom_.network == Network::set) {
       const auto* const end = state.flight.begin() + state.flights;
@@ -337,9 +335,9 @@ class Space {
         return;
       }
     }
-    const std::uint32_t lies = mail_.insert(state, code);
+    const std::uint32_t position = mail_.insert(state, code);
     place(state, outcome, at + 1, move, emit);
-    if (state.left.duplicates != 0 && freedom_.network != Network::set && has_room(state, to)) {
+    if (state.left.duplicates != 0 && freedom_.network != Network::set && has_capacity(state, to)) {
       const std::uint64_t bit = std::uint64_t{1} << at;
       const std::uint8_t left = state.left.duplicates;
       const std::uint32_t copy = mail_.insert(state, code);
@@ -350,10 +348,10 @@ class Space {
       state.left.duplicates = left;
       mail_.remove(state, copy);
     }
-    mail_.remove(state, lies);
+    mail_.remove(state, position);
   }
 
-  // Gives the numbers in play their names, so that what differs by names alone is one state.
+  // Renames the live numbers, so that states that differ only by these numbers are equal.
   void name_numbers(State& state) {
     if (!parts_->numbered()) return;
     Numbers all;
@@ -376,7 +374,7 @@ class Space {
     if (changed) mail_.sort(state);
   }
 
-  // --- beginnings, faults and the tick ---
+  // --- initial states, faults and ticks ---
 
   template <class Emit>
   void begin_from(const State& state, std::uint32_t node, std::vector<Move>& moves, Emit& emit) {
@@ -391,7 +389,7 @@ class Space {
       return;
     }
     const auto [first, end] =
-        parts_->step(parts_->unborn(NodeId{node}, 1, learning_), {}, learning_);
+        parts_->step(parts_->unstarted(NodeId{node}, 1, learning_), {}, learning_);
     for (std::uint32_t number = first; number < end; ++number) {
       const auto outcome = parts_->outcome(number);
       State next = state;
@@ -416,7 +414,7 @@ class Space {
     emit(next, move, broken, pruned);
   }
 
-  // One tick for all.
+  // Lets one tick pass for all nodes.
   void pass(State& state) {
     state.turn = 0;
     if (state.cut > 0) --state.cut;
@@ -429,13 +427,13 @@ class Space {
     mail_.age(state);
   }
 
-  // Whether a tick in which nothing happens has left everything as it was.
+  // A tick without events has changed nothing.
   static bool stands_still(const std::array<std::uint32_t, kMaxNodes>& before, const State& after) {
     return after.local == before && after.flights == 0 && after.cut == 0 &&
            std::ranges::all_of(after.wait, [](std::uint8_t ticks) { return ticks == 0; });
   }
 
-  // Whether nothing at all can happen before the next tick.
+  // No event is possible before the next tick.
   bool nothing_happens(const State& state) const {
     if (state.left.drifts != 0) return false;
     if (state.given != (1U << commands_.size()) - 1) return false;
@@ -462,14 +460,14 @@ class Space {
       if (learning_.missed) return;
       ++ticks;
       if (!nothing_happens(next)) break;
-      if (stands_still(before, next) || ticks == kMaxIdleTicks) return;  // and so it stays
+      if (stands_still(before, next) || ticks == kMaxIdleTicks) return;  // nothing will ever change
     }
     if (state.left.drifts != 0) drift(state, next, emit);
     name_numbers(next);
     emit(next, Move{.what = Happening::tick, .detail = ticks}, nullptr, false);
   }
 
-  // The same tick, but one clock gains or loses one.
+  // The same tick, except that one clock gains or loses one tick.
   template <class Emit>
   void drift(const State& state, const State& after, Emit& emit) {
     for (std::uint32_t i = 0; i < freedom_.nodes; ++i) {
@@ -479,7 +477,7 @@ class Space {
       State other = drifted;
       drifted.local[i] = state.local[i];
       finish(state, drifted, {.what = Happening::lag, .node = NodeId{i}, .detail = 1}, emit);
-      if (parts_->local(after.local[i]).due != 0) continue;  // what is due comes first
+      if (parts_->local(after.local[i]).due != 0) continue;  // due timers fire first
       other.local[i] = parts_->ticked(after.local[i], learning_);
       finish(state, other, {.what = Happening::gain, .node = NodeId{i}, .detail = 1}, emit);
     }

@@ -13,7 +13,7 @@
 #include "base/check.h"
 
 namespace tempo::check {
-// Strings are short, and mostly equal where their hashes are.
+// Optimized for short strings, which are mostly equal when their hashes are.
 bool Store::same(std::string_view one, std::string_view other) {
   if (one.size() != other.size()) return false;
   const char* a = one.data();
@@ -39,7 +39,7 @@ std::uint64_t Store::hash(std::string_view bytes) {
 
 std::uint32_t Store::find(std::string_view bytes, std::uint64_t hash) const {
   if (slots_.empty()) return kNone;
-  // Ends: a quarter of the slots is free.
+  // Terminates: a quarter of the slots is free.
   for (std::size_t at = hash;; ++at) {
     const Slot& slot = slots_[at & (slots_.size() - 1)];
     if (slot.number() == kNone) return kNone;
@@ -90,7 +90,7 @@ void Store::forget_before(std::uint32_t number) {
 
 void Store::grow() {
   const std::size_t more = slots_.empty() ? 1024 : slots_.size() * 2;
-  slots_ = {};  // before the new ones come
+  slots_ = {};  // free the old table before the allocation
   slots_ = HugePageVector<Slot>(more);
   std::array<std::uint64_t, 32> hashes{};
   for (std::uint32_t first = 0; first < size(); first += hashes.size()) {

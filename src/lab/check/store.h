@@ -1,14 +1,11 @@
-// The set of states seen: byte strings, each with a number in the order of
-// discovery.
+// The set of visited states: byte strings, numbered in the order of discovery.
 //
-// Strings lie one behind another; a table of (part of the hash, number) finds
-// them by open addressing. About 18 bytes a state go beside the string itself:
-// its place, the state it was found from, and the table. Strings are compared
-// in full: two states never count as one.
+// The strings are stored one after another; a table of (part of the hash, number) finds them by
+// open addressing. Each state needs about 18 bytes besides its string: its place, its predecessor
+// and the table. Strings are compared in full: two states are never confused.
 //
-// Or, where memory matters more, a string is kept only until it is forgotten,
-// and its 64-bit hash stands for it: 26 bytes a state whatever the length. Then
-// two strings of one hash count as one.
+// To save memory, Keeps::fingerprints drops a string when it is forgotten and keeps its 64-bit
+// hash: 26 bytes a state, for any length. Two strings with the same hash then count as one.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +30,7 @@ class Store {
     std::uint32_t number;
     bool fresh;
   };
-  // `from` is kept with a fresh string.
+  // `from`, the predecessor, is stored with a fresh string.
   Added add(std::string_view bytes, std::uint64_t hash, std::uint32_t from = kNone);
   std::uint32_t find(std::string_view bytes,
                      std::uint64_t hash) const;  // kNone: not there
@@ -46,15 +43,14 @@ class Store {
   bool is(std::uint32_t number, std::string_view bytes, std::uint64_t hash) const {
     return exact_ ? same(at(number), bytes) : fingerprints_[number] == hash;
   }
-  // Strings before this one are not asked for again, except whether they were
-  // seen.
+  // Allows the store to drop the strings before this one; add, find and is still recognize them.
   void forget_before(std::uint32_t number);
   std::uint32_t from(std::uint32_t number) const { return from_[number]; }
   std::uint32_t size() const { return static_cast<std::uint32_t>(from_.size()); }
-  std::size_t bytes() const;  // taken in all
+  std::size_t bytes() const;  // total memory
 
-  // A lookup of this hash follows soon: three words, each when what the one
-  // before asked for has arrived.
+  // Prefetch for a later lookup of this hash: three steps, each to be called when the data of the
+  // previous one has arrived.
   void prefetch(std::uint64_t hash) const {
     if (!slots_.empty()) __builtin_prefetch(&slots_[hash & (slots_.size() - 1)]);
   }
@@ -72,12 +68,12 @@ class Store {
   }
 
  private:
-  struct Slot {  // of zero bytes: free
+  struct Slot {  // all bytes zero: free
     std::uint32_t tag;
-    std::uint32_t inverse;  // of the number
+    std::uint32_t inverse;  // bitwise inverse of the number
     std::uint32_t number() const { return ~inverse; }
   };
-  static constexpr std::uint32_t kBlock = 1U << 16;  // states that share the base of their places
+  static constexpr std::uint32_t kBlock = 1U << 16;  // states that share a base of their places
 
   static std::uint32_t tag_of(std::uint64_t hash) { return static_cast<std::uint32_t>(hash >> 32); }
   static bool same(std::string_view one, std::string_view other);
@@ -87,7 +83,7 @@ class Store {
     return base_[at / kBlock] + place_[at];
   }
   void keep_string(std::string_view bytes);
-  // What a lookup meets first, if it looks right.
+  // The number in the first slot of a lookup, if its tag matches; otherwise kNone.
   std::uint32_t guess(std::uint64_t hash) const {
     if (slots_.empty()) return kNone;
     const Slot& slot = slots_[hash & (slots_.size() - 1)];
@@ -96,13 +92,13 @@ class Store {
   void grow();
 
   bool exact_;
-  std::uint32_t forgotten_ = 0;          // strings
+  std::uint32_t forgotten_ = 0;          // number of dropped strings
   HugePageVector<char> bytes_;           // all other strings
-  std::vector<std::uint64_t> base_;      // of each block of states
-  HugePageVector<std::uint32_t> place_;  // of each string, from its block's base
-  HugePageVector<std::uint32_t> from_;
-  HugePageVector<std::uint64_t> fingerprints_;  // of each string, unless exact
-  HugePageVector<Slot> slots_;                  // a power of two
+  std::vector<std::uint64_t> base_;      // base of each block of states
+  HugePageVector<std::uint32_t> place_;  // place of each string relative to the base of its block
+  HugePageVector<std::uint32_t> from_;   // predecessor of each state
+  HugePageVector<std::uint64_t> fingerprints_;  // of each string; unused if exact_
+  HugePageVector<Slot> slots_;                  // hash table; the size is a power of two
 };
 
 }  // namespace tempo::check

@@ -9,7 +9,7 @@
 namespace tempo::check {
 namespace {
 
-TEST(Store, NumbersStringsInTheOrderTheyCome) {
+TEST(Store, NumbersStringsInTheOrderOfAddition) {
   Store store;
   for (std::uint32_t i = 0; i < 5'000; ++i) {
     const std::string text = "state " + std::to_string(i * 7919);
@@ -30,7 +30,7 @@ TEST(Store, NumbersStringsInTheOrderTheyCome) {
   EXPECT_EQ(store.find("none", Store::hash("none")), Store::kNone);
 }
 
-TEST(Store, TellsStringsOfOneHashApart) {
+TEST(Store, DistinguishesStringsWithTheSameHash) {
   Store store;
   for (std::uint32_t i = 0; i < 200; ++i) EXPECT_TRUE(store.add(std::to_string(i), 42).fresh);
   for (std::uint32_t i = 0; i < 200; ++i) EXPECT_EQ(store.find(std::to_string(i), 42), i);
@@ -46,8 +46,8 @@ TEST(Store, KeepsPlacesBeyondOneBlock) {
     EXPECT_EQ(store.at(i), std::to_string(i));
 }
 
-// Of strings kept as fingerprints the hash alone decides, also after they are forgotten.
-TEST(Store, KnowsForgottenStringsByTheirFingerprints) {
+// With fingerprints only the hash counts, also for forgotten strings.
+TEST(Store, RecognizesForgottenStringsByFingerprint) {
   Store store{Store::Keeps::fingerprints};
   const auto text = [](std::uint32_t i) { return "state " + std::to_string(i); };
   for (std::uint32_t i = 0; i < 70'000; ++i) store.add(text(i), Store::hash(text(i)), i / 2);
@@ -66,7 +66,7 @@ TEST(Store, KnowsForgottenStringsByTheirFingerprints) {
   for (const std::uint32_t i : {69'000U, 100'000U, 139'999U}) EXPECT_EQ(store.at(i), text(i));
 }
 
-TEST(FlatMap, FindsWhatWasPutIn) {
+TEST(FlatMap, FindsInsertedKeys) {
   FlatMap map;
   EXPECT_EQ(map.find(0), FlatMap::kNone);
   for (std::uint32_t i = 0; i < 10'000; ++i) map.insert(std::uint64_t{i} << 32, i);

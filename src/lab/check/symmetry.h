@@ -1,5 +1,5 @@
-// States that differ by the names of nodes are one: of the rows of all renamings the least stands
-// for them all.
+// Symmetry reduction: states that differ only by a permutation of the nodes count as one. The least
+// of the rows of all permutations represents them.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace tempo::check {
 template <class Model>
 class Symmetry {
  public:
-  // The parts must outlive it.
+  // `parts` must outlive the object.
   Symmetry(Parts<Model>& parts, const Mail<Model>& mail, const Rows& rows, const Freedom& freedom)
       : parts_(&parts), mail_(mail), rows_(rows), nodes_(freedom.nodes) {
     if (!freedom.symmetry) return;
@@ -32,9 +32,9 @@ class Symmetry {
 
   bool none() const { return permutations_.empty(); }
 
-  // `row` is the state's own, of this size; how many bytes the least of all takes in its place.
-  // Most are out as soon as their nodes are known; only for the others the messages under way are
-  // renamed too.
+  // `row` holds the row of the state itself, of this size. Replaces it by the least row of all
+  // permutations and returns its size. The nodes alone exclude most permutations; the messages
+  // under way are renamed only for the others.
   std::size_t least(const WorldState& state, char* row, std::size_t size, Learning& learning) {
     WorldState other = state;
     for (std::uint32_t which = 1; which < permutations_.size(); ++which) {
@@ -59,7 +59,7 @@ class Symmetry {
       other.local[place] = state.local[i] == kDown
                                ? kDown
                                : parts_->permuted_local(state.local[i], which, to, learning);
-      other.lives[place] = state.lives[i];
+      other.incarnations[place] = state.incarnations[i];
       other.pause[place] = state.pause[i];
       other.memory[place] = state.memory[i];
       other.wait[place] = state.wait[i];
@@ -80,7 +80,7 @@ class Symmetry {
   Mail<Model> mail_;
   Rows rows_;
   std::uint32_t nodes_;
-  std::vector<std::vector<NodeId>> permutations_;  // the first changes nothing; empty: no symmetry
+  std::vector<std::vector<NodeId>> permutations_;  // the first is the identity; empty: no symmetry
   std::array<char, Rows::kMaxBytes> other_{};
 };
 

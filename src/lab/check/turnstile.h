@@ -1,8 +1,8 @@
-// Many read, now and then one changes: readers go in and out after every state, a lock would cost
-// them more than what they read.
+// A lock for many readers and rare writers. Readers enter and leave for every state, so a usual
+// lock would cost more than the work it guards.
 //
-// A reader says that it is inside and then looks whether somebody wants to be alone; who wants to
-// be alone says so and then looks whether somebody is inside. At least one of them sees the other.
+// A reader sets its flag and then checks for a writer; a writer sets its flag and then checks for
+// readers. At least one of them sees the other.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class Turnstile {
   }
   void leave(unsigned reader) { inside_[reader].value.store(false, std::memory_order_release); }
 
-  // One thread at a time, itself not inside.
+  // Runs `work` without readers. One thread at a time may call it, and only while it is not inside.
   template <class Work>
   void alone(Work work) {
     wanted_.value.store(true);
@@ -36,11 +36,11 @@ class Turnstile {
   }
 
  private:
-  struct alignas(128) Flag {  // each where no other is fetched with it
+  struct alignas(128) Flag {  // each in its own pair of cache lines
     std::atomic<bool> value = false;
   };
 
-  // Nobody is inside for long, unless the machine has taken the processor away.
+  // Readers stay inside only briefly, unless the scheduler preempts them: spin first, then yield.
   template <class Done>
   static void wait_until(Done done) {
     for (unsigned tries = 0; !done(); ++tries) {

@@ -10,8 +10,8 @@
 namespace tempo::check {
 namespace {
 
-// Two plain numbers that are equal whenever nobody is alone with them.
-TEST(Turnstile, KeepsReadersOutWhileOneIsAlone) {
+// Two plain numbers that are equal unless a writer is inside.
+TEST(Turnstile, KeepsReadersOutDuringAWrite) {
   constexpr int kChanges = 300;
   Turnstile turnstile(3);
   std::uint64_t left = 0;
@@ -26,7 +26,7 @@ TEST(Turnstile, KeepsReadersOutWhileOneIsAlone) {
         for (bool more = true; more;) {
           turnstile.enter(i);
           const std::uint64_t before = left;
-          std::this_thread::yield();  // long enough for a change to come between
+          std::this_thread::yield();  // gives a writer the chance to interfere
           torn[i] += before != right;
           more = right != kChanges;
           turnstile.leave(i);

@@ -31,7 +31,7 @@ struct ElectionWords {
 };
 
 std::string text_of(const Space& space, const Move& move) {
-  return move_text(space, move, ElectionWords{}) + fate_text(move);
+  return move_text(space, move, ElectionWords{}) + delivery_text(move);
 }
 
 struct Stop {

@@ -93,7 +93,7 @@ TEST(ElectionCheck, EveryNetworkKeepsEveryPromise) {
 }
 
 constexpr std::size_t kLittleMemory = std::size_t{8} << 20;
-constexpr const char* kNothingSoFar = "the memory allowed is used up";
+constexpr const char* kNothingSoFar = "memory limit reached";
 
 // Without bounds on time a master's Loops are without bound too.
 TEST(ElectionCheck, FreeTimeIsSeenAsFarAsTheMemoryGoes) {
