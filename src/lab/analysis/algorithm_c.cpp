@@ -9,11 +9,12 @@ AlgorithmC::AlgorithmC(std::uint32_t candidates, const Fraction& loss)
   CHECK(candidates >= 1 && candidates <= kMaxCandidates && loss >= Fraction{0} &&
         loss < Fraction{1});
   steps_[1][1] = 1;
-  // The next lower candidate stays if it hears none of those above it: it loses all their messages.
+  // The next lower candidate remains if it loses the messages of all candidates above it.
   for (std::uint32_t i = 2; i <= candidates; ++i) {
-    const Fraction deaf = Fraction::power(loss, i - 1);
+    const Fraction loses_all = Fraction::power(loss, i - 1);
     for (std::uint32_t j = 1; j <= i; ++j)
-      steps_[i][j] = steps_[i - 1][j] * (Fraction{1} - deaf) + steps_[i - 1][j - 1] * deaf;
+      steps_[i][j] =
+          steps_[i - 1][j] * (Fraction{1} - loses_all) + steps_[i - 1][j - 1] * loses_all;
   }
 }
 

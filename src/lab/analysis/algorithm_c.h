@@ -1,7 +1,7 @@
-// The chain of Algorithm C: rounds until one of several candidates is left, when a broadcast is
-// lost with probability p. It takes for granted that every duplicate is noticed.
+// The Markov chain of Algorithm C: rounds until one of several candidates remains, when a broadcast
+// is lost with probability p. It assumes that every duplicate is detected.
 //
-// Source: King, Gendreau & Ni 1989, section 6.
+// Source: King, Gendreau & Ni 1988, section 6.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,9 @@ class AlgorithmC {
   // Up to `candidates` candidates; 0 <= loss < 1.
   AlgorithmC(std::uint32_t candidates, const Fraction& loss);
 
-  // P(i,j): of i candidates j stay after a round.
+  // P(i,j): probability that j of i candidates remain after a round.
   const Fraction& step(std::uint32_t i, std::uint32_t j) const { return steps_[i][j]; }
-  // E[N | a]: rounds with a candidates; 1 for one, by definition.
+  // E[N | a]: mean number of rounds with a candidates; 1 for one candidate, by definition.
   Fraction mean_rounds(std::uint32_t a) const;
 
  private:

@@ -9,20 +9,21 @@ namespace tempo::analysis {
 
 Fraction all_elected(std::uint32_t candidates, std::uint32_t stages) {
   CHECK(candidates >= 1 && candidates <= kMaxCandidates && stages >= 1 && stages <= kMaxStages);
-  // ways[f]: sequences of choices that nobody has noticed, with f candidates forwarding now. A
-  // claim is passed on by who forwards now and next; who does is noticed unless all do.
+  // ways[f]: number of undetected sequences of choices with f candidates forwarding now. A
+  // candidate that forwards now and next passes its claim on; it is detected unless all candidates
+  // do so.
   std::vector<Whole> ways(candidates + 1);
-  ways[candidates] = 1;  // the first stage is forwarding for all
+  ways[candidates] = 1;  // all candidates forward in the first stage
   if (candidates == 1) return 1;
   for (std::uint32_t boundary = 1; boundary < stages; ++boundary) {
     std::vector<Whole> next(candidates + 1);
     for (std::uint32_t forwarding = 0; forwarding <= candidates; ++forwarding) {
-      // Nobody passes its claim on: who forwards now holds next, the others choose freely.
+      // No claim is passed on: candidates that forward now hold next, the others choose freely.
       for (std::uint32_t chosen = 0; chosen <= candidates - forwarding; ++chosen)
         next[chosen].add_product(ways[forwarding],
                                  Whole::binomial(candidates - forwarding, chosen));
     }
-    next[candidates] += ways[candidates];  // All pass it on.
+    next[candidates] += ways[candidates];  // all claims are passed on
     ways = std::move(next);
   }
   Whole sum;

@@ -20,13 +20,13 @@ void count(std::vector<std::uint64_t>& counts, std::uint32_t value) {
   ++counts[value];
 }
 
-// A probability as a limit for 64 random bits.
+// A probability as a threshold for 64 random bits.
 std::uint64_t limit_of(long double probability) {
   if (probability >= 1) return std::numeric_limits<std::uint64_t>::max();
   return static_cast<std::uint64_t>(std::ldexp(probability, 64));
 }
 
-// Limits of the distribution function: how many of n draw 1.
+// Thresholds of the distribution function of how many of n stations draw 1.
 std::vector<std::uint64_t> candidate_limits(std::uint32_t n) {
   std::vector<std::uint64_t> limits;
   const long double one = 1.0L / n;
@@ -50,15 +50,15 @@ std::uint32_t draw_candidates(Generator& lane, std::uint32_t n,
   return c;
 }
 
-// Whether candidates in step go through all stages unnoticed.
-bool unnoticed(Generator& lane, std::uint32_t candidates, std::uint32_t stages) {
-  if (candidates > 64) return false;  // one in 2^64, if there were only two stages
-  const std::uint64_t everybody = ~std::uint64_t{0} >> (64 - candidates);
-  std::uint64_t forwarding = everybody;
+// Returns true if candidates in step pass all stages undetected.
+bool undetected(Generator& lane, std::uint32_t candidates, std::uint32_t stages) {
+  if (candidates > 64) return false;  // probability 2^-64 even with only two stages
+  const std::uint64_t all = ~std::uint64_t{0} >> (64 - candidates);
+  std::uint64_t forwarding = all;
   for (std::uint32_t boundary = 1; boundary < stages; ++boundary) {
-    const std::uint64_t next = lane.next() & everybody;
+    const std::uint64_t next = lane.next() & all;
     const std::uint64_t passed_on = forwarding & next;
-    if (passed_on != 0 && passed_on != everybody) return false;
+    if (passed_on != 0 && passed_on != all) return false;
     forwarding = next;
   }
   return true;
@@ -97,7 +97,7 @@ AnonymousCounts run_block(const Anonymous& ring, std::uint64_t seed, std::uint32
                                            ? ring.candidates
                                            : draw_candidates(lane, ring.stations, limits);
       ++phase;
-      if (candidates == 1 || (candidates > 1 && unnoticed(lane, candidates, ring.stages)))
+      if (candidates == 1 || (candidates > 1 && undetected(lane, candidates, ring.stages)))
         leaders = candidates;
       if (phase == 1) count(counts.first_leaders, leaders);
     }
@@ -109,7 +109,8 @@ AnonymousCounts run_block(const Anonymous& ring, std::uint64_t seed, std::uint32
 
 RoundCounts run_block(const Candidates& chain, std::uint64_t seed, std::uint32_t block,
                       std::uint32_t elections) {
-  CHECK(chain.candidates >= 1 && chain.candidates <= Candidates::kMost && elections <= kBlock);
+  CHECK(chain.candidates >= 1 && chain.candidates <= Candidates::kMaxCandidates &&
+        elections <= kBlock);
   CHECK(chain.loss >= 0 && chain.loss < 1);
   Lanes lanes = lanes_of(seed, Cause::algorithm_c, block);
   const std::uint64_t lost = limit_of(static_cast<long double>(chain.loss));
@@ -118,7 +119,7 @@ RoundCounts run_block(const Candidates& chain, std::uint64_t seed, std::uint32_t
     Generator& lane = lanes[i % kLanes];
     std::uint32_t rounds = 1;
     for (std::uint32_t active = chain.candidates; active > 1; ++rounds) {
-      std::uint32_t stay = 1;  // the highest always does
+      std::uint32_t stay = 1;  // the highest candidate always remains
       for (std::uint32_t rank = 1; rank < active; ++rank) {
         bool heard = false;
         for (std::uint32_t above = 0; above < rank && !heard; ++above) heard = lane.next() >= lost;

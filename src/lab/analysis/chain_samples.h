@@ -1,8 +1,8 @@
-// The anonymous ring and Algorithm C by the million: their chains of states, nothing else.
+// Monte Carlo samples of the Markov chains of the anonymous ring and of Algorithm C.
 //
-// Anonymous: a phase has as many candidates as draw 1; candidates in step play their stages with
-// coins, and go unnoticed if at every boundary all pass their claim on or none does. Algorithm C: a
-// candidate stays if it loses the messages of all above it.
+// Anonymous ring: the candidates of a phase are the stations that draw 1. Candidates in step toss
+// coins in their stages and remain undetected if at every boundary all pass their claim on or none
+// does. Algorithm C: a candidate remains if it loses the messages of all candidates above it.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct Anonymous {
 
   std::uint32_t stations = 8;
   std::uint32_t stages = 30;
-  std::uint32_t candidates = 0;  // of the first phase; 0: as drawn. 64 at most
+  std::uint32_t candidates = 0;  // in the first phase, at most 64; 0: drawn
 };
 
 struct AnonymousCounts {
-  static constexpr std::uint32_t kMaxPhases = 1'024;  // what takes longer is counted as this
+  static constexpr std::uint32_t kMaxPhases = 1'024;  // longer elections count as this
 
   std::uint64_t elections = 0;
   std::vector<std::uint64_t> phases;         // [number]
@@ -31,22 +31,22 @@ struct AnonymousCounts {
   bool operator==(const AnonymousCounts&) const = default;
 };
 
-// `elections` of this block, at most kBlock (lanes.h).
+// Runs `elections` elections of this block, at most kBlock (lanes.h).
 AnonymousCounts run_block(const Anonymous& ring, std::uint64_t seed, std::uint32_t block,
                           std::uint32_t elections);
 
 struct Candidates {
-  static constexpr std::uint32_t kMost = 64;
+  static constexpr std::uint32_t kMaxCandidates = 64;
 
-  std::uint32_t candidates = 2;  // 1 to kMost
-  double loss = 0.1;             // at least 0, below 1
+  std::uint32_t candidates = 2;  // 1 to kMaxCandidates
+  double loss = 0.1;             // probability of losing a message; at least 0, below 1
 };
 
 struct RoundCounts {
   static constexpr std::uint32_t kMaxRounds = 1'024;
 
   std::uint64_t elections = 0;
-  std::vector<std::uint64_t> rounds;  // [number], the one that finds a sole candidate included
+  std::vector<std::uint64_t> rounds;  // [number], including the round that finds a sole candidate
 
   RoundCounts& operator+=(const RoundCounts& other);
   bool operator==(const RoundCounts&) const = default;

@@ -9,7 +9,7 @@ namespace {
 
 Whole whole(std::uint64_t value) { return Whole{static_cast<std::int64_t>(value)}; }
 
-// C(m t + n - 1, n) for t = 0..n: what Proposition 1(b) sums.
+// C(m t + n - 1, n) for t = 0..n: the terms of Proposition 1(b).
 std::vector<Whole> rising_binomials(std::uint32_t n, std::uint64_t m) {
   std::vector<Whole> values;
   values.reserve(n + 1);
@@ -56,7 +56,7 @@ Whole linear_nondecreasing(std::span<const std::uint32_t> counts, std::uint32_t 
   for (std::uint32_t i = 0; i <= k; ++i) {
     Whole product = 1;
     for (const std::uint32_t count : counts)
-      // With i = k the upper number is count - 1: the binomial is 0 unless the count is.
+      // For i = k the upper argument is count - 1: the binomial is 0 unless the count is 0.
       product *= count == 0 ? Whole{1} : Whole::binomial(whole(count - 1 + k - i), count);
     sum.add_product(signs[i], product);
   }
@@ -78,7 +78,7 @@ std::vector<Whole> circular_increasing(std::uint32_t n, std::uint64_t m) {
 }
 
 std::vector<Whole> circular_nondecreasing(std::uint32_t n, std::uint64_t m) {
-  // Read backwards, a place where no increasing chain ends is one where a non-decreasing one does.
+  // Read backwards, a non-decreasing chain ends exactly where no increasing chain ends.
   const std::vector<Whole> increasing = circular_increasing(n, m);
   return {increasing.rbegin(), increasing.rend()};
 }

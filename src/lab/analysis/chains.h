@@ -1,12 +1,15 @@
-// Chains of priorities: how many ways n stations can draw from 1..m so that k chains come of it.
+// Chains of priorities: the number of ways in which n stations can draw from 1..m and form k
+// chains.
 //
-// In a round of the equitable ring a station survives if the one before it drew as much or more, so
-// the survivors are the first stations of the strictly increasing chains that the priorities form
-// around the ring. Everything about election time follows from how many assignments have how many.
-// A chain may run round the ring (circular) or end where a line of stations ends (linear).
+// In a round of the equitable ring a station survives if its predecessor drew at least as much. The
+// survivors are therefore the first stations of the strictly increasing chains that the priorities
+// form around the ring, and the election time follows from the number of assignments with each
+// number of chains. A chain may wrap around the ring (circular) or end at the end of a line of
+// stations (linear).
 //
 // Source: Polajnar & Unkasevic 1994, section 3, corrected: in Proposition 1(b) the sign alternates
-// with i, and the recurrence (8) runs to k = n. All of it is exact: the terms cancel massively.
+// with i, and the recurrence (8) runs to k = n. All values are exact, since the terms cancel
+// massively.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +28,10 @@ Whole linear_increasing(std::uint32_t n, std::uint64_t m, std::uint32_t k);
 // the j-th priority.
 Whole linear_nondecreasing(std::span<const std::uint32_t> counts, std::uint32_t k);
 
-// R(n,k): exactly k increasing circular chains; k = 0..n, of which k = 0 is impossible.
+// R(n,k): exactly k increasing circular chains; k = 0..n, where the count for k = 0 is 0.
 std::vector<Whole> circular_increasing(std::uint32_t n, std::uint64_t m);
-// R~(n,k): exactly k non-decreasing circular chains, k = 0..n. All equal is no chain at all: it has
-// neither beginning nor end.
+// R~(n,k): exactly k non-decreasing circular chains, k = 0..n. Equal priorities form no chain,
+// since it would have neither beginning nor end.
 std::vector<Whole> circular_nondecreasing(std::uint32_t n, std::uint64_t m);
 
 // R(i,j) for all 1 <= j <= i <= n.

@@ -1,4 +1,4 @@
-// Every count of chains against the golden file and against counting, one assignment after another.
+// Every count of chains, compared with the golden file and with explicit enumeration.
 #include "lab/analysis/chains.h"
 
 #include <map>
@@ -17,12 +17,12 @@ struct Counted {
   std::map<std::vector<std::uint32_t>, std::map<std::uint32_t, std::int64_t>> by_multiset;
 };
 
-// Looks at all m^n assignments.
+// Enumerates all m^n assignments.
 Counted count(std::uint32_t n, std::uint32_t m) {
   Counted counted;
   std::vector<std::uint32_t> drawn(n, 0);
   for (bool more = true; more;) {
-    std::uint32_t falls = 0;  // strictly, in a line
+    std::uint32_t falls = 0;  // strict descents, in a line
     std::uint32_t stays_or_falls = 0;
     for (std::uint32_t i = 0; i + 1 < n; ++i) {
       falls += drawn[i] > drawn[i + 1] ? 1U : 0U;
@@ -44,7 +44,7 @@ Counted count(std::uint32_t n, std::uint32_t m) {
   return counted;
 }
 
-TEST(Chains, AreAsManyAsCountingFinds) {
+TEST(Chains, AgreeWithEnumeration) {
   for (std::uint32_t n = 1; n <= 6; ++n)
     for (std::uint32_t m = 1; m <= 4; ++m) {
       Counted counted = count(n, m);
@@ -62,7 +62,7 @@ TEST(Chains, AreAsManyAsCountingFinds) {
     }
 }
 
-TEST(Chains, AreTheGoldenOnes) {
+TEST(Chains, AgreeWithTheGoldenValues) {
   int compared = 0;
   for (const Json& row : golden(TEMPO_TESTDATA "/ring_chain_counts.json").elements()) {
     const auto n = static_cast<std::uint32_t>(row.count_at("n").value());
@@ -78,8 +78,8 @@ TEST(Chains, AreTheGoldenOnes) {
   EXPECT_GE(compared, 40);
 }
 
-// Theorem 2 as it is printed.
-TEST(Chains, OfARingFollowFromThoseOfALine) {
+// Theorem 2 as printed.
+TEST(Chains, CircularFollowFromLinear) {
   for (const std::uint32_t n : {2U, 9U, 20U})
     for (const std::uint64_t m : {2ULL, 16ULL, 1000ULL}) {
       const std::vector<Whole> row = circular_increasing(n, m);
@@ -97,7 +97,7 @@ TEST(Chains, OfARingFollowFromThoseOfALine) {
     }
 }
 
-TEST(Chains, OfTwoHundredAndFiftySixStationsAreAllAssignmentsTogether) {
+TEST(Chains, Of256StationsSumToAllAssignments) {
   const std::vector<Whole> row = circular_increasing(256, 16);
   Whole sum;
   for (const Whole& count : row) {
@@ -105,7 +105,7 @@ TEST(Chains, OfTwoHundredAndFiftySixStationsAreAllAssignmentsTogether) {
     sum += count;
   }
   EXPECT_EQ(sum, Whole::power(16, 256));
-  EXPECT_EQ(row[256], Whole{16});  // all drew the same
+  EXPECT_EQ(row[256], Whole{16});  // all priorities are equal
   EXPECT_EQ(row[1], Whole{0});     // no chain is longer than the range
   EXPECT_GT(row[16], Whole{0});    // sixteen chains of sixteen
   EXPECT_EQ(row[15], Whole{0});

@@ -1,5 +1,5 @@
-// Collisions, several leaders of an anonymous ring, Algorithm C's chain: against the golden values
-// and by another way.
+// Collisions, several leaders of an anonymous ring, and the chain of Algorithm C: compared with the
+// golden values and with a second method.
 #include <gtest/gtest.h>
 
 #include "lab/analysis/algorithm_c.h"
@@ -11,7 +11,7 @@
 namespace tempo::analysis {
 namespace {
 
-TEST(Collision, IsTheGoldenOne) {
+TEST(Collision, AgreesWithTheGoldenValues) {
   int compared = 0;
   for (const Json& row : golden(TEMPO_TESTDATA "/collision.json").at("collision")->elements()) {
     const Collision asked{.daemons = static_cast<std::uint32_t>(row.count_at("N").value()),
@@ -27,13 +27,13 @@ TEST(Collision, IsTheGoldenOne) {
   EXPECT_GE(compared, 20);
 }
 
-TEST(Collision, IsCertainWhereTheWindowIsTheWholeInterval) {
+TEST(Collision, IsCertainIfTheWindowIsTheWholeInterval) {
   EXPECT_EQ(collision({.daemons = 2, .window = 5, .width = 5}), Fraction{1});
   EXPECT_EQ(collision({.daemons = 2, .window = 9, .width = 5}), Fraction{1});
   EXPECT_EQ(collision_integral({.daemons = 2, .window = 9, .width = 5}), Fraction{1});
 }
 
-TEST(AnonymousRing, HasTwoLeadersAsOftenAsGolden) {
+TEST(AnonymousRing, TwoLeadersAgreeWithTheGoldenValues) {
   const Json values = golden(TEMPO_TESTDATA "/anonymous_ring.json");
   for (const Json& row : values.at("two_synchronous_candidates")->elements()) {
     const auto k = static_cast<std::uint32_t>(row.count_at("k").value());
@@ -45,7 +45,7 @@ TEST(AnonymousRing, HasTwoLeadersAsOftenAsGolden) {
     EXPECT_LE(all_elected(2, k), Fraction::power(Fraction(3, 4), k)) << k;
 }
 
-TEST(AnonymousRing, PhasesBeginAsGolden) {
+TEST(AnonymousRing, PhasesAgreeWithTheGoldenValues) {
   const Json values = golden(TEMPO_TESTDATA "/anonymous_ring.json");
   for (const Json& row : values.at("phases")->elements()) {
     const auto n = static_cast<std::uint32_t>(row.count_at("n").value());
@@ -60,12 +60,12 @@ TEST(AnonymousRing, PhasesBeginAsGolden) {
   EXPECT_LT(mean_phases(1000).nearest(), 2.718281828459);
 }
 
-// Every sequence of choices, one after another, judged claim by claim.
+// Enumerates every sequence of choices and checks it claim by claim.
 Fraction by_enumeration(std::uint32_t candidates, std::uint32_t stages) {
   const std::uint32_t free_choices = candidates * (stages - 1);
   std::int64_t undetected = 0;
   for (std::uint32_t choices = 0; choices < 1U << free_choices; ++choices) {
-    bool noticed = false;
+    bool detected = false;
     for (std::uint32_t boundary = 1; boundary < stages; ++boundary) {
       const auto forwards = [&](std::uint32_t candidate, std::uint32_t stage) {
         candidate %= candidates;
@@ -75,15 +75,15 @@ Fraction by_enumeration(std::uint32_t candidates, std::uint32_t stages) {
         const bool sent = forwards(c, boundary - 1) && forwards(c, boundary);
         const std::uint32_t before = c + candidates - 1;
         const bool came = forwards(before, boundary - 1) && forwards(before, boundary);
-        noticed = noticed || sent != came;  // no claim of its own any more, or one too many
+        detected = detected || sent != came;  // its own claim is missing, or another one arrives
       }
     }
-    undetected += noticed ? 0 : 1;
+    undetected += detected ? 0 : 1;
   }
   return {undetected, Whole::power(2, free_choices)};
 }
 
-TEST(AnonymousRing, SeveralLeadersAreAsOftenAsEnumerationFinds) {
+TEST(AnonymousRing, SeveralLeadersAgreeWithEnumeration) {
   for (std::uint32_t candidates = 1; candidates <= 4; ++candidates)
     for (std::uint32_t stages = 1; stages <= 4; ++stages)
       EXPECT_EQ(all_elected(candidates, stages),
@@ -91,7 +91,7 @@ TEST(AnonymousRing, SeveralLeadersAreAsOftenAsEnumerationFinds) {
           << candidates << " candidates, " << stages << " stages";
 }
 
-TEST(AlgorithmC, IsTheGoldenChain) {
+TEST(AlgorithmC, AgreesWithTheGoldenValues) {
   int compared = 0;
   for (const Json& row : golden(TEMPO_TESTDATA "/algorithm_c.json").at("E")->elements()) {
     const auto a = static_cast<std::uint32_t>(row.count_at("a").value());

@@ -21,9 +21,9 @@ Fraction collision_integral(const Collision& collision) {
   const Fraction& window = collision.window;
   if (window >= width) return 1;
   const std::uint32_t power = collision.daemons - 1;
-  // With u = width - x what is left of the interval, the first integrand is
-  // N / width^N * (u^(N-1) - (u - window)^(N-1)), from window to width; the second, from 0 to
-  // window, is N / width^N * u^(N-1).
+  // With u = width - x, the remainder of the interval, the first integrand is N / width^N *
+  // (u^(N-1) - (u - window)^(N-1)), from window to width; the second, from 0 to window, is N /
+  // width^N * u^(N-1).
   const auto between = [](std::uint32_t exponent, const Fraction& from, const Fraction& to) {
     return (Fraction::power(to, exponent + 1) - Fraction::power(from, exponent + 1)) /
            Fraction{std::int64_t{exponent} + 1};

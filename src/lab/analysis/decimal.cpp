@@ -10,7 +10,7 @@
 namespace tempo::analysis {
 namespace {
 
-constexpr std::int64_t kSmallestPlain = -7;  // 1e-7 and below are written with an exponent
+constexpr std::int64_t kSmallestPlain = -7;  // 1e-7 and below are printed with an exponent
 
 // 10 to the power of `exponent`, which may be negative.
 Fraction power_of_ten(std::int64_t exponent) {
@@ -18,7 +18,7 @@ Fraction power_of_ten(std::int64_t exponent) {
   return exponent >= 0 ? Fraction{power} : Fraction{1, power};
 }
 
-// The place of the first digit of a positive value: 10^e <= value < 10^(e+1).
+// Position of the first digit of a positive value: 10^e <= value < 10^(e+1).
 std::int64_t first_place(const Fraction& value) {
   auto place = static_cast<std::int64_t>(value.numerator().digits()) -
                static_cast<std::int64_t>(value.denominator().digits());
@@ -31,7 +31,7 @@ Whole rounded(const Fraction& value) {
 }
 
 std::string written(std::string figures, std::int64_t place, bool ends) {
-  // A zero at the end of a number that goes on is a digit of which one is sure.
+  // A trailing zero of a rounded number is a certain digit; keep it.
   while (ends && figures.size() > 1 && figures.back() == '0') figures.pop_back();
   const auto size = static_cast<std::int64_t>(figures.size());
   if (place <= kSmallestPlain) {
@@ -54,7 +54,7 @@ std::string decimal(const Fraction& value, std::size_t digits) {
   const auto last = static_cast<std::int64_t>(digits) - 1;
   const Fraction scaled = value * power_of_ten(last - place);
   const Whole figures = rounded(scaled);
-  if (figures.digits() > digits) ++place;  // 9.99 became 10.0: what is cut off is a zero
+  if (figures.digits() > digits) ++place;  // 9.99 became 10.0; the dropped digit is a zero
   return written(figures.text().substr(0, digits), place, Fraction{figures} == scaled);
 }
 

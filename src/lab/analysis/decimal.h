@@ -1,4 +1,4 @@
-// Exact numbers as decimals: rounded once, to a number of significant digits that is asked for.
+// Exact numbers as decimals, rounded once to a given number of significant digits.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace tempo::analysis {
 
-// What is printed of a number that does not end sooner.
+// Significant digits printed for a number whose decimal expansion is longer.
 inline constexpr std::size_t kUsualDigits = 40;
-// Digits of which one is always sure.
+// Significant digits that are always certain.
 inline constexpr std::size_t kFewestDigits = 30;
 
-// The value rounded to the nearest with so many significant digits (a tie away from zero); fewer if
-// it ends sooner. "0.5", "-12.25", "4.172325134e-7" below a millionth.
+// The value rounded to the nearest number with `digits` significant digits (ties away from zero),
+// or fewer if its expansion is shorter. "0.5", "-12.25", "4.172325134e-7" below a millionth.
 std::string decimal(const Fraction& value, std::size_t digits = kUsualDigits);
 
 // A number known to lie between two others, both included.
@@ -23,7 +23,8 @@ struct Bounds {
   Fraction low;
   Fraction high;
 };
-// The decimal, if rounding either bound to so many digits gives the same: then it is the number's.
+// The decimal, if both bounds round to the same `digits` digits; these are then the number's
+// digits.
 std::optional<std::string> certified_decimal(const Bounds& bounds,
                                              std::size_t digits = kUsualDigits);
 

@@ -1,7 +1,7 @@
-// Numbers enclosed between two bounds, with rounding always outwards: arithmetic that cannot lie.
+// Interval arithmetic: numbers enclosed between two bounds, always rounded outwards.
 //
 // Both bounds are multiples of 2^-bits. Zero stays exactly zero. Used where exact fractions would
-// have more digits than anybody reads.
+// have far more digits than are printed.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Enclosure {
   friend Enclosure operator-(const Enclosure& left, const Enclosure& right);
   friend Enclosure operator*(const Enclosure& left, const Enclosure& right);
   friend Enclosure operator*(const Enclosure& left, const Whole& right);  // right >= 0
-  // The divisor must be above 0, what is divided at least 0.
+  // The divisor must be positive and the dividend not negative.
   friend Enclosure operator/(const Enclosure& left, const Enclosure& right);
 
   Bounds bounds() const;
@@ -33,13 +33,13 @@ class Enclosure {
   std::uint32_t bits_;
 };
 
-// Makes enclosures of one precision.
+// Creates enclosures of one precision.
 class EnclosureScale {
  public:
   explicit EnclosureScale(std::uint32_t bits) : bits_(bits) {}
 
   Enclosure whole(std::int64_t value) const;
-  Enclosure fraction(const Whole& numerator, const Whole& denominator) const;  // positive below
+  Enclosure fraction(const Whole& numerator, const Whole& denominator) const;  // denominator > 0
 
  private:
   std::uint32_t bits_;

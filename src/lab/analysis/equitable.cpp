@@ -17,7 +17,7 @@ void trim(std::vector<std::uint64_t>& counts) {
   while (!counts.empty() && counts.back() == 0) counts.pop_back();
 }
 
-// Election i of a block is in lane i modulo their number: the first elections are always the same.
+// Election i of a block runs in lane i modulo kLanes: the first elections are always the same.
 LaneElections shared_out(std::uint32_t elections) {
   LaneElections shares{};
   for (std::uint32_t lane = 0; lane < kLanes; ++lane)

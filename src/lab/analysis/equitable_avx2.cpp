@@ -1,4 +1,4 @@
-// Four elections at once, one in each 64-bit lane of a register: lane i does what
+// Four elections at once, one in each 64-bit lane of a register. Lane i does the same as
 // equitable_plain.cpp does with generator i, in the same order.
 #include <algorithm>
 #include <array>
@@ -10,7 +10,7 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define TEMPO_AVX2 __attribute__((target("avx2,popcnt"), always_inline)) inline
-#define TEMPO_AVX2_DOOR __attribute__((target("avx2,popcnt")))
+#define TEMPO_AVX2_ENTRY __attribute__((target("avx2,popcnt")))
 #endif
 
 namespace tempo::monte_carlo {
@@ -56,7 +56,7 @@ struct Generators {
   }
 };
 
-// Bits set in each lane: four bits at a time by table, then summed.
+// Number of bits set in each lane: four bits at a time by table, then summed.
 TEMPO_AVX2 __m256i counted(__m256i value) {
   const __m256i table = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2,
                                          1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
@@ -67,15 +67,15 @@ TEMPO_AVX2 __m256i counted(__m256i value) {
   return _mm256_sad_epu8(_mm256_add_epi8(few, many), _mm256_setzero_si256());
 }
 
-// How many stay of the active ones in each lane, after one round.
+// Number of active stations that remain in each lane after one round.
 template <class Planes>
 TEMPO_AVX2 __m256i round_of(Generators& generators, Planes planes, __m256i active) {
   const __m256i mask = _mm256_srlv_epi64(all(~0ULL), _mm256_sub_epi64(all(64), active));
   const __m256i last = _mm256_sub_epi64(active, all(1));
   __m256i less = _mm256_setzero_si256();
   __m256i equal = mask;
-  // The plain kernel draws the lowest bit first: so do we, and compare upwards. A higher bit
-  // decides over all below it.
+  // The plain kernel draws the lowest bit first, so this kernel does too and compares upwards. A
+  // higher bit overrides all lower bits.
   for (std::uint32_t p = 0; p < planes; ++p) {
     const __m256i own = _mm256_and_si256(generators.next(), mask);
     const __m256i before = _mm256_or_si256(_mm256_slli_epi64(own, 1), _mm256_srlv_epi64(own, last));
@@ -87,13 +87,13 @@ TEMPO_AVX2 __m256i round_of(Generators& generators, Planes planes, __m256i activ
 }
 
 struct Progress {
-  LaneElections left;       // this one included
-  std::uint32_t lanes = 0;  // that have any
+  LaneElections left;       // elections left in each lane, including the current one
+  std::uint32_t lanes = 0;  // lanes with elections left
 };
 
-// Notes an election that is over in this lane.
-TEMPO_AVX2 void notify(Progress& progress, std::uint32_t lane, std::uint64_t rounds,
-                       std::uint64_t productive, EquitableCounts& counts) {
+// Counts an election that has ended in this lane.
+TEMPO_AVX2 void count_election(Progress& progress, std::uint32_t lane, std::uint64_t rounds,
+                               std::uint64_t productive, EquitableCounts& counts) {
   ++counts.rounds[std::min<std::uint64_t>(rounds, EquitableCounts::kMaxRounds)];
   ++counts.productive[productive];
   if (--progress.left[lane] == 0) --progress.lanes;
@@ -119,7 +119,7 @@ TEMPO_AVX2 void draw_lanes(const Equitable& ring, Planes planes, Lanes& lanes,
   while (progress.lanes > 0) {
     const __m256i left = round_of(generators, planes, active);
     rounds = _mm256_add_epi64(rounds, one);
-    // Comparing gives -1 where it holds.
+    // A comparison yields -1 where it is true.
     productive = _mm256_sub_epi64(productive, _mm256_cmpgt_epi64(active, left));
     active = left;
     const __m256i over = _mm256_cmpeq_epi64(left, one);
@@ -130,16 +130,16 @@ TEMPO_AVX2 void draw_lanes(const Equitable& ring, Planes planes, Lanes& lanes,
     for (std::uint32_t which = ended; which != 0; which &= which - 1) {
       const auto lane = static_cast<std::uint32_t>(std::countr_zero(which));
       if (progress.left[lane] > 0)
-        notify(progress, lane, took[lane], took_productive[lane], counts);
+        count_election(progress, lane, took[lane], took_productive[lane], counts);
     }
-    // Whether or not it counts any more, the lane begins anew.
+    // The lane starts its next election, whether or not that one is counted.
     active = _mm256_blendv_epi8(active, all(ring.stations), over);
     rounds = _mm256_andnot_si256(over, rounds);
     productive = _mm256_andnot_si256(over, productive);
   }
 }
 
-// The number of planes as a constant where it is usual.
+// The number of planes as a constant, for the usual value.
 template <std::uint32_t kPlanes>
 struct Fixed {
   constexpr operator std::uint32_t() const { return kPlanes; }  // NOLINT
@@ -147,8 +147,8 @@ struct Fixed {
 
 }  // namespace
 
-TEMPO_AVX2_DOOR void draw_avx2(const Equitable& ring, Lanes& lanes, const LaneElections& elections,
-                               EquitableCounts& counts) {
+TEMPO_AVX2_ENTRY void draw_avx2(const Equitable& ring, Lanes& lanes, const LaneElections& elections,
+                                EquitableCounts& counts) {
   const auto planes = static_cast<std::uint32_t>(std::bit_width(ring.range - 1));
   if (planes == 4)
     draw_lanes(ring, Fixed<4>{}, lanes, elections, counts);

@@ -1,4 +1,4 @@
-// The two ways to draw a block of equitable elections; equitable.h says what they have in common.
+// The two kernels that run a block of equitable elections; equitable.h describes the method.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 
 namespace tempo::monte_carlo {
 
-// How many elections each lane holds.
+// Number of elections in each lane.
 using LaneElections = std::array<std::uint32_t, kLanes>;
 
-// Adds to `counts`, whose vectors have their full size.
+// Adds to `counts`, whose vectors must have their full size.
 void draw_plain(const Equitable& ring, Lanes& lanes, const LaneElections& elections,
                 EquitableCounts& counts);
 
-// Up to 64 stations, a range that is a power of two, no winners. Needs AVX2.
+// For up to 64 stations, a range that is a power of two, and no winners. Requires AVX2.
 bool fits_avx2(const Equitable& ring);
 void draw_avx2(const Equitable& ring, Lanes& lanes, const LaneElections& elections,
                EquitableCounts& counts);

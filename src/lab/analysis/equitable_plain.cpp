@@ -1,11 +1,12 @@
-// Lane by lane, with 64-bit words: runs on any machine the project supports (x86-64-v2).
+// The portable kernel: lane by lane, with 64-bit words. Runs on every machine the project supports
+// (x86-64-v2).
 #include <algorithm>
 #include <array>
 #include <bit>
 
 #include "lab/analysis/equitable_kernels.h"
 
-// Counting bits is one instruction since x86-64-v2; the rest of the project asks for less.
+// Counting bits is one instruction since x86-64-v2; the rest of the project requires less.
 #if defined(__x86_64__)
 #define TEMPO_V2 __attribute__((target("popcnt")))
 #else
@@ -21,7 +22,7 @@ constexpr std::uint32_t kMaxPlanes = 16;
 using Word = std::uint64_t;
 using Words = std::array<Word, kMaxWords>;
 
-// Of the last word of k bits.
+// Mask of the last word of k bits.
 Word last_mask(std::uint32_t k) { return ~Word{0} >> ((64 - k % 64) % 64); }
 
 // Priorities of k stations, uniform below `range`; plane p holds bit p.
@@ -29,7 +30,7 @@ struct Planes {
   std::array<Words, kMaxPlanes> bits;
 };
 
-// Draws the bits marked in `wanted` anew.
+// Draws new values for the bits marked in `wanted`.
 void redraw(Generator& lane, std::uint32_t planes, std::uint32_t words, const Words& wanted,
             Planes& drawn) {
   for (std::uint32_t p = 0; p < planes; ++p)
@@ -39,8 +40,8 @@ void redraw(Generator& lane, std::uint32_t planes, std::uint32_t words, const Wo
     }
 }
 
-// Marks the priorities that are not below the range; whether there are any. Comparing with a
-// constant goes bit by bit from the highest.
+// Marks the priorities that are not below the range; returns whether there are any. Compares with a
+// constant bit by bit, highest first.
 bool too_high(std::uint32_t range, std::uint32_t planes, std::uint32_t words, const Words& of,
               const Planes& drawn, Words& high) {
   Word any = 0;
@@ -73,14 +74,14 @@ void draw(Generator& lane, std::uint32_t range, std::uint32_t planes, std::uint3
     for (std::uint32_t p = 0; p < planes; ++p) drawn.bits[p][words - 1] &= wanted[words - 1];
     return;
   }
-  // Each is accepted with probability above a half, so this ends.
+  // Each draw is accepted with probability above 1/2, so the loop terminates.
   Words high;
   for (Words of = wanted; too_high(range, planes, words, of, drawn, high); of = high)
     redraw(lane, planes, words, high, drawn);
   for (std::uint32_t p = 0; p < planes; ++p) drawn.bits[p][words - 1] &= wanted[words - 1];
 }
 
-// Who stays: the one before it drew as much or more. Station 0 comes after the last.
+// A station remains if its predecessor drew at least as much. Station 0 follows the last one.
 TEMPO_V2 std::uint32_t survivors(std::uint32_t planes, std::uint32_t k, const Planes& drawn,
                                  Words& stay) {
   const std::uint32_t words = (k + 63) / 64;
@@ -102,7 +103,7 @@ TEMPO_V2 std::uint32_t survivors(std::uint32_t planes, std::uint32_t k, const Pl
   return count;
 }
 
-// Who survived each productive round, to trace the winner back: at most one for each station.
+// Survivors of each productive round, used to trace the winner back; at most one round per station.
 struct History {
   std::array<Words, Equitable::kMaxStations> stayed;
 };
@@ -112,8 +113,8 @@ struct Length {
   std::uint32_t productive = 0;
 };
 
-// What is left of an election once all active stations fit into one word and the range is a power
-// of two: the same draws and comparisons, in registers.
+// Finishes an election whose active stations fit into one word, for a range that is a power of two:
+// the same draws and comparisons, in registers.
 TEMPO_V2 void finish_in_word(Generator& lane, std::uint32_t planes, std::uint32_t active,
                              Length& length, History& history) {
   Generator generator = lane;
@@ -125,7 +126,7 @@ TEMPO_V2 void finish_in_word(Generator& lane, std::uint32_t planes, std::uint32_
       const Word own = generator.next() & mask;
       const Word before = own << 1 | own >> (active - 1);
       const Word differs = own ^ before;
-      less = (before & ~own) | (less & ~differs);  // a higher bit decides over all below it
+      less = (before & ~own) | (less & ~differs);  // a higher bit overrides all lower bits
       equal &= ~differs;
     }
     const Word stay = (less | equal) & mask;
@@ -138,7 +139,7 @@ TEMPO_V2 void finish_in_word(Generator& lane, std::uint32_t planes, std::uint32_
   lane = generator;
 }
 
-// The place of the r-th bit that is set, from 0.
+// Position of the set bit with this rank, counted from 0.
 TEMPO_V2 std::uint32_t place_of(const Words& bits, std::uint32_t rank) {
   for (std::uint32_t w = 0;; ++w) {
     const auto here = static_cast<std::uint32_t>(std::popcount(bits[w]));

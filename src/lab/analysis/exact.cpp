@@ -12,7 +12,8 @@
 
 namespace tempo::analysis {
 
-// The numbers live in the storage of their faces: a table of half a million of them is one block.
+// GMP's values are stored inside Whole and Fraction: a table of half a million of them is one
+// block.
 struct Whole::Inside {
   mpz_class value;
 };
@@ -22,7 +23,7 @@ struct Fraction::Inside {
 
 namespace {
 static_assert(sizeof(std::int64_t) == sizeof(long));
-constexpr std::size_t kLongestNumber = 1'000;  // characters that are read
+constexpr std::size_t kLongestNumber = 1'000;  // longest accepted text, in characters
 }  // namespace
 
 Whole::Inside& Whole::inside() {
@@ -164,7 +165,7 @@ Fraction::~Fraction() { std::destroy_at(&inside()); }
 Result<Fraction> Fraction::parse(std::string_view text) {
   const auto refuse = [&] {
     return std::unexpected(
-        fmt::format("'{}' is not a number; say 3, 0.01 or 1/100", text.substr(0, 60)));
+        fmt::format("'{}' is not a number; write 3, 0.01 or 1/100", text.substr(0, 60)));
   };
   if (text.empty() || text.size() > kLongestNumber) return refuse();
   const std::size_t cut = text.find_first_of("./");

@@ -1,7 +1,7 @@
-// Whole numbers and fractions of any size, exact.
+// Exact integers and fractions of any size.
 //
-// A thin face on GMP, which is included in exact.cpp alone. Fractions are always in lowest terms
-// with a positive denominator. Dividing by zero is a defect of the caller.
+// A thin wrapper around GMP, which only exact.cpp includes. Fractions are always in lowest terms
+// with a positive denominator. The caller must not divide by zero.
 #pragma once
 
 #include <array>
@@ -36,20 +36,20 @@ class Whole {
   Whole& add_product(const Whole& left, const Whole& right);
   Whole& subtract_product(const Whole& left, const Whole& right);
 
-  Whole divided_exactly(const Whole& by) const;  // there must be no rest
-  Whole divided_down(const Whole& by) const;     // towards minus infinity
-  Whole divided_up(const Whole& by) const;       // towards plus infinity
+  Whole divided_exactly(const Whole& by) const;  // the remainder must be 0
+  Whole divided_down(const Whole& by) const;     // rounds towards minus infinity
+  Whole divided_up(const Whole& by) const;       // rounds towards plus infinity
   Whole shifted_left(std::uint64_t bits) const;
-  Whole shifted_down(std::uint64_t bits) const;  // divided_down by 2 to the `bits`
-  Whole shifted_up(std::uint64_t bits) const;    // divided_up by it
+  Whole shifted_down(std::uint64_t bits) const;  // divided_down by 2^bits
+  Whole shifted_up(std::uint64_t bits) const;    // divided_up by 2^bits
 
   std::strong_ordering operator<=>(const Whole& other) const;
   bool operator==(const Whole& other) const;
 
   bool negative() const { return *this < Whole{0}; }
   bool zero() const { return *this == Whole{0}; }
-  std::size_t bits() const;    // of its size without the sign; 0 has one
-  std::size_t digits() const;  // decimal, likewise
+  std::size_t bits() const;    // of the absolute value; 1 for 0
+  std::size_t digits() const;  // decimal digits of the absolute value; 1 for 0
   std::string text() const;
 
  private:
@@ -91,9 +91,9 @@ class Fraction {
   Whole numerator() const;
   Whole denominator() const;
   bool zero() const { return *this == Fraction{0}; }
-  double nearest() const;      // a double next to it
+  double nearest() const;      // an adjacent double
   std::string text() const;    // "3" or "22/9"
-  std::size_t digits() const;  // of the longer of its two parts
+  std::size_t digits() const;  // of the longer of numerator and denominator
 
  private:
   struct Inside;

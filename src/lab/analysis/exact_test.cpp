@@ -19,7 +19,7 @@ TEST(Whole, CalculatesBeyondSixtyFourBits) {
   EXPECT_EQ(Whole{5}.subtract_product(3, 4), Whole{-7});
 }
 
-TEST(Whole, RoundsTheWayThatIsAskedFor) {
+TEST(Whole, RoundsInTheRequestedDirection) {
   EXPECT_EQ(Whole{-7}.divided_down(2), Whole{-4});
   EXPECT_EQ(Whole{-7}.divided_up(2), Whole{-3});
   EXPECT_EQ(Whole{7}.shifted_down(1), Whole{3});
@@ -53,7 +53,7 @@ TEST(Fraction, IsInLowestTerms) {
   EXPECT_EQ(Fraction(1, 1000).digits(), 4U);
 }
 
-TEST(Fraction, IsReadInThreeForms) {
+TEST(Fraction, ParsesThreeForms) {
   EXPECT_EQ(Fraction::parse("1/100").value(), Fraction(1, 100));
   EXPECT_EQ(Fraction::parse("0.010").value(), Fraction(1, 100));
   EXPECT_EQ(Fraction::parse("540").value(), Fraction{540});
@@ -62,7 +62,7 @@ TEST(Fraction, IsReadInThreeForms) {
   EXPECT_FALSE(Fraction::parse(std::string(1'001, '1')));
 }
 
-TEST(Decimal, EndsWhereTheNumberEnds) {
+TEST(Decimal, HasNoMoreDigitsThanTheNumber) {
   EXPECT_EQ(decimal(Fraction(1, 2)), "0.5");
   EXPECT_EQ(decimal(Fraction{-12} - Fraction(1, 4)), "-12.25");
   EXPECT_EQ(decimal(Fraction{0}), "0");
@@ -86,12 +86,12 @@ TEST(Decimal, IsCertifiedOnlyIfBothBoundsAgree) {
   const Fraction little{1, Whole::power(10, 20)};
   EXPECT_EQ(certified_decimal({third - little, third + little}, 10), "0.3333333333");
   EXPECT_FALSE(certified_decimal({third - little, third + little}, 20));
-  // Across a rounding border the digits differ however close the bounds are.
+  // Across a rounding boundary the digits differ even for very close bounds.
   const Fraction border{Whole{25}, Whole{100}};
   EXPECT_FALSE(certified_decimal({border - little, border}, 1));
 }
 
-TEST(Enclosure, HoldsTheTrueValue) {
+TEST(Enclosure, ContainsTheTrueValue) {
   const EnclosureScale scale(64);
   const auto holds = [](const Enclosure& enclosure, const Fraction& value) {
     const Bounds bounds = enclosure.bounds();

@@ -1,4 +1,4 @@
-// The golden values, read by the tests beside them.
+// Reads the golden values of the tests in this directory.
 #pragma once
 
 #include <fstream>

@@ -6,7 +6,7 @@ namespace tempo::monte_carlo {
 
 Lanes lanes_of(std::uint64_t seed, Cause cause, std::uint32_t block) {
   Stream stream(seed, std::to_underlying(cause), block);
-  // SplitMix64 (Steele, Lea & Flood 2014), which xoshiro's authors seed it with: never all zero.
+  // SplitMix64 (Steele, Lea & Flood 2014), recommended by the authors of xoshiro: never all zero.
   std::uint64_t counter = stream.next();
   Lanes lanes;
   for (Generator& lane : lanes)

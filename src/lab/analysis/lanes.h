@@ -1,9 +1,9 @@
-// The fast generator of the Monte Carlo: xoshiro256++ (Blackman & Vigna 2019), four side by side.
+// The fast generator of the Monte Carlo code: four parallel xoshiro256++ (Blackman & Vigna 2019).
 //
-// Elections are counted in blocks of a fixed size, and a block is a function of (seed, cause, its
-// number): one draw of the block's Philox stream seeds the four generators, each of which serves a
-// quarter of the block. So results depend neither on the number of threads or machines nor on the
-// instructions used: an AVX2 register is the four lanes at once.
+// Elections are counted in blocks of a fixed size. A block is a function of (seed, cause, its
+// number): one draw from the block's Philox stream seeds the four generators, each of which serves
+// a quarter of the block. So the results depend neither on the number of threads or machines nor on
+// the instruction set: an AVX2 register holds the four lanes at once.
 #pragma once
 
 #include <array>
@@ -17,10 +17,10 @@ namespace tempo::monte_carlo {
 inline constexpr std::uint32_t kBlock = 4'096;  // elections
 inline constexpr std::uint32_t kLanes = 4;
 
-// What the blocks are drawn for; numbers are part of a seed's meaning and never reused.
+// The purpose of a block's draws. A number is part of the meaning of a seed and is never reused.
 enum class Cause : std::uint32_t { equitable = 101, anonymous = 102, algorithm_c = 103 };
 
-// One lane: 64 random bits at a time.
+// One lane: produces 64 random bits at a time.
 struct Generator {
   std::array<std::uint64_t, 4> state{};
 

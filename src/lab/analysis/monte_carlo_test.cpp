@@ -1,5 +1,5 @@
-// The fast Monte Carlo against the exact mathematics, against itself with other instructions, and
-// against a plain loop.
+// The Monte Carlo code, compared with the exact mathematics, with another instruction set and with
+// a plain loop.
 #include <cmath>
 #include <cstdlib>
 #include <vector>
@@ -43,7 +43,7 @@ double z_of(double seen, double mean, double variance, std::uint64_t count) {
 }
 
 TEST(EquitableMonteCarlo, AgreesWithTheExactMoments) {
-  // The exact side of large rings takes a while.
+  // The exact computation for large rings is slow.
   const bool soak = std::getenv("TEMPO_SOAK") != nullptr;
   for (const auto& [n, m] : {std::pair{2U, 2U},
                              {3U, 3U},
@@ -80,9 +80,8 @@ TEST(EquitableMonteCarlo, HasTheExactDistribution) {
   }
 }
 
-// The AVX2 lanes do what the plain loop does, bit for bit; without AVX2 there is nothing to
-// compare.
-TEST(EquitableMonteCarlo, IsTheSameWhateverTheInstructions) {
+// The AVX2 kernel gives exactly the results of the plain kernel. The test needs AVX2.
+TEST(EquitableMonteCarlo, IsTheSameWithEveryInstructionSet) {
   if (!available(Width::avx2)) GTEST_SKIP() << "this machine has no AVX2";
   for (const auto& [n, m] : {std::pair{2U, 2U}, {7U, 4U}, {64U, 16U}, {63U, 65'536U}, {33U, 2U}})
     for (const std::uint32_t elections : {1U, 3U, 4'095U, kBlock}) {
@@ -93,7 +92,7 @@ TEST(EquitableMonteCarlo, IsTheSameWhateverTheInstructions) {
     }
 }
 
-TEST(EquitableMonteCarlo, CountsWinnersWithoutChangingTheElections) {
+TEST(EquitableMonteCarlo, CountingWinnersDoesNotChangeTheElections) {
   Equitable ring{.stations = 70, .range = 3};
   const EquitableCounts without = run_block(ring, 5, 0, kBlock);
   ring.winners = true;
@@ -104,18 +103,18 @@ TEST(EquitableMonteCarlo, CountsWinnersWithoutChangingTheElections) {
   EXPECT_EQ(wins, kBlock);
 }
 
-TEST(EquitableMonteCarlo, GivesEveryStationTheSameChance) {
+TEST(EquitableMonteCarlo, IsFairToEveryStation) {
   const std::uint32_t n = 16;
   const EquitableCounts counts = drawn({.stations = n, .range = 4, .winners = true}, blocks_of(4));
   const double expected = static_cast<double>(counts.elections) / n;
   double chi_square = 0;
   for (const std::uint64_t wins : counts.wins)
     chi_square += std::pow(static_cast<double>(wins) - expected, 2) / expected;
-  EXPECT_LT(chi_square, 37.7) << "0.1 % of 15 degrees of freedom";
+  EXPECT_LT(chi_square, 37.7) << "0.1 % quantile, 15 degrees of freedom";
 }
 
-// The winner that is traced back is the one that a loop over the stations themselves ends with.
-TEST(EquitableMonteCarlo, TracesTheRightWinnerBack) {
+// The winner that is traced back is the winner of a plain loop over the stations.
+TEST(EquitableMonteCarlo, TracesBackTheRightWinner) {
   for (const std::uint32_t n : {5U, 70U}) {
     const std::uint32_t m = 8;
     std::vector<std::uint64_t> wins(n);
@@ -144,7 +143,7 @@ TEST(EquitableMonteCarlo, TracesTheRightWinnerBack) {
   }
 }
 
-TEST(EquitableMonteCarlo, BlocksAreTheirOwn) {
+TEST(EquitableMonteCarlo, BlocksAreIndependent) {
   const Equitable ring{.stations = 9, .range = 4};
   EXPECT_NE(run_block(ring, 1, 0, kBlock), run_block(ring, 1, 1, kBlock));
   EXPECT_NE(run_block(ring, 1, 0, kBlock), run_block(ring, 2, 0, kBlock));

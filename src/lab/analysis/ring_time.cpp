@@ -10,14 +10,14 @@
 namespace tempo::analysis {
 namespace {
 
-constexpr double kMaxExactBits = 20'000;  // of a probability's denominator
+constexpr double kMaxExactBits = 20'000;  // bits of a probability's denominator
 constexpr double kMaxExactMomentBits = 6'000;
-constexpr std::uint32_t kMaxSummands = 12;  // stations, rounds
+constexpr std::uint32_t kMaxSummands = 12;  // largest number of stations and of rounds
 
 Number number_of(const Fraction& exact) { return {exact, decimal(exact), exact.nearest()}; }
 
-// As precise as it takes for the usual digits of every value. Ends: precision doubles, and a value
-// is either 0, which is enclosed exactly, or has a first digit somewhere.
+// Increases the precision until kUsualDigits digits of every value are certain. Terminates: the
+// precision doubles, and a value is either 0, which is enclosed exactly, or has a first digit.
 std::vector<Number> certified(
     const std::function<std::vector<Enclosure>(const EnclosureScale&)>& work) {
   for (std::uint32_t bits = 512;; bits *= 2) {
@@ -36,17 +36,18 @@ std::vector<Number> certified(
   }
 }
 
-// The moments of a sum of ones along a chain that only goes down, whatever the numbers are made of:
-// S_q(i) = sum over t < q of C(q,t) sum over j <= i of p(i,j) S_t(j), plus what S_q itself adds
-// below i, divided by the probability of leaving i.
+// The moments of the number of steps of a chain that never goes up, for any number type: S_q(i) =
+// sum over t < q of C(q,t) sum over j <= i of p(i,j) S_t(j), plus the terms of S_q itself below i,
+// divided by the probability of leaving i.
 template <class Value, class Step, class Leave>
 std::vector<Value> raw_moments(std::uint32_t n, std::uint32_t q, const Value& zero,
                                const Value& one, Step step, Leave leave) {
-  // moments[t][i], of state i; state 1 is the end.
+  // moments[t][i] belongs to state i; state 1 is the end.
   std::vector<std::vector<Value>> moments(q + 1, std::vector<Value>(n + 1, zero));
   for (std::uint32_t i = 1; i <= n; ++i) moments[0][i] = one;
   for (std::uint32_t i = 2; i <= n; ++i) {
-    std::vector<Value> means(q + 1, zero);  // of S_t over the next state; of t = q without i itself
+    std::vector<Value> means(q + 1,
+                             zero);  // of S_t over the next state; for t = q without i itself
     for (std::uint32_t t = 1; t <= q; ++t) {
       for (std::uint32_t j = 2; j < i; ++j) means[t] += step(i, j) * moments[t][j];
       Value sum = one + means[t];
@@ -66,7 +67,7 @@ std::vector<Value> raw_moments(std::uint32_t n, std::uint32_t q, const Value& ze
 template <class Value>
 std::vector<Value> central(const std::vector<Value>& raw, const Value& one) {
   std::vector<Value> result;
-  const Value zero = one - one;  // NOLINT(misc-redundant-expression): of whatever kind it is
+  const Value zero = one - one;  // NOLINT(misc-redundant-expression): a zero of this number type
   const Value minus_mean = zero - raw[1];
   for (std::uint32_t q = 0; q < raw.size(); ++q) {
     Value sum = zero;
@@ -107,7 +108,7 @@ Fraction RingTime::steps(std::uint32_t i, std::uint32_t j, std::uint32_t k) cons
 
 namespace {
 
-// P{k rounds lead to each state}, times m^(n k): whole numbers.
+// P{k rounds lead to each state}, times m^(n k): integers.
 std::vector<Fraction> exact_distribution(const CircularChains& chains, std::uint32_t last) {
   const std::uint32_t n = chains.stations();
   const Whole range{static_cast<std::int64_t>(chains.range())};
@@ -132,7 +133,7 @@ std::vector<Fraction> exact_distribution(const CircularChains& chains, std::uint
   return result;
 }
 
-// p(i,j) of all states, enclosed.
+// Enclosures of p(i,j) for all states.
 class EnclosedSteps {
  public:
   EnclosedSteps(const CircularChains& chains, const EnclosureScale& scale) {
@@ -193,7 +194,7 @@ std::vector<Number> RingTime::distribution(std::uint32_t first, std::uint32_t la
 
 Fraction RingTime::by_sum(std::uint32_t k) const {
   CHECK(stations() <= kMaxSummands && k <= kMaxSummands);
-  // Way by way: `rounds` left from state i, of which d pass idle here before one leads on to j.
+  // Path by path: `rounds` left from state i, of which d stay here before one leads on to j.
   const std::function<Fraction(std::uint32_t, std::uint32_t)> ways =
       [&](std::uint32_t i, std::uint32_t rounds) -> Fraction {
     if (i == 1) return rounds == 0 ? 1 : 0;
@@ -256,13 +257,15 @@ std::vector<Number> RingTime::central_moments(std::uint32_t q) const {
     return numbers_of(central(exact_moments(*this, order), Fraction{1}));
   return certified([&](const EnclosureScale& scale) {
     std::vector<Enclosure> all = central(enclosed_moments(*this, order, scale), scale.whole(1));
-    all[1] = scale.whole(0);  // by definition; an enclosure of 0 by subtraction has no first digit
+    all[1] =
+        scale.whole(0);  // by definition; a subtraction would enclose 0 and have no first digit
     return all;
   });
 }
 
 std::vector<Number> RingTime::productive_moments() const {
-  // The chain that leaves every state at once: steps and leaving probabilities, divided.
+  // The chain that leaves its state in every step: transition probabilities divided by the
+  // probability of leaving.
   const auto central_two = [](const auto& raw, const auto& one) {
     auto all = central(raw, one);
     return std::vector{raw[1], all[2]};

@@ -9,7 +9,7 @@
 namespace tempo::analysis {
 namespace {
 
-TEST(RingTime, HasTheGoldenDistribution) {
+TEST(RingTime, DistributionAgreesWithTheGoldenValues) {
   int compared = 0;
   for (const Json& row : golden(TEMPO_TESTDATA "/ring_distribution.json").elements()) {
     const auto k = static_cast<std::uint32_t>(row.count_at("k").value());
@@ -24,7 +24,7 @@ TEST(RingTime, HasTheGoldenDistribution) {
   EXPECT_EQ(compared, 90);
 }
 
-TEST(RingTime, HasTheGoldenMoments) {
+TEST(RingTime, MomentsAgreeWithTheGoldenValues) {
   int compared = 0;
   for (const Json& row : golden(TEMPO_TESTDATA "/ring_moments.json").elements()) {
     const RingTime ring(static_cast<std::uint32_t>(row.count_at("n").value()),
@@ -40,8 +40,8 @@ TEST(RingTime, HasTheGoldenMoments) {
   EXPECT_EQ(compared, 15);
 }
 
-// Recurrence, sum over ways and p(n,1,k) are three ways to one number.
-TEST(RingTime, IsTheSameThreeWays) {
+// The recurrence, the sum over paths and p(n,1,k) give the same number.
+TEST(RingTime, IsTheSameByThreeMethods) {
   for (std::uint32_t n = 2; n <= 6; ++n)
     for (const std::uint64_t m : {2ULL, 5ULL, 16ULL}) {
       const RingTime ring(n, m);
@@ -63,13 +63,13 @@ TEST(RingTime, StepsAddUp) {
   EXPECT_EQ(ring.step(1, 1), Fraction{0});
   EXPECT_EQ(ring.steps(4, 4, 0), Fraction{1});
   EXPECT_EQ(ring.steps(4, 3, 0), Fraction{0});
-  // Chapman and Kolmogorov.
+  // Chapman-Kolmogorov.
   Fraction sum = 0;
   for (std::uint32_t l = 2; l <= 9; ++l) sum += ring.steps(9, l, 2) * ring.steps(l, 2, 3);
   EXPECT_EQ(sum, ring.steps(9, 2, 5));
 }
 
-// The mean and the second moment, summed from the distribution until the rest is small.
+// The mean and the second moment, summed over the distribution until the remainder is small.
 TEST(RingTime, MomentsAreThoseOfTheDistribution) {
   const RingTime ring(7, 4);
   double mean = 0;
@@ -90,8 +90,9 @@ TEST(RingTime, MomentsAreThoseOfTheDistribution) {
               1e-10);
 }
 
-// What is asked for together decides whether fractions are kept or enclosed: both say the same.
-TEST(RingTime, CertifiedDecimalsAreThoseOfTheFraction) {
+// A request for many values uses enclosures, a request for one uses fractions: both give the same
+// digits.
+TEST(RingTime, CertifiedDecimalsAgreeWithFractions) {
   const RingTime ring(30, 16);
   const std::vector<Number> exact = ring.moments(1);
   const std::vector<Number> enclosed = ring.moments(6);
@@ -105,16 +106,17 @@ TEST(RingTime, CertifiedDecimalsAreThoseOfTheFraction) {
   EXPECT_GE(many[169].decimal.size(), kFewestDigits);
 }
 
-TEST(RingTime, ProductiveRoundsLeaveTheIdleOnesOut) {
+TEST(RingTime, ProductiveRoundsExcludeIdleOnes) {
   // Two stations: every election has one productive round.
   const std::vector<Number> two = RingTime(2, 3).productive_moments();
   EXPECT_EQ(*two[0].exact, Fraction{1});
   EXPECT_EQ(*two[1].exact, Fraction{0});
-  // Three: one, or two by way of two stations. p(3,1) / (p(3,1) + p(3,2)) = 3/24 for m = 3.
+  // Three stations: one productive round, or two via two stations. p(3,1) / (p(3,1) + p(3,2)) =
+  // 3/24 for m = 3.
   const std::vector<Number> three = RingTime(3, 3).productive_moments();
   EXPECT_EQ(*three[0].exact, Fraction(15, 8));
   EXPECT_EQ(*three[1].exact, Fraction(7, 64));
-  // A large one is enclosed, and a little below the mean of all rounds.
+  // A large ring uses enclosures; its mean is slightly below the mean of all rounds.
   const RingTime large(64, 16);
   const std::vector<Number> productive = large.productive_moments();
   EXPECT_FALSE(productive[0].exact);
@@ -122,7 +124,7 @@ TEST(RingTime, ProductiveRoundsLeaveTheIdleOnesOut) {
   EXPECT_GT(productive[0].nearest, 0.9 * large.moments(1)[1].nearest);
 }
 
-TEST(RingTime, StaysBelowLemmaTwo) {
+TEST(RingTime, StaysBelowTheBoundOfLemmaTwo) {
   for (const std::uint32_t n : {2U, 3U, 5U, 8U})
     for (const std::uint64_t m : {2ULL, 4ULL, 16ULL}) {
       const RingTime ring(n, m);
@@ -131,7 +133,7 @@ TEST(RingTime, StaysBelowLemmaTwo) {
     }
 }
 
-TEST(RingTime, GrowsAsTheLawSays) {
+TEST(RingTime, GrowsLogarithmically) {
   // Doubling the ring adds about ln 2 / ln(2m/(m+1)) rounds.
   const double step = std::log(2.0) / std::log(32.0 / 17.0);
   const double difference =
@@ -140,7 +142,7 @@ TEST(RingTime, GrowsAsTheLawSays) {
   EXPECT_NEAR(RingTime(64, 16).growth() - RingTime(32, 16).growth(), step, 1e-12);
 }
 
-TEST(RingTime, OfOneStationIsNone) {
+TEST(RingTime, IsZeroForOneStation) {
   const RingTime ring(1, 4);
   EXPECT_EQ(*ring.distribution(0, 0).front().exact, Fraction{1});
   EXPECT_EQ(*ring.distribution(1, 1).front().exact, Fraction{0});
