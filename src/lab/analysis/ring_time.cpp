@@ -46,8 +46,7 @@ std::vector<Value> raw_moments(std::uint32_t n, std::uint32_t q, const Value& ze
   std::vector<std::vector<Value>> moments(q + 1, std::vector<Value>(n + 1, zero));
   for (std::uint32_t i = 1; i <= n; ++i) moments[0][i] = one;
   for (std::uint32_t i = 2; i <= n; ++i) {
-    std::vector<Value> means(q + 1,
-                             zero);  // of S_t over the next state; for t = q without i itself
+    std::vector<Value> means(q + 1, zero);  // of S_t over the next state; for t = q without i
     for (std::uint32_t t = 1; t <= q; ++t) {
       for (std::uint32_t j = 2; j < i; ++j) means[t] += step(i, j) * moments[t][j];
       Value sum = one + means[t];
@@ -257,8 +256,7 @@ std::vector<Number> RingTime::central_moments(std::uint32_t q) const {
     return numbers_of(central(exact_moments(*this, order), Fraction{1}));
   return certified([&](const EnclosureScale& scale) {
     std::vector<Enclosure> all = central(enclosed_moments(*this, order, scale), scale.whole(1));
-    all[1] =
-        scale.whole(0);  // by definition; a subtraction would enclose 0 and have no first digit
+    all[1] = scale.whole(0);  // by definition; a subtraction has no first digit
     return all;
   });
 }

@@ -125,7 +125,7 @@ class Shop final : public papers::Workshop {
     usual_ = usual_ms(experiment, effort_);
     before_ = progress_.done();
     began_ = steady_now();
-    progress_.go_on_with(std::string(experiment.name));
+    progress_.set_task(std::string(experiment.name));
     draw();
   }
   void end() { progress_.add(before_ + usual_ - progress_.done()); }

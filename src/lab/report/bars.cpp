@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kLongestBar = 60;
 constexpr std::size_t kShortestBar = 10;
 
-// Eighths of a column where the terminal has them.
+// Uses eighths of a column if the terminal supports Unicode.
 std::string bar(double columns, bool unicode) {
   static constexpr std::array<std::string_view, 8> kParts{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
   if (!unicode) return std::string(static_cast<std::size_t>(std::lround(columns)), '#');
@@ -35,10 +35,11 @@ std::string bars(const std::vector<Bar>& rows, std::size_t width, bool unicode) 
     most = std::max(most, row.share);
   }
   const std::size_t taken = labels + values + 4;
-  const std::size_t room = std::clamp(width > taken ? width - taken : 0, kShortestBar, kLongestBar);
+  const std::size_t longest =
+      std::clamp(width > taken ? width - taken : 0, kShortestBar, kLongestBar);
   std::string text;
   for (const Bar& row : rows) {
-    const double columns = most > 0 ? row.share / most * static_cast<double>(room) : 0;
+    const double columns = most > 0 ? row.share / most * static_cast<double>(longest) : 0;
     std::string line = std::string(labels - display_width(row.label), ' ') + row.label + "  " +
                        row.value + std::string(values - display_width(row.value), ' ') + "  " +
                        bar(columns, unicode);

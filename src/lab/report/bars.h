@@ -1,4 +1,4 @@
-// A distribution for people at a terminal: a line for each value, a bar as long as it is likely.
+// A distribution as text: one line per value, with a bar whose length shows the probability.
 //
 //     3   0.34   ████████████████████████
 //     4   0.41   █████████████████████████████
@@ -12,11 +12,11 @@ namespace tempo::report {
 
 struct Bar {
   std::string label;
-  std::string value;  // as it is written
-  double share = 0;   // what the bar shows; not negative
+  std::string value;  // as printed
+  double share = 0;   // length of the bar relative to the others; not negative
 };
 
-// The longest bar takes what the labels leave of the width, at most 60 columns.
+// The longest bar fills the width that the labels leave, at most 60 columns.
 std::string bars(const std::vector<Bar>& rows, std::size_t width, bool unicode);
 
 }  // namespace tempo::report

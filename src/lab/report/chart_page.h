@@ -1,9 +1,9 @@
-// What a page with charts has around them: style and script.
+// Style and script of a page with charts.
 //
 // The script draws every figure of class "chart" from its table. Dragging over a chart zooms in, a
-// double click shows all again, the point next to the pointer is read off, and a click on a name
-// hides or shows its series. Colours are those of the space-time diagrams' style, which must be
-// there too. A drawn chart has the attribute data-drawn with the number of its marks.
+// double click resets the zoom, the nearest point to the pointer is displayed, and a click on a
+// name hides or shows its series. The colours come from the style of the space-time diagrams, which
+// the page must include. A drawn chart has the attribute data-drawn with the number of its marks.
 #pragma once
 
 #include <string>

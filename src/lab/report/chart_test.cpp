@@ -23,7 +23,7 @@ Chart two_series() {
                  {.name = "seen", .mark = Mark::dots, .points = {{2, 5, 4.5, 5.5}}, .colour = 0}}};
 }
 
-TEST(Chart, IsATableThatAnybodyCanRead) {
+TEST(Chart, IsAReadableTable) {
   const std::string html = chart_figure(two_series());
   EXPECT_THAT(html, HasSubstr(R"(<figure class="chart" id="chart-cost" data-x="N" )"
                               R"(data-y="messages" data-y-log>)"));
@@ -36,13 +36,13 @@ TEST(Chart, IsATableThatAnybodyCanRead) {
   EXPECT_THAT(html, Not(HasSubstr("data-x-log")));
 }
 
-TEST(Chart, HasAColourOfItsOwnForEachSeriesUnlessToldOtherwise) {
+TEST(Chart, GivesEachSeriesItsOwnColourByDefault) {
   Chart chart = two_series();
   chart.series[1].colour = Series::kOwnColour;
   EXPECT_THAT(chart_figure(chart), HasSubstr(R"(data-mark="dots" data-colour="1")"));
 }
 
-TEST(Chart, IsCommaSeparatedValues) {
+TEST(Chart, WritesCommaSeparatedValues) {
   Chart chart = two_series();
   chart.series[1].name = "seen, \"twice\"";
   EXPECT_EQ(charts_csv({chart}),
@@ -52,7 +52,7 @@ TEST(Chart, IsCommaSeparatedValues) {
             "cost,\"seen, \"\"twice\"\"\",2,5,4.5,5.5\n");
 }
 
-TEST(Chart, WritesNumbersThatAreNoneAsNothing) {
+TEST(Chart, WritesMissingNumbersAsEmptyFields) {
   EXPECT_EQ(csv_number(kNoValue), "");
   EXPECT_EQ(csv_number(0.1), "0.1");
   EXPECT_EQ(csv_number(1.0 / 3), "0.333333333");

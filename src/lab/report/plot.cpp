@@ -13,8 +13,8 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::size_t kMaxPoints = 2000;  // of a curve on a page; of more the extremes are kept
-constexpr std::size_t kLabel = 10;        // columns beside the picture
+constexpr std::size_t kMaxPoints = 2000;  // of a curve on a page; of more only the extremes
+constexpr std::size_t kLabel = 10;        // columns left of the plot
 
 struct Range {
   double low = std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ std::size_t length_of(const std::vector<Curve>& curves) {
   return length;
 }
 
-// Dots in cells of 2 by 4, as Braille has them; or one dot a cell.
+// Dots in Braille cells of 2 by 4, or one dot per cell.
 class Canvas {
  public:
   Canvas(std::size_t columns, std::size_t rows, bool unicode)
@@ -53,7 +53,7 @@ class Canvas {
         rows_(rows),
         cells_(columns * rows, 0) {}
 
-  // Both from 0 to 1, up and to the right.
+  // x and y run from 0 to 1, to the right and upwards.
   void dot(double x, double y) {
     const auto place = [](double part, std::size_t size) {
       return std::min(size - 1,
@@ -94,7 +94,7 @@ class Canvas {
   std::vector<std::uint8_t> cells_;
 };
 
-// The points of one curve on a page, lines between them, gaps where there is nothing.
+// The SVG path of one curve, with gaps where there are no values.
 std::string path_of(const Curve& curve, const Range& range, std::size_t length, double width,
                     double height) {
   std::string path;

@@ -1,6 +1,6 @@
-// Curves over time: as text for a terminal, and as a page of its own.
+// Curves over time, as text for a terminal and as a complete HTML page.
 //
-// All curves share both axes. Values that are not numbers leave a gap.
+// All curves share both axes. Values that are not finite leave a gap.
 #pragma once
 
 #include <cstddef>
@@ -17,19 +17,19 @@ struct Curve {
 
 struct PlotOptions {
   std::string title{};
-  std::string subtitle{};  // how it was made
+  std::string subtitle{};  // how the plot was made
   std::string x_name{};    // with its unit
   std::string y_name{};
-  double x_from = 0;       // of the first value
-  std::size_t width = 80;  // of text, in columns
+  double x_from = 0;       // x of the first value
+  std::size_t width = 80;  // of the text, in columns
   std::size_t height = 12;
-  bool unicode = true;  // dots of Braille rather than asterisks
+  bool unicode = true;  // use Braille dots instead of asterisks
 };
 
-// The lines of the plot, the last with a newline.
+// The lines of the plot; the last one ends with a newline.
 std::string plot_text(const std::vector<Curve>& curves, const PlotOptions& options);
 
-// A page that needs nothing else, with a table of what was measured below the picture.
+// A self-contained page, with a table of the measurements below the plot.
 std::string plot_html(const std::vector<Curve>& curves, const PlotOptions& options,
                       const std::vector<std::pair<std::string, std::string>>& table);
 

@@ -21,25 +21,25 @@ TEST(Plot, DrawsARisingLineFromCornerToCorner) {
             "              seconds\n");
 }
 
-TEST(Plot, LeavesGapsWhereThereIsNoNumber) {
+TEST(Plot, LeavesGapsForMissingNumbers) {
   const PlotOptions look{.width = 22, .height = 2, .unicode = false};
   const std::string text = plot_text({{.values = {1, std::nan(""), 1, 0}}}, look);
   EXPECT_EQ(std::count(text.begin(), text.end(), '*'), 3);
 }
 
-TEST(Plot, BrailleHasEightDotsACell) {
+TEST(Plot, UsesEightBrailleDotsPerCell) {
   const PlotOptions look{.width = 22, .height = 2};
   EXPECT_THAT(plot_text({{.values = {0, 1}}}, look), HasSubstr("│"));
   EXPECT_EQ(plot_text({}, look).find("⠁"), std::string::npos);
 }
 
-TEST(Plot, APageEscapesWhatItIsTold) {
+TEST(Plot, EscapesTextInAPage) {
   const std::string page = plot_html({{.name = "<b>", .values = {0, 1, std::nan(""), 2}}},
                                      {.title = "a & b", .subtitle = "\"c\""}, {{"rms", "1 < 2"}});
   EXPECT_THAT(page, HasSubstr("<h1>a &amp; b</h1>"));
   EXPECT_THAT(page, HasSubstr("1 &lt; 2"));
   EXPECT_EQ(page.find("<b>"), std::string::npos);
-  EXPECT_THAT(page, HasSubstr("M1000.0 0.0\"")) << "after a gap the pen is put down anew";
+  EXPECT_THAT(page, HasSubstr("M1000.0 0.0\"")) << "a new path begins after a gap";
 }
 
 }  // namespace

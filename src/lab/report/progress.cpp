@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kClearLine = "\r\x1b[K";
 constexpr std::size_t kBarCells = 20;
 
-bool speaks_utf8() {
+bool locale_is_utf8() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0') continue;
@@ -27,7 +27,7 @@ bool speaks_utf8() {
   return false;
 }
 
-// "3m 20s", "45s"; seconds are enough for somebody who waits.
+// "3m 20s", "45s": whole seconds.
 std::string wait_text(double seconds) {
   const auto whole = static_cast<std::uint64_t>(std::ceil(seconds));
   if (whole >= 3600) return fmt::format("{}h {}m", whole / 3600, whole % 3600 / 60);
@@ -53,7 +53,7 @@ Terminal stderr_terminal() {
   if (isatty(STDERR_FILENO) == 0 || kind == nullptr || std::string_view(kind) == "dumb")
     return terminal;
   terminal.present = true;
-  terminal.unicode = speaks_utf8();
+  terminal.unicode = locale_is_utf8();
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) terminal.width = size.ws_col;
   terminal.write = write_to_stderr;
@@ -88,7 +88,7 @@ void Progress::finish() {
 }
 
 void Progress::write(Instant now) const {
-  // The last column stays free: some terminals wrap as soon as it is written.
+  // Leave the last column free: some terminals wrap as soon as it is written.
   const std::size_t width = terminal_.width > 1 ? terminal_.width - 1 : 1;
   const std::string text = line(now - started_, width);
   terminal_.write(terminal_.redraws ? std::string(kClearLine) + text : text + '\n');

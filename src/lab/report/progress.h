@@ -1,9 +1,9 @@
-// How far long work has come, on one line of a terminal: what, how far, how fast, how long still.
+// Progress of long work on one line of a terminal: task, share done, rate and time left.
 //
-// Any thread may add(); only the thread that made the Progress calls keep(), draw() and finish().
-// The line is redrawn at most every `redraw_every`, and nothing at all is written where there is no
-// terminal. Where lines cannot be redrawn each is a line of its own, without a bar, and the last
-// one says how far it came. Time comes from the clock that is passed in.
+// Any thread may call add(); only the creating thread calls keep(), draw() and finish(). The line
+// is redrawn at most every `redraw_every`. Without a terminal nothing is written. If lines cannot
+// be redrawn, each update is a line of its own without a bar, and finish() writes the final one.
+// The caller supplies the clock.
 #pragma once
 
 #include <atomic>
@@ -17,25 +17,25 @@
 
 namespace tempo::report {
 
-// Where a Progress draws. A default one is no terminal.
+// The output of a Progress. The default is no terminal.
 struct Terminal {
   bool present = false;
-  bool redraws = true;  // else what is written stays
+  bool redraws = true;  // can redraw a line; false: each update is a new line
   bool unicode = false;
   std::size_t width = 80;
   std::function<void(std::string_view)> write{};
 };
 
-// The process's standard error; present only if it is a terminal that can redraw a line.
+// Standard error; present only if it is a terminal that can redraw a line.
 Terminal stderr_terminal();
-// The same, whatever it is: lines that are written one below the other.
+// Standard error of any kind, written line by line.
 Terminal stderr_lines();
 
 class Progress {
  public:
   struct Options {
     std::string what{};       // "seeds 1..20000"
-    std::uint64_t total = 0;  // 0: nobody knows
+    std::uint64_t total = 0;  // 0: unknown
     std::string unit{};       // "seeds", in "1,200/20,000 seeds"
     Nanos redraw_every = 100ms;
   };
@@ -48,22 +48,22 @@ class Progress {
 
   void add(std::uint64_t count = 1) { done_.fetch_add(count, std::memory_order_relaxed); }
   std::uint64_t done() const { return done_.load(std::memory_order_relaxed); }
-  // So much was done by an earlier run: it is done, and says nothing of how fast this one is.
+  // Counts work done by an earlier run; it does not affect the rate.
   void keep(std::uint64_t count) {
     kept_ += count;
     add(count);
   }
 
-  // What is worked at from now on. Only for the thread that draws.
-  void go_on_with(std::string what) { options_.what = std::move(what); }
+  // Sets the current task. Only for the creating thread.
+  void set_task(std::string what) { options_.what = std::move(what); }
 
-  // Redraws the line if it is time to.
+  // Redraws the line if redraw_every has passed.
   void draw();
-  // Clears the line, or says the last one; what is printed next starts where it was, or below it. A
-  // second call does nothing.
+  // Clears the line, or writes the final one if lines cannot be redrawn. A second call has no
+  // effect.
   void finish();
 
-  // The line as it would be drawn after this much time, at most this wide.
+  // The line as drawn after `elapsed`, cut to `width` columns.
   std::string line(Nanos elapsed, std::size_t width) const;
 
  private:
@@ -74,10 +74,9 @@ class Progress {
   Clock clock_;
   Terminal terminal_;
   std::atomic<std::uint64_t> done_{0};
-  std::uint64_t kept_ = 0;  // of what is done
+  std::uint64_t kept_ = 0;  // part of done_ that an earlier run did
   Instant started_;
-  Instant
-      next_draw_;  // not before; the first is one period after the start, short work shows nothing
+  Instant next_draw_;  // the first is redraw_every after the start: short work shows nothing
   bool drawn_ = false;
   bool finished_ = false;
 };

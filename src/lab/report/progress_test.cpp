@@ -25,7 +25,7 @@ class ProgressTest : public ::testing::Test {
   std::vector<std::string> written;
 };
 
-TEST_F(ProgressTest, SaysWhatHowFarHowFastHowLong) {
+TEST_F(ProgressTest, ShowsTaskShareRateAndTimeLeft) {
   Progress progress({.what = "sweep", .total = 10'000, .unit = "seeds"}, clock(), terminal());
   progress.add(2'500);
   now += 2s;
@@ -35,27 +35,27 @@ TEST_F(ProgressTest, SaysWhatHowFarHowFastHowLong) {
             "\r\x1b[Ksweep  [#####...............]  25%  2,500/10,000 seeds  1,250/s  6s left");
 }
 
-TEST_F(ProgressTest, DrawsWithBlocksWhereTheTerminalCan) {
+TEST_F(ProgressTest, DrawsBlocksInUnicode) {
   Progress progress({.what = "sweep", .total = 4}, clock(), terminal(true));
   progress.add(3);
   EXPECT_EQ(progress.line(60s, 200), "sweep  ███████████████░░░░░  75%  3/4  0.1/s  20s left");
 }
 
-TEST_F(ProgressTest, AnUnknownTotalHasNoBar) {
+TEST_F(ProgressTest, HasNoBarWithoutATotal) {
   Progress progress({.what = "states", .unit = "states"}, clock(), terminal());
   progress.add(1'500'000);
   EXPECT_EQ(progress.line(1s, 200), "states  1,500,000 states  1,500,000/s");
 }
 
-TEST_F(ProgressTest, LongWaitsAreInMinutesAndHours) {
+TEST_F(ProgressTest, ShowsLongWaitsInMinutesAndHours) {
   Progress progress({.what = "w", .total = 1'000'001}, clock(), terminal());
   progress.add(1);
   EXPECT_TRUE(progress.line(1ms, 200).ends_with("16m 40s left")) << progress.line(1ms, 200);
   EXPECT_TRUE(progress.line(10ms, 200).ends_with("2h 46m left")) << progress.line(10ms, 200);
 }
 
-// Nine tenths were there; the tenth that is left takes as long as it would alone.
-TEST_F(ProgressTest, WhatWasKeptSaysNothingOfHowFastItIs) {
+// Nine tenths were done before; the estimate for the rest uses only the work of this run.
+TEST_F(ProgressTest, ExcludesEarlierWorkFromTheRate) {
   Progress progress({.what = "w", .total = 1'000}, clock(), terminal());
   progress.keep(900);
   EXPECT_EQ(progress.line(1s, 200), "w  [##################..]  90%  900/1,000");
@@ -64,13 +64,13 @@ TEST_F(ProgressTest, WhatWasKeptSaysNothingOfHowFastItIs) {
             "w  [##################..]  91%  910/1,000  1.0/s  1m 30s left");
 }
 
-TEST_F(ProgressTest, BeyondTheTotalTheBarIsFull) {
+TEST_F(ProgressTest, KeepsAFullBarBeyondTheTotal) {
   Progress progress({.what = "w", .total = 2}, clock(), terminal());
   progress.add(5);
   EXPECT_EQ(progress.line(1s, 200), "w  [####################] 100%  5/2  5.0/s");
 }
 
-TEST_F(ProgressTest, RedrawsAtMostEveryPeriod) {
+TEST_F(ProgressTest, RedrawsAtMostOncePerPeriod) {
   Progress progress({.what = "w", .total = 10, .redraw_every = 100ms}, clock(), terminal());
   progress.draw();  // too early
   EXPECT_EQ(written.size(), 0U);
@@ -81,7 +81,7 @@ TEST_F(ProgressTest, RedrawsAtMostEveryPeriod) {
   EXPECT_EQ(written.size(), 10U);
 }
 
-TEST_F(ProgressTest, TheLineNeverWraps) {
+TEST_F(ProgressTest, CutsTheLineToTheWidth) {
   Progress progress({.what = "a long description of the work", .total = 10}, clock(),
                     terminal(false, 20));
   now += 1s;
@@ -90,7 +90,7 @@ TEST_F(ProgressTest, TheLineNeverWraps) {
   EXPECT_EQ(written[0], "\r\x1b[Ka long description~");
 }
 
-TEST_F(ProgressTest, FinishClearsTheLineOnce) {
+TEST_F(ProgressTest, ClearsTheLineOnceAtTheEnd) {
   {
     Progress progress({.what = "w", .total = 10}, clock(), terminal());
     now += 1s;
@@ -98,19 +98,19 @@ TEST_F(ProgressTest, FinishClearsTheLineOnce) {
     progress.finish();
     EXPECT_EQ(written.back(), "\r\x1b[K");
     now += 1s;
-    progress.draw();  // nothing more after the end
+    progress.draw();  // no effect after the end
   }
   EXPECT_EQ(written.size(), 2U);
 }
 
-TEST_F(ProgressTest, WhatWasNeverDrawnIsNotCleared) {
+TEST_F(ProgressTest, DoesNotClearALineThatWasNeverDrawn) {
   {
     Progress progress({.what = "w", .total = 10}, clock(), terminal());
   }
   EXPECT_TRUE(written.empty());
 }
 
-TEST_F(ProgressTest, WithoutATerminalNothingIsWritten) {
+TEST_F(ProgressTest, WritesNothingWithoutATerminal) {
   Terminal none = terminal();
   none.present = false;
   Progress progress({.what = "w", .total = 10}, clock(), none);
@@ -120,7 +120,7 @@ TEST_F(ProgressTest, WithoutATerminalNothingIsWritten) {
   EXPECT_TRUE(written.empty());
 }
 
-TEST_F(ProgressTest, WhereNothingCanBeRedrawnLinesAreFewAndTheLastSaysAll) {
+TEST_F(ProgressTest, WritesFewLinesIfTheTerminalCannotRedraw) {
   Terminal lines = terminal();
   lines.redraws = false;
   {
@@ -140,7 +140,7 @@ TEST_F(ProgressTest, WhereNothingCanBeRedrawnLinesAreFewAndTheLastSaysAll) {
                      }));
 }
 
-TEST_F(ProgressTest, AnyThreadMayAdd) {
+TEST_F(ProgressTest, AcceptsWorkFromAnyThread) {
   Progress progress({.what = "w"}, clock(), terminal());
   static constexpr int kThreads = 4;
   static constexpr int kAdds = 200'000;

@@ -10,17 +10,17 @@ namespace {
 
 constexpr std::size_t kMaxButtons = 24;
 
-bool has_stretch(const Picture& picture, Mode mode) {
-  return std::ranges::any_of(picture.stretches,
-                             [&](const Stretch& it) { return it.life.mode == mode; });
+bool has_segment(const Picture& picture, Mode mode) {
+  return std::ranges::any_of(picture.segments,
+                             [&](const Segment& it) { return it.status.mode == mode; });
 }
 
-std::string key(std::string_view word, std::string_view path, std::string_view stroke,
+std::string key(std::string_view label, std::string_view path, std::string_view stroke,
                 std::string_view dashes, double line_width, bool needed) {
   if (!needed) return {};
   return fmt::format(R"(<span class="swatch"><svg width="16" height="16"><path d="{}" stroke="{}" )"
                      R"(stroke-dasharray="{}" stroke-width="{}" fill="none"/></svg>{}</span>)",
-                     path, stroke, dashes, line_width, word);
+                     path, stroke, dashes, line_width, label);
 }
 
 std::string message_buttons(const Picture& picture) {
@@ -63,8 +63,8 @@ std::string space_time_legend(const Picture& picture) {
   for (const std::string_view state : picture.state_names)
     put(all, R"(<span class="swatch"><i class="c c{}"></i>{}</span>)", state_colour(picture, state),
         escaped(state));
-  all += key("paused", "M8 0V16", "var(--muted)", "4 3", 6, has_stretch(picture, Mode::paused));
-  all += key("not running", "M8 0V16", "var(--gone)", "1.5 4", 2, has_stretch(picture, Mode::down));
+  all += key("paused", "M8 0V16", "var(--muted)", "4 3", 6, has_segment(picture, Mode::paused));
+  all += key("not running", "M8 0V16", "var(--gone)", "1.5 4", 2, has_segment(picture, Mode::down));
   all += key("lost", "M0 8H12M9 5l6 6M9 11l6 -6", "var(--bad)", "none", 1.6, lost);
   all += "</div>\n";
   all += message_buttons(picture);

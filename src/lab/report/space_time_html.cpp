@@ -17,9 +17,9 @@
 namespace tempo::report {
 namespace {
 
-constexpr double kPillHeight = 15;  // CSS pixels, as all lengths
+constexpr double kPillHeight = 15;  // in CSS pixels, like all lengths
 
-// By the enumerators' order.
+// In the order of the enumerators.
 constexpr std::array<std::string_view, 3> kColours{"auto", "light", "dark"};
 constexpr std::array<std::string_view, 3> kModes{"down", "up", "paused"};
 
@@ -55,7 +55,7 @@ class Page {
     draw_time();
     draw_lifelines();
     messages_.draw_arrows();
-    draw_faults();  // before the states: their places are fixed
+    draw_faults();  // before the states, because their places are fixed
     draw_states();
     messages_.draw_names();
     std::string all = lane_names();
@@ -65,7 +65,7 @@ class Page {
         "\n",
         escaped(sheet_.options.title), sheet_.width, sheet_.height);
     for (const std::string* layer :
-         {&sheet_.grid, &sheet_.lives, &sheet_.arrows, &sheet_.marks, &sheet_.labels})
+         {&sheet_.grid, &sheet_.lifelines, &sheet_.arrows, &sheet_.marks, &sheet_.labels})
       all += *layer;
     all += "</svg>\n";
     return all;
@@ -123,11 +123,11 @@ class Page {
     for (const TimeScale::Break& it : sheet_.scale.breaks()) {
       const double top = Sheet::kTop + it.top + 23;
       const double bottom = Sheet::kTop + it.bottom - 14;
-      put(sheet_.lives,
+      put(sheet_.lifelines,
           R"(<rect class="gap" x="0" y="{:.1f}" width="{:.1f}" height="{:.1f}"/>)"
           "\n",
           top, sheet_.width, bottom - top);
-      put(sheet_.lives,
+      put(sheet_.lifelines,
           R"(<text class="skipped" x="{:.1f}" y="{:.1f}">⋮ {}</text>)"
           "\n",
           Sheet::kGutter - 20, (top + bottom) / 2 + 4, brief_span(it.skipped));
@@ -137,13 +137,13 @@ class Page {
   // --- lifelines ---
 
   void draw_lifelines() {
-    for (const Stretch& it : sheet_.picture.stretches)
-      put_life(it.node, it.life, sheet_.y(it.from), sheet_.y(it.to));
+    for (const Segment& it : sheet_.picture.segments)
+      put_lifeline(it.node, it.status, sheet_.y(it.from), sheet_.y(it.to));
     draw_breaks();
-    // All run on a little: the picture ends, the nodes do not.
+    // Extend all lifelines beyond the end: the nodes continue after the diagram.
     const double end = sheet_.y(sheet_.picture.to);
     for (std::uint32_t i = 0; i < sheet_.picture.nodes; ++i)
-      put_life(NodeId{i}, sheet_.picture.end[i], end, end + Sheet::kBottom - 12);
+      put_lifeline(NodeId{i}, sheet_.picture.end[i], end, end + Sheet::kBottom - 12);
     for (std::uint32_t i = 0; i < sheet_.picture.nodes; ++i) {
       const std::string_view state = sheet_.picture.start[i].state;
       if (state.empty()) continue;
@@ -153,11 +153,11 @@ class Page {
     }
   }
 
-  void put_life(NodeId node, const Life& life, double top, double bottom) {
-    std::string classes(kModes[static_cast<std::size_t>(life.mode)]);
-    if (life.mode != Mode::down)
-      classes += life.state.empty() ? " bare" : fmt::format(" c c{}", colour(life.state));
-    put(sheet_.lives,
+  void put_lifeline(NodeId node, const NodeStatus& status, double top, double bottom) {
+    std::string classes(kModes[static_cast<std::size_t>(status.mode)]);
+    if (status.mode != Mode::down)
+      classes += status.state.empty() ? " bare" : fmt::format(" c c{}", colour(status.state));
+    put(sheet_.lifelines,
         R"(<path class="life {}" d="M{:.1f} {:.1f}V{:.1f}"/>)"
         "\n",
         classes, sheet_.x(node), top, bottom);
@@ -170,8 +170,8 @@ class Page {
     return {middle - half, top, middle + half, top + kPillHeight};
   }
 
-  // The best of the places around a point on a lifeline, or none: where another label is, or where
-  // most arrows would be hidden, is no place.
+  // Chooses the best place near a point on a lifeline: free, and covering few arrows. Empty: no
+  // place is free.
   std::optional<Box> place_beside(double px, double py, std::string_view text, bool centred) {
     const double wide = text_width(text) + 14;
     const auto beside = [&](double left, double top) {
@@ -188,13 +188,13 @@ class Page {
     std::optional<Box> best;
     int best_cost = 0;
     for (std::size_t i = 0; i < places.size(); ++i) {
-      if (!sheet_.room.is_free(places[i])) continue;
-      const int cost = sheet_.room.covered(places[i]) * 2 + static_cast<int>(i);
+      if (!sheet_.layout.is_free(places[i])) continue;
+      const int cost = sheet_.layout.covered(places[i]) * 2 + static_cast<int>(i);
       if (best && cost >= best_cost) continue;
       best = places[i];
       best_cost = cost;
     }
-    if (best) sheet_.room.take(*best);
+    if (best) sheet_.layout.take(*best);
     return best;
   }
 
@@ -232,7 +232,7 @@ class Page {
   void draw_faults() {
     for (const Item& item : sheet_.picture.items) {
       if (item.kind != Kind::fault) continue;
-      const std::string word =
+      const std::string text =
           item.times > 1 ? fmt::format("{} ×{}", item.label, item.times) : std::string(item.label);
       const double py = sheet_.y(item.at);
       const bool network = item.node == kNobody;
@@ -244,41 +244,41 @@ class Page {
                                  : "",
           network ? "*" : fmt::format("{}", index(item.node) + 1), nanos(item.at),
           escaped(item.label),
-          escaped(fmt::format("{} {} at {} ms", network ? "network:" : sheet_.name(item.node), word,
+          escaped(fmt::format("{} {} at {} ms", network ? "network:" : sheet_.name(item.node), text,
                               sim::milliseconds(item.at))));
       if (network)
-        put_network_fault(word, py);
+        put_network_fault(text, py);
       else
-        put_node_fault(item, word, py);
+        put_node_fault(item, text, py);
       sheet_.marks += "</g>\n";
     }
   }
 
-  void put_network_fault(std::string_view word, double py) {
+  void put_network_fault(std::string_view text, double py) {
     const double right = sheet_.width - Sheet::kRight;
     put(sheet_.marks, R"(<path class="sign" d="M{:.1f} {:.1f}H{:.1f}"/>)", Sheet::kGutter, py,
         right);
-    const Box box{right + 6, py - 6, right + 6 + text_width(word), py + 6};
-    if (!sheet_.room.is_free(box)) return;
-    sheet_.room.take(box);
-    put(sheet_.marks, R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", box.left, py + 4, escaped(word));
+    const Box box{right + 6, py - 6, right + 6 + text_width(text), py + 6};
+    if (!sheet_.layout.is_free(box)) return;
+    sheet_.layout.take(box);
+    put(sheet_.marks, R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", box.left, py + 4, escaped(text));
   }
 
-  void put_node_fault(const Item& item, std::string_view word, double py) {
+  void put_node_fault(const Item& item, std::string_view text, double py) {
     const double px = sheet_.x(item.node);
     if (is_crash(item.label)) {
       put(sheet_.marks, R"(<path class="sign" d="M{:.1f} {:.1f}l12 12m0 -12l-12 12"/>)", px - 6,
           py - 6);
-      sheet_.room.take({px - 7, py - 7, px + 7, py + 7});
+      sheet_.layout.take({px - 7, py - 7, px + 7, py + 7});
     } else {
       put(sheet_.marks, R"(<circle class="sign" cx="{:.1f}" cy="{:.1f}" r="4"/>)", px, py);
-      sheet_.room.take({px - 5, py - 5, px + 5, py + 5});
+      sheet_.layout.take({px - 5, py - 5, px + 5, py + 5});
     }
     const auto box = place_beside(px + (is_crash(item.label) ? 3 : 0),
-                                  py - (is_crash(item.label) ? 0 : 2), word, false);
+                                  py - (is_crash(item.label) ? 0 : 2), text, false);
     if (box)
       put(sheet_.marks, R"(<text x="{:.1f}" y="{:.1f}">{}</text>)", box->left + 4, box->top + 11.2,
-          escaped(word));
+          escaped(text));
   }
 
   Sheet sheet_;
@@ -288,12 +288,12 @@ class Page {
 }  // namespace
 
 std::string space_time_html(const sim::Trace& trace, const SpaceTimeOptions& options) {
-  const Picture picture = picture_of(trace, options, options.most_nodes);
+  const Picture picture = picture_of(trace, options, options.max_nodes);
   return Page(picture, options).html();
 }
 
 std::string space_time_figure(const sim::Trace& trace, const SpaceTimeOptions& options) {
-  const Picture picture = picture_of(trace, options, options.most_nodes);
+  const Picture picture = picture_of(trace, options, options.max_nodes);
   return Page(picture, options).figure();
 }
 

@@ -19,7 +19,7 @@ bool inside(const Box& box, double x, double y) {
   return x > box.left && x < box.right && y > box.top && y < box.bottom;
 }
 
-// Clips the line's parameter range to the box, side by side (Liang and Barsky 1984).
+// Clips the line's parameter range against each side of the box (Liang and Barsky 1984).
 bool passes(const Box& box, const Line& line) {
   double enter = 0;
   double leave = 1;
@@ -72,18 +72,18 @@ double TimeScale::y(Instant at) const {
   return heights_[i - 1] + share * (heights_[i] - heights_[i - 1]);
 }
 
-void LabelRoom::draw(const Line& line) {
+void LabelLayout::draw(const Line& line) {
   const int last = bucket_of(std::max(line.y1, line.y2));
   for (int i = bucket_of(std::min(line.y1, line.y2)); i <= last; ++i)
     buckets_[i].lines.push_back(line);
 }
 
-void LabelRoom::take(const Box& box) {
+void LabelLayout::take(const Box& box) {
   for (int i = bucket_of(box.top); i <= bucket_of(box.bottom); ++i)
     buckets_[i].boxes.push_back(box);
 }
 
-bool LabelRoom::is_free(const Box& box) const {
+bool LabelLayout::is_free(const Box& box) const {
   for (int i = bucket_of(box.top); i <= bucket_of(box.bottom); ++i) {
     const auto bucket = buckets_.find(i);
     if (bucket == buckets_.end()) continue;
@@ -93,7 +93,7 @@ bool LabelRoom::is_free(const Box& box) const {
   return true;
 }
 
-int LabelRoom::covered(const Box& box) const {
+int LabelLayout::covered(const Box& box) const {
   int count = 0;
   for (int i = bucket_of(box.top); i <= bucket_of(box.bottom); ++i) {
     const auto bucket = buckets_.find(i);

@@ -1,9 +1,9 @@
-// Where things go on the page: instants to heights, and labels to places where nothing else is.
+// Layout of the page: vertical positions of instants, and free places for labels.
 //
-// TimeScale is linear while things happen, such that a typical message falls a fixed distance. A
-// silence longer than that grows with its square root, a really long one is broken; and different
-// instants are kept apart enough to be seen. LabelRoom remembers what is drawn and says whether a
-// box is free and how many lines a box would cover.
+// TimeScale is linear during activity, such that a typical message falls a fixed distance. A longer
+// silence grows with its square root and a very long one is broken; different instants keep a
+// minimum distance. LabelLayout records the occupied area and answers whether a box is free and how
+// many lines it would cover.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +22,23 @@ class TimeScale {
     Nanos skipped;
   };
 
-  // The instants may come in any order and more than once; at least one is given.
+  // The instants may be unsorted and repeated; at least one is required.
   TimeScale(std::vector<Instant> instants, Nanos typical, Nanos idle);
 
-  // Of any instant; between and beyond the given ones by interpolation.
+  // Position of any instant, interpolated between the given ones.
   double y(Instant at) const;
   double height() const { return heights_.back(); }
   const std::vector<Instant>& instants() const { return instants_; }  // sorted, each once
   const std::vector<Break>& breaks() const { return breaks_; }
   bool after_break(std::size_t instant) const { return after_break_[instant]; }
 
-  static constexpr double kTypicalDrop = 64;  // of a message that takes the typical time
-  static constexpr double kBreakHeight = 54;  // of a shortened silence
-  static constexpr double kLeastStep = 2.5;   // between different instants
+  static constexpr double kTypicalDrop = 64;  // height of a message that takes the typical time
+  static constexpr double kBreakHeight = 54;  // height of a shortened silence
+  static constexpr double kLeastStep = 2.5;   // minimum distance of different instants
 
  private:
   std::vector<Instant> instants_;
-  std::vector<double> heights_;    // of each instant
+  std::vector<double> heights_;    // position of each instant
   std::vector<bool> after_break_;  // of each instant; true for the first
   std::vector<Break> breaks_;
 };
@@ -50,12 +50,13 @@ struct Line {
   double x1, y1, x2, y2;
 };
 
-class LabelRoom {
+class LabelLayout {
  public:
   void draw(const Line& line);
   void take(const Box& box);
   bool is_free(const Box& box) const;
-  // Lines through the box; one that ends in it counts three times, since it hides an arrow's head.
+  // Number of lines through the box. A line that ends in it counts three times, since the box would
+  // hide an arrowhead.
   int covered(const Box& box) const;
 
  private:
@@ -63,7 +64,7 @@ class LabelRoom {
     std::vector<Line> lines;
     std::vector<Box> boxes;
   };
-  std::unordered_map<int, Bucket> buckets_;  // by height, kBucket each
+  std::unordered_map<int, Bucket> buckets_;  // by vertical position, in units of kBucket
 };
 
 }  // namespace tempo::report

@@ -11,7 +11,8 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::array kShares{0.5, 0.36, 0.64};  // of a lane: where a message's name may be centred
+constexpr std::array kShares{0.5, 0.36,
+                             0.64};  // share of a lane at which a message's name may be centred
 constexpr double kLabelHeight = 12;
 
 }  // namespace
@@ -24,7 +25,7 @@ void MessageArtist::draw_arrows() {
       continue;
     const Line line = item.node == item.peer ? loop_line(item) : arrow_line(item);
     put_arrow(item, line);
-    sheet_.room.draw(line);
+    sheet_.layout.draw(line);
     arrows_of_[item.number == 0 ? next_unnumbered_-- : std::int64_t{item.number}].push_back(
         {&item, line});
     if (item.sent >= sheet_.picture.from && !origins[item.number]) {
@@ -51,7 +52,7 @@ Line MessageArtist::arrow_line(const Item& item) const {
     line.x2 = end;
     line.y2 = line.y1 + share * drop;
   }
-  if (item.sent < sheet_.picture.from && item.at > item.sent) {  // enters from above
+  if (item.sent < sheet_.picture.from && item.at > item.sent) {  // sent before the window
     const double share = static_cast<double>((sheet_.picture.from - item.sent).count()) /
                          static_cast<double>((item.at - item.sent).count());
     line.x1 += share * (line.x2 - line.x1);
@@ -76,7 +77,7 @@ void MessageArtist::put_arrow(const Item& item, const Line& line) {
   if (item.kind == Kind::received) put(sheet_.arrows, R"(data-received-ns="{}" )", nanos(item.at));
   if (item.kind == Kind::lost) put(sheet_.arrows, R"(data-lost-ns="{}" )", nanos(item.at));
   put(sheet_.arrows, R"(data-label="{}"><title>{}</title>)", escaped(item.label),
-      escaped(story(item)));
+      escaped(tooltip(item)));
   std::string path =
       fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", line.x1, line.y1, line.x2, line.y2);
   if (loop)
@@ -98,8 +99,8 @@ void MessageArtist::put_head(const Line& line, bool loop) {
       line.x2, line.y2, angle * 180 / 3.14159265);
 }
 
-// What the reader sees when the pointer rests on a message.
-std::string MessageArtist::story(const Item& item) const {
+// The text shown when the pointer rests on a message.
+std::string MessageArtist::tooltip(const Item& item) const {
   std::string text = fmt::format("{}: {} → {}, sent at {} ms", item.label, sheet_.name(item.node),
                                  sheet_.name(item.peer), sim::milliseconds(item.sent));
   switch (item.kind) {
@@ -123,8 +124,8 @@ void MessageArtist::draw_unheard(const Item& item) {
       R"(<circle class="origin" cx="{:.1f}" cy="{:.1f}" r="2.4"/>)"
       "\n",
       sheet_.x(item.node), sheet_.y(item.at));
-  if (!sheet_.room.is_free(box)) return;
-  sheet_.room.take(box);
+  if (!sheet_.layout.is_free(box)) return;
+  sheet_.layout.take(box);
   put(sheet_.labels,
       R"(<text class="unheard" data-number="{}" data-label="{}" x="{:.1f}" )"
       R"(y="{:.1f}">{}</text>)"
@@ -149,7 +150,7 @@ void MessageArtist::draw_names() {
       const double angle = loop ? 0 : std::clamp(std::atan(slope), -0.7, 0.7);
       const int lanes = std::max(1, static_cast<int>(std::lround(std::abs(run) / sheet_.lane)));
       for (int i = 0; i < lanes * 3; ++i) {
-        // The middle of each lane first, then to its sides.
+        // Try the middle of each lane first, then its sides.
         const double along = (i % lanes + kShares[static_cast<std::size_t>(i / lanes)]) / lanes;
         const double cx = loop ? arrow.line.x2 + 30 + wide / 2 : arrow.line.x1 + along * run;
         const double cy = arrow.line.y1 + along * (arrow.line.y2 - arrow.line.y1);
@@ -157,16 +158,16 @@ void MessageArtist::draw_names() {
         const double flat = wide * std::cos(angle);
         const Box box{cx - flat / 2, cy - 3 - kLabelHeight / 2 - tall / 2, cx + flat / 2,
                       cy - 3 - kLabelHeight / 2 + tall / 2};
-        if (!sheet_.room.is_free(box)) continue;
+        if (!sheet_.layout.is_free(box)) continue;
         const int cost =
-            sheet_.room.covered(box) * 3 + i + (arrow.item->kind == Kind::lost ? 4 : 0);
+            sheet_.layout.covered(box) * 3 + i + (arrow.item->kind == Kind::lost ? 4 : 0);
         if (best && cost >= best_cost) continue;
         best = {box, cx, cy - 4, angle, arrow.item};
         best_cost = cost;
       }
     }
     if (!best) continue;
-    sheet_.room.take(best->box);
+    sheet_.layout.take(best->box);
     const bool all_lost =
         std::ranges::all_of(arrows, [](const Arrow& it) { return it.item->kind == Kind::lost; });
     put(sheet_.labels,

@@ -1,4 +1,4 @@
-// The messages of a space-time diagram: an arrow for each copy, a name for each transmission.
+// The messages of a space-time diagram: one arrow per copy and one name per transmission.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ class MessageArtist {
   explicit MessageArtist(Sheet& sheet) : sheet_(sheet) {}
 
   void draw_arrows();
-  // One name for each transmission, in a lane between two lifelines, as near the sender as there is
-  // room: when everything else has its place.
+  // Draws one name per transmission, between two lifelines and as near the sender as possible. Call
+  // it last, when everything else has its place.
   void draw_names();
 
  private:
@@ -29,12 +29,12 @@ class MessageArtist {
   Line loop_line(const Item& item) const;
   void put_arrow(const Item& item, const Line& line);
   void put_head(const Line& line, bool loop);
-  std::string story(const Item& item) const;
+  std::string tooltip(const Item& item) const;
   void draw_unheard(const Item& item);
 
   Sheet& sheet_;
   std::map<std::int64_t, std::vector<Arrow>> arrows_of_{};  // by number of the transmission
-  std::int64_t next_unnumbered_ = -1;                       // keys of arrows that carry no number
+  std::int64_t next_unnumbered_ = -1;  // next key for an arrow without a number
 };
 
 }  // namespace tempo::report

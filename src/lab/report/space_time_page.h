@@ -1,7 +1,6 @@
-// What the space-time page has around its picture: style, script, and the heading with the legend.
+// Style, script, heading and legend of the space-time page.
 //
-// The script only helps to read (highlight, filter, zoom); without it the page shows the same
-// picture.
+// The script only helps reading (highlight, filter, zoom); the diagram is complete without it.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +11,15 @@
 
 namespace tempo::report {
 
-// States are coloured --s0, --s1, ... in this many colours, then again from the first.
+// States use the colours --s0, --s1, ...; after kStateColours states the colours repeat.
 inline constexpr std::size_t kStateColours = 12;
 
 std::size_t state_colour(const Picture& picture, std::string_view state);
 
-// Title, what is left out, and the legend.
+// Title, notes on omissions, and the legend.
 std::string space_time_heading(const Picture& picture, const SpaceTimeOptions& options);
 
-// What the colours and messages are called.
+// The legend of colours and messages.
 std::string space_time_legend(const Picture& picture);
 
 std::string space_time_style();

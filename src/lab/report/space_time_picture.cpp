@@ -15,8 +15,8 @@ namespace {
 using sim::Happening;
 using sim::What;
 
-bool is_start(std::string_view word) {
-  return word.starts_with("start") || word.starts_with("restart");
+bool is_start(std::string_view fault) {
+  return fault.starts_with("start") || fault.starts_with("restart");
 }
 bool is_arrow(const Happening& it) { return it.what == What::received || it.what == What::lost; }
 
@@ -28,21 +28,23 @@ std::uint32_t count_nodes(const sim::Trace& trace, std::uint32_t at_least) {
   return count;
 }
 
-// A node that is started within the trace was down before; any other has always been up.
-std::vector<Life> first_lives(const sim::Trace& trace, std::uint32_t nodes) {
-  std::vector<Life> lives(nodes);
+// A node that starts within the trace was down before; any other node was up.
+std::vector<NodeStatus> initial_statuses(const sim::Trace& trace, std::uint32_t nodes) {
+  std::vector<NodeStatus> statuses(nodes);
   std::vector<bool> seen(nodes);
   for (const Happening& it : trace.happenings()) {
     if (it.node == kNobody || index(it.node) >= nodes || seen[index(it.node)]) continue;
     if (it.what != What::disturbed && it.what != What::becomes) continue;
     seen[index(it.node)] = true;
-    if (it.what == What::disturbed && is_start(it.label)) lives[index(it.node)].mode = Mode::down;
+    if (it.what == What::disturbed && is_start(it.label))
+      statuses[index(it.node)].mode = Mode::down;
   }
-  return lives;
+  return statuses;
 }
 
-// The window's happenings, from the trace's beginning on (earlier ones tell the state of the
-// nodes), at most as many as may be drawn. Sets the window in the picture.
+// Returns the happenings from the beginning of the trace (earlier ones determine the states of the
+// nodes) to the end of the window, or to the maximum that may be drawn. Sets the window in the
+// picture.
 std::span<const Happening> cut_to_window(const sim::Trace& trace, const SpaceTimeOptions& options,
                                          Picture& picture) {
   const std::span<const Happening> all = trace.happenings();
@@ -53,9 +55,9 @@ std::span<const Happening> cut_to_window(const sim::Trace& trace, const SpaceTim
   picture.from = options.from.value_or(picture.from);
   picture.to = std::max(options.to.value_or(picture.to), picture.from);
 
-  // States, faults and sends are few beside the arrows they cause; this bounds a trace without
-  // arrows.
-  const std::size_t most_marks = 4 * options.most_arrows + 1'000;
+  // Bounds traces without arrows; usually states, faults and transmissions are few compared with
+  // the arrows they cause.
+  const std::size_t max_marks = 4 * options.max_arrows + 1'000;
   std::size_t marks = 0;
   std::size_t shown = 0;
   bool full = false;
@@ -63,10 +65,10 @@ std::span<const Happening> cut_to_window(const sim::Trace& trace, const SpaceTim
     if (all[i].at >= picture.from) {
       if (is_arrow(all[i])) {
         ++picture.arrows_all;
-        full = full || picture.arrows == options.most_arrows;
+        full = full || picture.arrows == options.max_arrows;
         if (!full) ++picture.arrows;
       } else {
-        full = full || marks++ == most_marks;
+        full = full || marks++ == max_marks;
       }
     }
     if (!full) shown = i + 1;
@@ -74,7 +76,7 @@ std::span<const Happening> cut_to_window(const sim::Trace& trace, const SpaceTim
   if (full) {
     picture.to = shown > 0 ? std::max(all[shown - 1].at, picture.from) : picture.from;
     picture.notes.push_back(fmt::format(
-        "Only the first {} of {} messages are shown: the picture ends at {} ms.",
+        "Only the first {} of {} messages are shown: the diagram ends at {} ms.",
         grouped(picture.arrows), grouped(picture.arrows_all), sim::milliseconds(picture.to)));
   }
   picture.happenings = shown;
@@ -107,7 +109,7 @@ class Composer {
     if (it.at < picture_.from) return;
     const bool hidden = (it.node != kNobody && index(it.node) >= picture_.nodes) ||
                         (it.peer != kNobody && index(it.peer) >= picture_.nodes);
-    // A message from nowhere and a state of nobody cannot be drawn either.
+    // A message without a sender or receiver, or a state without a node, has no place either.
     const bool placeless =
         (it.node == kNobody && it.what != What::disturbed) || (it.peer == kNobody && is_arrow(it));
     if (hidden || placeless) {
@@ -149,7 +151,7 @@ class Composer {
     return found == sent_.end() ? lost.at : std::clamp(found->second.sent, Instant{}, lost.at);
   }
 
-  // A partition is many cuts at one instant; they are one fault to the eye.
+  // A partition may be recorded as many faults at one instant; show them as one.
   bool merged(const Item& fault) {
     if (picture_.items.empty()) return false;
     Item& last = picture_.items.back();
@@ -177,18 +179,21 @@ class Composer {
 
   std::span<const Happening> happenings_;
   Picture& picture_;
-  std::unordered_map<std::uint32_t, Transmission> sent_;  // by number
+  std::unordered_map<std::uint32_t, Transmission> sent_;  // by number of the transmission
 };
 
-void trace_lives(std::span<const Happening> happenings, std::vector<Life> lives, Picture& picture) {
-  std::vector<Instant> since(picture.nodes, picture.from);  // the running stretch of each node
+void add_segments(std::span<const Happening> happenings, std::vector<NodeStatus> statuses,
+                  Picture& picture) {
+  std::vector<Instant> since(picture.nodes,
+                             picture.from);  // start of the current segment of each node
   bool begun = false;
   const auto begin = [&] {
     begun = true;
-    picture.start = lives;
+    picture.start = statuses;
   };
-  const auto end_stretch = [&](std::uint32_t node, Instant at) {
-    if (at > since[node]) picture.stretches.push_back({NodeId{node}, since[node], at, lives[node]});
+  const auto end_segment = [&](std::uint32_t node, Instant at) {
+    if (at > since[node])
+      picture.segments.push_back({NodeId{node}, since[node], at, statuses[node]});
     since[node] = std::max(since[node], at);
   };
   const auto name = [&](std::string_view state) {
@@ -201,17 +206,17 @@ void trace_lives(std::span<const Happening> happenings, std::vector<Life> lives,
     if (it.node == kNobody || index(it.node) >= picture.nodes) continue;
     if (!begun && it.at >= picture.from) begin();
     const std::uint32_t node = index(it.node);
-    end_stretch(node, it.at);
+    end_segment(node, it.at);
     if (it.what == What::disturbed)
-      lives[node] = after_fault(lives[node], it.label);
+      statuses[node] = after_fault(statuses[node], it.label);
     else
-      lives[node].state = it.label;
+      statuses[node].state = it.label;
   }
   if (!begun) begin();
-  for (std::uint32_t node = 0; node < picture.nodes; ++node) end_stretch(node, picture.to);
-  picture.end = std::move(lives);
+  for (std::uint32_t node = 0; node < picture.nodes; ++node) end_segment(node, picture.to);
+  picture.end = std::move(statuses);
 
-  for (const Life& life : picture.start) name(life.state);
+  for (const NodeStatus& status : picture.start) name(status.state);
   for (const Item& item : picture.items)
     if (item.kind == Kind::state) name(item.label);
 }
@@ -219,20 +224,20 @@ void trace_lives(std::span<const Happening> happenings, std::vector<Life> lives,
 }  // namespace
 
 Picture picture_of(const sim::Trace& trace, const SpaceTimeOptions& options,
-                   std::uint32_t most_nodes) {
+                   std::uint32_t max_nodes) {
   Picture picture;
   picture.nodes_all = count_nodes(trace, options.nodes);
-  picture.nodes = std::min(picture.nodes_all, most_nodes);
+  picture.nodes = std::min(picture.nodes_all, max_nodes);
   const std::span<const Happening> shown = cut_to_window(trace, options, picture);
   Composer(shown, picture).compose();
-  trace_lives(shown, first_lives(trace, picture.nodes), picture);
+  add_segments(shown, initial_statuses(trace, picture.nodes), picture);
   if (picture.nodes < picture.nodes_all)
     picture.notes.push_back(
         fmt::format("Only the first {} of {} nodes are shown, and the messages among them.",
                     picture.nodes, grouped(picture.nodes_all)));
   if (!trace.complete())
     picture.notes.push_back(
-        fmt::format("The trace itself is cut off: it keeps the first {} happenings.",
+        fmt::format("The trace is incomplete: it contains only the first {} happenings.",
                     grouped(sim::Trace::kMaxHappenings)));
   return picture;
 }
@@ -241,15 +246,15 @@ std::string node_name(const SpaceTimeOptions& options, std::size_t node) {
   return node < options.names.size() ? options.names[node] : fmt::format("{}", node + 1);
 }
 
-Life after_fault(Life life, std::string_view word) {
-  if (is_crash(word)) return {.mode = Mode::down, .state = {}};
-  if (is_start(word)) return {.mode = Mode::up, .state = {}};
-  if (word.starts_with("pause") && life.mode == Mode::up) life.mode = Mode::paused;
-  if (word.starts_with("resume") && life.mode == Mode::paused) life.mode = Mode::up;
-  return life;
+NodeStatus after_fault(NodeStatus status, std::string_view fault) {
+  if (is_crash(fault)) return {.mode = Mode::down, .state = {}};
+  if (is_start(fault)) return {.mode = Mode::up, .state = {}};
+  if (fault.starts_with("pause") && status.mode == Mode::up) status.mode = Mode::paused;
+  if (fault.starts_with("resume") && status.mode == Mode::paused) status.mode = Mode::up;
+  return status;
 }
 
-bool is_crash(std::string_view word) { return word.starts_with("crash"); }
+bool is_crash(std::string_view fault) { return fault.starts_with("crash"); }
 
 std::string milliseconds_rounded(Instant at, int decimals) {
   return fmt::format("{:.{}f}", static_cast<double>(at.time_since_epoch().count()) / 1e6, decimals);

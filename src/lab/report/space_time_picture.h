@@ -1,8 +1,7 @@
-// What a space-time diagram shows, before anything is drawn: the trace cut to a window and put
-// together.
+// The content of a space-time diagram before drawing: a window of the trace in resolved form.
 //
-// Receptions and losses are tied to when they were sent, sends that lead to nothing are found,
-// lives and states become stretches of lifelines. Both drawings are made from this.
+// Receptions and losses are matched with their transmissions, transmissions without an outcome are
+// found, and starts, crashes and states become segments of lifelines. Both drawings use it.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +19,11 @@ namespace tempo::report {
 
 enum class Kind : std::uint8_t {
   received,  // node -> peer, from `sent` to `at`
-  lost,      // node -> peer, sent at `sent`, known to be lost at `at`
-  pending,   // node -> peer, sent at `at`, no outcome before the picture ends
-  unheard,   // node -> all, sent at `at`; nobody received it or lost it
-  state,     // node is now in the state named by the label
-  fault,     // the label's word, `times` in a row; node kNobody: the network
+  lost,      // node -> peer, sent at `sent`, lost at `at`
+  pending,   // node -> peer, sent at `at`, without outcome when the diagram ends
+  unheard,   // node -> all, sent at `at`, without any reception or loss
+  state,     // node enters the state named by the label
+  fault,     // the fault named by the label, `times` in a row; node kNobody: the network
 };
 
 struct Item {
@@ -40,46 +39,46 @@ struct Item {
 
 enum class Mode : std::uint8_t { down, up, paused };
 
-struct Life {
+struct NodeStatus {
   Mode mode = Mode::up;
-  std::string_view state;  // empty: none is known
+  std::string_view state;  // empty: unknown
 };
 
-struct Stretch {
+struct Segment {
   NodeId node{};
   Instant from;
   Instant to;
-  Life life;
+  NodeStatus status;
 };
 
 struct Picture {
-  std::uint32_t nodes = 0;      // drawn, at least one
-  std::uint32_t nodes_all = 0;  // in the trace or the options
+  std::uint32_t nodes = 0;      // nodes drawn, at least one
+  std::uint32_t nodes_all = 0;  // nodes in the trace or the options
   Instant from{};
   Instant to{};
-  std::size_t happenings = 0;      // of the trace, counted from its first, that are before the end
-  std::vector<Item> items;         // in the trace's order
-  std::vector<Life> start;         // of each drawn node, just before the picture begins
-  std::vector<Stretch> stretches;  // of all drawn nodes, without gaps from `from` to `to`
-  std::vector<Life> end;           // of each drawn node, when the picture ends
-  std::vector<std::string_view> state_names;  // each once, in order of appearance
-  Nanos typical{1ms};                         // time under way of the message in the middle
-  std::size_t arrows = 0;                     // drawn: received and lost
-  std::size_t arrows_all = 0;                 // in the window
-  std::vector<std::string> notes;             // what is left out, in full sentences
+  std::size_t happenings = 0;     // number of happenings of the trace before the end
+  std::vector<Item> items;        // in the order of the trace
+  std::vector<NodeStatus> start;  // status of each drawn node just before the window
+  std::vector<Segment> segments;  // of all drawn nodes, without gaps from `from` to `to`
+  std::vector<NodeStatus> end;    // status of each drawn node at the end
+  std::vector<std::string_view> state_names;  // unique, in the order of appearance
+  Nanos typical{1ms};                         // median time under way of a message
+  std::size_t arrows = 0;                     // arrows drawn: received and lost
+  std::size_t arrows_all = 0;                 // arrows in the window
+  std::vector<std::string> notes;             // omissions, in full sentences
 };
 
 Picture picture_of(const sim::Trace& trace, const SpaceTimeOptions& options,
-                   std::uint32_t most_nodes);
+                   std::uint32_t max_nodes);
 
-// The node's name in the options, or its number.
+// The name of the node in the options, or its number.
 std::string node_name(const SpaceTimeOptions& options, std::size_t node);
 
-// How a fault's word changes a life; others leave it as it is.
-Life after_fault(Life life, std::string_view word);
-bool is_crash(std::string_view word);
+// The status after a fault; unknown faults leave it unchanged.
+NodeStatus after_fault(NodeStatus status, std::string_view fault);
+bool is_crash(std::string_view fault);
 
-// "1234.568": milliseconds, rounded to this many decimals.
+// "1234.568": milliseconds, rounded to `decimals` decimals.
 std::string milliseconds_rounded(Instant at, int decimals);
 
 }  // namespace tempo::report

@@ -9,11 +9,11 @@
 namespace tempo::report {
 namespace {
 
-constexpr double kLanes = 1040;  // all lanes together, if that leaves each wide enough
+constexpr double kLanes = 1040;  // width of all lanes together, unless a lane would be too narrow
 constexpr double kLaneMin = 72;
 constexpr double kLaneMax = 190;
 constexpr double kLetter = 6.1;  // mean width of a letter at 11px
-// A silence is shortened when it would be longer than this many typical messages.
+// A silence is shortened if it lasts longer than this many typical messages.
 constexpr int kIdleMessages = 4;
 
 TimeScale scale_of(const Picture& picture, const SpaceTimeOptions& options) {

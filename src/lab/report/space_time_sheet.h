@@ -1,5 +1,5 @@
-// The sheet a space-time diagram is drawn on: where nodes and instants are, what room labels have
-// left, and the layers, from the back to the front. Several draw on it, each their own things.
+// The sheet of a space-time diagram: positions of nodes and instants, free places for labels, and
+// the layers from back to front. Several classes draw on it.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace tempo::report {
 
 struct Sheet {
   // All lengths in CSS pixels.
-  static constexpr double kGutter = 112;  // left, for the time
-  static constexpr double kRight = 96;    // right, for the network's faults
+  static constexpr double kGutter = 112;  // left margin, for the time
+  static constexpr double kRight = 96;    // right margin, for faults of the network
   static constexpr double kTop = 34;      // above the first instant
-  static constexpr double kBottom = 44;   // below the last
+  static constexpr double kBottom = 44;   // below the last instant
 
-  // Both must outlive it.
+  // Both arguments must outlive the sheet.
   Sheet(const Picture& drawn, const SpaceTimeOptions& how);
 
   double x(NodeId node) const { return kGutter + lane * (index(node) + 0.5); }
   double y(Instant at) const { return kTop + scale.y(at); }
-  std::string name(NodeId node) const;  // as the reader knows it
+  std::string name(NodeId node) const;  // from the options, or the number
 
   const Picture& picture;
   const SpaceTimeOptions& options;
   TimeScale scale;
-  double lane;  // how wide each is
+  double lane;  // width of each lane
   double width;
   double height;
-  LabelRoom room{};
-  std::string grid{}, lives{}, arrows{}, marks{}, labels{};
+  LabelLayout layout{};
+  std::string grid{}, lifelines{}, arrows{}, marks{}, labels{};
 };
 
 double text_width(std::string_view text);

@@ -1,4 +1,4 @@
-// The space-time page read back by a small scanner and compared with the trace it was drawn from.
+// Parses the space-time page with a small scanner and compares it with the trace.
 #include "lab/report/space_time.h"
 
 #include <algorithm>
@@ -38,8 +38,7 @@ std::string unescaped(std::string text) {
   return text;
 }
 
-// Reads every tag, and is strict: quotes around attributes, each tag closed, nothing left open.
-// Style and script are passed over whole.
+// Reads every tag, strictly: attributes quoted, every tag closed. Skips style and script.
 class Scanner {
  public:
   explicit Scanner(std::string_view page) : rest_(page) {
@@ -166,7 +165,7 @@ void expect_same(const sim::Trace& trace, const Scanner& page) {
   EXPECT_EQ(facts_of(page, "fault", {"node", "at-ns", "fault"}), facts_of(trace, What::disturbed));
 }
 
-TEST(SpaceTimeHtml, ShowsExactlyWhatTheTraceTells) {
+TEST(SpaceTimeHtml, ShowsExactlyTheTrace) {
   const sim::Trace trace = election_of_five();
   const std::string html = space_time_html(trace, {.title = "Election"});
   const Scanner page(html);
@@ -179,26 +178,26 @@ TEST(SpaceTimeHtml, ShowsExactlyWhatTheTraceTells) {
   EXPECT_EQ(page.of_class("note").size(), 0U);
 }
 
-TEST(SpaceTimeHtml, NeedsNothingFromElsewhere) {
+TEST(SpaceTimeHtml, IsSelfContained) {
   const std::string html = space_time_html(election_of_five(), {});
   for (const std::string_view outside : {"http:", "https:", "url(", "@import", "src=", "href="})
     EXPECT_EQ(html.find(outside), html.npos) << outside;
 }
 
-TEST(SpaceTimeHtml, IsTheSameEveryTime) {
+TEST(SpaceTimeHtml, IsDeterministic) {
   const sim::Trace trace = election_of_five();
   EXPECT_EQ(space_time_html(trace, {}), space_time_html(trace, {}));
 }
 
-TEST(SpaceTimeHtml, ABroadcastIsNamedOnce) {
+TEST(SpaceTimeHtml, NamesABroadcastOnce) {
   const Scanner page(space_time_html(election_of_five(), {}));
   std::map<std::string, int> names;
   for (const Element& it : page.of_class("message")) ++names[it.at("data-number")];
-  EXPECT_EQ(names.size(), 13U);  // transmissions, all of them
+  EXPECT_EQ(names.size(), 13U);  // all transmissions
   for (const auto& [transmission, count] : names) EXPECT_EQ(count, 1) << transmission;
 }
 
-// The line of the first element of this class: its hit area is the third element, after the title.
+// The line of the first element of this class; its hit area is the third element, after the title.
 Line line_of(const Scanner& page, std::string_view wanted) {
   const auto found = std::ranges::find_if(page.elements(),
                                           [&](const Element& it) { return it.has_class(wanted); });
@@ -209,13 +208,13 @@ Line line_of(const Scanner& page, std::string_view wanted) {
   return line;
 }
 
-TEST(SpaceTimeHtml, ALostMessageEndsShortOfItsReceiver) {
+TEST(SpaceTimeHtml, EndsALostMessageShortOfItsReceiver) {
   sim::Trace trace(true);
   RunWriter run(trace);
   const std::uint32_t first = run.send(0, 1, 2, "a");
   const std::uint32_t second = run.send(0, 1, 2, "a");
   run.receive(1, 1, 2, "a", first, 0);
-  run.lose(2, 1, 2, "a", second);  // the receiver was down when it came
+  run.lose(2, 1, 2, "a", second);  // the receiver was down when it arrived
   const Scanner page(space_time_html(trace, {}));
   const Line arrow = line_of(page, "arrow");
   const Line lost = line_of(page, "lost");
@@ -230,13 +229,13 @@ TEST(SpaceTimeHtml, ALostMessageEndsShortOfItsReceiver) {
 
 constexpr double kRounding = 0.11;  // of coordinates in the page
 
-TEST(SpaceTimeHtml, NamesOfStatesDoNotCoverEachOther) {
+TEST(SpaceTimeHtml, DoesNotOverlapNamesOfStates) {
   sim::Trace trace(true);
   RunWriter run(trace);
   for (int i = 0; i < 60; ++i)
     run.becomes(i * 0.1, 1 + static_cast<std::uint32_t>(i % 2), i % 3 == 0 ? "candidate" : "slave");
   run.receive(10, 1, 2, "slow", run.send(10, 1, 2, "slow"),
-              0);  // sets the scale: the states are dense
+              0);  // sets the scale, so that the states are dense
   std::vector<Box> pills;
   const Scanner page(space_time_html(trace, {}));
   for (const Element& it : page.elements()) {
@@ -246,7 +245,7 @@ TEST(SpaceTimeHtml, NamesOfStatesDoNotCoverEachOther) {
     pills.push_back(
         {left, top, left + std::stod(it.at("width")), top + std::stod(it.at("height"))});
   }
-  EXPECT_GE(pills.size(), 10U);  // thinned out, but not to nothing
+  EXPECT_GE(pills.size(), 10U);  // some are omitted, but not all
   EXPECT_LT(pills.size(), 60U);
   for (std::size_t i = 0; i < pills.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
@@ -257,7 +256,7 @@ TEST(SpaceTimeHtml, NamesOfStatesDoNotCoverEachOther) {
           << i << " and " << j;
 }
 
-TEST(SpaceTimeHtml, TextCannotBecomeMarkup) {
+TEST(SpaceTimeHtml, EscapesText) {
   sim::Trace trace(true);
   RunWriter run(trace);
   const std::string_view nasty = "<b a=\"1\">&'\n";
@@ -272,7 +271,7 @@ TEST(SpaceTimeHtml, TextCannotBecomeMarkup) {
       trace, {.title = "</title><script>x", .subtitle = "<i>", .names = {"<u>", "\"n\" & co"}});
   const Scanner page(html);
   EXPECT_EQ(page.problem(), "");
-  const std::string shown = "<b a=\"1\">&' ";  // the new line is a space
+  const std::string shown = "<b a=\"1\">&' ";  // the newline becomes a space
   for (const std::string_view kind : {"arrow", "lost", "pending"}) {
     ASSERT_EQ(page.of_class(kind).size(), 1U) << kind;
     EXPECT_EQ(page.of_class(kind)[0].at("data-label"), shown);
@@ -290,7 +289,7 @@ TEST(SpaceTimeHtml, TextCannotBecomeMarkup) {
   EXPECT_EQ(scripts, 1U);
 }
 
-TEST(SpaceTimeHtml, ALongRunIsCutAndSaysSo) {
+TEST(SpaceTimeHtml, CutsALongRunWithANote) {
   sim::Trace trace(true);
   RunWriter run(trace);
   for (int i = 0; i < 6'000; ++i) run.receive(i + 0.5, 1, 2, "tick", run.send(i, 1, 2, "tick"), i);
@@ -299,31 +298,31 @@ TEST(SpaceTimeHtml, ALongRunIsCutAndSaysSo) {
   EXPECT_EQ(page.problem(), "");
   EXPECT_EQ(page.of_class("arrow").size(), 5'000U);
   EXPECT_EQ(page.of_class("note").size(), 1U);
-  EXPECT_NE(html.find("Only the first 5,000 of 6,000 messages are shown: the picture ends at"),
+  EXPECT_NE(html.find("Only the first 5,000 of 6,000 messages are shown: the diagram ends at"),
             html.npos);
   EXPECT_LT(html.size(), 5'000'000U);
 }
 
-TEST(SpaceTimeHtml, StatesAloneAreBoundedToo) {
+TEST(SpaceTimeHtml, BoundsTracesWithoutArrows) {
   sim::Trace trace(true);
   RunWriter run(trace);
   for (int i = 0; i < 2'000; ++i) run.becomes(i, 1, i % 2 == 0 ? "on" : "off");
-  const Scanner page(space_time_html(trace, {.most_arrows = 10}));
+  const Scanner page(space_time_html(trace, {.max_arrows = 10}));
   EXPECT_EQ(page.of_class("state").size(), 1'040U);
   EXPECT_EQ(page.of_class("note").size(), 1U);
 }
 
-TEST(SpaceTimeHtml, ManyNodesAreLeftOutAndItSaysSo) {
+TEST(SpaceTimeHtml, OmitsExcessNodesWithANote) {
   sim::Trace trace(true);
   RunWriter run(trace);
   for (const std::uint32_t to : {2U, 9U, 300U})
     run.receive(1, 1, to, "hi", run.send(0, 1, to, "hi"), 0);
-  const std::string html = space_time_html(trace, {.most_nodes = 8});
+  const std::string html = space_time_html(trace, {.max_nodes = 8});
   EXPECT_EQ(Scanner(html).of_class("arrow").size(), 1U);
   EXPECT_NE(html.find("Only the first 8 of 300 nodes are shown"), html.npos);
 }
 
-TEST(SpaceTimeHtml, AWindowShowsWhatEndsInIt) {
+TEST(SpaceTimeHtml, ShowsMessagesThatEndInTheWindow) {
   const sim::Trace trace = election_of_five();
   const Scanner page(
       space_time_html(trace, {.from = RunWriter::at(8450.6), .to = RunWriter::at(8451.5)}));
@@ -333,10 +332,10 @@ TEST(SpaceTimeHtml, AWindowShowsWhatEndsInIt) {
   EXPECT_EQ(page.of_class("pending").size(),
             2U);  // accept of node 4, ack to node 2: received later
   EXPECT_EQ(page.of_class("state").size(), 1U);
-  EXPECT_EQ(page.of_class("held").size(), 4U);  // what 2, 3, 4 and 5 were when it opened; 1 is down
+  EXPECT_EQ(page.of_class("held").size(), 4U);  // states of 2, 3, 4 and 5 at the start; 1 is down
 }
 
-TEST(SpaceTimeHtml, ACrashBreaksTheLifeline) {
+TEST(SpaceTimeHtml, BreaksTheLifelineAtACrash) {
   sim::Trace trace(true);
   RunWriter run(trace);
   run.becomes(0, 1, "slave");
@@ -345,14 +344,14 @@ TEST(SpaceTimeHtml, ACrashBreaksTheLifeline) {
   run.fault(3, 1, "crashes");
   run.fault(4, 1, "starts");
   run.becomes(5, 1, "slave");
-  std::vector<std::string> lives;
+  std::vector<std::string> classes;
   for (const Element& it : Scanner(space_time_html(trace, {})).of_class("life"))
-    lives.push_back(it.at("class"));
-  EXPECT_EQ(lives, (std::vector<std::string>{"life up c c0", "life paused c c0", "life up c c0",
-                                             "life down", "life up bare", "life up c c0"}));
+    classes.push_back(it.at("class"));
+  EXPECT_EQ(classes, (std::vector<std::string>{"life up c c0", "life paused c c0", "life up c c0",
+                                               "life down", "life up bare", "life up c c0"}));
 }
 
-TEST(SpaceTimeHtml, APartitionIsOneMark) {
+TEST(SpaceTimeHtml, DrawsAPartitionAsOneMark) {
   sim::Trace trace(true);
   RunWriter run(trace);
   for (int i = 0; i < 6; ++i) run.fault(1, 0, "cut");
@@ -362,7 +361,7 @@ TEST(SpaceTimeHtml, APartitionIsOneMark) {
   EXPECT_NE(html.find(">cut ×6<"), html.npos);
 }
 
-TEST(SpaceTimeHtml, SilenceIsShortenedAndSaysHowLong) {
+TEST(SpaceTimeHtml, ShortensSilenceAndShowsItsLength) {
   sim::Trace trace(true);
   RunWriter run(trace);
   run.receive(0.1, 1, 2, "a", run.send(0, 1, 2, "a"), 0);
@@ -373,13 +372,13 @@ TEST(SpaceTimeHtml, SilenceIsShortenedAndSaysHowLong) {
   EXPECT_EQ(Scanner(space_time_html(trace, {.idle = 10s})).of_class("gap").size(), 0U);
 }
 
-TEST(SpaceTimeHtml, NothingHappened) {
+TEST(SpaceTimeHtml, DrawsAnEmptyTrace) {
   const Scanner page(space_time_html(sim::Trace(true), {.nodes = 3}));
   EXPECT_EQ(page.problem(), "");
   EXPECT_EQ(page.of_class("life").size(), 3U);
 }
 
-TEST(SpaceTimeHtml, MessagesFromNowhereAreLeftOut) {
+TEST(SpaceTimeHtml, OmitsMessagesWithoutASender) {
   sim::Trace trace(true);
   RunWriter run(trace);
   run.receive(1, 0, 1, "forged", 7, 0);
@@ -409,19 +408,19 @@ TEST(TimeScale, LaterIsLower) {
   EXPECT_DOUBLE_EQ(scale.y(at(9s)), scale.height());
 }
 
-TEST(LabelRoom, KnowsWhatIsTakenAndWhatIsCovered) {
-  LabelRoom room;
-  room.take({0, 0, 10, 10});
-  EXPECT_FALSE(room.is_free({5, 5, 15, 15}));
-  EXPECT_TRUE(room.is_free({10, 0, 20, 10}));  // side by side
-  room.draw({0, 100, 100, 200});
-  EXPECT_EQ(room.covered({40, 130, 60, 160}), 1);
-  EXPECT_EQ(room.covered({0, 150, 20, 190}), 0);
-  EXPECT_EQ(room.covered({95, 195, 105, 205}), 3 * 1);  // the head
+TEST(LabelLayout, ReportsOccupiedBoxesAndCoveredLines) {
+  LabelLayout layout;
+  layout.take({0, 0, 10, 10});
+  EXPECT_FALSE(layout.is_free({5, 5, 15, 15}));
+  EXPECT_TRUE(layout.is_free({10, 0, 20, 10}));  // adjacent
+  layout.draw({0, 100, 100, 200});
+  EXPECT_EQ(layout.covered({40, 130, 60, 160}), 1);
+  EXPECT_EQ(layout.covered({0, 150, 20, 190}), 0);
+  EXPECT_EQ(layout.covered({95, 195, 105, 205}), 3 * 1);  // the arrowhead
 }
 
-// A page may have several: nothing in them is found by an id.
-TEST(SpaceTimeFigure, IsADrawingWithoutAPage) {
+// A page may contain several figures, so no element has an id.
+TEST(SpaceTimeFigure, HasNoPageAroundIt) {
   const sim::Trace trace = election_of_five();
   const std::string figure = space_time_figure(trace, {.title = "five"});
   EXPECT_TRUE(figure.starts_with("<div class=\"space-time\">"));

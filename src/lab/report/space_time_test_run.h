@@ -1,4 +1,4 @@
-// A run written by hand for the diagrams' tests: five nodes, a crash, an election, a lost message.
+// A hand-written run for the tests of diagrams: five nodes, a crash, an election, a lost message.
 #pragma once
 
 #include <cmath>
@@ -11,8 +11,7 @@
 
 namespace tempo::report {
 
-// Writes a trace line by line; nodes are counted from 1 and times are milliseconds, as people read
-// them.
+// Writes a trace line by line; node numbers start at 1 and times are in milliseconds.
 class RunWriter {
  public:
   explicit RunWriter(sim::Trace& trace) : trace_(trace) {}
@@ -20,7 +19,7 @@ class RunWriter {
   static Instant at(double ms) { return Instant{Nanos{std::llround(ms * 1e6)}}; }
   static NodeId node(std::uint32_t number) { return number == 0 ? kNobody : NodeId{number - 1}; }
 
-  // To node 0 it goes to all. Gives the transmission's number.
+  // Node 0 as receiver means all nodes. Returns the number of the transmission.
   std::uint32_t send(double ms, std::uint32_t from, std::uint32_t to, std::string_view label) {
     ++number_;
     trace_.add({.at = at(ms),
@@ -50,11 +49,11 @@ class RunWriter {
                 .number = number,
                 .label = label});
   }
-  void becomes(double ms, std::uint32_t who, std::string_view state) {
-    trace_.add({.at = at(ms), .what = sim::What::becomes, .node = node(who), .label = state});
+  void becomes(double ms, std::uint32_t id, std::string_view state) {
+    trace_.add({.at = at(ms), .what = sim::What::becomes, .node = node(id), .label = state});
   }
-  void fault(double ms, std::uint32_t who, std::string_view word) {
-    trace_.add({.at = at(ms), .what = sim::What::disturbed, .node = node(who), .label = word});
+  void fault(double ms, std::uint32_t id, std::string_view label) {
+    trace_.add({.at = at(ms), .what = sim::What::disturbed, .node = node(id), .label = label});
   }
 
  private:
@@ -62,8 +61,8 @@ class RunWriter {
   std::uint32_t number_ = 0;
 };
 
-// Node 1 rules, crashes; node 3 calls an election and wins, though node 5's accept is lost; node 1
-// comes back and follows.
+// Node 1 is master and crashes; node 3 calls an election and wins although node 5's accept is lost;
+// node 1 restarts and becomes a slave.
 inline sim::Trace election_of_five() {
   sim::Trace trace(true);
   RunWriter run(trace);
@@ -75,9 +74,9 @@ inline sim::Trace election_of_five() {
   run.becomes(1000, 1, "master");
   const auto slaves = [&](double sent, std::uint32_t master, std::uint32_t number,
                           std::initializer_list<std::pair<std::uint32_t, double>> arrivals) {
-    for (const auto& [who, ms] : arrivals) {
-      run.receive(ms, master, who, "masterup", number, sent);
-      run.becomes(ms, who, "slave");
+    for (const auto& [id, ms] : arrivals) {
+      run.receive(ms, master, id, "masterup", number, sent);
+      run.becomes(ms, id, "slave");
     }
   };
   slaves(1000, 1, up, {{3, 1000.4}, {2, 1000.7}, {5, 1001.1}, {4, 1001.6}});
@@ -104,23 +103,23 @@ inline sim::Trace election_of_five() {
   up = run.send(8950, 3, 0, "masterup");
   run.becomes(8950, 3, "master");
   double answered = 8950;
-  for (const auto& [who, ms] : {std::pair{2U, 8950.6}, {4U, 8950.9}, {5U, 8951.5}}) {
-    run.receive(ms, 3, who, "masterup", up, 8950);
-    run.becomes(ms, who, "slave");
+  for (const auto& [id, ms] : {std::pair{2U, 8950.6}, {4U, 8950.9}, {5U, 8951.5}}) {
+    run.receive(ms, 3, id, "masterup", up, 8950);
+    run.becomes(ms, id, "slave");
   }
   run.lose(8951.8, 3, 1, "masterup", up);
-  for (const std::uint32_t who : {2U, 4U, 5U}) {
+  for (const std::uint32_t id : {2U, 4U, 5U}) {
     answered += 3;
-    const std::uint32_t number = run.send(answered, who, 3, "slaveup");
-    run.receive(answered + 0.8, who, 3, "slaveup", number, answered);
+    const std::uint32_t number = run.send(answered, id, 3, "slaveup");
+    run.receive(answered + 0.8, id, 3, "slaveup", number, answered);
   }
   run.fault(12000, 1, "starts");
   run.becomes(12000, 1, "startup");
   const std::uint32_t request = run.send(12000, 1, 0, "masterreq");
   run.receive(12000.5, 1, 3, "masterreq", request, 12000);
   const std::uint32_t answer = run.send(12000.5, 3, 1, "masterack");
-  for (const auto& [who, ms] : {std::pair{2U, 12000.6}, {5U, 12000.9}, {4U, 12001.2}})
-    run.receive(ms, 1, who, "masterreq", request, 12000);
+  for (const auto& [id, ms] : {std::pair{2U, 12000.6}, {5U, 12000.9}, {4U, 12001.2}})
+    run.receive(ms, 1, id, "masterreq", request, 12000);
   run.receive(12001.6, 3, 1, "masterack", answer, 12000.5);
   run.becomes(12001.6, 1, "slave");
   return trace;

@@ -12,10 +12,10 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::size_t kLaneMin = 9;  // narrower lanes cannot hold a message's name
+constexpr std::size_t kLaneMin = 9;  // narrower lanes cannot hold the name of a message
 constexpr std::size_t kLaneMax = 20;
 constexpr std::size_t kTimeMin = 9;
-// A silence gets a row of its own when it is longer than this many typical messages.
+// A silence gets its own row if it lasts longer than this many typical messages.
 constexpr int kIdleMessages = 20;
 
 struct Glyphs {
@@ -64,7 +64,7 @@ constexpr Glyphs kAscii{
     .self = "@",
 };
 
-// One row of the picture, cell by cell. A wide letter takes two cells, the second of them empty.
+// One row of the diagram, cell by cell. A wide letter takes two cells; the second one is empty.
 class Row {
  public:
   explicit Row(std::size_t width) : cells_(width, " ") {}
@@ -89,11 +89,11 @@ class Row {
   std::vector<std::string> cells_;
 };
 
-// What shares one place in a row: one thing, or the arrows of a broadcast that arrive at one
-// instant.
+// Items that share a place in a row: a single item, or the arrows of one broadcast that arrive at
+// the same instant.
 struct Group {
   std::vector<const Item*> items;
-  std::size_t first, last;  // lanes it covers
+  std::size_t first, last;  // lanes that it covers
 };
 
 class Drawing {
@@ -106,7 +106,7 @@ class Drawing {
         time_(time),
         decimals_(decimals),
         glyphs_(unicode ? kUnicode : kAscii),
-        lives_(picture.start) {}
+        statuses_(picture.start) {}
 
   std::string text() {
     names();
@@ -139,7 +139,7 @@ class Drawing {
     out_ += line + '\n';
   }
 
-  // A time that is shown already is not repeated.
+  // Omits a time that equals the one shown last.
   void put_at(const std::string& time, const Row& row) {
     put(time == shown_ ? "" : time, row);
     if (!time.empty()) shown_ = time;
@@ -156,32 +156,35 @@ class Drawing {
     put("ms", row);
   }
 
-  // What the nodes were doing when the window opens.
+  // The states of the nodes at the start of the window.
   void held_states() {
-    if (std::ranges::all_of(lives_, [](const Life& life) { return life.state.empty(); })) return;
+    if (std::ranges::all_of(statuses_,
+                            [](const NodeStatus& status) { return status.state.empty(); }))
+      return;
     Row row = lifelines();
     for (std::size_t i = 0; i < picture_.nodes; ++i)
-      if (!lives_[i].state.empty()) write_centred(row, i, fmt::format("({})", lives_[i].state));
+      if (!statuses_[i].state.empty())
+        write_centred(row, i, fmt::format("({})", statuses_[i].state));
     put_at(milliseconds_rounded(picture_.from, decimals_), row);
   }
 
   Row lifelines() const {
     Row row(width());
     for (std::size_t i = 0; i < picture_.nodes; ++i)
-      if (lives_[i].mode != Mode::down)
-        row.set(middle(i), lives_[i].mode == Mode::paused ? glyphs_.paused : glyphs_.up);
+      if (statuses_[i].mode != Mode::down)
+        row.set(middle(i), statuses_[i].mode == Mode::paused ? glyphs_.paused : glyphs_.up);
     return row;
   }
 
   void gap(Nanos span) {
     Row row(width());
     for (std::size_t i = 0; i < picture_.nodes; ++i)
-      if (lives_[i].mode != Mode::down) row.set(middle(i), glyphs_.gap);
+      if (statuses_[i].mode != Mode::down) row.set(middle(i), glyphs_.gap);
     put(fmt::format("{} {}", glyphs_.gap, brief_span(span)), row);
   }
 
-  // Everything that happens at one instant, in as few rows as the nodes' own order allows: each
-  // thing goes to the first row below what its lanes show already.
+  // Draws everything that happens at one instant in as few rows as the order within each node
+  // allows: each item goes to the first row below the rows that its lanes already use.
   void instant(std::span<const Item> items) {
     std::vector<std::vector<Group>> rows;
     std::vector<std::size_t> free_row(picture_.nodes, 0);
@@ -239,7 +242,7 @@ class Drawing {
         write_centred(row, index(item.node), std::string(item.label) + std::string(glyphs_.all));
         return;
       case Kind::state:
-        lives_[index(item.node)].state = item.label;
+        statuses_[index(item.node)].state = item.label;
         write_centred(row, index(item.node), fmt::format("[{}]", item.label));
         return;
       case Kind::fault:
@@ -261,8 +264,8 @@ class Drawing {
       row.write((width() - display_width(text)) / 2, text);
       return;
     }
-    Life& life = lives_[index(item.node)];
-    life = after_fault(life, item.label);
+    NodeStatus& status = statuses_[index(item.node)];
+    status = after_fault(status, item.label);
     write_centred(row, index(item.node),
                   is_crash(item.label) ? std::string(glyphs_.crash) + word : word);
   }
@@ -292,8 +295,7 @@ class Drawing {
                                                    : glyphs_.from_both);
   }
 
-  // From beside the sender's lifeline to beside the receiver's, or short of it, with the name on
-  // it.
+  // From beside the sender's lifeline to the receiver's, or short of it, with the name on the line.
   void draw_line(Row& row, const Item& item) {
     const bool rightwards = index(item.peer) > index(item.node);
     const std::size_t from = middle(index(item.node));
@@ -305,7 +307,7 @@ class Drawing {
     const std::size_t first = rightwards ? from + 1 : tip;
     const std::size_t last = rightwards ? tip : from - 1;
     for (std::size_t i = first; i <= last; ++i) {
-      const bool crosses = i % lane_ == lane_ / 2 && lives_[i / lane_].mode != Mode::down;
+      const bool crosses = i % lane_ == lane_ / 2 && statuses_[i / lane_].mode != Mode::down;
       row.set(i, crosses                      ? glyphs_.across
                  : item.kind == Kind::pending ? glyphs_.open
                                               : glyphs_.dash);
@@ -314,33 +316,34 @@ class Drawing {
     write_name(row, item, first, last, rightwards);
   }
 
-  // In the lane beside the sender if it fits there, else over as much of the line as it needs. A
-  // dash stays on both sides, and room for the head.
+  // Writes the name in the lane beside the sender if it fits, otherwise over the whole line. Keeps
+  // a dash on both sides and space for the arrowhead.
   void write_name(Row& row, const Item& item, std::size_t first, std::size_t last,
                   bool rightwards) {
     const std::size_t length = last - first + 1;
     const std::size_t beside = std::min(length, lane_ - 1);
     const std::size_t needed = display_width(item.label) + 3;
-    const std::size_t room = needed <= beside ? beside : length;
-    if (room < 4) return;
-    const std::string name = clipped(item.label, room - 3, glyphs_.ellipsis);
-    const std::size_t start = rightwards ? first : last + 1 - room;
-    const std::size_t slack = room - 3 - display_width(name);  // beyond dash, dash and head
+    const std::size_t available = needed <= beside ? beside : length;
+    if (available < 4) return;
+    const std::string name = clipped(item.label, available - 3, glyphs_.ellipsis);
+    const std::size_t start = rightwards ? first : last + 1 - available;
+    const std::size_t slack =
+        available - 3 - display_width(name);  // without the two dashes and the arrowhead
     row.write(start + (rightwards ? 1 : 2) + slack / 2, name);
   }
 
   const Picture& picture_;
   const SpaceTimeOptions& options_;
   std::size_t lane_;
-  std::size_t time_;  // width of the time's column
+  std::size_t time_;  // width of the time column
   int decimals_;
   const Glyphs& glyphs_;
-  std::vector<Life> lives_;  // as of the row being drawn
-  std::string shown_;        // the last time written at the left
+  std::vector<NodeStatus> statuses_;  // in the row being drawn
+  std::string shown_;                 // last time written on the left
   std::string out_;
 };
 
-// As many as the instants need, up to microseconds.
+// Decimals needed to show the instants, up to microseconds.
 int decimals_needed(const Picture& picture) {
   int decimals = 0;
   for (const Item& item : picture.items) {
@@ -351,7 +354,7 @@ int decimals_needed(const Picture& picture) {
   return decimals;
 }
 
-// The same happenings as lines, for more nodes than fit beside each other.
+// The same events as lines, for nodes that do not fit side by side.
 std::string listing(const sim::Trace& trace, const Picture& picture,
                     const SpaceTimeOptions& options, bool unicode) {
   const Nanos idle = options.idle.value_or(picture.typical * kIdleMessages);
@@ -384,9 +387,9 @@ std::string space_time_text(const sim::Trace& trace, const SpaceTimeOptions& opt
     all += Drawing(picture, options, lane, time, decimals, unicode).text();
   } else {
     all += listing(trace, picture, options, unicode);
-    picture.notes.push_back(
-        fmt::format("{} nodes do not fit beside each other in {} columns; this is a list.",
-                    grouped(picture.nodes), width));
+    picture.notes.push_back(fmt::format(
+        "{} nodes do not fit side by side in {} columns; the events are listed instead.",
+        grouped(picture.nodes), width));
   }
   for (const std::string& note : picture.notes) all += '\n' + note + '\n';
   return all;

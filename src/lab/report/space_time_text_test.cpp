@@ -1,4 +1,4 @@
-// The terminal's space-time diagram against pictures drawn by hand.
+// The space-time diagram for terminals, compared with diagrams drawn by hand.
 #include <sstream>
 
 #include <gtest/gtest.h>
@@ -10,13 +10,14 @@
 namespace tempo::report {
 namespace {
 
-// Three nodes: a master speaks, one copy is lost, it pauses and crashes behind a partition.
+// Three nodes: a master broadcasts, one copy is lost, the master pauses and crashes behind a
+// partition.
 sim::Trace small_run() {
   sim::Trace trace(true);
   RunWriter run(trace);
-  for (const std::uint32_t who : {1U, 2U}) {
-    run.fault(0, who, "starts");
-    run.becomes(0, who, "startup");
+  for (const std::uint32_t id : {1U, 2U}) {
+    run.fault(0, id, "starts");
+    run.becomes(0, id, "startup");
   }
   run.becomes(1000, 1, "master");
   const std::uint32_t up = run.send(1000, 1, 0, "masterup");
@@ -36,7 +37,7 @@ sim::Trace small_run() {
   return trace;
 }
 
-TEST(SpaceTimeText, APictureInBoxCharacters) {
+TEST(SpaceTimeText, DrawsWithBoxCharacters) {
   const std::string expected = R"(Small
 
        ms         1             2             3
@@ -59,7 +60,7 @@ TEST(SpaceTimeText, APictureInBoxCharacters) {
   EXPECT_EQ(space_time_text(small_run(), {.title = "Small"}, 53, true), expected);
 }
 
-TEST(SpaceTimeText, TheSamePictureInPlainLetters) {
+TEST(SpaceTimeText, DrawsWithAscii) {
   const std::string expected = R"(Small
 
        ms         1             2             3
@@ -82,7 +83,7 @@ TEST(SpaceTimeText, TheSamePictureInPlainLetters) {
   EXPECT_EQ(space_time_text(small_run(), {.title = "Small"}, 53, false), expected);
 }
 
-TEST(SpaceTimeText, AWindowBeginsWithTheStatesThatHold) {
+TEST(SpaceTimeText, BeginsAWindowWithTheCurrentStates) {
   const std::string expected = R"(Window
 
        ms      1        2        3
@@ -91,7 +92,7 @@ TEST(SpaceTimeText, AWindowBeginsWithTheStatesThatHold) {
                │     [slave]     │
   1000.50      │◀──ack──┤        │
 )";
-  // The masterup was sent before the window opens; what follows its end is not shown.
+  // The masterup was sent before the window; events after its end are not shown.
   EXPECT_EQ(space_time_text(
                 small_run(),
                 {.title = "Window", .from = RunWriter::at(1000.25), .to = RunWriter::at(1000.5)},
@@ -99,11 +100,11 @@ TEST(SpaceTimeText, AWindowBeginsWithTheStatesThatHold) {
             expected);
 }
 
-TEST(SpaceTimeText, ABroadcastThatArrivesEverywhereAtOnceIsOneRow) {
+TEST(SpaceTimeText, DrawsASimultaneousBroadcastInOneRow) {
   sim::Trace trace(true);
   RunWriter run(trace);
   const std::uint32_t up = run.send(0, 2, 0, "up");
-  for (const std::uint32_t who : {1U, 3U, 4U}) run.receive(1, 2, who, "up", up, 0);
+  for (const std::uint32_t id : {1U, 3U, 4U}) run.receive(1, 2, id, "up", up, 0);
   const std::string expected = R"(T
 
        ms      1        2        3        4
@@ -112,7 +113,7 @@ TEST(SpaceTimeText, ABroadcastThatArrivesEverywhereAtOnceIsOneRow) {
   EXPECT_EQ(space_time_text(trace, {.title = "T"}, 47, true), expected);
 }
 
-TEST(SpaceTimeText, TalkingToOneselfAndToNobody) {
+TEST(SpaceTimeText, DrawsMessagesToOneselfAndToNobody) {
   sim::Trace trace(true);
   RunWriter run(trace);
   run.send(0, 1, 0, "masterup");
@@ -122,7 +123,7 @@ TEST(SpaceTimeText, TalkingToOneselfAndToNobody) {
             "T\n\n       ms            1\n        0       masterup→*\n        2          ↺tick\n");
 }
 
-TEST(SpaceTimeText, WhatDoesNotFitIsListedAndSaysSo) {
+TEST(SpaceTimeText, ListsEventsIfNodesDoNotFit) {
   sim::Trace trace(true);
   RunWriter run(trace);
   const std::uint32_t hello = run.send(0, 1, 30, "hello");
@@ -130,10 +131,10 @@ TEST(SpaceTimeText, WhatDoesNotFitIsListedAndSaysSo) {
   run.becomes(2000, 30, "slave");
   EXPECT_EQ(space_time_text(trace, {.title = "Many"}, 80, true),
             "Many\n\n0 1->30 hello\n1.5 1->30 hello received\n⋮ 2s\n2000 30 becomes slave\n\n"
-            "30 nodes do not fit beside each other in 80 columns; this is a list.\n");
+            "30 nodes do not fit side by side in 80 columns; the events are listed instead.\n");
 }
 
-TEST(SpaceTimeText, EveryRowFitsTheWidth) {
+TEST(SpaceTimeText, FitsTheWidth) {
   const sim::Trace trace = election_of_five();
   for (std::size_t width = 60; width < 130; width += 7) {
     for (const bool unicode : {false, true}) {
@@ -144,14 +145,14 @@ TEST(SpaceTimeText, EveryRowFitsTheWidth) {
   }
 }
 
-TEST(SpaceTimeText, TheFirstArrowsOnly) {
+TEST(SpaceTimeText, DrawsTheFirstArrowsOnly) {
   const std::string text =
-      space_time_text(election_of_five(), {.title = "T", .most_arrows = 2}, 100, true);
+      space_time_text(election_of_five(), {.title = "T", .max_arrows = 2}, 100, true);
   EXPECT_NE(text.find("Only the first 2 of 25 messages are shown"), text.npos);
   EXPECT_EQ(text.find("1001.1"), text.npos);
 }
 
-TEST(SpaceTimeText, NothingHappened) {
+TEST(SpaceTimeText, DrawsAnEmptyTrace) {
   EXPECT_EQ(space_time_text(sim::Trace(true), {.title = "T"}, 80, true),
             "T\n\n       ms            1\n");
 }
