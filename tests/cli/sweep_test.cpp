@@ -216,8 +216,8 @@ TEST(Sweep, TellsAllMistakesOfItsFile) {
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(ended.out, "");
   EXPECT_THAT(ended.err, HasSubstr("spec.toml:3:1: `tempo sim election` has no option --node"));
-  EXPECT_THAT(ended.err, HasSubstr("spec.toml:4:1: --trace is not for a sweep"));
-  EXPECT_THAT(ended.err, HasSubstr("spec.toml:6:8: loss changes"));
+  EXPECT_THAT(ended.err, HasSubstr("spec.toml:4:1: --trace is not allowed in a sweep"));
+  EXPECT_THAT(ended.err, HasSubstr("spec.toml:6:8: loss must be a list"));
   EXPECT_EQ(count(ended.err, "\n"), 3U);
   EXPECT_EQ(folder.names(), std::vector<std::string>{"spec.toml"});
   EXPECT_EQ(tempo("sweep " + folder.at("none.toml")).status, 2);

@@ -1,4 +1,4 @@
-// `tempo report`, all of it, as a user runs it; and the page as a browser shows it.
+// The whole of `tempo report`, run as a user runs it, and its page in a browser.
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
@@ -32,7 +32,7 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-// Of all children that have ended: it does not count how long others kept the machine busy.
+// Processor time of all finished children; other load on the machine does not affect it.
 double processor_seconds() {
   rusage used{};
   getrusage(RUSAGE_CHILDREN, &used);
@@ -42,11 +42,11 @@ double processor_seconds() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-// All papers, once for all tests of this file.
+// Runs the report on all papers once for all tests of this file.
 class Report : public ::testing::Test {
  public:
   static void SetUpTestSuite() {
-    if (!directory_.empty()) return;  // both suites come here
+    if (!directory_.empty()) return;  // both test suites run this
     std::atexit([] { fs::remove_all(directory_); });
     directory_ = fs::temp_directory_path() / fmt::format("tempo_report_test_{}", getpid());
     const double before = processor_seconds();
@@ -57,9 +57,9 @@ class Report : public ::testing::Test {
  protected:
   static fs::path page() { return directory_ / "report.html"; }
 
-  static fs::path directory_;        // NOLINT: of the whole suite
-  static Ended ended_;               // NOLINT: likewise
-  static double processor_seconds_;  // NOLINT: likewise
+  static fs::path directory_;        // NOLINT: shared by the suite
+  static Ended ended_;               // NOLINT: shared by the suite
+  static double processor_seconds_;  // NOLINT: shared by the suite
 };
 fs::path Report::directory_;
 Ended Report::ended_;
@@ -81,27 +81,27 @@ TEST_F(Report, EveryClaimAgreesOrIsAnErratum) {
   EXPECT_EQ(count(text_of(directory_ / "claims.csv"), "\n"), results["claims"].size() + 1);
 }
 
-// On two cores, and on one: that much processor time is a minute's.
-TEST_F(Report, QuickIsUnderAMinute) {
+// The processor time of the run, independent of the number of cores.
+TEST_F(Report, TakesLessThanAMinuteWithQuick) {
   EXPECT_LT(processor_seconds_, 60);
   EXPECT_GT(processor_seconds_, 0.1) << "nothing was measured";
   EXPECT_EQ(count(ended_.out, " s of processor time\n"), 1U);
   fmt::print("tempo report --quick: {:.1f} s of processor time\n", processor_seconds_);
 }
 
-TEST_F(Report, HasFiguresThatCanBeCheckedByHand) {
+TEST_F(Report, ContainsKnownFigures) {
   EXPECT_THAT(ended_.out, HasSubstr("2.557"));
   EXPECT_THAT(ended_.out, HasSubstr("3/8"));
 }
 
-TEST_F(Report, IsOneSmallPageThatNeedsNothingElse) {
+TEST_F(Report, IsOneSmallSelfContainedPage) {
   EXPECT_LT(fs::file_size(page()), 2'000'000U);
   const std::string html = text_of(page());
   EXPECT_THAT(html, Not(HasSubstr("src=")));
-  EXPECT_EQ(count(html, "http"), 1U) << "the name of SVG, which nobody fetches";
+  EXPECT_EQ(count(html, "http"), 1U) << "the SVG namespace, which is not fetched";
 }
 
-TEST_F(Report, AgainTakesWhatIsKept) {
+TEST_F(Report, ReusesStoredExperiments) {
   const std::string before = text_of(directory_ / "results.json");
   const Ended again = tempo(fmt::format("report --quick --out {}", directory_.string()));
   EXPECT_EQ(again.status, 0);
@@ -138,7 +138,7 @@ class ReportPage : public Report {
   }
   void TearDown() override { fs::remove_all(profile_); }
 
-  // The page with something more before its end, as a file beside it.
+  // A copy of the page with `more` inserted before its end, stored beside it.
   static std::string with(const std::string& more) {
     std::string html = text_of(page());
     const std::size_t end = html.rfind("</body>");
@@ -148,7 +148,7 @@ class ReportPage : public Report {
     std::ofstream(file) << html;
     return "file://" + file.string();
   }
-  // In pixels, in a window as wide as those of the pictures.
+  // Height of the page in pixels, in a window as wide as the screenshots.
   std::size_t height() const {
     const std::string address = with(
         "<script>addEventListener('load', () => { document.documentElement.dataset.height = "
@@ -159,7 +159,7 @@ class ReportPage : public Report {
     EXPECT_NE(at, std::string::npos) << ended.err;
     return at == std::string::npos ? 0 : std::stoul(ended.out.substr(at + name.size()));
   }
-  // The bytes of a picture of one window.
+  // The bytes of a screenshot of one window.
   std::string screenshot(const std::string& address, const Words& more) const {
     const fs::path file = directory_ / "shot.png";
     fs::remove(file);
@@ -170,7 +170,7 @@ class ReportPage : public Report {
     EXPECT_EQ(ended.status, 0) << ended.err;
     return text_of(file);
   }
-  // Of the whole page, window by window from the top; the last one ends with it.
+  // Screenshots of the whole page, window by window; the last one ends at the end of the page.
   std::vector<std::string> pictures(const Words& more) const {
     std::vector<std::string> all;
     const std::size_t end = std::max(height(), kWindowHeight);
@@ -186,7 +186,7 @@ class ReportPage : public Report {
   fs::path profile_;
 };
 
-TEST_F(ReportPage, DrawsAllChartsWithoutComplaint) {
+TEST_F(ReportPage, DrawsAllChartsWithoutErrors) {
   const Ended ended = browse(profile_, {"--dump-dom", "file://" + page().string()});
   ASSERT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.err, Not(HasSubstr("CONSOLE")));
@@ -194,13 +194,13 @@ TEST_F(ReportPage, DrawsAllChartsWithoutComplaint) {
   EXPECT_GE(charts, 20U);
   EXPECT_EQ(count(ended.out, "data-drawn=\""), charts);
   EXPECT_EQ(count(ended.out, "data-drawn=\"0\""), 0U);
-  EXPECT_THAT(text_of(page()), Not(HasSubstr("data-drawn"))) << "only the script can have said it";
+  EXPECT_THAT(text_of(page()), Not(HasSubstr("data-drawn"))) << "only the script sets it";
   EXPECT_GE(count(ended.out, "class=\"picture\""), 12U);
 }
 
-// From top to bottom. A picture of nothing takes a few kilobytes; a page is never empty for as long
-// as a window is high.
-TEST_F(ReportPage, IsSeenInLightAndInDarkToItsEnd) {
+// Compares each screenshot with an empty page, which takes a few kilobytes. No window of the page
+// is empty.
+TEST_F(ReportPage, RendersInLightAndDarkToItsEnd) {
   const std::string empty = screenshot("data:text/html,", {});
   ASSERT_GT(empty.size(), 100U);
   const std::vector<std::string> light = pictures({});
@@ -211,7 +211,8 @@ TEST_F(ReportPage, IsSeenInLightAndInDarkToItsEnd) {
     EXPECT_GT(light[i].size(), 5 * empty.size()) << "from pixel " << i * kWindowHeight;
     EXPECT_GT(dark[i].size(), 5 * empty.size()) << "from pixel " << i * kWindowHeight;
     EXPECT_FALSE(light[i] == dark[i]) << "from pixel " << i * kWindowHeight;
-    EXPECT_EQ(std::ranges::count(light, light[i]), 1) << "twice the same, and nothing scrolled";
+    EXPECT_EQ(std::ranges::count(light, light[i]), 1)
+        << "two equal screenshots: the page did not scroll";
   }
 }
 

@@ -58,7 +58,7 @@ std::string_view reason_in(std::string_view complaint) {
 }
 
 Answer run_cell(const Spec& spec, std::uint64_t cell) {
-  std::vector<std::string> words = spec.words(cell);
+  std::vector<std::string> words = spec.arguments(cell);
   words.insert(words.begin(), "tempo");
   words.emplace_back("--json");
   std::vector<char*> pointers;
@@ -302,7 +302,7 @@ int merge(const MergeArguments& arguments) {
     return refuse(fmt::format("{} of {} cells are missing, the first is {}; name all parts",
                               whole->cells - whole->lines.size(), whole->cells, first));
   }
-  return conclude(arguments.out, whole->asked, whole->lines, 0, arguments.json);
+  return conclude(arguments.out, whole->description, whole->lines, 0, arguments.json);
 }
 
 }  // namespace tempo::cli

@@ -148,7 +148,7 @@ TEST(World, KeepsTheOrderOfEachPairIfTheLinkDoes) {
     int overtaken = 0;
     for (std::uint32_t i = 0; i + 1 < 200; ++i)
       for (const std::uint32_t number : {i, 1'000 + i})
-        overtaken += run.watch.arrivals[word + 1][0] < run.watch.arrivals[word][0] ? 1 : 0;
+        overtaken += run.watch.arrivals[number + 1][0] < run.watch.arrivals[number][0] ? 1 : 0;
     EXPECT_EQ(overtaken == 0, kept);
     EXPECT_NE(run.watch.arrivals[100], run.watch.arrivals[1'100]);
   }

@@ -9,7 +9,7 @@
 namespace tempo::sweep {
 namespace {
 
-// "2/4" as a share; the whole is not written.
+// The share in a header, such as 2/4; by default the whole.
 std::optional<Share> share_in(const Json& header) {
   const std::optional<Json> share = header.at("share");
   if (!share) return Share{};
@@ -19,22 +19,22 @@ std::optional<Share> share_in(const Json& header) {
   return Share{*number, *of};
 }
 
-std::string header_of(const Json& asked, const Share& share) {
-  Json header = asked;
+std::string header_of(const Json& description, const Share& share) {
+  Json header = description;
   if (share != Share{})
     header.add("share", Json::object().add("number", share.number).add("of", share.of));
   return header.line();
 }
 
-// A header as it is without its share.
+// A header without its share.
 Json without_share(const Json& header) {
-  Json asked = Json::object();
+  Json description = Json::object();
   for (const std::string& key : header.keys())
-    if (key != "share") asked.add(key, *header.at(key));
-  return asked;
+    if (key != "share") description.add(key, *header.at(key));
+  return description;
 }
 
-// A value as it stands between commas.
+// A value as a field of comma-separated values.
 std::string field_of(const Json& value) {
   if (value.is_null()) return "";
   std::string text = value.as_text().value_or(value.line());
@@ -46,7 +46,7 @@ std::string field_of(const Json& value) {
 
 using Row = std::vector<std::pair<std::string, std::string>>;  // column, field
 
-// As deep as a command's answer nests.
+// Recursion is bounded by the nesting of a command's output.
 void flatten(const Json& value, const std::string& name, Row& row) {
   if (!value.is_object()) {
     row.emplace_back(name, field_of(value));
@@ -59,7 +59,7 @@ void flatten(const Json& value, const std::string& name, Row& row) {
 }  // namespace
 
 std::string header_line(const Spec& spec, std::string_view version, const Share& share) {
-  return header_of(spec.asked().add("tempo", version), share);
+  return header_of(spec.description().add("tempo", version), share);
 }
 
 std::string cell_line(const Spec& spec, std::uint64_t cell, int status, const Json& result) {
@@ -82,13 +82,13 @@ Result<Part> parse_part(std::string_view text) {
     const std::string line{text.substr(0, end)};
     text.remove_prefix(end + 1);
     const Result<Json> json = Json::parse(line);
-    if (!json || !json->is_object()) return std::unexpected("is not the results of a sweep");
+    if (!json || !json->is_object()) return std::unexpected("is not a results file of a sweep");
     if (first) {
       const auto cells = json->count_at("cells");
       const std::optional<Share> share = share_in(*json);
       if (!json->has("sweep") || !cells || !share)
-        return std::unexpected("is not the results of a sweep");
-      part.asked = without_share(*json).line();
+        return std::unexpected("is not a results file of a sweep");
+      part.description = without_share(*json).line();
       part.share = *share;
       part.cells = *cells;
       first = false;
@@ -96,27 +96,30 @@ Result<Part> parse_part(std::string_view text) {
     }
     const auto cell = json->count_at("cell");
     if (!cell || *cell >= part.cells || !json->has("result"))
-      return std::unexpected(fmt::format("has a line that is no cell of its sweep: {}", line));
+      return std::unexpected(
+          fmt::format("contains a line that is not a cell of its sweep: {}", line));
     part.lines.insert_or_assign(*cell, line);
   }
   if (first) return std::unexpected("is empty");
   return part;
 }
 
-// NOLINTNEXTLINE(performance-unnecessary-value-param): their lines move
+// NOLINTNEXTLINE(performance-unnecessary-value-param): moves their lines
 Result<Part> merged(std::vector<Part> parts) {
   Part whole;
   for (Part& part : parts) {
-    if (whole.asked.empty()) {
-      whole.asked = part.asked;
+    if (whole.description.empty()) {
+      whole.description = part.description;
       whole.cells = part.cells;
     }
-    if (part.asked != whole.asked)
-      return std::unexpected("these are parts of different sweeps, or made by different versions");
+    if (part.description != whole.description)
+      return std::unexpected(
+          "these are parts of different sweeps or of different versions of tempo");
     for (auto& [cell, line] : part.lines) {
       const auto [at, is_new] = whole.lines.try_emplace(cell, std::move(line));
       if (!is_new && at->second != line)
-        return std::unexpected(fmt::format("cell {} has two different results", cell));
+        return std::unexpected(
+            fmt::format("cell {} has two different results; remove one of the files", cell));
     }
   }
   return whole;

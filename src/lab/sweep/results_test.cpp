@@ -1,4 +1,4 @@
-// Results as text: lines, parts that are put together, a table.
+// Results as text: lines, merging of parts, and the table.
 #include "lab/sweep/results.h"
 
 #include <gtest/gtest.h>
@@ -27,28 +27,28 @@ std::string part(const Share& share) {
   return json_lines(header_line(spec, "1.0", share), lines);
 }
 
-TEST(SweepResults, PartsMakeTheWhole) {
+TEST(SweepResults, MergesParts) {
   std::vector<Part> parts;
   for (const std::uint64_t number : {3U, 1U, 2U}) parts.push_back(*parse_part(part({number, 3})));
   const Result<Part> whole = merged(parts);
   ASSERT_TRUE(whole);
   EXPECT_EQ(whole->cells, 6U);
-  EXPECT_EQ(json_lines(whole->asked, whole->lines), part({}));
-  parts.push_back(parts[0]);  // named twice, and the same
+  EXPECT_EQ(json_lines(whole->description, whole->lines), part({}));
+  parts.push_back(parts[0]);  // the same part twice
   EXPECT_EQ(merged(parts)->lines, whole->lines);
 }
 
-TEST(SweepResults, WhatIsNotOneSweepIsNotPutTogether) {
+TEST(SweepResults, RefusesToMergeDifferentSweeps) {
   Part one = *parse_part(part({1, 2}));
   Part other = *parse_part(part({2, 2}));
-  other.asked += ' ';
+  other.description += ' ';
   EXPECT_FALSE(merged({one, other}));
   other = one;
   other.lines.begin()->second += ' ';
   EXPECT_FALSE(merged({one, other}));
 }
 
-TEST(SweepResults, ALineThatWasCutShortIsLeftOut) {
+TEST(SweepResults, IgnoresATruncatedLine) {
   const std::string text = part({});
   const Result<Part> cut = parse_part(std::string_view{text}.substr(0, text.size() - 5));
   ASSERT_TRUE(cut);
@@ -56,7 +56,7 @@ TEST(SweepResults, ALineThatWasCutShortIsLeftOut) {
   EXPECT_FALSE(cut->lines.contains(5));
 }
 
-TEST(SweepResults, RefusesWhatIsNone) {
+TEST(SweepResults, RefusesOtherFiles) {
   EXPECT_FALSE(parse_part(""));
   EXPECT_FALSE(parse_part("hello\n"));
   EXPECT_FALSE(parse_part("{\"cell\":0}\n"));
@@ -64,7 +64,7 @@ TEST(SweepResults, RefusesWhatIsNone) {
   EXPECT_FALSE(parse_part("{\"sweep\":\"x\",\"cells\":1,\"share\":{\"number\":3,\"of\":2}}\n"));
 }
 
-TEST(SweepResults, TableHasAColumnForEverything) {
+TEST(SweepResults, WritesAColumnForEveryValue) {
   const Spec spec = spec_of_six();
   Lines lines;
   lines[0] = cell_line(spec, 0, 0, result(0));

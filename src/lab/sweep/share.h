@@ -1,4 +1,4 @@
-// One part of several: of the cells of a sweep, or of the runs of one order.
+// One part of several: a part of the cells of a sweep, or of the runs of one command.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 namespace tempo::sweep {
 
 struct Share {
-  std::uint64_t number = 1;  // from 1
+  std::uint64_t number = 1;  // counted from 1
   std::uint64_t of = 1;
 
   bool operator==(const Share&) const = default;

@@ -10,11 +10,12 @@
 namespace tempo::sweep {
 namespace {
 
-// What a sweep decides itself, or what is for one run that somebody looks at.
+// Options that the sweep sets itself, or that apply to a single run.
 constexpr std::array<std::string_view, 10> kReserved{
     "json", "threads", "shard", "trace", "diagram", "script", "html", "explore", "help", "out"};
 
-// Steps that were added up show it in their last digits, and nobody would find the cell again.
+// Removes the rounding errors of repeated addition, which would otherwise appear in the options of
+// a cell.
 double rounded(double number) { return std::stod(fmt::format("{:.12g}", number)); }
 
 std::optional<Value> scalar(const TomlNode& node) {
@@ -43,14 +44,14 @@ class Reader {
     if (command != nullptr)
       read_command(*command);
     else
-      mistake({1, 1}, "a sweep needs a command, as command = \"sim election\"");
+      mistake({1, 1}, "the key 'command' is missing; write for example command = \"sim election\"");
     for (const TomlEntry& entry : table) {
       if (entry.key == "options")
         read_table(entry, [&](const TomlEntry& option) { read_option(option); });
       else if (entry.key == "grid")
         read_table(entry, [&](const TomlEntry& axis) { read_axis(axis); });
       else if (entry.key != "command" && entry.key != "seeds")
-        mistake(entry.at, fmt::format("there is no key '{}'; a sweep has command, seeds, [options] "
+        mistake(entry.at, fmt::format("unknown key '{}'; a sweep has command, seeds, [options] "
                                       "and [grid]",
                                       entry.key));
     }
@@ -71,37 +72,38 @@ class Reader {
 
   void read_command(const TomlEntry& entry) {
     const auto* const text = std::get_if<std::string>(&entry.node.value);
-    if (text == nullptr) return mistake(entry.node.at, "command is a text, as \"sim election\"");
+    if (text == nullptr)
+      return mistake(entry.node.at, "command must be a string, for example \"sim election\"");
     spec_.command = *text;
     options_ = known_(*text);
     if (!options_)
-      mistake(
-          entry.node.at,
-          fmt::format("'{}' cannot be swept; a command is one of sim, check or analyze and what "
-                      "`tempo sim --help` lists below it",
-                      *text));
+      mistake(entry.node.at,
+              fmt::format("'{}' cannot be swept; use sim, check or analyze with a subcommand that "
+                          "`tempo sim --help` lists",
+                          *text));
   }
 
   template <class Read>
   void read_table(const TomlEntry& entry, Read read) {
     const auto* const table = std::get_if<TomlTable>(&entry.node.value);
     if (table == nullptr)
-      return mistake(entry.at,
-                     fmt::format("{0} is a table; write [{0}] and its keys below", entry.key));
+      return mistake(entry.at, fmt::format("{0} must be a table; write [{0}] and its keys below it",
+                                           entry.key));
     for (const TomlEntry& inner : *table) read(inner);
   }
 
-  // Whether the command has it and nobody has spoken of it.
+  // Returns true if the command has the option and it has not been given before.
   bool admissible(const TomlEntry& entry) {
     if (std::ranges::find(kReserved, entry.key) != kReserved.end()) {
-      mistake(entry.at, fmt::format("--{} is not for a sweep; leave it out", entry.key));
+      mistake(entry.at, fmt::format("--{} is not allowed in a sweep; remove it", entry.key));
       return false;
     }
     const bool twice =
         std::ranges::find(spec_.options, entry.key, &Setting::option) != spec_.options.end() ||
         std::ranges::find(spec_.axes, entry.key, &Axis::option) != spec_.axes.end();
     if (twice) {
-      mistake(entry.at, fmt::format("{} is there twice; an option stays or changes", entry.key));
+      mistake(entry.at, fmt::format("{} is given twice; put it into [options] or [grid], not both",
+                                    entry.key));
       return false;
     }
     if (!options_) return true;
@@ -117,11 +119,11 @@ class Reader {
     return found == options_->end() ? nullptr : &*found;
   }
 
-  // A flag is true or false, everything else is not.
+  // Only a flag takes true or false.
   bool fits(const TomlEntry& entry, const TomlPlace& at, const Value& value) {
     const KnownOption* const option = known_option(entry.key);
     if (option == nullptr || option->flag == std::holds_alternative<bool>(value)) return true;
-    mistake(at, option->flag ? fmt::format("{} is a flag: true or false", entry.key)
+    mistake(at, option->flag ? fmt::format("{} is a flag; write true or false", entry.key)
                              : fmt::format("{} takes a value, not true or false", entry.key));
     return false;
   }
@@ -132,14 +134,15 @@ class Reader {
     if (!value)
       return mistake(
           entry.node.at,
-          fmt::format("{} has one value here; lists and ranges belong into [grid]", entry.key));
+          fmt::format("{} must have a single value here; put lists and ranges into [grid]",
+                      entry.key));
     if (fits(entry, entry.node.at, *value)) spec_.options.push_back({entry.key, *value});
   }
 
   void read_axis(const TomlEntry& entry) {
     if (!admissible(entry)) return;
     Axis axis{.option = entry.key, .values = values_of(entry)};
-    if (axis.values.empty()) return;  // which was said
+    if (axis.values.empty()) return;  // values_of has reported why
     if (std::ranges::all_of(axis.values,
                             [&](const Value& value) { return fits(entry, entry.node.at, value); }))
       spec_.axes.push_back(std::move(axis));
@@ -150,14 +153,14 @@ class Reader {
     axis.key = "seed";
     if (const auto* count = std::get_if<std::int64_t>(&entry.node.value)) {
       if (*count < 1)
-        return mistake(entry.node.at, "seeds is how many, from 1 on, or a list or a range of them");
+        return mistake(entry.node.at, "seeds must be a count of at least 1, a list or a range");
       axis.node.value = TomlTable{{entry.at, "from", {entry.node.at, std::int64_t{1}}},
                                   {entry.at, "to", {entry.node.at, *count}}};
     }
     read_axis(axis);
   }
 
-  // None: it was said why.
+  // Empty: a mistake has been reported.
   std::vector<Value> values_of(const TomlEntry& entry) {
     if (const auto* range = std::get_if<TomlTable>(&entry.node.value))
       return values_in(entry, *range);
@@ -165,19 +168,21 @@ class Reader {
     if (list == nullptr || list->empty()) {
       mistake(
           entry.node.at,
-          fmt::format("{0} changes: a list, as {0} = [1, 2], or {{ from = 1, to = 9, step = 2 }}",
-                      entry.key));
+          fmt::format(
+              "{0} must be a list, for example [1, 2], or a range {{ from = 1, to = 9, step = 2 }}",
+              entry.key));
       return {};
     }
     std::vector<Value> values;
     for (const TomlNode& node : *list) {
       const std::optional<Value> value = scalar(node);
       if (!value) {
-        mistake(node.at, fmt::format("{} is a list of numbers, texts or flags", entry.key));
+        mistake(node.at,
+                fmt::format("{} must contain only numbers, strings or booleans", entry.key));
         return {};
       }
       if (std::ranges::find(values, *value) != values.end()) {
-        mistake(node.at, fmt::format("{} is there twice in {}", text_of(*value), entry.key));
+        mistake(node.at, fmt::format("{} occurs twice in {}", text_of(*value), entry.key));
         return {};
       }
       values.push_back(*value);
@@ -189,8 +194,8 @@ class Reader {
     double from = 0;
     double to = 0;
     double step = 1;
-    double factor = 0;  // 0: it is by steps
-    bool whole = true;  // all of these are
+    double factor = 0;  // 0: uses `step`
+    bool whole = true;  // all values are integers
   };
 
   std::optional<Range> range_of(const TomlEntry& entry, const TomlTable& table) {
@@ -200,7 +205,7 @@ class Reader {
     for (const TomlEntry& part : table) {
       const std::optional<double> number = number_of(part.node);
       if (!number) {
-        mistake(part.node.at, fmt::format("{} of a range is a number", part.key));
+        mistake(part.node.at, fmt::format("{} of a range must be a finite number", part.key));
         return std::nullopt;
       }
       range.whole &= std::holds_alternative<std::int64_t>(part.node.value);
@@ -213,18 +218,21 @@ class Reader {
       else if (part.key == "factor")
         range.factor = *number;
       else
-        mistake(part.at, fmt::format("a range has from, to and step or factor, not {}", part.key));
+        mistake(part.at,
+                fmt::format("unknown key '{}' in a range; it has from, to and step or factor",
+                            part.key));
     }
     const bool by_factor = find(table, "factor") != nullptr;
     if (!from || !to || range.to < range.from || (by_factor && find(table, "step") != nullptr)) {
-      mistake(entry.node.at,
-              fmt::format("{} is no range: from, to that is not below it, and step or factor",
-                          entry.key));
+      mistake(
+          entry.node.at,
+          fmt::format("{} is not a range; it needs from, to (not below from), and step or factor",
+                      entry.key));
       return std::nullopt;
     }
     if (by_factor ? range.factor <= 1 || range.from <= 0 : range.step <= 0) {
       mistake(entry.node.at,
-              fmt::format("{}: a step is above 0; a factor is above 1 and goes with a from above 0",
+              fmt::format("{}: step must be above 0; factor must be above 1, with from above 0",
                           entry.key));
       return std::nullopt;
     }
@@ -235,16 +243,16 @@ class Reader {
     const std::optional<Range> range = range_of(entry, table);
     if (!range) return {};
     std::vector<Value> values;
-    // A last step that misses the end by a rounding is still there.
+    // Include a last value that misses the end only by rounding.
     const double end = range->to + std::abs(range->to) * 1e-9;
-    for (std::size_t i = 0;; ++i) {  // ends: each value is above the one before
+    for (std::size_t i = 0;; ++i) {  // terminates: the values increase
       const auto steps = static_cast<double>(i);
       const double next = range->factor > 0 ? range->from * std::pow(range->factor, steps)
                                             : range->from + range->step * steps;
       if (next > end) break;
       if (values.size() == kMaxValues) {
-        mistake(entry.node.at, fmt::format("{} has more than {} values; take larger steps",
-                                           entry.key, kMaxValues));
+        mistake(entry.node.at,
+                fmt::format("{} has more than {} values; use larger steps", entry.key, kMaxValues));
         return {};
       }
       if (range->whole)
@@ -257,12 +265,12 @@ class Reader {
 
   void check_size() {
     if (spec_.axes.size() > kMaxAxes)
-      mistake({1, 1}, fmt::format("a grid has at most {} options", kMaxAxes));
+      mistake({1, 1}, fmt::format("the grid has too many options; the maximum is {}", kMaxAxes));
     double cells = 1;
     for (const Axis& axis : spec_.axes) cells *= static_cast<double>(axis.values.size());
     if (cells > static_cast<double>(kMaxCells))
-      mistake({1, 1}, fmt::format("the grid has {:.3g} cells; more than {} are not swept", cells,
-                                  kMaxCells));
+      mistake({1, 1},
+              fmt::format("the grid has {:.3g} cells; the maximum is {}", cells, kMaxCells));
   }
 
   std::vector<TomlMistake>& mistakes_;
@@ -312,11 +320,11 @@ std::vector<Setting> Spec::at(std::uint64_t cell) const {
   return settings;
 }
 
-std::vector<std::string> Spec::words(std::uint64_t cell) const {
-  std::vector<std::string> words;
+std::vector<std::string> Spec::arguments(std::uint64_t cell) const {
+  std::vector<std::string> arguments;
   for (std::size_t from = 0; from < command.size();) {
     const std::size_t space = std::min(command.find(' ', from), command.size());
-    if (space > from) words.push_back(command.substr(from, space - from));
+    if (space > from) arguments.push_back(command.substr(from, space - from));
     from = space + 1;
   }
   std::vector<Setting> all = options;
@@ -324,14 +332,14 @@ std::vector<std::string> Spec::words(std::uint64_t cell) const {
   for (const Setting& setting : all) {
     const auto* const flag = std::get_if<bool>(&setting.value);
     if (flag == nullptr)
-      words.push_back(fmt::format("--{}={}", setting.option, text_of(setting.value)));
+      arguments.push_back(fmt::format("--{}={}", setting.option, text_of(setting.value)));
     else if (*flag)
-      words.push_back(fmt::format("--{}", setting.option));
+      arguments.push_back(fmt::format("--{}", setting.option));
   }
-  return words;
+  return arguments;
 }
 
-Json Spec::asked() const {
+Json Spec::description() const {
   Json fixed = Json::object();
   for (const Setting& setting : options) put(fixed, setting.option, setting.value);
   Json grid = Json::object();
@@ -355,7 +363,7 @@ std::expected<Spec, std::vector<TomlMistake>> read_spec(std::string text, const 
   std::vector<TomlMistake> mistakes;
   Spec spec;
   if (text.size() > kMaxTomlBytes) {
-    mistakes.push_back({{1, 1}, "is larger than a sweep can be; is it the right file?"});
+    mistakes.push_back({{1, 1}, "is too large for a sweep; is it the right file?"});
   } else {
     TomlFile file = read_toml(std::move(text));
     mistakes = std::move(file.mistakes);

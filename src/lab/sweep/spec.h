@@ -1,5 +1,5 @@
-// What a sweep is asked to do: a command, options that stay as they are, and a grid of those that
-// change. A cell is one point of the grid; cells are numbered, the last option changing fastest.
+// The specification of a sweep: a command, fixed options, and a grid of varying options. A cell is
+// one point of the grid; cells are numbered, and the last option varies fastest.
 //
 //     command = "sim election"
 //     seeds = 3                                       # optional: a count, a list or a range
@@ -34,7 +34,7 @@ std::string text_of(const Value& value);
 void put(Json& object, const std::string& key, const Value& value);
 
 struct Setting {
-  std::string option;  // without its dashes
+  std::string option;  // without the leading dashes
   Value value;
 };
 
@@ -49,23 +49,23 @@ struct Spec {
   std::vector<Axis> axes;
 
   std::uint64_t cells() const;
-  // The options of a cell that others have otherwise.
+  // The varying options of a cell.
   std::vector<Setting> at(std::uint64_t cell) const;
-  // The words of its command, without the program's name.
-  std::vector<std::string> words(std::uint64_t cell) const;
-  // All that was asked for, in one object: two sweeps are one if theirs are equal.
-  Json asked() const;
+  // The command line of a cell, without the name of the program.
+  std::vector<std::string> arguments(std::uint64_t cell) const;
+  // The whole specification as one object; two sweeps are the same if these are equal.
+  Json description() const;
 };
 
-// An option of a command as the command line knows it.
+// An option that a command accepts.
 struct KnownOption {
   std::string name;
   bool flag = false;  // takes no value
 };
-// The options of a command; nothing: there is no such command, or it cannot be swept.
+// The options of a command; empty: there is no such command, or it cannot be swept.
 using Commands = std::function<std::optional<std::vector<KnownOption>>(const std::string& command)>;
 
-// The sweep, or every mistake in the text, in its order.
+// The sweep, or all mistakes in the text, sorted by position.
 std::expected<Spec, std::vector<TomlMistake>> read_spec(std::string text, const Commands& known);
 
 }  // namespace tempo::sweep

@@ -1,4 +1,4 @@
-// What a sweep's file says, and everything that is wrong with it.
+// Parsing the file of a sweep, and the errors in it.
 #include "lab/sweep/spec.h"
 
 #include <string>
@@ -22,7 +22,7 @@ Spec good(const std::string& text) {
   return {};
 }
 
-// The mistakes as lines and beginnings of sentences.
+// The mistakes as "line: sentence".
 std::vector<std::string> mistakes(const std::string& text) {
   std::vector<std::string> all;
   if (const auto spec = read_spec(text, known); !spec)
@@ -31,7 +31,7 @@ std::vector<std::string> mistakes(const std::string& text) {
   return all;
 }
 
-TEST(SweepSpec, TheLastOptionChangesFastest) {
+TEST(SweepSpec, VariesTheLastOptionFastest) {
   const Spec spec = good(
       "command = \"sim toy\"\n"
       "seeds = 2\n"
@@ -43,20 +43,18 @@ TEST(SweepSpec, TheLastOptionChangesFastest) {
       "loss = { from = 0, to = 0.3, step = 0.1 }\n");
   ASSERT_EQ(spec.cells(), 2U * 4U * 2U);
   using Words = std::vector<std::string>;
-  EXPECT_EQ(spec.words(0),
+  EXPECT_EQ(spec.arguments(0),
             (Words{"sim", "toy", "--kind=ring", "--fast", "--nodes=3", "--loss=0", "--seed=1"}));
-  EXPECT_EQ(spec.words(1).back(), "--seed=2");
-  // Three steps of 0.1 are not 0.3 in a double; the cell is called so all the same.
-  EXPECT_EQ(spec.words(7),
+  EXPECT_EQ(spec.arguments(1).back(), "--seed=2");
+  // Three steps of 0.1 are not 0.3 in a double; the option is printed as 0.3 all the same.
+  EXPECT_EQ(spec.arguments(7),
             (Words{"sim", "toy", "--kind=ring", "--fast", "--nodes=3", "--loss=0.3", "--seed=2"}));
-  EXPECT_EQ(spec.words(8)[4], "--nodes=5");
+  EXPECT_EQ(spec.arguments(8)[4], "--nodes=5");
 }
 
-TEST(SweepSpec, WithoutAGridThereIsOneCell) {
-  EXPECT_EQ(good("command = \"sim toy\"\n").cells(), 1U);
-}
+TEST(SweepSpec, HasOneCellWithoutAGrid) { EXPECT_EQ(good("command = \"sim toy\"\n").cells(), 1U); }
 
-TEST(SweepSpec, RangesByStepAndByFactor) {
+TEST(SweepSpec, AcceptsRangesByStepAndByFactor) {
   const Spec spec = good(
       "command = \"sim toy\"\n"
       "seeds = [7, 9]\n"
@@ -70,33 +68,35 @@ TEST(SweepSpec, RangesByStepAndByFactor) {
   EXPECT_EQ(spec.axes[1].values,
             (std::vector<Value>{std::int64_t{1}, std::int64_t{3}, std::int64_t{5}}));
   EXPECT_EQ(spec.axes[3].values, (std::vector<Value>{std::int64_t{7}, std::int64_t{9}}));
-  EXPECT_EQ(spec.words(0).size(), 2U + 3U);  // a flag that is false is not said
-  EXPECT_EQ(spec.words(2).size(), 2U + 4U);
+  EXPECT_EQ(spec.arguments(0).size(), 2U + 3U);  // a flag that is false is omitted
+  EXPECT_EQ(spec.arguments(2).size(), 2U + 4U);
 }
 
-TEST(SweepSpec, TellsAllMistakesAtOnce) {
-  EXPECT_EQ(mistakes("command = \"sim toy\"\n"
-                     "colour = 1\n"
-                     "[options]\n"
-                     "node = 3\n"
-                     "json = true\n"
-                     "fast = 1\n"
-                     "kind = [\"a\", \"b\"]\n"
-                     "[grid]\n"
-                     "nodes = 3\n"
-                     "loss = { from = 1, to = 0 }\n"
-                     "seed = [1, 2, 1]\n"),
-            (std::vector<std::string>{
-                "2: there is no key 'colour'; a sweep has command, seeds, [options] and [grid]",
-                "4: `tempo sim toy` has no option --node; `tempo sim toy --help` lists all",
-                "5: --json is not for a sweep; leave it out", "6: fast is a flag: true or false",
-                "7: kind has one value here; lists and ranges belong into [grid]",
-                "9: nodes changes: a list, as nodes = [1, 2], or { from = 1, to = 9, step = 2 }",
-                "10: loss is no range: from, to that is not below it, and step or factor",
-                "11: 1 is there twice in seed"}));
+TEST(SweepSpec, ReportsAllMistakesAtOnce) {
+  EXPECT_EQ(
+      mistakes("command = \"sim toy\"\n"
+               "colour = 1\n"
+               "[options]\n"
+               "node = 3\n"
+               "json = true\n"
+               "fast = 1\n"
+               "kind = [\"a\", \"b\"]\n"
+               "[grid]\n"
+               "nodes = 3\n"
+               "loss = { from = 1, to = 0 }\n"
+               "seed = [1, 2, 1]\n"),
+      (std::vector<std::string>{
+          "2: unknown key 'colour'; a sweep has command, seeds, [options] and [grid]",
+          "4: `tempo sim toy` has no option --node; `tempo sim toy --help` lists all",
+          "5: --json is not allowed in a sweep; remove it",
+          "6: fast is a flag; write true or false",
+          "7: kind must have a single value here; put lists and ranges into [grid]",
+          "9: nodes must be a list, for example [1, 2], or a range { from = 1, to = 9, step = 2 }",
+          "10: loss is not a range; it needs from, to (not below from), and step or factor",
+          "11: 1 occurs twice in seed"}));
 }
 
-TEST(SweepSpec, RefusesWhatCannotBeSwept) {
+TEST(SweepSpec, RefusesInvalidSweeps) {
   EXPECT_EQ(mistakes("command = \"now\"\n").size(), 1U);
   EXPECT_EQ(mistakes("command = 3\n").size(), 1U);
   EXPECT_EQ(mistakes("seeds = 3\n").size(), 1U);
