@@ -1,5 +1,5 @@
-// Every mutation of the elections by capacity, and every row that one of their tables can lack: the
-// check that must fail because of it.
+// Every mutation of the elections by capacity, and every row that can be removed from one of their
+// tables, with the check that must fail because of it.
 #include "protocol/group/capacity_mutation.h"
 
 #include <algorithm>
@@ -24,11 +24,11 @@ namespace b1 = election::capacity_b1;
 namespace b2 = election::capacity_b2;
 namespace c = election::capacity_c;
 
-constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
+constexpr std::size_t kMemory = std::size_t{256} << 20;  // for a search that would not terminate
 
 // --- checks ---
 
-// The broken promise, or "nothing" after every state was seen.
+// The violated property, or "nothing" if all states were explored without one.
 std::string broken_in(const CapacityWorld& world) {
   const Finding finding = in_space(world, []<class Model>(Space<Model>& space) {
     return Search<Model>(space, {.memory = kMemory}).run();
@@ -37,17 +37,17 @@ std::string broken_in(const CapacityWorld& world) {
   return finding.complete ? "nothing" : finding.stopped;
 }
 
-std::string a_kept() { return broken_in({.algorithm = Algorithm::a}); }
+std::string a_sound() { return broken_in({.algorithm = Algorithm::a}); }
 std::string b1_any_time() { return broken_in({.algorithm = Algorithm::b1}); }
 std::string b1_together() { return broken_in({.algorithm = Algorithm::b1, .together = true}); }
 std::string b1_crash() { return broken_in({.algorithm = Algorithm::b1, .budget = {.crashes = 1}}); }
 std::string b2_any_time() { return broken_in({.algorithm = Algorithm::b2}); }
 std::string b2_together() { return broken_in({.algorithm = Algorithm::b2, .together = true}); }
-std::string b2_liar() {
+std::string b2_byzantine() {
   return broken_in({.algorithm = Algorithm::b2, .nodes = 4, .candidates = 1, .malicious = 1});
 }
-// A liar that speaks of the next election, in the simulator.
-std::string b2_liar_of_the_next() {
+// A Byzantine process that sends reports about the next election, in the simulator.
+std::string b2_byzantine_next() {
   sim::capacity::Setup setup{
       .algorithm = sim::capacity::Algorithm::b2, .nodes = 4, .candidates = 3, .malicious = 1};
   setup.start_skew = setup.bound;
@@ -64,7 +64,7 @@ std::string c_two_losses() {
 
 // --- the tables ---
 
-// A check, and the promise that it finds broken.
+// A check and the property whose violation it finds.
 struct Caught {
   std::string (*by)() = nullptr;
   std::string_view property;
@@ -78,27 +78,27 @@ struct MutationRow {
 void PrintTo(const MutationRow& row, std::ostream* out) { *out << row.name; }
 
 constexpr MutationRow kMutations[] = {
-    {Mutation::worst_wins, "worst_wins", a_kept},
-    {Mutation::tie_to_lower, "tie_to_lower", a_kept},
+    {Mutation::worst_wins, "worst_wins", a_sound},
+    {Mutation::tie_to_lower, "tie_to_lower", a_sound},
     {Mutation::collect_for_t, "collect_for_t", b1_any_time},
-    {Mutation::all_reports_count, "all_reports_count", b2_liar},
-    {Mutation::one_report_is_enough, "one_report_is_enough", b2_liar},
-    {Mutation::leave_for_next, "leave_for_next", b2_liar_of_the_next},
+    {Mutation::all_reports_count, "all_reports_count", b2_byzantine},
+    {Mutation::one_report_is_enough, "one_report_is_enough", b2_byzantine},
+    {Mutation::leave_for_next, "leave_for_next", b2_byzantine_next},
 };
 
-// A row of a table that is left out.
+// A row removed from a table.
 struct MissingRow {
   const void* row = nullptr;
   std::string_view name;
   Caught caught;
-  std::string_view unconcerned;  // else: why no promise is
+  std::string_view unconcerned;  // otherwise: why no property is affected
 };
 void PrintTo(const MissingRow& row, std::ostream* out) { *out << row.name; }
 
 constexpr MissingRow kMissing[] = {
-    {&a::kTable[0], "a_1", {a_kept, "no-dead-end"}, {}},
-    {&a::kTable[1], "a_2", {a_kept, "best-wins"}, {}},
-    {&a::kTable[2], "a_3", {a_kept, "waits without end"}, {}},
+    {&a::kTable[0], "a_1", {a_sound, "no-dead-end"}, {}},
+    {&a::kTable[1], "a_2", {a_sound, "best-wins"}, {}},
+    {&a::kTable[2], "a_3", {a_sound, "waits without end"}, {}},
     {&b1::kTable[0], "b1_1", {b1_together, "no-dead-end"}, {}},
     {&b1::kTable[1], "b1_2", {b1_any_time, "best-wins"}, {}},
     {&b1::kTable[2], "b1_3", {b1_any_time, "no-dead-end"}, {}},
@@ -111,12 +111,15 @@ constexpr MissingRow kMissing[] = {
     {&b2::kTable[0], "b2_1", {b2_together, "no-dead-end"}, {}},
     {&b2::kTable[1], "b2_2", {b2_any_time, "best-wins"}, {}},
     {&b2::kTable[2], "b2_3", {b2_any_time, "no-dead-end"}, {}},
-    {&b2::kTable[3], "b2_5", {b2_liar, "unique"}, {}},
-    {&b2::kTable[4], "b2_5a", {b2_liar, "unique"}, {}},
+    {&b2::kTable[3], "b2_5", {b2_byzantine, "unique"}, {}},
+    {&b2::kTable[4], "b2_5a", {b2_byzantine, "unique"}, {}},
     {&b2::kTable[5], "b2_6", {b2_any_time, "collects without end"}, {}},
-    {&b2::kTable[6], "b2_8", {b2_liar, "unique"}, {}},
-    {&b2::kTable[7], "b2_8a_normal", {}, "in one order for all a bid comes before every report"},
-    {&b2::kTable[8], "b2_8a_coll1", {b2_liar, "unique"}, {}},
+    {&b2::kTable[6], "b2_8", {b2_byzantine, "unique"}, {}},
+    {&b2::kTable[7],
+     "b2_8a_normal",
+     {},
+     "with one order for all processes a bid precedes every report"},
+    {&b2::kTable[8], "b2_8a_coll1", {b2_byzantine, "unique"}, {}},
     {&b2::kTable[9], "b2_9", {b2_any_time, "collects without end"}, {}},
     {&c::kTable[0], "c_1", {c_together, "no-dead-end"}, {}},
     {&c::kTable[1], "c_2", {c_any_time, "best-wins"}, {}},
@@ -136,7 +139,7 @@ class CapacityMutations : public testing::TestWithParam<MutationRow> {
 };
 
 TEST_P(CapacityMutations, AreCaught) {
-  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "fails without the mutation";
   active_mutation<Mutation> = GetParam().mutation;
   EXPECT_NE(GetParam().caught_by(), "nothing");
 }
@@ -149,12 +152,12 @@ class CapacityRows : public testing::TestWithParam<MissingRow> {
   void TearDown() override { missing_row = nullptr; }
 };
 
-TEST_P(CapacityRows, AreMissed) {
+TEST_P(CapacityRows, AreNeeded) {
   if (GetParam().caught.by == nullptr) {
     EXPECT_FALSE(GetParam().unconcerned.empty());
     return;
   }
-  EXPECT_EQ(GetParam().caught.by(), "nothing") << "with the row";
+  EXPECT_EQ(GetParam().caught.by(), "nothing") << "fails with the row";
   missing_row = GetParam().row;
   EXPECT_EQ(GetParam().caught.by(), GetParam().caught.property);
 }
@@ -168,7 +171,8 @@ TEST(CapacityMutationTable, HasEveryMutation) {
         << i;
 }
 
-// Of C only rows that few losses miss: without some of the others a search does not end.
+// Of C only rows whose absence few losses reveal: without some of the others a search does not
+// terminate.
 TEST(CapacityMutationTable, HasEveryRowOfAAndB) {
   const auto listed = [](const auto& table) {
     return std::ranges::all_of(table, [](const auto& row) {

@@ -19,7 +19,7 @@ Setup lan(std::uint32_t nodes, std::uint32_t repeats = 0) {
           .link = {.delay = Delay::constant(1ms)}};
 }
 
-// --- laws ---
+// --- message counts ---
 
 bool one_candidate_costs_3n_1() {
   for (const std::uint32_t survivors : {2U, 5U, 12U}) {
@@ -33,15 +33,15 @@ bool one_candidate_costs_3n_1() {
 }
 
 bool two_candidates_refuse_each_other() {
-  // Equal delays: of N survivors N-2 refuse the one heard second, and both candidates refuse.
-  // Nobody wins.
+  // Equal delays: of N survivors, N-2 refuse the candidate heard second, and both candidates refuse
+  // each other. No candidate wins.
   constexpr std::uint32_t kSurvivors = 6;
   const Setup setup = lan(kSurvivors + 1);
   const Experiment experiment = *plan_of(Scenario::two_candidates, setup, 0s);
   const Outcome outcome = run(experiment);
   if (outcome.election_messages != 4 * kSurvivors - 2 || outcome.ever_two_masters) return false;
   if (outcome.messages[static_cast<std::size_t>(Kind::refuse)] != kSurvivors) return false;
-  // Right after the collision both have doubled their range.
+  // Right after the collision both candidates have doubled their range.
   Cluster cluster(setup);
   for (const Fault& fault : experiment.plan) cluster.apply(fault);
   cluster.run_until(cluster.now() + 20ms);
@@ -49,9 +49,9 @@ bool two_candidates_refuse_each_other() {
          cluster.world().machine(kThird).backoff() == 2;
 }
 
-// --- promises under faults ---
+// --- properties under faults ---
 
-bool keeps_promises(Scenario scenario, Setup setup, std::uint64_t seeds) {
+bool keeps_properties(Scenario scenario, Setup setup, std::uint64_t seeds) {
   for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
     setup.seed = seed;
     if (run(*plan_of(scenario, setup, 0s)).violation_count != 0) return false;
@@ -59,16 +59,16 @@ bool keeps_promises(Scenario scenario, Setup setup, std::uint64_t seeds) {
   return true;
 }
 
-bool churn_with_loss_keeps_promises() {
+bool churn_with_loss_keeps_properties() {
   Setup setup = lan(7, 4);
   setup.link = {.loss = 0.1, .duplicate = 0.05, .reorder = 0.1};
-  return keeps_promises(Scenario::churn, setup, 60);
+  return keeps_properties(Scenario::churn, setup, 60);
 }
 
 bool lossy_start_ends_listed() {
   Setup setup = lan(7, 4);
   setup.link = {.loss = 0.3};
-  return keeps_promises(Scenario::start, setup, 40);
+  return keeps_properties(Scenario::start, setup, 40);
 }
 
 bool lossy_start_has_one_master() {
@@ -95,9 +95,10 @@ bool split_network_heals_within_a_loop() {
 }
 
 bool first_loop_of_either_master_heals() {
-  // Each master's Loop comes at a random phase. Waiting for the newer one's alone takes half a Loop
-  // in the mean, for the first of the two a third. In `lan` a Loop out of turn is mostly held back,
-  // because one left within a candidate timer; in `classic` Loops are far apart.
+  // The Loop of each master comes at a random phase. Waiting for the newer master's Loop alone
+  // takes half a Loop on average, for the first of the two a third. In `lan` an extra Loop is
+  // mostly held back, because another one was sent within a candidate timer; in `classic` Loops are
+  // far apart.
   constexpr int kSeeds = 150;
   Nanos sum{0};
   Setup setup = lan(7, 4);
@@ -112,7 +113,7 @@ bool first_loop_of_either_master_heals() {
 // --- at most one master ---
 
 bool candidates_that_cannot_hear_each_other() {
-  // The others decide: who accepts the first refuses the second.
+  // The others decide: a node that accepts the first candidate refuses the second.
   Experiment experiment = settled(lan(5));
   const Instant stand = experiment.study_from + 100ms;
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kMaster});
@@ -126,14 +127,14 @@ bool candidates_that_cannot_hear_each_other() {
   return !outcome.ever_two_masters && outcome.violation_count == 0;
 }
 
-bool late_slave_is_told_to_quit() {
+bool late_slave_receives_quit() {
   const Outcome outcome = run(*plan_of(Scenario::late_slave, lan(5), 0s));
   return !outcome.ever_two_masters && outcome.violation_count == 0 &&
          outcome.messages[static_cast<std::size_t>(Kind::quit)] > 0;
 }
 
 bool newcomer_is_answered() {
-  // Without Loops only the Masterack keeps it from making itself master.
+  // Without Loops only the Masterack prevents it from becoming master itself.
   Setup setup = lan(4);
   setup.rules.variant.no_loop = true;
   Experiment experiment = settled(setup, kFourth);
@@ -142,8 +143,8 @@ bool newcomer_is_answered() {
   return !run(experiment).ever_two_masters;
 }
 
-bool sleeper_does_not_rule() {
-  // A candidate stops for a second and hears nothing of what happened meanwhile.
+bool paused_candidate_does_not_become_master() {
+  // A candidate pauses and misses what happens meanwhile.
   Experiment experiment = settled(lan(5));
   const Instant stand = experiment.study_from + 100ms;
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kMaster});
@@ -157,7 +158,7 @@ bool sleeper_does_not_rule() {
   return !outcome.ever_two_masters && outcome.violation_count == 0;
 }
 
-// --- answers ---
+// --- replies ---
 
 bool late_refusal_hits_no_later_candidacy() {
   Experiment experiment = settled(lan(4));
@@ -197,8 +198,8 @@ bool duplicates_are_applied_once() {
   complete(experiment);
   bool once = true;
   const Outcome outcome = run(experiment, nullptr, [&](const Cluster& cluster) {
-    // One correction an interval at the most, whatever the network repeats; the first seconds are
-    // the start.
+    // At most one correction per interval, with any number of duplicates; the first seconds belong
+    // to the start.
     const auto intervals =
         static_cast<std::uint64_t>(cluster.now().time_since_epoch() / setup.rules.timing.adjtime);
     for (const NodeId id : {kSecond, kThird})
@@ -208,19 +209,19 @@ bool duplicates_are_applied_once() {
 }
 
 bool restarted_master_is_obeyed() {
-  // Its numbers begin at 1 again; its slaves must not take its corrections for old ones.
+  // Its numbers start again at 1; its slaves must not mistake its corrections for old ones.
   Experiment experiment = settled(lan(2));
   const Instant later = experiment.study_from + 20s;
   experiment.plan.push_back({.at = later, .act = Act::crash, .node = kMaster, .lasts = 1s});
-  // By now the other rules; it sleeps, is replaced, and wakes as a slave that remembers the old
-  // numbers.
+  // By now the other node is master; it pauses, is replaced, and resumes as a slave that remembers
+  // the old numbers.
   experiment.plan.push_back({.at = later + 10s, .act = Act::pause, .node = kSecond, .lasts = 7s});
   complete(experiment);
-  bool rules_again = false;
+  bool is_master_again = false;
   const Outcome outcome = run(experiment, nullptr, [&](const Cluster& cluster) {
-    rules_again = cluster.master() == kMaster;
+    is_master_again = cluster.master() == kMaster;
   });
-  return rules_again && outcome.violation_count == 0;
+  return is_master_again && outcome.violation_count == 0;
 }
 
 // --- lists ---
@@ -238,7 +239,7 @@ bool silent_slave_is_dropped() {
 
 // --- hints ---
 
-bool heir_rules_at_once() {
+bool heir_becomes_master_at_once() {
   Experiment experiment = settled(lan(5));
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::hint, .node = kMaster});
   complete(experiment);
@@ -249,7 +250,7 @@ bool heir_rules_at_once() {
 
 // --- no-starvation ---
 
-bool restless_daemon_starves_nobody() {
+bool restarting_daemon_starves_nobody() {
   Setup setup = lan(5, 4);
   Experiment experiment = settled(setup, kFourth);
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kMaster});
@@ -284,22 +285,22 @@ const std::vector<NamedCheck>& all_checks() {
   static const std::vector<NamedCheck> checks{
       {"one_candidate_costs_3n_1", one_candidate_costs_3n_1},
       {"two_candidates_refuse_each_other", two_candidates_refuse_each_other},
-      {"churn_with_loss_keeps_promises", churn_with_loss_keeps_promises},
+      {"churn_with_loss_keeps_properties", churn_with_loss_keeps_properties},
       {"lossy_start_ends_listed", lossy_start_ends_listed},
       {"lossy_start_has_one_master", lossy_start_has_one_master},
       {"split_network_heals_within_a_loop", split_network_heals_within_a_loop},
       {"first_loop_of_either_master_heals", first_loop_of_either_master_heals},
       {"candidates_that_cannot_hear_each_other", candidates_that_cannot_hear_each_other},
-      {"late_slave_is_told_to_quit", late_slave_is_told_to_quit},
+      {"late_slave_receives_quit", late_slave_receives_quit},
       {"newcomer_is_answered", newcomer_is_answered},
-      {"sleeper_does_not_rule", sleeper_does_not_rule},
+      {"paused_candidate_does_not_become_master", paused_candidate_does_not_become_master},
       {"late_refusal_hits_no_later_candidacy", late_refusal_hits_no_later_candidacy},
       {"lost_accept_is_sent_again", lost_accept_is_sent_again},
       {"duplicates_are_applied_once", duplicates_are_applied_once},
       {"restarted_master_is_obeyed", restarted_master_is_obeyed},
       {"silent_slave_is_dropped", silent_slave_is_dropped},
-      {"heir_rules_at_once", heir_rules_at_once},
-      {"restless_daemon_starves_nobody", restless_daemon_starves_nobody},
+      {"heir_becomes_master_at_once", heir_becomes_master_at_once},
+      {"restarting_daemon_starves_nobody", restarting_daemon_starves_nobody},
       {"deaf_master_starves_nobody", deaf_master_starves_nobody},
   };
   return checks;

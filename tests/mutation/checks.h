@@ -1,5 +1,5 @@
-// The checks that mutations must fail: each is a statement about the real election that holds, made
-// with as few runs as show it.
+// The checks that mutations must fail: each is a true statement about the real election, verified
+// with as few runs as possible.
 #pragma once
 
 #include <functional>
@@ -15,7 +15,7 @@ struct NamedCheck {
 };
 inline void PrintTo(const NamedCheck& check, std::ostream* out) { *out << check.name; }
 
-// Every check, by name; names are used in the mutation table.
+// All checks by name; the mutation table refers to these names.
 const std::vector<NamedCheck>& all_checks();
 
 }  // namespace tempo::sim::election

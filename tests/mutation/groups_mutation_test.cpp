@@ -1,4 +1,4 @@
-// Every mutation of leadership, and the simulation or story that must fail because of it.
+// Every mutation of leadership, and the simulation or scripted run that must fail because of it.
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -19,7 +19,7 @@ using Kind = tempo::groups::Command::Kind;
 
 // --- simulations ---
 
-// The promise broken first, or "nothing".
+// The first violated property, or "nothing".
 std::string broken_in(Setup setup, std::uint64_t seeds) {
   for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
     const Outcome outcome = run(setup);
@@ -35,9 +35,9 @@ std::string broken_in(Setup setup, std::uint64_t seeds) {
 std::string crashes() { return broken_in({.faults = {.loss = 0.1, .crashes_per_s = 2}}, 4); }
 std::string flapping() { return broken_in({.faults = {.flaps_per_s = 75}}, 6); }
 
-// --- stories ---
+// --- scripted runs ---
 
-// A leader is told of a candidate for so long; does it make room?
+// A leader receives announcements of a better candidate for some seconds; does it step down?
 std::string outdone_by(std::int64_t capacity, int seconds) {
   LeadershipHarness cluster;
   cluster.reign(100);
@@ -46,8 +46,8 @@ std::string outdone_by(std::int64_t capacity, int seconds) {
     cluster.receive(2, {.capacity = capacity});
     cluster.pass(1s);
   }
-  const std::string said = cluster.receive(2, {.capacity = capacity, .asks = true});
-  return said.starts_with("stop") ? "unseated" : "nothing";
+  const std::string reply = cluster.receive(2, {.capacity = capacity, .asks = true});
+  return reply.starts_with("stop") ? "replaced" : "nothing";
 }
 std::string slightly_better() { return outdone_by(105, 3); }
 std::string equal() { return outdone_by(100, 3); }
@@ -65,7 +65,7 @@ std::string new_capacity() {
   LeadershipHarness cluster;
   cluster.stand(100);
   cluster.leads(3, 6);
-  return cluster.offer(200).empty() ? "nothing" : "boasts";
+  return cluster.offer(200).empty() ? "nothing" : "announces at once";
 }
 
 std::string dead_winner() {
@@ -77,12 +77,12 @@ std::string dead_winner() {
   return cluster.pass(5s).find("ask") == std::string::npos ? "nobody asks" : "nothing";
 }
 
-std::string late_word() {
+std::string stale_message() {
   LeadershipHarness cluster;
   cluster.stand(100);
   cluster.leads(3, 9);
   cluster.leads(4, 8);
-  return cluster.machine().leader() == NodeId{3} ? "nothing" : "follows who leads no more";
+  return cluster.machine().leader() == NodeId{3} ? "nothing" : "follows a former leader";
 }
 
 // --- the table ---
@@ -104,7 +104,7 @@ constexpr Row kRows[] = {
     {Mutation::passes_while_acting, "passes_while_acting", flapping},
     {Mutation::nobody_stands_by, "nobody_stands_by", dead_winner},
     {Mutation::follows_for_ever, "follows_for_ever", crashes},
-    {Mutation::old_terms_believed, "old_terms_believed", late_word},
+    {Mutation::old_terms_believed, "old_terms_believed", stale_message},
 };
 
 class GroupMutations : public testing::TestWithParam<Row> {
@@ -113,7 +113,7 @@ class GroupMutations : public testing::TestWithParam<Row> {
 };
 
 TEST_P(GroupMutations, AreCaught) {
-  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "fails without the mutation";
   active_mutation<Mutation> = GetParam().mutation;
   const std::string broken = GetParam().caught_by();
   EXPECT_NE(broken, "nothing");

@@ -1,4 +1,5 @@
-// Every mutation of the lease lock, and the simulation or story that must fail because of it.
+// Every mutation of the lease lock, and the simulation or scripted run that must fail because of
+// it.
 #include "protocol/lock/lease/lease_mutation.h"
 
 #include <algorithm>
@@ -24,7 +25,7 @@ using tempo::lock::lease::Mutation;
 
 // --- simulations ---
 
-// The promise broken first, or "nothing".
+// The first violated property, or "nothing".
 std::string broken_in(Setup setup, std::uint64_t seeds) {
   for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
     const Outcome outcome = run(setup);
@@ -36,7 +37,7 @@ std::string broken_in(Setup setup, std::uint64_t seeds) {
   return "nothing";
 }
 
-std::string in_peace() { return broken_in({.entries = 200}, 1); }
+std::string without_faults() { return broken_in({.entries = 200}, 1); }
 std::string readers() { return broken_in({.readers = 0.6, .entries = 400}, 1); }
 std::string losses() { return broken_in({.entries = 400, .faults = {.loss = 0.3}}, 6); }
 std::string restarts() {
@@ -69,7 +70,7 @@ Setup late_and_worse() {
 }
 std::string late_messages() { return broken_in(late_and_worse(), 2); }
 std::string more_late_messages() { return broken_in(late_and_worse(), 8); }
-// A lock that is forgotten between two wishes, and old messages that turn up later.
+// A lock that is forgotten between two requests, and old messages that arrive later.
 std::string seldom_used() {
   return broken_in({.contending = 2,
                     .clients = 1,
@@ -91,7 +92,7 @@ std::string quick_restarts() {
                    4);
 }
 
-// Leases shorter and longer than the usual, in use when daemons die and messages are late.
+// Leases shorter and longer than the default, in use while daemons crash and messages are late.
 std::string other_lengths() {
   Setup setup{.readers = 0.3,
               .entries = 400,
@@ -111,7 +112,7 @@ std::string trusted_time() {
   return broken_in(setup, 6);
 }
 
-// --- stories ---
+// --- scripted runs ---
 
 using tempo::lock::LockId;
 using tempo::lock::lease::Cluster;
@@ -124,7 +125,8 @@ using tempo::lock::lease::View;
 
 constexpr Rules kRules{};
 
-// One client asks and another leaves when the lease is over, before a timer has said so.
+// When the lease is over but its timer has not fired yet, one client requests the lock and another
+// releases it.
 std::string after_the_end() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
@@ -135,8 +137,8 @@ std::string after_the_end() {
   return cluster.granted(0, 2) ? "a grant after the end" : "nothing";
 }
 
-// The last extension that a holder asked for is under way for most of a lease, while the holder
-// stands still and another member gets the lock and gives it back.
+// The last extension that a holder requested is under way for most of a lease. Meanwhile the holder
+// is stopped, and another member acquires and releases the lock.
 std::string late_extension() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
@@ -158,8 +160,8 @@ std::string late_extension() {
   return cluster.granted(0, 2)->token > cluster.granted(1, 1)->token ? "nothing" : "token-order";
 }
 
-// Three grants of an attempt are late. Meanwhile their ballot is freed for somebody who waits
-// longer and gets the lock.
+// Three grants of an attempt are late. Meanwhile their ballot is freed for a member that has waited
+// longer, and that member acquires the lock.
 std::string late_grants() {
   Cluster cluster(5, kRules);
   cluster.set_carrier([](const Cluster::Letter& letter) { return letter.from != NodeId{1}; });
@@ -171,23 +173,24 @@ std::string late_grants() {
   for (const Message& message : cluster.sent())
     if (message.kind == Kind::grant) grants.push_back(message);
   cluster.set_carrier(nullptr);
-  cluster.acquire(1, 2);  // has site 1 ask again
+  cluster.acquire(1, 2);  // makes site 1 ask again
   cluster.pass(kRules.retry() * 5 / 4);
-  if (grants.size() != 3 || !cluster.granted(1, 1) || cluster.granted(0, 1)) return "no such story";
+  if (grants.size() != 3 || !cluster.granted(1, 1) || cluster.granted(0, 1))
+    return "the run went differently";
   for (std::uint32_t i = 0; i < 3; ++i) cluster.inject(NodeId{2 + i}, 0, grants[i]);
   return cluster.granted(0, 1) ? "exclusion" : "nothing";
 }
 
 // Site 0 hands the lease to site 1, which uses it, frees it and forgets the lock; site 0 does not
-// hear of it. When site 2 has had the lock too an old ASK of site 1 comes to site 0 once more.
-std::string old_word() {
+// learn of it. After site 2 has also held the lock, an old ASK of site 1 arrives at site 0 again.
+std::string old_ask() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
   const auto asked = std::ranges::find_if(cluster.sent(), [](const Message& message) {
     return message.kind == Kind::ask && message.ballot.origin == NodeId{1};
   });
-  if (asked == cluster.sent().end()) return "no such story";
+  if (asked == cluster.sent().end()) return "the run went differently";
   const Message ask = *asked;
   cluster.release(0, 1);
   cluster.release(1, 1);
@@ -201,14 +204,14 @@ std::string old_word() {
   cluster.release(2, 1);
   cluster.set_carrier(nullptr);
   if (!cluster.granted(1, 1) || !cluster.granted(2, 1) || cluster.granted(1, 2))
-    return "no such story";
+    return "the run went differently";
   cluster.inject(NodeId{1}, 0, ask);
   if (!cluster.granted(1, 2)) return "nothing";
   return cluster.granted(1, 2)->token > cluster.granted(2, 1)->token ? "nothing" : "token-order";
 }
 
-// Site 0 has the lock with the vote of site 2 alone. Then site 2 loses its disk and site 0 dies,
-// and nobody who is left knows how far it had counted but by asking while it lived.
+// Site 0 has the lock with the vote of site 2 alone. Then site 2 loses its disk and site 0 crashes.
+// The remaining sites know site 0's counter only if they asked while it was alive.
 std::string lost_disk() {
   Cluster cluster(3, kRules);
   cluster.set_carrier([](const Cluster::Letter& letter) { return letter.to != NodeId{1}; });
@@ -223,23 +226,23 @@ std::string lost_disk() {
   cluster.crash(0);
   cluster.acquire(1, 1);
   cluster.pass(kRules.lease);
-  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "the run went differently";
   return cluster.granted(1, 1)->token > cluster.granted(0, 1)->token ? "nothing" : "token-order";
 }
 
-// A lock is used, forgotten by all, and used again.
+// A lock is used, forgotten by all members, and used again.
 std::string forgotten_lock() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   cluster.release(0, 1);
   cluster.pass(2 * kRules.lease);
   cluster.acquire(1, 1);
-  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "the run went differently";
   return cluster.granted(1, 1)->token > cluster.granted(0, 1)->token ? "nothing" : "token-order";
 }
 
-// An extension that was asked for while a writer was inside comes once more when only a reader is.
-// Other readers are not to wait for that.
+// An extension requested while a writer held the lock arrives again while only a reader holds it.
+// Other readers must not wait for it.
 std::string old_extension() {
   using tempo::lock::Mode;
   Cluster cluster(3, kRules);
@@ -247,34 +250,34 @@ std::string old_extension() {
   cluster.pass(kRules.lease * 5 / 8);
   const auto extended =
       std::ranges::find_if(cluster.sent(), [](const Message& message) { return message.held; });
-  if (extended == cluster.sent().end()) return "no such story";
+  if (extended == cluster.sent().end()) return "the run went differently";
   const Message extension = *extended;
   cluster.acquire(0, 2, Mode::shared);
   cluster.acquire(2, 1, Mode::shared);
   cluster.release(0, 1);
-  if (!cluster.granted(0, 2) || !cluster.granted(2, 1)) return "no such story";
+  if (!cluster.granted(0, 2) || !cluster.granted(2, 1)) return "the run went differently";
   cluster.release(2, 1);
   cluster.pass(kRules.lease);
-  if (cluster.lock(2).lease() || cluster.lost(0, 2)) return "no such story";
+  if (cluster.lock(2).lease() || cluster.lost(0, 2)) return "the run went differently";
   cluster.inject(NodeId{0}, 1, extension);
   cluster.inject(NodeId{0}, 2, extension);
   cluster.acquire(2, 2, Mode::shared);
   return cluster.granted(2, 2) ? "nothing" : "a reader waits";
 }
 
-// Each of two members is enough, and they do not hear each other.
+// Either of two members is enough, and they do not hear each other.
 std::string each_alone() {
   Cluster cluster(2, kRules, two_members(tempo::lock::lease::TwoNode::available));
   cluster.set_carrier([](const Cluster::Letter&) { return false; });
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
   cluster.pass(kRules.lease / 2);
-  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "no such story";
+  if (!cluster.granted(0, 1) || !cluster.granted(1, 1)) return "the run went differently";
   return cluster.granted(0, 1)->token == cluster.granted(1, 1)->token ? "same-token" : "nothing";
 }
 
-// Site 0 has the lock by its own vote and that of site 1. A vote for site 3 and none for site 1,
-// and sites 2 and 3 are a quorum.
+// Site 0 has the lock by its own vote and that of site 1. After site 3 gains a vote and site 1
+// loses its vote, sites 2 and 3 are a quorum.
 std::string two_changes() {
   Cluster cluster(4, kRules, one_vote_each(3));
   cluster.set_carrier([](const Cluster::Letter& letter) {
@@ -286,16 +289,16 @@ std::string two_changes() {
   });
   cluster.command(2, Command::change(NodeId{3}, 1));
   cluster.command(2, Command::change(NodeId{1}, 0));
-  if (!cluster.granted(0, 1) || cluster.member(2).state().view().number < 2) return "no such story";
+  if (!cluster.granted(0, 1) || cluster.member(2).state().view().number < 2)
+    return "the run went differently";
   cluster.acquire(2, 1);
   return cluster.granted(2, 1) ? "exclusion" : "nothing";
 }
 
-// The same, and site 0 is dead: nobody who is left has heard how far it had counted, but one that
-// has no vote any more.
-std::string counting_on() {
+// The same after a crash of site 0: its counter is known only to a site that has no vote any more.
+std::string counter_continues() {
   Rules rules = kRules;
-  rules.most_sub = 1;  // a ballot for each grant
+  rules.most_sub = 1;  // one ballot for each grant
   Cluster cluster(4, rules, one_vote_each(3));
   cluster.set_carrier([](const Cluster::Letter& letter) {
     return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
@@ -312,13 +315,13 @@ std::string counting_on() {
   cluster.set_carrier(nullptr);
   cluster.acquire(2, 1);
   if (!cluster.granted(0, 5) || cluster.member(2).state().view().number != 3)
-    return "no such story";
-  if (!cluster.granted(2, 1)) return "no such story";
+    return "the run went differently";
+  if (!cluster.granted(2, 1)) return "the run went differently";
   return cluster.granted(2, 1)->token > cluster.granted(0, 5)->token ? "nothing" : "token-order";
 }
 
-// Site 0 has a vote given to site 3, with sites 1 and 3, and dies before anybody else knows of it.
-// Site 1 restarts, and site 2 wants a vote for site 4.
+// Site 0 gives a vote to site 3, with sites 1 and 3, and crashes before any other site learns of
+// it. Site 1 restarts, and site 2 requests a vote for site 4.
 std::string two_next_views() {
   Cluster cluster(5, kRules, one_vote_each(3));
   cluster.set_carrier([](const Cluster::Letter& letter) {
@@ -334,11 +337,11 @@ std::string two_next_views() {
   cluster.pass(kRules.lease / 2);
   cluster.restart(3);
   cluster.pass(4 * kRules.lease);
-  if (first.number != 2 || cluster.views(2).size() < 2) return "no such story";
+  if (first.number != 2 || cluster.views(2).size() < 2) return "the run went differently";
   return cluster.views(2)[0] == cluster.views(2)[1] ? "nothing" : "two views of one number";
 }
 
-// Site 0 has a vote given to site 5 and dies. Sites 3 and 4, which have no votes, want one each;
+// Site 0 gives a vote to site 5 and crashes. Sites 3 and 4, which have no votes, request one each;
 // site 3 gets @view, and site 4, of which only site 3 has heard, has waited longer.
 std::string handed_over() {
   Cluster cluster(6, kRules, one_vote_each(3));
@@ -354,7 +357,7 @@ std::string handed_over() {
   cluster.set_carrier(nullptr);
   cluster.command(3, Command::change(NodeId{3}, 1));
   cluster.pass(kRules.lease);
-  if (cluster.views(2).size() < 2) return "no such story";
+  if (cluster.views(2).size() < 2) return "the run went differently";
   return cluster.views(2)[0] == cluster.views(2)[1] ? "nothing" : "two views of one number";
 }
 
@@ -372,11 +375,11 @@ constexpr Row kRows[] = {
     {Mutation::no_drift_margin, "no_drift_margin", bad_clocks},
     {Mutation::half_is_enough, "half_is_enough", partitions},
     {Mutation::no_low_test, "no_low_test", losses},
-    {Mutation::sub_not_raised, "sub_not_raised", in_peace},
+    {Mutation::sub_not_raised, "sub_not_raised", without_faults},
     {Mutation::taker_counts_from_receipt, "taker_counts_from_receipt", late_messages},
     {Mutation::pass_accepted_twice, "pass_accepted_twice", late_messages},
-    {Mutation::gives_while_inside, "gives_while_inside", in_peace},
-    {Mutation::free_after_pass, "free_after_pass", in_peace},
+    {Mutation::gives_while_inside, "gives_while_inside", without_faults},
+    {Mutation::free_after_pass, "free_after_pass", without_faults},
     {Mutation::expired_lease_extended, "expired_lease_extended", late_extension},
     {Mutation::freed_ballot_reused, "freed_ballot_reused", late_grants},
     {Mutation::reserve_not_durable, "reserve_not_durable", blackouts},
@@ -388,9 +391,9 @@ constexpr Row kRows[] = {
     {Mutation::exclusive_kept, "exclusive_kept", readers},
     {Mutation::promise_before_receipt, "promise_before_receipt", pauses},
     {Mutation::tickets_forgotten, "tickets_forgotten", seldom_used},
-    {Mutation::pass_on_old_word, "pass_on_old_word", old_word},
+    {Mutation::pass_on_old_word, "pass_on_old_word", old_ask},
     {Mutation::view_unsettled, "view_unsettled", two_changes},
-    {Mutation::view_without_floor, "view_without_floor", counting_on},
+    {Mutation::view_without_floor, "view_without_floor", counter_continues},
     {Mutation::view_passed, "view_passed", handed_over},
     {Mutation::proposal_forgotten, "proposal_forgotten", two_next_views},
     {Mutation::acceptance_not_durable, "acceptance_not_durable", two_next_views},
@@ -410,7 +413,7 @@ class LeaseMutations : public testing::TestWithParam<Row> {
 };
 
 TEST_P(LeaseMutations, AreCaught) {
-  EXPECT_EQ(GetParam().caught_by(), "nothing") << "without the mutation";
+  EXPECT_EQ(GetParam().caught_by(), "nothing") << "fails without the mutation";
   active_mutation<Mutation> = GetParam().mutation;
   const std::string broken = GetParam().caught_by();
   EXPECT_NE(broken, "nothing");
@@ -420,7 +423,7 @@ TEST_P(LeaseMutations, AreCaught) {
 INSTANTIATE_TEST_SUITE_P(All, LeaseMutations, testing::ValuesIn(kRows),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The checker finds them too, in worlds that it calls sound otherwise.
+// The checker finds them too, in worlds that are sound without a mutation.
 constexpr std::pair<NodeId, tempo::lock::Mode> kWriter0{NodeId{0}, tempo::lock::Mode::exclusive};
 constexpr std::pair<NodeId, tempo::lock::Mode> kWriter1{NodeId{1}, tempo::lock::Mode::exclusive};
 
@@ -433,8 +436,8 @@ std::string broken_by(Mutation mutation, const check::LeaseWorld& world) {
   return finding.violation ? finding.violation->property : "nothing";
 }
 
-// A grant is lost, its grantor crashes and forgets, and the writer of a dead daemon is inside
-// beside that of its next life.
+// A grant is lost, its grantor crashes and forgets it, and the writer of a crashed daemon holds the
+// lock at the same time as the writer of the daemon's next incarnation.
 TEST(LeaseMutationsExplored, NoAbstention) {
   EXPECT_EQ(broken_by(Mutation::no_abstention, {.wishes = {kWriter0, kWriter0},
                                                 .lease = 8,

@@ -1,5 +1,5 @@
-// Every mutation of the lock in which silence is consent, and the check that must fail because of
-// it.
+// Every mutation of the bounded-delay lock, in which silence is consent, and the check that must
+// fail because of it.
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -18,7 +18,7 @@ namespace {
 
 using tempo::lock::mutex::Mutation;
 
-constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
+constexpr std::size_t kMemory = std::size_t{256} << 20;  // for a search that would not terminate
 
 bool safe(Setup setup, std::uint64_t seeds) {
   for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
@@ -28,21 +28,21 @@ bool safe(Setup setup, std::uint64_t seeds) {
   return true;
 }
 
-// --- checks: true if all is well ---
+// --- checks: true if no property is violated ---
 
 bool safe_in_a_quiet_network() { return safe({.entries = 1'000}, 4); }
-// Handlers that take long beside what messages take.
+// Handlers that take long compared with messages.
 Setup busy() {
   return {.entries = 1'000, .handling = {.request = 20, .reply = 20}, .delay_max = 200us};
 }
-bool safe_where_handlers_queue() { return safe(busy(), 8); }
-bool safe_where_handlers_do_not() {
+bool safe_with_queued_handlers() { return safe(busy(), 8); }
+bool safe_with_parallel_handlers() {
   Setup setup = busy();
   setup.serial = false;
   return safe(setup, 8);
 }
 bool safe_with_crashes() { return safe({.entries = 1'000, .sleep = 0, .crashes = 0.5}, 4); }
-bool safe_with_clients_that_outlive() {
+bool safe_with_clients_that_outlive_daemons() {
   return safe(
       {.entries = 1'000, .hold_outlives = true, .sleep = 0, .longest_hold = 2'000, .crashes = 0.5},
       4);
@@ -52,7 +52,7 @@ bool safe_for_readers_and_writers() {
 }
 bool safe_when_bounds_break() { return safe({.entries = 500, .doubts = 0.5}, 6); }
 bool safe_by_replies() { return safe({.kind = Kind::replies, .entries = 500}, 2); }
-// Nobody asks again while nothing goes wrong, and each refusal is taken back once.
+// Without faults no site asks again, and each refusal is withdrawn once.
 bool exact_in_a_quiet_network() {
   for (const Kind kind : {Kind::mutex, Kind::rw}) {
     const Setup setup{.kind = kind, .readers = 3, .entries = 1'000};
@@ -64,8 +64,8 @@ bool exact_in_a_quiet_network() {
   }
   return true;
 }
-// All read: nobody has a reason to refuse.
-bool readers_are_let_in() {
+// All clients read: no site has a reason to refuse.
+bool readers_are_not_refused() {
   return run({.kind = Kind::rw, .readers = 5, .entries = 200}).tally.refusals == 0;
 }
 
@@ -79,30 +79,30 @@ bool a_checked_lock_with_a_crash() {
   return sound({.sites = 2, .entries = 2, .hold = 2, .budget = {.crashes = 1, .restarts = 1}});
 }
 
-// Site 1 of two by itself, told what happens: what a run within the bounds does not bring about.
-class Alone {
+// Site 1 of two, driven by hand into situations that a run within the bounds does not produce.
+class SingleSite {
  public:
   using Mutex = tempo::lock::Mutex;
   using Kind = tempo::lock::mutex::Kind;
 
-  Alone() {
+  SingleSite() {
     step([](Mutex& lock, Turn<Mutex>& turn) { lock.command(turn, Mutex::Command{}); });
   }
-  // The next timer; says whether anything was sent or told.
-  bool wakes() {
+  // Fires the next timer; returns true if the lock produced any output.
+  bool fire_timer() {
     now_ = lock_.timers().first();
     return step(
         [](Mutex& lock, Turn<Mutex>& turn) { lock.on_timer(turn, lock.timers().first_name()); });
   }
-  bool hears(Kind kind, std::uint64_t number) {
+  bool receive(Kind kind, std::uint64_t number) {
     return step([&](Mutex& lock, Turn<Mutex>& turn) {
-      lock.receive(turn, NodeId{0}, {.kind = kind, .number = number, .life = kLife});
+      lock.receive(turn, NodeId{0}, {.kind = kind, .number = number, .life = kIncarnation});
     });
   }
   bool inside() const { return lock_.phase() == tempo::lock::mutex::Phase::inside; }
 
  private:
-  static constexpr Incarnation kLife{1};
+  static constexpr Incarnation kIncarnation{1};
   template <class Do>
   bool step(Do todo) {
     out_.clear();
@@ -112,29 +112,29 @@ class Alone {
   }
 
   tempo::lock::mutex::Rules rules_{.bounds = tempo::lock::Bounds{.delay_max = 5ns}, .mindelay = 1};
-  Mutex lock_{NodeId{1}, kLife, rules_, tempo::lock::mutex::Birth::first};
+  Mutex lock_{NodeId{1}, kIncarnation, rules_, tempo::lock::mutex::Birth::first};
   Instant now_{1s};
   Stream stream_{1, 0, 0};
   StreamDraw draw_{stream_};
   Outbox<Mutex> out_;
 };
 
-bool an_old_number_is_kept_out() {
-  Alone site;
-  site.wakes();
-  site.wakes();
-  return site.inside() && site.hears(Alone::Kind::request, 0);
+bool an_old_number_is_refused() {
+  SingleSite site;
+  site.fire_timer();
+  site.fire_timer();
+  return site.inside() && site.receive(SingleSite::Kind::request, 0);
 }
-bool replies_to_what_was_given_up_do_not_count() {
-  Alone site;
-  site.wakes();
-  site.hears(Alone::Kind::negative, 1);
-  site.wakes();
-  site.hears(Alone::Kind::positive, 7);
+bool replies_to_an_abandoned_request_do_not_count() {
+  SingleSite site;
+  site.fire_timer();
+  site.receive(SingleSite::Kind::negative, 1);
+  site.fire_timer();
+  site.receive(SingleSite::Kind::positive, 7);
   return !site.inside();
 }
 
-// The check that must fail.
+// A mutation and the check that must fail.
 struct Row {
   Mutation mutation;
   std::string_view name;
@@ -145,12 +145,12 @@ void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 constexpr Row kRows[] = {
     {Mutation::number_before_sleep, "number_before_sleep", safe_in_a_quiet_network},
     {Mutation::window_one_way, "window_one_way", safe_in_a_quiet_network},
-    {Mutation::window_no_handlers, "window_no_handlers", safe_where_handlers_queue},
-    {Mutation::window_no_replies, "window_no_replies", safe_where_handlers_do_not},
-    {Mutation::window_no_queue, "window_no_queue", safe_where_handlers_queue},
+    {Mutation::window_no_handlers, "window_no_handlers", safe_with_queued_handlers},
+    {Mutation::window_no_replies, "window_no_replies", safe_with_parallel_handlers},
+    {Mutation::window_no_queue, "window_no_queue", safe_with_queued_handlers},
     {Mutation::window_equal_steps, "window_equal_steps", safe_in_a_quiet_network},
     {Mutation::window_no_spare, "window_no_spare", a_checked_lock},
-    {Mutation::window_no_hold, "window_no_hold", safe_with_clients_that_outlive},
+    {Mutation::window_no_hold, "window_no_hold", safe_with_clients_that_outlive_daemons},
     {Mutation::enter_refused, "enter_refused", safe_in_a_quiet_network},
     {Mutation::no_positive, "no_positive", exact_in_a_quiet_network},
     {Mutation::no_asking_again, "no_asking_again", a_checked_lock_with_a_crash},
@@ -159,18 +159,18 @@ constexpr Row kRows[] = {
     {Mutation::readers_not_raised, "readers_not_raised", safe_for_readers_and_writers},
     {Mutation::equals_pass, "equals_pass", safe_in_a_quiet_network},
     {Mutation::reader_passes_writer, "reader_passes_writer", safe_for_readers_and_writers},
-    {Mutation::reader_refuses_reader, "reader_refuses_reader", readers_are_let_in},
-    {Mutation::inside_lets_pass, "inside_lets_pass", an_old_number_is_kept_out},
-    {Mutation::any_number, "any_number", replies_to_what_was_given_up_do_not_count},
+    {Mutation::reader_refuses_reader, "reader_refuses_reader", readers_are_not_refused},
+    {Mutation::inside_lets_pass, "inside_lets_pass", an_old_number_is_refused},
+    {Mutation::any_number, "any_number", replies_to_an_abandoned_request_do_not_count},
     {Mutation::positive_forgotten, "positive_forgotten", exact_in_a_quiet_network},
     {Mutation::no_restart_message, "no_restart_message", safe_with_crashes},
     {Mutation::no_abstaining, "no_abstaining", safe_with_crashes},
     {Mutation::straight_on, "straight_on", safe_with_crashes},
-    {Mutation::restart_frees_hold, "restart_frees_hold", safe_with_clients_that_outlive},
+    {Mutation::restart_frees_hold, "restart_frees_hold", safe_with_clients_that_outlive_daemons},
     {Mutation::trusts_for_ever, "trusts_for_ever", safe_when_bounds_break},
     {Mutation::explicit_at_once, "explicit_at_once", safe_by_replies},
-    // And once more by the checker, or where messages are handled side by side.
-    {Mutation::window_no_handlers, "window_no_handlers_parallel", safe_where_handlers_do_not},
+    // Again, by the checker or with parallel message handling.
+    {Mutation::window_no_handlers, "window_no_handlers_parallel", safe_with_parallel_handlers},
     {Mutation::number_before_sleep, "number_before_sleep_checked", a_checked_lock},
     {Mutation::window_one_way, "window_one_way_checked", a_checked_lock},
     {Mutation::equals_pass, "equals_pass_checked", a_checked_lock},
@@ -181,14 +181,14 @@ class LockMutations : public testing::TestWithParam<Row> {};
 
 TEST_P(LockMutations, AreCaught) {
   active_mutation<Mutation> = GetParam().mutation;
-  EXPECT_FALSE(GetParam().caught_by()) << "nobody notices";
+  EXPECT_FALSE(GetParam().caught_by()) << "the mutation is not caught";
   active_mutation<Mutation> = Mutation::none;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, LockMutations, testing::ValuesIn(kRows),
                          [](const auto& one) { return std::string(one.param.name); });
 
-TEST(LockMutationTable, ChecksAreGreenWithoutMutations) {
+TEST(LockMutationTable, ChecksHoldWithoutMutations) {
   active_mutation<Mutation> = Mutation::none;
   for (const Row& row : kRows) {
     const bool first = &row == std::ranges::find(kRows, row.caught_by, &Row::caught_by);

@@ -1,5 +1,5 @@
-// Every mutation of the election, the check that must fail because of it, and what the checker must
-// find.
+// Every mutation of the election, the check that must fail because of it, and the expected result
+// of the checker.
 #include <algorithm>
 #include <iterator>
 #include <ostream>
@@ -17,8 +17,8 @@ namespace {
 
 using tempo::election::Mutation;
 
-// What the checker makes of it: the world in which it meets the mutation and the promise that it
-// finds broken there, or why no promise that it checks is concerned.
+// The expected result of the checker: the world and the property that the mutation violates in it,
+// or the reason why no checked property is affected.
 struct Checker {
   std::string_view world;
   std::string_view property;
@@ -41,56 +41,57 @@ void PrintTo(const MutationRow& row, std::ostream* out) {
 }
 
 constexpr MutationRow kMutations[] = {
-    {Mutation::obey_lower_epoch, "obey_lower_epoch", "churn_with_loss_keeps_promises",
+    {Mutation::obey_lower_epoch, "obey_lower_epoch", "churn_with_loss_keeps_properties",
      finds("newcomer_to_two_masters", "obeys-newest")},
-    {Mutation::forget_epoch, "forget_epoch", "churn_with_loss_keeps_promises",
+    {Mutation::forget_epoch, "forget_epoch", "churn_with_loss_keeps_properties",
      finds("two_masters_meet", "obeys-newest")},
-    {Mutation::reuse_round, "reuse_round", "churn_with_loss_keeps_promises",
+    {Mutation::reuse_round, "reuse_round", "churn_with_loss_keeps_properties",
      finds("master_crashes", "obeys-newest")},
     {Mutation::accept_two, "accept_two", "candidates_that_cannot_hear_each_other",
-     unconcerned("candidates that hear each other refuse each other whatever the others say; that "
-                 "they do not takes more losses than any promise bears")},
+     unconcerned("candidates that hear each other refuse each other in any case; two that do not "
+                 "hear each other need more losses than any property tolerates")},
     {Mutation::candidate_accepts, "candidate_accepts", "two_candidates_refuse_each_other",
-     unconcerned("two candidates that accept each other lose time; nothing is promised to a "
+     unconcerned("two candidates that accept each other lose time; no property covers a "
                  "candidate with a rival")},
     {Mutation::ignore_refuse, "ignore_refuse", "two_candidates_refuse_each_other",
      finds("joint_start", "conservative")},
-    {Mutation::ignore_quit, "ignore_quit", "late_slave_is_told_to_quit",
-     finds("told_to_stand", "conservative")},
+    {Mutation::ignore_quit, "ignore_quit", "late_slave_receives_quit",
+     finds("commanded_to_stand", "conservative")},
     {Mutation::unbound_answers, "unbound_answers", "late_refusal_hits_no_later_candidacy",
-     unconcerned("an old Refuse takes a rival that has stood, and the promise about a sole "
-                 "candidate ends there")},
+     unconcerned(
+         "an old Refuse requires a rival that has stood, and then the property about a sole "
+         "candidate no longer applies")},
     {Mutation::no_back_off, "no_back_off", "two_candidates_refuse_each_other",
-     unconcerned("it takes longer; that another draw ends well is still possible")},
+     unconcerned("it takes longer; a later draw can still succeed")},
     {Mutation::no_ack, "no_ack", "one_candidate_costs_3n_1",
      finds("newcomer", "can-always-come-good")},
     {Mutation::apply_twice, "apply_twice", "duplicates_are_applied_once",
-     unconcerned("no promise counts how often a correction is applied")},
+     unconcerned("no property counts how often a correction is applied")},
     {Mutation::forget_incarnation, "forget_incarnation", "restarted_master_is_obeyed",
-     unconcerned("the names of numbers take for granted that a sender's next number is higher than "
-                 "what was heard of it, which is what this breaks")},
+     unconcerned("the renaming of numbers assumes that a sender's next number is higher than all "
+                 "numbers received from it, which this mutation violates")},
     {Mutation::no_retransmission, "no_retransmission", "lost_accept_is_sent_again",
-     unconcerned("Loop, Slaveup and the next round mend every single loss; it takes longer")},
+     unconcerned("Loop, Slaveup and the next round repair every single loss; it takes longer")},
     {Mutation::master_ignores_masterreq, "master_ignores_masterreq", "newcomer_is_answered",
      finds("newcomer_without_loop", "conservative")},
-    {Mutation::master_ignores_election, "master_ignores_election", "late_slave_is_told_to_quit",
-     finds("told_to_stand", "conservative")},
+    {Mutation::master_ignores_election, "master_ignores_election", "late_slave_receives_quit",
+     finds("commanded_to_stand", "conservative")},
     {Mutation::master_keeps_ruling, "master_keeps_ruling", "split_network_heals_within_a_loop",
      finds("two_masters_meet", "can-always-come-good")},
     {Mutation::no_overlooked, "no_overlooked", "lossy_start_ends_listed",
      unconcerned(
-         "the slave gives its master up in the end, stands and is listed; it takes longer")},
+         "the slave eventually gives up its master, stands and is listed; it takes longer")},
     {Mutation::never_give_up, "never_give_up", "deaf_master_starves_nobody",
-     unconcerned("no-starvation is not checked: a master that never hears is no fault of the "
-                 "checker's worlds")},
-    {Mutation::masterreq_postpones, "masterreq_postpones", "restless_daemon_starves_nobody",
-     unconcerned("no-starvation is not checked: nobody restarts for ever")},
-    {Mutation::no_overdue, "no_overdue", "sleeper_does_not_rule",
-     unconcerned("conservative says nothing of worlds in which somebody pauses")},
-    {Mutation::hint_not_trusted, "hint_not_trusted", "heir_rules_at_once",
+     unconcerned("no-starvation is not checked: a deaf master is not one of the faults of the "
+                 "checker")},
+    {Mutation::masterreq_postpones, "masterreq_postpones", "restarting_daemon_starves_nobody",
+     unconcerned("no-starvation is not checked: no node restarts without end")},
+    {Mutation::no_overdue, "no_overdue", "paused_candidate_does_not_become_master",
+     unconcerned("conservative does not apply to worlds with pauses")},
+    {Mutation::hint_not_trusted, "hint_not_trusted", "heir_becomes_master_at_once",
      unconcerned("without the hint the election timers do the same later")},
-    {Mutation::heir_waits, "heir_waits", "heir_rules_at_once",
-     unconcerned("somebody else stands, or the heir does later")},
+    {Mutation::heir_waits, "heir_waits", "heir_becomes_master_at_once",
+     unconcerned("another slave stands, or the heir does later")},
     {Mutation::no_loop_at_once, "no_loop_at_once", "first_loop_of_either_master_heals",
      unconcerned("the next Loop does the same later")},
     {Mutation::drop_nobody, "drop_nobody", "silent_slave_is_dropped",
@@ -153,7 +154,7 @@ INSTANTIATE_TEST_SUITE_P(All, CheckedMutations, testing::ValuesIn(concerned_rows
 
 class Worlds : public testing::TestWithParam<check::NamedWorld> {};
 
-TEST_P(Worlds, KeepEveryPromiseWithoutMutation) {
+TEST_P(Worlds, KeepEveryPropertyWithoutMutation) {
   active_mutation<Mutation> = Mutation::none;
   EXPECT_EQ(GetParam().broken(), "nothing");
 }
@@ -161,7 +162,7 @@ TEST_P(Worlds, KeepEveryPromiseWithoutMutation) {
 INSTANTIATE_TEST_SUITE_P(All, Worlds, testing::ValuesIn(check::all_worlds()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-TEST(MutationTable, SaysWhatTheCheckerMakesOfEach) {
+TEST(MutationTable, HasACheckerResultForEveryMutation) {
   for (const MutationRow& row : kMutations) {
     EXPECT_NE(row.checker.world.empty(), row.checker.unconcerned.empty()) << row.name;
     EXPECT_EQ(row.checker.world.empty(), row.checker.property.empty()) << row.name;

@@ -20,30 +20,32 @@ namespace {
 
 using tempo::election::ring::Mutation;
 
-constexpr std::size_t kMemory = std::size_t{256} << 20;  // of a search that does not end
+constexpr std::size_t kMemory = std::size_t{256} << 20;  // for a search that would not terminate
 
-bool keeps_promises(EquitableSetup setup, std::uint64_t seeds) {
+bool keeps_properties(EquitableSetup setup, std::uint64_t seeds) {
   for (setup.seed = 1; setup.seed <= seeds; ++setup.seed)
     if (!run(setup).broken.empty()) return false;
   return true;
 }
 
-bool a_quiet_ring() { return keeps_promises({.stations = 5, .range = 2}, 20); }
-bool a_ring_with_crashes() { return keeps_promises({.stations = 6, .range = 4, .crashes = 2}, 60); }
+bool a_quiet_ring() { return keeps_properties({.stations = 5, .range = 2}, 20); }
+bool a_ring_with_crashes() {
+  return keeps_properties({.stations = 6, .range = 4, .crashes = 2}, 60);
+}
 bool an_anonymous_ring() {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     if (!run({.stations = 4, .stages = 2, .most_phases = 100, .seed = seed}).broken.empty())
       return false;
   return true;
 }
-// A station by itself, told what the one before it says: an election in which copies count, or
-// messages overtake, may never end.
+// A single station that receives messages by hand: an election in which duplicates count, or in
+// which messages overtake, may never end.
 class Station {
  public:
   using RingElection = tempo::election::RingElection;
 
-  // Says whether it sent anything of an election.
-  bool hears(const tempo::election::ring::Message& message) {
+  // Returns true if the station sent a message of an election.
+  bool receive(const tempo::election::ring::Message& message) {
     out_.clear();
     Turn<RingElection> turn{Instant{}, draw_, out_};
     machine_.receive(turn, NodeId{0}, message);
@@ -73,25 +75,25 @@ tempo::election::ring::Message priority_of(std::uint32_t number, Sequence sequen
           .priority = 1};
 }
 
-bool a_copy_changes_nothing() {
+bool a_duplicate_changes_nothing() {
   Station station;
   const auto message = priority_of(1, Sequence{1}, kNoSequence);
-  if (!station.hears(message)) return false;
+  if (!station.receive(message)) return false;
   const auto state = station.state();
-  return !station.hears(message) && station.state() == state;
+  return !station.receive(message) && station.state() == state;
 }
-bool an_overtaker_waits() {
+bool an_overtaking_message_waits() {
   Station station;
-  if (station.hears(priority_of(1, Sequence{2}, Sequence{1}))) return false;
-  return station.hears(priority_of(1, Sequence{1}, kNoSequence));
+  if (station.receive(priority_of(1, Sequence{2}, Sequence{1}))) return false;
+  return station.receive(priority_of(1, Sequence{1}, kNoSequence));
 }
-bool an_old_election_is_over() {
+bool an_old_election_is_ignored() {
   Station station;
-  if (!station.hears(priority_of(2, Sequence{1}, kNoSequence))) return false;
+  if (!station.receive(priority_of(2, Sequence{1}, kNoSequence))) return false;
   const auto state = station.state();
-  return !station.hears(priority_of(1, Sequence{2}, Sequence{1})) && station.state() == state;
+  return !station.receive(priority_of(1, Sequence{2}, Sequence{1})) && station.state() == state;
 }
-// The checker, in a world of two of which one may crash.
+// The checker, in a world of two stations of which one may crash.
 bool a_checked_ring() {
   const check::RingWorld world{.stations = 2, .wakers = 1, .budget = {.crashes = 1}};
   const check::EquitableModel model{.rules = {.link = link_rules(world), .range = 2},
@@ -103,7 +105,7 @@ bool a_checked_ring() {
   return check::Search<check::EquitableModel>(space, {.memory = kMemory}).run().complete;
 }
 
-// The check that must fail.
+// A mutation and the check that must fail.
 struct Row {
   Mutation mutation;
   std::string_view name;
@@ -112,14 +114,14 @@ struct Row {
 void PrintTo(const Row& row, std::ostream* out) { *out << row.name; }
 
 constexpr Row kRows[] = {
-    {Mutation::take_twice, "take_twice", a_copy_changes_nothing},
-    {Mutation::take_out_of_order, "take_out_of_order", an_overtaker_waits},
+    {Mutation::take_twice, "take_twice", a_duplicate_changes_nothing},
+    {Mutation::take_out_of_order, "take_out_of_order", an_overtaking_message_waits},
     {Mutation::tie_loses, "tie_loses", a_quiet_ring},
     {Mutation::no_announcement, "no_announcement", a_quiet_ring},
     {Mutation::no_restart, "no_restart", a_ring_with_crashes},
-    {Mutation::keep_lower_number, "keep_lower_number", an_old_election_is_over},
+    {Mutation::keep_lower_number, "keep_lower_number", an_old_election_is_ignored},
     {Mutation::swallow_next_time, "swallow_next_time", an_anonymous_ring},
-    // And once more by the checker.
+    // Again, by the checker.
     {Mutation::tie_loses, "tie_loses_checked", a_checked_ring},
     {Mutation::no_restart, "no_restart_checked", a_checked_ring},
 };
@@ -130,7 +132,7 @@ TEST_P(RingMutations, AreCaught) {
   active_mutation<Mutation> = Mutation::none;
   EXPECT_TRUE(GetParam().caught_by()) << "fails without a mutation";
   active_mutation<Mutation> = GetParam().mutation;
-  EXPECT_FALSE(GetParam().caught_by()) << "nobody notices";
+  EXPECT_FALSE(GetParam().caught_by()) << "the mutation is not caught";
   active_mutation<Mutation> = Mutation::none;
 }
 

@@ -26,50 +26,49 @@ std::string broken_in(const World& world) {
   Space<ElectionModel> space(model, world.freedom, world.commands);
   const Finding finding = Search<ElectionModel>(space, {}).run();
   if (!finding.violation) return finding.complete ? "nothing" : finding.stopped;
-  // What breaks it breaks it in the simulator too.
-  std::vector<Move> way = finding.violation->prefix;
-  way.insert(way.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
-  const std::string script = replay_script(space, way, finding.violation->property);
+  // The counterexample must also violate the property in the simulator.
+  std::vector<Move> trace = finding.violation->prefix;
+  trace.insert(trace.end(), finding.violation->cycle.begin(), finding.violation->cycle.end());
+  const std::string script = replay_script(space, trace, finding.violation->property);
   const Result<Replayed> replayed = replay(script);
   EXPECT_TRUE(replayed.has_value()) << replayed.error() << "\n" << script;
   return finding.violation->property;
 }
 
-// The second comes while the first rules.
+// The second node starts while the first is master.
 std::string newcomer() { return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}}}); }
 
-// The same where only the answer to its Masterreq tells it of the master.
+// The same in a variant in which only the reply to its Masterreq reveals the master.
 std::string newcomer_without_loop() {
   return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}}, .variant = "no-loop"});
 }
 
 std::string joint_start() { return broken_in({.freedom = {.nodes = 2}}); }
 
-// Masterreqs are repeated: two losses do not make two masters of two.
+// Masterreqs are repeated: two losses do not make both nodes masters.
 std::string joint_start_with_two_losses() {
   return broken_in(
       {.freedom = {.nodes = 2, .delay_max = 1, .budget = {.losses = 2}}, .losses_borne = 2});
 }
 
-// Both parts have a master when they meet.
+// Both parts have a master when the partition heals.
 std::string two_masters_meet() {
   return broken_in({.freedom = {.nodes = 2, .cut_until = 20, .side = 1}});
 }
 
-// The third starts when they meet, and is answered by both.
+// The third node starts when the partition heals, and both masters reply to it.
 std::string newcomer_to_two_masters() {
   return broken_in(
       {.freedom = {.nodes = 3, .delay_max = 1, .starts = {0, 0, 20}, .cut_until = 20, .side = 1}});
 }
 
-// The master has the higher number, so the epoch of the one that follows is higher by its round
-// alone.
+// The master has the higher node number, so its successor's epoch is higher only by the round.
 std::string master_crashes() {
   return broken_in({.freedom = {.nodes = 2, .starts = {16, 0}, .budget = {.crashes = 1}}});
 }
 
-// A slave is told to stand though its master lives; there is no Loop to stop it.
-std::string told_to_stand() {
+// A slave is commanded to stand although its master is alive; there is no Loop to stop it.
+std::string commanded_to_stand() {
   return broken_in({.freedom = {.nodes = 2, .starts = {0, 16}},
                     .variant = "no-loop",
                     .commands = {{NodeId{1}, election::Command::stand}}});
@@ -86,7 +85,7 @@ const std::vector<NamedWorld>& all_worlds() {
       {"two_masters_meet", two_masters_meet},
       {"newcomer_to_two_masters", newcomer_to_two_masters},
       {"master_crashes", master_crashes},
-      {"told_to_stand", told_to_stand},
+      {"commanded_to_stand", commanded_to_stand},
   };
   return worlds;
 }

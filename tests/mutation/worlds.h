@@ -1,5 +1,5 @@
-// The worlds in which the checker meets mutations: small, and without mutation known through and
-// through.
+// The worlds in which the checker runs mutations: small, and completely explored without a
+// mutation.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,12 @@ namespace tempo::check {
 
 struct NamedWorld {
   std::string_view name;
-  std::string (*broken)();  // the broken promise, or "nothing" after every state was seen
+  std::string (
+      *broken)();  // the violated property, or "nothing" if all states were explored without one
 };
 inline void PrintTo(const NamedWorld& world, std::ostream* out) { *out << world.name; }
 
-// Every world, by name; names are used in the mutation table.
+// All worlds by name; the mutation table refers to these names.
 const std::vector<NamedWorld>& all_worlds();
 
 }  // namespace tempo::check
