@@ -136,8 +136,8 @@ TEST(SnapshotJson, IsRefusedWithTheReason) {
     const auto snapshot = from_json(text);
     return snapshot ? std::string("accepted") : snapshot.error();
   };
-  EXPECT_EQ(why("{"), "it is not JSON");
-  EXPECT_EQ(why("{} {}"), "it is not JSON");
+  EXPECT_EQ(why("{"), "not valid JSON");
+  EXPECT_EQ(why("{} {}"), "not valid JSON");
   EXPECT_EQ(why("[]"), "it is not a JSON object");
   EXPECT_EQ(why(R"({"name":3})"), "'name' in it is not a text");
   EXPECT_EQ(why(R"({"pid":-1})"), "'pid' in it is not a whole number from 0 to 4294967295");

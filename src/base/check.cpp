@@ -6,7 +6,7 @@
 namespace tempo {
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "%s:%d: this must not happen: not (%s)\n", file, line, condition);
+  std::fprintf(stderr, "%s:%d: CHECK failed: %s\n", file, line, condition);
   std::abort();
 }
 

@@ -1,7 +1,8 @@
-// CHECK: for what must not happen whatever the world does. On in every build; stops the program.
+// CHECK(condition): asserts an invariant of the program. Active in every build.
 //
-// Bad input is never CHECKed, it is a Result. A failed CHECK is a defect of ours: the process ends
-// at once with the place and the condition, and whoever supervises it starts it again.
+// A failed CHECK is a defect of tempo. It prints the file, the line and the condition and aborts
+// the process; the service manager restarts it. Bad input is never CHECKed: it is reported as a
+// Result.
 #pragma once
 
 namespace tempo {

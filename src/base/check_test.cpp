@@ -5,15 +5,15 @@
 namespace tempo {
 namespace {
 
-TEST(Check, PassesWhatHolds) {
+TEST(Check, EvaluatesTheConditionOnce) {
   int evaluated = 0;
   CHECK(++evaluated == 1);
-  EXPECT_EQ(evaluated, 1);  // once: a condition may have effects
+  EXPECT_EQ(evaluated, 1);  // a condition may have side effects
 }
 
-TEST(CheckDeathTest, StopsTheProgramWithThePlaceAndTheCondition) {
+TEST(CheckDeathTest, AbortsWithTheLocationAndTheCondition) {
   const int two = 2;
-  EXPECT_DEATH(CHECK(two == 3), "check_test.cpp:[0-9]+: this must not happen: not \\(two == 3\\)");
+  EXPECT_DEATH(CHECK(two == 3), "check_test.cpp:[0-9]+: CHECK failed: two == 3");
 }
 
 }  // namespace

@@ -26,13 +26,13 @@ bool among(const std::array<Range, kCount>& ranges, char32_t point) {
   return false;
 }
 
-struct Letter {
+struct Character {
   std::size_t bytes;
   std::size_t width;
 };
 
-// The code point the text begins with; the text is not empty.
-Letter first_letter(std::string_view text) {
+// The first code point of a text that is not empty.
+Character first_character(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
   if (lead < 0x80) return {1, 1};
@@ -52,9 +52,9 @@ Letter first_letter(std::string_view text) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    const Letter letter = first_letter(text);
-    width += letter.width;
-    text.remove_prefix(letter.bytes);
+    const Character character = first_character(text);
+    width += character.width;
+    text.remove_prefix(character.bytes);
   }
   return width;
 }
@@ -66,10 +66,10 @@ std::string clipped(std::string_view text, std::size_t width, std::string_view m
   std::size_t bytes = 0;
   std::size_t taken = 0;
   while (true) {
-    const Letter letter = first_letter(text.substr(bytes));
-    if (taken + letter.width + mark_width > width) break;
-    taken += letter.width;
-    bytes += letter.bytes;
+    const Character character = first_character(text.substr(bytes));
+    if (taken + character.width + mark_width > width) break;
+    taken += character.width;
+    bytes += character.bytes;
   }
   return std::string(text.substr(0, bytes)) + std::string(mark);
 }
@@ -77,8 +77,8 @@ std::string clipped(std::string_view text, std::size_t width, std::string_view m
 std::string escaped(std::string_view text) {
   std::string safe;
   safe.reserve(text.size());
-  for (const char letter : text) {
-    switch (letter) {
+  for (const char character : text) {
+    switch (character) {
       case '&':
         safe += "&amp;";
         break;
@@ -95,10 +95,10 @@ std::string escaped(std::string_view text) {
         safe += "&#39;";
         break;
       default:
-        if (static_cast<unsigned char>(letter) < 0x20 || letter == 0x7f)
+        if (static_cast<unsigned char>(character) < 0x20 || character == 0x7f)
           safe += ' ';
         else
-          safe += letter;
+          safe += character;
     }
   }
   return safe;
@@ -111,7 +111,7 @@ std::string brief_span(Nanos span) {
     const char* name;
     double nanos;
   };
-  // 999.6us is shown in the next unit, as 1ms: hence the half digit.
+  // 999.6us rounds to four digits, so it is shown in the next unit, as 1ms.
   for (const Unit unit : {Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6}, Unit{"s", 1e9}}) {
     const double value = nanos / unit.nanos;
     if (value >= 999.5 && unit.nanos < 1e9) continue;

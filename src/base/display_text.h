@@ -1,8 +1,8 @@
-// Small text helpers of the reports: width on a terminal, escapes for HTML, spans and numbers for
-// the eye.
+// Text helpers for reports: width on a terminal, HTML escapes, rounded durations and numbers.
 //
-// Text is UTF-8. Width counts code points: none for combining marks, two for what East Asian
-// scripts and most pictographs take. Bytes that are not UTF-8 count as one each.
+// Text is UTF-8. The width is the number of terminal columns: 0 for a combining mark, 2 for a
+// character of an East Asian script and for most pictographs, 1 for any other code point and for
+// each byte that is not UTF-8.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,22 @@
 
 namespace tempo::report {
 
-// Columns the text takes on a terminal.
+// Width of the text on a terminal, in columns.
 std::size_t display_width(std::string_view text);
 
-// At most this many columns; what is cut off is replaced by the mark.
+// The text shortened to at most `width` columns; the mark replaces the removed end.
 std::string clipped(std::string_view text, std::size_t width, std::string_view mark = "…");
 
-// Safe as HTML text and as an attribute in double quotes. Control characters become spaces.
+// The text escaped for HTML text and double-quoted attributes. Control characters become spaces.
 std::string escaped(std::string_view text);
 
-// Rounded to three digits: "2.4s", "150us", "12.3ms". For reading; span_text is exact.
+// A duration rounded to three digits: "2.4s", "150us", "12.3ms". span_text is exact.
 std::string brief_span(Nanos span);
 
-// "1,234,567".
+// A number with its digits in groups of three: "1,234,567".
 std::string grouped(std::uint64_t number);
 
-// Appends what fmt::format would give.
+// Appends the result of fmt::format.
 template <class... Values>
 void put(std::string& to, fmt::format_string<Values...> format, Values&&... values) {
   fmt::format_to(std::back_inserter(to), format, std::forward<Values>(values)...);

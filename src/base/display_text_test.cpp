@@ -5,32 +5,32 @@
 namespace tempo::report {
 namespace {
 
-TEST(Words, WidthCountsWhatTheEyeSees) {
+TEST(DisplayText, WidthCountsTerminalColumns) {
   EXPECT_EQ(display_width(""), 0U);
   EXPECT_EQ(display_width("master"), 6U);
   EXPECT_EQ(display_width("──▶│"), 4U);
   EXPECT_EQ(display_width("é"), 1U);         // one code point
-  EXPECT_EQ(display_width("e\u0301"), 1U);   // letter and combining accent
+  EXPECT_EQ(display_width("e\u0301"), 1U);   // letter plus combining accent
   EXPECT_EQ(display_width("時計"), 4U);      // two columns each
-  EXPECT_EQ(display_width("\xff\xc3"), 2U);  // not UTF-8: each byte is something
+  EXPECT_EQ(display_width("\xff\xc3"), 2U);  // not UTF-8: one column per byte
 }
 
-TEST(Words, ClippedTextFitsAndSaysThatItIsClipped) {
+TEST(DisplayText, ClippedTextFitsAndEndsWithTheMark) {
   EXPECT_EQ(clipped("candidate", 9), "candidate");
   EXPECT_EQ(clipped("candidate", 6), "candi…");
   EXPECT_EQ(clipped("candidate", 6, "~"), "candi~");
-  EXPECT_EQ(clipped("時計台", 4), "時…");  // half a letter is none
+  EXPECT_EQ(clipped("時計台", 4), "時…");  // a wide character is never cut in half
   EXPECT_EQ(clipped("abc", 1), "…");
   EXPECT_EQ(clipped("abc", 0), "");
 }
 
-TEST(Words, EscapedTextCannotLeaveItsPlace) {
+TEST(DisplayText, EscapesHtmlAndControlCharacters) {
   EXPECT_EQ(escaped("a<b> & \"c\" 'd'"), "a&lt;b&gt; &amp; &quot;c&quot; &#39;d&#39;");
   EXPECT_EQ(escaped(std::string_view("x\n\0y\x7f", 5)), "x  y ");
   EXPECT_EQ(escaped("→ é"), "→ é");
 }
 
-TEST(Words, SpansAreShortForTheEye) {
+TEST(DisplayText, BriefSpansHaveThreeDigits) {
   EXPECT_EQ(brief_span(0ns), "0ns");
   EXPECT_EQ(brief_span(999ns), "999ns");
   EXPECT_EQ(brief_span(1500ns), "1.5us");
@@ -42,7 +42,7 @@ TEST(Words, SpansAreShortForTheEye) {
   EXPECT_EQ(brief_span(-2ms), "-2ms");
 }
 
-TEST(Words, LongNumbersAreGrouped) {
+TEST(DisplayText, GroupsTheDigitsOfLongNumbers) {
   EXPECT_EQ(grouped(0), "0");
   EXPECT_EQ(grouped(999), "999");
   EXPECT_EQ(grouped(1000), "1,000");

@@ -1,5 +1,5 @@
-// FNV-1a (Fowler, Noll, Vo): a quick hash of bytes, the same on every machine. Nobody is kept from
-// finding two texts with one hash.
+// FNV-1a (Fowler, Noll, Vo): a fast hash of bytes, the same on every machine. It is not
+// cryptographic: collisions are easy to construct.
 #pragma once
 
 #include <cstddef>

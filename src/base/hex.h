@@ -1,4 +1,4 @@
-// Bytes as people write them down.
+// Bytes as hexadecimal text, with an optional separator.
 #pragma once
 
 #include <cstddef>

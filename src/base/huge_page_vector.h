@@ -1,11 +1,11 @@
-// Memory for large tables that grow and are read here and there.
+// Memory for large tables that grow and are accessed at random.
 //
-// A page of the usual 4 KiB needs an entry of its own in the processor's address cache, and a table
-// of many megabytes has more pages than entries; so large tables ask the kernel for huge pages. It
-// is a wish, not a need: where there are none, nothing changes but the speed.
+// Each 4 KiB page needs its own TLB entry, and a table of many megabytes has more pages than the
+// TLB has entries. Large tables therefore ask the kernel for huge pages. This is only a hint:
+// without huge pages the table works the same, only slower.
 //
-// A table that grows is moved by its page tables, not copied: what is in it is neither read nor
-// cleared again, and the room ahead takes no memory until something is put there.
+// A growing table is remapped (mremap), not copied: its items are neither read nor cleared again,
+// and unused capacity takes no memory until it is written.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class HugePageVector {
 
  public:
   HugePageVector() = default;
-  // This many items of nothing but zero bytes.
+  // `count` items of zero bytes.
   explicit HugePageVector(std::size_t count) { resize(count); }
   HugePageVector(HugePageVector&& other) noexcept { swap(other); }
   HugePageVector& operator=(HugePageVector&& other) noexcept {
@@ -48,31 +48,31 @@ class HugePageVector {
 
   void push_back(const T& item) { append(&item, 1); }
   void append(const T* from, std::size_t count) {
-    make_room(size_ + count);
+    reserve(size_ + count);
     std::memcpy(static_cast<void*>(items_ + size_), from, count * sizeof(T));
     size_ += count;
   }
 
-  // Taken from the machine: the pages that were put to use.
+  // Memory in use, in bytes: the pages that hold items.
   std::size_t bytes() const {
     const std::size_t page = mapped_ < kLarge ? kPage : kHugePage;
-    return whole(size_ * sizeof(T), page);
+    return rounded_up(size_ * sizeof(T), page);
   }
 
  private:
   static constexpr std::size_t kPage = 4096;
   static constexpr std::size_t kLarge = 2 * kHugePage;
 
-  static std::size_t whole(std::size_t bytes, std::size_t pages) {
-    return (bytes + pages - 1) / pages * pages;
+  static std::size_t rounded_up(std::size_t bytes, std::size_t page) {
+    return (bytes + page - 1) / page * page;
   }
-  static void* wanted(void* block) {
+  static void* checked(void* block) {
     if (block == MAP_FAILED) throw std::bad_alloc();
     return block;
   }
 
   void resize(std::size_t count) {
-    make_room(count);
+    reserve(count);
     size_ = count;
   }
   void swap(HugePageVector& other) noexcept {
@@ -81,38 +81,38 @@ class HugePageVector {
     std::swap(mapped_, other.mapped_);
   }
 
-  // By a half at a time.
-  void make_room(std::size_t count) {
+  // Grows by at least half of the current mapping.
+  void reserve(std::size_t count) {
     if (count > static_cast<std::size_t>(-1) / sizeof(T) / 4) throw std::bad_alloc();
     if (count * sizeof(T) <= mapped_) return;
     const std::size_t bytes = std::max(count * sizeof(T), mapped_ + mapped_ / 2);
     if (bytes < kLarge)
-      map_small(whole(bytes, kPage));
+      map_small(rounded_up(bytes, kPage));
     else
-      map_large(whole(bytes, kHugePage));
+      map_large(rounded_up(bytes, kHugePage));
   }
   void map_small(std::size_t bytes) {
     void* const block = items_ == nullptr ? mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                                           : mremap(items_, mapped_, bytes, MREMAP_MAYMOVE);
-    items_ = static_cast<T*>(wanted(block));
+    items_ = static_cast<T*>(checked(block));
     mapped_ = bytes;
   }
-  // Where a huge page begins.
+  // Maps the block at an address that is aligned to a huge page.
   void map_large(std::size_t bytes) {
     const std::size_t reserved = bytes + kHugePage;
-    char* const room = static_cast<char*>(wanted(
+    char* const range = static_cast<char*>(checked(
         mmap(nullptr, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)));
     const std::size_t before =
-        (kHugePage - reinterpret_cast<std::uintptr_t>(room) % kHugePage) % kHugePage;
-    char* const place = room + before;
-    void* const block = items_ == nullptr
-                            ? mmap(place, bytes, PROT_READ | PROT_WRITE,
-                                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
-                            : mremap(items_, mapped_, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place);
-    if (before != 0) munmap(room, before);
-    munmap(place + bytes, reserved - before - bytes);
-    items_ = static_cast<T*>(wanted(block));
+        (kHugePage - reinterpret_cast<std::uintptr_t>(range) % kHugePage) % kHugePage;
+    char* const aligned = range + before;
+    void* const block =
+        items_ == nullptr ? mmap(aligned, bytes, PROT_READ | PROT_WRITE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0)
+                          : mremap(items_, mapped_, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, aligned);
+    if (before != 0) munmap(range, before);
+    munmap(aligned + bytes, reserved - before - bytes);
+    items_ = static_cast<T*>(checked(block));
     mapped_ = bytes;
     madvise(items_, bytes, MADV_HUGEPAGE);
   }
@@ -122,7 +122,7 @@ class HugePageVector {
   std::size_t mapped_ = 0;  // bytes
 };
 
-// The same wish for a std::vector that is made once in its full size.
+// Huge pages for a std::vector that is allocated once in its full size.
 template <class T>
 struct HugePageAllocator {
   using value_type = T;

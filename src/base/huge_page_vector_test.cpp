@@ -9,8 +9,8 @@
 namespace tempo {
 namespace {
 
-// Through every kind of move: small, from small to large, large.
-TEST(HugePageVector, KeepsWhatIsInItWhileItGrows) {
+// Covers every kind of remapping: small, from small to large, large.
+TEST(HugePageVector, KeepsItsItemsWhileItGrows) {
   HugePageVector<std::uint32_t> numbers;
   EXPECT_TRUE(numbers.empty());
   constexpr std::uint32_t kMany = 3'000'000;
@@ -23,7 +23,7 @@ TEST(HugePageVector, KeepsWhatIsInItWhileItGrows) {
   EXPECT_LE(numbers.bytes(), kMany * sizeof(std::uint32_t) + (std::size_t{2} << 20));
 }
 
-TEST(HugePageVector, BeginsWithZeros) {
+TEST(HugePageVector, IsFilledWithZeros) {
   for (const std::size_t count : {std::size_t{1000}, std::size_t{2'000'000}}) {
     const HugePageVector<std::uint32_t> numbers(count);
     ASSERT_EQ(numbers.size(), count);
@@ -46,23 +46,23 @@ TEST(HugePageVector, AppendsAndMoves) {
   EXPECT_EQ(other[1], 0);
 }
 
-// A huge page serves only what begins where it does.
-TEST(HugePageAllocator, BeginsLargeBlocksWhereAHugePageDoes) {
-  const auto place = [](const auto& vector) {
+// The kernel uses huge pages only for memory that is aligned to one.
+TEST(HugePageAllocator, AlignsLargeBlocksToHugePages) {
+  const auto address = [](const auto& vector) {
     return reinterpret_cast<std::uintptr_t>(vector.data());
   };
   struct alignas(64) Line {
     std::uint64_t number = 0;
   };
   const std::vector<Line, HugePageAllocator<Line>> few(3, Line{7});
-  EXPECT_EQ(place(few) % 64, 0U);
+  EXPECT_EQ(address(few) % 64, 0U);
   EXPECT_EQ(few[2].number, 7U);
   std::vector<Line, HugePageAllocator<Line>> many(100'000, Line{9});
-  EXPECT_EQ(place(many) % (std::uintptr_t{2} << 20), 0U);
+  EXPECT_EQ(address(many) % (std::uintptr_t{2} << 20), 0U);
   EXPECT_EQ(many.back().number, 9U);
-  const std::uintptr_t before = place(many);
+  const std::uintptr_t before = address(many);
   const std::vector<Line, HugePageAllocator<Line>> moved = std::move(many);
-  EXPECT_EQ(place(moved), before);
+  EXPECT_EQ(address(moved), before);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
-// The names of things: machines, lives of machines, messages, masterships.
+// Identifiers of nodes, incarnations, messages and masterships.
 //
-// Node numbers are dense, from 0; who maps host names or addresses to them is the driver's affair.
-// None of these types can be added, mixed or compared with another.
+// Node numbers are dense, from 0; the driver of the machines maps host names or addresses to them.
+// Values of different identifier types cannot be added, mixed or compared.
 #pragma once
 
 #include <compare>
@@ -14,26 +14,26 @@ enum class NodeId : std::uint32_t {};
 inline constexpr NodeId kNobody{0xffffffff};
 inline constexpr std::uint32_t kMaxNodes = 1U << 20;
 
-// A message's number, counted from 1 by its sender in each of its lives; 0 names no message.
+// A message's number. The sender counts from 1 in each of its incarnations; 0: no message.
 enum class Sequence : std::uint32_t {};
 inline constexpr Sequence kNoSequence{0};
 
-// One life of a process: drawn by whoever starts it, different after every restart.
+// One run of a process. The driver draws it at random at each start, so it differs after a restart.
 enum class Incarnation : std::uint32_t {};
 
-// A host, the same after a restart and on every machine of the network: what travels on the wire in
-// place of a NodeId. Whoever drives machines gives out NodeIds in the order of the HostIds, so that
-// epochs compare alike everywhere.
+// A host. It is the same after a restart and on every machine of the network, and replaces the
+// NodeId on the wire. Drivers assign NodeIds in the order of the HostIds, so that epochs compare
+// the same on all machines.
 enum class HostId : std::uint64_t {};
 inline constexpr HostId kNoHost{0};
 
-// One mastership. Round 0 belongs to nobody: it is lower than every mastership that ever was.
+// One mastership. Round 0 means none and compares lower than every mastership.
 struct Epoch {
   std::uint32_t round = 0;
   NodeId node = kNobody;
   Incarnation incarnation{};
 
-  // Compared in this order; `round == 0` is "none", whatever the other two say.
+  // Compares the members in this order. If `round == 0`, the other two have no meaning.
   auto operator<=>(const Epoch&) const = default;
 };
 inline constexpr Epoch kNoEpoch{};

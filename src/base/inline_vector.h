@@ -1,4 +1,4 @@
-// A short list with room for `Most`, inside the value that has it: what a message may carry.
+// A vector with a fixed capacity, stored inline. Messages can contain it.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace tempo {
 
-template <class T, std::size_t Most>
+template <class T, std::size_t kCapacity>
 class InlineVector {
-  static_assert(Most > 0 && Most < 256);
+  static_assert(kCapacity > 0 && kCapacity < 256);
 
  public:
   bool empty() const { return size_ == 0; }
-  bool full() const { return size_ == Most; }
+  bool full() const { return size_ == kCapacity; }
   std::size_t size() const { return size_; }
   T* begin() { return items_.data(); }
   T* end() { return items_.data() + size_; }
@@ -36,7 +36,7 @@ class InlineVector {
     CHECK(!full());
     items_[size_++] = item;
   }
-  // The oldest makes room.
+  // Appends an item; a full vector drops its first item.
   void push_newest(const T& item) {
     if (full()) erase(begin());
     push_back(item);
@@ -46,19 +46,19 @@ class InlineVector {
     --size_;
   }
   template <class Predicate>
-  void erase_if(Predicate gone) {
-    size_ = static_cast<std::uint8_t>(std::remove_if(begin(), end(), gone) - begin());
+  void erase_if(Predicate remove) {
+    size_ = static_cast<std::uint8_t>(std::remove_if(begin(), end(), remove) - begin());
   }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("size", self.size_);
-    for (std::size_t i = 0; i < std::min<std::size_t>(self.size_, Most); ++i)
+    for (std::size_t i = 0; i < std::min<std::size_t>(self.size_, kCapacity); ++i)
       visit("item", self.items_[i]);
   }
 
  private:
-  std::array<T, Most> items_{};
+  std::array<T, kCapacity> items_{};
   std::uint8_t size_ = 0;
 };
 

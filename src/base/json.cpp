@@ -83,7 +83,7 @@ std::string Json::line() const {
 
 Result<Json> Json::parse(std::string_view text) {
   auto value = std::make_unique<Value>(nlohmann::ordered_json::parse(text, nullptr, false));
-  if (value->json.is_discarded()) return std::unexpected(std::string("it is not JSON"));
+  if (value->json.is_discarded()) return std::unexpected(std::string("not valid JSON"));
   return Json(std::move(value));
 }
 

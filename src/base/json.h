@@ -1,7 +1,7 @@
-// JSON values: built in order and written, or parsed and read.
+// A JSON value that can be built, written, parsed and read.
 //
-// Keys keep the order they were added in. Bytes that are not UTF-8 and numbers that are not finite
-// cannot be written: the former become U+FFFD, the latter null. Nothing here throws.
+// Objects keep their keys in the order of insertion. Invalid UTF-8 is written as U+FFFD, and
+// numbers that are not finite are written as null. No function throws.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ class Json {
  public:
   static Json object();
   static Json array();
-  static Result<Json> parse(std::string_view text);  // one value and nothing behind it
+  static Result<Json> parse(std::string_view text);  // exactly one value; nothing may follow it
   Json(const Json& other);
   Json& operator=(const Json& other);
   Json(Json&&) noexcept;
   Json& operator=(Json&&) noexcept;
   ~Json();
 
-  // To an object. Returns *this, so that additions chain.
+  // Adds a member to an object. Returns *this, so that calls can be chained.
   Json& add(std::string_view key, std::uint64_t value);
   Json& add(std::string_view key, std::int64_t value);
   Json& add(std::string_view key, double value);
@@ -35,29 +35,30 @@ class Json {
   Json& add(std::string_view key, const char* value) { return add(key, std::string_view{value}); }
   Json& add(std::string_view key, const Json& value);
   Json& add_null(std::string_view key);
-  // To an array.
+  // Appends an element to an array.
   Json& push(const Json& value);
   Json& push(std::uint64_t value);
   Json& push(std::string_view value);
 
-  std::string text() const;  // one object on several lines, with a newline at the end
+  std::string text() const;  // indented, on several lines, with a newline at the end
   std::string line() const;  // on one line, without a newline
 
   bool is_object() const;
   bool is_array() const;
   bool is_null() const;
-  // Of an object; in the order of writing.
+  // Keys of an object, in the order of insertion; empty for any other value.
   std::vector<std::string> keys() const;
   bool has(std::string_view key) const;
-  // A member of an object, if it is there and of this type (a whole number also as `number`).
+  // A member of an object; empty if it is absent or of another type. `number_at` also accepts
+  // whole numbers.
   std::optional<Json> at(std::string_view key) const;
   std::optional<bool> flag_at(std::string_view key) const;
   std::optional<std::int64_t> whole_at(std::string_view key) const;
   std::optional<std::uint64_t> count_at(std::string_view key) const;
   std::optional<double> number_at(std::string_view key) const;
   std::optional<std::string> text_at(std::string_view key) const;
-  std::vector<Json> elements() const;          // of an array; empty if it is none
-  std::optional<std::string> as_text() const;  // this value itself
+  std::vector<Json> elements() const;          // elements of an array; empty for any other value
+  std::optional<std::string> as_text() const;  // this value, if it is a string
 
  private:
   struct Value;

@@ -1,4 +1,4 @@
-// What was built is written in order; what is parsed is read by type.
+// Writing keeps the order of insertion; reading checks the type.
 #include "base/json.h"
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Json, IsWrittenInTheOrderOfBuilding) {
+TEST(Json, WritesInTheOrderOfInsertion) {
   Json list = Json::array();
   list.push(std::uint64_t{1}).push("two");
   const Json json = Json::object()
@@ -26,13 +26,13 @@ TEST(Json, IsWrittenInTheOrderOfBuilding) {
   EXPECT_THAT(json.keys(), ElementsAre("z", "a", "list", "yes", "nothing"));
 }
 
-TEST(Json, CanAlwaysBeWritten) {
+TEST(Json, ReplacesInvalidUtf8AndInfinity) {
   EXPECT_EQ(Json::object().add("a", "\xff").line(), "{\"a\":\"\xef\xbf\xbd\"}");
   EXPECT_EQ(Json::object().add("a", std::numeric_limits<double>::infinity()).line(),
             "{\"a\":null}");
 }
 
-TEST(Json, IsReadByType) {
+TEST(Json, ReadsMembersByType) {
   const auto json =
       Json::parse(R"({"text":"x","whole":-3,"large":18446744073709551615,"half":0.5,"flag":false,)"
                   R"("list":["a",1],"null":null})");
@@ -60,7 +60,7 @@ TEST(Json, IsReadByType) {
   EXPECT_FALSE(json->at("list")->has("text"));
 }
 
-TEST(Json, IsRefusedWhenItIsNone) {
+TEST(Json, ParseRefusesInvalidText) {
   for (const char* text : {"", "{", "{} {}", "{\"a\":}", "nul", "\"\xff\""})
     EXPECT_FALSE(Json::parse(text)) << text;
   EXPECT_FALSE(Json::parse(std::string(100'000, '[')));

@@ -14,13 +14,13 @@ namespace {
 using Operations = std::vector<std::pair<std::uint16_t, std::uint8_t>>;
 
 template <class Map>
-void compare_with_a_map(const Operations& operations) {
+void compare_with_std_map(const Operations& operations) {
   Map map;
   std::map<std::uint32_t, int> model;
   int written = 0;
   for (const auto& [key, operation] : operations) {
     const std::uint32_t i =
-        operation % 2 == 0 ? key : key % 16;  // many keys, and some of them often
+        operation % 2 == 0 ? key : key % 16;  // many keys, some of them repeatedly
     if (operation % 32 == 31) {
       map.clear();
       model.clear();
@@ -46,12 +46,12 @@ void compare_with_a_map(const Operations& operations) {
   RC_CLASSIFY(model.size() > 12, "has grown twice");
 }
 
-// Whatever is written and cleared, the map answers as a std::map does.
-RC_GTEST_PROP(NodeMapProperty, IsAMap, (const Operations& operations)) {
-  compare_with_a_map<NodeMap<int>>(operations);
+// After any writes and clears the map gives the same answers as a std::map.
+RC_GTEST_PROP(NodeMapProperty, MatchesStdMap, (const Operations& operations)) {
+  compare_with_std_map<NodeMap<int>>(operations);
 }
-RC_GTEST_PROP(NodeMapProperty, IsAMapWithSomeInside, (const Operations& operations)) {
-  compare_with_a_map<NodeMap<int, 2>>(operations);
+RC_GTEST_PROP(NodeMapProperty, MatchesStdMapWithInlineSlots, (const Operations& operations)) {
+  compare_with_std_map<NodeMap<int, 2>>(operations);
 }
 
 }  // namespace

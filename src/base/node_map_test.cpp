@@ -14,7 +14,7 @@ TEST(NodeMap, StartsEmpty) {
   EXPECT_TRUE(map.sorted().empty());
 }
 
-TEST(NodeMap, MakesValuesByDefault) {
+TEST(NodeMap, DefaultConstructsNewValues) {
   NodeMap<int> map;
   EXPECT_EQ(map[node_at(5)], 0);
   map[node_at(5)] = 7;
@@ -29,7 +29,7 @@ TEST(NodeMap, NeverHoldsNobody) {
   EXPECT_EQ(map.find(kNobody), nullptr);
 }
 
-TEST(NodeMap, IsNewAgainAfterClear) {
+TEST(NodeMap, IsEmptyAfterClear) {
   NodeMap<int> map;
   for (std::uint32_t i = 0; i < 100; ++i) map[NodeId{i}] = 1;
   map.clear();
@@ -38,7 +38,7 @@ TEST(NodeMap, IsNewAgainAfterClear) {
   EXPECT_EQ(map[node_at(50)], 0);
 }
 
-TEST(NodeMap, KeepsAHundredThousand) {
+TEST(NodeMap, HoldsAHundredThousandNodes) {
   NodeMap<std::uint32_t> map;
   for (std::uint32_t i = 0; i < 100'000; ++i) map[NodeId{i * 10 % kMaxNodes}] = i;
   EXPECT_EQ(map.size(), 100'000U);
@@ -49,7 +49,7 @@ TEST(NodeMap, KeepsAHundredThousand) {
   }
 }
 
-TEST(NodeMapDeathTest, RefusesNodesThatCannotBe) {
+TEST(NodeMapDeathTest, RefusesInvalidNodes) {
   NodeMap<int> map;
   EXPECT_DEATH(map[NodeId{kMaxNodes}], "kMaxNodes");
   EXPECT_DEATH(map[kNobody], "kMaxNodes");

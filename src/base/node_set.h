@@ -1,4 +1,4 @@
-// A set of nodes: one bit each, no memory while empty.
+// A set of nodes: one bit per node; an empty set allocates no memory.
 #pragma once
 
 #include <bit>
@@ -20,7 +20,7 @@ class NodeSet {
     return word < words_.size() && (words_[word] >> (index(node) % 64) & 1) != 0;
   }
 
-  // Says whether the node is new.
+  // Returns true if the node is new.
   bool insert(NodeId node) {
     CHECK(index(node) < kMaxNodes);
     const std::size_t word = index(node) / 64;
@@ -32,7 +32,7 @@ class NodeSet {
     return true;
   }
 
-  // Says whether the node was there.
+  // Returns true if the set contained the node.
   bool erase(NodeId node) {
     if (!contains(node)) return false;
     words_[index(node) / 64] &= ~(std::uint64_t{1} << (index(node) % 64));
@@ -45,7 +45,7 @@ class NodeSet {
     size_ = 0;
   }
 
-  // kNobody when empty.
+  // The highest node; kNobody if the set is empty.
   NodeId highest() const {
     for (std::size_t word = words_.size(); word-- > 0;)
       if (words_[word] != 0)
@@ -53,7 +53,7 @@ class NodeSet {
     return kNobody;
   }
 
-  // In ascending order. The set must not change meanwhile.
+  // Visits the nodes in ascending order. `visit` must not change the set.
   template <class Visit>
   void for_each(Visit visit) const {
     for (std::size_t word = 0; word < words_.size(); ++word)
@@ -62,7 +62,7 @@ class NodeSet {
   }
 
  private:
-  std::vector<std::uint64_t> words_;  // bounded by kMaxNodes / 64
+  std::vector<std::uint64_t> words_;  // at most kMaxNodes / 64
   std::size_t size_ = 0;
 };
 

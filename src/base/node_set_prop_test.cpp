@@ -11,8 +11,8 @@
 namespace tempo {
 namespace {
 
-// Whatever is inserted, erased and cleared, the set answers as a std::set does.
-RC_GTEST_PROP(NodeSetProperty, IsASet,
+// After any inserts, erasures and clears the set gives the same answers as a std::set.
+RC_GTEST_PROP(NodeSetProperty, MatchesStdSet,
               (const std::vector<std::pair<std::uint8_t, std::uint8_t>>& operations)) {
   NodeSet set;
   std::set<std::uint32_t> model;

@@ -25,7 +25,7 @@ TEST(NodeSet, StartsEmpty) {
   EXPECT_THAT(listed(set), ElementsAre());
 }
 
-TEST(NodeSet, SaysWhatIsNewAndWhatWasThere) {
+TEST(NodeSet, InsertAndEraseReportChanges) {
   NodeSet set;
   EXPECT_TRUE(set.insert(node_at(3)));
   EXPECT_FALSE(set.insert(node_at(3)));
@@ -35,7 +35,7 @@ TEST(NodeSet, SaysWhatIsNewAndWhatWasThere) {
   EXPECT_TRUE(set.empty());
 }
 
-TEST(NodeSet, HoldsTheNodesAroundTheEndsOfItsWords) {
+TEST(NodeSet, HoldsNodesAtWordBoundaries) {
   NodeSet set;
   for (const std::uint32_t i : {128U, 64U, 63U, 0U, 127U}) set.insert(NodeId{i});
   EXPECT_THAT(listed(set), ElementsAre(0, 63, 64, 127, 128));
@@ -51,7 +51,7 @@ TEST(NodeSet, NeverContainsNobody) {
   EXPECT_FALSE(set.erase(kNobody));
 }
 
-TEST(NodeSetDeathTest, RefusesNodesThatCannotBe) {
+TEST(NodeSetDeathTest, RefusesInvalidNodes) {
   NodeSet set;
   EXPECT_DEATH(set.insert(NodeId{kMaxNodes}), "kMaxNodes");
   EXPECT_DEATH(set.insert(kNobody), "kMaxNodes");

@@ -1,4 +1,4 @@
-// A number as it stands in a text: all of it, or nothing.
+// Parses a text that consists of exactly one number.
 #pragma once
 
 #include <charconv>
@@ -8,7 +8,7 @@
 
 namespace tempo {
 
-// Nothing if there is anything else in the text, or the number is too large for its type.
+// The number; empty if the text holds anything else or the number does not fit its type.
 template <class Number>
 std::optional<Number> parse_number(std::string_view text) {
   Number number{};

@@ -7,7 +7,7 @@
 namespace tempo {
 namespace {
 
-TEST(NumberText, TakesNumbersAndNothingElse) {
+TEST(NumberText, AcceptsOnlyNumbers) {
   EXPECT_EQ(parse_number<std::uint32_t>("0"), 0U);
   EXPECT_EQ(parse_number<std::uint32_t>("4294967295"), 4'294'967'295U);
   EXPECT_EQ(parse_number<std::int64_t>("-7"), -7);

@@ -26,8 +26,8 @@ bool Stream::chance(double probability) { return unit() < probability; }
 
 std::uint64_t Stream::below(std::uint64_t limit) {
   CHECK(limit > 0);
-  // Lemire (2019): the high half of a product, redrawn in the few cases that would bias it. The
-  // loop ends: at least half of all draws are accepted.
+  // Lemire (2019): the high half of a product, drawn again in the few cases that would bias it. The
+  // loop ends because at least half of all draws are accepted.
   for (;;) {
     const auto product = static_cast<Wide>(next()) * limit;
     const auto low = static_cast<std::uint64_t>(product);
@@ -45,7 +45,7 @@ Nanos Stream::uniform(Nanos low, Nanos high) {
 double Stream::exponential(double mean) { return -mean * exact_log(1.0 - unit()); }
 
 double Stream::normal(double mean, double deviation) {
-  // Marsaglia's polar method; three of four pairs are accepted, so the loop ends.
+  // Marsaglia's polar method. The loop ends because three of four pairs are accepted.
   for (;;) {
     const double x = 2 * unit() - 1;
     const double y = 2 * unit() - 1;
@@ -61,7 +61,7 @@ double Stream::pareto(double minimum, double alpha) {
 
 namespace {
 constexpr double kLn2High = 0x1.62e42fefa38p-1;   // the first 40 bits of ln 2
-constexpr double kLn2Low = 0x1.ef35793c7673p-45;  // and the rest
+constexpr double kLn2Low = 0x1.ef35793c7673p-45;  // ln 2 minus kLn2High
 }  // namespace
 
 double exact_log(double x) {

@@ -1,9 +1,9 @@
-// Chance that can be replayed.
+// Reproducible random numbers.
 //
-// A Stream is an endless row of numbers named by (seed, cause, node): Philox 4x32-10 (Salmon et
-// al., 2011) enciphers a counter, so a stream has no history that another could disturb, and a run
-// is the same on any number of threads. The distributions are ours, written with +, *, / and sqrt
-// alone, because the standard library's, and libm's log, may differ from one machine to the next.
+// A Stream is an unlimited sequence of numbers identified by (seed, cause, node). Philox 4x32-10
+// (Salmon et al., 2011) encrypts a counter, so streams share no state and a run is the same on any
+// number of threads. The distributions use only +, *, / and sqrt, because those of the standard
+// library, and libm's log, may differ from one machine to the next.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,8 @@
 
 namespace tempo {
 
-// Natural logarithm and exponential, the same bits everywhere (relative error below 1e-15).
+// Natural logarithm and exponential with the same bits on every machine (relative error below
+// 1e-15).
 double exact_log(double x);
 double exact_exp(double x);
 
@@ -27,7 +28,7 @@ class Stream {
   std::uint64_t next() { return drawn_++ % 2 == 0 ? first_of_block() : second_; }
 
   double unit() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // uniform in [0, 1)
-  bool chance(double probability);           // draws even for 0 and 1: streams stay in step
+  bool chance(double probability);           // draws even for 0 and 1: streams stay aligned
   std::uint64_t below(std::uint64_t limit);  // uniform in [0, limit), without bias; limit > 0
   Nanos uniform(Nanos low, Nanos high);      // uniform in [low, high]
   double exponential(double mean);
@@ -39,18 +40,18 @@ class Stream {
   }
 
  private:
-  std::uint64_t first_of_block();  // enciphers the next block and keeps its other half
+  std::uint64_t first_of_block();  // encrypts the next block and stores its second number
 
-  // A simulated node has several streams: they are kept small.
+  // Streams are small because a simulated node has several of them.
   std::uint64_t seed_ = 0;
-  std::uint64_t drawn_ = 0;   // numbers so far; a block is two
-  std::uint64_t second_ = 0;  // of the block begun, if `drawn_` is odd
+  std::uint64_t drawn_ = 0;   // numbers drawn; a block has two
+  std::uint64_t second_ = 0;  // second number of the current block; valid if `drawn_` is odd
   std::uint32_t cause_ = 0;
   std::uint32_t node_ = 0;
 };
 
-// The door through which a machine meets chance. Every decision is a whole number below a limit, so
-// that a checker can try each value, a test can fix it, and the daemon can ask the kernel.
+// A machine's only source of random numbers. Every draw is a whole number below a limit, so that a
+// checker can try each value, a test can fix it, and the daemon can ask the kernel.
 class Draw {
  public:
   virtual std::uint64_t below(std::uint64_t limit) = 0;

@@ -18,8 +18,8 @@ namespace {
 using ::testing::Each;
 using ::testing::ElementsAre;
 
-// Philox 4x32-10 written out a second time from Salmon et al. (2011), section 3.3, so that the
-// library under Stream is checked too.
+// A second implementation of Philox 4x32-10, from Salmon et al. (2011), section 3.3, so that the
+// library used by Stream is checked too.
 using Words = std::array<std::uint32_t, 4>;
 
 Words philox(Words counter, std::array<std::uint32_t, 2> key) {
@@ -43,7 +43,7 @@ Words next_words(Stream& stream) {
 }
 
 // The vectors published with Random123 (kat_vectors, philox4x32 10): zeros, ones, digits of pi.
-TEST(Philox, OfThisTestAgreesWithThePublishedVectors) {
+TEST(Philox, TestImplementationMatchesThePublishedVectors) {
   constexpr std::uint32_t kOnes = 0xffffffff;
   EXPECT_THAT(philox({0, 0, 0, 0}, {0, 0}),
               ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
@@ -53,14 +53,14 @@ TEST(Philox, OfThisTestAgreesWithThePublishedVectors) {
               ElementsAre(0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1));
 }
 
-TEST(Stream, StartsWithThePublishedVectorOfZeros) {
+TEST(Stream, StartsWithThePublishedVectorForZeros) {
   Stream stream(0, 0, 0);
   EXPECT_THAT(next_words(stream), ElementsAre(0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8));
 }
 
 // The counter's words are {block low, block high, node, cause}, the key's are {seed low, seed
 // high}.
-TEST(Stream, IsPhiloxOfBlockNodeCauseAndSeed) {
+TEST(Stream, EncryptsBlockNodeAndCauseUnderTheSeed) {
   for (const std::uint64_t seed :
        {0x0123456789abcdefULL, 0xffffffffffffffffULL, 0x299f31d0a4093822ULL}) {
     for (const std::uint32_t cause : {0U, 0x03707344U, 0xffffffffU}) {
@@ -81,7 +81,7 @@ std::vector<std::uint64_t> first_numbers(Stream stream, std::size_t count) {
   return numbers;
 }
 
-TEST(Stream, IsNotDisturbedByOthers) {
+TEST(Stream, IsIndependentOfOtherStreams) {
   const auto alone = first_numbers(Stream(5, 1, 1), 100);
   Stream stream(5, 1, 1);
   Stream other_cause(5, 2, 1);
@@ -95,10 +95,10 @@ TEST(Stream, IsNotDisturbedByOthers) {
   EXPECT_EQ(among, alone);
 }
 
-// Of all streams whose names differ a little, no two share a number: 12 x 500 of them meet by
-// chance with probability 1e-12. And the bits of two streams agree half of the time: 500 x 64 fair
-// coins have a standard deviation of 89; the limit is five of those.
-TEST(Stream, HasNothingInCommonWithItsNeighbours) {
+// Streams whose identifiers differ slightly share no number: a collision among 12 x 500 numbers has
+// a probability of 1e-12. The bits of two streams agree half of the time: 500 x 64 fair coins have
+// a standard deviation of 89; the limit is five of those.
+TEST(Stream, DoesNotCorrelateWithSimilarStreams) {
   std::vector<Stream> streams;
   for (const std::uint64_t seed : {1ULL, 2ULL, 1ULL << 32})
     for (const std::uint32_t cause : {1U, 2U})
@@ -138,47 +138,47 @@ TEST(Below, IsUniform) {
   EXPECT_LT(chi_square(counts), 27.9);
 }
 
-// With a limit of three quarters of the range, leaving out the redraw would give every third value
-// twice the weight of the others: the statistic would be near 6000.
-TEST(Below, RedrawsWhatWouldBiasIt) {
+// With a limit of three quarters of the range, omitting the second draw would give every third
+// value twice the weight of the others: the statistic would be near 6000.
+TEST(Below, DrawsAgainToAvoidBias) {
   Stream stream(17, 3, 5);
   std::vector<int> counts(3);
   for (int i = 0; i < 50'000; ++i) ++counts[stream.below(3ULL << 62) % 3];
   EXPECT_LT(chi_square(counts), 13.8);  // two degrees of freedom, once in a thousand seeds
 }
 
-TEST(Below, StaysBelow) {
+TEST(Below, StaysBelowTheLimit) {
   Stream stream(17, 3, 6);
   for (const std::uint64_t limit : {1ULL, 2ULL, 3ULL, 1000ULL, (1ULL << 63) + 1, ~0ULL})
     for (int i = 0; i < 200; ++i) EXPECT_LT(stream.below(limit), limit);
 }
 
-TEST(Below, OfOneIsAlwaysZeroAndStillDraws) {
+TEST(Below, LimitOneGivesZeroAndStillDraws) {
   Stream stream(17, 3, 7);
-  Stream twin(17, 3, 7);
+  Stream same(17, 3, 7);
   EXPECT_EQ(stream.below(1), 0U);
-  twin.next();
-  EXPECT_EQ(stream.next(), twin.next());
+  same.next();
+  EXPECT_EQ(stream.next(), same.next());
 }
 
-TEST(BelowDeathTest, RefusesNothing) {
+TEST(BelowDeathTest, RefusesLimitZero) {
   Stream stream(1, 1, 1);
   EXPECT_DEATH(stream.below(0), "limit > 0");
 }
 
-TEST(Chance, OfZeroAndOneIsCertainAndDrawsAllTheSame) {
+TEST(Chance, ProbabilityZeroAndOneStillDraw) {
   Stream stream(9, 1, 1);
-  Stream twin(9, 1, 1);
+  Stream same(9, 1, 1);
   for (int i = 0; i < 1000; ++i) {
     EXPECT_FALSE(stream.chance(0));
     EXPECT_TRUE(stream.chance(1));
-    twin.next();
-    twin.next();
+    same.next();
+    same.next();
   }
-  EXPECT_EQ(stream.next(), twin.next());
+  EXPECT_EQ(stream.next(), same.next());
 }
 
-TEST(Chance, HappensAsOftenAsItShould) {
+TEST(Chance, MatchesItsProbability) {
   Stream stream(9, 1, 2);
   int happened = 0;
   for (int i = 0; i < 40'000; ++i) happened += stream.chance(0.1) ? 1 : 0;
@@ -225,7 +225,7 @@ TEST(Distributions, UnitIsUniform) {
   EXPECT_LT(highest, 1);
 }
 
-TEST(Distributions, UniformSpansIncludeBothEnds) {
+TEST(Distributions, UniformDurationsIncludeBothEnds) {
   Stream stream(23, 1, 2);
   std::set<Nanos> seen;
   for (int i = 0; i < 1000; ++i) seen.insert(stream.uniform(-2ns, 2ns));
@@ -248,7 +248,7 @@ TEST(Distributions, Pareto) {
   expect_moments(moments([&] { return stream.pareto(2.0, 5.0); }), 2.5, 4.0 * 5 / (16 * 3), 73.8);
 }
 
-TEST(Distributions, ParetoHasItsTail) {
+TEST(Distributions, ParetoHasTheRightTail) {
   Stream stream(23, 1, 6);
   int beyond = 0;
   for (int i = 0; i < 40'000; ++i) {
@@ -266,14 +266,14 @@ TEST(Distributions, ChoiceReachesEveryElement) {
   EXPECT_THAT(taken, Each(::testing::Gt(60)));
 }
 
-TEST(StreamDraw, HandsOnItsStream) {
+TEST(StreamDraw, DrawsFromItsStream) {
   Stream stream(31, 1, 1);
-  Stream twin(31, 1, 1);
+  Stream same(31, 1, 1);
   StreamDraw draw{stream};
-  for (int i = 0; i < 20; ++i) EXPECT_EQ(draw.below(1000), twin.below(1000));
+  for (int i = 0; i < 20; ++i) EXPECT_EQ(draw.below(1000), same.below(1000));
 }
 
-TEST(StreamDraw, DrawsSpansIncludingBothEnds) {
+TEST(StreamDraw, DrawsDurationsIncludingBothEnds) {
   Stream stream(31, 1, 2);
   StreamDraw draw{stream};
   std::set<Nanos> seen;
@@ -282,8 +282,8 @@ TEST(StreamDraw, DrawsSpansIncludingBothEnds) {
   EXPECT_EQ(draw.between(7s, 7s), 7s);
 }
 
-// Compared with the C library, which is good to one unit in the last place. The arguments are
-// spread over all magnitudes and crowded around 1, where a logarithm is hard.
+// The reference is the C library, which is accurate to one unit in the last place. The arguments
+// cover all magnitudes and are dense around 1, where a logarithm is difficult.
 TEST(ExactLog, AgreesWithTheLibrary) {
   Stream stream(41, 1, 1);
   const auto expect_close = [](double x) {
@@ -318,14 +318,15 @@ TEST(ExactExp, AgreesWithTheLibrary) {
   EXPECT_EQ(exact_exp(710), std::numeric_limits<double>::infinity());
 }
 
-TEST(ExactLogDeathTest, RefusesWhatHasNoLogarithm) {
+TEST(ExactLogDeathTest, RefusesZeroAndNegativeArguments) {
   EXPECT_DEATH(exact_log(0), "x > 0");
   EXPECT_DEATH(exact_log(-1), "x > 0");
 }
 
-// The true values, computed with 200 bits and rounded once. That these come out to the last bit is
-// luck for any one argument; that they keep coming out is the promise.
-TEST(ExactLog, HasTheseBits) {
+// The true values, computed with 200 bits and rounded once. The algorithm does not guarantee the
+// last bit for every argument, but it must return the same bits on every machine and in every
+// version.
+TEST(ExactLog, ReturnsTheseBits) {
   EXPECT_EQ(exact_log(2.0), 0x1.62e42fefa39efp-1);
   EXPECT_EQ(exact_log(10.0), 0x1.26bb1bbb55516p+1);
   EXPECT_EQ(exact_log(0.1), -0x1.26bb1bbb55515p+1);
@@ -334,7 +335,7 @@ TEST(ExactLog, HasTheseBits) {
   EXPECT_EQ(exact_log(0x1p-1074), -0x1.74385446d71c3p+9);
 }
 
-TEST(ExactExp, HasTheseBits) {
+TEST(ExactExp, ReturnsTheseBits) {
   EXPECT_EQ(exact_exp(-1.0), 0x1.78b56362cef38p-2);
   EXPECT_EQ(exact_exp(0.5), 0x1.a61298e1e069cp+0);
   EXPECT_EQ(exact_exp(10.0), 0x1.5829dcf950560p+14);
@@ -343,8 +344,9 @@ TEST(ExactExp, HasTheseBits) {
   EXPECT_EQ(exact_exp(-745.0), 0x1p-1074);
 }
 
-// One number for ten thousand results (FNV-1a over 64-bit words), worked out by a second
-// implementation in another language. If it moves, every recorded seed has changed its meaning.
+// A digest of ten thousand results (FNV-1a over 64-bit words). The expected values come from a
+// second implementation in another language. If one changes, every recorded seed has changed its
+// meaning.
 class Digest {
  public:
   void add(double value) {
@@ -356,7 +358,7 @@ class Digest {
   std::uint64_t state_ = 0xcbf29ce484222325;
 };
 
-TEST(ExactLog, IsTheSameEverywhere) {
+TEST(ExactLog, IsTheSameOnEveryMachine) {
   Stream stream(2011, 1, 2);
   Digest digest;
   for (int i = 0; i < 10'000; ++i) {
@@ -366,14 +368,14 @@ TEST(ExactLog, IsTheSameEverywhere) {
   EXPECT_EQ(digest.value(), 0x394ef93dec2a7067U);
 }
 
-TEST(ExactExp, IsTheSameEverywhere) {
+TEST(ExactExp, IsTheSameOnEveryMachine) {
   Stream stream(2011, 1, 3);
   Digest digest;
   for (int i = 0; i < 10'000; ++i) digest.add(exact_exp((stream.unit() - 0.5) * 1400));
   EXPECT_EQ(digest.value(), 0x2d40407bcd708d10U);
 }
 
-TEST(Distributions, AreTheSameEverywhere) {
+TEST(Distributions, AreTheSameOnEveryMachine) {
   Stream numbers(7, 8, 9);
   Stream exponentials = numbers;
   Stream normals = numbers;

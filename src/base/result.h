@@ -1,7 +1,8 @@
-// Result and TRY: for what the world may do to us.
+// Result and TRY: errors that the environment can cause, such as bad input or a failed system call.
 //
-// A module names its failures in a small enum (or, at the operator's border, in a sentence) and
-// returns Result<T, Failure>. TRY reads like a `let`: it binds the value or returns the failure.
+// A module lists its failures in a small enum, or returns a message where the operator reads it.
+// TRY(name, expression) binds the value to `name`, or returns the failure from the calling
+// function.
 #pragma once
 
 #include <expected>

@@ -24,7 +24,7 @@ Result<std::string, Failure> quarter(int number) {
 
 TEST(Try, BindsTheValue) { EXPECT_EQ(quarter(12), "3"); }
 
-TEST(Try, HandsOnTheFirstFailure) {
+TEST(Try, ReturnsTheFirstFailure) {
   EXPECT_EQ(quarter(-4), std::unexpected(Failure::negative));
   EXPECT_EQ(quarter(7), std::unexpected(Failure::odd));
   EXPECT_EQ(quarter(6), std::unexpected(Failure::odd));
@@ -36,15 +36,15 @@ Result<int> taken() {
   return *owned;
 }
 
-TEST(Try, MovesWhatCannotBeCopied) { EXPECT_EQ(taken(), 5); }
+TEST(Try, MovesMoveOnlyValues) { EXPECT_EQ(taken(), 5); }
 
 Result<int> refused() { return std::unexpected("no such lock"); }
-Result<std::string> handed_on() {
+Result<std::string> propagated() {
   TRY(number, refused());
   return std::to_string(number);
 }
 
-TEST(Try, HandsOnASentence) { EXPECT_EQ(handed_on().error(), "no such lock"); }
+TEST(Try, ReturnsAnErrorMessage) { EXPECT_EQ(propagated().error(), "no such lock"); }
 
 }  // namespace
 }  // namespace tempo

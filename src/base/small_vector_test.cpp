@@ -24,7 +24,7 @@ Pair filled(int count) {
   return vector;
 }
 
-bool inside(const Pair& vector) {
+bool is_inline(const Pair& vector) {
   const auto* const items = reinterpret_cast<const std::byte*>(vector.data());
   const auto* const whole = reinterpret_cast<const std::byte*>(&vector);
   return items >= whole && items < whole + sizeof(vector);
@@ -36,34 +36,34 @@ TEST(SmallVector, StartsEmpty) {
   EXPECT_THAT(vector, IsEmpty());
 }
 
-TEST(SmallVector, HasItsFirstItemsInside) {
-  EXPECT_TRUE(inside(filled(2)));
-  EXPECT_FALSE(inside(filled(3)));
+TEST(SmallVector, StoresItsFirstItemsInline) {
+  EXPECT_TRUE(is_inline(filled(2)));
+  EXPECT_FALSE(is_inline(filled(3)));
   EXPECT_THAT(filled(2), ElementsAre(1, 2));
   EXPECT_THAT(filled(5), ElementsAre(1, 2, 3, 4, 5));
   EXPECT_EQ(filled(5).front(), 1);
   EXPECT_EQ(filled(5).back(), 5);
 }
 
-TEST(SmallVector, TakesOneOfItsOwnItems) {
+TEST(SmallVector, PushesACopyOfItsOwnItem) {
   Pair vector = filled(2);
   vector.push_back(vector.front());
   EXPECT_THAT(vector, ElementsAre(1, 2, 1));
 }
 
-TEST(SmallVector, IsEmptyAfterItWasMoved) {
+TEST(SmallVector, IsEmptyAfterAMove) {
   for (const int count : {2, 5}) {
     Pair from = filled(count);
     const Pair to = std::move(from);
     EXPECT_EQ(to.size(), static_cast<std::size_t>(count));
     EXPECT_EQ(to.back(), count);
-    EXPECT_TRUE(from.empty());  // NOLINT(bugprone-use-after-move): that is the question
+    EXPECT_TRUE(from.empty());  // NOLINT(bugprone-use-after-move): under test
     from.push_back(9);
     EXPECT_THAT(from, ElementsAre(9));
   }
 }
 
-TEST(SmallVector, NewItemsAreMadeByDefault) {
+TEST(SmallVector, DefaultConstructsNewItems) {
   Pair vector = filled(1);
   vector.resize(4);
   EXPECT_THAT(vector, ElementsAre(1, 0, 0, 0));
@@ -72,14 +72,15 @@ TEST(SmallVector, NewItemsAreMadeByDefault) {
   EXPECT_THAT(vector, ElementsAre(1, 0));
 }
 
-// Whatever is done to it and to copies of it, it holds what a std::vector holds.
-RC_GTEST_PROP(SmallVectorProperty, IsAVector, (const std::vector<std::uint8_t>& operations)) {
+// After any operations on it and on its copies, it holds the same items as a std::vector.
+RC_GTEST_PROP(SmallVectorProperty, MatchesStdVector,
+              (const std::vector<std::uint8_t>& operations)) {
   Pair vector;
   Pair other;
   std::vector<int> model;
   std::vector<int> other_model;
   int made = 0;
-  std::size_t most = 0;
+  std::size_t largest = 0;
   for (const std::uint8_t operation : operations) {
     switch (operation % 8) {
       case 0:
@@ -90,9 +91,9 @@ RC_GTEST_PROP(SmallVectorProperty, IsAVector, (const std::vector<std::uint8_t>& 
         break;
       case 1: {
         const int parity = operation / 8 % 2;
-        const auto gone = [&](int item) { return item % 2 == parity; };
-        vector.erase_if(gone);
-        std::erase_if(model, gone);
+        const auto remove = [&](int item) { return item % 2 == parity; };
+        vector.erase_if(remove);
+        std::erase_if(model, remove);
         break;
       }
       case 2:
@@ -110,9 +111,9 @@ RC_GTEST_PROP(SmallVectorProperty, IsAVector, (const std::vector<std::uint8_t>& 
     }
     RC_ASSERT(std::vector<int>(vector.begin(), vector.end()) == model);
     RC_ASSERT(std::vector<int>(other.begin(), other.end()) == other_model);
-    most = std::max(most, model.size());
+    largest = std::max(largest, model.size());
   }
-  RC_CLASSIFY(most > 2, "was outside");
+  RC_CLASSIFY(largest > 2, "was allocated");
 }
 
 }  // namespace

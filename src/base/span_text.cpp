@@ -21,13 +21,12 @@ constexpr std::array<Unit, 6> kUnits{{{"ns", 1},
                                       {"h", 3'600'000'000'000}}};
 constexpr std::int64_t kMaxNanos = 10LL * 366 * 24 * 3'600'000'000'000;
 
-std::string refuse(std::string_view text) {
+std::string not_a_duration(std::string_view text) {
   return fmt::format(
-      "'{}' is not a span of time; write a number and a unit, for example 250ms, 1.5s or 100us",
-      text);
+      "'{}' is not a duration; write a number and a unit, for example 250ms, 1.5s or 100us", text);
 }
 
-// The span in the unit kUnits[i], up to a second, with all its decimals and no needless zeros.
+// The duration in kUnits[i] (at most a second), exact and without trailing zeros.
 std::string in_unit(std::int64_t nanos, std::size_t i) {
   const std::int64_t unit = kUnits[i].nanos;
   std::string text = fmt::format("{}", nanos / unit);
@@ -41,12 +40,12 @@ std::string in_unit(std::int64_t nanos, std::size_t i) {
 
 Result<Nanos> parse_span(std::string_view text) {
   if (text == "0") return Nanos{0};
-  // Whole part, optional fraction of at most nine digits, unit.
+  // Format: whole part, optional fraction of at most nine digits, unit.
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
   const auto [after_whole, failure] = std::from_chars(text.data(), end, whole);
   if (failure != std::errc{} || whole < 0 || text.starts_with('-'))
-    return std::unexpected(refuse(text));
+    return std::unexpected(not_a_duration(text));
   const char* at = after_whole;
   std::int64_t fraction = 0;
   std::int64_t scale = 1;
@@ -56,27 +55,29 @@ Result<Nanos> parse_span(std::string_view text) {
       fraction = fraction * 10 + (*at++ - '0');
       scale *= 10;
     }
-    if (at == first_digit) return std::unexpected(refuse(text));
+    if (at == first_digit) return std::unexpected(not_a_duration(text));
   }
   const std::string_view name(at, static_cast<std::size_t>(end - at));
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
     if (whole > kMaxNanos / unit.nanos)
-      return std::unexpected(fmt::format("'{}' is longer than ten years", text));
-    // fraction < scale <= 1e9 and unit <= 3.6e12: the product may need more than 63 bits, so divide
-    // first where the unit allows it.
+      return std::unexpected(fmt::format("'{}' is longer than ten years, the maximum", text));
+    // fraction < scale <= 1e9 and unit <= 3.6e12: the product may need more than 63 bits, so the
+    // unit is divided first.
     const std::int64_t step = unit.nanos / scale;
     const bool exact = unit.nanos % scale == 0 || (fraction * (unit.nanos % scale)) % scale == 0;
-    if (!exact) return std::unexpected(fmt::format("'{}' is finer than a nanosecond", text));
+    if (!exact)
+      return std::unexpected(
+          fmt::format("'{}' is finer than a nanosecond; use fewer decimals", text));
     return Nanos{whole * unit.nanos + fraction * step + fraction * (unit.nanos % scale) / scale};
   }
-  return std::unexpected(refuse(text));
+  return std::unexpected(not_a_duration(text));
 }
 
 std::string span_text(Nanos span) {
   const std::int64_t nanos = span.count();
   if (nanos == 0) return "0s";
-  // The largest unit up to a second of which there is at least one; the rest as decimals.
+  // The largest unit up to a second that does not exceed the duration; the rest become decimals.
   std::size_t i = 3;
   while (nanos < kUnits[i].nanos) --i;
   return in_unit(nanos, i) + std::string(kUnits[i].name);

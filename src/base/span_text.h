@@ -1,4 +1,4 @@
-// Spans of time as people write them: `250ms`, `1.5s`, `100us`, `3ns`, `2min`, `0`.
+// Durations as text: `250ms`, `1.5s`, `100us`, `3ns`, `2min`, `0`.
 #pragma once
 
 #include <string>
@@ -9,15 +9,17 @@
 
 namespace tempo {
 
-// A number with a unit (ns, us, ms, s, min, h); a bare 0 needs none. Not negative, at most ten
-// years, not finer than a nanosecond. The failure is a sentence that says what would be right.
+// Parses a number with a unit (ns, us, ms, s, min, h); a bare 0 needs no unit. The duration must
+// not be negative, longer than ten years or finer than a nanosecond. The error is a sentence for
+// the user.
 Result<Nanos> parse_span(std::string_view text);
 
-// Exact text that parse_span reads back, in the largest unit up to a second: `250ms`, `1.5s`, `0s`.
-// Not for negative spans.
+// The exact text that parse_span reads back, in the largest unit up to a second: `250ms`, `1.5s`,
+// `0s`. The duration must not be negative.
 std::string span_text(Nanos span);
 
-// "1500.25": milliseconds without needless zeros, as traces have them. Not for negative spans.
+// Milliseconds without trailing zeros, the format of traces: "1500.25". The duration must not be
+// negative.
 std::string milliseconds_text(Nanos span);
 
 }  // namespace tempo

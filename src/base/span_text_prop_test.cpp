@@ -9,8 +9,8 @@
 namespace tempo {
 namespace {
 
-// What is written is read back, to the nanosecond.
-RC_GTEST_PROP(SpanTextProperty, IsReadBack, (std::uint32_t number, std::uint8_t zeros)) {
+// parse_span reads back the text of span_text, exact to the nanosecond.
+RC_GTEST_PROP(SpanTextProperty, RoundTrips, (std::uint32_t number, std::uint8_t zeros)) {
   std::int64_t nanos = number;
   for (int i = 0; i < zeros % 8; ++i) nanos *= 10;
   const auto read = parse_span(span_text(Nanos{nanos}));
@@ -18,7 +18,7 @@ RC_GTEST_PROP(SpanTextProperty, IsReadBack, (std::uint32_t number, std::uint8_t 
   RC_ASSERT(*read == Nanos{nanos});
 }
 
-// Any text at all is read or refused with a sentence.
+// parse_span accepts any text or refuses it with an error message.
 RC_GTEST_PROP(SpanTextProperty, SurvivesAnyText, (const std::string& text)) {
   const auto span = parse_span(text);
   if (span.has_value())

@@ -30,24 +30,24 @@ TEST(ParseSpan, ReadsFractionsExactly) {
   EXPECT_EQ(parse_span("1.50s"), 1500ms);
 }
 
-TEST(ParseSpan, RefusesWhatIsNoSpan) {
+TEST(ParseSpan, RefusesInvalidText) {
   for (const std::string text :
        {"", "s", "5", "-5ms", "-0s", "+5ms", "5 ms", " 5ms", "5ms ", "5m", "5MS", "1.s", ".5s",
         "1.5.5s", "1e3s", "0x5s", "five", "99999999999999999999s"}) {
     const auto span = parse_span(text);
     ASSERT_FALSE(span.has_value()) << text;
-    EXPECT_THAT(span.error(), HasSubstr("'" + text + "' is not a span of time")) << text;
+    EXPECT_THAT(span.error(), HasSubstr("'" + text + "' is not a duration")) << text;
   }
 }
 
-TEST(ParseSpan, SaysWhatIsTooFineOrTooLong) {
+TEST(ParseSpan, RefusesTooFineOrTooLongDurations) {
   EXPECT_THAT(parse_span("1.5ns").error(), HasSubstr("finer than a nanosecond"));
   EXPECT_THAT(parse_span("0.0001us").error(), HasSubstr("finer than a nanosecond"));
   EXPECT_THAT(parse_span("90000h").error(), HasSubstr("longer than ten years"));
   EXPECT_THAT(parse_span("9223372036854775807s").error(), HasSubstr("longer than ten years"));
 }
 
-TEST(SpanText, IsShortAndExact) {
+TEST(SpanText, WritesShortExactText) {
   EXPECT_EQ(span_text(0ns), "0s");
   EXPECT_EQ(span_text(250ms), "250ms");
   EXPECT_EQ(span_text(1500ms), "1.5s");

@@ -8,7 +8,7 @@
 namespace tempo::report {
 namespace {
 
-constexpr std::size_t kBetween = 2;  // spaces between columns
+constexpr std::size_t kGap = 2;  // spaces between columns
 
 std::string without_trailing_spaces(std::string line) {
   line.erase(line.find_last_not_of(' ') + 1);
@@ -42,14 +42,14 @@ std::string Table::text(const Look& look) const {
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string& cell = cell_at(i);
       const std::string pad(wide[i] - display_width(cell), ' ');
-      if (i > 0) all.append(kBetween, ' ');
+      if (i > 0) all.append(kGap, ' ');
       all += columns_[i].align == Align::right ? pad + cell : cell + pad;
     }
     return without_trailing_spaces(std::move(all)) + '\n';
   };
   std::string rule(look.indent, ' ');
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (i > 0) rule.append(kBetween, ' ');
+    if (i > 0) rule.append(kGap, ' ');
     for (std::size_t j = 0; j < wide[i]; ++j) rule += look.unicode ? "─" : "-";
   }
   rule = without_trailing_spaces(std::move(rule)) + '\n';

@@ -1,4 +1,4 @@
-// A table for people at a terminal: a header, a rule, rows; columns as wide as what is in them.
+// A text table for the terminal: a header, a rule, rows; each column fits its widest cell.
 //
 //   Table table({"what", {"value", Align::right}});
 //   table.row({"messages", "1,234"});
@@ -28,16 +28,16 @@ class Table {
     Align align;
   };
   struct Look {
-    bool unicode = true;  // rules of box characters rather than hyphens
-    bool rules = true;    // a rule under the header and where rule() was called
-    std::size_t indent = 0;
+    bool unicode = true;     // draw rules with box characters; false: with hyphens
+    bool rules = true;       // draw a rule under the header and at each call of rule()
+    std::size_t indent = 0;  // spaces before each line
   };
 
   explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
-  // Missing cells at the end are empty; more cells than columns are a defect.
+  // Appends a row. Missing cells at the end are empty; more cells than columns fail a CHECK.
   void row(std::vector<std::string> cells);
-  // A rule between the row before and the row after.
+  // Draws a rule between the previous row and the next one.
   void rule();
 
   std::string text() const { return text(Look{}); }
@@ -47,7 +47,7 @@ class Table {
   std::vector<std::size_t> widths() const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // each as long as columns_; an empty one is a rule
+  std::vector<std::vector<std::string>> rows_;  // each as long as columns_; an empty row is a rule
 };
 
 }  // namespace tempo::report

@@ -5,7 +5,7 @@
 namespace tempo::report {
 namespace {
 
-TEST(Table, ColumnsAreAsWideAsWhatIsInThem) {
+TEST(Table, ColumnsFitTheirWidestCell) {
   Table table({"what", {"value", Align::right}, "note"});
   table.row({"messages", "1,234", "all of them"});
   table.row({"lost", "7"});
@@ -20,14 +20,14 @@ TEST(Table, ColumnsAreAsWideAsWhatIsInThem) {
             "sum       1,241  x\n");
 }
 
-TEST(Table, PlainLookHasHyphensOrNothing) {
+TEST(Table, DrawsRulesWithHyphensOrOmitsThem) {
   Table table({"a", "bb"});
   table.row({"1", "2"});
   EXPECT_EQ(table.text({.unicode = false}), "a  bb\n-  --\n1  2\n");
   EXPECT_EQ(table.text({.rules = false, .indent = 2}), "  a  bb\n  1  2\n");
 }
 
-TEST(Table, LettersOfOtherScriptsAlign) {
+TEST(Table, AlignsWideCharacters) {
   Table table({"name", "n"});
   table.row({"né", "1"});
   table.row({"時計台", "2"});

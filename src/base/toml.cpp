@@ -1,4 +1,4 @@
-// Reads TOML, the only file that knows the library.
+// TOML parser on top of toml++. No other file includes that library.
 #include "base/toml.h"
 
 #include <algorithm>
@@ -6,13 +6,15 @@
 #include <set>
 #include <utility>
 
-// The parser asserts what a file can break (`[?]` is one): its assertions are mistakes of the file.
+// toml++ asserts conditions that a file can violate (`[?]` is one example), so a failed assertion
+// is reported as a syntax error of the file.
 namespace tempo {
-struct ParserLost {};
-[[noreturn]] static void parser_lost() { throw ParserLost{}; }
+struct ParserAssertion {};
+[[noreturn]] static void parser_assertion_failed() { throw ParserAssertion{}; }
 }  // namespace tempo
 #undef NDEBUG
-#define TOML_ASSERT(expression) ((expression) ? static_cast<void>(0) : tempo::parser_lost())
+#define TOML_ASSERT(expression) \
+  ((expression) ? static_cast<void>(0) : tempo::parser_assertion_failed())
 #define TOML_EXCEPTIONS 1
 #define TOML_ENABLE_FORMATTERS 0
 #define TOML_ENABLE_WINDOWS_COMPAT 0
@@ -23,17 +25,17 @@ namespace {
 
 constexpr std::size_t kMaxSyntaxMistakes = 20;
 
-TomlPlace place_of(const toml::source_position& at) { return {at.line, at.column}; }
+TomlPlace position_of(const toml::source_position& at) { return {at.line, at.column}; }
 
-// Where the first letter is that is not ASCII and stands outside quotes and comments, or behind a
-// backslash. There the parser would meet a case it calls unreachable.
-std::optional<toml::source_position> stray_letter(std::string_view text) {
-  const auto foreign = [&](std::size_t i) {
+// Position of the first non-ASCII character that is outside quotes and comments or follows a
+// backslash. toml++ would run into code that it marks as unreachable.
+std::optional<toml::source_position> stray_character(std::string_view text) {
+  const auto non_ascii = [&](std::size_t i) {
     return i < text.size() && static_cast<unsigned char>(text[i]) >= 0x80;
   };
   toml::source_position at{1, 0};
   bool comment = false;
-  std::string quote;  // what ends the string we are in
+  std::string quote;  // the delimiter that ends the current string; empty: not in a string
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     ++at.column;
@@ -43,7 +45,7 @@ std::optional<toml::source_position> stray_letter(std::string_view text) {
       if (quote.size() == 1) quote.clear();
     } else if (!quote.empty()) {
       const bool escapes = c == '\\' && quote[0] == '"';
-      if (escapes && foreign(i + 1)) return at;
+      if (escapes && non_ascii(i + 1)) return at;
       if (escapes && i + 1 < text.size() && text[i + 1] != '\n') {
         ++i;
         ++at.column;
@@ -54,7 +56,7 @@ std::optional<toml::source_position> stray_letter(std::string_view text) {
         quote.clear();
       }
     } else if (!comment) {
-      if (foreign(i)) return at;
+      if (non_ascii(i)) return at;
       comment = c == '#';
       if (c == '"' || c == '\'') {
         quote =
@@ -67,8 +69,8 @@ std::optional<toml::source_position> stray_letter(std::string_view text) {
   return std::nullopt;
 }
 
-// Where the first line begins that looks like a table's header and has no name in it.
-toml::source_position odd_header(std::string_view text) {
+// Position of the first line that looks like a table header but has no name.
+toml::source_position nameless_header(std::string_view text) {
   constexpr std::string_view kName =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_\"'";
   toml::source_position at{1, 1};
@@ -88,24 +90,25 @@ toml::source_position odd_header(std::string_view text) {
   return {1, 1};
 }
 
-// The file's table, or the first mistake in its grammar.
-struct BadGrammar {
+// The first syntax error of a file.
+struct SyntaxError {
   toml::source_position at;
   std::string what;
 };
-Result<toml::table, BadGrammar> parse_ascii_or_sound(std::string_view text) {
+Result<toml::table, SyntaxError> parse_unchecked(std::string_view text) {
   try {
     return toml::parse(text);
   } catch (const toml::parse_error& mistake) {
-    return std::unexpected(BadGrammar{mistake.source().begin, std::string(mistake.description())});
-  } catch (const ParserLost&) {
-    return std::unexpected(BadGrammar{odd_header(text), "a table's header is [ and a name and ]"});
+    return std::unexpected(SyntaxError{mistake.source().begin, std::string(mistake.description())});
+  } catch (const ParserAssertion&) {
+    return std::unexpected(
+        SyntaxError{nameless_header(text), "invalid table header; write it as [name]"});
   }
 }
 
-// The text with every byte that is not ASCII spelt in letters, so that what differs stays
-// different.
-std::string spelt(std::string_view text) {
+// The text with every non-ASCII byte replaced by two letters, so that keys that differ only in such
+// bytes stay different.
+std::string to_ascii(std::string_view text) {
   constexpr std::string_view kLetters = "ghijklmnopqrstuv";
   std::string ascii;
   for (const char c : text) {
@@ -117,8 +120,8 @@ std::string spelt(std::string_view text) {
   }
   return ascii;
 }
-// Where a place of the spelt text is in the text itself, by characters.
-toml::source_position unspelt(std::string_view text, toml::source_position at) {
+// Converts a position in `to_ascii(text)` to the position in `text`, in characters.
+toml::source_position from_ascii(std::string_view text, toml::source_position at) {
   for (toml::source_index line = 1; line < at.line; ++line)
     text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
   toml::source_index characters = 0;
@@ -131,17 +134,18 @@ toml::source_position unspelt(std::string_view text, toml::source_position at) {
   return {at.line, std::max<toml::source_index>(characters, 1)};
 }
 
-// Where a file is broken the parser may take for a bare word what stands between quotes: its
-// grammar is tested with letters alone first.
-Result<toml::table, BadGrammar> parse_toml(std::string_view text) {
-  if (const auto at = stray_letter(text))
-    return std::unexpected(BadGrammar{*at, "outside quotes and comments, letters are ASCII"});
+// In a file with a syntax error toml++ may read quoted text as a bare key and reach its unreachable
+// code. An ASCII version of the text is therefore parsed first.
+Result<toml::table, SyntaxError> parse_toml(std::string_view text) {
+  if (const auto at = stray_character(text))
+    return std::unexpected(
+        SyntaxError{*at, "non-ASCII character outside quotes and comments; put it in quotes"});
   if (std::ranges::any_of(text, [](char c) { return static_cast<unsigned char>(c) >= 0x80; })) {
-    if (auto plain = parse_ascii_or_sound(spelt(text)); !plain)
+    if (auto ascii = parse_unchecked(to_ascii(text)); !ascii)
       return std::unexpected(
-          BadGrammar{unspelt(text, plain.error().at), std::move(plain.error().what)});
+          SyntaxError{from_ascii(text, ascii.error().at), std::move(ascii.error().what)});
   }
-  return parse_ascii_or_sound(text);
+  return parse_unchecked(text);
 }
 
 TomlNode node_of(const toml::node& node);
@@ -149,16 +153,16 @@ TomlNode node_of(const toml::node& node);
 TomlTable table_of(const toml::table& table) {
   TomlTable entries;
   for (const auto& [key, node] : table)
-    entries.push_back({place_of(key.source().begin), std::string(key.str()), node_of(node)});
+    entries.push_back({position_of(key.source().begin), std::string(key.str()), node_of(node)});
   std::ranges::stable_sort(entries, {}, [](const TomlEntry& entry) {
     return std::pair{entry.at.line, entry.at.column};
   });
   return entries;
 }
 
-// As deep as the file nests, which the parser bounds.
+// Recursive; the parser limits the nesting of a file.
 TomlNode node_of(const toml::node& node) {
-  TomlNode read{place_of(node.source().begin), Odd{"a date or time"}};
+  TomlNode read{position_of(node.source().begin), Odd{"a date or time"}};
   if (const auto* flag = node.as_boolean()) read.value = flag->get();
   if (const auto* whole = node.as_integer()) read.value = whole->get();
   if (const auto* number = node.as_floating_point()) read.value = number->get();
@@ -172,7 +176,7 @@ TomlNode node_of(const toml::node& node) {
   return read;
 }
 
-// Says whether the line held no table header.
+// Blanks a line. Returns false if the line holds a table header or does not exist.
 bool blank(std::string& text, std::uint32_t line) {
   std::size_t from = 0;
   for (std::uint32_t i = 1; i < line; ++i) {
@@ -190,9 +194,9 @@ bool blank(std::string& text, std::uint32_t line) {
 
 }  // namespace
 
-// The parser stops at the first mistake of grammar. Its line is blanked and the rest read again, so
-// that all of them are told; a broken table header would make the keys below it look misplaced, so
-// they are left for the next time.
+// toml++ stops at the first syntax error. This function blanks that line and parses again, so that
+// one call reports all errors. After an invalid table header the keys below it would look
+// misplaced, so no table is returned then.
 TomlFile read_toml(std::string text) {
   TomlFile file;
   std::set<std::uint32_t> blanked;
@@ -205,7 +209,7 @@ TomlFile read_toml(std::string text) {
     }
     const toml::source_position at = parsed.error().at;
     if (!blanked.insert(at.line).second) return file;
-    file.mistakes.push_back({place_of(at), parsed.error().what});
+    file.mistakes.push_back({position_of(at), parsed.error().what});
     readable = blank(text, at.line) && readable;
   }
   return file;
@@ -214,7 +218,7 @@ TomlFile read_toml(std::string text) {
 Result<TomlNode> read_toml_value(std::string_view text) {
   const auto parsed = parse_toml("value = " + std::string(text));
   if (!parsed || parsed->size() != 1)
-    return std::unexpected("'" + std::string(text) + "' is no value");
+    return std::unexpected("'" + std::string(text) + "' is not a TOML value");
   return node_of(*parsed->get("value"));
 }
 

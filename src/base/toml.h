@@ -1,7 +1,7 @@
-// TOML: a file as values, each with its place, or every mistake in its grammar.
+// TOML parser: returns the values of a file with their positions, and all its syntax errors.
 //
-// Tables keep the order of the file. Dates and times are read as what they are not: `Odd`, with a
-// word for it. Nothing here throws.
+// Tables keep the order of the file. Dates and times are not supported: they are returned as `Odd`
+// with a description. No function throws.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 
 namespace tempo {
 
-inline constexpr std::size_t kMaxTomlBytes = 1U << 20;  // of a file
+inline constexpr std::size_t kMaxTomlBytes = 1U << 20;  // largest file, in bytes
 
+// A position in a file, counted from 1.
 struct TomlPlace {
   std::uint32_t line = 1;
-  std::uint32_t column = 1;
+  std::uint32_t column = 1;  // in characters
 
   bool operator==(const TomlPlace&) const = default;
 };
@@ -27,8 +28,9 @@ struct TomlNode;
 struct TomlEntry;
 using TomlArray = std::vector<TomlNode>;
 using TomlTable = std::vector<TomlEntry>;
+// A value of a type that tempo does not use.
 struct Odd {
-  std::string what;
+  std::string what;  // description of the type, for error messages
 };
 
 struct TomlNode {
@@ -37,7 +39,7 @@ struct TomlNode {
 };
 
 struct TomlEntry {
-  TomlPlace at;  // of the key
+  TomlPlace at;  // position of the key
   std::string key;
   TomlNode node;
 };
@@ -48,14 +50,14 @@ struct TomlMistake {
 };
 
 struct TomlFile {
-  TomlTable table;                    // empty if a table's header is broken
-  std::vector<TomlMistake> mistakes;  // of grammar; at most twenty
+  TomlTable table;                    // empty if a table header is invalid
+  std::vector<TomlMistake> mistakes;  // syntax errors, at most twenty
 };
 
-// Lines with mistakes are left out, so that all of them are told.
+// Parses a file. Skips lines with syntax errors, so that one call reports all of them.
 TomlFile read_toml(std::string text);
 
-// The text of a value alone, as behind `key =`.
+// Parses a single value, the text after `key =`.
 Result<TomlNode> read_toml_value(std::string_view text);
 
 }  // namespace tempo

@@ -1,9 +1,9 @@
-// Quantities as types.
+// Types for quantities.
 //
-// A span of time, a reading of the local monotonic clock, a reading of the clock we steer and a
-// frequency are four different things; mixing them does not compile. Spans and instants are
-// std::chrono types with 64-bit nanoseconds, so that `250ms` and `now + timeout` read as they
-// should. An Instant is only ever compared with Instants of the same machine: it never travels.
+// A duration, a reading of the local monotonic clock, a reading of the steered clock and a
+// frequency have four different types; mixing them does not compile. Durations and instants are
+// std::chrono types with 64-bit nanoseconds, so that `250ms` and `now + timeout` work. An Instant
+// is compared only with Instants of the same machine and is never sent to another.
 #pragma once
 
 #include <chrono>
@@ -36,10 +36,10 @@ struct SteeredKernelClock {
 };
 using WallTime = SteeredKernelClock::time_point;
 
-// A timer that is not set, a deadline that never comes.
+// The deadline of a timer that is not set.
 inline constexpr Instant kNever = Instant::max();
 
-// A frequency error in parts per thousand million.
+// A frequency error in parts per billion (10^9).
 struct Ppb {
   std::int64_t value = 0;
   auto operator<=>(const Ppb&) const = default;

@@ -97,7 +97,7 @@ TEST(Client, RefusesNonsense) {
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::nonsense);
   EXPECT_EQ(reply.error().sentence,
-            "tempod's answer cannot be understood: it is not JSON; use the tempo that came with "
+            "tempod's answer cannot be understood: not valid JSON; use the tempo that came with "
             "it");
 }
 

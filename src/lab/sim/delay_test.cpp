@@ -39,10 +39,10 @@ TEST(Delay, PrintsTheTextItParses) {
 }
 
 TEST(Delay, ReportsErrors) {
-  EXPECT_THAT(failure_of(""), StartsWith("'' is not a span of time"));
-  EXPECT_THAT(failure_of("soon"), StartsWith("'soon' is not a span of time"));
-  EXPECT_THAT(failure_of("-1ms"), StartsWith("'-1ms' is not a span of time"));
-  EXPECT_THAT(failure_of("1ms+"), StartsWith("'' is not a span of time"));
+  EXPECT_THAT(failure_of(""), StartsWith("'' is not a duration"));
+  EXPECT_THAT(failure_of("soon"), StartsWith("'soon' is not a duration"));
+  EXPECT_THAT(failure_of("-1ms"), StartsWith("'-1ms' is not a duration"));
+  EXPECT_THAT(failure_of("1ms+"), StartsWith("'' is not a duration"));
   EXPECT_EQ(failure_of("gamma:1ms"),
             "'gamma:1ms' is not a delay; use 100us, uniform:a..b, exp:mean, normal:mean,sd or "
             "pareto:min,alpha, "
@@ -50,12 +50,12 @@ TEST(Delay, ReportsErrors) {
   EXPECT_EQ(failure_of("uniform:1ms"), "'1ms' must have the form uniform:a..b");
   EXPECT_EQ(failure_of("uniform:2ms..1ms"),
             "'uniform:2ms..1ms': the upper bound is below the lower bound");
-  EXPECT_THAT(failure_of("uniform:..1ms"), StartsWith("'' is not a span of time"));
-  EXPECT_THAT(failure_of("uniform:1ms.."), StartsWith("'' is not a span of time"));
-  EXPECT_THAT(failure_of("exp:"), StartsWith("'' is not a span of time"));
+  EXPECT_THAT(failure_of("uniform:..1ms"), StartsWith("'' is not a duration"));
+  EXPECT_THAT(failure_of("uniform:1ms.."), StartsWith("'' is not a duration"));
+  EXPECT_THAT(failure_of("exp:"), StartsWith("'' is not a duration"));
   EXPECT_EQ(failure_of("normal:1ms"), "'1ms' must have the form normal:mean,sd");
-  EXPECT_THAT(failure_of("normal:x,1ms"), StartsWith("'x' is not a span of time"));
-  EXPECT_THAT(failure_of("normal:1ms,x"), StartsWith("'x' is not a span of time"));
+  EXPECT_THAT(failure_of("normal:x,1ms"), StartsWith("'x' is not a duration"));
+  EXPECT_THAT(failure_of("normal:1ms,x"), StartsWith("'x' is not a duration"));
   EXPECT_EQ(failure_of("pareto:1ms"), "'1ms' must have the form pareto:min,alpha");
   for (const std::string alpha : {"", "x", "0", "-1", "1001", "1.5x", "nan", "inf"}) {
     EXPECT_EQ(failure_of("pareto:1ms," + alpha),

@@ -122,8 +122,8 @@ TEST(ParseFault, SaysWhatIsWrong) {
   EXPECT_EQ(failure_of("lose 1>2 any"), "'1>2' should name two nodes, for example 1->2 or *->3");
   EXPECT_EQ(failure_of("calm 1"), "'calm 1' has words too many");
   EXPECT_EQ(failure_of("crash 1 for 1s now"), "'crash 1 for 1s now' has words too many");
-  EXPECT_THAT(failure_of("crash 1 for"), StartsWith("'' is not a span of time"));
-  EXPECT_THAT(failure_of("late 1->2 any soon"), StartsWith("'soon' is not a span of time"));
+  EXPECT_THAT(failure_of("crash 1 for"), StartsWith("'' is not a duration"));
+  EXPECT_THAT(failure_of("late 1->2 any soon"), StartsWith("'soon' is not a duration"));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST(BadScript, SaysWhatIsWrongWithASetting) {
   EXPECT_EQ(failure_of("election-timer 3s\n"), "line 1: '3s' should have the form a..b");
   EXPECT_THAT(failure_of("profile slow\n"), StartsWith("line 1: there is no profile 'slow'"));
   EXPECT_THAT(failure_of("variant none\n"), StartsWith("line 1: there is no variant 'none'"));
-  EXPECT_THAT(failure_of("delay soon\n"), StartsWith("line 1: 'soon' is not a span of time"));
+  EXPECT_THAT(failure_of("delay soon\n"), StartsWith("line 1: 'soon' is not a duration"));
   EXPECT_THAT(failure_of("delay 0ms\n"), StartsWith("line 1: a delay of zero is not allowed"));
 }
 
@@ -128,11 +128,10 @@ TEST(BadScript, SaysWhatIsWrongWithAnAct) {
   EXPECT_EQ(failure_of(nodes + "crash 1 for 2s 3s\n"),
             "line 2: 'crash 1 for 2s 3s' has words too many");
   EXPECT_THAT(failure_of(nodes + "crash 1 for ever\n"),
-              StartsWith("line 2: 'ever' is not a span of time"));
-  EXPECT_THAT(failure_of(nodes + "late 1->2 accept\n"),
-              StartsWith("line 2: '' is not a span of time"));
-  EXPECT_THAT(failure_of(nodes + "run soon\n"), StartsWith("line 2: 'soon' is not a span of time"));
-  EXPECT_THAT(failure_of(nodes + "run -1s\n"), StartsWith("line 2: '-1s' is not a span of time"));
+              StartsWith("line 2: 'ever' is not a duration"));
+  EXPECT_THAT(failure_of(nodes + "late 1->2 accept\n"), StartsWith("line 2: '' is not a duration"));
+  EXPECT_THAT(failure_of(nodes + "run soon\n"), StartsWith("line 2: 'soon' is not a duration"));
+  EXPECT_THAT(failure_of(nodes + "run -1s\n"), StartsWith("line 2: '-1s' is not a duration"));
 }
 
 // What a network does with these settings: only the answer.
