@@ -1,16 +1,16 @@
-// Courier: reliability, written once.
+// Courier: reliable messages.
 //
-// Sequence numbers, acknowledgement, retransmission and the recognition of duplicates for any
-// machine that embeds it. A message posted here is sent again, at doubling intervals, until its
-// addressee has acknowledged it or the last send has gone unanswered, when the addressee is taken
-// as down. What arrives is recognised by (sender, incarnation, sequence number): a restarted sender
-// counts from 1 again under another incarnation and is not mistaken for its earlier life.
+// Provides sequence numbers, acknowledgement, retransmission and duplicate detection to the machine
+// that embeds it. A posted message is sent again, at doubling intervals, until the receiver
+// acknowledges it or the last send remains unanswered; then the receiver counts as down. A received
+// message is identified by (sender, incarnation, sequence number): a restarted sender counts from 1
+// again under a new incarnation.
 //
-// The Courier sends nothing itself. The embedding machine sends what it is handed, answers with its
-// own kind of acknowledgement, and keeps one of its timers at `due()`.
+// The Courier sends nothing itself. The embedding machine sends the messages that the callbacks
+// pass to it, defines its own acknowledgement, and sets one of its timers to `due()`.
 //
-// A *call* is a broadcast question that may be repeated under one sequence number (Masterreq,
-// Election): of each life of each sender only the newest call counts.
+// A *call* is a broadcast request that may be repeated under one sequence number (Masterreq,
+// Election): only the newest call of each incarnation of each sender counts.
 #pragma once
 
 #include <algorithm>
@@ -33,13 +33,14 @@ class Courier {
  public:
   struct Options {
     Nanos interval;       // from the first send to the second; doubles each time
-    std::uint32_t sends;  // in all
+    std::uint32_t sends;  // maximum number of sends
   };
 
+  // A message under way: sent, but not yet acknowledged.
   struct Parcel {
     NodeId to = kNobody;
-    std::uint32_t sends = 0;  // so far; 0: delivered or withdrawn, to be swept
-    Instant due = kNever;     // of the next send
+    std::uint32_t sends = 0;  // sends so far; 0: finished, removed by the next sweep
+    Instant due = kNever;     // deadline of the next send; kNever: finished
     Message message{};
 
     template <class Self, class Visitor>
@@ -52,12 +53,12 @@ class Courier {
     }
   };
 
-  // Sender's side.
+  // Sender
 
   Sequence next_sequence() { return Sequence{++last_sequence_}; }
 
-  // Remembers a message that is being sent now for the first time, until `acknowledge` or the last
-  // send. Its sequence number must be higher than that of everything posted before.
+  // Stores a message that the caller sends now for the first time, until `acknowledge` or the last
+  // send. Its sequence number must be higher than that of every message posted before.
   void post(Instant now, NodeId to, const Message& message, const Options& options) {
     CHECK(live_ < kMaxParcels);
     CHECK(parcels_.empty() || parcels_.back().message.sequence < message.sequence);
@@ -67,7 +68,8 @@ class Courier {
     due_ = std::min(due_, parcels_.back().due);
   }
 
-  // The message `to` has now acknowledged; null if it is not waited for. Valid until the next call.
+  // The message that `to` acknowledges; null if no acknowledgement is pending for it. The pointer
+  // is valid until the next call.
   const Message* acknowledge(NodeId to, Sequence sequence) {
     Parcel* const found = find(sequence);
     if (found == nullptr || found->to != to || found->sends == 0) return nullptr;
@@ -76,7 +78,7 @@ class Courier {
     return &found->message;
   }
 
-  // Stops sending what `unwanted(to, message)` names.
+  // Stops sending the messages for which `unwanted(to, message)` is true.
   template <class Unwanted>
   void withdraw(Unwanted unwanted) {
     if (live_ == 0) return;
@@ -85,7 +87,7 @@ class Courier {
     settle();
   }
 
-  // A message under way to this node that `wanted(message)` names, or null.
+  // A message under way to this node for which `wanted(message)` is true; null: none.
   template <class Wanted>
   const Message* under_way(NodeId to, Wanted wanted) const {
     if (live_ == 0) return nullptr;
@@ -94,15 +96,16 @@ class Courier {
     return nullptr;
   }
 
-  // Everything under way.
+  // Visits every message under way.
   template <class Visit>
   void each(Visit visit) const {
     for (const Parcel& parcel : parcels_)
       if (parcel.sends != 0) visit(parcel.to, parcel.message);
   }
 
-  // Hands out what must be sent again and what has been sent for the last time in vain. Neither
-  // callback may call the Courier; who is given up is collected and handled afterwards.
+  // Calls `send_again` for each message that is due and `give_up` for each whose last send remained
+  // unanswered. The callbacks must not call the Courier; the caller collects the nodes that were
+  // given up and handles them afterwards.
   template <class SendAgain, class GiveUp>
   void on_timer(Instant now, const Options& options, SendAgain send_again, GiveUp give_up) {
     if (now < due_) return;
@@ -120,38 +123,40 @@ class Courier {
     due_ = earliest();
   }
 
-  // Not later than the next send that is due.
+  // Time of the next on_timer: never later than the deadline of the next send; kNever: none.
   Instant due() const { return due_; }
 
-  // Something of this node will be looked at soon: asks for the memory.
-  void fetch_ahead(NodeId from) const { lives_.fetch_ahead(from); }
+  // Prefetches the state of this node.
+  void fetch_ahead(NodeId from) const { peers_.fetch_ahead(from); }
 
-  // Receiver's side.
+  // Receiver
 
-  // Whether this message has not been seen before; remembers it.
+  // Returns true if this message is not a duplicate, and records it.
   bool fresh(NodeId from, Incarnation incarnation, Sequence sequence) {
     const std::uint32_t number = std::to_underlying(sequence);
-    Life* life = known(from, incarnation, [&](const Life& old) { return number > old.highest; });
-    if (life == nullptr) return false;
-    if (number > life->highest) {
-      const std::uint32_t shift = number - life->highest;
-      life->seen = shift < 64 ? (life->seen << shift) | 1 : 1;
-      life->highest = number;
+    PeerState* state =
+        known(from, incarnation, [&](const PeerState& old) { return number > old.highest; });
+    if (state == nullptr) return false;
+    if (number > state->highest) {
+      const std::uint32_t shift = number - state->highest;
+      state->seen = shift < 64 ? (state->seen << shift) | 1 : 1;
+      state->highest = number;
       return true;
     }
-    const std::uint32_t age = life->highest - number;
-    if (age >= 64) return false;  // too old to tell; old enough to be a copy
+    const std::uint32_t age = state->highest - number;
+    if (age >= 64) return false;  // before the window: taken as a duplicate
     const std::uint64_t bit = std::uint64_t{1} << age;
-    if ((life->seen & bit) != 0) return false;
-    life->seen |= bit;
+    if ((state->seen & bit) != 0) return false;
+    state->seen |= bit;
     return true;
   }
 
-  // Whether this call is newer than every other of this life; remembers it.
+  // Returns true if this call is newer than all calls of this incarnation, and records it.
   bool newer_call(NodeId from, Incarnation incarnation, Sequence sequence) {
-    Life* life = known(from, incarnation, [&](const Life& old) { return sequence > old.call; });
-    if (life == nullptr || sequence <= life->call) return false;
-    life->call = sequence;
+    PeerState* state =
+        known(from, incarnation, [&](const PeerState& old) { return sequence > old.call; });
+    if (state == nullptr || sequence <= state->call) return false;
+    state->call = sequence;
     return true;
   }
 
@@ -169,16 +174,17 @@ class Courier {
       self.live_ = static_cast<std::uint32_t>(self.parcels_.size());
       self.due_ = self.earliest();
     }
-    visit("lives", self.lives_);
-    visit("before", self.before_);
+    visit("lives", self.peers_);
+    visit("before", self.previous_);
   }
 
  private:
-  struct Life {
+  // The messages received from one incarnation of a peer.
+  struct PeerState {
     Incarnation incarnation{};
-    std::uint32_t highest = 0;    // sequence number seen
-    Sequence call = kNoSequence;  // the newest
-    std::uint64_t seen = 0;       // bit i: highest - i was seen
+    std::uint32_t highest = 0;    // highest sequence number received
+    Sequence call = kNoSequence;  // newest call received
+    std::uint64_t seen = 0;       // bit i: sequence number highest - i was received
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -188,11 +194,10 @@ class Courier {
   };
 
   static constexpr std::size_t kMaxParcels = 2 * std::size_t{kMaxNodes};
-  static constexpr std::size_t kFew =
-      16;  // parcels that are cheaper to look through than to postpone
+  static constexpr std::size_t kFew = 16;  // up to this many parcels a full scan is cheap
 
-  // The parcel of that number, or null. They lie in the order of their numbers, which rise by one
-  // at least: one lies no further on than its number says, and mostly just there.
+  // The parcel with this sequence number; null: none. The parcels are sorted by strictly increasing
+  // numbers, so a parcel's index is at most its number minus the first parcel's, and usually equal.
   Parcel* find(Sequence sequence) {
     if (parcels_.empty() || sequence < parcels_.front().message.sequence) return nullptr;
     const std::size_t furthest = std::min<std::size_t>(
@@ -207,22 +212,22 @@ class Courier {
     return found->message.sequence == sequence ? &*found : nullptr;
   }
 
-  // What is known of this life of the peer; null if it is the life before and does not go on.
-  // Incarnations have no order: a late message of a life that has ended may be the first that is
-  // heard of it, and the life that goes on shows itself by its next number.
+  // State of this incarnation of the peer; null if it is the previous one and `goes_on` is false.
+  // Incarnations have no order: the first message received from an incarnation may be a late one,
+  // sent before a restart. The incarnation that still runs shows itself by its next number.
   template <class GoesOn>
-  Life* known(NodeId from, Incarnation incarnation, GoesOn goes_on) {
-    Life& life = lives_[from];
-    if (life.incarnation == incarnation) return &life;
-    const Life* const before = before_.find(from);
-    if (before != nullptr && before->incarnation == incarnation) {
-      if (!goes_on(*before)) return nullptr;
-      std::swap(life, before_[from]);
-      return &life;
+  PeerState* known(NodeId from, Incarnation incarnation, GoesOn goes_on) {
+    PeerState& state = peers_[from];
+    if (state.incarnation == incarnation) return &state;
+    const PeerState* const previous = previous_.find(from);
+    if (previous != nullptr && previous->incarnation == incarnation) {
+      if (!goes_on(*previous)) return nullptr;
+      std::swap(state, previous_[from]);
+      return &state;
     }
-    if (life.incarnation != Incarnation{}) before_[from] = life;
-    life = {.incarnation = incarnation};
-    return &life;
+    if (state.incarnation != Incarnation{}) previous_[from] = state;
+    state = {.incarnation = incarnation};
+    return &state;
   }
 
   void finish(Parcel& parcel) {
@@ -231,8 +236,8 @@ class Courier {
     --live_;
   }
 
-  // `due_` may lag behind what was acknowledged, which costs one idle wake; while the parcels are
-  // few it is exact.
+  // After acknowledgements `due_` may be too early, which costs one idle on_timer. Up to kFew
+  // parcels it is exact.
   void settle() {
     if (live_ == 0)
       due_ = kNever;
@@ -253,9 +258,9 @@ class Courier {
   std::uint32_t last_sequence_ = 0;
   std::uint32_t live_ = 0;          // parcels with sends != 0
   Instant due_ = kNever;            // never later than the earliest `due` of a parcel
-  SmallVector<Parcel, 1> parcels_;  // by sequence number; finished ones are swept now and then
-  NodeMap<Life, 2> lives_;          // of each node heard, the present one
-  NodeMap<Life> before_;            // of those that restarted; it is old, unless it goes on
+  SmallVector<Parcel, 1> parcels_;  // sorted by sequence number; may contain finished parcels
+  NodeMap<PeerState, 2> peers_;     // current incarnation of each peer
+  NodeMap<PeerState> previous_;     // previous incarnation of each peer that restarted
 };
 
 }  // namespace tempo

@@ -1,14 +1,15 @@
-// Two questions to a field list, for the tests of whatever has one.
+// Two test helpers that check a field list for completeness.
 //
-//   unnoticed_writes(sample, now)  writes into every listed field in turn, each time in a fresh
-//                                  copy, and names those whose change the packed form hides;
+//   unnoticed_writes(sample, now)  changes every listed field in turn, each time in a new copy, and
+//                                  returns the names of those whose change the packed form hides;
 //   unlisted_bytes(sample)         counts the bytes that are neither padding nor part of a listed
-//                                  field: a member that was forgotten shows up here.
+//                                  field: it finds a member that is missing from the list.
 //
-// A good sample has something in each of its containers: what is not there cannot be written. A
-// type with members that rightly stay out of its list (settings that never change, a value that
-// follows from the others) expects exactly their size as unlisted bytes, and so notices the next
-// member. A part that has a list of its own counts as one field here and is asked by itself.
+// A sample should have an element in each of its containers, because only existing elements are
+// changed. Some members rightly stay out of a list: settings that never change, values derived from
+// other members. The test of such a type expects exactly their size as unlisted bytes, so that it
+// notices the next member. A part with a field list of its own counts as one field here and has its
+// own test.
 #pragma once
 
 #include <array>
@@ -27,17 +28,17 @@
 
 namespace tempo {
 
-// Changes the leaf with number `target`, counted in the order of the walk, and no other.
+// Changes only the leaf with number `target`, counted in the order of the walk.
 class FieldMutator {
  public:
   FieldMutator(std::size_t target, Instant now) : target_(target), now_(now) {}
 
   bool written() const { return target_ < leaves_; }
-  const std::string& name() const { return name_; }  // of the leaf that was written, with its path
+  const std::string& name() const { return name_; }  // path of the changed leaf
 
   template <class T>
   void operator()(const char* name, T& value) {
-    // What the list computes on the spot cannot be written; a careful list hands it out as const.
+    // A value that the list computes cannot be changed; the list passes it as const.
     if constexpr (!std::is_const_v<T>) {
       const std::size_t outer = path_.size();
       path_ += path_.empty() ? "" : ".";
@@ -48,7 +49,7 @@ class FieldMutator {
   }
 
  private:
-  bool here() {
+  bool is_target() {
     if (leaves_++ != target_) return false;
     name_ = path_;
     return true;
@@ -59,19 +60,19 @@ class FieldMutator {
     if constexpr (requires { T::fields(value, *this); }) {
       T::fields(value, *this);
     } else if constexpr (std::same_as<T, bool>) {
-      if (here()) value = !value;
+      if (is_target()) value = !value;
     } else if constexpr (std::is_enum_v<T>) {
       auto number = std::to_underlying(value);
       visit(number);
       value = T{number};
     } else if constexpr (std::integral<T>) {
-      if (here()) value = static_cast<T>(static_cast<std::make_unsigned_t<T>>(value) + 1U);
+      if (is_target()) value = static_cast<T>(static_cast<std::make_unsigned_t<T>>(value) + 1U);
     } else if constexpr (std::same_as<T, Nanos>) {
-      if (here()) value += Nanos{1};
+      if (is_target()) value += Nanos{1};
     } else if constexpr (std::same_as<T, Instant>) {
-      // A deadline that has passed equals every other that has, so the change leads into the
-      // future.
-      if (here()) value = value == kNever || value <= now_ ? now_ + Nanos{1} : value + Nanos{1};
+      // All expired deadlines are equal in the packed form, so the new value is in the future.
+      if (is_target())
+        value = value == kNever || value <= now_ ? now_ + Nanos{1} : value + Nanos{1};
     } else if constexpr (std::same_as<T, Epoch>) {
       visit(value.round);
       visit(value.node);
@@ -83,7 +84,7 @@ class FieldMutator {
 
   template <class T>
   void visit_parts(std::optional<T>& value) {
-    if (here()) {
+    if (is_target()) {
       if (value)
         value.reset();
       else
@@ -96,7 +97,7 @@ class FieldMutator {
   template <class Vector>
     requires requires(Vector& v) { v.pop_back(); }
   void visit_parts(Vector& value) {
-    if (here()) {
+    if (is_target()) {
       if (value.empty())
         value.emplace_back();
       else
@@ -112,14 +113,14 @@ class FieldMutator {
   }
 
   void visit_parts(NodeSet& value) {
-    if (!here()) return;
+    if (!is_target()) return;
     if (!value.erase(node_at(0))) value.insert(node_at(0));
   }
 
-  template <class T, std::uint32_t kInside>
-  void visit_parts(NodeMap<T, kInside>& value) {
+  template <class T, std::uint32_t kInline>
+  void visit_parts(NodeMap<T, kInline>& value) {
     auto slots = value.sorted();
-    if (here()) {
+    if (is_target()) {
       if (slots.empty())
         slots.push_back({.key = node_at(0)});
       else
@@ -136,14 +137,14 @@ class FieldMutator {
 
   std::size_t target_;
   Instant now_;
-  std::size_t leaves_ = 0;  // met so far
-  std::string path_;        // from the sample to where the walk is
-  std::string name_;
+  std::size_t leaves_ = 0;  // leaves visited
+  std::string path_;        // path from the sample to the current field
+  std::string name_;        // path of the changed leaf; empty: none changed
 };
 
 struct Writes {
-  std::size_t tried = 0;
-  std::vector<std::string> unnoticed;  // the leaves whose change did not show
+  std::size_t tried = 0;               // leaves changed
+  std::vector<std::string> unnoticed;  // paths of the leaves whose change the packed form hides
 };
 
 template <class T>
@@ -164,7 +165,7 @@ std::vector<std::string> unnoticed_writes(const T& sample, Instant now) {
   return write_into_every_field(sample, now).unnoticed;
 }
 
-// Notes which bytes of an object the fields of its list occupy.
+// Records the bytes of an object that its listed fields occupy.
 class FieldCoverage {
  public:
   FieldCoverage(const void* object, std::size_t size)
@@ -173,7 +174,7 @@ class FieldCoverage {
   template <class T>
   void operator()(const char* /*name*/, T& value) {
     const auto* field = reinterpret_cast<const std::byte*>(std::addressof(value));
-    // A value that the list makes on the spot lies elsewhere, and so do the elements of a vector.
+    // A value that the list computes is stored outside the object; so are a vector's elements.
     const std::less<> before;
     if (before(field, begin_) || !before(field, begin_ + covered_.size())) return;
     for (std::size_t i = 0; i < sizeof(value); ++i)
@@ -191,12 +192,12 @@ template <class T>
 std::size_t unlisted_bytes(const T& sample) {
   T object = sample;
   FieldCoverage coverage{&object, sizeof(T)};
-  // A list may walk a constant object by another way than one that can be written.
+  // A list may treat const and mutable objects differently.
   T::fields(std::as_const(object), coverage);
   T::fields(object, coverage);
 
-  // The compiler knows where the padding is: it clears it. The object is whole again before anybody
-  // uses it. Where the compiler does not tell, every byte that is not covered may be padding.
+  // __builtin_clear_padding shows where the padding is. The object's bytes are restored before the
+  // object is used again. Without the builtin every uncovered byte may be padding.
   std::array<std::byte, sizeof(T)> padding{};
 #if __has_builtin(__builtin_clear_padding)
   std::array<std::byte, sizeof(T)> saved;

@@ -1,4 +1,4 @@
-// One list of fields gives equality, hash, packing, renaming and printing.
+// One list of fields provides equality, hash, packing, renaming and printing.
 //
 // A type lists its state once:
 //
@@ -8,10 +8,9 @@
 //     }
 //
 // A visitor derives from FieldWalk<Itself> and defines `leaf(name, value)` for the leaves: whole
-// numbers, bools, enums, spans, node numbers, sequence numbers, incarnations, epochs, instants.
-// FieldWalk takes apart what is made of leaves: optionals, vectors, node sets and maps, and
-// whatever has a field list of its own. Maps and sets are walked in ascending order, so that what
-// is equal looks equal.
+// numbers, bools, enums, durations, node numbers, sequence numbers, incarnations, epochs, instants.
+// FieldWalk walks through optionals, vectors, node sets, node maps and types with a field list of
+// their own. It visits maps and sets in ascending order, so that equal values give equal output.
 #pragma once
 
 #include <concepts>
@@ -43,17 +42,18 @@ concept FieldLeaf =
     std::same_as<std::remove_const_t<T>, Nanos> || std::same_as<std::remove_const_t<T>, Instant> ||
     std::same_as<std::remove_const_t<T>, Epoch>;
 
-// What a number in a list means, for the visitors who care (the checker gives numbers that grow for
-// ever small names); to the others it is an ordinary field.
+// Annotations: the meaning of a number in a list, for visitors that need it (the checker replaces
+// unbounded counters by small numbers). Other visitors treat the number as an ordinary field.
 namespace field {
 
-// What follows, to the next `about`, is known of this node or meant for it.
+// The following fields, up to the next `about`, concern this node.
 template <class Visitor>
 void about(Visitor& visit, NodeId node) {
   if constexpr (requires { visit.about(node); }) visit.about(node);
 }
-// A sequence number of the node that this is about, not of the one that holds it. (A number that is
-// not marked so is its holder's, in a message to the node that this is about.)
+// A sequence number that the node of `about` assigned, not the node that stores it. (A number
+// without this annotation is assigned by the node that stores it, in a message to the node of
+// `about`.)
 template <class Visitor, class Number>
 void theirs(Visitor& visit, const char* name, Number& value) {
   if constexpr (requires { visit.theirs(name, value); })
@@ -61,7 +61,8 @@ void theirs(Visitor& visit, const char* name, Number& value) {
   else
     visit(name, value);
 }
-// The sequence number of a call to all: one of its holder's, one of the node that this is about.
+// The sequence number of a broadcast call: `call` of the node that stores it, `their_call` of the
+// node of `about`.
 template <class Visitor, class Number>
 void call(Visitor& visit, const char* name, Number& value) {
   if constexpr (requires { visit.call(name, value); })
@@ -76,7 +77,7 @@ void their_call(Visitor& visit, const char* name, Number& value) {
   else
     visit(name, value);
 }
-// The last sequence number given out.
+// The last sequence number assigned.
 template <class Visitor, class Number>
 void last(Visitor& visit, const char* name, Number& value) {
   if constexpr (requires { visit.last(name, value); })
@@ -84,8 +85,8 @@ void last(Visitor& visit, const char* name, Number& value) {
   else
     visit(name, value);
 }
-// Which numbers of the node that this is about have been heard: up to `highest`, those whose bit
-// in `seen` is set (bit i: highest - i), and calls up to `call`.
+// The sequence numbers received from the node of `about`: of those up to `highest` the ones whose
+// bit in `seen` is set (bit i: highest - i), and calls up to `call`.
 template <class Visitor, class Number, class Bits, class Call>
 void heard(Visitor& visit, Number& highest, Bits& seen, Call& call) {
   if constexpr (requires { visit.heard(highest, seen, call); }) {
@@ -96,7 +97,7 @@ void heard(Visitor& visit, Number& highest, Bits& seen, Call& call) {
     visit("call", call);
   }
 }
-// A round of epochs.
+// The round of an epoch.
 template <class Visitor, class Number>
 void round(Visitor& visit, const char* name, Number& value) {
   if constexpr (requires { visit.round(name, value); })
@@ -104,7 +105,7 @@ void round(Visitor& visit, const char* name, Number& value) {
   else
     visit(name, value);
 }
-// A timer: unlike other deadlines it matters by how much it is overdue.
+// A timer: unlike with other deadlines, the packed form includes how long it is overdue.
 template <class Visitor, class Time>
 void timer(Visitor& visit, const char* name, Time& value) {
   if constexpr (requires { visit.timer(name, value); })
@@ -178,14 +179,14 @@ class FieldWalk {
     for (const NodeId node : nodes) value.insert(node);
   }
 
-  template <class T, std::uint32_t kInside>
-  void walk(const char* name, const NodeMap<T, kInside>& value) {
+  template <class T, std::uint32_t kInline>
+  void walk(const char* name, const NodeMap<T, kInline>& value) {
     const auto size = static_cast<std::uint32_t>(value.size());
     (*this)(name, size);
     for (const auto& slot : value.sorted()) walk_slot(name, slot);
   }
-  template <class T, std::uint32_t kInside>
-  void walk(const char* name, NodeMap<T, kInside>& value) {
+  template <class T, std::uint32_t kInline>
+  void walk(const char* name, NodeMap<T, kInline>& value) {
     auto slots = value.sorted();
     auto size = static_cast<std::uint32_t>(slots.size());
     (*this)(name, size);
@@ -202,16 +203,16 @@ class FieldWalk {
   }
 };
 
-// What a machine's field list must accept; it does nothing.
+// A visitor that does nothing; the Machine concept uses it to check field lists.
 class FieldVisitor : public FieldWalk<FieldVisitor> {
  public:
   template <class T>
   void leaf(const char* /*name*/, T& /*value*/) {}
 };
 
-// The packed form: equal bytes, equal situations. Instants are seen from `now`; a deadline that has
-// passed is one value however long ago it passed, unless it is a timer's. So a machine keeps
-// deadlines, never past moments.
+// The packed form: equal bytes mean equal states. Instants are stored relative to `now`. All
+// expired deadlines are one value, except those of timers. A machine therefore stores deadlines,
+// never times of past events.
 class Packer : public FieldWalk<Packer> {
  public:
   Packer(Instant now, std::string& bytes) : now_(now), bytes_(&bytes) {}
@@ -244,7 +245,7 @@ class Packer : public FieldWalk<Packer> {
   }
 
  private:
-  // Seven bits a byte, low first: most fields are small.
+  // Seven bits per byte, low bits first, because most fields are small.
   void put(std::uint64_t value) {
     for (; value >= 0x80; value >>= 7) bytes_->push_back(static_cast<char>(value | 0x80));
     bytes_->push_back(static_cast<char>(value));
@@ -254,7 +255,7 @@ class Packer : public FieldWalk<Packer> {
   std::string* bytes_;
 };
 
-// Fills a value in from its packed form. The bytes must be those of a value of this type.
+// Restores a value from its packed form. The bytes must come from a value of the same type.
 class Unpacker : public FieldWalk<Unpacker> {
  public:
   Unpacker(Instant now, std::string_view bytes) : now_(now), bytes_(bytes) {}
@@ -262,7 +263,7 @@ class Unpacker : public FieldWalk<Unpacker> {
   template <class T>
   void leaf(const char* /*name*/, T& value) {
     if constexpr (std::is_const_v<T>) {
-      get();  // follows from the others
+      get();  // derived from other fields
     } else if constexpr (std::same_as<T, Instant>) {
       const std::uint64_t code = get();
       value = code == 0 ? kNever : now_ + Nanos{static_cast<Nanos::rep>(code) - 1};
@@ -320,7 +321,7 @@ std::size_t hash(const T& value, Instant now) {
   return std::hash<std::string>{}(packed(value, now));
 }
 
-// Renames every node in the list: `to[i]` is the new name of node i; kNobody stays.
+// Renumbers every node in the list: `to[i]` is the new number of node i; kNobody stays.
 class Renamer : public FieldWalk<Renamer> {
  public:
   explicit Renamer(const std::vector<NodeId>& to) : to_(&to) {}
@@ -339,8 +340,8 @@ class Renamer : public FieldWalk<Renamer> {
   const std::vector<NodeId>* to_;
 };
 
-// "state=3 followed=2/5 ...", for people; an enum prints its name if `name_of(value)` is declared
-// for it.
+// Readable text: "state=3 followed=2/5 ...". An enum prints its name if `name_of(value)` is
+// declared for it.
 class Printer : public FieldWalk<Printer> {
  public:
   explicit Printer(Instant now) : now_(now) {}

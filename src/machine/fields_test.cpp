@@ -92,7 +92,7 @@ Everything filled() {
   return all;
 }
 
-TEST(Packing, SeesInstantsRelativeToNow) {
+TEST(Packing, StoresInstantsRelativeToNow) {
   Everything early = filled();
   Everything late = filled();
   late.deadline += 100s;
@@ -110,7 +110,7 @@ struct Deadline {
   }
 };
 
-TEST(Packing, TakesPassedDeadlinesAsOne) {
+TEST(Packing, TreatsExpiredDeadlinesAsEqual) {
   const Instant now = at(10s);
   const std::string due_now = packed(Deadline{now}, now);
   EXPECT_EQ(packed(Deadline{at(0s)}, now), due_now);
@@ -121,8 +121,8 @@ TEST(Packing, TakesPassedDeadlinesAsOne) {
 }
 
 TEST(Packing, DoesNotDependOnTheOrderOfInsertion) {
-  // 96 keys fill a map of 128 slots as far as it goes; one more look makes one of the two grow, so
-  // that equal maps hold their keys in different places.
+  // 96 keys fill a map of 128 slots up to its limit. One more access makes one of the two maps
+  // grow, so that equal maps hold their keys in different slots.
   constexpr std::uint32_t kKeys = 96;
   Everything up;
   Everything down;
@@ -138,12 +138,12 @@ TEST(Packing, DoesNotDependOnTheOrderOfInsertion) {
   EXPECT_EQ(hash(up, at(0s)), hash(down, at(0s)));
 }
 
-TEST(Packing, OfASetForgetsWhatWasErased) {
-  Everything never;
+TEST(Packing, IgnoresErasedSetElements) {
+  Everything empty;
   Everything erased;
   erased.members.insert(node_at(500));
   erased.members.erase(node_at(500));
-  EXPECT_EQ(packed(never, at(0s)), packed(erased, at(0s)));
+  EXPECT_EQ(packed(empty, at(0s)), packed(erased, at(0s)));
 }
 
 struct Two {
@@ -156,7 +156,7 @@ struct Two {
   }
 };
 
-// Without the sizes, [1 2][] and [1][2] would be the same bytes.
+// Without the sizes, [1 2][] and [1][2] would pack to the same bytes.
 TEST(Packing, KeepsNeighbouringListsApart) {
   EXPECT_NE(packed(Two{{1, 2}, {}}, at(0s)), packed(Two{{1}, {2}}, at(0s)));
   EXPECT_NE(packed(Two{{}, {1, 2}}, at(0s)), packed(Two{{1}, {2}}, at(0s)));
@@ -170,8 +170,8 @@ struct Number {
   }
 };
 
-// The bytes themselves, because packed states of one build may be compared with those of another.
-TEST(Packing, WritesSevenBitsAByteLowFirst) {
+// The exact bytes, because packed states of one build may be compared with those of another.
+TEST(Packing, WritesSevenBitsPerByteLowFirst) {
   EXPECT_EQ(packed(Number{0}, at(0s)), std::string("\x00", 1));
   EXPECT_EQ(packed(Number{127}, at(0s)), "\x7f");
   EXPECT_EQ(packed(Number{128}, at(0s)), "\x80\x01");
@@ -189,11 +189,12 @@ TEST(Packing, NoticesAWriteIntoEveryField) {
 
   const Writes full = write_into_every_field(filled(), at(10s));
   EXPECT_THAT(full.unnoticed, IsEmpty());
-  // And what is in the containers: the leader, two Inners, and two keys with an Inner each.
+  // In addition the contents of the containers: the leader, two Inners, and two keys with an Inner
+  // each.
   EXPECT_EQ(full.tried, 22U + 1 + 2 * 2 + 2 * 3);
 }
 
-TEST(Packing, OfEverythingLeavesNoByteOut) { EXPECT_EQ(unlisted_bytes(filled()), 0U); }
+TEST(Packing, CoversEveryByte) { EXPECT_EQ(unlisted_bytes(filled()), 0U); }
 
 struct Copies {
   std::uint32_t kept = 1;
@@ -206,8 +207,8 @@ struct Copies {
   }
 };
 
-// The helper itself must be able to fail.
-TEST(FieldMutator, NamesAFieldThatIsWrittenInVain) {
+// The helper itself must be able to fail: this list visits a copy.
+TEST(FieldMutator, NamesAFieldWhoseChangeIsLost) {
   EXPECT_THAT(unnoticed_writes(Copies{}, at(0s)), ElementsAre("inner.small", "inner.sequence"));
 }
 
@@ -221,13 +222,13 @@ struct Derived {
   }
 };
 
-TEST(FieldMutator, PassesOverWhatTheListHandsOutAsConst) {
+TEST(FieldMutator, SkipsConstFields) {
   EXPECT_THAT(unnoticed_writes(Derived{}, at(0s)), IsEmpty());
 }
 
-struct Forgetful {
+struct Incomplete {
   std::uint8_t listed = 1;
-  std::uint8_t forgotten = 2;     // hides where padding would be
+  std::uint8_t forgotten = 2;     // in the place of a padding byte
   std::uint32_t also_listed = 3;  // two bytes of padding before it
   std::vector<int> also_forgotten;
   template <class Self, class Visitor>
@@ -237,8 +238,8 @@ struct Forgetful {
   }
 };
 
-TEST(FieldMutator, CountsTheBytesOfAForgottenMember) {
-  EXPECT_EQ(unlisted_bytes(Forgetful{}), sizeof(std::uint8_t) + sizeof(std::vector<int>));
+TEST(FieldMutator, CountsTheBytesOfAnUnlistedMember) {
+  EXPECT_EQ(unlisted_bytes(Incomplete{}), sizeof(std::uint8_t) + sizeof(std::vector<int>));
 }
 
 TEST(Renaming, ReachesEveryNode) {
@@ -255,12 +256,12 @@ TEST(Renaming, ReachesEveryNode) {
   ASSERT_NE(all.peers.find(node_at(2)), nullptr);
   EXPECT_EQ(all.peers.find(node_at(2))->small, 5);
   EXPECT_EQ(all.peers.find(node_at(1)), nullptr);
-  // A node without a new name keeps its own.
+  // A node without a new number keeps its own.
   EXPECT_TRUE(all.members.contains(node_at(70)));
   EXPECT_NE(all.peers.find(node_at(70)), nullptr);
 }
 
-TEST(Renaming, TwiceIsAsIfNever) {
+TEST(Renaming, SwappingTwiceRestoresTheValue) {
   Everything all = filled();
   const std::vector<NodeId> swap{node_at(0), node_at(2), node_at(1)};
   Renamer renamer{swap};
@@ -270,7 +271,7 @@ TEST(Renaming, TwiceIsAsIfNever) {
   EXPECT_EQ(packed(all, at(0s)), packed(filled(), at(0s)));
 }
 
-TEST(Renaming, LeavesNobodyNobody) {
+TEST(Renaming, KeepsNobody) {
   Everything all;
   const std::vector<NodeId> swap{node_at(1), node_at(0)};
   Renamer renamer{swap};
@@ -280,7 +281,7 @@ TEST(Renaming, LeavesNobodyNobody) {
   EXPECT_EQ(all.leader, std::nullopt);
 }
 
-TEST(Printing, IsForPeople) {
+TEST(Printing, WritesReadableText) {
   Everything all = filled();
   all.wide = 6;
   all.mood = Mood::angry;
@@ -293,7 +294,7 @@ TEST(Printing, IsForPeople) {
             "peers=2 peers=1 peers{small=5 sequence=6} peers=70 peers{small=7 sequence=8}");
 }
 
-TEST(Printing, CallsNobodyMinusOneAndShowsHowLateADeadlineIs) {
+TEST(Printing, WritesNobodyAsMinusOneAndExpiredDeadlinesAsNegative) {
   Everything all;
   all.deadline = at(9s);
   const std::string text = printed(all, at(10s));

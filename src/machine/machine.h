@@ -1,21 +1,22 @@
-// The machine contract: what every protocol in tempo looks like from outside.
+// The machine contract: the interface of every protocol in tempo.
 //
-// A machine is a value with a few doors. It is told what happened and appends what it wants done to
-// an outbox. It has no socket, no clock, no thread and no random numbers of its own: time, chance
-// and the network belong to whoever drives it. The simulator, the checker and the daemon drive the
-// same class.
+// A machine is a value with a few member functions. Each takes an input and appends the resulting
+// outputs to an outbox. A machine has no socket, no clock, no thread and no random numbers of its
+// own: its driver supplies time and random numbers and carries messages. The simulator, the checker
+// and the daemon drive the same class.
 //
-// What a driver promises:
-//   - `start` comes first and once; `now` never goes backwards;
-//   - everything that has arrived is delivered before a timer is woken;
-//   - the outputs of a step are carried out in their order before the next step.
-// What a machine promises:
-//   - any message may come late, twice, out of order and from anybody, and does no harm;
-//   - a timer woken early or twice is harmless: it looks at its own deadline;
+// A driver guarantees:
+//   - it calls `start` first and once; `now` never decreases;
+//   - it delivers every message that has arrived before it calls `on_timer`;
+//   - it carries out the outputs of a step in their order before the next step.
+// A machine guarantees:
+//   - a message that arrives late, twice, out of order or from an unknown node does no harm;
+//   - an early or repeated `on_timer` does no harm: the machine checks the timer's deadline;
 //   - two machines whose field lists pack to the same bytes behave the same from then on.
 //
-// A machine of which thousands live side by side may have one door more, `fetch_ahead(from)`: a
-// message of that node comes soon, and what it will need can be asked of the memory now.
+// A machine that is simulated in thousands of copies may have one more function,
+// `fetch_ahead(from)`: a message of that node arrives soon, and the machine prefetches the memory
+// that it will need.
 #pragma once
 
 #include <concepts>
@@ -34,20 +35,20 @@
 
 namespace tempo {
 
-// For machines that take no commands, or give no notices.
+// The command or notice type of a machine that has none.
 struct Nothing {
   template <class Self, class Visitor>
   static void fields(Self&, Visitor&) {}
 };
 
-// A machine made of machines keeps scratch outboxes for its parts in its own outbox (see mux.h).
+// A composed machine keeps scratch outboxes for its parts in its own outbox (see mux.h).
 template <class M>
 struct OutboxScratch {};
 
 enum class OutputKind : std::uint8_t { send, broadcast, notice };
 
-// One thing a machine wants done. `to` belongs to `send`, `message` to both kinds of sending,
-// `notice` is news for whoever embeds the machine.
+// One output of a step. `to` is valid for `send`, `message` for `send` and `broadcast`. `notice`
+// reports an event to the driver or to the machine that embeds this one.
 template <class M>
 struct Output {
   OutputKind kind;
@@ -97,16 +98,16 @@ class Outbox {
     return output;
   }
 
-  std::vector<Output<M>> outputs_;  // grows to the largest step seen and is then reused
+  std::vector<Output<M>> outputs_;  // grows to the size of the largest step and is then reused
   std::size_t used_ = 0;
 };
 
-// Everything a step may know.
+// All inputs that every step has.
 template <class M>
 struct Turn {
-  Instant now;     // local monotonic, when handled
-  Draw& draw;      // chance is a door, never a member
-  Outbox<M>& out;  // the driver's, reused: the steady path allocates nothing
+  Instant now;     // local monotonic time of this step
+  Draw& draw;      // the only source of random numbers; never a member of a machine
+  Outbox<M>& out;  // owned and reused by the driver: in steady state no step allocates memory
 };
 
 template <class M>
@@ -118,15 +119,15 @@ concept Machine =
              const typename M::Command& command, TimerId timer, FieldVisitor& fields,
              typename M::Message& mutable_message) {
       m.start(turn);
-      m.receive(turn, from, message);  // may be late, twice, out of order, from anybody
-      m.on_timer(turn, timer);         // this timer is due; early or twice is harmless
+      m.receive(turn, from, message);  // may be late, repeated, out of order, from any node
+      m.on_timer(turn, timer);         // this timer is due; an early or repeated call is harmless
       m.command(turn, command);        // acquire, release, resign, new capacity, new bounds
       { c.timers().first() } -> std::same_as<Instant>;  // a fixed, named set
       { c.timers().first_name() } -> std::same_as<TimerId>;
       { c.timers().at(timer) } -> std::same_as<Instant>;
       { c.timers().size() } -> std::convertible_to<std::size_t>;
-      { c.check() } -> std::same_as<const char*>;  // null, or the invariant that is broken
-      M::fields(m, fields);                        // the one list of its state
+      { c.check() } -> std::same_as<const char*>;  // the violated invariant; null: none
+      M::fields(m, fields);                        // the only list of its state
       M::fields(c, fields);
       M::Message::fields(mutable_message, fields);
     };

@@ -8,7 +8,7 @@
 namespace tempo {
 namespace {
 
-struct Word {
+struct FlatMessage {
   std::uint32_t value = 0;
 
   template <class Self, class Visitor>
@@ -17,21 +17,21 @@ struct Word {
   }
 };
 
-// The least that is a machine, if it has all its doors and its messages are flat.
-template <class Said, bool kWakes = true>
-class Least {
+// The smallest class that satisfies Machine, if kHasTimerHandler and MessageType is flat.
+template <class MessageType, bool kHasTimerHandler = true>
+class MinimalMachine {
  public:
-  using Message = Said;
+  using Message = MessageType;
   using Command = Nothing;
-  using Notice = Word;
+  using Notice = FlatMessage;
   enum class Timer : std::uint8_t { never, count };
 
-  void start(Turn<Least>&) {}
-  void receive(Turn<Least>&, NodeId, const Message&) {}
-  void on_timer(Turn<Least>&, TimerId)
-    requires kWakes
+  void start(Turn<MinimalMachine>&) {}
+  void receive(Turn<MinimalMachine>&, NodeId, const Message&) {}
+  void on_timer(Turn<MinimalMachine>&, TimerId)
+    requires kHasTimerHandler
   {}
-  void command(Turn<Least>&, const Command&) {}
+  void command(Turn<MinimalMachine>&, const Command&) {}
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const { return nullptr; }
 
@@ -44,22 +44,22 @@ class Least {
   Timers<Timer> timers_;
 };
 
-struct Sentence : Word {
+struct MessageWithVector : FlatMessage {
   std::vector<std::uint32_t> more;
 };
 
-using Still = Least<Word>;
-static_assert(Machine<Still>);
-static_assert(!Machine<Least<Word, false>>);
-static_assert(!Machine<Least<Sentence>>);
+using IdleMachine = MinimalMachine<FlatMessage>;
+static_assert(Machine<IdleMachine>);
+static_assert(!Machine<MinimalMachine<FlatMessage, false>>);
+static_assert(!Machine<MinimalMachine<MessageWithVector>>);
 
 TEST(Outbox, KeepsTheOrder) {
-  Outbox<Still> out;
+  Outbox<IdleMachine> out;
   out.notify({1});
   out.send(node_at(2), {3});
   out.broadcast({4});
   ASSERT_EQ(out.size(), 3U);
-  const Output<Still>* output = out.begin();
+  const Output<IdleMachine>* output = out.begin();
   EXPECT_EQ(output->kind, OutputKind::notice);
   EXPECT_EQ(output->notice.value, 1U);
   ++output;
@@ -72,10 +72,10 @@ TEST(Outbox, KeepsTheOrder) {
   EXPECT_EQ(++output, out.end());
 }
 
-TEST(Outbox, UsesItsMemoryAgain) {
-  Outbox<Still> out;
+TEST(Outbox, ReusesItsMemory) {
+  Outbox<IdleMachine> out;
   for (std::uint32_t i = 0; i < 10; ++i) out.broadcast({i});
-  const Output<Still>* memory = out.begin();
+  const Output<IdleMachine>* memory = out.begin();
   out.clear();
   EXPECT_TRUE(out.empty());
   EXPECT_EQ(out.begin(), out.end());
@@ -87,9 +87,9 @@ TEST(Outbox, UsesItsMemoryAgain) {
 }
 
 TEST(OutboxDeathTest, IsBounded) {
-  Outbox<Still> out;
+  Outbox<IdleMachine> out;
   for (std::uint32_t i = 0; i < 4 * kMaxNodes; ++i) out.broadcast({i});
-  EXPECT_DEATH(out.broadcast({}), "kMostOutputs");
+  EXPECT_DEATH(out.broadcast({}), "kMaxOutputs");
 }
 
 }  // namespace

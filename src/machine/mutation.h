@@ -1,9 +1,10 @@
-// Mutations: single faults built into the real class on purpose, to test the tests (decision 005).
+// Mutations: single faults compiled into the real class on purpose, to test the tests (decision
+// 005).
 //
-// Each room lists its own in an `enum class Mutation`, from `none` to `count`. In the library that
-// ships, `mutated` is false at compile time and every switch disappears. A second build of the same
-// sources (TEMPO_MUTATIONS) can turn one on; tests/mutation lists for each the check that must then
-// fail.
+// Each module lists its own in an `enum class Mutation`, from `none` to `count`. In the installed
+// library `mutated` is false at compile time, and the compiler removes every mutation. A second
+// build of the same sources (TEMPO_MUTATIONS) can enable one; tests/mutation names the check that
+// must fail for each.
 #pragma once
 
 namespace tempo {

@@ -1,17 +1,17 @@
-// Mux: a mixture of machines is a machine.
+// Mux: composes several machines into one.
 //
-// The parts live side by side in one node, share its links and know nothing of each other. What one
-// part gives notice of becomes a command to another by a short list of rules:
+// The parts run in one node, share its links and do not know each other. Rules turn a notice of one
+// part into a command to another:
 //
 //     struct Rules {
 //       template <class Mux, class Turn>
 //       static void on(Mux& mux, Turn& turn, Part<0>, const Clock::Notice& notice) {
-//         if (notice.synchronized) mux.template tell<1>(turn, Election::Command{...});
+//         if (notice.synchronized) mux.template command_part<1>(turn, Election::Command{...});
 //       }
 //     };
 //
-// A notice without a rule for it goes only outside. Rules run after the step that gave the notice,
-// in the order of the notices; at most kMaxNotices follow from one step.
+// Every notice also goes to the driver; a notice without a rule goes only there. Rules run after
+// the step that made the notice, in the order of the notices. One step causes at most kMaxNotices.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace tempo {
 template <std::size_t kIndex>
 using Part = std::integral_constant<std::size_t, kIndex>;
 
-// One of several flat things, with a field list.
+// A variant of flat types, with a field list.
 template <class... Ts>
 struct OneOf {
   std::variant<Ts...> body;
@@ -50,7 +50,7 @@ struct OneOf {
   }
 };
 
-// Called as what it is.
+// The name of the alternative that is held.
 template <class... Ts>
 std::string_view name_of(const OneOf<Ts...>& one)
   requires requires(const Ts&... part) { (name_of(part), ...); }
@@ -87,7 +87,7 @@ class Mux {
   }
 
   void on_timer(Turn<Mux>& turn, TimerId timer) {
-    std::size_t before = 0;  // timers of the parts before this one
+    std::size_t before = 0;  // number of timers of the preceding parts
     each([&]<std::size_t kPart>(Part<kPart>) {
       const std::size_t wanted = std::to_underlying(timer);
       const std::size_t count = std::get<kPart>(parts_).timers().size();
@@ -107,7 +107,7 @@ class Mux {
     apply_rules(turn);
   }
 
-  // For rules: a command to one part.
+  // For rules: gives a command to one part.
   template <std::size_t kPart>
   void command_part(Turn<Mux>& turn, const typename PartType<kPart>::Command& command) {
     step<kPart>(turn, [&](auto& part, auto& inner) { part.command(inner, command); });
@@ -118,7 +118,7 @@ class Mux {
     return std::get<kPart>(parts_);
   }
 
-  // The timers of all parts, numbered through.
+  // The timers of all parts, numbered consecutively.
   class AllTimers {
    public:
     explicit AllTimers(const Mux& mux) : mux_(&mux) {}
@@ -180,14 +180,14 @@ class Mux {
   static constexpr std::size_t kMaxNotices = 4096;
 
   template <class Do>
-  static void each(Do todo) {
+  static void each(Do action) {
     [&]<std::size_t... kPart>(std::index_sequence<kPart...>) {
-      (todo(Part<kPart>{}), ...);
+      (action(Part<kPart>{}), ...);
     }(std::index_sequence_for<Parts...>{});
   }
 
-  // One step of one part; its messages go out under the part's number, its notices wait for the
-  // rules.
+  // Runs one step of one part. Its messages go out tagged with the part's number; its notices are
+  // queued for the rules.
   template <std::size_t kPart, class Step>
   void step(Turn<Mux>& turn, Step take) {
     auto& out = std::get<kPart>(turn.out.scratch.outboxes);
@@ -230,7 +230,7 @@ class Mux {
 template <class Rules, class... Parts>
 struct OutboxScratch<Mux<Rules, Parts...>> {
   std::tuple<Outbox<Parts>...> outboxes;
-  std::vector<OneOf<typename Parts::Notice...>> notices;  // bounded by Mux::kMaxNotices
+  std::vector<OneOf<typename Parts::Notice...>> notices;  // at most Mux::kMaxNotices
 };
 
 }  // namespace tempo

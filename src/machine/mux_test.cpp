@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 constexpr Instant at(Nanos span) { return Instant{span}; }
 
-// One number, with a field list: what the machines below say and hear.
+// A number with a field list: the message, command and notice type of the machines below.
 template <int kKind>
 struct Number {
   std::uint32_t value = 0;
@@ -29,59 +29,60 @@ struct Number {
   }
 };
 
-// Tells what happens to it: a message as a notice, a command as a broadcast, a due timer as a
-// message to node 9. `start` sets both timers, the second one earlier. It breaks when it hears 99.
+// Reports its inputs: a message as a notice, a command as a broadcast, a due timer as a message to
+// node 9. `start` sets both timers, the second one earlier. Its check fails after it receives 99.
 template <int kKind, std::uint32_t kTimersFrom>
-class Teller {
+class Reporter {
  public:
   using Message = Number<kKind * 10>;
   using Command = Number<kKind * 10 + 1>;
   using Notice = Number<kKind * 10 + 2>;
   enum class Timer : std::uint8_t { late, early, count };
 
-  void start(Turn<Teller>& turn) {
+  void start(Turn<Reporter>& turn) {
     timers_.set(Timer::late, turn.now + Nanos{kTimersFrom + 2});
     timers_.set(Timer::early, turn.now + Nanos{kTimersFrom});
   }
-  void receive(Turn<Teller>& turn, NodeId from, const Message& message) {
-    heard_ = message.value;
+  void receive(Turn<Reporter>& turn, NodeId from, const Message& message) {
+    received_ = message.value;
     turn.out.notify({message.value + 1000 * index(from)});
   }
-  void on_timer(Turn<Teller>& turn, TimerId timer) {
+  void on_timer(Turn<Reporter>& turn, TimerId timer) {
     if (timers_.at(timer) > turn.now) return;
     timers_.set(Timer{std::to_underlying(timer)}, kNever);
     turn.out.send(node_at(9), {std::to_underlying(timer)});
   }
-  void command(Turn<Teller>& turn, const Command& command) {
+  void command(Turn<Reporter>& turn, const Command& command) {
     turn.out.broadcast({command.value + static_cast<std::uint32_t>(turn.draw.below(2))});
     if (command.value >= 500) turn.out.notify({command.value});
   }
   const Timers<Timer>& timers() const { return timers_; }
-  const char* check() const { return heard_ == 99 ? "never hears 99" : nullptr; }
+  const char* check() const { return received_ == 99 ? "never receives 99" : nullptr; }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("timers", self.timers_);
-    visit("heard", self.heard_);
+    visit("heard", self.received_);
   }
 
  private:
   Timers<Timer> timers_;
-  std::uint32_t heard_ = 0;
+  std::uint32_t received_ = 0;
 };
 
-using Left = Teller<1, 20>;
-using Right = Teller<2, 10>;
+using Left = Reporter<1, 20>;
+using Right = Reporter<2, 10>;
 
-// What the left part hears, the right part is told; what the right part hears goes only outside.
-struct LeftTellsRight {
+// Turns notices of the left part into commands to the right part. Notices of the right part go only
+// to the driver.
+struct LeftCommandsRight {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Left::Notice& notice) {
     mux.template command_part<1>(turn, Right::Command{notice.value});
   }
 };
 
-using Both = Mux<LeftTellsRight, Left, Right>;
+using Both = Mux<LeftCommandsRight, Left, Right>;
 static_assert(Machine<Left> && Machine<Both>);
 
 class ConstantDraw final : public Draw {
@@ -102,14 +103,14 @@ std::string text_of(const Output<M>& output) {
   return "";
 }
 
-// A machine, what drives it, and what its last step put out.
+// A machine and its driver; each function returns the outputs of its step as text.
 template <class M>
 struct Harness {
   template <class Do>
-  std::vector<std::string> step(Instant now, Do todo) {
+  std::vector<std::string> step(Instant now, Do action) {
     outbox.clear();
     Turn<M> turn{now, draw, outbox};
-    todo(turn);
+    action(turn);
     std::vector<std::string> lines;
     for (const Output<M>& output : outbox) lines.push_back(text_of<M>(output));
     return lines;
@@ -132,39 +133,39 @@ struct Harness {
   Outbox<M> outbox;
 };
 
-using BothStage = Harness<Both>;
-BothStage staged() { return {.machine = Both{Left{}, Right{}}, .draw = {}, .outbox = {}}; }
+using BothHarness = Harness<Both>;
+BothHarness make_harness() { return {.machine = Both{Left{}, Right{}}, .draw = {}, .outbox = {}}; }
 
-TEST(Mux, HandsAMessageToThePartItIsFor) {
-  BothStage harness = staged();
+TEST(Mux, DeliversAMessageToItsPart) {
+  BothHarness harness = make_harness();
   EXPECT_THAT(harness.receive(node_at(3), Both::Message::of<1>({5})),
               ElementsAre("notice: part=1 body{value=3005}"));
 }
 
-TEST(Mux, TurnsANoticeIntoACommandByARule) {
-  BothStage harness = staged();
+TEST(Mux, RulesTurnNoticesIntoCommands) {
+  BothHarness harness = make_harness();
   EXPECT_THAT(harness.receive(node_at(0), Both::Message::of<0>({7})),
               ElementsAre("notice: part=0 body{value=7}", "to all: part=1 body{value=8}"));
 }
 
-TEST(Mux, HandsACommandToThePartItIsFor) {
-  BothStage harness = staged();
+TEST(Mux, DeliversACommandToItsPart) {
+  BothHarness harness = make_harness();
   EXPECT_THAT(harness.command(Both::Command::of<0>({4})),
               ElementsAre("to all: part=0 body{value=5}"));
   EXPECT_THAT(harness.command(Both::Command::of<1>({4})),
               ElementsAre("to all: part=1 body{value=5}"));
 }
 
-// What a rule causes is seen by the rules in turn: the right part's notice follows the left part's.
-TEST(Mux, AppliesRulesToWhatRulesCause) {
-  BothStage harness = staged();
+// Rules also apply to notices that rules cause: the right part's notice follows the left part's.
+TEST(Mux, AppliesRulesToNoticesCausedByRules) {
+  BothHarness harness = make_harness();
   EXPECT_THAT(harness.receive(node_at(0), Both::Message::of<0>({500})),
               ElementsAre("notice: part=0 body{value=500}", "to all: part=1 body{value=501}",
                           "notice: part=1 body{value=500}"));
 }
 
-TEST(Mux, NumbersTheTimersThrough) {
-  BothStage harness = staged();
+TEST(Mux, NumbersTimersConsecutively) {
+  BothHarness harness = make_harness();
   harness.start(at(0s));
   const auto timers = harness.machine.timers();
   EXPECT_EQ(timers.size(), 4U);
@@ -175,8 +176,8 @@ TEST(Mux, NumbersTheTimersThrough) {
   EXPECT_EQ(timers.at(TimerId{4}), kNever);
 }
 
-TEST(Mux, WakesTheTimersOfAllPartsInTheirOrder) {
-  BothStage harness = staged();
+TEST(Mux, RunsTheTimersOfAllPartsInOrder) {
+  BothHarness harness = make_harness();
   harness.start(at(0s));
   std::vector<std::string> all;
   while (harness.machine.timers().first() != kNever) {
@@ -188,7 +189,7 @@ TEST(Mux, WakesTheTimersOfAllPartsInTheirOrder) {
                                "to 9: part=0 body{value=1}", "to 9: part=0 body{value=0}"));
 }
 
-TEST(Mux, PrefersTheFirstPartWhenBothAreDueAtOnce) {
+TEST(Mux, RunsTheFirstPartFirstWhenBothAreDue) {
   Harness<Mux<Nothing, Left, Left>> harness{
       .machine = Mux<Nothing, Left, Left>{Left{}, Left{}}, .draw = {}, .outbox = {}};
   harness.start(at(0s));
@@ -197,25 +198,25 @@ TEST(Mux, PrefersTheFirstPartWhenBothAreDueAtOnce) {
   EXPECT_EQ(harness.machine.timers().first_name(), TimerId{3});
 }
 
-TEST(Mux, IgnoresATimerThatIsNotThere) {
-  BothStage harness = staged();
+TEST(Mux, IgnoresAnUnknownTimer) {
+  BothHarness harness = make_harness();
   harness.start(at(0s));
   const std::string before = packed(harness.machine, at(1s));
   EXPECT_THAT(harness.on_timer(at(1s), TimerId{4}), IsEmpty());
   EXPECT_EQ(packed(harness.machine, at(1s)), before);
 }
 
-TEST(Mux, IsBrokenWhenAPartIs) {
+TEST(Mux, CheckFailsWhenAPartFails) {
   for (const auto& message : {Both::Message::of<0>({99}), Both::Message::of<1>({99})}) {
-    BothStage harness = staged();
+    BothHarness harness = make_harness();
     EXPECT_EQ(harness.machine.check(), nullptr);
     harness.receive(node_at(0), message);
-    EXPECT_STREQ(harness.machine.check(), "never hears 99");
+    EXPECT_STREQ(harness.machine.check(), "never receives 99");
   }
 }
 
-TEST(Mux, ListsTheFieldsOfAllItsParts) {
-  BothStage harness = staged();
+TEST(Mux, ListsTheFieldsOfAllParts) {
+  BothHarness harness = make_harness();
   harness.start(at(0s));
   const Writes writes = write_into_every_field(harness.machine, at(0s));
   EXPECT_THAT(writes.unnoticed, IsEmpty());
@@ -226,14 +227,14 @@ TEST(Mux, ListsTheFieldsOfAllItsParts) {
             "heard=0}");
 }
 
-// The scratch outboxes belong to the driver's outbox; nothing of one step may leak into the next.
+// The scratch outboxes are part of the driver's outbox; one step must not affect the next.
 TEST(Mux, StartsEveryStepWithAnEmptyScratch) {
-  BothStage harness = staged();
+  BothHarness harness = make_harness();
   const auto once = harness.receive(node_at(0), Both::Message::of<0>({500}));
   EXPECT_EQ(harness.receive(node_at(0), Both::Message::of<0>({500})), once);
 }
 
-// A mixture may itself be a part of a mixture.
+// A Mux can be a part of another Mux.
 struct OuterRules {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<1>, const Both::Notice& notice) {
@@ -244,7 +245,7 @@ struct OuterRules {
 using Nested = Mux<OuterRules, Left, Both>;
 static_assert(Machine<Nested>);
 
-TEST(Mux, MayBeAPart) {
+TEST(Mux, CanBeNested) {
   Harness<Nested> harness{
       .machine = Nested{Left{}, Both{Left{}, Right{}}}, .draw = {}, .outbox = {}};
   harness.start(at(0s));
@@ -257,44 +258,43 @@ TEST(Mux, MayBeAPart) {
               ElementsAre("to 9: part=1 body{part=1 body{value=1}}"));
 }
 
-// A command of 500 or more makes a notice, which makes the same command again, for ever.
-struct Circle {
+// A command of 500 or more causes a notice, which causes the same command again, without end.
+struct Loop {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Left::Notice& notice) {
     mux.template command_part<0>(turn, Left::Command{notice.value});
   }
 };
 
-TEST(MuxDeathTest, StopsRulesThatGoInACircle) {
-  Harness<Mux<Circle, Left>> harness{
-      .machine = Mux<Circle, Left>{Left{}}, .draw = {}, .outbox = {}};
+TEST(MuxDeathTest, AbortsOnAnEndlessLoopOfRules) {
+  Harness<Mux<Loop, Left>> harness{.machine = Mux<Loop, Left>{Left{}}, .draw = {}, .outbox = {}};
   EXPECT_THAT(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({5})),
               ElementsAre("notice: part=0 body{value=5}", "to all: part=0 body{value=6}"));
-  EXPECT_DEATH(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({500})), "kMostNotices");
+  EXPECT_DEATH(harness.receive(node_at(0), OneOf<Left::Message>::of<0>({500})), "kMaxNotices");
 }
 
-TEST(OneOf, PacksWhichItIs) {
-  // Both parts say the number 5; only the part differs.
+TEST(OneOf, PacksItsAlternative) {
+  // The number is the same; only the part differs.
   EXPECT_NE(packed(Both::Message::of<0>({5}), at(0s)), packed(Both::Message::of<1>({5}), at(0s)));
   EXPECT_THAT(unnoticed_writes(Both::Message::of<1>({5}), at(0s)), IsEmpty());
 }
 
-// Two words that have names.
+// Two message types with names.
 struct Yes {
   bool operator==(const Yes&) const = default;
 };
 struct No {
   bool operator==(const No&) const = default;
 };
-std::string_view name_of(const Yes& /*word*/) { return "yes"; }
-std::string_view name_of(const No& /*word*/) { return "no"; }
+std::string_view name_of(const Yes& /*message*/) { return "yes"; }
+std::string_view name_of(const No& /*message*/) { return "no"; }
 
-TEST(OneOf, IsCalledAsWhatItIsAndEqualsNothingElse) {
-  using Word = OneOf<Yes, No>;
-  EXPECT_EQ(name_of(Word::of<0>({})), "yes");
-  EXPECT_EQ(name_of(Word::of<1>({})), "no");
-  EXPECT_EQ(Word::of<0>({}), Word::of<0>({}));
-  EXPECT_FALSE(Word::of<0>({}) == Word::of<1>({}));
+TEST(OneOf, HasTheNameOfItsAlternative) {
+  using Answer = OneOf<Yes, No>;
+  EXPECT_EQ(name_of(Answer::of<0>({})), "yes");
+  EXPECT_EQ(name_of(Answer::of<1>({})), "no");
+  EXPECT_EQ(Answer::of<0>({}), Answer::of<0>({}));
+  EXPECT_FALSE(Answer::of<0>({}) == Answer::of<1>({}));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The timers of a machine that has one, or shows the first of many as one.
+// The timer set of a machine that has one timer or shows the first of many as one.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // A fixed, named set of timers.
 //
-// The machine sets and stops them by name; the driver asks for the first. A name enum ends with
-// `count`. A timer that fires is stopped by the machine that is woken, not by the driver.
+// The machine sets and stops timers by name; the driver asks for the first deadline. A name enum
+// ends with `count`. When a timer fires, the machine stops it, not the driver.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace tempo {
 
-// A timer seen from outside, by its place in the machine's set.
+// A timer as the driver sees it: its index in the machine's set.
 enum class TimerId : std::uint8_t {};
 
 template <class Name>
@@ -41,7 +41,7 @@ class Timers {
     return earliest;
   }
 
-  // The timer that is due first; of several due at one instant the one named first.
+  // The timer with the earliest deadline; among equal deadlines the first in the enum.
   TimerId first_name() const {
     return TimerId{static_cast<std::uint8_t>(std::ranges::min_element(at_) - at_.begin())};
   }

@@ -13,7 +13,7 @@ namespace {
 enum class Name : std::uint8_t { first, second, third, count };
 constexpr Instant at(Nanos span) { return Instant{span}; }
 
-TEST(Timers, AreAllStoppedAtFirst) {
+TEST(Timers, StartStopped) {
   const Timers<Name> timers;
   EXPECT_EQ(timers.size(), 3U);
   EXPECT_EQ(timers.first(), kNever);
@@ -23,7 +23,7 @@ TEST(Timers, AreAllStoppedAtFirst) {
   }
 }
 
-TEST(Timers, NameTheEarliest) {
+TEST(Timers, FirstIsTheEarliest) {
   Timers<Name> timers;
   timers.set(Name::first, at(3s));
   timers.set(Name::second, at(1s));
@@ -37,14 +37,14 @@ TEST(Timers, NameTheEarliest) {
   EXPECT_EQ(timers.first_name(), timer_id(Name::first));
 }
 
-TEST(Timers, NameTheOneNamedFirstWhenSeveralAreDue) {
+TEST(Timers, FirstIsTheLowestNameAmongEqualDeadlines) {
   Timers<Name> timers;
   timers.set(Name::third, at(1s));
   timers.set(Name::second, at(1s));
   EXPECT_EQ(timers.first_name(), timer_id(Name::second));
 }
 
-TEST(Timers, AreSeenFromOutsideByTheirPlace) {
+TEST(Timers, CanBeReadByTimerId) {
   Timers<Name> timers;
   timers.set(Name::third, at(1s));
   EXPECT_EQ(timers.at(TimerId{2}), at(1s));
@@ -52,7 +52,7 @@ TEST(Timers, AreSeenFromOutsideByTheirPlace) {
   EXPECT_EQ(timer_id(Name::third), TimerId{2});
 }
 
-TEST(Timers, StopAllTogether) {
+TEST(Timers, StopAllStopsEveryTimer) {
   Timers<Name> timers;
   timers.set(Name::first, at(1s));
   timers.set(Name::third, at(2s));
@@ -60,7 +60,7 @@ TEST(Timers, StopAllTogether) {
   EXPECT_EQ(timers.first(), kNever);
 }
 
-TEST(Timers, AreListed) {
+TEST(Timers, HaveACompleteFieldList) {
   Timers<Name> timers;
   timers.set(Name::second, at(1s));
   const Writes writes = write_into_every_field(timers, at(0s));
