@@ -1,4 +1,4 @@
-// The one file that knows libsodium.
+// Keys, authenticators and signatures with libsodium. No other file includes that library.
 #include "protocol/auth/keyring.h"
 
 #include <algorithm>
@@ -17,20 +17,20 @@ namespace {
 constexpr std::array<std::string_view, static_cast<std::size_t>(Error::count)> kErrorNames{
     "not_sealed", "unknown_key", "forged"};
 
-// BLAKE2b's own separation of uses: one key, two hashes that have nothing to do with each other.
+// BLAKE2b personalization: under one key the two domains give independent hashes.
 using Domain = std::array<char, crypto_generichash_blake2b_PERSONALBYTES>;
-constexpr Domain kOfDatagrams{'t', 'e', 'm', 'p', 'o', '-', 'd', 'a',
-                              't', 'a', 'g', 'r', 'a', 'm', '-', '2'};
-constexpr Domain kOfHashes{'t', 'e', 'm', 'p', 'o', '-', 'h', 'a', 's', 'h', '-', '2'};
+constexpr Domain kDatagramDomain{'t', 'e', 'm', 'p', 'o', '-', 'd', 'a',
+                                 't', 'a', 'g', 'r', 'a', 'm', '-', '2'};
+constexpr Domain kHashDomain{'t', 'e', 'm', 'p', 'o', '-', 'h', 'a', 's', 'h', '-', '2'};
 
-constexpr std::string_view kKeyWord = "tempo-key-1";
-constexpr std::string_view kNodeKeyWord = "tempo-node-key-1";
-constexpr std::string_view kNodeListWord = "tempo-node-1";
+constexpr std::string_view kKeyPrefix = "tempo-key-1";
+constexpr std::string_view kNodeKeyPrefix = "tempo-node-key-1";
+constexpr std::string_view kNodeListPrefix = "tempo-node-1";
 constexpr std::string_view kHex = "0123456789abcdef";
 constexpr std::string_view kBlank = " \t\r";
 
-// Before the first use of the library; later calls cost nothing.
-void ready() {
+// Initializes the library on the first call; later calls cost nothing.
+void initialize_library() {
   static const int status = sodium_init();
   CHECK(status >= 0);
 }
@@ -54,7 +54,7 @@ Tag tag_of(const Key& key, std::span<const std::byte> bytes) {
   Tag tag{};
   CHECK(crypto_generichash_blake2b_salt_personal(tag.data(), tag.size(), raw(bytes.data()),
                                                  bytes.size(), raw(key.data()), key.size(), nullptr,
-                                                 raw(kOfDatagrams)) == 0);
+                                                 raw(kDatagramDomain)) == 0);
   return tag;
 }
 
@@ -73,55 +73,59 @@ std::optional<unsigned> digit_of(char c) {
 
 Result<Key> parse_digits(std::string_view digits) {
   if (digits.size() != 2 * kKeyBytes)
-    return std::unexpected("a key has " + std::to_string(2 * kKeyBytes) +
-                           " hexadecimal digits, this one has " + std::to_string(digits.size()) +
+    return std::unexpected("a key must have " + std::to_string(2 * kKeyBytes) +
+                           " hexadecimal digits; this one has " + std::to_string(digits.size()) +
                            " characters");
   Key key{};
   for (std::size_t i = 0; i < kKeyBytes; ++i) {
     const auto high = digit_of(digits[2 * i]);
     const auto low = digit_of(digits[2 * i + 1]);
-    if (!high || !low) return std::unexpected(std::string("a key has hexadecimal digits only"));
+    if (!high || !low)
+      return std::unexpected(std::string("a key must contain only hexadecimal digits"));
     key[i] = static_cast<std::byte>(*high << 4U | *low);
   }
-  if (all_zero(key)) return std::unexpected(std::string("a key of zeros protects nothing"));
+  if (all_zero(key))
+    return std::unexpected(std::string("an all-zero key gives no protection; replace it"));
   return key;
 }
 
-Result<Key> parse_line(std::string_view line, std::string_view word) {
+Result<Key> parse_line(std::string_view line, std::string_view prefix) {
   const std::size_t gap = std::min(line.find_first_of(kBlank), line.size());
-  if (line.substr(0, gap) != word)
-    return std::unexpected("a key line begins with '" + std::string(word) + "'");
+  if (line.substr(0, gap) != prefix)
+    return std::unexpected("a key line must begin with '" + std::string(prefix) + "'");
   return parse_digits(trimmed(line.substr(gap)));
 }
 
-// Lines that begin with this word, one key on each.
-Result<std::vector<Key>> parse_lines(std::string_view text, std::string_view word,
-                                     std::size_t most) {
+// Parses lines of a prefix and a key; at most `max_keys` keys.
+Result<std::vector<Key>> parse_lines(std::string_view text, std::string_view prefix,
+                                     std::size_t max_keys) {
   std::vector<Key> keys;
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string_view words = trimmed(line.substr(0, line.find('#')));
-    if (words.empty()) continue;
+    const std::string_view content = trimmed(line.substr(0, line.find('#')));
+    if (content.empty()) continue;
 
     const auto refuse = [number](const std::string& why) {
       return std::unexpected("line " + std::to_string(number) + ": " + why);
     };
-    const auto key = parse_line(words, word);
+    const auto key = parse_line(content, prefix);
     if (!key) return refuse(key.error());
-    if (keys.size() == most)
-      return refuse(most == 1 ? "there is at most 1 key"
-                              : "there are at most " + std::to_string(most) + " keys");
-    if (std::ranges::find(keys, *key) != keys.end()) return refuse("the same key again");
+    if (keys.size() == max_keys)
+      return refuse(max_keys == 1
+                        ? "too many keys; at most 1 is allowed"
+                        : "too many keys; at most " + std::to_string(max_keys) + " are allowed");
+    if (std::ranges::find(keys, *key) != keys.end())
+      return refuse("duplicate key; remove this line");
     keys.push_back(*key);
   }
-  if (keys.empty()) return std::unexpected(std::string("there is no key in it"));
+  if (keys.empty()) return std::unexpected(std::string("contains no key"));
   return keys;
 }
 
-std::string line_of(std::string_view word, std::span<const std::byte> bytes) {
-  std::string line = std::string(word) + ' ';
+std::string line_of(std::string_view prefix, std::span<const std::byte> bytes) {
+  std::string line = std::string(prefix) + ' ';
   for (const std::byte byte : bytes) {
     line += kHex[std::to_integer<std::size_t>(byte >> 4)];
     line += kHex[std::to_integer<std::size_t>(byte & std::byte{15})];
@@ -137,13 +141,13 @@ std::string_view name_of(Error error) {
 }
 
 Result<std::vector<Key>> parse_keys(std::string_view text) {
-  return parse_lines(text, kKeyWord, kMaxKeys);
+  return parse_lines(text, kKeyPrefix, kMaxKeys);
 }
 
-std::string key_line(const Key& key) { return line_of(kKeyWord, key); }
+std::string key_line(const Key& key) { return line_of(kKeyPrefix, key); }
 
 Key new_key() {
-  ready();
+  initialize_library();
   Key key{};
   randombytes_buf(key.data(), key.size());
   return key;
@@ -156,13 +160,13 @@ std::uint32_t key_id(const Key& key) {
 
 std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_view text) {
   CHECK(purpose.size() <= std::numeric_limits<std::uint8_t>::max());
-  ready();
+  initialize_library();
   const auto length = static_cast<unsigned char>(purpose.size());
   std::array<unsigned char, crypto_generichash_blake2b_BYTES_MIN> hash{};
   crypto_generichash_blake2b_state state;
   const bool done = crypto_generichash_blake2b_init_salt_personal(
                         &state, raw(key.data()), all_zero(key) ? 0 : key.size(), hash.size(),
-                        nullptr, raw(kOfHashes)) == 0 &&
+                        nullptr, raw(kHashDomain)) == 0 &&
                     crypto_generichash_blake2b_update(&state, &length, 1) == 0 &&
                     crypto_generichash_blake2b_update(&state, raw(purpose), purpose.size()) == 0 &&
                     crypto_generichash_blake2b_update(&state, raw(text), text.size()) == 0 &&
@@ -175,7 +179,7 @@ std::uint64_t keyed_hash(const Key& key, std::string_view purpose, std::string_v
 
 Keyring::Keyring(const std::vector<Key>& keys) {
   CHECK(keys.size() <= kMaxKeys);
-  ready();
+  initialize_library();
   for (const Key& key : keys) keys_.push_back({.key = key, .id = key_id(key)});
 }
 
@@ -212,44 +216,44 @@ Result<std::span<const std::byte>, Error> Keyring::open(std::span<const std::byt
   return bytes;
 }
 
-// --- signatures of single machines ---
+// --- signatures of members ---
 
 PublicKey public_of(const Key& seed) {
-  ready();
-  PublicKey shown{};
+  initialize_library();
+  PublicKey public_key{};
   std::array<unsigned char, crypto_sign_SECRETKEYBYTES> secret{};
-  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(shown.data()), secret.data(),
+  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(public_key.data()), secret.data(),
                                  raw(seed.data())) == 0);
-  return shown;
+  return public_key;
 }
 
 Result<Key> parse_node_key(std::string_view text) {
-  TRY(keys, parse_lines(text, kNodeKeyWord, 1));
+  TRY(keys, parse_lines(text, kNodeKeyPrefix, 1));
   return keys.front();
 }
 
 Result<std::vector<PublicKey>> parse_node_list(std::string_view text) {
-  return parse_lines(text, kNodeListWord, kMaxMembers);
+  return parse_lines(text, kNodeListPrefix, kMaxMembers);
 }
 
-std::string node_key_line(const Key& seed) { return line_of(kNodeKeyWord, seed); }
-std::string node_list_line(const PublicKey& key) { return line_of(kNodeListWord, key); }
+std::string node_key_line(const Key& seed) { return line_of(kNodeKeyPrefix, seed); }
+std::string node_list_line(const PublicKey& key) { return line_of(kNodeListPrefix, key); }
 
 Result<NodeKeys> NodeKeys::make(const Key& seed, std::vector<PublicKey> list) {
   static_assert(kSecretBytes == crypto_sign_SECRETKEYBYTES &&
                 kSignatureBytes == crypto_sign_BYTES && kPublicBytes == crypto_sign_PUBLICKEYBYTES);
-  ready();
+  initialize_library();
   std::ranges::sort(list);
   NodeKeys keys;
-  PublicKey shown{};
-  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(shown.data()),
+  PublicKey public_key{};
+  CHECK(crypto_sign_seed_keypair(reinterpret_cast<unsigned char*>(public_key.data()),
                                  reinterpret_cast<unsigned char*>(keys.secret_.data()),
                                  raw(seed.data())) == 0);
-  const auto place = std::ranges::find(list, shown);
-  if (place == list.end())
-    return std::unexpected("this machine's own key is not in the list; add the line '" +
-                           node_list_line(shown) + "' on every machine");
-  keys.self_ = static_cast<std::uint32_t>(place - list.begin());
+  const auto own = std::ranges::find(list, public_key);
+  if (own == list.end())
+    return std::unexpected("this machine's public key is not in the list; add the line '" +
+                           node_list_line(public_key) + "' on every machine");
+  keys.self_ = static_cast<std::uint32_t>(own - list.begin());
   std::string all;
   for (const PublicKey& key : list) all += node_list_line(key) + '\n';
   keys.list_id_ = keyed_hash(Key{}, "node list", all);

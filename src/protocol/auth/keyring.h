@@ -1,13 +1,14 @@
 // Keys and the authentication of datagrams: keyed BLAKE2b (libsodium) over the whole datagram.
 //
-// A cluster has one key, or two while it is being changed: the first seals, each opens. The new key
-// is added behind the old one on every machine, then put before it, then the old one goes: at no
-// time are there two machines that do not understand each other. A Keyring without a key seals and
-// checks nothing; who has one drops whatever is not sealed with one of its keys. The cluster's id
-// is derived from its name and the key that seals, so that two clusters on one wire with different
-// keys never mix; without a key it comes from the name alone.
+// A cluster has one key, or two during a key rotation: datagrams are sealed with the first and
+// accepted under either. To rotate, the operator adds the new key after the old one on every
+// machine, then moves it to the front, then removes the old one; at every step all machines accept
+// each other's datagrams. A Keyring without a key neither seals nor checks; one with a key refuses
+// datagrams that are not sealed with one of its keys. The cluster id is a hash of the cluster's
+// name under the sealing key, so that two clusters with different keys on one network never mix;
+// without a key it is a hash of the name alone.
 //
-// It does not know what was seen before: that is for a ReplayWindow (replay_window.h) to say.
+// A Keyring does not detect replayed datagrams; ReplayWindow (replay_window.h) does.
 #pragma once
 
 #include <array>
@@ -27,8 +28,8 @@ inline constexpr std::size_t kTagBytes = 16;
 inline constexpr std::size_t kMaxKeys = 2;
 
 enum class Error : std::uint8_t {
-  not_sealed,   // we have a key, it has none
-  unknown_key,  // sealed with a key that is not ours
+  not_sealed,   // the datagram has no key id, the keyring has a key
+  unknown_key,  // the datagram names a key that is not in the keyring
   forged,       // the authenticator is wrong
   count
 };
@@ -36,13 +37,13 @@ std::string_view name_of(Error error);
 
 using Key = std::array<std::byte, kKeyBytes>;
 
-// The text of a key file: one or two lines "tempo-key-1 <64 hexadecimal digits>"; '#' begins a
-// comment. The sentence says what is wrong, with the line, and never shows the key.
+// Parses a key file: one or two lines "tempo-key-1 <64 hexadecimal digits>"; '#' begins a comment.
+// The error message names the line and never contains the key.
 Result<std::vector<Key>> parse_keys(std::string_view text);
 std::string key_line(const Key& key);
-Key new_key();  // from the kernel's randomness
+Key new_key();  // from the kernel's random number generator
 
-// The number under which a key is named on the wire: a hash, never 0.
+// The id of a key on the wire: a hash, never 0.
 std::uint32_t key_id(const Key& key);
 
 // A 64-bit hash of `text` under the domain `purpose`, keyed with `key` (all zero: unkeyed); never
@@ -56,17 +57,18 @@ class Keyring {
 
   bool empty() const { return keys_.empty(); }
   std::size_t size() const { return keys_.size(); }
-  std::uint32_t sealing_id() const;  // 0 without a key
+  std::uint32_t sealing_id() const;  // id of the key that seals; 0: no key
 
-  // The id of the cluster `name` in a datagram whose header states `key`: 0, or one of ours.
+  // The id of the cluster `name` under the key with this id. `key` must be 0 (no key) or the id of
+  // a key of this keyring.
   std::uint64_t cluster_id(std::string_view name, std::uint32_t key) const;
 
-  // Writes the authenticator of buffer[0, size) behind it and gives the new size. Without a key:
-  // size, nothing written. `buffer` must have room for kTagBytes more.
+  // Appends the authenticator of buffer[0, size) and returns the new size. Without a key it writes
+  // nothing and returns `size`. `buffer` must have space for kTagBytes more.
   std::size_t seal(std::span<std::byte> buffer, std::size_t size) const;
 
-  // The datagram without its authenticator, if it is right. `key` is the id its header states; what
-  // states none passes whole where there is no key.
+  // Checks the authenticator and returns the datagram without it. `key` is the key id in the
+  // datagram's header; 0: not sealed, which only a keyring without keys accepts.
   Result<std::span<const std::byte>, Error> open(std::span<const std::byte> datagram,
                                                  std::uint32_t key) const;
 

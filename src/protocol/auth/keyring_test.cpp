@@ -46,7 +46,7 @@ Error error_of(const Keyring& ring, std::span<const std::byte> datagram, std::ui
 
 constexpr std::string_view kText = "what one daemon says to another";
 
-// The expected numbers of these two tests are from another implementation of BLAKE2b: Python's
+// The expected values of these two tests come from another implementation of BLAKE2b, Python's
 // hashlib.blake2b(text, digest_size=16, key=bytes(range(1, 33)), person=b"tempo-datagram-2").
 TEST(Keyring, TagIsPersonalizedKeyedBlake2b) {
   const Bytes datagram = sealed(Keyring({key_from(1)}), kText);
@@ -58,7 +58,7 @@ TEST(Keyring, HashIsPersonalizedBlake2b) {
   EXPECT_EQ(key_id(key_from(1)), 0xd9d0f181);
 }
 
-TEST(Keyring, HashOfOnePurposeIsNotThatOfAnother) {
+TEST(Keyring, HashesOfDifferentPurposesDiffer) {
   const std::set<std::uint64_t> hashes{
       keyed_hash(key_from(1), "ab", "c"), keyed_hash(key_from(1), "a", "bc"),
       keyed_hash(key_from(1), "", "abc"), keyed_hash(key_from(2), "ab", "c"),
@@ -66,7 +66,7 @@ TEST(Keyring, HashOfOnePurposeIsNotThatOfAnother) {
   EXPECT_EQ(hashes.size(), 5);
 }
 
-TEST(Keyring, OpensWhatItSealed) {
+TEST(Keyring, OpensASealedDatagram) {
   const Keyring ring({key_from(1)});
   const Bytes datagram = sealed(ring, kText);
   EXPECT_EQ(datagram.size(), kText.size() + kTagBytes);
@@ -75,7 +75,7 @@ TEST(Keyring, OpensWhatItSealed) {
   EXPECT_TRUE(std::ranges::equal(*opened, bytes_of(kText)));
 }
 
-TEST(Keyring, NoticesEveryChangedBit) {
+TEST(Keyring, DetectsEveryChangedBit) {
   const Keyring ring({key_from(1)});
   Bytes datagram = sealed(ring, kText);
   for (std::size_t i = 0; i < 8 * datagram.size(); ++i) {
@@ -87,35 +87,35 @@ TEST(Keyring, NoticesEveryChangedBit) {
   EXPECT_EQ(error_of(ring, datagram, ring.sealing_id()), Error::count);
 }
 
-TEST(Keyring, NoticesWhatIsCutOff) {
+TEST(Keyring, DetectsTruncation) {
   const Keyring ring({key_from(1)});
   const Bytes datagram = sealed(ring, kText);
   for (std::size_t size = 0; size < datagram.size(); ++size)
     EXPECT_EQ(error_of(ring, std::span(datagram).first(size), ring.sealing_id()), Error::forged);
 }
 
-TEST(Keyring, OpensNothingThatIsNotSealed) {
+TEST(Keyring, RefusesUnsealedDatagrams) {
   EXPECT_EQ(error_of(Keyring({key_from(1)}), bytes_of(kText), 0), Error::not_sealed);
 }
 
-TEST(Keyring, OpensNothingSealedByAnother) {
+TEST(Keyring, RefusesOtherKeys) {
   const Keyring ours({key_from(1)});
   const Keyring theirs({key_from(2)});
   const Bytes datagram = sealed(theirs, kText);
   EXPECT_EQ(error_of(ours, datagram, theirs.sealing_id()), Error::unknown_key);
-  EXPECT_EQ(error_of(ours, datagram, ours.sealing_id()), Error::forged) << "under a false name";
+  EXPECT_EQ(error_of(ours, datagram, ours.sealing_id()), Error::forged) << "with a false key id";
 }
 
-TEST(Keyring, ChangesKeysWithoutAGap) {
+TEST(Keyring, RotatesKeysWithoutInterruption) {
   const std::vector<Keyring> steps{Keyring({key_from(1)}), Keyring({key_from(1), key_from(2)}),
                                    Keyring({key_from(2), key_from(1)}), Keyring({key_from(2)})};
-  const auto understands = [](const Keyring& one, const Keyring& other) {
+  const auto accepts = [](const Keyring& one, const Keyring& other) {
     return error_of(one, sealed(other, kText), other.sealing_id()) == Error::count &&
            one.cluster_id("lab", other.sealing_id()) == other.cluster_id("lab", other.sealing_id());
   };
   for (std::size_t i = 0; i + 1 < steps.size(); ++i) {
-    EXPECT_TRUE(understands(steps[i], steps[i + 1])) << i;
-    EXPECT_TRUE(understands(steps[i + 1], steps[i])) << i;
+    EXPECT_TRUE(accepts(steps[i], steps[i + 1])) << i;
+    EXPECT_TRUE(accepts(steps[i + 1], steps[i])) << i;
   }
   EXPECT_EQ(error_of(steps[0], sealed(steps[2], kText), steps[2].sealing_id()), Error::unknown_key);
 }
@@ -130,7 +130,7 @@ TEST(Keyring, ClustersDifferByNameAndByKey) {
   EXPECT_DEATH((void)one.cluster_id("lab", other.sealing_id()), "named");
 }
 
-TEST(Keyring, WithoutAKeySealsAndChecksNothing) {
+TEST(Keyring, NeitherSealsNorChecksWithoutAKey) {
   const Keyring none;
   EXPECT_TRUE(none.empty());
   EXPECT_EQ(none.sealing_id(), 0);
@@ -140,16 +140,16 @@ TEST(Keyring, WithoutAKeySealsAndChecksNothing) {
   EXPECT_EQ(error_of(none, datagram, 7), Error::unknown_key);
 }
 
-TEST(KeyringDeathTest, NeedsRoomForTheTag) {
+TEST(KeyringDeathTest, NeedsSpaceForTheTag) {
   const Keyring ring({key_from(1)});
   Bytes buffer(kTagBytes + 9);
   EXPECT_EQ(ring.seal(buffer, 9), buffer.size());
   EXPECT_DEATH((void)ring.seal(buffer, 10), "kTagBytes");
   EXPECT_DEATH((void)ring.seal(buffer, buffer.size() + 1), "kTagBytes");
-  EXPECT_DEATH(Keyring({key_from(1), key_from(2), key_from(3)}), "kMostKeys");
+  EXPECT_DEATH(Keyring({key_from(1), key_from(2), key_from(3)}), "kMaxKeys");
 }
 
-TEST(Keys, AreNewEachTime) {
+TEST(Keys, NewKeysDiffer) {
   const Key one = new_key();
   EXPECT_NE(one, new_key());
   EXPECT_NE(one, Key{});
@@ -159,11 +159,11 @@ TEST(Keys, AreNewEachTime) {
 const std::string kOne = key_line(key_from(1));
 const std::string kTwo = key_line(key_from(2));
 
-TEST(Keys, AreALineOfHexadecimalDigits) {
+TEST(Keys, AreWrittenAsHexadecimalDigits) {
   EXPECT_EQ(kOne, "tempo-key-1 0102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f20");
 }
 
-TEST(Keys, AreReadAmongCommentsAndBlanks) {
+TEST(Keys, AreParsedWithCommentsAndBlanks) {
   const std::vector<Key> both{key_from(1), key_from(2)};
   EXPECT_EQ(parse_keys(kOne + "\n" + kTwo + "\n").value(), both);
   EXPECT_EQ(parse_keys(kOne + "\r\n" + kTwo + "\r\n").value(), both);
@@ -175,30 +175,30 @@ TEST(Keys, AreReadAmongCommentsAndBlanks) {
   EXPECT_EQ(parse_keys(capitals).value(), std::vector{key_from(1)});
 }
 
-TEST(Keys, AreRefusedWithTheLineAndNeverShown) {
-  const auto sentence = [](const std::string& text) {
+TEST(Keys, ParseErrorsNameTheLineAndHideTheKey) {
+  const auto error_text = [](const std::string& text) {
     const auto keys = parse_keys(text);
     EXPECT_FALSE(keys.has_value()) << text;
     return keys ? std::string() : keys.error();
   };
-  EXPECT_EQ(sentence(""), "there is no key in it");
-  EXPECT_EQ(sentence("# only words\n"), "there is no key in it");
-  EXPECT_EQ(sentence("\n" + kOne.substr(12)), "line 2: a key line begins with 'tempo-key-1'");
-  EXPECT_EQ(sentence("tempo-key-2 00"), "line 1: a key line begins with 'tempo-key-1'");
-  EXPECT_EQ(sentence("tempo-key-1"),
-            "line 1: a key has 64 hexadecimal digits, this one has 0 characters");
-  EXPECT_EQ(sentence(kOne + "0"),
-            "line 1: a key has 64 hexadecimal digits, this one has 65 characters");
-  EXPECT_EQ(sentence(kOne + "\n" + kTwo.substr(0, kTwo.size() - 1) + "g"),
-            "line 2: a key has hexadecimal digits only");
-  EXPECT_EQ(sentence(key_line(Key{})), "line 1: a key of zeros protects nothing");
-  EXPECT_EQ(sentence(kOne + "\n" + kOne), "line 2: the same key again");
-  EXPECT_EQ(sentence(kOne + "\n" + kTwo + "\n" + key_line(key_from(3))),
-            "line 3: there are at most 2 keys");
-  EXPECT_THAT(sentence(kOne + "0"), Not(HasSubstr("0102")));
+  EXPECT_EQ(error_text(""), "contains no key");
+  EXPECT_EQ(error_text("# only a comment\n"), "contains no key");
+  EXPECT_EQ(error_text("\n" + kOne.substr(12)), "line 2: a key line must begin with 'tempo-key-1'");
+  EXPECT_EQ(error_text("tempo-key-2 00"), "line 1: a key line must begin with 'tempo-key-1'");
+  EXPECT_EQ(error_text("tempo-key-1"),
+            "line 1: a key must have 64 hexadecimal digits; this one has 0 characters");
+  EXPECT_EQ(error_text(kOne + "0"),
+            "line 1: a key must have 64 hexadecimal digits; this one has 65 characters");
+  EXPECT_EQ(error_text(kOne + "\n" + kTwo.substr(0, kTwo.size() - 1) + "g"),
+            "line 2: a key must contain only hexadecimal digits");
+  EXPECT_EQ(error_text(key_line(Key{})), "line 1: an all-zero key gives no protection; replace it");
+  EXPECT_EQ(error_text(kOne + "\n" + kOne), "line 2: duplicate key; remove this line");
+  EXPECT_EQ(error_text(kOne + "\n" + kTwo + "\n" + key_line(key_from(3))),
+            "line 3: too many keys; at most 2 are allowed");
+  EXPECT_THAT(error_text(kOne + "0"), Not(HasSubstr("0102")));
 }
 
-TEST(Keys, ErrorsHaveNamesOfTheirOwn) {
+TEST(Keys, ErrorsHaveNames) {
   EXPECT_EQ(name_of(Error::not_sealed), "not_sealed");
   EXPECT_EQ(name_of(Error::unknown_key), "unknown_key");
   EXPECT_EQ(name_of(Error::forged), "forged");

@@ -28,7 +28,7 @@ std::vector<PublicKey> list_of_three() {
 }
 
 // RFC 8032, section 7.1, test 2.
-TEST(NodeKeys, SignAsEd25519Does) {
+TEST(NodeKeys, SignWithEd25519) {
   const auto key = parse_node_key(
       "tempo-node-key-1 4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb\n");
   ASSERT_TRUE(key) << key.error();
@@ -41,19 +41,19 @@ TEST(NodeKeys, SignAsEd25519Does) {
             "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00");
 }
 
-TEST(NodeKeys, TellWhoSaidWhat) {
+TEST(NodeKeys, VerifyTheSignerAndTheBytes) {
   const NodeKeys one = NodeKeys::make(seed(1), list_of_three()).value();
   const NodeKeys two = NodeKeys::make(seed(2), list_of_three()).value();
   Signature signature = one.sign(bytes("I bid 5"));
   EXPECT_TRUE(two.verifies(one.self(), bytes("I bid 5"), signature));
   EXPECT_FALSE(two.verifies(one.self(), bytes("I bid 6"), signature));
-  EXPECT_FALSE(two.verifies(two.self(), bytes("I bid 5"), signature)) << "another said it";
-  EXPECT_FALSE(two.verifies(3, bytes("I bid 5"), signature)) << "nobody has that place";
+  EXPECT_FALSE(two.verifies(two.self(), bytes("I bid 5"), signature)) << "another member signed";
+  EXPECT_FALSE(two.verifies(3, bytes("I bid 5"), signature)) << "no such member";
   signature[5] ^= std::byte{1};
   EXPECT_FALSE(two.verifies(one.self(), bytes("I bid 5"), signature));
 }
 
-TEST(NodeKeys, HaveThePlacesOfTheListWhateverItsOrder) {
+TEST(NodeKeys, DoNotDependOnTheOrderOfTheList) {
   std::vector<PublicKey> list = list_of_three();
   const NodeKeys one = NodeKeys::make(seed(2), list).value();
   std::swap(list[0], list[2]);
@@ -65,29 +65,31 @@ TEST(NodeKeys, HaveThePlacesOfTheListWhateverItsOrder) {
   EXPECT_NE(NodeKeys::make(seed(2), list).value().list_id(), one.list_id());
 }
 
-TEST(NodeKeys, AreNoneWhereOurOwnIsMissing) {
+TEST(NodeKeys, RequireTheOwnKeyInTheList) {
   const auto keys = NodeKeys::make(seed(4), list_of_three());
   ASSERT_FALSE(keys);
   EXPECT_THAT(keys.error(), HasSubstr("is not in the list; add the line 'tempo-node-1 " +
                                       hex(public_of(seed(4))) + "'"));
 }
 
-TEST(NodeKeys, AreReadAsTheyAreWritten) {
+TEST(NodeKeys, RoundTripThroughText) {
   EXPECT_EQ(parse_node_key("# mine\n" + node_key_line(seed(7)) + "\n").value(), seed(7));
   std::string text;
   for (const PublicKey& key : list_of_three()) text += node_list_line(key) + "  # a name\n\n";
   EXPECT_EQ(parse_node_list(text).value(), list_of_three());
 }
 
-TEST(NodeKeys, SayWhatIsWrongWithAFile) {
-  EXPECT_THAT(parse_node_key("").error(), HasSubstr("there is no key in it"));
+TEST(NodeKeys, ReportParseErrors) {
+  EXPECT_THAT(parse_node_key("").error(), HasSubstr("contains no key"));
   EXPECT_THAT(parse_node_key(key_line(seed(1))).error(),
-              HasSubstr("line 1: a key line begins with 'tempo-node-key-1'"));
+              HasSubstr("line 1: a key line must begin with 'tempo-node-key-1'"));
   const std::string twice = node_key_line(seed(1)) + '\n' + node_key_line(seed(2)) + '\n';
-  EXPECT_THAT(parse_node_key(twice).error(), HasSubstr("line 2: there is at most 1 key"));
+  EXPECT_THAT(parse_node_key(twice).error(),
+              HasSubstr("line 2: too many keys; at most 1 is allowed"));
   EXPECT_THAT(parse_node_key(twice).error(), Not(HasSubstr(hex(seed(2)))));
   const std::string line = node_list_line(public_of(seed(1))) + '\n';
-  EXPECT_THAT(parse_node_list(line + line).error(), HasSubstr("line 2: the same key again"));
+  EXPECT_THAT(parse_node_list(line + line).error(),
+              HasSubstr("line 2: duplicate key; remove this line"));
   EXPECT_THAT(parse_node_list("tempo-node-1 12\n").error(), HasSubstr("64 hexadecimal digits"));
 }
 

@@ -10,7 +10,7 @@ constexpr std::uint64_t mask_of(std::uint64_t number) { return std::uint64_t{1} 
 bool ReplayWindow::fresh(std::uint64_t number) {
   const auto word = [this](std::uint64_t n) -> std::uint64_t& { return seen_[n % kWidth / 64]; };
   if (number > highest_) {
-    // The places of the numbers skipped held older ones.
+    // Clear the bits of the skipped numbers: they belong to numbers that leave the window.
     if (number - highest_ >= kWidth)
       seen_.fill(0);
     else

@@ -1,4 +1,7 @@
-// Which numbers of one life of one sender were seen: the highest, and a window of those below it.
+// Replay window: the datagram numbers received from one incarnation of one sender.
+//
+// It stores the highest number and a bitmap of the kWidth newest numbers. Older numbers count as
+// received.
 #pragma once
 
 #include <array>
@@ -10,13 +13,14 @@ class ReplayWindow {
  public:
   static constexpr std::uint64_t kWidth = 256;
 
-  // Whether this number is new; remembers it. Numbers count from 1; one too far below the highest
-  // is taken as seen.
+  // Returns true if this number is new, and records it. Numbers count from 1; 0 and numbers below
+  // the window are never new.
   bool fresh(std::uint64_t number);
 
  private:
-  std::uint64_t highest_ = 0;
-  std::array<std::uint64_t, kWidth / 64> seen_{};  // bit n % kWidth, for the newest kWidth numbers
+  std::uint64_t highest_ = 0;  // highest number received; 0: none
+  std::array<std::uint64_t, kWidth / 64>
+      seen_{};  // bit n % kWidth: n, of the newest kWidth numbers
 };
 
 }  // namespace tempo::auth

@@ -11,14 +11,14 @@
 namespace tempo::auth {
 namespace {
 
-// It answers as one who remembers everything would, and who takes what lies too far below the
-// highest as seen.
-RC_GTEST_PROP(ReplayWindowProperty, AnswersAsASetWould, ()) {
+// The window gives the same answers as a set of all numbers in which numbers below the window count
+// as received.
+RC_GTEST_PROP(ReplayWindowProperty, MatchesASet, ()) {
   ReplayWindow window;
   std::set<std::uint64_t> seen;
   std::uint64_t highest = 0;
   bool late = false;
-  bool again = false;
+  bool duplicate = false;
   const auto steps = *rc::gen::container<std::vector<int>>(
       *rc::gen::inRange<std::size_t>(1, 300),
       rc::gen::weightedOneOf<int>({{10, rc::gen::inRange(-40, 20)},
@@ -27,16 +27,16 @@ RC_GTEST_PROP(ReplayWindowProperty, AnswersAsASetWould, ()) {
   for (const int step : steps) {
     const std::int64_t wanted = static_cast<std::int64_t>(highest) + step;
     const std::uint64_t number = wanted < 0 ? 0 : static_cast<std::uint64_t>(wanted);
-    const bool remembered = number + ReplayWindow::kWidth > highest && number > 0;
-    const bool expected = remembered && !seen.contains(number);
+    const bool in_window = number + ReplayWindow::kWidth > highest && number > 0;
+    const bool expected = in_window && !seen.contains(number);
     late |= expected && number < highest;
-    again |= remembered && !expected;
+    duplicate |= in_window && !expected;
     RC_ASSERT(window.fresh(number) == expected);
     seen.insert(number);
     highest = std::max(highest, number);
   }
-  RC_CLASSIFY(late, "late ones");
-  RC_CLASSIFY(again, "copies");
+  RC_CLASSIFY(late, "late numbers");
+  RC_CLASSIFY(duplicate, "duplicates");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Datagrams with their seal, from writing to reading; and the examples of doc/reference/wire.md.
+// Encoding, sealing, opening and decoding of datagrams, and the examples of doc/reference/wire.md.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -31,11 +31,11 @@ Keyring example_ring() {
 
 wire::Datagram example(const Keyring& ring) {
   constexpr HostId kEarth{0x1001};
-  constexpr Incarnation kLife{7};
+  constexpr Incarnation kIncarnation{7};
   const std::uint32_t key = ring.sealing_id();
   return {.header = {.cluster = wire::ClusterId{ring.cluster_id("lab", key)},
                      .sender = kEarth,
-                     .incarnation = kLife,
+                     .incarnation = kIncarnation,
                      .key = wire::KeyId{key},
                      .number = 3},
           .name = wire::Name("earth"),
@@ -44,7 +44,7 @@ wire::Datagram example(const Keyring& ring) {
                                          .sequence = 2,
                                          .round = 5,
                                          .epoch_host = kEarth,
-                                         .epoch_incarnation = kLife,
+                                         .epoch_incarnation = kIncarnation,
                                          .subject = HostId{0x1002}},
           .time = wire::TimeBody{
               .bound = Nanos{1500}, .scale = 1, .root = kEarth, .hops = 0, .synchronized = true}};
@@ -63,7 +63,7 @@ std::string file_text(const std::string& path) {
   return text.str();
 }
 
-// The bytes in groups, each with its place and what it says.
+// The bytes in groups, each with its offset and meaning.
 std::string explained(std::span<const std::byte> bytes) {
   struct Group {
     std::size_t size;
@@ -103,12 +103,12 @@ std::string explained(std::span<const std::byte> bytes) {
     text << line << group.meaning << '\n';
     at += group.size;
   }
-  EXPECT_EQ(at, bytes.size()) << "bytes that nobody explains";
+  EXPECT_EQ(at, bytes.size()) << "bytes without an explanation";
   text << "```\n";
   return text.str();
 }
 
-TEST(SealedDatagram, IsReadByWhoHasTheKey) {
+TEST(SealedDatagram, IsOpenedWithTheSameKey) {
   const Keyring ring = example_ring();
   const Bytes bytes = sealed(example(ring), ring);
   const wire::Header header = wire::parse_header(bytes).value();
@@ -117,7 +117,7 @@ TEST(SealedDatagram, IsReadByWhoHasTheKey) {
   EXPECT_EQ(wire::parse(*opened).value(), example(ring));
 }
 
-TEST(SealedDatagram, IsTheExampleOfTheDocument) {
+TEST(SealedDatagram, MatchesTheExampleInTheDocument) {
   const std::string begin = "<!-- generated: example -->\n";
   std::string document = file_text(TEMPO_WIRE_DOC);
   const std::size_t mark = document.find(begin);
@@ -131,10 +131,10 @@ TEST(SealedDatagram, IsTheExampleOfTheDocument) {
     std::ofstream(TEMPO_WIRE_DOC, std::ios::binary) << document;
     return;
   }
-  EXPECT_EQ(document.substr(from, to - from), generated) << "tools/rewrite writes it anew";
+  EXPECT_EQ(document.substr(from, to - from), generated) << "run tools/rewrite";
 }
 
-TEST(TspDatagram, IsTheExampleOfTheDocument) {
+TEST(TspDatagram, MatchesTheExampleInTheDocument) {
   std::array<std::byte, wire::tsp::kBytes> bytes{};
   wire::tsp::write({.type = wire::tsp::Type::adjtime,
                     .sequence = 0x1234,
