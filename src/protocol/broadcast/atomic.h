@@ -1,22 +1,22 @@
-// Atomic broadcast on synchronized clocks: stamp, hand on once, deliver at stamp + Delta.
+// Atomic broadcast on synchronized clocks: stamp, relay once, deliver at stamp + Delta.
 //
-// While the assumptions of bounds.h hold, a broadcast of a correct process is delivered by every
-// correct process when its own clock shows stamp + Delta; one of a faulty process by all of them or
-// by none; all deliver in the same order, that of (time of delivery, stamp, sender, number). No
-// coordinator, no acknowledgement, no majority: the price is that every delivery takes Delta, and
-// that each side of a partition goes on alone.
+// While the assumptions of bounds.h hold, every correct process delivers the broadcast of a correct
+// process when its own clock shows stamp + Delta. Either all correct processes deliver the
+// broadcast of a faulty process or none does. All deliver in the same order, that of (delivery
+// time, stamp, sender, number). The protocol needs no coordinator, no acknowledgement and no
+// majority. In return every delivery takes Delta, and each side of a partition continues alone.
 //
-// Time here is the network's: whoever drives the machine hands it readings of the steered clock,
-// which does not go back while the group runs.
+// Time is network time: the driver passes readings of the steered clock, which must not step back
+// while the group runs.
 //
-// When the assumptions break, some correct process notices, if it was by lateness: it says so
-// (`broken`), refuses to broadcast, tells the others, and comes back after two Deltas of silence
-// with a delay half as large again as the largest it has measured. Every message carries the delay
-// that its sender counts with, and all take up the larger: since the time of delivery follows from
-// the message alone, all agree on it while the delay changes.
+// If the assumptions are violated because a message is late, some correct process detects it. That
+// process reports `broken`, refuses to broadcast, informs the others, and resumes after a silence
+// of 2 Delta with a delay of 1.5 times the largest that it has measured. Every message carries the
+// delay that its sender assumes, and every process adopts the larger one. The delivery time depends
+// only on the message, so that all agree on it while the delay changes.
 //
-// In the malicious class a message carries who has signed it. Signatures are the driver's: it hands
-// in only messages whose every signature is valid.
+// In the malicious class a message carries the set of its signers. The driver creates and verifies
+// signatures and passes only messages whose signatures are all valid.
 //
 // Source: Cristian, Aghili, Strong, Dolev, "Atomic Broadcast: From Simple Message Diffusion to
 // Byzantine Agreement", 1985.
@@ -40,13 +40,13 @@ template <class Content>
 struct Message {
   enum class Kind : std::uint8_t { word, filler, doubt };
   Kind kind = Kind::word;
-  std::uint8_t hops = 1;      // how often it was sent on its way here
-  NodeId sender = kNobody;    // who broadcast it first
-  std::uint32_t number = 0;   // of the sender's broadcasts, from 1 in each life
-  Incarnation life{};         // of the sender
-  Nanos stamp{0};             // the sender's clock
-  Nanos delay{0};             // delta, as the sender counts
-  std::uint64_t signers = 0;  // malicious class: a bit for each
+  std::uint8_t hops = 1;      // number of times the message was sent, relays included
+  NodeId sender = kNobody;    // the node that broadcast it first
+  std::uint32_t number = 0;   // number of the sender's broadcast, from 1 in each incarnation
+  Incarnation life{};         // incarnation of the sender
+  Nanos stamp{0};             // reading of the sender's clock
+  Nanos delay{0};             // delta that the sender assumes
+  std::uint64_t signers = 0;  // malicious class: bit i: signed by node i
   Content content{};
 
   template <class Self, class Visitor>
@@ -67,7 +67,7 @@ template <class Content>
 struct Command {
   enum class Kind : std::uint8_t {
     broadcast,
-    expect,  // messages take up to `delay` from now on
+    expect,  // assume a delay of at least `delay` from now on
   };
   Kind kind = Kind::broadcast;
   Content content{};
@@ -85,11 +85,11 @@ template <class Content>
 struct Notice {
   enum class Kind : std::uint8_t {
     delivered,
-    refused,    // a broadcast, while in doubt
-    broken,     // the bounds: `doubt` says how, `excess` by how much
-    doubted,    // `node` says that the bounds are broken
-    two_faced,  // `node` has said two different things under one number; neither is delivered
-    near,       // a message took more than four fifths of what is allowed
+    refused,    // a broadcast was refused, because this process is in doubt
+    broken,     // a bound is violated: `doubt` is the reason, `excess` the amount
+    doubted,    // `node` reports that the bounds are violated
+    two_faced,  // `node` has sent two contents under one number; neither is delivered
+    near,       // a message took more than four fifths of the allowed time
   };
   Kind kind = Kind::delivered;
   Doubt doubt = Doubt::none;
@@ -112,10 +112,10 @@ struct Notice {
 };
 
 enum class Timer : std::uint8_t {
-  deliver,
-  forget,  // what was delivered long ago
-  rejoin,  // the silence after a doubt is over
-  fill,    // we were quiet for long
+  deliver,  // deliver the first pending message
+  forget,   // delete delivered messages that can no longer arrive in time
+  rejoin,   // end of the silence after a doubt
+  fill,     // broadcast a filler
   count,
 };
 
@@ -128,10 +128,10 @@ class Atomic {
   using Notice = broadcast::Notice<Content>;
   using Kind = typename Message::Kind;
 
-  // The rules are shared by many machines and must outlive them. At most 64 members in the
-  // malicious class.
-  Atomic(NodeId self, Incarnation life, const Rules& rules)
-      : self_(self), life_(life), rules_(&rules), delay_(rules.delay) {
+  // The rules are shared by many machines and must outlive them. The malicious class supports at
+  // most 64 members.
+  Atomic(NodeId self, Incarnation incarnation, const Rules& rules)
+      : self_(self), incarnation_(incarnation), rules_(&rules), delay_(rules.delay) {
     CHECK(index(self) < rules.members && rules.delay > Nanos{0} && rules.unit > Nanos{0});
     CHECK(rules.faults == Faults::omission || rules.members <= 64);
   }
@@ -152,7 +152,7 @@ class Atomic {
     if (hops == 0) return;
     if (const Entry* known = find(message)) {
       if (rules_->faults == Faults::malicious && !(known->message.content == message.content) &&
-          comes_in_time(turn.now, message))
+          is_in_time(turn.now, message))
         expose(turn, message);
       return;
     }
@@ -172,10 +172,10 @@ class Atomic {
         break;
       case Timer::rejoin:
         doubt_ = Doubt::none;
-        say(turn, Kind::filler, {});
+        originate(turn, Kind::filler, {});
         break;
       case Timer::fill:
-        if (doubt_ == Doubt::none) say(turn, Kind::filler, {});
+        if (doubt_ == Doubt::none) originate(turn, Kind::filler, {});
         timers_.set(Timer::fill, turn.now + 10 * latency());
         break;
       case Timer::count:
@@ -193,17 +193,18 @@ class Atomic {
       turn.out.notify({.kind = Notice::Kind::refused, .doubt = doubt_, .content = command.content});
       return;
     }
-    say(turn, Kind::word, command.content);
+    originate(turn, Kind::word, command.content);
     set_timers();
   }
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    if (history_.size() > kMaxKept) return "keeps too much";
-    if ((doubt_ != Doubt::none) != timers_.running(Timer::rejoin)) return "doubts for ever";
+    if (history_.size() > kMaxKept) return "history exceeds its limit";
+    if ((doubt_ != Doubt::none) != timers_.running(Timer::rejoin))
+      return "rejoin timer does not match the doubt";
     for (const Entry& entry : history_)
-      if (entry.fate == Fate::pending && timers_.at(Timer::deliver) > due(entry.message))
-        return "would deliver too late";
+      if (entry.status == Status::pending && timers_.at(Timer::deliver) > due(entry.message))
+        return "delivery timer is too late";
     return nullptr;
   }
 
@@ -214,7 +215,7 @@ class Atomic {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
-    visit("life", self.life_);
+    visit("life", self.incarnation_);
     visit("delay", self.delay_);
     visit("worst", self.worst_);
     visit("number", self.number_);
@@ -229,30 +230,30 @@ class Atomic {
   static constexpr std::size_t kMaxKept = 4096;
   static constexpr Nanos kLongestDelay = std::chrono::hours{1};
 
-  enum class Fate : std::uint8_t { pending, delivered, exposed };
+  enum class Status : std::uint8_t { pending, delivered, exposed };
   struct Entry {
     Message message{};
-    Fate fate = Fate::pending;
+    Status status = Status::pending;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("message", self.message);
-      visit("fate", self.fate);
+      visit("fate", self.status);
     }
   };
-  // The last number delivered of a sender.
+  // The last message delivered from a sender.
   struct Last {
-    Incarnation life{};
+    Incarnation incarnation{};
     std::uint32_t number = 0;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
-      visit("life", self.life);
+      visit("life", self.incarnation);
       visit("number", self.number);
     }
   };
 
-  // A reading of our clock as the protocol counts it.
+  // The local clock, rounded down to the unit for readings and up for stamps.
   Nanos reading(Instant now) const {
     const Nanos shown = now.time_since_epoch();
     return shown - shown % rules_->unit;
@@ -270,7 +271,7 @@ class Atomic {
                       message.number, message.life);
   }
 
-  // How many links it has come over; 0: it cannot be.
+  // Number of hops that the message has taken; 0: invalid message.
   int hops_of(const Message& message) const {
     if (rules_->faults == Faults::omission)
       return message.hops >= 1 && message.hops <= rules_->faulty + 1 ? message.hops : 0;
@@ -278,26 +279,26 @@ class Atomic {
     return std::popcount(message.signers);
   }
 
-  // The delay that a message claims is part of its identity: with another one it is another
-  // message, delivered at another time.
-  static bool one(const Message& left, const Message& right) {
+  // The delay is part of a message's identity: with another delay it is another message with
+  // another delivery time.
+  static bool same_message(const Message& left, const Message& right) {
     return left.stamp == right.stamp && left.sender == right.sender &&
            left.number == right.number && left.life == right.life && left.delay == right.delay;
   }
   const Entry* find(const Message& message) const {
     for (const Entry& entry : history_)
-      if (one(entry.message, message)) return &entry;
+      if (same_message(entry.message, message)) return &entry;
     return nullptr;
   }
 
-  // Malicious class: whether every hop took no longer than it may. What comes later cannot be
-  // handed on to all before they deliver: it must not count here either.
-  bool comes_in_time(Instant now, const Message& message) const {
+  // Malicious class: returns true if the message took no longer than its hops allow. A later
+  // message cannot reach all processes before they deliver, so it must not count here either.
+  bool is_in_time(Instant now, const Message& message) const {
     return !rules_->tests_hop ||
            reading(now) - message.stamp <= hops_of(message) * (message.delay + rules_->precision);
   }
 
-  // The tests of a message that is new here.
+  // Checks a new message against the bounds, stores it and relays it.
   void admit(Turn<Atomic>& turn, const Message& message, int hops) {
     const Nanos now = reading(turn.now);
     const Nanos took = now - message.stamp;
@@ -324,10 +325,10 @@ class Atomic {
 
   bool keep(const Message& message) {
     if (history_.size() >= kMaxKept) return false;
-    const auto place = std::ranges::upper_bound(
+    const auto position = std::ranges::upper_bound(
         history_, order(*rules_, message), {},
         [this](const Entry& entry) { return order(*rules_, entry.message); });
-    history_.insert(place, {.message = message, .fate = Fate::pending});
+    history_.insert(position, {.message = message, .status = Status::pending});
     return true;
   }
 
@@ -339,24 +340,24 @@ class Atomic {
     turn.out.broadcast(copy);
   }
 
-  // Two contents under one number: the others must see the second one too.
+  // Two contents under one number: relays the second one, so that all processes detect it.
   void expose(Turn<Atomic>& turn, const Message& message) {
     for (Entry& entry : history_) {
-      if (!one(entry.message, message)) continue;
-      if (entry.fate != Fate::pending) return;
-      entry.fate = Fate::exposed;
+      if (!same_message(entry.message, message)) continue;
+      if (entry.status != Status::pending) return;
+      entry.status = Status::exposed;
     }
     turn.out.notify({.kind = Notice::Kind::two_faced, .node = message.sender, .content = {}});
     relay(turn, message, hops_of(message));
     set_timers();
   }
 
-  void say(Turn<Atomic>& turn, Kind kind, const Content& content) {
+  void originate(Turn<Atomic>& turn, Kind kind, const Content& content) {
     Message message{
         .kind = kind,
         .sender = self_,
         .number = number_ + 1,
-        .life = life_,
+        .life = incarnation_,
         .stamp = std::max(stamp(turn.now), last_stamp_ + rules_->unit),
         .delay = delay_,
         .signers = rules_->faults == Faults::malicious ? std::uint64_t{1} << index(self_) : 0,
@@ -371,16 +372,16 @@ class Atomic {
     for (Entry& entry : history_) {
       const Instant when = due(entry.message);
       if (turn.now < when) break;
-      if (entry.fate != Fate::pending) continue;
-      entry.fate = Fate::delivered;
+      if (entry.status != Status::pending) continue;
+      entry.status = Status::delivered;
       const Message& message = entry.message;
       if (const Nanos late = turn.now - when; late > delay_)
         doubt(turn, Doubt::paused, late, Nanos{0});
       Last& last = last_[message.sender];
-      if (last.life == message.life && last.number != 0 && message.number > last.number + 1)
+      if (last.incarnation == message.life && last.number != 0 && message.number > last.number + 1)
         doubt(turn, Doubt::gap, Nanos{0}, Nanos{0});
-      if (last.life != message.life || message.number > last.number)
-        last = {.life = message.life, .number = message.number};
+      if (last.incarnation != message.life || message.number > last.number)
+        last = {.incarnation = message.life, .number = message.number};
       if (message.kind == Kind::word)
         turn.out.notify({.kind = Notice::Kind::delivered,
                          .node = message.sender,
@@ -390,10 +391,10 @@ class Atomic {
     }
   }
 
-  // Older ones are refused as late.
+  // Deletes delivered messages after their end; a copy that arrives later is refused as late.
   void forget(Instant now) {
     std::erase_if(history_, [&](const Entry& entry) {
-      return entry.fate != Fate::pending && now >= end_of(entry.message);
+      return entry.status != Status::pending && now >= end_of(entry.message);
     });
   }
   Instant end_of(const Message& message) const {
@@ -404,7 +405,7 @@ class Atomic {
     timers_.stop(Timer::deliver);
     timers_.stop(Timer::forget);
     for (const Entry& entry : history_) {
-      const bool pending = entry.fate == Fate::pending;
+      const bool pending = entry.status == Status::pending;
       const Timer timer = pending ? Timer::deliver : Timer::forget;
       const Instant when = pending ? due(entry.message) : end_of(entry.message);
       if (when < timers_.at(timer)) timers_.set(timer, when);
@@ -422,7 +423,7 @@ class Atomic {
     turn.out.broadcast({.kind = Kind::doubt,
                         .sender = self_,
                         .number = 0,
-                        .life = life_,
+                        .life = incarnation_,
                         .delay = delay_,
                         .content = {}});
   }
@@ -430,19 +431,19 @@ class Atomic {
   void adopt(Nanos delay) { delay_ = std::max(delay_, std::min(delay, kLongestDelay)); }
 
   NodeId self_;
-  Incarnation life_;
+  Incarnation incarnation_;
   const Rules* rules_;
-  Nanos delay_;     // delta as we count now: never smaller than before
-  Nanos worst_{0};  // measured
-  std::uint32_t number_ = 0;
-  Nanos last_stamp_{0};
-  Doubt doubt_ = Doubt::none;
-  std::vector<Entry> history_;  // ascending by order()
-  NodeMap<Last> last_;
+  Nanos delay_;                 // current delta; never decreases
+  Nanos worst_{0};              // largest delay measured; zero: none
+  std::uint32_t number_ = 0;    // number of the last own broadcast
+  Nanos last_stamp_{0};         // stamp of the last own broadcast
+  Doubt doubt_ = Doubt::none;   // none: this process may broadcast
+  std::vector<Entry> history_;  // pending and recently delivered messages, ascending by order()
+  NodeMap<Last> last_;          // last message delivered from each sender
   Timers<Timer> timers_;
 };
 
-// A word is called by what it says, if that has a name.
+// The name of the content, if it has one; otherwise the name of the kind.
 template <class Content>
 std::string_view name_of(const Message<Content>& message) {
   using Kind = typename Message<Content>::Kind;

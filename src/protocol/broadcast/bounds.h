@@ -1,4 +1,4 @@
-// What atomic broadcast takes for granted, and the time it needs for it.
+// The assumptions of atomic broadcast, and the latency that follows from them.
 #pragma once
 
 #include <cstdint>
@@ -7,28 +7,28 @@
 
 namespace tempo::broadcast {
 
-// What a faulty process may do.
+// Possible behaviour of a faulty process.
 enum class Faults : std::uint8_t {
-  omission,   // stop for ever, or fail to send or receive; a lost message is one of these
-  malicious,  // anything, but it cannot forge a signature
+  omission,   // crash, or fail to send or receive; a lost message counts as one of these
+  malicious,  // any behaviour, except that it cannot forge a signature
 };
 
 struct Rules {
-  std::uint32_t members = 2;  // nodes 0 to members - 1; every pair can talk
-  Nanos delay{0};      // delta: from one correct process to another, handling and pauses included
+  std::uint32_t members = 2;  // nodes 0 to members - 1; every pair can communicate
+  Nanos delay{0};      // delta: from one correct process to another, processing and pauses included
   Nanos precision{0};  // epsilon: two correct clocks differ by at most this
-  std::uint32_t faulty = 0;  // pi: so many processes at most during any delivery
+  std::uint32_t faulty = 0;  // pi: maximum number of faulty processes during any delivery
   Faults faults = Faults::omission;
-  Nanos unit{1};  // of the clock: stamps are rounded up, readings down
-  bool fills =
-      false;  // a word without content when we were quiet for long: gaps are noticed sooner
+  Nanos unit{1};       // resolution of the clock: stamps are rounded up, readings down
+  bool fills = false;  // broadcast a filler after a long silence, to detect gaps sooner
 
-  // For studies: what must not be done.
+  // Violations of the protocol, for studies.
   Nanos short_by{0};      // the latency is too short by this
-  bool relays = true;     // false: nobody hands on what it heard
-  bool tests_hop = true;  // false, malicious class: a message that was held back is believed
+  bool relays = true;     // false: no process relays messages
+  bool tests_hop = true;  // false, malicious class: accept a message that a process held back
 
-  // Delta, with this delay: when everybody's clock shows the stamp and so much more, all deliver.
+  // Delta for this delay: every process delivers a message when its clock shows the stamp plus
+  // Delta.
   Nanos latency(Nanos with) const {
     const auto hops = static_cast<std::int64_t>(faulty) + 1;
     const Nanos whole =
@@ -36,19 +36,20 @@ struct Rules {
     return whole - short_by;
   }
   Nanos latency() const { return latency(delay); }
-  // T of the elections that run on it: all correct processes deliver within this of the broadcast.
+  // T of the elections that use it: all correct processes deliver within this time of the
+  // broadcast.
   Nanos bound() const { return latency() + precision; }
 };
 
-// Why a process no longer trusts what it delivers.
+// The reason why a process suspects that the assumptions do not hold.
 enum class Doubt : std::uint8_t {
   none,
-  late,      // a message came after its time of delivery
-  future,    // a stamp is ahead of our clock by more than clocks can differ
+  late,      // a message arrived after its delivery time
+  future,    // a stamp is ahead of the local clock by more than the precision allows
   slow_hop,  // a message took longer than the delay
-  paused,    // we woke up late ourselves
-  gap,       // a number of a sender was never delivered here
-  overrun,   // more messages under way than we can keep
+  paused,    // this process ran its delivery timer late
+  gap,       // a number of a sender was not delivered here
+  overrun,   // more pending messages than this process can store
 };
 
 }  // namespace tempo::broadcast

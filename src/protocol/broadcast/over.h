@@ -1,8 +1,9 @@
-// A machine whose broadcasts travel by atomic broadcast: an election on known time.
+// Over: runs a machine (the rider) on top of atomic broadcast (the carrier).
 //
-// What the rider broadcasts, all members' riders receive in one order, the sender's too, or none
-// does. When the bounds break the rider is told to give up what it is doing: it cannot know any
-// more whether the others heard what it heard. The rider sends to nobody in particular.
+// All riders, the sender's included, receive a rider's broadcast in the same order, or none does.
+// When the bounds are violated, the rider gets the command to give up its current work, because the
+// other members may not have received the same messages. The rider may broadcast, but not send to
+// single nodes.
 #pragma once
 
 #include <cstddef>
@@ -16,17 +17,17 @@
 
 namespace tempo::broadcast {
 
-// How a rider is told to give up. A mixture of machines is told in its last part, whose notices
-// tell the others.
+// The rider's command to give up. In a Mux the command goes to the last part, whose notices inform
+// the other parts.
 template <class Command>
 struct GiveUp {
-  static Command order() { return Command::give_up(); }
+  static Command command() { return Command::give_up(); }
 };
 template <class... Commands>
 struct GiveUp<OneOf<Commands...>> {
   static constexpr std::size_t kLast = sizeof...(Commands) - 1;
   using Last = std::variant_alternative_t<kLast, std::variant<Commands...>>;
-  static OneOf<Commands...> order() {
+  static OneOf<Commands...> command() {
     return OneOf<Commands...>::template of<kLast>(Last::give_up());
   }
 };
@@ -64,8 +65,8 @@ class Over {
     ride(turn, [&](Rider& rider, auto& inner) { rider.command(inner, command); });
   }
 
-  // The carrier's, then the rider's: at one instant what arrives is delivered before anything times
-  // out.
+  // The carrier's timers, then the rider's: at equal deadlines messages are delivered before the
+  // rider's timers fire.
   class BothTimers {
    public:
     explicit BothTimers(const Over& over) : over_(&over) {}
@@ -105,23 +106,24 @@ class Over {
 
  private:
   template <class Do>
-  void carry(Turn<Over>& turn, Do todo) {
+  void carry(Turn<Over>& turn, Do action) {
     auto& out = turn.out.scratch.carrier;
     out.clear();
     Turn<Carrier> inner{turn.now, turn.draw, out};
-    todo(carrier_, inner);
-    // What the rider says to a delivery goes out after it, and is delivered much later.
-    auto& heard = turn.out.scratch.heard;
-    heard.clear();
+    action(carrier_, inner);
+    // The rider handles the notices after the loop, so that the carrier's outputs come first.
+    auto& notices = turn.out.scratch.notices;
+    notices.clear();
     for (const auto& output : out) {
       if (output.kind != OutputKind::notice) {
         turn.out.broadcast(output.message);
         continue;
       }
       turn.out.notify(Notice::template of<0>(output.notice));
-      heard.push_back(output.notice);
+      notices.push_back(output.notice);
     }
-    for (std::size_t i = 0; i < heard.size(); ++i) notify(turn, typename Carrier::Notice(heard[i]));
+    for (std::size_t i = 0; i < notices.size(); ++i)
+      notify(turn, typename Carrier::Notice(notices[i]));
   }
 
   void notify(Turn<Over>& turn, const typename Carrier::Notice& notice) {
@@ -134,15 +136,15 @@ class Over {
   }
 
   static void give_up(Rider& rider, Turn<Rider>& turn) {
-    rider.command(turn, GiveUp<Command>::order());
+    rider.command(turn, GiveUp<Command>::command());
   }
 
   template <class Do>
-  void ride(Turn<Over>& turn, Do todo) {
+  void ride(Turn<Over>& turn, Do action) {
     auto& out = turn.out.scratch.rider;
     out.clear();
     Turn<Rider> inner{turn.now, turn.draw, out};
-    todo(rider_, inner);
+    action(rider_, inner);
     bool refused = false;
     for (const auto& output : out) {
       CHECK(output.kind != OutputKind::send);
@@ -154,7 +156,7 @@ class Over {
     if (refused) ride(turn, give_up);
   }
 
-  // False: the carrier is in doubt.
+  // Returns false if the carrier is in doubt and refuses the broadcast.
   bool broadcast(Turn<Over>& turn, const typename Rider::Message& content) {
     auto& out = turn.out.scratch.broadcaster;
     out.clear();
@@ -184,7 +186,7 @@ struct OutboxScratch<broadcast::Over<Rider>> {
   Outbox<Carrier> carrier;
   Outbox<Carrier> broadcaster;
   Outbox<Rider> rider;
-  std::vector<typename Carrier::Notice> heard;
+  std::vector<typename Carrier::Notice> notices;
 };
 
 }  // namespace tempo
