@@ -8,14 +8,14 @@ namespace tempo::clock {
 namespace {
 
 constexpr std::size_t kSlots = 64;
-constexpr std::size_t kFirstSlots = 16;  // in which any clock worth using is allowed for
-constexpr double kFirstDrift = 200e-6;
-constexpr std::size_t kEarlySlots = 32;
+constexpr std::size_t kFirstSlots = 16;  // up to here the allowance is kFirstDrift
+constexpr double kFirstDrift = 200e-6;   // frequency error of any usable clock
+constexpr std::size_t kEarlySlots = 32;  // up to here kEarlyDrift is added
 constexpr double kEarlyDrift = 50e-6;
-constexpr double kSigmas = 16;
+constexpr double kSigmas = 16;  // standard errors over the span of the window
 
-// What one exchange says of theta at time t, relative to the line.
-Interval alone(const Sample& raw, const Line& theta, double drift, double t) {
+// The limits that one exchange sets for theta at time t, relative to the line.
+Interval limits_of(const Sample& raw, const Line& theta, double drift, double t) {
   const Reading& out = raw[Direction::forward];
   const Reading& back = raw[Direction::reverse];
   return {.low = -out.delay(Direction::forward, theta) - drift * std::abs(t - out.t),
@@ -31,45 +31,48 @@ double span_of(const Slots& slots, std::size_t window) {
 
 double drift_allowance(const Slots& slots, const CandidateFits& fits,
                        const Combination& combination, double least) {
-  // The first lines may have any slope; the clocks do not.
+  // The first lines may have any slope, but a clock's frequency error is limited.
   if (slots.size() < kFirstSlots) return kFirstDrift + std::abs(combination.theta.rate);
   const std::size_t best = combination.window;
   const double span = span_of(slots, best);
-  const double tested = 1 + static_cast<double>(kWindows[best]) / std::max(combination.tests, 1.0);
-  const double noisier =
+  const double untested =
+      1 + static_cast<double>(kWindows[best]) / std::max(combination.tests, 1.0);
+  const double noise_ratio =
       slots.usual_spread() > 0 ? std::max(1.0, slots.spread() / slots.usual_spread()) : 1.0;
-  const double sigma = combination.sigma * tested * noisier;
-  double discord = 0;
+  const double sigma = combination.sigma * untested * noise_ratio;
+  double disagreement = 0;
   const std::size_t end = std::min(best + 3, kWindows.size());
   for (std::size_t k = best - std::min<std::size_t>(best, 4); k < end; ++k) {
     const Candidate& candidate = fits.candidates()[combination.kind][k];
     if (candidate.present)
-      discord = std::max(discord, std::abs(candidate.theta.rate - combination.theta.rate));
+      disagreement =
+          std::max(disagreement, std::abs(candidate.theta.rate - combination.theta.rate));
   }
-  return least + kSigmas * sigma / span + discord + (slots.size() < kEarlySlots ? kEarlyDrift : 0);
+  return least + kSigmas * sigma / span + disagreement +
+         (slots.size() < kEarlySlots ? kEarlyDrift : 0);
 }
 
-Interval certain(const Slots& slots, const Line& theta, double drift,
-                 const std::vector<OutlierFilter::Held>& held, double t) {
+Interval bound_at(const Slots& slots, const Line& theta, double drift,
+                  const std::vector<OutlierFilter::Held>& held, double t) {
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
   Interval interval{.low = -kInfinite, .high = kInfinite};
   const std::size_t count = std::min(slots.size(), kSlots);
   for (std::size_t age = 0; age < count; ++age) {
     const Slot& slot = slots.back(age);
     Sample raw = slot.least;
-    for (const Direction way : kWays) raw[way].value = slot.raw_of(way);
-    const Interval one = alone(raw, theta, drift, t);
+    for (const Direction direction : kDirections) raw[direction].value = slot.raw_of(direction);
+    const Interval one = limits_of(raw, theta, drift, t);
     const double low = std::max(interval.low, one.low);
     const double high = std::min(interval.high, one.high);
     if (low > high) {
-      // The newest alone contradicts itself: the clock drifts faster than allowed for.
+      // The newest slot contradicts itself: the clock drifts faster than the allowance.
       if (age == 0) interval = {.low = high, .high = low};
       break;
     }
     interval = {.low = low, .high = high};
   }
   for (const OutlierFilter::Held& sample : held) {
-    const Interval one = alone(sample.raw, theta, drift, t);
+    const Interval one = limits_of(sample.raw, theta, drift, t);
     interval.low = std::min(interval.low, one.low);
     interval.high = std::max(interval.high, one.high);
   }

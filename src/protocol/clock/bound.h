@@ -1,8 +1,8 @@
-// The bound: where theta certainly is, given that no delay is negative.
+// The bound: the interval that certainly contains theta (the offset), because no delay is negative.
 //
-// Every reading of the newest slots, as it came, limits theta from one side at its own time; how
-// fast the limit weakens with age is the drift allowance: what the line may be wrong by per second.
-// With no exchange the interval grows by the allowance, and that is the bound in holdover.
+// Every raw reading of the newest slots limits theta from one side at its own time. The limit
+// weakens with age by the drift allowance: the largest error of the line's rate (skew). Without
+// exchanges the interval grows by the allowance; this is the bound in holdover.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,16 @@
 
 namespace tempo::clock {
 
-// How many seconds a window covers, as far as it is full; at least one.
+// Time that the filled part of a window covers, in seconds; at least 1.
 double span_of(const Slots& slots, std::size_t window);
 
-// Seconds per second. `least` is what a clock is granted even when all is quiet.
+// Drift allowance, in seconds per second. `least` is the allowance of a quiet clock.
 double drift_allowance(const Slots& slots, const CandidateFits& fits,
                        const Combination& combination, double least);
 
-// Theta at time t lies in here. Going back in time stops at the first slot that contradicts newer
-// ones. Samples held back widen it: they may be true.
-Interval certain(const Slots& slots, const Line& theta, double drift,
-                 const std::vector<OutlierFilter::Held>& held, double t);
+// The interval that contains theta at time t. It uses the slots from the newest to the first that
+// contradicts newer ones. Held samples widen it, because they may be correct.
+Interval bound_at(const Slots& slots, const Line& theta, double drift,
+                  const std::vector<OutlierFilter::Held>& held, double t);
 
 }  // namespace tempo::clock

@@ -15,73 +15,73 @@ void put(Slots& slots, double t, const Line& theta, double out, double back) {
   slots.add(sample, sample, 0);
 }
 
-TEST(Certain, OneExchangeLeavesItsRoundTrip) {
+TEST(Bound, OfOneExchangeIsItsRoundTrip) {
   Slots slots;
   put(slots, 0.5, {}, 2e-4, 3e-4);
-  const Interval bound = certain(slots, {}, 0, {}, 0.5);
+  const Interval bound = bound_at(slots, {}, 0, {}, 0.5);
   EXPECT_NEAR(bound.low, -2e-4, 1e-12);
   EXPECT_NEAR(bound.high, 3e-4, 1e-12);
 }
 
-TEST(Certain, TheLeastDelaysOfManyAreTaken) {
+TEST(Bound, UsesTheSmallestDelays) {
   Slots slots;
   put(slots, 0.5, {}, 2e-4, 9e-4);
   put(slots, 1.5, {}, 8e-4, 3e-4);
-  const Interval bound = certain(slots, {}, 0, {}, 2);
+  const Interval bound = bound_at(slots, {}, 0, {}, 2);
   EXPECT_NEAR(bound.low, -2e-4, 1e-12);
   EXPECT_NEAR(bound.high, 3e-4, 1e-12);
 }
 
-TEST(Certain, AgesBothWays) {
+TEST(Bound, WidensWithAge) {
   Slots slots;
   put(slots, 0.5, {}, 1e-4, 1e-4);
-  const Interval bound = certain(slots, {}, 1e-6, {}, 100.5);
+  const Interval bound = bound_at(slots, {}, 1e-6, {}, 100.5);
   EXPECT_NEAR(bound.low, -2e-4, 1e-9);
   EXPECT_NEAR(bound.high, 2e-4, 1e-9);
 }
 
-TEST(Certain, FollowsTheLine) {
+TEST(Bound, FollowsTheLine) {
   const Line theta{.value = 1e-3, .rate = 20e-6, .origin = 0};
   Slots slots;
   put(slots, 0.5, theta, 1e-4, 1e-4);
-  const Interval bound = certain(slots, theta, 0, {}, 50);
+  const Interval bound = bound_at(slots, theta, 0, {}, 50);
   EXPECT_NEAR(bound.low, theta.at(50) - 1e-4, 1e-12);
   EXPECT_NEAR(bound.high, theta.at(50) + 1e-4, 1e-12);
 }
 
-TEST(Certain, StopsAtWhatContradictsTheNewer) {
+TEST(Bound, StopsAtAContradictingSlot) {
   Slots slots;
   put(slots, 0.5, {.value = -1}, 1e-4, 1e-4);  // before the clock jumped
   put(slots, 1.5, {}, 1e-4, 1e-4);
-  const Interval bound = certain(slots, {}, 1e-6, {}, 2);
+  const Interval bound = bound_at(slots, {}, 1e-6, {}, 2);
   EXPECT_NEAR(bound.low, -1e-4, 1e-6);
   EXPECT_NEAR(bound.high, 1e-4, 1e-6);
 }
 
-TEST(Certain, IsNeverInsideOut) {
-  // A round trip shorter than what the line itself moves meanwhile.
+TEST(Bound, IsNeverInverted) {
+  // A round trip shorter than the change of the line during it.
   const Line steep{.value = 0, .rate = 1e-3, .origin = 0};
   Slots slots;
   const Sample sample{{Reading{.t = 0.5, .value = 0}, Reading{.t = 0.6, .value = 1e-9}}};
   slots.add(sample, sample, 0);
-  const Interval bound = certain(slots, steep, 0, {}, 1);
+  const Interval bound = bound_at(slots, steep, 0, {}, 1);
   EXPECT_LE(bound.low, bound.high);
   EXPECT_LT(bound.high - bound.low, 1e-3);
 }
 
-TEST(Certain, ContainsWhatIsHeldBack) {
+TEST(Bound, IncludesHeldSamples) {
   Slots slots;
   put(slots, 0.5, {}, 1e-4, 1e-4);
   const OutlierFilter::Held held{.raw = made(1.5, {.value = 5e-3}, 1e-4, 1e-4),
                                  .residuals = {},
-                                 .way = Direction::forward,
+                                 .direction = Direction::forward,
                                  .exchange = 1};
-  const Interval bound = certain(slots, {}, 0, {held}, 2);
+  const Interval bound = bound_at(slots, {}, 0, {held}, 2);
   EXPECT_NEAR(bound.low, -1e-4, 1e-9);
   EXPECT_NEAR(bound.high, 5.1e-3, 1e-9);
 }
 
-TEST(DriftAllowance, ShrinksAsTheLineIsKnown) {
+TEST(DriftAllowance, ShrinksWithMoreSlots) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker({}, 1e-5);
@@ -103,7 +103,7 @@ TEST(DriftAllowance, ShrinksAsTheLineIsKnown) {
   EXPECT_GT(allowance(), 0.15e-6 + 16 * 2e-6 / 8);
 }
 
-TEST(DriftAllowance, GrowsWithNoiseAndDiscord) {
+TEST(DriftAllowance, GrowsWithNoiseAndDisagreement) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker({}, 0);
@@ -117,7 +117,7 @@ TEST(DriftAllowance, GrowsWithNoiseAndDiscord) {
   noisy.sigma = 1e-6;
   EXPECT_NEAR(drift_allowance(slots, fits, noisy, 0.15e-6), 0.15e-6 + 16e-6 / 31 * 1.032, 1e-8);
   Combination odd = calm;
-  odd.theta.rate = 3e-6;  // while every window says 0
+  odd.theta.rate = 3e-6;  // while the rate of every window is 0
   EXPECT_NEAR(drift_allowance(slots, fits, odd, 0.15e-6), 3.15e-6, 1e-9);
 }
 

@@ -12,29 +12,30 @@
 namespace tempo::clock {
 namespace {
 
-constexpr double kSurprises = 5;           // an opinion reaches that many standard surprises
-constexpr double kLeastReach = 0.1e-6;     // and a little more
-constexpr std::uint32_t kMaxMissed = 4;    // rounds in a row, then a member leaves
-constexpr std::uint32_t kGrace = 16;       // rounds after a change of master
-constexpr double kSurpriseHorizon = 4000;  // seconds
-constexpr double kRateHorizon = 256;
-constexpr double kProbation = 1000;  // seconds until a newcomer has its full weight
-constexpr double kMaxWeight = 0.3;
-constexpr double kMaxShares = 2.5;  // or that many times an equal share
+constexpr double kReachErrors = 5;       // half width of an opinion, in rms prediction errors
+constexpr double kLeastReach = 0.1e-6;   // added to it, in seconds
+constexpr std::uint32_t kMaxMissed = 4;  // a member leaves after this many rounds in a row
+constexpr std::uint32_t kGrace = 16;     // rounds after a change of master
+constexpr double kErrorHorizon = 4000;   // seconds, of the mean squared prediction error
+constexpr double kRateHorizon = 256;     // seconds, of the mean rate
+constexpr double kProbation = 1000;      // seconds until a new member has its full weight
+constexpr double kMaxWeight = 0.3;       // limit of a weight
+constexpr double kMaxShares = 2.5;       // or this many equal shares, if that is more
 
+// A member's prediction of the master's clock.
 struct Opinion {
   std::size_t member;
   Measured measured;
-  double says;       // about the master's offset against the scale
-  double says_rate;  // and about its rate
+  double offset;  // of the master's clock against the scale
+  double rate;    // of that offset
 };
 
-void learn(MemberClock& member, double offset, double elapsed) {
+void update(MemberClock& member, double offset, double elapsed) {
   const double error = offset - (member.offset + member.rate * elapsed);
-  // A member pulls the scale towards itself by its weight, and would look better than it is.
+  // A member pulls the scale towards itself by its weight, so its error looks too small.
   const double squared = error * error / std::max(0.3, 1 - member.weight);
   const double pace =
-      std::max(elapsed / kSurpriseHorizon, 1.0 / (static_cast<double>(member.rounds) + 2));
+      std::max(elapsed / kErrorHorizon, 1.0 / (static_cast<double>(member.rounds) + 2));
   member.prediction_error += (squared - member.prediction_error) * std::min(pace, 1.0);
   member.rate +=
       ((offset - member.offset) / elapsed - member.rate) * std::min(elapsed / kRateHorizon, 1.0);
@@ -94,13 +95,13 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
   for (const Measured& one : now) {
     const MemberClock* member = find(one.node);
     if (member == nullptr) continue;
-    const double says = member->offset + member->rate * elapsed - one.offset;
-    const double reach = kSurprises * std::sqrt(member->prediction_error) + kLeastReach;
+    const double offset = member->offset + member->rate * elapsed - one.offset;
+    const double reach = kReachErrors * std::sqrt(member->prediction_error) + kLeastReach;
     opinions.push_back({.member = static_cast<std::size_t>(member - members_.data()),
                         .measured = one,
-                        .says = says,
-                        .says_rate = member->rate - one.rate});
-    claims.push_back({.low = says - reach, .high = says + reach});
+                        .offset = offset,
+                        .rate = member->rate - one.rate});
+    claims.push_back({.low = offset - reach, .high = offset + reach});
   }
   const std::vector<std::size_t> agree = largest_consistent(claims).members;
   double weights = 0;
@@ -109,11 +110,11 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
   for (const std::size_t i : agree) {
     const double weight = members_[opinions[i].member].weight;
     weights += weight;
-    sum += weight * opinions[i].says;
-    rates += weight * opinions[i].says_rate;
+    sum += weight * opinions[i].offset;
+    rates += weight * opinions[i].rate;
   }
   held_ = 2 * agree.size() <= opinions.size() || !(weights > 0);
-  std::vector<std::optional<double>> used(members_.size());  // the new offset of those used
+  std::vector<std::optional<double>> used(members_.size());  // new offset; empty: not used
   for (const Opinion& opinion : opinions) members_[opinion.member].rejected = !held_;
   if (!held_) {
     for (const std::size_t i : agree) {
@@ -124,7 +125,7 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     MemberClock& member = members_[i];
     if (used[i]) {
-      learn(member, *used[i], elapsed);
+      update(member, *used[i], elapsed);
       continue;
     }
     member.offset += member.rate * elapsed;
@@ -134,7 +135,7 @@ void Ensemble::round(double elapsed, std::span<const Measured> measured) {
   read_master();
   if (!held_) {
     offset_ = sum / weights;
-    // A master that was itself rejected does not know its rate; the others do.
+    // If the master's own opinion was rejected, its rate comes from the others.
     if (const MemberClock* master = find(master_); master != nullptr && master->missed > 0)
       rate_ = rates / weights;
   }
@@ -160,7 +161,7 @@ void Ensemble::join(std::span<const Measured> measured) {
 }
 
 void Ensemble::weigh() {
-  // The master has no measurement noise on itself and would look better than it is.
+  // The master's measurement of itself has no noise, so its error looks too small.
   std::vector<double> others;
   for (const MemberClock& member : members_)
     if (member.node != master_) others.push_back(member.prediction_error);
@@ -175,11 +176,11 @@ void Ensemble::weigh() {
     total += member.weight;
   }
   if (total <= 0) return;
-  const double most = std::max(kMaxWeight, kMaxShares / static_cast<double>(members_.size()));
+  const double max_weight = std::max(kMaxWeight, kMaxShares / static_cast<double>(members_.size()));
   for (int pass = 0; pass < 3; ++pass) {
     double sum = 0;
     for (MemberClock& member : members_) {
-      member.weight = std::min(member.weight / total, most);
+      member.weight = std::min(member.weight / total, max_weight);
       sum += member.weight;
     }
     total = sum;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr NodeId node(std::uint32_t i) { return NodeId{i}; }
 
-// Clocks with rates of their own and white noise of 0.2 us in what is measured of them.
+// Clocks with different rates, measured with white noise of 0.2 us.
 class EnsembleTest : public ::testing::Test {
  protected:
   void start(std::uint32_t count) {
@@ -40,9 +40,9 @@ class EnsembleTest : public ::testing::Test {
   }
   double master_clock() const { return clocks_[static_cast<std::size_t>(ensemble_.master())]; }
   double master_rate() const { return rates_[static_cast<std::size_t>(ensemble_.master())]; }
-  // The scale less true time: grows at a steady rate if all is well.
+  // The scale minus true time: it must grow at a constant rate.
   double scale() const { return master_clock() - ensemble_.offset(); }
-  // How far the next round leaves the line through the last one and this.
+  // Runs two rounds and returns the second difference of the scale.
   double bend() {
     const double before = scale();
     round();
@@ -64,14 +64,14 @@ class EnsembleTest : public ::testing::Test {
   std::vector<bool> present_;
 };
 
-TEST_F(EnsembleTest, StartsAsTheMastersClock) {
+TEST_F(EnsembleTest, StartsAsTheClockOfTheMaster) {
   start(4);
   EXPECT_EQ(ensemble_.offset(), 0);
   EXPECT_EQ(ensemble_.members().size(), 4U);
   EXPECT_EQ(ensemble_.members()[0].weight, 0.25);
 }
 
-TEST_F(EnsembleTest, RunsEvenly) {
+TEST_F(EnsembleTest, HasAConstantRate) {
   start(8);
   rounds(100);
   for (int i = 0; i < 50; ++i) EXPECT_LT(bend(), 1e-6);
@@ -84,7 +84,7 @@ TEST_F(EnsembleTest, RunsEvenly) {
   EXPECT_NEAR(sum, 1, 1e-12);
 }
 
-TEST_F(EnsembleTest, NobodyIsTrustedAlone) {
+TEST_F(EnsembleTest, LimitsEachWeight) {
   perfect_ = node(3);
   start(8);
   for (int i = 0; i < 200; ++i) {
@@ -94,14 +94,14 @@ TEST_F(EnsembleTest, NobodyIsTrustedAlone) {
   EXPECT_GT(member(3)->weight, 0.25);
 }
 
-TEST_F(EnsembleTest, AMemberAloneIsItsOwnScale) {
+TEST_F(EnsembleTest, OneMemberIsTheScale) {
   start(1);
   rounds(10);
   EXPECT_FALSE(ensemble_.held());
   EXPECT_NEAR(scale(), clocks_[0], 1e-12);
 }
 
-TEST_F(EnsembleTest, AJumpIsRejectedAndComesBack) {
+TEST_F(EnsembleTest, RejectsAJumpAndReadmitsTheMember) {
   start(8);
   rounds(100);
   clocks_[3] += 200e-6;
@@ -109,20 +109,20 @@ TEST_F(EnsembleTest, AJumpIsRejectedAndComesBack) {
   EXPECT_EQ(member(3)->missed, 2U);
   rounds(2);
   ASSERT_NE(member(3), nullptr);
-  EXPECT_EQ(member(3)->rounds, 0U);  // left and joined anew
+  EXPECT_EQ(member(3)->rounds, 0U);  // left and joined again
   EXPECT_EQ(member(3)->weight, 0);
   for (int i = 0; i < 50; ++i) EXPECT_LT(bend(), 1e-6);
   EXPECT_GT(member(3)->weight, 0.01);
 }
 
-TEST_F(EnsembleTest, AChangeOfRateIsRejected) {
+TEST_F(EnsembleTest, RejectsAChangeOfRate) {
   start(8);
   rounds(100);
   rates_[5] += 1e-6;
   for (int i = 0; i < 50; ++i) EXPECT_LT(bend(), 1e-6);
 }
 
-TEST_F(EnsembleTest, TheMastersOwnJumpDoesNotMoveTheScale) {
+TEST_F(EnsembleTest, AJumpOfTheMasterDoesNotMoveTheScale) {
   start(8);
   rounds(100);
   const double before = scale();
@@ -137,7 +137,7 @@ TEST_F(EnsembleTest, TheMastersOwnJumpDoesNotMoveTheScale) {
   EXPECT_NEAR(ensemble_.rate(), member(0)->rate, 1e-7);
 }
 
-TEST_F(EnsembleTest, LeavingAndReturningMovesNothing) {
+TEST_F(EnsembleTest, LeavingAndReturningDoesNotMoveTheScale) {
   start(8);
   rounds(100);
   present_[2] = false;
@@ -162,7 +162,7 @@ TEST_F(EnsembleTest, HoldsWithoutAMajority) {
   EXPECT_FALSE(ensemble_.held());
 }
 
-TEST_F(EnsembleTest, ANewMasterGoesOn) {
+TEST_F(EnsembleTest, ANewMasterContinuesTheScale) {
   start(8);
   rounds(100);
   const double before = scale();
@@ -176,7 +176,7 @@ TEST_F(EnsembleTest, ANewMasterGoesOn) {
   for (int i = 0; i < 20; ++i) EXPECT_LT(bend(), 1e-6);
 }
 
-TEST_F(EnsembleTest, ANewMasterMayTakeItsTime) {
+TEST_F(EnsembleTest, ANewMasterMayMeasureTheOthersLate) {
   start(4);
   rounds(100);
   const double before = scale();
@@ -191,10 +191,10 @@ TEST_F(EnsembleTest, ANewMasterMayTakeItsTime) {
   EXPECT_NEAR(scale(), before + 13 * step, 10e-6);
 }
 
-TEST_F(EnsembleTest, NonsenseIsNotMeasured) {
+TEST_F(EnsembleTest, IgnoresInvalidMeasurements) {
   start(3);
-  const double nothing = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<Measured> bad{{.node = node(9), .offset = nothing, .rate = 0}};
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<Measured> bad{{.node = node(9), .offset = nan, .rate = 0}};
   ensemble_.round(16, bad);
   EXPECT_EQ(member(9), nullptr);
   EXPECT_TRUE(std::isfinite(ensemble_.offset()));

@@ -1,9 +1,8 @@
-// What a clock knows of network time when its reference is gone: a line over raw time, and how
-// doubtful it has become.
+// Holdover: network time without a reference, as a line over raw time whose error grows.
 //
-// A line that was fitted over some span is as good as its fit within a fraction of that span; then
-// the error of its rate tells, then the wander of the oscillator. When there is a new reference of
-// which little is known yet, the line goes on to count, less and less.
+// Within a fraction of the span that the line was fitted over, its error is that of the fit; later
+// the error of its rate (skew) dominates, then the wander of the oscillator. While a new reference
+// has few samples, the line still counts, with decreasing weight.
 #pragma once
 
 #include <cmath>
@@ -21,15 +20,16 @@ inline double grown(double sigma, double age, double span) {
 
 struct Holdover {
   SteeredClock line{};  // network time
-  Instant since{};      // when it was last known
-  double sigma = 0;     // standard error then, in seconds
-  double span = 1;      // of the fit, in seconds
-  Nanos bound{0};       // of the error, then
+  Instant since{};      // raw time of the last sample
+  double sigma = 0;     // standard error at `since`, in seconds
+  double span = 1;      // span of the fit, in seconds
+  Nanos bound{0};       // error bound at `since`
 
+  // Standard error at `now`, in seconds.
   double doubt(Instant now) const { return grown(sigma, in_seconds(now - since), span); }
 };
 
-// How much a fresh estimate counts beside what is held: the inverse squares of their errors.
+// Weight of a new estimate against the held line, by the inverse squares of their standard errors.
 inline double share_of_fresh(double held, double fresh) {
   const double sum = held * held + fresh * fresh;
   return sum > 0 ? held * held / sum : 1;

@@ -5,7 +5,7 @@
 namespace tempo::clock {
 namespace {
 
-TEST(Holdover, BecomesDoubtfulByTheSpanOfItsFit) {
+TEST(Holdover, ErrorGrowsWithTheAgeInSpans) {
   const Holdover held{.line = SteeredClock(Instant{100s}, WallTime{5000s}, 1e-6),
                       .since = Instant{100s},
                       .sigma = 1e-6,
@@ -16,11 +16,11 @@ TEST(Holdover, BecomesDoubtfulByTheSpanOfItsFit) {
   EXPECT_EQ(held.line.at(Instant{200s}), WallTime{5100s + 100us});
 }
 
-TEST(Holdover, AFreshEstimateCountsByItsError) {
+TEST(Holdover, WeighsANewEstimateByItsError) {
   EXPECT_DOUBLE_EQ(share_of_fresh(1e-6, 1e-6), 0.5);
   EXPECT_NEAR(share_of_fresh(1e-6, 10e-6), 0.0099, 1e-4);
   EXPECT_NEAR(share_of_fresh(10e-6, 1e-6), 0.9901, 1e-4);
-  EXPECT_EQ(share_of_fresh(0, 0), 1) << "two that are never wrong are equal";
+  EXPECT_EQ(share_of_fresh(0, 0), 1) << "both errors are zero";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// From here to there, both ends included: where something certainly is, in seconds.
+// A closed interval that contains an unknown value, in seconds.
 #pragma once
 
 namespace tempo::clock {

@@ -8,7 +8,7 @@ namespace tempo::clock {
 ConsistentGroup largest_consistent(std::span<const Interval> claims) {
   struct Edge {
     double at;
-    bool end;  // begins come first where they meet an end: claims that touch are consistent
+    bool end;  // at equal values begins sort before ends: touching claims are consistent
   };
   std::vector<Edge> edges;
   edges.reserve(2 * claims.size());
@@ -22,18 +22,18 @@ ConsistentGroup largest_consistent(std::span<const Interval> claims) {
   });
 
   ConsistentGroup group;
-  std::size_t most = 0;
+  std::size_t largest = 0;
   std::size_t open = 0;
   for (std::size_t i = 0; i < edges.size(); ++i) {
     if (edges[i].end) {
       --open;
-    } else if (++open > most) {
-      most = open;
+    } else if (++open > largest) {
+      largest = open;
       group.overlap = {.low = edges[i].at, .high = edges[i + 1].at};
     }
   }
   for (std::size_t i = 0; i < claims.size(); ++i)
-    if (most > 0 && claims[i].low <= group.overlap.low && group.overlap.high <= claims[i].high)
+    if (largest > 0 && claims[i].low <= group.overlap.low && group.overlap.high <= claims[i].high)
       group.members.push_back(i);
   return group;
 }

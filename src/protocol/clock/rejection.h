@@ -1,8 +1,8 @@
-// Which clocks can be right together: the largest consistent group.
+// Selection of correct clocks: the largest consistent group (K. Marzullo, 1984).
 //
-// Every clock claims an interval. If each claim were true all would share a point; the clocks that
-// meet where most claims overlap are believed, the others are faulty (K. Marzullo, 1984). Whether
-// the group is large enough to be believed is for the caller to say.
+// Every clock claims an interval. Correct claims all contain the true time, so they share a point.
+// The clocks whose claims contain the point covered by most claims are taken as correct, the others
+// as faulty (falsetickers). The caller decides if the group is large enough.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 namespace tempo::clock {
 
 struct ConsistentGroup {
-  Interval overlap;                  // where most claims meet
-  std::vector<std::size_t> members;  // the claims that contain it, in the order given
+  Interval overlap;                  // intersection of the members' claims
+  std::vector<std::size_t> members;  // indices of the claims that contain it, ascending
 };
 
-// Of several overlaps with equally many claims the lowest is taken. Nothing claimed: nobody. An
-// interval that ends before it begins, or has no numbers for ends, belongs to no group.
+// Among overlaps of equally many claims it returns the lowest. Without claims the group is empty.
+// An interval that ends before it begins, or has a NaN as an end, belongs to no group.
 ConsistentGroup largest_consistent(std::span<const Interval> claims);
 
 }  // namespace tempo::clock

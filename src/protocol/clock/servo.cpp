@@ -9,18 +9,19 @@ double Servo::limited(double frequency) {
   return std::clamp(frequency, -kMaxFrequency, kMaxFrequency);
 }
 
-Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const Manner& manner) {
+Steering Servo::steer(Instant now, WallTime wall, const Aim& aim, const SlewOptions& options) {
   rate_ = aim.rate;
-  const Nanos ahead = wall.time_since_epoch() - (now.time_since_epoch() - aim.theta);
-  if (std::chrono::abs(ahead) >= manner.step_from) {
+  const Nanos excess = wall.time_since_epoch() - (now.time_since_epoch() - aim.theta);
+  if (std::chrono::abs(excess) >= options.step_from) {
     Steering steering = hold();
-    steering.step = -ahead;
+    steering.step = -excess;
     return steering;
   }
-  const double gap = in_seconds(ahead);
-  const double seconds = std::max(in_seconds(manner.period), std::abs(gap) / kMaxFrequency);
-  const double wanted = limited(limited(-rate_) - gap / seconds);
-  frequency_ = std::clamp(wanted, frequency_ - manner.most_change, frequency_ + manner.most_change);
+  const double offset = in_seconds(excess);
+  const double seconds = std::max(in_seconds(options.period), std::abs(offset) / kMaxFrequency);
+  const double wanted = limited(limited(-rate_) - offset / seconds);
+  frequency_ =
+      std::clamp(wanted, frequency_ - options.most_change, frequency_ + options.most_change);
   return {.frequency = frequency_, .step = 0ns, .settles = Nanos{std::llround(seconds * 1e9)}};
 }
 

@@ -1,10 +1,10 @@
-// Steering: who bends the dial, or the kernel's clock.
+// Servo: computes the frequency of the steered clock.
 //
-// History lives on the raw clock, so steering never disturbs the estimate. Now and then the servo
-// looks how far the wall clock is from where it should be and chooses a rate that would close the
-// gap within a period, limited to what the kernel can do; a clock that is slewed never goes back.
-// When the gap is closed the rate alone goes on. Only a gap as large as the caller names is closed
-// by a step. With no reference the last good rate goes on.
+// Samples are stored on the raw clock, so steering does not disturb the estimate. At each call the
+// servo computes the wall clock's offset from its target and a frequency that corrects the offset
+// within a period, limited to the range of the kernel; a slewed clock never goes back. When the
+// offset is corrected, only the frequency remains. The servo steps the clock only for an offset of
+// at least `step_from`. Without a reference (holdover) it keeps the last frequency.
 #pragma once
 
 #include <limits>
@@ -14,41 +14,42 @@
 namespace tempo::clock {
 
 struct Steering {
-  double frequency = 0;  // of the wall clock against raw
-  Nanos step{0};         // to be added at once; usually 0
-  Nanos settles{0};      // when the gap is closed: time for hold()
+  double frequency = 0;  // of the wall clock against raw time, in seconds per second
+  Nanos step{0};         // to add at once; usually 0
+  Nanos settles{0};      // time until the offset is corrected and the caller calls hold()
 };
 
-// Where the wall clock should be: raw time less theta, which grows by `rate`.
+// The target of the wall clock: raw time minus theta, which grows by `rate`.
 struct Aim {
   Nanos theta{0};
-  double rate = 0;
+  double rate = 0;  // in seconds per second
 };
 
-// How a gap is closed.
-struct Manner {
-  Nanos period = 1s;               // in which a small one is closed
-  Nanos step_from = Nanos::max();  // a gap as large as this is closed by a step
-  // By how much the frequency may change at once: who publishes its time must be predictable.
+// Limits for the correction of an offset.
+struct SlewOptions {
+  Nanos period = 1s;               // time to correct a small offset
+  Nanos step_from = Nanos::max();  // smallest offset that is corrected by a step
+  // Largest change of the frequency in one call: the published time of a master must be
+  // predictable.
   double most_change = std::numeric_limits<double>::infinity();
 };
 
 class Servo {
  public:
-  static constexpr double kMaxFrequency = 500e-6;
+  static constexpr double kMaxFrequency = 500e-6;  // limit of the kernel
 
   Servo() = default;
-  // `rate` of theta, known from an earlier life.
+  // `rate` of theta, known from before a restart.
   explicit Servo(double rate) : rate_(rate), frequency_(limited(-rate)) {}
 
-  // What to do now: `wall` is what the wall clock shows at `now`.
-  Steering steer(Instant now, WallTime wall, const Aim& aim, const Manner& manner);
-  // No gap is known any more, the rate is.
+  // Corrects the offset of the wall clock, which shows `wall` at `now`.
+  Steering steer(Instant now, WallTime wall, const Aim& aim, const SlewOptions& options);
+  // Keeps the rate of the last target and corrects no offset.
   Steering hold();
-  // As if `rate` had been aimed at.
+  // The same with this rate of theta.
   Steering hold(double rate);
 
-  double rate() const { return rate_; }  // of theta, as last heard
+  double rate() const { return rate_; }  // rate of theta in the last call
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -59,8 +60,8 @@ class Servo {
  private:
   static double limited(double frequency);
 
-  double rate_ = 0;
-  double frequency_ = 0;  // as last chosen
+  double rate_ = 0;       // of theta
+  double frequency_ = 0;  // last frequency returned
 };
 
 }  // namespace tempo::clock

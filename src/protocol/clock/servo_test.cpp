@@ -12,31 +12,32 @@ namespace {
 
 constexpr Instant kNow{1000s};
 
-// The reference is at raw time plus an hour less `more`.
+// The reference shows raw time plus an hour minus `more`.
 Aim theta(Nanos more, double rate = 0) { return {.theta = -1h + more, .rate = rate}; }
 WallTime wall(Nanos more) { return WallTime{kNow.time_since_epoch() + 1h + more}; }
 
-// Whatever frequencies a servo may choose, a later reading of the dial is never lower.
-RC_GTEST_PROP(Servo, NeverTurnsTheDialBack,
-              (const std::vector<std::pair<std::int32_t, std::uint8_t>>& gaps)) {
+// For any sequence of frequencies, a later reading of the steered clock is never lower.
+RC_GTEST_PROP(Servo, NeverTurnsTheClockBack,
+              (const std::vector<std::pair<std::int32_t, std::uint8_t>>& offsets)) {
   Servo servo;
   Instant now = kNow;
-  SteeredClock dial(now, wall(0ns), 0);
-  servo.steer(now, dial.at(now), theta(0ns), {});
-  WallTime last = dial.at(now);
-  for (const auto& [gap, nanos] : gaps) {
-    const Steering steering = servo.steer(now, dial.at(now), theta(Nanos{gap}, gap * 1e-13), {});
+  SteeredClock clock(now, wall(0ns), 0);
+  servo.steer(now, clock.at(now), theta(0ns), {});
+  WallTime last = clock.at(now);
+  for (const auto& [offset, nanos] : offsets) {
+    const Steering steering =
+        servo.steer(now, clock.at(now), theta(Nanos{offset}, offset * 1e-13), {});
     RC_ASSERT(steering.step == 0ns);
-    dial.set_rate(now, steering.frequency);
+    clock.set_rate(now, steering.frequency);
     for (int i = 0; i < 3; ++i) {
       now += Nanos{nanos};
-      RC_ASSERT(dial.at(now) >= last);
-      last = dial.at(now);
+      RC_ASSERT(clock.at(now) >= last);
+      last = clock.at(now);
     }
   }
 }
 
-TEST(Servo, StepsFromTheGapItIsTold) {
+TEST(Servo, StepsFromTheConfiguredOffset) {
   Servo servo;
   const Steering stepped = servo.steer(kNow, wall(7s), theta(0ns, 20e-6), {.step_from = 7s});
   EXPECT_EQ(stepped.step, -7s);
@@ -47,7 +48,7 @@ TEST(Servo, StepsFromTheGapItIsTold) {
   EXPECT_NEAR(slewed.frequency, -500e-6, 1e-12);
 }
 
-TEST(Servo, ClosesAGapWithinItsPeriod) {
+TEST(Servo, CorrectsAnOffsetWithinThePeriod) {
   Servo servo;
   const Steering ahead = servo.steer(kNow, wall(30us), theta(0ns, -5e-6), {});
   EXPECT_NEAR(ahead.frequency, 5e-6 - 30e-6, 1e-12);
@@ -57,23 +58,23 @@ TEST(Servo, ClosesAGapWithinItsPeriod) {
   EXPECT_EQ(behind.settles, 10s);
 }
 
-// What is more than can be closed in the period is closed as fast as may be, and no further.
-TEST(Servo, SettlesWhenAGreatGapIsClosed) {
+// An offset that the period is too short for is corrected at the maximum frequency.
+TEST(Servo, TakesLongerForALargeOffset) {
   Servo servo;
   const Steering far = servo.steer(kNow, wall(10ms), theta(0ns), {});
   EXPECT_NEAR(far.frequency, -500e-6, 1e-12);
   EXPECT_EQ(far.settles, 20s);
 }
 
-TEST(Servo, ChangesByNoMoreThanItMay) {
+TEST(Servo, LimitsTheChangeOfFrequency) {
   Servo servo(3e-6);
-  const Manner manner{.period = 32s, .most_change = 0.1e-6};
-  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), manner).frequency, -3.1e-6, 1e-12);
-  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), manner).frequency, -3.2e-6, 1e-12);
-  EXPECT_NEAR(servo.steer(kNow, wall(0ns), theta(0ns, 3e-6), manner).frequency, -3.1e-6, 1e-12);
+  const SlewOptions options{.period = 32s, .most_change = 0.1e-6};
+  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), options).frequency, -3.1e-6, 1e-12);
+  EXPECT_NEAR(servo.steer(kNow, wall(100us), theta(0ns, 3e-6), options).frequency, -3.2e-6, 1e-12);
+  EXPECT_NEAR(servo.steer(kNow, wall(0ns), theta(0ns, 3e-6), options).frequency, -3.1e-6, 1e-12);
 }
 
-TEST(Servo, HoldsTheLastGoodRate) {
+TEST(Servo, HoldsTheLastRate) {
   Servo servo;
   servo.steer(kNow, wall(50us), theta(0ns, 12e-6), {});
   EXPECT_NEAR(servo.hold().frequency, -12e-6, 1e-12);
@@ -82,35 +83,36 @@ TEST(Servo, HoldsTheLastGoodRate) {
   EXPECT_NEAR(Servo(600e-6).hold().frequency, -500e-6, 1e-12);
 }
 
-// Estimator, servo and dial together: the wall clock follows the reference as well as the estimate.
-TEST(Servo, TheSteeredClockFollowsTheReference) {
+// Estimator, servo and steered clock together: the wall clock follows the reference as accurately
+// as the estimate.
+TEST(Servo, SteeredClockFollowsTheReference) {
   using testing::Oscillator;
-  Oscillator clock(35e-6, 1e-9, Stream(1, 1, 0));
+  Oscillator oscillator(35e-6, 1e-9, Stream(1, 1, 0));
   Stream jitter(1, 2, 0);
   Estimator estimator;
   Servo servo;
-  SteeredClock dial(clock.reading(0), WallTime{12345s}, 0);
+  SteeredClock clock(oscillator.reading(0), WallTime{12345s}, 0);
   double worst = 0;
   for (int second = 0; second < 600; ++second) {
     const double out = 100e-6 + jitter.exponential(10e-6);
     const double back = 100e-6 + jitter.exponential(10e-6);
-    const Instant asked = clock.reading(second);
-    const Instant heard = clock.reading(second + out + back);
+    const Instant asked = oscillator.reading(second);
+    const Instant heard = oscillator.reading(second + out + back);
     ASSERT_TRUE(estimator.add({.asked = asked,
                                .received = Oscillator::wall(second + out),
                                .answered = Oscillator::wall(second + out),
                                .heard = heard}));
-    if (second == 0) continue;  // a step after the second exchange at the earliest
+    if (second == 0) continue;  // step after the second exchange
     const double t = second + 0.5;
-    const Instant now = clock.reading(t);
+    const Instant now = oscillator.reading(t);
     const Estimate estimate = estimator.at(now);
-    const Manner manner{.step_from = second == 1 ? 0ns : Nanos::max()};
+    const SlewOptions options{.step_from = second == 1 ? 0ns : Nanos::max()};
     const Steering steering =
-        servo.steer(now, dial.at(now), {.theta = estimate.theta, .rate = estimate.rate}, manner);
-    dial.step(steering.step);
-    dial.set_rate(now, steering.frequency);
+        servo.steer(now, clock.at(now), {.theta = estimate.theta, .rate = estimate.rate}, options);
+    clock.step(steering.step);
+    clock.set_rate(now, steering.frequency);
     const double later = second + 0.9;
-    const auto error = dial.at(clock.reading(later)) - Oscillator::wall(later);
+    const auto error = clock.at(oscillator.reading(later)) - Oscillator::wall(later);
     if (second > 60) worst = std::max(worst, std::abs(static_cast<double>(error.count())));
   }
   EXPECT_LT(worst, 3000);

@@ -1,7 +1,7 @@
-// A clock as a line over raw time: what it shows at each instant, and how fast it runs.
+// The steered clock: a line over raw time, given by a reading and a rate.
 //
-// This is the clock that is steered. A step moves it, a change of rate bends it where it is;
-// between the two it is exactly predictable, forwards and a little backwards.
+// A step moves the line; a new rate applies from the current reading on. Between these changes
+// every reading can be computed, also for a short time into the past.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ class SteeredClock {
  public:
   SteeredClock() = default;
   SteeredClock(Instant at, WallTime shows, double rate)
-      : anchor_(at), shows_(shows.time_since_epoch()), rate_(whole(rate)) {}
+      : anchor_(at), shows_(shows.time_since_epoch()), rate_(in_femtos(rate)) {}
 
   WallTime at(Instant raw) const {
     const Nanos passed = raw - anchor_;
@@ -24,15 +24,15 @@ class SteeredClock {
     return WallTime{shows_ + passed + Nanos{std::llround(gained)}};
   }
 
-  // How much faster than raw time it runs: 1e-6 is a microsecond a second.
+  // Rate against raw time: 1e-6 means that it gains a microsecond per second.
   double rate() const { return static_cast<double>(rate_) * 1e-15; }
 
-  // From `now` on; nothing that was shown changes.
+  // Sets the rate from `now` on; the reading at `now` does not change.
   void set_rate(Instant now, double rate) {
     CHECK(rate > -0.5 && rate < 0.5);
     shows_ = at(now).time_since_epoch();
     anchor_ = now;
-    rate_ = whole(rate);
+    rate_ = in_femtos(rate);
   }
   void step(Nanos by) { shows_ += by; }
 
@@ -44,10 +44,10 @@ class SteeredClock {
   }
 
  private:
-  static std::int64_t whole(double rate) { return std::llround(rate * 1e15); }
+  static std::int64_t in_femtos(double rate) { return std::llround(rate * 1e15); }
 
-  Instant anchor_{};
-  Nanos shows_{0};         // at the anchor, since 1970
+  Instant anchor_{};       // raw time of the last change of the rate
+  Nanos shows_{0};         // reading at the anchor, since 1970
   std::int64_t rate_ = 0;  // parts in 10^15
 };
 

@@ -1,12 +1,12 @@
-// Following UTC: the time scale comes to what trusted members carry, without a step.
+// Following UTC: slews network time to the UTC of trusted members, without a step.
 //
-// A trusted member's kernel clock is disciplined from outside, by GPS, PTP or NTP, and it says how
-// far UTC is from network time and how wrong that can be. Those who agree are the largest group
-// whose claims meet; it must be a majority of those who speak, else nobody is followed. Network
-// time then runs a little faster or slower until the gap is closed, never by a jump; what UTC's own
-// rate differs by is learnt, and kept when nobody speaks any more. The rate itself bends slowly,
-// because members predict network time by the rate they last heard of, and their bounds rely on it:
-// a gap is closed as fast as one can that must also brake in time.
+// The kernel clock of a trusted member is disciplined by GPS, PTP or NTP. The member reports the
+// offset of UTC from network time (the gap) and its error bound. Network time follows the largest
+// consistent group of reports if it is a majority of all reports, and otherwise none. Network time
+// then runs slightly faster or slower until the gap is closed. The frequency difference to UTC is
+// learnt and kept in holdover, when no member reports. The rate bends slowly, because members
+// predict network time by the last rate that they received, and their bounds rely on it. The gap is
+// closed as fast as this limit allows, braking included.
 #pragma once
 
 #include <optional>
@@ -16,23 +16,23 @@
 
 namespace tempo::clock {
 
-// What one trusted member says, in seconds.
+// The report of one trusted member, in seconds.
 struct UtcClaim {
   double gap = 0;    // UTC minus network time
-  double bound = 0;  // the gap is certainly within so much of it; not negative
+  double bound = 0;  // maximum error of the gap; not negative
 };
 
 class UtcFollower {
  public:
   static constexpr double kMaxRate = 100e-6;
-  static constexpr double kMaxBend = 3e-9;  // change of the rate, per second
-  static constexpr double kPeriod = 64;     // seconds; a small gap is gone after some ten of them
+  static constexpr double kMaxBend = 3e-9;  // largest change of the rate, per second
+  static constexpr double kPeriod = 64;  // seconds; a small gap is closed after about ten periods
 
-  // One round, `elapsed` seconds after the last. The rate at which network time is to run beside
-  // its own until the next.
+  // One round, `elapsed` seconds after the last. Returns the rate to add to that of network time
+  // until the next round.
   double round(double elapsed, std::span<const UtcClaim> claims);
 
-  // UTC minus network time at the last round, by those who agreed; nothing if nobody did.
+  // UTC minus network time in the last round; empty: no majority agreed.
   std::optional<double> gap() const { return gap_; }
   double rate() const { return rate_; }
 
@@ -44,20 +44,22 @@ class UtcFollower {
 
  private:
   std::optional<double> gap_;
-  double trim_ = 0;  // of UTC against network time, as learnt
+  double trim_ = 0;  // learnt rate of UTC against network time
   double rate_ = 0;
 };
 
-// A clock that makes leap seconds, read as one that does not.
+// Leap smear: UTC without steps at leap seconds.
 //
-// The kernel inserts a leap second by stepping its clock back and its TAI offset forward at one
-// instant. That step is taken out, and given back over the twenty thousand seconds that follow: the
-// same on every machine that saw it. A step without its TAI offset is somebody's doing and shows.
+// The kernel inserts a leap second by stepping its clock back and its TAI offset forward at the
+// same time. LeapSmear removes that step and distributes it over the following twenty thousand
+// seconds, in the same way on every machine that had the step. A step without a change of the TAI
+// offset was set by a user or a program and is not removed.
 class LeapSmear {
  public:
-  static constexpr double kGivenBack = 50e-6;  // seconds a second
+  static constexpr double kSmearRate = 50e-6;  // seconds per second
 
-  // UTC at `raw`, where the kernel's clock showed `real`, `tai` seconds behind TAI. In order.
+  // UTC at `raw`, when the kernel clock shows `real` and the TAI offset is `tai` seconds. Calls
+  // must be in the order of time.
   Nanos utc(Instant raw, Nanos real, int tai);
 
  private:
@@ -66,8 +68,8 @@ class LeapSmear {
     Nanos real{0};
     int tai = 0;
   };
-  std::optional<Seen> last_;
-  Nanos owed_{0};  // what the clock shows less than without its leap seconds
+  std::optional<Seen> last_;  // arguments of the last call
+  Nanos remaining_{0};        // part of the leap seconds that is not yet distributed
 };
 
 }  // namespace tempo::clock

@@ -1,4 +1,4 @@
-// A network whose own rate is off, members that carry UTC, and what becomes of the gap.
+// A network with a frequency error and members that report UTC: the gap must close.
 #include "protocol/clock/utc.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace tempo::clock {
 namespace {
 
-// Network time that runs `own` beside UTC and is steered once a second.
+// Network time with a rate of `own` against UTC, steered once per second.
 struct Network {
   double gap;  // UTC minus network time
   double own;  // rate of network time against UTC, unsteered
@@ -37,7 +37,8 @@ TEST(UtcFollower, ClosesAGapAndLearnsTheRate) {
   EXPECT_NEAR(network.follower.rate(), 2e-6, 1e-9);
 }
 
-// Members predict network time by the last rate they heard of: it bends no faster than promised.
+// Members predict network time by the last rate that they received, so it must not bend faster than
+// kMaxBend.
 TEST(UtcFollower, BendsSlowly) {
   Network network{.gap = 1, .own = 0};
   network.run(10'000, one_honest);
@@ -47,8 +48,9 @@ TEST(UtcFollower, BendsSlowly) {
   EXPECT_GT(network.largest_bend, UtcFollower::kMaxBend / 2);
 }
 
-// A second: speeding up to sqrt(3e-9) or so and braking takes 2 / sqrt(3e-9), ten hours, at least.
-TEST(UtcFollower, TakesItsTimeWithALargeGap) {
+// A gap of 1 s: accelerating to about sqrt(3e-9) and braking takes at least 2 / sqrt(3e-9), ten
+// hours.
+TEST(UtcFollower, ClosesALargeGapSlowly) {
   Network network{.gap = 1, .own = 0};
   network.run(20'000, one_honest);
   EXPECT_GT(network.gap, 0.1);
@@ -57,19 +59,19 @@ TEST(UtcFollower, TakesItsTimeWithALargeGap) {
     network.run(1, one_honest);
     least = std::min(least, network.gap);
   }
-  EXPECT_GT(least, -0.1);  // what the trim wrongly learnt on the way
+  EXPECT_GT(least, -0.1);  // overshoot: the trim adapts on the way
   EXPECT_LT(std::abs(network.gap), 1e-6);
 }
 
-TEST(UtcFollower, HoldsTheRateWhenNobodySpeaks) {
+TEST(UtcFollower, HoldsTheRateWithoutReports) {
   Network network{.gap = 5e-3, .own = -2e-6};
   network.run(10'000, one_honest);
   network.run(1000, [](double) { return std::vector<UtcClaim>{}; });
   EXPECT_EQ(network.follower.gap(), std::nullopt);
-  EXPECT_LT(std::abs(network.gap), 3e-6);  // 1e-9 for 1000 s, and what was left
+  EXPECT_LT(std::abs(network.gap), 3e-6);  // 1e-9 for 1000 s, plus the remaining gap
 }
 
-TEST(UtcFollower, OutvotesTheOneThatDisagrees) {
+TEST(UtcFollower, OutvotesAFalseticker) {
   Network network{.gap = 5e-3, .own = 0};
   network.run(10'000, [](double gap) {
     return std::vector<UtcClaim>{{.gap = gap + 100e-6, .bound = 1e-3},
@@ -79,15 +81,15 @@ TEST(UtcFollower, OutvotesTheOneThatDisagrees) {
   EXPECT_LT(std::abs(network.gap), 110e-6);
 }
 
-// One word against another: neither is followed.
-TEST(UtcFollower, FollowsNobodyWithoutAMajority) {
+// Two reports contradict each other: neither is followed.
+TEST(UtcFollower, IgnoresReportsWithoutAMajority) {
   UtcFollower follower;
   const std::vector<UtcClaim> claims{{.gap = 1, .bound = 0.1}, {.gap = -1, .bound = 0.1}};
   EXPECT_EQ(follower.round(1, claims), 0);
   EXPECT_EQ(follower.gap(), std::nullopt);
 }
 
-TEST(UtcFollower, BelievesTheSurerOnesMore) {
+TEST(UtcFollower, WeighsByTheBound) {
   UtcFollower follower;
   const std::vector<UtcClaim> claims{{.gap = 1e-3, .bound = 10e-3}, {.gap = 0, .bound = 1e-6}};
   follower.round(1, claims);
@@ -95,8 +97,8 @@ TEST(UtcFollower, BelievesTheSurerOnesMore) {
   EXPECT_LT(std::abs(*follower.gap()), 1e-9 + 1e-6);
 }
 
-// Noise of a millisecond on every word.
-TEST(UtcFollower, SmoothsWhatMembersSay) {
+// Noise of a millisecond on every report.
+TEST(UtcFollower, SmoothsNoisyReports) {
   Network network{.gap = 0, .own = 0};
   int i = 0;
   network.run(4000, [&](double gap) {
@@ -105,31 +107,32 @@ TEST(UtcFollower, SmoothsWhatMembersSay) {
   EXPECT_LT(std::abs(network.gap), 50e-6);
 }
 
-TEST(LeapSmear, TakesAnInsertedSecondOut) {
+TEST(LeapSmear, SmearsAnInsertedSecond) {
   LeapSmear smear;
   const Nanos midnight = 1'483'228'800s;
   EXPECT_EQ(smear.utc(Instant{100s}, midnight - 1s, 36), midnight - 1s);
-  // The kernel stepped back by a second at midnight: it shows half past the repeated second.
+  // The kernel stepped back by a second at midnight: it shows the middle of the repeated second.
   const Nanos first = smear.utc(Instant{101s + 500ms}, midnight - 500ms, 37);
-  EXPECT_EQ(first, midnight + 500ms - 75us);  // 1.5 s of 50 ppm given back
-  // 10,000 s later half of it is left.
+  EXPECT_EQ(first, midnight + 500ms - 75us);  // 1.5 s at 50 ppm are smeared
+  // After 10,000 s half of it remains.
   EXPECT_EQ(smear.utc(Instant{10'100s}, midnight + 9'998s + 0ms, 37),
             midnight + 9'998s + 1s - 500ms);
   EXPECT_EQ(smear.utc(Instant{30'100s}, midnight + 29'998s, 37), midnight + 29'998s);
 }
 
-TEST(LeapSmear, TakesADeletedSecondOut) {
+TEST(LeapSmear, SmearsADeletedSecond) {
   LeapSmear smear;
   smear.utc(Instant{100s}, 1'000'000s, 37);
   EXPECT_EQ(smear.utc(Instant{101s}, 1'000'002s, 36), 1'000'001s + 50us);
 }
 
-TEST(LeapSmear, LeavesOtherStepsAlone) {
+TEST(LeapSmear, IgnoresOtherSteps) {
   LeapSmear smear;
   smear.utc(Instant{100s}, 1'000'000s, 0);
-  EXPECT_EQ(smear.utc(Instant{101s}, 1'000'001s, 37), 1'000'001s);  // somebody told it the offset
-  EXPECT_EQ(smear.utc(Instant{102s}, 1'000'001s, 37), 1'000'001s);  // somebody set it back
-  EXPECT_EQ(smear.utc(Instant{103s}, 1'000'002s, 38), 1'000'002s);  // told again
+  EXPECT_EQ(smear.utc(Instant{101s}, 1'000'001s, 37), 1'000'001s);  // a user set the TAI offset
+  EXPECT_EQ(smear.utc(Instant{102s}, 1'000'001s, 37), 1'000'001s);  // a user set the clock back
+  EXPECT_EQ(smear.utc(Instant{103s}, 1'000'002s, 38),
+            1'000'002s);  // a user set the TAI offset again
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 namespace tempo::clock {
 namespace {
 
-constexpr double kNothing = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kMaxRate = 200e-6;
 
-// Sums of a weighted straight-line fit, relative to the newest slot.
+// Sums of a weighted least-squares line, relative to the newest slot.
 struct Sums {
   double w = 0;
   double x = 0;
@@ -41,8 +41,9 @@ struct Sums {
 
 void CandidateFits::fit(const Slots& slots, bool opened) {
   if (opened) {
-    if (history_.empty()) history_.reserve(kRoom);
-    if (history_.size() == kRoom) history_.erase(history_.begin(), history_.end() - Slots::kKept);
+    if (history_.empty()) history_.reserve(kCapacity);
+    if (history_.size() == kCapacity)
+      history_.erase(history_.begin(), history_.end() - Slots::kKept);
     history_.emplace_back();
   }
   out_.clear();
@@ -69,11 +70,12 @@ void CandidateFits::fit(const Slots& slots, bool opened) {
   for (const Kind kind : kKinds)
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
       const Candidate& candidate = candidates_[kind][k];
-      history_.back()[kind][k] = candidate.present ? candidate.theta.value : kNothing;
+      history_.back()[kind][k] = candidate.present ? candidate.theta.value : kNaN;
     }
 }
 
-std::optional<double> CandidateFits::said(Kind kind, std::size_t window, std::size_t age) const {
+std::optional<double> CandidateFits::past_value(Kind kind, std::size_t window,
+                                                std::size_t age) const {
   if (age >= history_.size()) return std::nullopt;
   const double value = history_[history_.size() - 1 - age][kind][window];
   if (std::isnan(value)) return std::nullopt;
@@ -88,7 +90,7 @@ void CandidateFits::shift(double by, std::size_t count) {
 
 void CandidateFits::forget(std::size_t count) {
   for (std::size_t age = 0; age < std::min(count, history_.size()); ++age)
-    for (auto& kind : history_[history_.size() - 1 - age].values) kind.fill(kNothing);
+    for (auto& kind : history_[history_.size() - 1 - age].values) kind.fill(kNaN);
 }
 
 Envelope first_envelope(const Slots& slots, double rate) {
@@ -100,9 +102,9 @@ Envelope first_envelope(const Slots& slots, double rate) {
   }
   const double origin = slots.newest().time;
   if (slots.size() == 1) return widest_at_rate(out, back, origin, rate);
-  const Envelope free = widest(out, back, origin, rate);
-  if (std::abs(free.theta.rate) <= kMaxRate) return free;
-  return widest_at_rate(out, back, origin, std::clamp(free.theta.rate, -kMaxRate, kMaxRate));
+  const Envelope unlimited = widest(out, back, origin, rate);
+  if (std::abs(unlimited.theta.rate) <= kMaxRate) return unlimited;
+  return widest_at_rate(out, back, origin, std::clamp(unlimited.theta.rate, -kMaxRate, kMaxRate));
 }
 
 }  // namespace tempo::clock

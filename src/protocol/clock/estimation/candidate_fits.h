@@ -1,8 +1,10 @@
-// The bank: all candidate lines from one walk over the slots, and what each said in the past.
+// Candidate fits: fits the lines of all windows in one pass over the slots, and stores their past
+// values.
 //
-// Going from the newest slot to the oldest, the hulls and the sums for least squares grow; when as
-// many slots have been seen as a window has, its two lines are read off. The value of every
-// candidate at the time of every slot is kept, because the future will judge it.
+// The pass goes from the newest slot to the oldest and extends the convex hulls and the sums for
+// least squares; when it reaches the length of a window, it computes the two lines of that window.
+// The value of every candidate at the time of every slot is stored, because Scores compares it with
+// later samples.
 #pragma once
 
 #include <cstddef>
@@ -18,40 +20,41 @@ namespace tempo::clock {
 
 struct Candidate {
   Line theta;
-  double margin = 0;     // of an envelope
-  bool present = false;  // its window is full, and enough of it counts
+  double margin = 0;     // of an envelope, in seconds
+  bool present = false;  // its window is full and has enough slots that count
 };
 
 class CandidateFits {
  public:
-  // Fits every window that is full; `opened` says whether the newest slot is a new one.
+  // Fits every full window. `opened`: the newest slot is new since the last call.
   void fit(const Slots& slots, bool opened);
   const PerCandidate<Candidate>& candidates() const { return candidates_; }
 
-  // What a candidate said of theta at the slot `age` slots ago, when that slot was the newest.
-  std::optional<double> said(Kind kind, std::size_t window, std::size_t age) const;
+  // A candidate's theta at the slot `age` slots ago, computed when that slot was the newest; empty:
+  // there was no candidate.
+  std::optional<double> past_value(Kind kind, std::size_t window, std::size_t age) const;
 
-  // Theta, as it was said, rises by `by` in the newest `count` slots.
+  // Adds `by` to the stored values of the newest `count` slots.
   void shift(double by, std::size_t count);
-  // What was said in the newest `count` slots was said in error.
+  // Discards the stored values of the newest `count` slots, because they were wrong.
   void forget(std::size_t count);
 
   static constexpr std::size_t most_bytes() {
-    return kRoom * sizeof(Said) + 2 * kWindows.back() * sizeof(Reading);
+    return kCapacity * sizeof(Values) + 2 * kWindows.back() * sizeof(Reading);
   }
 
  private:
-  using Said = PerCandidate<double>;  // NaN where there was no candidate
-  static constexpr std::size_t kRoom = 1536;
+  using Values = PerCandidate<double>;  // NaN: no candidate
+  static constexpr std::size_t kCapacity = 1536;
 
   PerCandidate<Candidate> candidates_;
-  std::vector<Said> history_;  // side by side with the slots
+  std::vector<Values> history_;  // one entry per slot
   Hull out_{kWindows.back()};
   Hull back_{kWindows.back()};
 };
 
-// The envelope of all slots there are, for the time before the first window is full. The rate is
-// kept within what any clock does; with a single slot it is `rate`.
+// The envelope of all slots, for the time before the first window is full. The rate is limited to
+// the frequency error of any usable clock; with a single slot it is `rate`.
 Envelope first_envelope(const Slots& slots, double rate);
 
 }  // namespace tempo::clock

@@ -14,7 +14,7 @@ using testing::SlotMaker;
 
 constexpr Line kFast{.value = 1e-3, .rate = 30e-6, .origin = 0};
 
-TEST(CandidateFits, EveryFullWindowFindsALineWithoutNoise) {
+TEST(CandidateFits, FindsALineWithoutNoiseInEveryWindow) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker(kFast, 0);
@@ -33,12 +33,12 @@ TEST(CandidateFits, EveryFullWindowFindsALineWithoutNoise) {
   EXPECT_NEAR(fits.candidates()[Kind::envelope][0].margin, SlotMaker::kFloor, 1e-9);
 }
 
-TEST(CandidateFits, AWindowSeesNothingOlder) {
+TEST(CandidateFits, AWindowIgnoresOlderSlots) {
   Slots slots;
   CandidateFits fits;
   SlotMaker before(kFast, 0);
   before.add(slots, 20);
-  // From second 20 on another clock: windows of 8 and 11 know only it.
+  // Another clock from second 20 on: windows of 8 and 11 contain only it.
   const Line after{.value = 5e-3, .rate = -10e-6, .origin = 0};
   for (int t = 20; t < 31; ++t) {
     const Sample sample = made(t + 0.5, after, 1e-4, 1e-4);
@@ -52,7 +52,7 @@ TEST(CandidateFits, AWindowSeesNothingOlder) {
   }
 }
 
-TEST(CandidateFits, LeastSquaresLeavesOutWhatDoesNotCount) {
+TEST(CandidateFits, LeastSquaresIgnoresOutliers) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker({}, 0);
@@ -63,7 +63,7 @@ TEST(CandidateFits, LeastSquaresLeavesOutWhatDoesNotCount) {
   EXPECT_NEAR(fits.candidates()[Kind::least_squares][0].theta.value, 0, 1e-9);
 }
 
-TEST(CandidateFits, RemembersWhatWasSaid) {
+TEST(CandidateFits, StoresPastValues) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker(kFast, 0);
@@ -71,21 +71,21 @@ TEST(CandidateFits, RemembersWhatWasSaid) {
     maker.add(slots);
     fits.fit(slots, true);
   }
-  ASSERT_TRUE(fits.said(Kind::envelope, 0, 5));
-  EXPECT_NEAR(*fits.said(Kind::envelope, 0, 5), kFast.at(slots.back(5).time), 1e-9);
-  EXPECT_FALSE(fits.said(Kind::envelope, 0, 15));  // the window was not full
-  EXPECT_FALSE(fits.said(Kind::envelope, 0, 99));
+  ASSERT_TRUE(fits.past_value(Kind::envelope, 0, 5));
+  EXPECT_NEAR(*fits.past_value(Kind::envelope, 0, 5), kFast.at(slots.back(5).time), 1e-9);
+  EXPECT_FALSE(fits.past_value(Kind::envelope, 0, 15));  // the window was not full
+  EXPECT_FALSE(fits.past_value(Kind::envelope, 0, 99));
 
-  const double said = *fits.said(Kind::least_squares, 0, 5);
+  const double before = *fits.past_value(Kind::least_squares, 0, 5);
   fits.shift(1e-3, 6);
-  EXPECT_NEAR(*fits.said(Kind::least_squares, 0, 5), said + 1e-3, 1e-12);
-  EXPECT_NEAR(*fits.said(Kind::least_squares, 0, 6), kFast.at(slots.back(6).time), 1e-9);
+  EXPECT_NEAR(*fits.past_value(Kind::least_squares, 0, 5), before + 1e-3, 1e-12);
+  EXPECT_NEAR(*fits.past_value(Kind::least_squares, 0, 6), kFast.at(slots.back(6).time), 1e-9);
   fits.forget(6);
-  EXPECT_FALSE(fits.said(Kind::least_squares, 0, 5));
-  EXPECT_TRUE(fits.said(Kind::least_squares, 0, 6));
+  EXPECT_FALSE(fits.past_value(Kind::least_squares, 0, 5));
+  EXPECT_TRUE(fits.past_value(Kind::least_squares, 0, 6));
 }
 
-TEST(CandidateFits, AnOpenSlotIsSaidAnew) {
+TEST(CandidateFits, UpdatesTheValueOfAnOpenSlot) {
   Slots slots;
   CandidateFits fits;
   SlotMaker maker({}, 1e-4);
@@ -96,11 +96,12 @@ TEST(CandidateFits, AnOpenSlotIsSaidAnew) {
   const Sample better = made(7.9, {}, 1e-4, 1e-4);
   slots.add(better, better, 0);
   fits.fit(slots, false);
-  EXPECT_EQ(*fits.said(Kind::envelope, 0, 0), fits.candidates()[Kind::envelope][0].theta.value);
-  EXPECT_FALSE(fits.said(Kind::envelope, 0, 1));
+  EXPECT_EQ(*fits.past_value(Kind::envelope, 0, 0),
+            fits.candidates()[Kind::envelope][0].theta.value);
+  EXPECT_FALSE(fits.past_value(Kind::envelope, 0, 1));
 }
 
-TEST(FirstEnvelope, KeepsTheRateWithinReason) {
+TEST(FirstEnvelope, LimitsTheRate) {
   Slots slots;
   const Sample first = made(0.5, {}, 1e-4, 1e-4);
   slots.add(first, first, 0);

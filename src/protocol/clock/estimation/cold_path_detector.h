@@ -1,8 +1,9 @@
-// Which exchanges of a burst count: a path that has been idle may be slow for the first packet.
+// Cold path detector: decides if the first exchange of a burst counts.
 //
-// Slow one way only, so that no average over many bursts removes it. Whether the path here is of
-// that kind is seen by comparing the round trips of the first and the last exchange of each burst:
-// if the first is longer on the whole, by more than chance, it only warms the path up.
+// On some paths the first packet after an idle time is slow in one direction only, so that no
+// average over many bursts removes the error. The detector compares the round trips of the first
+// and the last exchange of each burst. If the first is longer on average, by more than chance, it
+// only warms up the path and its sample is not used.
 #pragma once
 
 #include <algorithm>
@@ -22,20 +23,20 @@ class ColdPathDetector {
     square_ += (longer * longer - square_) / count_;
   }
 
-  // Until there is evidence, every exchange counts.
+  // True if the first exchange counts; without evidence every exchange does.
   bool first_counts() const {
     const double variance = std::max(square_ - mean_ * mean_, 0.0);
     return count_ < kLeast || mean_ <= kDeviations * std::sqrt(variance / count_);
   }
 
  private:
-  static constexpr double kHorizon = 256;  // bursts
-  static constexpr double kLeast = 8;
-  static constexpr double kDeviations = 4;
+  static constexpr double kHorizon = 256;   // bursts in the mean
+  static constexpr double kLeast = 8;       // bursts before a decision
+  static constexpr double kDeviations = 4;  // standard errors of the mean
 
-  double count_ = 0;
-  double mean_ = 0;    // of the first's excess, in nanoseconds
-  double square_ = 0;  // and its mean square
+  double count_ = 0;   // bursts compared, at most kHorizon
+  double mean_ = 0;    // mean excess of the first round trip, in nanoseconds
+  double square_ = 0;  // mean square of the excess
 };
 
 }  // namespace tempo::clock

@@ -7,7 +7,8 @@
 namespace tempo::clock {
 namespace {
 
-// Round trips with exponential jitter of 10 us, of which the first is longer by `cold`.
+// Bursts of round trips with exponential jitter of 10 us, the first longer by `cold` nanoseconds.
+// Returns the number of bursts whose first exchange counts.
 int first_counts_of(int bursts, double cold, std::uint64_t seed) {
   ColdPathDetector cold_path;
   Stream jitter(seed, 1, 0);
@@ -23,7 +24,7 @@ int first_counts_of(int bursts, double cold, std::uint64_t seed) {
   return counts;
 }
 
-TEST(ColdPathDetector, EverythingCountsAsLongAsNothingIsKnown) {
+TEST(ColdPathDetector, EveryExchangeCountsWithoutEvidence) {
   EXPECT_TRUE(ColdPathDetector{}.first_counts());
   ColdPathDetector cold_path;
   for (int i = 0; i < 7; ++i) cold_path.compare(300us, 200us);
@@ -32,12 +33,12 @@ TEST(ColdPathDetector, EverythingCountsAsLongAsNothingIsKnown) {
   EXPECT_FALSE(cold_path.first_counts());
 }
 
-TEST(ColdPathDetector, ChanceAloneSpoilsNothing) {
+TEST(ColdPathDetector, IgnoresRandomDifferences) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed)
     EXPECT_GE(first_counts_of(5000, 0, seed), 4900) << seed;
 }
 
-TEST(ColdPathDetector, AColdFirstPacketIsFound) {
+TEST(ColdPathDetector, DetectsAColdPath) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed)
     EXPECT_LE(first_counts_of(1000, 10e3, seed), 150) << seed;
 }

@@ -9,13 +9,13 @@ namespace tempo::clock {
 namespace {
 
 constexpr double kLeastSquaresFactor = 1.5;
-constexpr double kDoubt = 0.5;  // a window tested over few of its own lengths is trusted less
+constexpr double kUntested = 0.5;  // raises the cost of a window with few tests for its length
 constexpr std::uint64_t kGrowthSlots = 128;
 constexpr std::size_t kGrowthReach = 2;
-constexpr std::size_t kTellingSlots = 4;
+constexpr std::size_t kRangeSlots = 4;
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
 
-using Costs = std::array<double, kWindows.size()>;  // infinite where a window cannot be used
+using Costs = std::array<double, kWindows.size()>;  // infinite: the window cannot be used
 
 double slots_of(std::size_t window) { return static_cast<double>(kWindows[window]); }
 
@@ -24,11 +24,13 @@ Costs scored_costs(const Scores& scores, Kind kind) {
   costs.fill(kInfinite);
   for (std::size_t k = 0; k < kWindows.size(); ++k)
     if (scores.scored(kind, k))
-      costs[k] = scores.smooth_error(kind, k) * (1 + kDoubt * slots_of(k) / scores.tests(kind, k));
+      costs[k] =
+          scores.smooth_error(kind, k) * (1 + kUntested * slots_of(k) / scores.tests(kind, k));
   return costs;
 }
 
-// In the first minutes the longest scored window is usually the best, and longer ones better still.
+// In the first minutes the longest scored window is usually the best and longer ones are better
+// still: extrapolates its score to them.
 void grow(Costs& costs, const Scores& scores, const CandidateFits& fits, Kind kind) {
   std::optional<std::size_t> longest;
   double least = kInfinite;
@@ -44,8 +46,8 @@ void grow(Costs& costs, const Scores& scores, const CandidateFits& fits, Kind ki
       costs[k] = scores.smooth_error(kind, *longest) * slots_of(*longest) / slots_of(k);
 }
 
-// The square of the noise in the newer half of each window, where it is quietest: a window that
-// still remembers a quiet time is as good as it was.
+// The square of the lowest noise in the newer half of each window: a window that still contains
+// quiet slots is as accurate as before.
 Costs quietest(const Slots& slots) {
   Costs squares;
   squares.fill(kInfinite);
@@ -59,8 +61,8 @@ Costs quietest(const Slots& slots) {
   return squares;
 }
 
-// There may be more noise now than the scores have seen. Up to the best window errors are noise;
-// beyond it the noise in them falls as the window's length (least squares) or its square
+// Raises the costs if there is more noise now than during the tests. Up to the best window errors
+// are noise; in longer windows the noise decreases with the length (least squares) or its square
 // (envelope).
 void raise_noise(Costs& costs, const Costs& noise, double tested, Kind kind) {
   if (tested <= 0) return;
@@ -75,22 +77,22 @@ void raise_noise(Costs& costs, const Costs& noise, double tested, Kind kind) {
   }
 }
 
-// How far the round trips of the slots lie apart: what the first lines can be wrong by.
+// Range of the slots' round trips: the possible error of the first lines.
 double range_of_trips(const Slots& slots) {
   double least = slots.newest().round_trip;
-  double most = least;
+  double greatest = least;
   for (std::size_t age = 0; age < slots.size(); ++age) {
     least = std::min(least, slots.back(age).round_trip);
-    most = std::max(most, slots.back(age).round_trip);
+    greatest = std::max(greatest, slots.back(age).round_trip);
   }
-  return most - least;
+  return greatest - least;
 }
 
 Combination from_start(const Slots& slots, const CandidateFits& fits, double rate) {
   if (slots.size() < kLeastWindow) {
     const Envelope envelope = first_envelope(slots, rate);
-    // Two or three slots may be alike by chance.
-    const double sigma = slots.size() < kTellingSlots
+    // Two or three round trips may be equal by chance.
+    const double sigma = slots.size() < kRangeSlots
                              ? envelope.margin
                              : std::min(envelope.margin, range_of_trips(slots));
     return {.theta = envelope.theta, .sigma = std::max(sigma, 1e-6)};

@@ -1,9 +1,10 @@
-// One line of many candidates: each counts by the inverse square of its mean squared error.
+// Combination: one line from all candidates, weighted by the inverse square of the mean squared
+// error.
 //
-// Weights move slowly and smoothly, so nothing has to be switched. Two things are added to the
-// scores: before a window has been scored it may count by what a shorter one promises, and when
-// round trips spread more than they did while the scores were made, the part of the error that is
-// noise is raised at once, which favours longer windows while they still remember the quiet time.
+// Weights change slowly, so the estimate never switches between candidates. The scores are adjusted
+// twice. A window without a score may get one extrapolated from a shorter window. When round trips
+// spread more than during the tests, the noise part of each error is raised at once; this favours
+// longer windows while they still contain the quiet time.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,11 @@ struct Combination {
   Line theta{};
   double sigma = 0;  // standard error of theta at the line's origin
   Kind kind = Kind::envelope;
-  std::size_t window = 0;  // the best candidate's
-  double tests = 0;        // how often it was tested
+  std::size_t window = 0;  // window of the best candidate
+  double tests = 0;        // number of its tests
 };
 
-// `rate` is what is known of the rate when there is a single slot. There must be a slot.
+// `rate` is the rate that a single slot uses. There must be a slot.
 Combination combine(const Slots& slots, const CandidateFits& fits, const Scores& scores,
                     double rate);
 

@@ -18,20 +18,20 @@ Quantiles quantiles(std::vector<double> values) {
 void DelayStats::measure(const Slots& slots, const Line& theta) {
   const std::size_t count = std::min(slots.size(), kSlots);
   std::vector<double> sums(count, 0.0);
-  for (const Direction way : kWays) {
-    std::vector<double>& residuals = residuals_[index(way)];
+  for (const Direction direction : kDirections) {
+    std::vector<double>& residuals = residuals_[index(direction)];
     residuals.resize(count);
     for (std::size_t age = 0; age < count; ++age) {
-      residuals[age] = slots.back(age).least[way].delay(way, theta);
+      residuals[age] = slots.back(age).least[direction].delay(direction, theta);
       sums[age] += residuals[age];
     }
-    ways_[index(way)] = quantiles(residuals);
+    directions_[index(direction)] = quantiles(residuals);
   }
   round_trip_ = quantiles(std::move(sums));
 }
 
-double DelayStats::least_of(Direction way, std::size_t length) const {
-  const std::vector<double>& residuals = residuals_[index(way)];
+double DelayStats::least_of(Direction direction, std::size_t length) const {
+  const std::vector<double>& residuals = residuals_[index(direction)];
   CHECK(length > 0 && residuals.size() >= length);
   const std::size_t blocks = residuals.size() / length;
   double sum = 0;

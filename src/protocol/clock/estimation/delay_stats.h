@@ -1,7 +1,7 @@
-// What delays usually are: the newest residuals against the combined line, and their quantiles.
+// Delay statistics: the newest residuals against the combined line, and their quantiles.
 //
-// A residual is a reading plus or minus theta: the delay, as far as theta is right. The sum of both
-// ways is free of theta.
+// A residual is a reading plus or minus theta: the delay, if theta is correct. The sum of both
+// directions does not depend on theta.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Quantiles {
   double spread() const { return median - least; }
 };
 
-// Of a set that is not empty.
+// The quantiles of a set that is not empty.
 Quantiles quantiles(std::vector<double> values);
 
 class DelayStats {
@@ -34,14 +34,14 @@ class DelayStats {
   void measure(const Slots& slots, const Line& theta);
   bool known() const { return !residuals_[0].empty(); }
 
-  const Quantiles& of(Direction way) const { return ways_[index(way)]; }
+  const Quantiles& of(Direction direction) const { return directions_[index(direction)]; }
   const Quantiles& round_trip() const { return round_trip_; }
-  // The mean of the least residual of `length` slots in a row.
-  double least_of(Direction way, std::size_t length) const;
+  // Mean of the least residuals of blocks of `length` slots.
+  double least_of(Direction direction, std::size_t length) const;
 
  private:
   std::array<std::vector<double>, 2> residuals_;  // at most kSlots each, newest first
-  std::array<Quantiles, 2> ways_{};
+  std::array<Quantiles, 2> directions_{};
   Quantiles round_trip_;
 };
 

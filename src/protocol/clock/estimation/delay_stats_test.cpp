@@ -11,7 +11,7 @@ namespace {
 
 using testing::SlotMaker;
 
-TEST(Quantiles, AreThoseOfTheSet) {
+TEST(Quantiles, AreComputedFromTheSortedValues) {
   std::vector<double> values;
   for (int i = 100; i >= 0; --i) values.push_back(i);
   const Quantiles q = quantiles(values);
@@ -22,7 +22,7 @@ TEST(Quantiles, AreThoseOfTheSet) {
   EXPECT_EQ(q.spread(), 50);
 }
 
-TEST(DelayStats, IsTheDelayOnceThetaIsTakenOut) {
+TEST(DelayStats, MeasuresDelaysWithoutTheta) {
   const Line theta{.value = 3e-3, .rate = 50e-6, .origin = 7};
   Slots slots;
   SlotMaker maker(theta, 1e-5);
@@ -38,13 +38,13 @@ TEST(DelayStats, IsTheDelayOnceThetaIsTakenOut) {
   EXPECT_NEAR(delay_stats.round_trip().least, 3e-4, 8e-6);
 }
 
-TEST(DelayStats, TheLeastOfManyIsLower) {
+TEST(DelayStats, LeastOfMoreSlotsIsLower) {
   Slots slots;
   SlotMaker maker({}, 1e-4);
   maker.add(slots, 300);
   DelayStats delay_stats;
   delay_stats.measure(slots, {});
-  // The least of n exponential delays is a mean of jitter / n above the floor.
+  // The least of n exponential delays is on average jitter / n above the floor.
   EXPECT_NEAR(delay_stats.least_of(Direction::forward, 8) - 1e-4, 1e-4 / 8, 1e-5);
   EXPECT_LT(delay_stats.least_of(Direction::forward, 64),
             delay_stats.least_of(Direction::forward, 8));

@@ -22,8 +22,8 @@ Envelope between(const Reading& out, const Reading& back, double origin, double 
 Envelope widest(const Hull& out, const Hull& back, double origin, double fallback) {
   CHECK(out.size() > 0 && back.size() > 0);
   constexpr double kInfinite = std::numeric_limits<double>::infinity();
-  // From a rate of minus infinity upwards: there the oldest reading back and the newest reading out
-  // are the tight ones, and the margin grows as long as the tight one back is the older of the two.
+  // Starts at a rate of minus infinity, where the oldest reverse and the newest forward reading are
+  // tight. The margin grows with the rate while the tight reverse reading is the older of the two.
   std::size_t i = back.size() - 1;
   std::size_t j = 0;
   double rate = fallback;
@@ -42,11 +42,11 @@ Envelope widest(const Hull& out, const Hull& back, double origin, double fallbac
 
 Envelope widest_at_rate(const Hull& out, const Hull& back, double origin, double rate) {
   CHECK(out.size() > 0 && back.size() > 0);
-  const auto tightest = [rate](const Hull& hull, Direction way) {
+  const auto tightest = [rate](const Hull& hull, Direction direction) {
     const Line slope{.rate = rate, .origin = hull[0].t};
     std::size_t best = 0;
     for (std::size_t i = 1; i < hull.size(); ++i)
-      if (hull[i].delay(way, slope) < hull[best].delay(way, slope)) best = i;
+      if (hull[i].delay(direction, slope) < hull[best].delay(direction, slope)) best = i;
     return hull[best];
   };
   return between(tightest(out, Direction::forward), tightest(back, Direction::reverse), origin,

@@ -1,9 +1,9 @@
-// The line with the widest margin below a cloud of readings.
+// Envelope: the line with the widest margin to the readings of both directions.
 //
-// Each reading of the way out bounds theta from one side, each of the way back from the other. Of
-// all lines the envelope takes the one that leaves the largest common margin d to both clouds; for
-// exponential queueing it is the most likely one. Only the lower convex hulls matter, and because d
-// is concave in the rate one walk along both hulls finds it exactly.
+// Each forward reading bounds theta from one side, each reverse reading from the other. The
+// envelope is the line with the largest common margin d to both sets of readings; for exponential
+// queueing delays it is the maximum-likelihood line. Only the lower convex hulls matter, and d is
+// concave in the rate, so that one walk along both hulls finds it exactly.
 //
 // Readings are pushed from the newest to the oldest, so that one pass serves windows of every
 // length.
@@ -21,18 +21,18 @@ namespace tempo::clock {
 // The lower convex hull of readings, built from the newest to the oldest.
 class Hull {
  public:
-  explicit Hull(std::size_t most) : points_(most) {}
+  explicit Hull(std::size_t capacity) : points_(capacity) {}
 
   void clear() { size_ = 0; }
-  // At most `most` readings between two clears. One that is not older than the last is left out: it
-  // came late, and so bounds nothing.
+  // Adds a reading; at most `capacity` between two clears. A reading that is not older than the
+  // last is ignored: it was delayed and bounds nothing.
   void push(const Reading& reading) {
     Reading* const points = points_.data();
     if (size_ > 0 && reading.t >= points[size_ - 1].t) return;
     while (size_ >= 2) {
       const Reading& last = points[size_ - 1];
       const Reading& before = points[size_ - 2];
-      // The last point stays only if it lies below the line from the one before it to the new one.
+      // The last point stays only if it is below the line from its predecessor to the new point.
       if ((last.t - before.t) * (reading.value - before.value) <
           (last.value - before.value) * (reading.t - before.t))
         break;
@@ -52,13 +52,13 @@ class Hull {
 
 struct Envelope {
   Line theta;
-  double margin = 0;  // d: about the least delay of a way
+  double margin = 0;  // d: approximately the least delay of one direction
 };
 
-// Both hulls must have a point. With one instant only, or where the data leave it open, the rate is
-// `fallback`.
+// Both hulls must have a point. If the readings do not determine the rate, as with a single
+// exchange, it is `fallback`.
 Envelope widest(const Hull& out, const Hull& back, double origin, double fallback);
-// The same with a rate that is given.
+// The same for a given rate.
 Envelope widest_at_rate(const Hull& out, const Hull& back, double origin, double rate);
 
 }  // namespace tempo::clock

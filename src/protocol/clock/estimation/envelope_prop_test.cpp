@@ -35,9 +35,9 @@ double margin(const Cloud& cloud, double rate) {
   return (upper + lower) / 2;
 }
 
-// The margin is concave in the rate and bends only where two readings of one way are equally tight:
-// trying every such rate finds the widest.
-RC_GTEST_PROP(Envelope, IsTheWidestOfAllLines, (const std::vector<std::uint8_t>& heights)) {
+// The margin is concave in the rate and bends only where two readings of one direction are equally
+// tight: trying every such rate finds the widest.
+RC_GTEST_PROP(Envelope, HasTheWidestMargin, (const std::vector<std::uint8_t>& heights)) {
   RC_PRE(heights.size() >= 4U && heights.size() <= 80U);
   const Cloud all = cloud(heights);
   Hull out(100);
@@ -46,23 +46,25 @@ RC_GTEST_PROP(Envelope, IsTheWidestOfAllLines, (const std::vector<std::uint8_t>&
   for (const Reading& reading : all.back) back.push(reading);
   const Envelope found = widest(out, back, 0, 0);
 
-  double most = -std::numeric_limits<double>::infinity();
+  double widest_margin = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < all.out.size(); ++i)
     for (std::size_t j = i + 1; j < all.out.size(); ++j) {
       const double span = all.out[j].t - all.out[i].t;
-      most = std::max(most, margin(all, -(all.out[j].value - all.out[i].value) / span));
-      most = std::max(most, margin(all, (all.back[j].value - all.back[i].value) / span));
+      widest_margin =
+          std::max(widest_margin, margin(all, -(all.out[j].value - all.out[i].value) / span));
+      widest_margin =
+          std::max(widest_margin, margin(all, (all.back[j].value - all.back[i].value) / span));
     }
   RC_CLASSIFY(out.size() > 2 && back.size() > 2);
-  RC_ASSERT(std::abs(found.margin - most) < 1e-9);
-  RC_ASSERT(std::abs(margin(all, found.theta.rate) - most) < 1e-9);
+  RC_ASSERT(std::abs(found.margin - widest_margin) < 1e-9);
+  RC_ASSERT(std::abs(margin(all, found.theta.rate) - widest_margin) < 1e-9);
   for (const Reading& reading : all.out)
     RC_ASSERT(reading.delay(Direction::forward, found.theta) >= found.margin - 1e-9);
   for (const Reading& reading : all.back)
     RC_ASSERT(reading.delay(Direction::reverse, found.theta) >= found.margin - 1e-9);
 }
 
-RC_GTEST_PROP(Envelope, AGivenRateIsMetExactly,
+RC_GTEST_PROP(Envelope, IsExactForAGivenRate,
               (const std::vector<std::uint8_t>& heights, std::int8_t rate)) {
   RC_PRE(heights.size() >= 2U && heights.size() <= 80U);
   const Cloud all = cloud(heights);

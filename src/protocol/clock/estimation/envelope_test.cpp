@@ -11,7 +11,7 @@ Hull hull(std::initializer_list<Reading> newest_first) {
   return hull;
 }
 
-TEST(Hull, KeepsOnlyWhatIsBelow) {
+TEST(Hull, KeepsOnlyTheLowerPoints) {
   const Hull lower = hull({{.t = 3, .value = 1}, {.t = 2, .value = 5}, {.t = 1, .value = 1}});
   ASSERT_EQ(lower.size(), 2U);
   EXPECT_EQ(lower[0].t, 3);
@@ -26,7 +26,7 @@ TEST(Hull, DropsPointsOnALine) {
   EXPECT_EQ(hull({{.t = 3, .value = 3}, {.t = 2, .value = 2}, {.t = 1, .value = 1}}).size(), 2U);
 }
 
-TEST(Hull, LeavesOutWhatIsNotOlder) {
+TEST(Hull, IgnoresReadingsThatAreNotOlder) {
   const Hull lower = hull({{.t = 3, .value = 1}, {.t = 3.5, .value = 9}, {.t = 1, .value = 1}});
   ASSERT_EQ(lower.size(), 2U);
   EXPECT_EQ(lower[1].t, 1);
@@ -46,7 +46,7 @@ TEST(Envelope, FindsALineWithoutNoise) {
   EXPECT_NEAR(found.margin, 3, 1e-12);
 }
 
-TEST(Envelope, OneInstantTakesTheRateThatIsKnown) {
+TEST(Envelope, UsesTheFallbackRateForOneExchange) {
   const Hull out = hull({{.t = 1, .value = 4}});
   const Hull back = hull({{.t = 1.5, .value = 6}});
   const Envelope found = widest(out, back, 1, 0.25);
@@ -54,7 +54,7 @@ TEST(Envelope, OneInstantTakesTheRateThatIsKnown) {
   EXPECT_NEAR(found.theta.at(1), (6 - 0.125 - 4) / 2, 1e-12);
 }
 
-TEST(Envelope, AGivenRateFindsItsTightReadings) {
+TEST(Envelope, FindsTheTightReadingsForAGivenRate) {
   const Hull out = hull({{.t = 2, .value = 0}, {.t = 1, .value = 0.9}, {.t = 0, .value = 3}});
   const Hull back = hull({{.t = 2, .value = 3}, {.t = 1, .value = 0.9}, {.t = 0, .value = 0}});
   const Envelope found = widest_at_rate(out, back, 0, 10);

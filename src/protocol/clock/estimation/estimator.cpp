@@ -11,9 +11,9 @@
 namespace tempo::clock {
 namespace {
 
-constexpr std::uint64_t kUsualEvery = 8;
-constexpr std::uint64_t kUsualFrom = 16;
-constexpr std::size_t kBefore = 8;  // slots ago: not yet taken along by a reference that drifts
+constexpr std::uint64_t kStatsEvery = 8;  // slots between measurements of the delay statistics
+constexpr std::uint64_t kStatsFrom = 16;  // slots before the first measurement
+constexpr std::size_t kBefore = 8;        // age, in slots, of the earlier line in suspects()
 
 }  // namespace
 
@@ -25,7 +25,7 @@ bool Estimator::add(const Exchange& exchange) {
   if (!outlier_filter_.hold(corrected(*raw), *raw, now_.theta, now_.sigma, delay_stats_)) {
     insert(*raw);
   } else if (const auto verdict = outlier_filter_.verdict(correction_, delay_stats_)) {
-    believe(*verdict);
+    apply(*verdict);
   }
   return true;
 }
@@ -34,11 +34,11 @@ bool Estimator::suspects(const Exchange& exchange) {
   const std::optional<Sample> raw = frame_.sample(exchange);
   if (!raw) return false;
   if (OutlierFilter::suspects(corrected(*raw), now_.theta, now_.sigma, delay_stats_)) return true;
-  if (slots_.size() > kBefore && slots_.back(kBefore).number > believed_) {
+  if (slots_.size() > kBefore && slots_.back(kBefore).number > changed_in_) {
     const Slot& before = slots_.back(kBefore);
     const double age = frame_.seconds(exchange.heard) - before.theta.origin;
     const double sigma = grown(before.sigma, age, span_);
-    if (OutlierFilter::suspects(corrected(*raw), before.theta, sigma, usual_before_)) return true;
+    if (OutlierFilter::suspects(corrected(*raw), before.theta, sigma, earlier_stats_)) return true;
   }
   const Estimate now = at(exchange.heard);
   return exchange.asked.time_since_epoch() - exchange.received.time_since_epoch() > now.latest ||
@@ -48,7 +48,7 @@ bool Estimator::suspects(const Exchange& exchange) {
 Estimate Estimator::at(Instant now) const {
   CHECK(ready());
   const double t = frame_.seconds(now);
-  Interval bound = certain(slots_, now_.theta, drift_, outlier_filter_.held(), t);
+  Interval bound = bound_at(slots_, now_.theta, drift_, outlier_filter_.held(), t);
   const double resolution = in_seconds(options_.resolution);
   bound.low -= resolution;
   bound.high += resolution;
@@ -63,7 +63,8 @@ Estimate Estimator::at(Instant now) const {
 
 Sample Estimator::corrected(const Sample& raw) const {
   Sample sample = raw;
-  for (const Direction way : kWays) sample[way].value -= correction_[index(way)];
+  for (const Direction direction : kDirections)
+    sample[direction].value -= correction_[index(direction)];
   return sample;
 }
 
@@ -71,9 +72,9 @@ void Estimator::insert(const Sample& raw) {
   if (ready() && Slots::number_of(raw) > slots_.newest().number) close_slot();
   const bool opened = slots_.add(corrected(raw), raw, now_.theta.rate);
   refit(opened);
-  if (opened && slots_.opened() >= kUsualFrom && slots_.opened() % kUsualEvery == 0 &&
+  if (opened && slots_.opened() >= kStatsFrom && slots_.opened() % kStatsEvery == 0 &&
       !path_.running()) {
-    usual_before_ = delay_stats_;
+    earlier_stats_ = delay_stats_;
     delay_stats_.measure(slots_, now_.theta);
   }
 }
@@ -81,19 +82,19 @@ void Estimator::insert(const Sample& raw) {
 void Estimator::close_slot() {
   const auto longer = path_.close(slots_, delay_stats_, now_.theta, now_.kind);
   if (!longer) return;
-  believed_ = slots_.newest().number;
-  for (const Direction way : kWays) {
-    if (longer->by[index(way)] == 0) continue;
-    slots_.lower(way, longer->by[index(way)], longer->slots[index(way)]);
-    correction_[index(way)] += longer->by[index(way)];
-    fits_.forget(longer->slots[index(way)]);
+  changed_in_ = slots_.newest().number;
+  for (const Direction direction : kDirections) {
+    if (longer->by[index(direction)] == 0) continue;
+    slots_.lower(direction, longer->by[index(direction)], longer->slots[index(direction)]);
+    correction_[index(direction)] += longer->by[index(direction)];
+    fits_.forget(longer->slots[index(direction)]);
   }
   refit(false);
 }
 
-void Estimator::believe(const Verdict& verdict) {
+void Estimator::apply(const Verdict& verdict) {
   using enum Verdict::What;
-  believed_ = slots_.newest().number;
+  changed_in_ = slots_.newest().number;
   switch (verdict.what) {
     case clock_jumped:
       slots_.shift(verdict.by);
@@ -101,19 +102,19 @@ void Estimator::believe(const Verdict& verdict) {
       now_.theta.value += verdict.by;
       break;
     case old_path:
-      correction_[index(verdict.way)] -= verdict.by;
+      correction_[index(verdict.direction)] -= verdict.by;
       break;
     case shorter_path:
-      slots_.lower(verdict.way, verdict.by, slots_.size());
-      slots_.lower(other(verdict.way), verdict.other_by, slots_.size());
-      fits_.shift(sign(verdict.way) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
+      slots_.lower(verdict.direction, verdict.by, slots_.size());
+      slots_.lower(other(verdict.direction), verdict.other_by, slots_.size());
+      fits_.shift(sign(verdict.direction) * (verdict.by - verdict.other_by) / 2, Slots::kKept);
       break;
   }
   refit(false);
-  for (const Sample& raw : outlier_filter_.release(verdict.way))
+  for (const Sample& raw : outlier_filter_.release(verdict.direction))
     if (Slots::number_of(raw) >= slots_.newest().number) insert(raw);
   delay_stats_.measure(slots_, now_.theta);
-  usual_before_ = delay_stats_;
+  earlier_stats_ = delay_stats_;
 }
 
 void Estimator::refit(bool opened) {

@@ -1,14 +1,15 @@
-// The offset and the rate of the local clock against a reference, from exchanges of timestamps.
+// Estimator: offset and frequency of the local clock against a reference, from exchanges of
+// timestamps.
 //
-// theta(t) = local raw time minus reference time, as a line; with it a standard error that is an
-// estimate, and a bound that is a promise: no delay is negative, and the local clock does not
-// change its rate faster than stated.
+// theta(t), the offset, is local raw time minus reference time. The estimator describes it by a
+// line, with a standard error, which is an estimate, and a bound, which is guaranteed if no delay
+// is negative and the local clock does not change its frequency faster than stated.
 //
-// Nothing is tuned per network. Exchanges are merged into slots of a second (slots.h); thirty lines
-// are fitted to the newest 8 to 1024 slots (bank.h), each is judged by what came later (scores.h),
-// and the good ones are averaged (combination.h). Before a sample comes in the guard looks whether
-// it can be (guard.h), and when a slot is full the path is watched (path.h). doc/internals/clock.md
-// explains.
+// No parameter depends on the network. Samples are merged into slots of one second (slots.h).
+// Thirty lines are fitted to the newest 8 to 1024 slots (candidate_fits.h), scored by comparison
+// with later samples (scores.h) and averaged (combination.h). A filter holds outliers back
+// (outlier_filter.h), and a detector finds changes of the path when a slot is closed
+// (path_change_detector.h). See doc/internals/clock.md.
 #pragma once
 
 #include <array>
@@ -28,48 +29,48 @@
 namespace tempo::clock {
 
 struct Estimate {
-  Nanos theta{0};          // local minus reference at the instant asked for
-  double rate = 0;         // of theta: positive when the local clock is fast
+  Nanos theta{0};          // offset: local minus reference, at the given instant
+  double rate = 0;         // of theta: positive if the local clock is fast
   Nanos sigma{0};          // standard error of theta
-  Nanos span{1s};          // over which the line was fitted
-  Nanos earliest{0};       // theta is certainly not below this
-  Nanos latest{0};         // nor above this
-  bool disturbed = false;  // samples are held back; the bound includes them
+  Nanos span{1s};          // span of the fit
+  Nanos earliest{0};       // lower bound of theta
+  Nanos latest{0};         // upper bound of theta
+  bool disturbed = false;  // outliers are held back; the bound includes them
 };
 
 class Estimator {
  public:
   struct Options {
-    // How fast a clock may leave its line when all is quiet, in seconds per second. 1e-6 where
-    // shocks of temperature are possible.
+    // Drift allowance of a quiet clock, in seconds per second. 1e-6 where temperature shocks are
+    // possible.
     double drift = 0.15e-6;
-    // Of the stamps: it widens the bound on both sides.
+    // Resolution of the timestamps; it widens the bound on both sides.
     Nanos resolution{0};
   };
 
-  // `rate`: what is known of the local clock's rate from an earlier life or reference.
+  // `rate`: the local clock's rate, known from before a restart or from an earlier reference.
   explicit Estimator(double rate = 0) : Estimator(rate, Options{}) {}
   Estimator(double rate, const Options& options) : options_(options) { now_.theta.rate = rate; }
 
-  // False if the exchange is impossible, or asked earlier than a second already closed, and was
-  // dropped.
+  // Adds an exchange. Returns false if it is impossible or belongs to a slot that is closed; it is
+  // dropped then.
   bool add(const Exchange& exchange);
-  // Whether the exchange is possible, but not by clocks and paths as they were: it would be held
-  // back, now or by the line as it was some seconds ago, or is outside the bound. Only when
-  // ready().
+  // Returns true if the exchange is possible but contradicts the clocks and paths as they were: it
+  // is an outlier by the current line or by that of some seconds ago, or it is outside the bound.
+  // Only when ready().
   bool suspects(const Exchange& exchange);
   bool ready() const { return !slots_.empty(); }
-  std::size_t exchanges() const { return count_; }  // that were not dropped
+  std::size_t exchanges() const { return count_; }  // exchanges that were not dropped
   double rate() const { return now_.theta.rate; }
 
-  // Only when ready(). The bound holds for instants from the newest exchange on.
+  // The estimate at this instant. Only when ready(). The bound holds from the newest exchange on.
   Estimate at(Instant now) const;
 
-  // Theta changed by a known amount: the reference was stepped by `-by`. Exchanges that come from
-  // now on must have the new time in both of the reference's stamps.
+  // Theta changed by a known amount: the reference was stepped by `-by`. Both timestamps of the
+  // reference in all later exchanges must show the new time.
   void shift(Nanos by) { frame_.shift(by); }
 
-  // What one of these holds when all its windows are full.
+  // Memory of an estimator whose windows are all full, in bytes.
   static constexpr std::size_t most_bytes() {
     return sizeof(Estimator) + Slots::most_bytes() + CandidateFits::most_bytes();
   }
@@ -78,7 +79,7 @@ class Estimator {
   Sample corrected(const Sample& raw) const;
   void insert(const Sample& raw);
   void close_slot();
-  void believe(const Verdict& verdict);
+  void apply(const Verdict& verdict);
   void refit(bool opened);
 
   Options options_;
@@ -87,15 +88,15 @@ class Estimator {
   CandidateFits fits_;
   Scores scores_;
   DelayStats delay_stats_;
-  DelayStats usual_before_;  // as measured the time before
+  DelayStats earlier_stats_;  // the previous measurement of delay_stats_
   OutlierFilter outlier_filter_;
   PathChangeDetector path_;
-  std::array<double, 2> correction_{};  // how much longer than the shortest each way is believed
-  Combination now_;
-  double drift_ = 0;  // the allowance that goes with `now_`
-  double span_ = 1;   // and the seconds its best window covers
-  std::size_t count_ = 0;
-  std::int64_t believed_ = -1;  // the slot in which a clock or a path was last found changed
+  std::array<double, 2> correction_{};  // path correction of each direction, in seconds
+  Combination now_;                     // the current line
+  double drift_ = 0;                    // drift allowance of `now_`
+  double span_ = 1;                     // span of the best window of `now_`, in seconds
+  std::size_t count_ = 0;               // exchanges that were not dropped
+  std::int64_t changed_in_ = -1;  // slot of the last detected change of a clock or a path; -1: none
 };
 
 }  // namespace tempo::clock

@@ -10,7 +10,7 @@
 namespace tempo::clock {
 namespace {
 
-// An exchange with a reference whose time is the local one less `theta`.
+// An exchange with a reference that shows the local time minus `theta`.
 Exchange exchange(Nanos asked, Nanos theta, Nanos out, Nanos back) {
   const Instant sent{asked};
   const WallTime arrived{asked - theta + out};
@@ -20,7 +20,8 @@ Exchange exchange(Nanos asked, Nanos theta, Nanos out, Nanos back) {
           .heard = sent + out + back + 10us};
 }
 
-// A client that asks once a second: 100 us and some jitter each way; theta changes at will.
+// A client with one exchange per second: delays of 100 us plus jitter in each direction. The test
+// may change theta.
 class EstimatorTest : public ::testing::Test {
  protected:
   void run(int seconds) {
@@ -43,7 +44,7 @@ class EstimatorTest : public ::testing::Test {
   Stream stream_{5, 0, 0};
   Nanos now_ = 1000s;
   Nanos theta_ = 5ms;
-  Nanos rate_{12'000};  // a second
+  Nanos rate_{12'000};  // per second
   Nanos more_out_{0};
   Nanos more_back_{0};
 };
@@ -56,7 +57,7 @@ TEST_F(EstimatorTest, IsNotReadyBeforeTheFirstExchange) {
   EXPECT_EQ(estimator_.exchanges(), 1U);
 }
 
-TEST(Estimator, OneExchangeGivesTheMiddleAndItsRoundTripAsBound) {
+TEST(Estimator, OneExchangeGivesItsMiddleAndRoundTrip) {
   Estimator estimator;
   ASSERT_TRUE(estimator.add(exchange(1s, 5ms, 100us, 100us)));
   const Estimate now = estimator.at(Instant{1s});
@@ -66,7 +67,7 @@ TEST(Estimator, OneExchangeGivesTheMiddleAndItsRoundTripAsBound) {
   EXPECT_LE(now.latest - now.earliest, 201us);
 }
 
-TEST(Estimator, StartsWithTheRateItIsTold) {
+TEST(Estimator, StartsWithTheGivenRate) {
   Estimator estimator(20e-6);
   EXPECT_EQ(estimator.rate(), 20e-6);
   ASSERT_TRUE(estimator.add(exchange(1s, 5ms, 100us, 100us)));
@@ -74,7 +75,7 @@ TEST(Estimator, StartsWithTheRateItIsTold) {
   EXPECT_NEAR(static_cast<double>((later.theta - 5ms - 200us).count()), 0, 100);
 }
 
-TEST(Estimator, DropsTheImpossible) {
+TEST(Estimator, DropsImpossibleExchanges) {
   Estimator estimator;
   Exchange backwards = exchange(1s, 0ns, 100us, 100us);
   backwards.heard = backwards.asked - 1ns;
@@ -89,7 +90,7 @@ TEST(Estimator, DropsTheImpossible) {
   EXPECT_FALSE(estimator.ready());
 }
 
-TEST(Estimator, DropsWhatBelongsToAClosedSecond) {
+TEST(Estimator, DropsExchangesOfAClosedSlot) {
   Estimator estimator;
   EXPECT_TRUE(estimator.add(exchange(10s, 0ns, 100us, 100us)));
   EXPECT_TRUE(estimator.add(exchange(12s, 0ns, 100us, 100us)));
@@ -107,7 +108,7 @@ TEST_F(EstimatorTest, FindsOffsetAndRate) {
   EXPECT_LT(estimate().sigma, 1us);
 }
 
-TEST_F(EstimatorTest, TheBoundGrowsInHoldover) {
+TEST_F(EstimatorTest, BoundGrowsInHoldover) {
   run(300);
   const Estimate then = estimate();
   now_ += 1000s;
@@ -119,7 +120,7 @@ TEST_F(EstimatorTest, TheBoundGrowsInHoldover) {
   EXPECT_NEAR(error_us(), 0, 10);
 }
 
-TEST_F(EstimatorTest, OneFalseStampChangesOnlyTheBound) {
+TEST_F(EstimatorTest, AFalseTimestampChangesOnlyTheBound) {
   run(300);
   const double before = error_us();
   EXPECT_TRUE(estimator_.add(exchange(now_, theta_ + 3ms, 100us, 100us)));
@@ -133,7 +134,7 @@ TEST_F(EstimatorTest, OneFalseStampChangesOnlyTheBound) {
   EXPECT_NEAR(error_us(), 0, 1);
 }
 
-TEST_F(EstimatorTest, AJumpOfTheClockIsBelievedAfterFour) {
+TEST_F(EstimatorTest, AcceptsAClockJumpAfterFourExchanges) {
   for (const Nanos by : {2ms, -3ms}) {
     run(300);
     theta_ += by;
@@ -165,7 +166,7 @@ TEST_F(EstimatorTest, ALongerPathDoesNotMoveTheta) {
   EXPECT_LT(estimate().latest - estimate().earliest, 230us);
 }
 
-TEST_F(EstimatorTest, AShorterPathIsBelievedToBeTheSymmetricOne) {
+TEST_F(EstimatorTest, TakesAShorterPathAsSymmetric) {
   more_back_ = 80us;
   run(600);
   EXPECT_NEAR(error_us(), 40, 2);
@@ -175,7 +176,7 @@ TEST_F(EstimatorTest, AShorterPathIsBelievedToBeTheSymmetricOne) {
   EXPECT_TRUE(bounded());
 }
 
-TEST_F(EstimatorTest, AKnownStepOfTheReferenceCostsNothing) {
+TEST_F(EstimatorTest, AKnownStepOfTheReferenceKeepsTheAccuracy) {
   run(300);
   theta_ += 7s;
   estimator_.shift(7s);
@@ -197,21 +198,21 @@ TEST_F(EstimatorTest, ResolutionWidensTheBound) {
   EXPECT_NEAR(static_cast<double>((narrow.earliest - wide.earliest).count()), 1000, 1);
 }
 
-// A reference that goes wrong no faster than each exchange allows takes the line along; it comes as
-// far as the line of some seconds ago allows and not farther.
-TEST_F(EstimatorTest, IsNotLedAwayInSmallSteps) {
+// A reference that drifts within the limit of each exchange moves the line. The line of some
+// seconds ago limits the total.
+TEST_F(EstimatorTest, LimitsADriftInSmallSteps) {
   run(200);
-  Nanos lie{0};
-  const auto told = [&] { return exchange(now_, theta_ - lie, 100us + lie, 100us); };
+  Nanos error{0};
+  const auto next_exchange = [&] { return exchange(now_, theta_ - error, 100us + error, 100us); };
   for (int i = 0; i < 7; ++i) {
-    while (!estimator_.suspects(told())) lie += 100ns;
-    lie -= 100ns;
-    EXPECT_TRUE(estimator_.add(told()));
+    while (!estimator_.suspects(next_exchange())) error += 100ns;
+    error -= 100ns;
+    EXPECT_TRUE(estimator_.add(next_exchange()));
     now_ += 1s;
     theta_ += rate_;
   }
-  EXPECT_GT(lie, 1us);
-  EXPECT_LT(lie, 10us);
+  EXPECT_GT(error, 1us);
+  EXPECT_LT(error, 10us);
 }
 
 }  // namespace

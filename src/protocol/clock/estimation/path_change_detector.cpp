@@ -7,38 +7,39 @@ namespace tempo::clock {
 namespace {
 
 constexpr std::uint64_t kFirstSlots = 128;
-constexpr std::size_t kShort = 32;  // a run above the 95 % or the 50 % quantile
-constexpr std::size_t kLong = 96;   // above the 20 % quantile
+constexpr std::size_t kShort = 32;  // length of a run above the 95 % or the 50 % quantile
+constexpr std::size_t kLong = 96;   // length of a run above the 20 % quantile
 constexpr std::size_t kGiveUp = 200;
 constexpr double kLeastRise = 1e-6;
 
-std::vector<double> residuals_of(const Slots& slots, Direction way, const Line& theta,
+std::vector<double> residuals_of(const Slots& slots, Direction direction, const Line& theta,
                                  std::size_t count) {
   std::vector<double> residuals(count);
   for (std::size_t age = 0; age < count; ++age)
-    residuals[age] = slots.back(age).least[way].delay(way, theta);
+    residuals[age] = slots.back(age).least[direction].delay(direction, theta);
   return residuals;
 }
 
-// The rise of each way over the newest `length` slots, by the line as it was before the run.
+// The rise of each direction over the newest `length` slots, by the line from before the run.
 std::optional<LongerPath> rise(const Slots& slots, const DelayStats& delay_stats, std::size_t run,
                                std::size_t length, Kind best) {
   const Slot& before = slots.back(std::min(run, slots.size() - 1));
   const double sigma = before.sigma;
   LongerPath longer;
-  for (const Direction way : kWays) {
-    const Quantiles now = quantiles(residuals_of(slots, way, before.theta, length));
-    const Quantiles& then = delay_stats.of(way);
+  for (const Direction direction : kDirections) {
+    const Quantiles now = quantiles(residuals_of(slots, direction, before.theta, length));
+    const Quantiles& then = delay_stats.of(direction);
     if (now.spread() > 3 * then.spread() + 4 * sigma) return std::nullopt;
-    const double by = best == Kind::least_squares ? now.median - then.median
-                                                  : now.least - delay_stats.least_of(way, length);
+    const double by = best == Kind::least_squares
+                          ? now.median - then.median
+                          : now.least - delay_stats.least_of(direction, length);
     const double least = std::max({6 * sigma, 8 * now.spread() / static_cast<double>(length),
                                    kLeastRise, 0.02 * delay_stats.round_trip().least});
     if (by < least) continue;
-    longer.by[index(way)] = by;
-    std::size_t& count = longer.slots[index(way)];
-    while (count < slots.size() &&
-           slots.back(count).least[way].delay(way, before.theta) >= then.least + 0.8 * by)
+    longer.by[index(direction)] = by;
+    std::size_t& count = longer.slots[index(direction)];
+    while (count < slots.size() && slots.back(count).least[direction].delay(
+                                       direction, before.theta) >= then.least + 0.8 * by)
       ++count;
   }
   if (longer.by[0] == 0 && longer.by[1] == 0) return std::nullopt;

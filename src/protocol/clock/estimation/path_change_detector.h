@@ -1,9 +1,10 @@
-// A path that has become longer: a new route, a queue that stands.
+// Path change detector: finds a longer path, such as a new route or a standing queue.
 //
-// The local clock cannot jump without the guard seeing it, so a lasting rise of the round trip is
-// the path, and theta is kept. A rise shows as a run of slots whose round trip is above what is
-// usual; a long run is looked at once, and either it moved as a whole (then the rise is taken off
-// the readings of the way that rose) or it only spread (then it is load, and the envelope copes).
+// The outlier filter detects every jump of the local clock, so a lasting rise of the round trip is
+// a change of the path, and theta is kept. A rise appears as a run of slots whose round trips
+// exceed their quantiles. A long run is examined once. If all its delays rose, the rise is
+// subtracted from the readings of the direction that rose; if they only spread, the cause is load,
+// which the envelope handles.
 #pragma once
 
 #include <array>
@@ -19,19 +20,20 @@
 namespace tempo::clock {
 
 struct LongerPath {
-  std::array<double, 2> by{};          // how much longer each way is; 0 if it is not
-  std::array<std::size_t, 2> slots{};  // how many of the newest slots it holds for
+  std::array<double, 2> by{};          // rise of the delay in each direction, in seconds; 0: none
+  std::array<std::size_t, 2> slots{};  // number of the newest slots with that rise
 };
 
 class PathChangeDetector {
  public:
-  // Looks at the newest slot, to which nothing more comes. `best` is the kind of line that is best.
+  // Examines the newest slot when it is closed. `best` is the kind of the best line.
   std::optional<LongerPath> close(const Slots& slots, const DelayStats& delay_stats,
                                   const Line& theta, Kind best);
-  // While a run is under way what is usual must not be measured anew.
+  // True during a run: the delay statistics must not be measured again meanwhile.
   bool running() const;
 
  private:
+  // Consecutive slots whose round trip is above each quantile.
   struct Run {
     std::size_t above_high = 0;
     std::size_t above_median = 0;

@@ -7,10 +7,10 @@
 namespace tempo::clock {
 namespace {
 
-// Stamps beyond 73 years from their epoch are nobody's time, and within it nothing overflows.
+// Timestamps more than 73 years from their epoch are invalid; within that range nothing overflows.
 constexpr Nanos kFarthest = Nanos::max() / 4;
 
-bool near(Nanos reading) { return reading > -kFarthest && reading < kFarthest; }
+bool valid(Nanos reading) { return reading > -kFarthest && reading < kFarthest; }
 
 }  // namespace
 
@@ -19,10 +19,11 @@ std::optional<Sample> Frame::sample(const Exchange& exchange) {
   const Nanos received = exchange.received.time_since_epoch();
   const Nanos answered = exchange.answered.time_since_epoch();
   const Nanos heard = exchange.heard.time_since_epoch();
-  if (!near(asked) || !near(received) || !near(answered) || !near(heard)) return std::nullopt;
+  if (!valid(asked) || !valid(received) || !valid(answered) || !valid(heard)) return std::nullopt;
   if (answered < received || heard - asked < answered - received) return std::nullopt;
   if (!start_) {
-    // Half a second early, so that exchanges a second apart do not fall on the edges of slots.
+    // Half a second early, so that exchanges at intervals of a second are not at the edges of
+    // slots.
     start_ = exchange.asked - 500ms;
     offset_ = asked - received;
   }

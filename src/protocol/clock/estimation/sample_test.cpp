@@ -23,17 +23,17 @@ TEST(Frame, CountsFromTheFirstExchange) {
   EXPECT_NEAR((*first)[Direction::reverse].t - (*first)[Direction::forward].t, 3e-3, 1e-12);
 }
 
-TEST(Frame, GivesThetaBack) {
+TEST(Frame, ConvertsThetaBack) {
   Frame frame;
   const auto sample = frame.sample(exchange(10s, 900s + 1ms, 900s + 1ms, 10s + 2ms));
   ASSERT_TRUE(sample);
-  const Nanos theta = -890s;  // with a millisecond each way
+  const Nanos theta = -890s;  // with a millisecond in each direction
   EXPECT_LE(frame.theta_down(sample->middle()), theta);
   EXPECT_GE(frame.theta_up(sample->middle()), theta);
   EXPECT_LE(frame.theta_up(sample->middle()) - frame.theta_down(sample->middle()), 2ns);
 }
 
-TEST(Frame, KeepsNanosecondsForYears) {
+TEST(Frame, KeepsNanosecondsAfterTenYears) {
   Frame frame;
   ASSERT_TRUE(frame.sample(exchange(0s, 1'700'000'000s, 1'700'000'000s, 1ms)));
   const Nanos late = std::chrono::hours{24 * 3650};
@@ -43,7 +43,7 @@ TEST(Frame, KeepsNanosecondsForYears) {
   EXPECT_NEAR((*sample)[Direction::forward].value, 7e-9, 1e-11);
 }
 
-TEST(Frame, AShiftMovesWhatComesAndWhatIsSaid) {
+TEST(Frame, ShiftMovesSamplesAndTheta) {
   Frame frame;
   const auto before = frame.sample(exchange(10s, 900s, 900s, 10s + 2ms));
   frame.shift(5s);
@@ -53,7 +53,7 @@ TEST(Frame, AShiftMovesWhatComesAndWhatIsSaid) {
   EXPECT_EQ(frame.theta_down(0), -885s);
 }
 
-TEST(Frame, RefusesTheImpossible) {
+TEST(Frame, RefusesImpossibleExchanges) {
   Frame frame;
   EXPECT_FALSE(frame.sample(exchange(10s, 900s, 900s, 10s - 1ns)));
   EXPECT_FALSE(frame.sample(exchange(10s, 900s, 900s - 1ns, 10s)));
@@ -61,7 +61,7 @@ TEST(Frame, RefusesTheImpossible) {
   EXPECT_TRUE(frame.sample(exchange(10s, 900s, 900s + 1ns, 10s + 1ns)));
 }
 
-TEST(Frame, RefusesStampsBeyondAnyTime) {
+TEST(Frame, RefusesTimestampsOutOfRange) {
   Frame frame;
   for (const Nanos far : {Nanos::min(), Nanos::max()}) {
     EXPECT_FALSE(frame.sample(exchange(far, 900s, 900s, 10s)));
@@ -71,7 +71,7 @@ TEST(Frame, RefusesStampsBeyondAnyTime) {
   }
 }
 
-TEST(Reading, ADelayIsAReadingWithThetaTakenOut) {
+TEST(Reading, DelayIsTheReadingWithoutTheta) {
   const Line theta{.value = 5e-3, .rate = 1e-6, .origin = 100};
   const Reading out{.t = 200, .value = 1e-3 - theta.at(200)};
   const Reading back{.t = 200, .value = 2e-3 + theta.at(200)};

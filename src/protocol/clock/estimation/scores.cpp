@@ -8,10 +8,10 @@
 namespace tempo::clock {
 namespace {
 
-constexpr double kFade = 1 - 1.0 / 1000;  // a horizon of a thousand slots
-constexpr double kLeastPart = 0.2;  // a candidate is never better than this part of the future
-constexpr double kNoise = 1e-18;    // a nanosecond, squared
-constexpr double kChange = 0.8;     // a new reference must be that much better
+constexpr double kFade = 1 - 1.0 / 1000;  // decay per test: a horizon of a thousand slots
+constexpr double kLeastPart = 0.2;        // least error, as a part of the future line's error
+constexpr double kNoise = 1e-18;          // added to an error: a nanosecond, squared
+constexpr double kChange = 0.8;  // a new reference must have less than this part of the error
 
 }  // namespace
 
@@ -22,18 +22,18 @@ void Scores::judge(const Slots& slots, const CandidateFits& fits) {
     const Candidate& future = fits.candidates()[kind][reference];
     if (age >= slots.size() || !future.present) continue;
     const double truth = future.theta.at(slots.back(age).time);
-    const auto own = fits.said(kind, reference, age);
+    const auto own = fits.past_value(kind, reference, age);
     if (!own) continue;
     const double part = (*own - truth) * (*own - truth) / 2;
     for (std::size_t k = 0; k < kWindows.size(); ++k) {
-      const auto said = fits.said(kind, k, age);
-      if (!said) continue;
+      const auto past_value = fits.past_value(kind, k, age);
+      if (!past_value) continue;
       Tally& tally = tallies_[kind][k];
-      tally.gaps = tally.gaps * kFade + (*said - truth) * (*said - truth);
+      tally.gaps = tally.gaps * kFade + (*past_value - truth) * (*past_value - truth);
       tally.future = tally.future * kFade + part;
       tally.tests = tally.tests * kFade + 1;
     }
-    // A line is about as good as the quietest part of its window.
+    // The accuracy of a line depends on the quietest part of its window.
     const double past = slots.back(age).noise;
     double future_noise = past;
     for (std::size_t i = 0; i < age; ++i)
@@ -73,7 +73,7 @@ void Scores::choose_reference(Kind kind) {
 }
 
 void Scores::smooth(Kind kind) {
-  // The geometric mean with weights 1, 2, 1; a neighbour that is missing is replaced by the middle.
+  // The geometric mean with weights 1, 2, 1; the middle value replaces a missing neighbour.
   for (std::size_t k = 0; k < kWindows.size(); ++k) {
     if (!scored(kind, k)) continue;
     const double middle = error(kind, k);

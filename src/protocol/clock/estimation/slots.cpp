@@ -8,8 +8,8 @@
 namespace tempo::clock {
 namespace {
 
-constexpr double kClipFactor = 2;
-constexpr double kUsual = 1000;  // slots over which the usual spread is a mean
+constexpr double kLimitFactor = 2;      // spreads above the median
+constexpr double kUsualHorizon = 1000;  // slots in the mean of the usual spread
 
 }  // namespace
 
@@ -22,11 +22,12 @@ bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
   const bool counts = corrected.round_trip() <= outlier_limit_;
   if (!empty() && number == newest().number) {
     Slot& slot = newest();
-    for (const Direction way : kWays) {
+    for (const Direction direction : kDirections) {
       const Line slope{.rate = rate, .origin = slot.time};
-      if (corrected[way].delay(way, slope) < slot.least[way].delay(way, slope)) {
-        slot.least[way] = corrected[way];
-        slot.raw[index(way)] = raw[way].value;
+      if (corrected[direction].delay(direction, slope) <
+          slot.least[direction].delay(direction, slope)) {
+        slot.least[direction] = corrected[direction];
+        slot.raw[index(direction)] = raw[direction].value;
       }
     }
     if (counts) {
@@ -37,8 +38,8 @@ bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
     return false;
   }
   CHECK(empty() || number > newest().number);
-  if (slots_.empty()) slots_.reserve(kRoom);
-  if (slots_.size() == kRoom) slots_.erase(slots_.begin(), slots_.end() - kKept);
+  if (slots_.empty()) slots_.reserve(kCapacity);
+  if (slots_.size() == kCapacity) slots_.erase(slots_.begin(), slots_.end() - kKept);
   slots_.push_back({.number = number,
                     .least = corrected,
                     .raw = {raw[Direction::forward].value, raw[Direction::reverse].value},
@@ -50,29 +51,29 @@ bool Slots::add(const Sample& corrected, const Sample& raw, double rate) {
                     .theta = {},
                     .sigma = 0});
   ++opened_;
-  if (opened_ % kClipEvery == 0) measure_clip();
+  if (opened_ % kLimitEvery == 0) measure_outlier_limit();
   newest().noise = measure_noise();
   return true;
 }
 
-void Slots::measure_clip() {
-  std::array<double, kClipSlots> trips{};
-  const std::size_t count = std::min(size(), kClipSlots);
+void Slots::measure_outlier_limit() {
+  std::array<double, kLimitSlots> trips{};
+  const std::size_t count = std::min(size(), kLimitSlots);
   for (std::size_t age = 0; age < count; ++age) trips[age] = back(age).round_trip;
   const auto middle = trips.begin() + static_cast<std::ptrdiff_t>((count - 1) / 2);
   const auto end = trips.begin() + static_cast<std::ptrdiff_t>(count);
   std::nth_element(trips.begin(), middle, end);
   spread_ = *middle - *std::min_element(trips.begin(), middle + 1);
-  outlier_limit_ = *middle + kClipFactor * spread_;
-  usual_count_ = std::min(usual_count_ + 1, kUsual / kClipEvery);
+  outlier_limit_ = *middle + kLimitFactor * spread_;
+  usual_count_ = std::min(usual_count_ + 1, kUsualHorizon / kLimitEvery);
   usual_spread_ += (spread_ - usual_spread_) / usual_count_;
 }
 
 double Slots::measure_noise() const {
-  // InlineVector slots for the level, so that a change of load shows soon; more for the floor.
+  // Few slots for the median, so that it follows a change of load soon; more for the minimum.
   std::array<double, kNoiseSlots> trips{};
   double least = newest().round_trip;
-  const std::size_t count = std::min(size(), kClipSlots);
+  const std::size_t count = std::min(size(), kLimitSlots);
   for (std::size_t age = 0; age < count; ++age) {
     const double trip = back(age).round_trip;
     if (age < kNoiseSlots) trips[age] = trip;
@@ -84,11 +85,11 @@ double Slots::measure_noise() const {
   return *middle - least;
 }
 
-void Slots::lower(Direction way, double by, std::size_t count) {
+void Slots::lower(Direction direction, double by, std::size_t count) {
   for (std::size_t age = 0; age < count; ++age) {
     Slot& slot = back(age);
-    slot.least[way].value -= by;
-    slot.middle += sign(way) * by / 2;
+    slot.least[direction].value -= by;
+    slot.middle += sign(direction) * by / 2;
     slot.round_trip -= by;
     if (slot.weight == 0 && slot.round_trip <= outlier_limit_) slot.weight = 1;
   }
@@ -96,9 +97,9 @@ void Slots::lower(Direction way, double by, std::size_t count) {
 
 void Slots::shift(double by) {
   for (Slot& slot : slots_) {
-    for (const Direction way : kWays) {
-      slot.least[way].value -= sign(way) * by;
-      slot.raw[index(way)] -= sign(way) * by;
+    for (const Direction direction : kDirections) {
+      slot.least[direction].value -= sign(direction) * by;
+      slot.raw[index(direction)] -= sign(direction) * by;
     }
     slot.middle += by;
     slot.theta.value += by;

@@ -1,8 +1,9 @@
-// What is remembered of the exchanges: one slot per second of local time.
+// Slots: the stored samples, merged into one slot per second of local time.
 //
-// A slot keeps the least reading of each way and the mean middle of its exchanges. Bursts and high
-// rates merge into it, so that the length of a window and the cost of a fit do not depend on how
-// often packets are sent. Slots lie side by side in memory, newest last; the newest kKept are good.
+// A slot keeps the least reading of each direction and the mean middle of its samples. Bursts and
+// high packet rates merge into one slot, so that the length of a window and the cost of a fit do
+// not depend on the packet rate. Slots are contiguous in memory, newest last; the newest kKept are
+// valid.
 #pragma once
 
 #include <array>
@@ -17,18 +18,18 @@
 namespace tempo::clock {
 
 struct Slot {
-  std::int64_t number = 0;      // the second it stands for
-  Sample least;                 // of each way the least reading, corrected for longer paths
-  std::array<double, 2> raw{};  // the same readings as they came
-  double time = 0;              // mean time of the exchanges that count
-  double middle = 0;            // and mean middle
-  double weight = 0;            // how many count: those with a round trip under the clip
-  double round_trip = 0;        // of the first exchange, corrected
-  double noise = 0;             // how far round trips lay above their least when it was opened
-  Line theta;                   // the combined line after its last exchange
-  double sigma = 0;             // and its standard error
+  std::int64_t number = 0;      // its second of local time
+  Sample least;                 // least reading of each direction, with path correction
+  std::array<double, 2> raw{};  // the same readings without correction
+  double time = 0;              // mean time of the samples that count
+  double middle = 0;            // mean middle of the samples that count
+  double weight = 0;            // samples that count: those with a round trip up to outlier_limit()
+  double round_trip = 0;        // of the first sample, with path correction
+  double noise = 0;             // median minus minimum of the round trips when it was opened
+  Line theta;                   // combined line after its last sample
+  double sigma = 0;             // standard error of theta
 
-  double raw_of(Direction way) const { return raw[index(way)]; }
+  double raw_of(Direction direction) const { return raw[index(direction)]; }
 };
 
 class Slots {
@@ -37,39 +38,40 @@ class Slots {
 
   std::size_t size() const { return slots_.size() < kKept ? slots_.size() : kKept; }
   bool empty() const { return slots_.empty(); }
-  std::uint64_t opened() const { return opened_; }  // ever
-  // `age` slots before the newest, which has age 0.
+  std::uint64_t opened() const { return opened_; }  // number of slots opened since the start
+  // The slot `age` slots before the newest, which has age 0.
   const Slot& back(std::size_t age) const { return slots_[slots_.size() - 1 - age]; }
   Slot& back(std::size_t age) { return slots_[slots_.size() - 1 - age]; }
   const Slot& newest() const { return slots_.back(); }
   Slot& newest() { return slots_.back(); }
 
   static std::int64_t number_of(const Sample& sample);
-  // Puts a sample in; `rate` is the best known rate of theta, by which readings at different times
-  // are compared. True if a new slot was opened. A sample of an earlier slot may not come.
+  // Adds a sample; `rate` is the best known rate of theta, which serves to compare readings of
+  // different times. Returns true if it opened a new slot. The sample must not belong to an earlier
+  // slot.
   bool add(const Sample& corrected, const Sample& raw, double rate);
 
-  // Round trips above this say nothing about the middle.
+  // A sample with a longer round trip is an outlier and does not count for the middle.
   double outlier_limit() const { return outlier_limit_; }
   // Median minus minimum of the newest round trips, and its mean over the last thousand slots.
   double spread() const { return spread_; }
   double usual_spread() const { return usual_spread_; }
 
-  // The readings of one way fall by `by` in the newest `count` slots, and the round trips with
-  // them; what was above the clip counts again.
-  void lower(Direction way, double by, std::size_t count);
-  // Theta rises by `by` in every slot: the local clock jumped, and history with it.
+  // Subtracts `by` from the readings of one direction and from the round trips in the newest
+  // `count` slots; a slot that was above outlier_limit() counts again.
+  void lower(Direction direction, double by, std::size_t count);
+  // Adds `by` to theta in every slot, after a jump of the local clock.
   void shift(double by);
 
-  static constexpr std::size_t most_bytes() { return kRoom * sizeof(Slot); }
+  static constexpr std::size_t most_bytes() { return kCapacity * sizeof(Slot); }
 
  private:
-  static constexpr std::size_t kRoom = 1536;  // then the newest kKept move to the front
-  static constexpr std::size_t kClipSlots = 64;
-  static constexpr std::size_t kClipEvery = 8;
-  static constexpr std::size_t kNoiseSlots = 16;
+  static constexpr std::size_t kCapacity = 1536;  // when full, the newest kKept move to the front
+  static constexpr std::size_t kLimitSlots = 64;  // window of the outlier limit
+  static constexpr std::size_t kLimitEvery = 8;   // slots between two measurements of the limit
+  static constexpr std::size_t kNoiseSlots = 16;  // window of the noise
 
-  void measure_clip();
+  void measure_outlier_limit();
   double measure_noise() const;
 
   std::vector<Slot> slots_;

@@ -12,7 +12,7 @@ using testing::SlotMaker;
 
 constexpr Line kStill{};
 
-TEST(Slots, OneSlotForEachSecond) {
+TEST(Slots, HasOneSlotPerSecond) {
   Slots slots;
   const auto add = [&slots](double t) {
     const Sample sample = made(t, kStill, 1e-4, 1e-4);
@@ -28,7 +28,7 @@ TEST(Slots, OneSlotForEachSecond) {
   EXPECT_EQ(slots.back(2).weight, 2);
 }
 
-TEST(Slots, KeepsTheLeastReadingOfEachWay) {
+TEST(Slots, KeepsTheLeastReadingOfEachDirection) {
   Slots slots;
   const Sample slow_back = made(0.1, kStill, 1e-4, 9e-4);
   const Sample slow_out = made(0.5, kStill, 8e-4, 2e-4);
@@ -42,8 +42,8 @@ TEST(Slots, KeepsTheLeastReadingOfEachWay) {
 }
 
 TEST(Slots, ComparesReadingsAlongTheRate) {
-  // Theta rises by 100 us within the second: the later reading out is smaller though its delay is
-  // not.
+  // Theta rises by 100 us within the second: the later forward reading is smaller although its
+  // delay is not.
   const Line theta{.value = 0, .rate = 1e-4, .origin = 0};
   Slots slots;
   const Sample quick = made(0.0, theta, 1e-4, 1e-4);
@@ -53,7 +53,7 @@ TEST(Slots, ComparesReadingsAlongTheRate) {
   EXPECT_EQ(slots.newest().least[Direction::forward].t, 0.0);
 }
 
-TEST(Slots, LongRoundTripsDoNotCount) {
+TEST(Slots, OutliersDoNotCount) {
   Slots slots;
   SlotMaker maker({}, 1e-5);
   maker.add(slots, 64);
@@ -82,7 +82,7 @@ TEST(Slots, LoweredSlotsCountAgain) {
   EXPECT_GE(counting, 6);
 }
 
-TEST(Slots, AShiftMovesTheta) {
+TEST(Slots, ShiftMovesTheta) {
   Slots slots;
   SlotMaker maker({}, 0);
   maker.add(slots, 3);
@@ -95,19 +95,19 @@ TEST(Slots, AShiftMovesTheta) {
 
 TEST(Slots, SpreadAndNoiseFollowTheLoad) {
   Slots slots;
-  SlotMaker bounded_delay({}, 1e-5);
-  bounded_delay.add(slots, 100);
+  SlotMaker maker({}, 1e-5);
+  maker.add(slots, 100);
   const double before = slots.newest().noise;
   EXPECT_NEAR(before, 1.5e-5, 1e-5);
   EXPECT_NEAR(slots.spread(), slots.usual_spread(), 1e-5);
-  bounded_delay.extra_back = 1e-3;
-  bounded_delay.add(slots, 10);
-  EXPECT_GT(slots.newest().noise, 50 * before);  // soon
-  bounded_delay.add(slots, 30);
-  EXPECT_GT(slots.spread(), 5 * slots.usual_spread());  // later
+  maker.extra_back = 1e-3;
+  maker.add(slots, 10);
+  EXPECT_GT(slots.newest().noise, 50 * before);  // after 10 slots
+  maker.add(slots, 30);
+  EXPECT_GT(slots.spread(), 5 * slots.usual_spread());  // after 40 slots
 }
 
-TEST(Slots, ForgetsTheOldest) {
+TEST(Slots, DiscardsTheOldestSlots) {
   Slots slots;
   SlotMaker maker({}, 1e-5);
   maker.add(slots, 5000);

@@ -1,4 +1,5 @@
-// The candidates: two kinds of line over fifteen windows, half an octave apart.
+// The candidates: two kinds of line over fifteen windows. Each window is longer than the one before
+// by a factor of the square root of 2; lengths are in slots.
 #pragma once
 
 #include <array>
@@ -15,7 +16,7 @@ inline constexpr std::array<std::size_t, 15> kWindows{8,   11,  16,  23,  32,  4
                                                       128, 181, 256, 362, 512, 724, 1024};
 inline constexpr std::size_t kLeastWindow = kWindows.front();
 
-// One of something for every candidate.
+// A value for every candidate.
 template <class T>
 struct PerCandidate {
   std::array<std::array<T, kWindows.size()>, 2> values{};
