@@ -1,16 +1,17 @@
-// A lock that believes silence: ask all, and enter if nobody objects within three ticks. Is it
-// safe?
+// Example: model-check a lock that relies on timing. A node asks all others and enters after three
+// ticks, unless a node with a lower number asks meanwhile. The program checks mutual exclusion with
+// message delays of up to 2 and up to 4 ticks.
 #include <cstdio>
 #include <string>
 
-#include "lab/check/explore.h"
 #include "lab/check/counterexample.h"
+#include "lab/check/explore.h"
 
 using namespace tempo;
 
 struct Lock {
   enum class Timer : std::uint8_t { enter, count };
-  struct Message {  // "I want to enter"
+  struct Message {  // request to enter
     static void fields(auto& /*self*/, auto& /*visit*/) {}
   };
   using Command = Nothing;
@@ -21,7 +22,7 @@ struct Lock {
     timers_.set(Timer::enter, turn.now + 3ns);
   }
   void receive(Turn<Lock>& /*turn*/, NodeId from, const Message& /*message*/) {
-    if (!inside && from < self) timers_.stop(Timer::enter);  // the smaller number goes first
+    if (!inside && from < self) timers_.stop(Timer::enter);  // the lower number has priority
   }
   void on_timer(Turn<Lock>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
@@ -45,11 +46,11 @@ struct Lock {
 struct Exclusion {
   using Machine = Lock;
   using View = bool;
-  Machine make(NodeId node, Incarnation /*life*/) const { return {.self = node}; }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const { return {.self = node}; }
   View view(const Machine& lock) const { return lock.inside; }
   const char* broken(const check::Scene<View>& scene) const {
     int inside = 0;
-    for (const auto& seat : scene.slots) inside += seat.view != nullptr && *seat.view ? 1 : 0;
+    for (const auto& slot : scene.slots) inside += slot.view != nullptr && *slot.view ? 1 : 0;
     return inside > 1 ? "mutual exclusion" : nullptr;
   }
 };

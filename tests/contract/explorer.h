@@ -1,15 +1,14 @@
-// A small explorer: every order of events in a world of a few machines.
+// A small explorer: runs every order of events in a world of a few machines.
 //
-// Breadth first, so that the first broken promise comes with the shortest way to it. Whatever is
-// under way may arrive next, or be lost while the budget lasts; whatever timer is set may fire
-// next, and its node's clock then shows that timer's deadline ("free" timing: the clocks run at any
-// rates); whatever command is left may be given; whatever a machine draws, it draws every value. A
-// state is what the field lists pack, with what is under way and what is left of the budgets.
-// Copies of one message on one link are one: a network that may repeat a message need not carry it
-// twice.
+// The search is breadth first, so that the first violation comes with a shortest path to it. In
+// each state any message in flight may arrive, or be lost while the budget lasts; any timer that is
+// set may fire, and the clock of its node then shows the timer's deadline ("free" timing: clocks
+// run at any rate); any remaining command may be given; each draw takes every value. A state
+// consists of the packed field lists, the messages in flight and the remaining budgets. Copies of a
+// message on one link count as one.
 //
-// Besides the machines' own checks and the caller's, every state is asked whether its timers keep
-// their promise that waking them early does no harm.
+// In every state the explorer runs the checks of the machines and of the caller, and tests that an
+// early on_timer does no harm.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@
 
 namespace tempo::toys {
 
-// Packs a machine; a timer that is overdue is due, by whatever time: clocks run at any rates here.
+// Packs a machine without the overdue time of its timers, because clocks run at any rate here.
 class TimelessPacker : public FieldWalk<TimelessPacker> {
  public:
   explicit TimelessPacker(Packer& packer) : packer_(&packer) {}
@@ -61,25 +60,25 @@ class Explorer {
   };
   struct State {
     std::vector<M> machines;
-    std::vector<Instant> now;               // of each machine's own clock
-    std::map<std::string, Flight> flights;  // by what they pack to
-    std::vector<bool> given;                // of the commands
-    std::uint32_t losses = 0;
+    std::vector<Instant> now;               // clock of each machine
+    std::map<std::string, Flight> flights;  // messages in flight, by their packed form
+    std::vector<bool> given;                // for each command: it was given
+    std::uint32_t losses = 0;               // messages lost
   };
   static constexpr std::uint32_t kAnyNumber = 0xffffffff;
   struct Options {
     std::vector<M> machines;
     std::vector<std::pair<NodeId, typename M::Command>> commands{};  // each may be given once
-    std::uint32_t losses = 0;                                        // at most
-    std::size_t most_states = 1'000'000;
+    std::uint32_t losses = 0;  // maximum; kAnyNumber: no limit
+    std::size_t max_states = 1'000'000;
     std::function<const char*(const State&)> property = [](const State&) { return nullptr; };
   };
   struct Finding {
-    bool complete = false;  // all states were seen, and none was broken
+    bool complete = false;  // all states were visited without a violation
     std::size_t states = 0;
-    std::size_t steps = 0;          // from a state to a state, new or not
-    std::string broken;             // the promise, empty if all were kept
-    std::vector<std::string> path;  // to where it was broken
+    std::size_t steps = 0;          // transitions, to new and to known states
+    std::string broken;             // the violated property; empty: none
+    std::vector<std::string> path;  // steps to the violation
   };
 
   explicit Explorer(Options options) : options_(std::move(options)) {}
@@ -90,13 +89,13 @@ class Explorer {
                .flights = {},
                .given = std::vector<bool>(options_.commands.size()),
                .losses = 0};
-    branch(root, kNowhere, "start", [&](State& next, Draw& draw) {
+    branch(root, kNoVisit, "start", [&](State& next, Draw& draw) {
       for (std::size_t i = 0; i < next.machines.size(); ++i)
         step(next, i, draw, [](M& machine, Turn<M>& turn) { machine.start(turn); });
     });
     for (std::size_t at = 0; at < visits_.size() && finding_.broken.empty(); ++at) {
-      CHECK(visits_.size() < options_.most_states);
-      const State state = visits_[at].state;  // a copy: new visits move the old
+      CHECK(visits_.size() < options_.max_states);
+      const State state = visits_[at].state;  // a copy: visits_ may reallocate
       deliver_and_lose(state, at);
       fire(state, at);
       give_commands(state, at);
@@ -107,11 +106,11 @@ class Explorer {
   }
 
  private:
-  static constexpr std::size_t kNowhere = ~std::size_t{0};
+  static constexpr std::size_t kNoVisit = ~std::size_t{0};
   struct Visit {
     State state;
-    std::size_t from = kNowhere;  // the visit before, or nowhere
-    std::string how;
+    std::size_t from = kNoVisit;  // index of the previous visit; kNoVisit: none
+    std::string how;              // the step to this state
   };
 
   void deliver_and_lose(const State& state, std::size_t at) {
@@ -138,8 +137,8 @@ class Explorer {
       for (std::size_t name = 0; name < timers.size(); ++name) {
         const Instant when = timers.at(timer_id(name));
         if (when == kNever) continue;
-        if (when > state.now[i] && early_wake_harms(state, i, timer_id(name)))
-          return report("a timer woken early does no harm", at);
+        if (when > state.now[i] && early_timer_harms(state, i, timer_id(name)))
+          return report("an early on_timer does no harm", at);
         branch(state, at, fmt::format("fire {} timer {}", i, name), [&](State& next, Draw& draw) {
           next.now[i] = std::max(next.now[i], when);
           step(next, i, draw,
@@ -162,14 +161,14 @@ class Explorer {
     }
   }
 
-  // Does one thing once for every way the draws in it can fall.
+  // Runs an action once for every combination of its draws.
   template <class Do>
-  void branch(const State& state, std::size_t from, const std::string& how, Do todo) {
+  void branch(const State& state, std::size_t from, const std::string& how, Do action) {
     check::EveryDraw draw;
     do {
       if (!finding_.broken.empty()) return;
       State next = state;
-      todo(next, draw);
+      action(next, draw);
       ++finding_.steps;
       admit(std::move(next), from, how + text_of(draw));
     } while (draw.advance());
@@ -182,10 +181,10 @@ class Explorer {
   }
 
   template <class Do>
-  void step(State& state, std::size_t node, Draw& draw, Do todo) {
+  void step(State& state, std::size_t node, Draw& draw, Do action) {
     outbox_.clear();
     Turn<M> turn{state.now[node], draw, outbox_};
-    todo(state.machines[node], turn);
+    action(state.machines[node], turn);
     for (const Output<M>& output : outbox_)
       for (std::size_t to = 0; output.kind != OutputKind::notice && to < state.machines.size();
            ++to)
@@ -213,7 +212,7 @@ class Explorer {
     if (broken != nullptr) report(broken, visits_.size() - 1);
   }
 
-  bool early_wake_harms(const State& state, std::size_t node, TimerId timer) {
+  bool early_timer_harms(const State& state, std::size_t node, TimerId timer) {
     State next = state;
     check::EveryDraw draw;
     step(next, node, draw, [&](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
@@ -223,13 +222,13 @@ class Explorer {
 
   void report(const char* broken, std::size_t at) {
     finding_.broken = broken;
-    for (; at != kNowhere; at = visits_[at].from) finding_.path.push_back(visits_[at].how);
+    for (; at != kNoVisit; at = visits_[at].from) finding_.path.push_back(visits_[at].how);
     std::ranges::reverse(finding_.path);
   }
 
   Options options_;
   Outbox<M> outbox_;
-  std::vector<Visit> visits_;  // bounded by most_states
+  std::vector<Visit> visits_;  // at most max_states
   std::unordered_set<std::string> seen_;
   Finding finding_;
 };

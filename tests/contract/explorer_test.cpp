@@ -1,4 +1,5 @@
-// The toys in the explorer: right ones are explored to the end, wrong ones by the shortest way.
+// The toy machines in the explorer: it visits all states of the correct ones, and finds a shortest
+// path to the defect of the others.
 #include "explorer.h"
 
 #include <algorithm>
@@ -16,9 +17,9 @@ namespace {
 
 using ::testing::ElementsAre;
 
-template <bool kKnowsCopies>
-Explorer<Tally<kKnowsCopies>> two_tallies(std::uint32_t losses) {
-  using Toy = Tally<kKnowsCopies>;
+template <bool kDetectsDuplicates>
+Explorer<Tally<kDetectsDuplicates>> two_tallies(std::uint32_t losses) {
+  using Toy = Tally<kDetectsDuplicates>;
   const typename Toy::Options options{.nodes = 2, .post = {.interval = 1s, .sends = 2}};
   return Explorer<Toy>{{.machines = {Toy{node_at(0), Incarnation{7}, options},
                                      Toy{node_at(1), Incarnation{8}, options}},
@@ -31,38 +32,37 @@ Explorer<Tally<kKnowsCopies>> two_tallies(std::uint32_t losses) {
                         }}};
 }
 
-// Worked out with pencil and paper. Node 0 sends `add` at most twice and node 1 answers `added`; a
-// state is where node 0 stands, whether `add` and `added` are under way (each at most once, since
-// copies are one), and whether node 1 has added. Anything may be lost at any time.
+// Computed by hand. Node 0 sends `add` at most twice and node 1 answers `added`. A state consists
+// of the progress of node 0, the presence of `add` and `added` in flight (copies count as one), and
+// whether node 1 has added. Any message may be lost at any time.
 //
 //   before the command                                                              1
-//   sent once      not yet added: `add` is under way or lost                        2
-//                  added: `added` is under way or lost                              2
-//   sent twice     not yet added: `add` is under way or lost                        2
-//                  added: `add` and `added`, each under way or not                  4
-//   acknowledged   (so added) `add`, `added` or neither is under way: an `added`
-//                  has just arrived, so both would take two of them                 3
+//   sent once      not yet added: `add` is in flight or lost                        2
+//                  added: `added` is in flight or lost                              2
+//   sent twice     not yet added: `add` is in flight or lost                        2
+//                  added: `add` and `added`, each in flight or not                  4
+//   acknowledged   (so added) `add`, `added` or neither is in flight: an `added`
+//                  has just arrived, so both would need two of them                 3
 //   given up       as after the second send: 2 and 4                                6
 //
-TEST(TwoTallies, HaveTwentyStatesWhenAnythingMayBeLost) {
+TEST(TwoTallies, HaveTwentyStatesWithAnyLosses) {
   auto explorer = two_tallies<true>(Explorer<Tally<>>::kAnyNumber);
   const auto finding = explorer.explore();
   EXPECT_TRUE(finding.complete) << finding.broken;
   EXPECT_EQ(finding.states, 20U);
 }
 
-// Without loss those in which something is gone before it arrived drop out: `add` lost (once for
-// each standing: 3), `added` lost after the first send (1) and after the second (2, with and
-// without `add`). After giving up `added` may still be gone, because it arrives and is not waited
-// for.
-TEST(TwoTallies, HaveFourteenStatesWhenNothingIsLost) {
+// Without losses the states with a lost message disappear: `add` lost (once for each progress of
+// node 0: 3), `added` lost after the first send (1) and after the second (2, with and without
+// `add`). After giving up, `added` may still be absent, because it may have arrived too late.
+TEST(TwoTallies, HaveFourteenStatesWithoutLosses) {
   auto explorer = two_tallies<true>(0);
   const auto finding = explorer.explore();
   EXPECT_TRUE(finding.complete) << finding.broken;
   EXPECT_EQ(finding.states, 14U);
 }
 
-TEST(TwoTallies, ThatDoNotKnowCopiesAreFoundOut) {
+TEST(TwoTallies, FindMissingDuplicateDetection) {
   auto explorer = two_tallies<false>(0);
   const auto finding = explorer.explore();
   EXPECT_FALSE(finding.complete);
@@ -73,11 +73,11 @@ TEST(TwoTallies, ThatDoNotKnowCopiesAreFoundOut) {
                   "fire 0 timer 0", "deliver 0->1 {kind=0 sequence=1 life=7 amount=5}"));
 }
 
-// The state counts below are confirmed by second models of the toys, written in another language as
-// plain tuples and searched depth first.
+// Second models of the toys, written in another language as plain tuples and searched depth first,
+// confirm the state counts below.
 
 template <bool kBreaksTies>
-Explorer<Lots<kBreaksTies>> drawers_of_lots(std::uint32_t nodes, std::uint32_t lots,
+Explorer<Lots<kBreaksTies>> nodes_with_lots(std::uint32_t nodes, std::uint32_t lots,
                                             std::uint32_t losses) {
   using Toy = Lots<kBreaksTies>;
   typename Explorer<Toy>::Options options{.machines = {}, .losses = losses};
@@ -85,47 +85,47 @@ Explorer<Lots<kBreaksTies>> drawers_of_lots(std::uint32_t nodes, std::uint32_t l
     options.machines.push_back(Toy{NodeId{i}, {.lots = lots, .slot = 1s}});
   options.property = [](const auto& state) {
     const auto leaders = std::ranges::count_if(state.machines, &Toy::leads);
-    const bool all_is_said = state.flights.empty() && state.losses == 0;
-    return all_is_said && leaders > 1 ? "one leader when all is said" : nullptr;
+    const bool all_delivered = state.flights.empty() && state.losses == 0;
+    return all_delivered && leaders > 1 ? "one leader after all messages" : nullptr;
   };
   return Explorer<Toy>{options};
 }
 
-TEST(TwoDrawersOfLots, AgreeOnOneLeader) {
-  auto explorer = drawers_of_lots<true>(2, 3, 1);
+TEST(TwoLots, AgreeOnOneLeader) {
+  auto explorer = nodes_with_lots<true>(2, 3, 1);
   const auto finding = explorer.explore();
   EXPECT_TRUE(finding.complete) << finding.broken;
   EXPECT_EQ(finding.states, 225U);
 }
 
-TEST(ThreeDrawersOfLots, AgreeOnOneLeader) {
-  auto explorer = drawers_of_lots<true>(3, 2, 0);
+TEST(ThreeLots, AgreeOnOneLeader) {
+  auto explorer = nodes_with_lots<true>(3, 2, 0);
   const auto finding = explorer.explore();
   EXPECT_TRUE(finding.complete) << finding.broken;
   EXPECT_EQ(finding.states, 2096U);
 }
 
-TEST(TwoDrawersOfLots, ThatIgnoreTiesAreFoundOut) {
-  auto explorer = drawers_of_lots<false>(2, 2, 0);
+TEST(TwoLots, FindIgnoredTies) {
+  auto explorer = nodes_with_lots<false>(2, 2, 0);
   const auto finding = explorer.explore();
   EXPECT_FALSE(finding.complete);
-  EXPECT_EQ(finding.broken, "one leader when all is said");
+  EXPECT_EQ(finding.broken, "one leader after all messages");
   EXPECT_THAT(finding.path, ElementsAre("start draws 0 draws 0", "fire 0 timer 0", "fire 1 timer 0",
                                         "deliver 0->1 {lot=0}", "deliver 1->0 {lot=0}"));
 }
 
-TEST(TwoHeartbeats, AreExploredToTheEnd) {
-  const Heartbeat toy{{.period = 1s, .patience = 2s}};
+TEST(TwoHeartbeats, AreExploredCompletely) {
+  const Heartbeat toy{{.period = 1s, .timeout = 2s}};
   Explorer<Heartbeat> explorer{{.machines = {toy, toy}}};
   const auto finding = explorer.explore();
   EXPECT_TRUE(finding.complete) << finding.broken;
   EXPECT_EQ(finding.states, 159U);
 }
 
-template <bool kClaimsAreHeard>
-Explorer<Leadership<kClaimsAreHeard>> two_leaderships() {
-  using Toy = Leadership<kClaimsAreHeard>;
-  const Heartbeat heartbeat{{.period = 1s, .patience = 2s}};
+template <bool kUsesClaims>
+Explorer<Leadership<kUsesClaims>> two_leaderships() {
+  using Toy = Leadership<kUsesClaims>;
+  const Heartbeat heartbeat{{.period = 1s, .timeout = 2s}};
   typename Explorer<Toy>::Options options{.machines = {}};
   for (std::uint32_t i = 0; i < 2; ++i)
     options.machines.push_back(Toy{heartbeat, Lots<>{NodeId{i}, {.lots = 1, .slot = 1s}}});
@@ -147,7 +147,7 @@ TEST(TwoLeaderships, TrustTheirLeader) {
   EXPECT_EQ(finding.states, 8070U);
 }
 
-TEST(TwoLeaderships, ThatDoNotHearClaimsAreFoundOut) {
+TEST(TwoLeaderships, FindIgnoredClaims) {
   auto explorer = two_leaderships<false>();
   const auto finding = explorer.explore();
   EXPECT_FALSE(finding.complete);
@@ -156,7 +156,7 @@ TEST(TwoLeaderships, ThatDoNotHearClaimsAreFoundOut) {
                                         "deliver 0->1 {part=1 body{lot=0}}"));
 }
 
-// Does not look at its deadline: it rings whenever it is woken.
+// Does not check its deadline: it stops its timer at every on_timer.
 class Hasty {
  public:
   using Message = Nothing;
@@ -180,9 +180,9 @@ class Hasty {
   Timers<Timer> timers_;
 };
 
-TEST(Explorer, FindsATimerThatDoesHarmWhenWokenEarly) {
+TEST(Explorer, FindsATimerThatIgnoresItsDeadline) {
   Explorer<Hasty> explorer{{.machines = {Hasty{}}}};
-  EXPECT_EQ(explorer.explore().broken, "a timer woken early does no harm");
+  EXPECT_EQ(explorer.explore().broken, "an early on_timer does no harm");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The toys in the simulator: the same classes in seeded worlds with faults.
+// The toy machines in the simulator: the same classes in seeded worlds with faults.
 #include <cstdint>
 #include <string>
 
@@ -22,7 +22,7 @@ void start_all(World<M>& world) {
   for (std::uint32_t i = 0; i < world.size(); ++i) world.start(NodeId{i});
 }
 
-// Asks `holds(machine, node)` of every node that is up.
+// Returns true if `holds(machine, node)` is true for every node that is up.
 template <class M, class Holds>
 bool everywhere(const World<M>& world, Holds holds) {
   for (std::uint32_t i = 0; i < world.size(); ++i)
@@ -45,8 +45,8 @@ std::string state_of(const World<M>& world) {
   return state;
 }
 
-// With delays below 2 ms no beat comes more than 1.002 s after the one before.
-TEST(HeartbeatInTheSimulator, TrustsTheLivingAndSuspectsTheDeadInTime) {
+// With delays below 2 ms no heartbeat arrives more than 1.002 s after the previous one.
+TEST(HeartbeatInTheSimulator, TrustsLiveNodesAndSuspectsCrashedNodesInTime) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     sim::NoWatch watch;
     World<Heartbeat> world{{.nodes = 3, .seed = seed},
@@ -58,26 +58,26 @@ TEST(HeartbeatInTheSimulator, TrustsTheLivingAndSuspectsTheDeadInTime) {
       return true;
     };
     start_all(world);
-    world.run_until(at(2ms));  // by then everybody's first beat has arrived
-    const auto somebody_doubts = [&] { return !everywhere(world, trusts_all); };
-    EXPECT_FALSE(world.run_until(at(100s), somebody_doubts)) << "seed " << seed;
+    world.run_until(at(2ms));  // the first heartbeat of every node has arrived
+    const auto some_node_suspects = [&] { return !everywhere(world, trusts_all); };
+    EXPECT_FALSE(world.run_until(at(100s), some_node_suspects)) << "seed " << seed;
 
     world.crash(node_at(2));
-    const auto doubts_the_dead = [](const Heartbeat& toy, NodeId) {
+    const auto suspects_the_crashed_node = [](const Heartbeat& toy, NodeId) {
       return !toy.trusts(node_at(2));
     };
-    world.run_until(world.now() + kHeartbeat.patience + 2ms);
-    EXPECT_TRUE(everywhere(world, doubts_the_dead)) << "seed " << seed;
+    world.run_until(world.now() + kHeartbeat.timeout + 2ms);
+    EXPECT_TRUE(everywhere(world, suspects_the_crashed_node)) << "seed " << seed;
     EXPECT_TRUE(world.machine(node_at(0)).trusts(node_at(1))) << "seed " << seed;
     EXPECT_EQ(checked(world), "");
 
     world.start(node_at(2));
     world.run_until(world.now() + 2ms);
-    EXPECT_FALSE(everywhere(world, doubts_the_dead)) << "seed " << seed;
+    EXPECT_FALSE(everywhere(world, suspects_the_crashed_node)) << "seed " << seed;
   }
 }
 
-TEST(HeartbeatInTheSimulator, SuspectsTheLivingWhenTheyAreCutOff) {
+TEST(HeartbeatInTheSimulator, SuspectsLiveNodesThatAreCutOff) {
   sim::NoWatch watch;
   World<Heartbeat> world{
       {.nodes = 2}, [](NodeId, Incarnation) { return Heartbeat{kHeartbeat}; }, watch};
@@ -113,9 +113,9 @@ TEST(LotsInTheSimulator, AgreeOnOneLeaderOverBadLinks) {
   }
 }
 
-// The mistake needs two equal lots at the top, and neither claim in time for the other: some seeds
-// show it. This is what the explorer finds without luck.
-TEST(LotsInTheSimulator, ThatIgnoreTiesAreFoundOutByLuck) {
+// The defect needs two equal highest lots whose claims cross; some seeds show it. The explorer
+// finds it in every run.
+TEST(LotsInTheSimulator, SomeSeedsFindIgnoredTies) {
   int disagreed = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     sim::NoWatch watch;
@@ -133,16 +133,17 @@ TEST(LotsInTheSimulator, ThatIgnoreTiesAreFoundOutByLuck) {
   EXPECT_LT(disagreed, 50);
 }
 
-// Adds at every node, several times, over bad links; gives the world when all is quiet.
-template <bool kKnowsCopies>
-World<Tally<kKnowsCopies>> tallied(std::uint64_t seed, sim::NoWatch& watch) {
-  using Toy = Tally<kKnowsCopies>;
-  // An attempt over such a link fails with probability 0.51, both ways counted, and twenty in a row
-  // with 1.4e-6: none of the 36 parcels is given up in any of the seeds used here.
+// Adds at every node, several times, over bad links; returns the world after the last message.
+template <bool kDetectsDuplicates>
+World<Tally<kDetectsDuplicates>> tallied(std::uint64_t seed, sim::NoWatch& watch) {
+  using Toy = Tally<kDetectsDuplicates>;
+  // An attempt over such a link fails with probability 0.51, both directions counted, and twenty in
+  // a row with 1.4e-6: none of the 36 parcels is given up in any of the seeds used here.
   const typename Toy::Options options{.nodes = 4, .post = {.interval = 5ms, .sends = 20}};
-  World<Toy> world{{.nodes = 4, .seed = seed, .link = bad_link()},
-                   [options](NodeId self, Incarnation life) { return Toy{self, life, options}; },
-                   watch};
+  World<Toy> world{
+      {.nodes = 4, .seed = seed, .link = bad_link()},
+      [options](NodeId self, Incarnation incarnation) { return Toy{self, incarnation, options}; },
+      watch};
   start_all(world);
   for (std::uint32_t i = 0; i < 12; ++i) {
     world.command(NodeId{i % 4}, {.add = 1U << i});
@@ -167,19 +168,20 @@ TEST(TallyInTheSimulator, AddsEverythingEverywhereOnce) {
   }
 }
 
-TEST(TallyInTheSimulator, ThatDoesNotKnowCopiesIsFoundOut) {
+TEST(TallyInTheSimulator, FindsMissingDuplicateDetection) {
   sim::NoWatch watch;
   const auto world = tallied<false>(1, watch);
   EXPECT_FALSE(everywhere(
       world, [](const Tally<false>& toy, NodeId) { return toy.total() == (1U << 12) - 1; }));
 }
 
-TEST(TallyInTheSimulator, GivesUpOnTheDead) {
+TEST(TallyInTheSimulator, GivesUpOnAStoppedNode) {
   sim::NoWatch watch;
   const Tally<>::Options options{.nodes = 2, .post = {.interval = 1s, .sends = 3}};
-  World<Tally<>> world{{.nodes = 2},
-                       [&](NodeId self, Incarnation life) { return Tally<>{self, life, options}; },
-                       watch};
+  World<Tally<>> world{
+      {.nodes = 2},
+      [&](NodeId self, Incarnation incarnation) { return Tally<>{self, incarnation, options}; },
+      watch};
   world.start(node_at(0));
   world.command(node_at(0), {.add = 5});
   world.run_until(at(7s));  // sent at 0, 1 and 3 seconds; due again at 7
@@ -190,12 +192,12 @@ TEST(TallyInTheSimulator, GivesUpOnTheDead) {
 
 World<Leadership<>>::Make leaderships() {
   return [](NodeId self, Incarnation) {
-    return Leadership<>{Heartbeat{{.period = 100ms, .patience = 1s}},
+    return Leadership<>{Heartbeat{{.period = 100ms, .timeout = 1s}},
                         Lots<>{self, {.lots = 8, .slot = 10ms}}};
   };
 }
 
-TEST(LeadershipInTheSimulator, ReplacesALeaderThatCrashes) {
+TEST(LeadershipInTheSimulator, ReplacesACrashedLeader) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     sim::NoWatch watch;
     World<Leadership<>> world{{.nodes = 4, .seed = seed}, leaderships(), watch};
@@ -220,7 +222,7 @@ TEST(LeadershipInTheSimulator, ReplacesALeaderThatCrashes) {
   }
 }
 
-TEST(LeadershipInTheSimulator, IsReplayedByItsSeed) {
+TEST(LeadershipInTheSimulator, IsReproducibleFromItsSeed) {
   const auto run = [](std::uint64_t seed) {
     sim::NoWatch watch;
     World<Leadership<>> world{{.nodes = 4, .seed = seed, .link = bad_link()}, leaderships(), watch};

@@ -1,23 +1,23 @@
-// Toy machines that prove the machine contract before real protocols are built on it.
+// Toy machines that test the machine contract.
 //
-//   Heartbeat   lives on timers: it says that it is alive, and suspects whom it has not heard;
-//   Lots        lives on chance: everybody draws a lot, the highest lot leads;
-//   Tally       lives on commands: a counter at every node, its changes sent by a Courier;
-//   Leadership  is a Mux of the first two: a leader that is suspected is replaced.
+//   Heartbeat   uses timers: each node sends heartbeats and suspects silent nodes;
+//   Lots        uses random numbers: every node draws a lot, and the highest lot leads;
+//   Tally       uses commands: a counter at every node, its changes sent by a Courier;
+//   Leadership  is a Mux of the first two: it replaces a suspected leader.
 //
 // The same classes run in the simulator (sim_test.cpp), in an explorer of all orders of events
-// (explorer_test.cpp) and over UDP between processes (udp_test.cpp). What that showed:
+// (explorer_test.cpp) and over UDP between processes (udp_test.cpp). These tests show:
 //
-//   - One class fits all three drivers without a line for any of them. A driver's own part is how
-//     it carries out three kinds of output, and where `now` and a draw come from.
-//   - Packing relative to now is enough to recognise states: the explorer finishes on machines
-//     whose clocks never stop, with exactly as many states as paper and pencil find.
+//   - One class works with all three drivers without special code. A driver only has to carry out
+//     three kinds of output and to supply `now` and draws.
+//   - Packing relative to now is enough to recognise states: the clocks of the machines never stop,
+//     and the explorer still finishes, with exactly the number of states computed by hand.
 //   - A draw as an argument can be enumerated: the explorer finds the two equal lots that a seeded
-//     run meets only by luck, and names the shortest way there.
+//     run finds only by luck, with a shortest path to them.
 //   - Rules between parts may go both ways: a notice of each part of Leadership commands the other.
 //   - Messages, commands and notices are flat: a datagram or a control message is their bytes.
 //
-// Each toy has a mistake that can be switched on, to show that the drivers find it.
+// Each toy has a defect that can be enabled, to show that the drivers find it.
 #pragma once
 
 #include <algorithm>
@@ -31,15 +31,15 @@
 
 namespace tempo::toys {
 
-// A node is trusted from the moment it is heard until `patience` has passed in silence.
+// A node is trusted from its first heartbeat until `timeout` passes without one.
 class Heartbeat {
  public:
   struct Options {
-    Nanos period;
-    Nanos patience;
+    Nanos period;   // time between heartbeats
+    Nanos timeout;  // time without a heartbeat until a node is suspected
   };
   using Message = Nothing;
-  struct Command {  // Another part of the node has heard from somebody.
+  struct Command {  // another part of the node has received a message from this node
     NodeId heard = kNobody;
 
     template <class Self, class Visitor>
@@ -81,7 +81,7 @@ class Heartbeat {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    return timers_.at(Timer::silence) == first_silence() ? nullptr : "silence is noticed in time";
+    return timers_.at(Timer::silence) == first_silence() ? nullptr : "silence is detected in time";
   }
 
   bool trusts(NodeId node) const {
@@ -103,7 +103,7 @@ class Heartbeat {
 
   void receive(Turn<Heartbeat>& turn, NodeId from) {
     if (!trusts(from)) turn.out.notify({.node = from, .trusted = true});
-    trusted_until_[from] = turn.now + options_.patience;
+    trusted_until_[from] = turn.now + options_.timeout;
     timers_.set(Timer::silence, first_silence());
   }
 
@@ -115,20 +115,20 @@ class Heartbeat {
 
   Options options_;
   Timers<Timer> timers_;
-  NodeMap<Instant> trusted_until_;  // never: heard once and suspected now
+  NodeMap<Instant> trusted_until_;  // kNever: suspected
 };
 
-inline constexpr Heartbeat::Options kHeartbeat{.period = 1s, .patience = 3s};
+inline constexpr Heartbeat::Options kHeartbeat{.period = 1s, .timeout = 3s};
 
-// Everybody draws a lot and waits: the higher the lot, the shorter. Who has heard of no leader by
-// then claims to lead, and goes on claiming. Of two leaders the one with the higher lot stays, of
-// equal lots the one with the higher number; the mistake is to forget the second half.
+// Every node draws a lot and waits, for a shorter time with a higher lot. A node that knows no
+// leader then claims to lead, and repeats its claim. Of two leaders the one with the higher lot
+// stays; with equal lots, the one with the higher node number. The defect is to ignore equal lots.
 template <bool kBreaksTies = true>
 class Lots {
  public:
   struct Options {
-    std::uint32_t lots;  // how many different ones there are
-    Nanos slot;          // by so much a lot waits less than the next lower one
+    std::uint32_t lots;  // number of different lots
+    Nanos slot;          // difference of the waiting times of neighbouring lots
   };
   struct Message {  // "I lead, with this lot."
     std::uint32_t lot = 0;
@@ -138,7 +138,7 @@ class Lots {
       visit("lot", self.lot);
     }
   };
-  struct Command {  // This node is down. If it leads, another must.
+  struct Command {  // this node is down; if it leads, another must
     NodeId down = kNobody;
 
     template <class Self, class Visitor>
@@ -185,7 +185,7 @@ class Lots {
   const char* check() const {
     return timers_.running(Timer::claim) == (leader_ == kNobody || leads())
                ? nullptr
-               : "who follows nobody claims some time";
+               : "a node without a leader claims eventually";
   }
 
   NodeId leader() const { return leader_; }
@@ -226,27 +226,27 @@ class Lots {
   NodeId self_;
   NodeId leader_ = kNobody;
   std::uint32_t own_lot_ = 0;
-  std::uint32_t leading_lot_ = 0;  // the leader's; 0 while there is none
-  Timers<Timer> timers_;           // `claim` runs unless another leads
+  std::uint32_t leading_lot_ = 0;  // lot of the leader; 0 without a leader
+  Timers<Timer> timers_;           // `claim` runs unless another node leads
 };
 
-// A number is added at every node: here at once, elsewhere by a message that is repeated until it
-// is acknowledged or given up. The mistake is not to recognise the repetitions.
-template <bool kKnowsCopies = true>
+// A number is added at every node: here at once, at the others by a message that is repeated until
+// it is acknowledged or given up. The defect is to add duplicates.
+template <bool kDetectsDuplicates = true>
 class Tally {
  public:
   enum class Kind : std::uint8_t { add, added };
   struct Message {
     Kind kind = Kind::add;
     Sequence sequence = kNoSequence;
-    Incarnation life{};  // of the node that counts the sequence
+    Incarnation incarnation{};  // of the node that assigned the sequence number
     std::uint32_t amount = 0;
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("kind", self.kind);
       visit("sequence", self.sequence);
-      visit("life", self.life);
+      visit("life", self.incarnation);
       visit("amount", self.amount);
     }
   };
@@ -258,28 +258,28 @@ class Tally {
       visit("add", self.add);
     }
   };
-  enum class News : std::uint8_t { total_is, added_at, gave_up_on };
+  enum class Event : std::uint8_t { total_is, added_at, gave_up_on };
   struct Notice {
-    News news = News::total_is;
-    NodeId node = kNobody;    // of the other two kinds of news
-    std::uint32_t total = 0;  // of the first
+    Event event = Event::total_is;
+    NodeId node = kNobody;    // valid for added_at and gave_up_on
+    std::uint32_t total = 0;  // valid for total_is
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
-      visit("news", self.news);
+      visit("news", self.event);
       visit("node", self.node);
       visit("total", self.total);
     }
   };
   enum class Timer : std::uint8_t { resend, count };
-  using Post = Courier<Message>;
+  using MessageCourier = Courier<Message>;
   struct Options {
     std::uint32_t nodes;
-    typename Post::Options post;
+    typename MessageCourier::Options post;
   };
 
-  Tally(NodeId self, Incarnation life, const Options& options)
-      : options_(options), self_(self), life_(life) {}
+  Tally(NodeId self, Incarnation incarnation, const Options& options)
+      : options_(options), self_(self), incarnation_(incarnation) {}
 
   void start(Turn<Tally>&) {}
 
@@ -288,10 +288,11 @@ class Tally {
       Message answer = message;
       answer.kind = Kind::added;
       turn.out.send(from, answer);
-      if (courier_.fresh(from, message.life, message.sequence) || !kKnowsCopies)
+      if (courier_.fresh(from, message.incarnation, message.sequence) || !kDetectsDuplicates)
         add(turn, message.amount);
-    } else if (message.life == life_ && courier_.acknowledge(from, message.sequence) != nullptr) {
-      turn.out.notify({.news = News::added_at, .node = from});
+    } else if (message.incarnation == incarnation_ &&
+               courier_.acknowledge(from, message.sequence) != nullptr) {
+      turn.out.notify({.event = Event::added_at, .node = from});
     }
     timers_.set(Timer::resend, courier_.due());
   }
@@ -303,7 +304,7 @@ class Tally {
         [&](NodeId to, const Message& message) { turn.out.send(to, message); },
         [&](NodeId to, const Message&) {
           unsure_of_.insert(to);
-          turn.out.notify({.news = News::gave_up_on, .node = to});
+          turn.out.notify({.event = Event::gave_up_on, .node = to});
         });
     timers_.set(Timer::resend, courier_.due());
   }
@@ -314,7 +315,7 @@ class Tally {
       if (NodeId{i} == self_) continue;
       const Message message{.kind = Kind::add,
                             .sequence = courier_.next_sequence(),
-                            .life = life_,
+                            .incarnation = incarnation_,
                             .amount = command.add};
       turn.out.send(NodeId{i}, message);
       courier_.post(turn.now, NodeId{i}, message, options_.post);
@@ -324,7 +325,7 @@ class Tally {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    return timers_.at(Timer::resend) == courier_.due() ? nullptr : "what is due is sent in time";
+    return timers_.at(Timer::resend) == courier_.due() ? nullptr : "due messages are sent in time";
   }
 
   std::uint32_t total() const { return total_; }
@@ -333,7 +334,7 @@ class Tally {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
-    visit("life", self.life_);
+    visit("life", self.incarnation_);
     visit("total", self.total_);
     visit("unsure_of", self.unsure_of_);
     visit("timers", self.timers_);
@@ -343,21 +344,21 @@ class Tally {
  private:
   void add(Turn<Tally>& turn, std::uint32_t amount) {
     total_ += amount;
-    turn.out.notify({.news = News::total_is, .total = total_});
+    turn.out.notify({.event = Event::total_is, .total = total_});
   }
 
   Options options_;
   NodeId self_;
-  Incarnation life_;
+  Incarnation incarnation_;
   std::uint32_t total_ = 0;
-  NodeSet unsure_of_;  // never acknowledged something
+  NodeSet unsure_of_;  // nodes that did not acknowledge a message
   Timers<Timer> timers_;
-  Post courier_;
+  MessageCourier courier_;
 };
 
-// A leader that is suspected is down; a leader that claims is alive. The mistake is to forget the
-// second rule: a leader may then be followed and suspected at once.
-template <bool kClaimsAreHeard = true>
+// A suspected leader is down; a leader that claims is alive. The defect is to omit the second rule:
+// a node may then follow a leader that it suspects.
+template <bool kUsesClaims = true>
 struct LeadershipRules {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0>, const Heartbeat::Notice& notice) {
@@ -365,12 +366,12 @@ struct LeadershipRules {
   }
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<1>, const Lots<>::Notice& notice) {
-    if (kClaimsAreHeard && notice.leader != kNobody && !mux.template part<1>().leads())
+    if (kUsesClaims && notice.leader != kNobody && !mux.template part<1>().leads())
       mux.template command_part<0>(turn, Heartbeat::Command{.heard = notice.leader});
   }
 };
-template <bool kClaimsAreHeard = true>
-using Leadership = Mux<LeadershipRules<kClaimsAreHeard>, Heartbeat, Lots<>>;
+template <bool kUsesClaims = true>
+using Leadership = Mux<LeadershipRules<kUsesClaims>, Heartbeat, Lots<>>;
 
 static_assert(Machine<Heartbeat> && Machine<Lots<>> && Machine<Tally<>> && Machine<Leadership<>>);
 

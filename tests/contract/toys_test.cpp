@@ -1,4 +1,4 @@
-// The toys by themselves: their field lists are whole.
+// The field lists of the toy machines are complete.
 #include "toys.h"
 
 #include <vector>
@@ -18,19 +18,19 @@ class LowestDraw final : public Draw {
   std::uint64_t below(std::uint64_t) override { return 0; }
 };
 
-// Steps a machine and drops what it says.
+// Runs steps of a machine and drops its outputs.
 template <class M, class Do>
-void step(M& machine, Do todo) {
+void step(M& machine, Do action) {
   LowestDraw draw;
   Outbox<M> outbox;
   Turn<M> turn{Instant{}, draw, outbox};
-  todo(machine, turn);
+  action(machine, turn);
 }
 
 constexpr Lots<>::Options kLots{.lots = 4, .slot = 1s};
 constexpr Tally<>::Options kTally{.nodes = 3, .post = {.interval = 1s, .sends = 2}};
 
-// What is not listed are the options, which never change.
+// Only the options are not listed, because they never change.
 
 TEST(Heartbeat, ListsItsState) {
   Heartbeat toy{kHeartbeat};
@@ -54,7 +54,7 @@ TEST(Tally, ListsItsState) {
   step(toy, [](auto& machine, auto& turn) {
     machine.command(turn, {.add = 3});
     machine.receive(turn, node_at(1),
-                    {.sequence = Sequence{1}, .life = Incarnation{6}, .amount = 2});
+                    {.sequence = Sequence{1}, .incarnation = Incarnation{6}, .amount = 2});
   });
   EXPECT_EQ(toy.total(), 5U);
   EXPECT_THAT(unnoticed_writes(toy, Instant{}), IsEmpty());

@@ -1,12 +1,12 @@
-// A machine over UDP: the driver that a daemon would be, in a few lines, and processes for it.
+// A driver that runs a machine over UDP, and a pair of processes that use it.
 //
-// `drive` is one thread and one poll() loop. A datagram is the bytes of a message and a control
-// message the bytes of a command or a notice: both ends are the same program, and nobody else can
-// reach a connected socket. It ends when its control socket is closed, or by itself when its time
-// is up.
+// `drive` is one thread with one poll() loop. A datagram holds the bytes of a message, a control
+// message the bytes of a command or a notice: both ends are the same program, and connected sockets
+// accept no other sender. The loop ends when the test closes the control socket, or after
+// kLongestRun.
 //
-// A Pair is two such processes on the loopback interface, on ports of the kernel's choice. The test
-// gives commands and awaits notices; nothing here depends on how fast the machine it runs on is.
+// A Pair is two such processes on the loopback interface, on ports chosen by the kernel. The test
+// gives commands and waits for notices; the tests do not depend on the speed of the host.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@
 
 namespace tempo::toys {
 
-inline constexpr Nanos kLongestRun = 30s;   // of a driver
-inline constexpr Nanos kLongestWait = 20s;  // of a test, for one notice
+inline constexpr Nanos kLongestRun = 30s;   // time limit of a driver
+inline constexpr Nanos kLongestWait = 20s;  // time limit of a test for one notice
 
 inline Instant monotonic_now() {
   timespec time{};
@@ -36,7 +36,7 @@ inline Instant monotonic_now() {
   return Instant{std::chrono::seconds{time.tv_sec} + Nanos{time.tv_nsec}};
 }
 
-// Waits until one of the descriptors can be read or the time has come.
+// Waits until one of the descriptors is readable or until the given time.
 template <std::size_t kCount>
 void wait_for_input(std::array<pollfd, kCount>& inputs, Instant until) {
   const Nanos left = std::max(until - monotonic_now(), Nanos{0});
@@ -53,7 +53,7 @@ struct Sockets {
 template <Machine M>
 class UdpDriver {
  public:
-  // Loses the first `losses` datagrams it sends, so that a test can be sure of a loss.
+  // Drops the first `losses` datagrams that it sends, so that a test has a certain loss.
   UdpDriver(M machine, NodeId other, Sockets sockets, Stream chance, std::uint32_t losses)
       : machine_(std::move(machine)),
         other_(other),
@@ -61,7 +61,7 @@ class UdpDriver {
         chance_(chance),
         losses_(losses) {}
 
-  // Gives the exit status: 0 when told to end, 1 when the time was up.
+  // Returns the exit status: 0 after the control socket is closed, 1 after kLongestRun.
   int drive() {
     const Instant end = monotonic_now() + kLongestRun;
     step([](M& machine, Turn<M>& turn) { machine.start(turn); });
@@ -70,7 +70,7 @@ class UdpDriver {
                                     {.fd = sockets_.control, .events = POLLIN, .revents = 0}}};
       wait_for_input(inputs, std::min(machine_.timers().first(), end));
       receive_all();
-      if (!obey()) return 0;
+      if (!handle_command()) return 0;
       for (int i = 0; i < kMaxAtOnce && machine_.timers().first() <= monotonic_now(); ++i) {
         const TimerId timer = machine_.timers().first_name();
         step([timer](M& machine, Turn<M>& turn) { machine.on_timer(turn, timer); });
@@ -80,10 +80,10 @@ class UdpDriver {
   }
 
  private:
-  // Datagrams or due timers; the rest waits for the next round.
+  // Limit of datagrams or due timers in one round; the rest waits for the next.
   static constexpr int kMaxAtOnce = 64;
 
-  // Everything that has arrived is delivered before a timer is woken.
+  // Delivers the datagrams that have arrived; the contract requires this before on_timer.
   void receive_all() {
     typename M::Message message;
     for (int i = 0; i < kMaxAtOnce; ++i) {
@@ -92,8 +92,8 @@ class UdpDriver {
     }
   }
 
-  // Carries out a command if there is one; false when the other end has been closed.
-  bool obey() {
+  // Carries out a pending command; returns false if the other end is closed.
+  bool handle_command() {
     typename M::Command command;
     const auto size = recv(sockets_.control, &command, sizeof command, MSG_DONTWAIT);
     if (size == sizeof command)
@@ -102,18 +102,18 @@ class UdpDriver {
   }
 
   template <class Do>
-  void step(Do todo) {
+  void step(Do action) {
     outbox_.clear();
     StreamDraw draw{chance_};
     Turn<M> turn{monotonic_now(), draw, outbox_};
-    todo(machine_, turn);
+    action(machine_, turn);
     for (const Output<M>& output : outbox_) {
       if (output.kind == OutputKind::notice) {
         send(sockets_.control, &output.notice, sizeof output.notice, MSG_NOSIGNAL);
       } else if (losses_ > 0) {
         --losses_;
       } else {
-        // A datagram that cannot be sent, to a process that has ended for example, is a lost one.
+        // A datagram that cannot be sent, for example to a process that has ended, counts as lost.
         send(sockets_.network, &output.message, sizeof output.message, MSG_NOSIGNAL);
       }
     }
@@ -127,13 +127,13 @@ class UdpDriver {
   Outbox<M> outbox_;
 };
 
-// Two processes, nodes 0 and 1. They end with the Pair, or with the test process if that dies.
+// Two processes, nodes 0 and 1. They end with the Pair, or when the test process dies.
 template <Machine M>
 class Pair {
  public:
   using Notice = typename M::Notice;
 
-  // `make(node)` gives each node's machine; each loses the first datagrams it sends.
+  // `make(node)` returns the machine of a node; each node drops the first `losses` datagrams.
   template <class Make>
   explicit Pair(Make make, std::uint32_t losses = 0) {
     std::array<Sockets, 2> theirs{};
@@ -159,11 +159,11 @@ class Pair {
       processes_[i] = fork();
       CHECK(processes_[i] >= 0);
       if (processes_[i] != 0) continue;
-      // A control socket tells of its end only when nobody else holds the other end of it.
+      // A socket reports that its peer is closed only after all copies of the peer are closed.
       for (const int fd :
            {controls_[0], controls_[1], theirs[1 - i].network, theirs[1 - i].control})
         close(fd);
-      alarm(static_cast<unsigned>(2 * kLongestRun / 1s));  // if all else fails
+      alarm(static_cast<unsigned>(2 * kLongestRun / 1s));  // last resort
       UdpDriver<M> driver{make(node_at(i)), node_at(1 - i), theirs[i],
                           Stream(20, 1, static_cast<std::uint32_t>(i)), losses};
       _exit(driver.drive());
@@ -183,7 +183,7 @@ class Pair {
     CHECK(send(controls_[index(node)], &command, sizeof command, MSG_NOSIGNAL) == sizeof command);
   }
 
-  // The next notice of either node; nothing if none comes in time.
+  // The next notice of either node; empty after kLongestWait.
   std::optional<std::pair<NodeId, Notice>> next() {
     const Instant until = monotonic_now() + kLongestWait;
     while (monotonic_now() < until) {
@@ -200,15 +200,15 @@ class Pair {
     return std::nullopt;
   }
 
-  // Reads notices until `done(node, notice)` says that the awaited one has come.
+  // Reads notices until `done(node, notice)` returns true; false after kLongestWait without one.
   template <class Done>
   bool await(Done done) {
-    while (const auto news = next())
-      if (done(news->first, news->second)) return true;
+    while (const auto received = next())
+      if (done(received->first, received->second)) return true;
     return false;
   }
 
-  // Ends one process and gives its exit status; -1 if it did not end as it should.
+  // Ends one process and returns its exit status; -1: it did not exit normally.
   int end(NodeId node) {
     const std::size_t i = index(node);
     if (processes_[i] < 0) return -1;
@@ -219,7 +219,7 @@ class Pair {
   }
 
  private:
-  std::array<int, 2> controls_{-1, -1};  // -1: ended; poll passes over it
+  std::array<int, 2> controls_{-1, -1};  // -1: ended; poll ignores it
   std::array<pid_t, 2> processes_{-1, -1};
 };
 
