@@ -24,14 +24,14 @@ T read_as(const sockaddr_storage& storage) {
   return value;
 }
 
-// The interface's number, from its name or from the number itself.
+// Interface index, from the name of the interface or from the number itself.
 std::optional<std::uint32_t> scope_of(const std::string& text) {
   if (const unsigned index = if_nametoindex(text.c_str()); index != 0) return index;
   return parse_number<std::uint32_t>(text);
 }
 
 std::unexpected<std::string> not_an_address(std::string_view text) {
-  return std::unexpected(fmt::format("'{}' is not an address", text));
+  return std::unexpected(fmt::format("'{}' is not an IP address", text));
 }
 
 Address of(const sockaddr_in& v4) {
@@ -46,14 +46,14 @@ Address of(const sockaddr_in6& v6) {
   return {reinterpret_cast<const sockaddr*>(&storage), sizeof v6};
 }
 
-// One colon parts address and port in IPv4; in IPv6 brackets do.
+// In IPv4 a colon separates address and port; in IPv6 brackets do.
 struct Parts {
   std::string host;
   std::string scope;
   std::optional<std::string_view> port;
 };
 
-std::optional<Parts> take_apart(std::string_view text) {
+std::optional<Parts> split_address(std::string_view text) {
   Parts parts;
   std::string_view host = text;
   if (text.starts_with('[')) {
@@ -87,7 +87,7 @@ Address::Address(const sockaddr* from, socklen_t size)
 }
 
 Result<Address> Address::parse(std::string_view text, std::uint16_t port) {
-  const std::optional<Parts> parts = take_apart(text);
+  const std::optional<Parts> parts = split_address(text);
   if (!parts) return not_an_address(text);
   if (parts->port) {
     const auto given = parse_number<std::uint16_t>(*parts->port);

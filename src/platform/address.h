@@ -1,4 +1,4 @@
-// An address and port, IPv4 or IPv6 (with its scope): a value that can be compared and printed.
+// An IPv4 or IPv6 address with port and scope: a value that can be compared and printed.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,15 @@ class Address {
   Address() = default;  // none
   Address(const sockaddr* from, socklen_t size);
 
-  // "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525"; no name is looked up.
+  // Accepts "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0" and "[fe80::1%eth0]:525". Host names are
+  // not resolved. `port` is used if the text has none.
   static Result<Address> parse(std::string_view text, std::uint16_t port);
 
   bool none() const { return size_ == 0; }
   int family() const { return storage_.ss_family; }
   std::uint16_t port() const;
   Address with_port(std::uint16_t port) const;
-  std::uint32_t scope() const;  // the interface's number of an IPv6 link-local address, or 0
+  std::uint32_t scope() const;  // interface index of an IPv6 link-local address; 0: none
   bool multicast() const;
   const sockaddr* raw() const;
   socklen_t size() const { return size_; }

@@ -14,7 +14,7 @@ std::string parsed(const char* text) {
   return address ? address->text_with_port() : address.error();
 }
 
-TEST(Address, IsReadWithAndWithoutPort) {
+TEST(Address, ParsesWithAndWithoutPort) {
   EXPECT_EQ(parsed("192.0.2.7"), "192.0.2.7:525");
   EXPECT_EQ(parsed("192.0.2.7:99"), "192.0.2.7:99");
   EXPECT_EQ(parsed("2001:db8::1"), "[2001:db8::1]:525");
@@ -22,7 +22,7 @@ TEST(Address, IsReadWithAndWithoutPort) {
   EXPECT_EQ(parsed("[2001:db8::1]:99"), "[2001:db8::1]:99");
 }
 
-TEST(Address, OfALinkKnowsItsInterface) {
+TEST(Address, LinkLocalHasAnInterface) {
   const auto address = Address::parse("[fe80::1%lo]:99", 525);
   ASSERT_TRUE(address);
   EXPECT_EQ(address->scope(), if_nametoindex("lo"));
@@ -30,15 +30,15 @@ TEST(Address, OfALinkKnowsItsInterface) {
   EXPECT_EQ(parsed("fe80::1%4000000"), "[fe80::1%4000000]:525");
 }
 
-TEST(Address, ThatIsNoneIsRefusedByName) {
-  EXPECT_EQ(parsed("example"), "'example' is not an address");
-  EXPECT_EQ(parsed(""), "'' is not an address");
-  EXPECT_EQ(parsed("192.0.2"), "'192.0.2' is not an address");
-  EXPECT_EQ(parsed("192.0.2.7%lo"), "'192.0.2.7%lo' is not an address");
-  EXPECT_EQ(parsed("[192.0.2.7]:5"), "'[192.0.2.7]:5' is not an address");
-  EXPECT_EQ(parsed("[::1"), "'[::1' is not an address");
-  EXPECT_EQ(parsed("[::1]5"), "'[::1]5' is not an address");
-  EXPECT_EQ(parsed("fe80::1%"), "'fe80::1%' is not an address");
+TEST(Address, RejectsInvalidText) {
+  EXPECT_EQ(parsed("example"), "'example' is not an IP address");
+  EXPECT_EQ(parsed(""), "'' is not an IP address");
+  EXPECT_EQ(parsed("192.0.2"), "'192.0.2' is not an IP address");
+  EXPECT_EQ(parsed("192.0.2.7%lo"), "'192.0.2.7%lo' is not an IP address");
+  EXPECT_EQ(parsed("[192.0.2.7]:5"), "'[192.0.2.7]:5' is not an IP address");
+  EXPECT_EQ(parsed("[::1"), "'[::1' is not an IP address");
+  EXPECT_EQ(parsed("[::1]5"), "'[::1]5' is not an IP address");
+  EXPECT_EQ(parsed("fe80::1%"), "'fe80::1%' is not an IP address");
   EXPECT_EQ(parsed("fe80::1%nowhere"), "'fe80::1%nowhere': no interface 'nowhere'");
   EXPECT_EQ(parsed("192.0.2.7:"), "'192.0.2.7:': '' is not a port");
   EXPECT_EQ(parsed("192.0.2.7:0"), "'192.0.2.7:0': '0' is not a port");
@@ -58,7 +58,7 @@ TEST(Address, ComparesByAddressPortAndScope) {
 }
 
 // The kernel may leave anything in the flow label and the padding.
-TEST(Address, IgnoresWhatIsNotPartOfIt) {
+TEST(Address, IgnoresFlowLabelAndPadding) {
   sockaddr_in6 raw{};
   raw.sin6_family = AF_INET6;
   raw.sin6_port = htons(525);
@@ -68,13 +68,13 @@ TEST(Address, IgnoresWhatIsNotPartOfIt) {
             *Address::parse("::1", 525));
 }
 
-TEST(Address, TakesAnotherPort) {
+TEST(Address, ReplacesThePort) {
   EXPECT_EQ(Address::parse("192.0.2.7", 1)->with_port(2).text_with_port(), "192.0.2.7:2");
   EXPECT_EQ(Address::parse("fe80::1%1", 1)->with_port(2), *Address::parse("fe80::1%1", 2));
   EXPECT_TRUE(Address{}.with_port(2).none());
 }
 
-TEST(Address, KnowsAGroup) {
+TEST(Address, RecognisesMulticast) {
   EXPECT_TRUE(Address::parse("ff02::1", 1)->multicast());
   EXPECT_TRUE(Address::parse("239.1.2.3", 1)->multicast());
   EXPECT_FALSE(Address::parse("fe80::1", 1)->multicast());

@@ -2,7 +2,9 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
+#include <system_error>
 
 #include <cap-ng.h>
 #include <fcntl.h>
@@ -23,20 +25,39 @@
 #include "platform/descriptor.h"
 
 namespace tempo::sys {
+namespace {
+
+// "EPERM", or the text of errno if the library has no name for it.
+std::string error_name(int error) {
+  const char* const name = strerrorname_np(error);
+  return name != nullptr ? name : std::generic_category().message(error);
+}
+
+}  // namespace
 
 Result<void> run_real_time(int priority, Children children) {
   sched_param parameters{};
   parameters.sched_priority = priority;
   const int policy = SCHED_FIFO | (children == Children::ordinary ? SCHED_RESET_ON_FORK : 0);
-  if (sched_setscheduler(0, policy, &parameters) != 0) return failure("real-time priority");
+  if (sched_setscheduler(0, policy, &parameters) != 0) {
+    return std::unexpected(
+        fmt::format("cannot get real-time priority {} ({}): tempod may run late under load; grant "
+                    "CAP_SYS_NICE or raise RLIMIT_RTPRIO",
+                    priority, error_name(errno)));
+  }
   return {};
 }
 
 Result<void> lock_memory() {
-  // Under a limit, what is mapped later could fail.
+  // With a limit, later mappings could fail.
   const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
-  if (setrlimit(RLIMIT_MEMLOCK, &none) != 0) return failure("locked memory without a limit");
-  if (mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) return failure("mlockall");
+  if (setrlimit(RLIMIT_MEMLOCK, &none) != 0 ||
+      mlockall(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) != 0) {
+    return std::unexpected(
+        fmt::format("cannot lock memory ({}): pages may be swapped out; raise RLIMIT_MEMLOCK "
+                    "(LimitMEMLOCK=infinity) or grant CAP_SYS_RESOURCE",
+                    error_name(errno)));
+  }
   return {};
 }
 
@@ -49,7 +70,8 @@ Result<void> drop_privileges(const Privileges& privileges) {
     user = entry->pw_uid;
     group = entry->pw_gid;
   }
-  if (capng_get_caps_process() != 0) return std::unexpected("capabilities cannot be read");
+  if (capng_get_caps_process() != 0)
+    return std::unexpected("cannot read the capabilities of this process");
   const auto had = [](unsigned capability) {
     return capng_have_capability(CAPNG_PERMITTED, capability) == 1;
   };
@@ -65,22 +87,23 @@ Result<void> drop_privileges(const Privileges& privileges) {
   if (clock) keep(CAP_SYS_TIME);
   if (port) keep(CAP_NET_BIND_SERVICE);
   if (user != getuid()) {
-    // The library means its flags to be combined, though their type has no name for it.
+    // libcap-ng documents that the flags can be combined, although the enum has no such value.
     // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange)
     const auto flags = static_cast<capng_flags_t>(CAPNG_INIT_SUPP_GRP | CAPNG_CLEAR_BOUNDING);
     const int failed = capng_change_id(static_cast<int>(user), static_cast<int>(group), flags);
     if (failed != 0) {
-      return std::unexpected(
-          fmt::format("cannot become '{}' (capng_change_id {})", privileges.user, failed));
+      return std::unexpected(fmt::format(
+          "cannot switch to user '{}' (capng_change_id {}): start tempod as root, or set "
+          "user = \"\" to keep the current user",
+          privileges.user, failed));
     }
   } else if (capng_apply(bounding ? CAPNG_SELECT_BOTH : CAPNG_SELECT_CAPS) != 0) {
-    return std::unexpected("capabilities cannot be dropped");
+    return std::unexpected("cannot drop the capabilities of this process");
   }
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return failure("no_new_privs");
   if (unknown)
     return std::unexpected(fmt::format(
-        "no user '{0}': goes on as who it is, without what it does not need; make one with "
-        "'useradd --system {0}', or set user in tempo.toml",
+        "user '{}' does not exist; create it (systemd-sysusers) or set user = \"\" to run as root",
         privileges.user));
   return {};
 }
@@ -89,13 +112,13 @@ namespace {
 
 using Filter = std::unique_ptr<void, decltype(&seccomp_release)>;
 
-// What is needed by the loop, by the C library under it, and to end.
+// Calls of the event loop, of the C library, and for process exit.
 constexpr std::array kAllowed{
-    // Descriptors that are open.
+    // Open descriptors.
     SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(pread64), SCMP_SYS(write), SCMP_SYS(writev),
     SCMP_SYS(close), SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(fcntl), SCMP_SYS(fcntl64),
     SCMP_SYS(lseek), SCMP_SYS(_llseek), SCMP_SYS(fstat), SCMP_SYS(fstat64),
-    // Sockets; which kinds is said below.
+    // Sockets; the address families are restricted below.
     SCMP_SYS(bind), SCMP_SYS(listen), SCMP_SYS(accept), SCMP_SYS(accept4), SCMP_SYS(connect),
     SCMP_SYS(shutdown), SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
     SCMP_SYS(setsockopt), SCMP_SYS(recvmsg), SCMP_SYS(recvfrom), SCMP_SYS(recv), SCMP_SYS(sendmsg),
@@ -104,18 +127,18 @@ constexpr std::array kAllowed{
     SCMP_SYS(clock_gettime), SCMP_SYS(clock_gettime64), SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday), SCMP_SYS(time), SCMP_SYS(clock_adjtime), SCMP_SYS(clock_adjtime64),
     SCMP_SYS(adjtimex), SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep),
-    // Memory; executable memory is left out below.
+    // Memory; PROT_EXEC is excluded below.
     SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
-    // Signals, and our own end.
+    // Signals and exit.
     SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(rt_sigreturn), SCMP_SYS(sigreturn),
     SCMP_SYS(restart_syscall), SCMP_SYS(tgkill), SCMP_SYS(exit), SCMP_SYS(exit_group),
-    // Files, to be looked at.
+    // Files, read-only.
     SCMP_SYS(stat), SCMP_SYS(stat64), SCMP_SYS(lstat), SCMP_SYS(newfstatat), SCMP_SYS(fstatat64),
     SCMP_SYS(statx), SCMP_SYS(access), SCMP_SYS(faccessat), SCMP_SYS(faccessat2),
     SCMP_SYS(readlink), SCMP_SYS(readlinkat),
-    // What sanitizers look at stacks and memory with; it opens nothing.
+    // Used by sanitizers to inspect stacks and memory; opens nothing.
     SCMP_SYS(sigaltstack), SCMP_SYS(pipe), SCMP_SYS(pipe2),
-    // Who and where we are, and chance.
+    // Process identity, system information, random numbers.
     SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getppid), SCMP_SYS(getuid), SCMP_SYS(geteuid),
     SCMP_SYS(getgid), SCMP_SYS(getegid), SCMP_SYS(uname), SCMP_SYS(sysinfo), SCMP_SYS(getrandom),
     SCMP_SYS(getrusage), SCMP_SYS(futex), SCMP_SYS(sched_yield), SCMP_SYS(sched_getaffinity),
@@ -129,7 +152,7 @@ constexpr std::array kAllowedToWriters{
 
 constexpr std::array kFamilies{AF_UNIX, AF_INET, AF_INET6, AF_NETLINK};
 
-// Names of interfaces, whether the log goes to a terminal, and the clock of a network card.
+// Interface names, terminal detection for the log, and the clock of a network card.
 constexpr std::array kIoctls{
     static_cast<unsigned long>(SIOCGIFINDEX), static_cast<unsigned long>(SIOCGIFNAME),
     static_cast<unsigned long>(SIOCGIFFLAGS), static_cast<unsigned long>(TCGETS),
@@ -137,7 +160,7 @@ constexpr std::array kIoctls{
 
 constexpr unsigned long kWriting = O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND;
 
-// Calls that this processor does not have are no loss.
+// -EDOM: this architecture does not have the call.
 template <class... Conditions>
 bool allow(const Filter& filter, int call, Conditions... conditions) {
   const int failed = seccomp_rule_add(filter.get(), SCMP_ACT_ALLOW, call,
@@ -158,7 +181,8 @@ scmp_arg_cmp equals(unsigned argument, unsigned long value) {
 Result<void> filter_system_calls(const FilterOptions& options) {
   const Filter filter{seccomp_init(options.kill ? SCMP_ACT_KILL_PROCESS : SCMP_ACT_ERRNO(EPERM)),
                       &seccomp_release};
-  if (filter == nullptr) return std::unexpected("system-call filter: out of memory");
+  if (filter == nullptr)
+    return std::unexpected("cannot create the system call filter: out of memory");
   bool complete = true;
   for (const int call : kAllowed) complete &= allow(filter, call);
   for (const int family : kFamilies)
@@ -173,9 +197,10 @@ Result<void> filter_system_calls(const FilterOptions& options) {
     complete &= allow(filter, SCMP_SYS(open), none_of(1, kWriting));
     complete &= allow(filter, SCMP_SYS(openat), none_of(2, kWriting));
   }
-  if (!complete) return std::unexpected("system-call filter: a rule was refused");
+  if (!complete)
+    return std::unexpected("cannot create the system call filter: libseccomp rejected a rule");
   if (const int failed = seccomp_load(filter.get()); failed != 0)
-    return failure("system-call filter", -failed);
+    return failure("cannot load the system call filter", -failed);
   return {};
 }
 

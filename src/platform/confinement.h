@@ -1,8 +1,8 @@
-// What the daemon may no longer do.
+// Confinement of the daemon: priority, memory, privileges, system calls.
 //
-// Called once, in this order, after the sockets are open: real-time priority and locked memory,
-// which need rights that the next step gives up; another user with two capabilities at most; a
-// filter of system calls. Each is a Result: who runs without root gets a sentence and goes on.
+// Call each once, in this order, after the sockets are open: real-time priority and locked memory,
+// which need privileges; then drop_privileges (another user, at most two capabilities); then the
+// system call filter. Each returns a Result; without root the caller logs the error and continues.
 #pragma once
 
 #include <cstdint>
@@ -12,31 +12,34 @@
 
 namespace tempo::sys {
 
-enum class Children : std::uint8_t { same, ordinary };  // what they run as
+enum class Children : std::uint8_t {
+  same,
+  ordinary
+};  // scheduling of child processes: same policy or ordinary
 
-// SCHED_FIFO, 1 to 99.
+// SCHED_FIFO with a priority of 1 to 99.
 Result<void> run_real_time(int priority, Children children = Children::same);
-Result<void> lock_memory();  // what has been touched is not paged out, now or later
+Result<void> lock_memory();  // locks pages once they are used, now and later
 
 struct Privileges {
-  std::string user;           // empty: the one we are
+  std::string user;           // user to switch to; empty: keep the current user
   bool set_clock = true;      // keep CAP_SYS_TIME
-  bool bind_low_port = true;  // keep CAP_NET_BIND_SERVICE: interfaces that come later
+  bool bind_low_port = true;  // keep CAP_NET_BIND_SERVICE, to bind on interfaces that appear later
 };
 
-// Becomes `user` with its groups, keeps of the capabilities those two that are wished for and were
-// there, and can gain none any more, by no program either. A user that is not known is a failure,
-// but everything else is done.
+// Switches to `user` and its groups, keeps those of the two capabilities that are requested and
+// present, and sets no_new_privs. If the user does not exist the result is an error, but everything
+// else is done.
 Result<void> drop_privileges(const Privileges& privileges);
 
 struct FilterOptions {
-  bool kill = false;          // the process, for a call that is not allowed; else it gets EPERM
-  bool writes_files = false;  // may open for writing, rename, unlink, make directories
+  bool kill = false;  // kill the process on a forbidden call; false: the call fails with EPERM
+  bool writes_files = false;  // allow opening files for writing, rename, unlink, mkdir
 };
 
-// From now on only what a poll() loop with UDP and unix sockets, a clock and files to read needs:
-// no new process or program, no memory that is executable, no other kind of socket. Not to be
-// undone.
+// Restricts the process to the calls of a poll() loop with UDP and unix sockets, a clock and
+// readable files: no new process or program, no executable memory, no other kind of socket.
+// Irreversible.
 Result<void> filter_system_calls(const FilterOptions& options);
 
 }  // namespace tempo::sys

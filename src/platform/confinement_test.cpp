@@ -31,8 +31,8 @@
 namespace tempo::sys {
 namespace {
 
-// What is given up is given up for good: each test does it in a child, which says by its exit at
-// which line it stopped. 0: at none.
+// Dropped rights cannot be regained, so each test runs in a child. The exit status is 0 if all
+// expectations hold.
 int in_child(const std::function<int()>& body) {
   const pid_t child = fork();
   if (child == 0) _exit(body() == 0 ? 0 : 1);
@@ -41,7 +41,7 @@ int in_child(const std::function<int()>& body) {
   return status;
 }
 
-// In a child: says what went wrong where the test's reader sees it.
+// In a child: prints the failed expectation to stderr.
 #define CHILD_EXPECT(condition)                                    \
   do {                                                             \
     if (!(condition)) {                                            \
@@ -52,7 +52,7 @@ int in_child(const std::function<int()>& body) {
 
 bool refused(long result) { return result < 0 && errno == EPERM; }
 
-TEST(Filter, LetsTheDaemonWork) {
+TEST(Filter, AllowsTheDaemonsCalls) {
   const int status = in_child([] {
     const auto oscillator = real_oscillator();
     CHILD_EXPECT(filter_system_calls({}));
@@ -85,7 +85,7 @@ TEST(Filter, LetsTheDaemonWork) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Filter, RefusesTheRest) {
+TEST(Filter, DeniesOtherCalls) {
   const int status = in_child([] {
     CHILD_EXPECT(filter_system_calls({}));
     CHILD_EXPECT(refused(fork()));
@@ -104,7 +104,7 @@ TEST(Filter, RefusesTheRest) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Filter, LetsAWriterWrite) {
+TEST(Filter, AllowsWritingFiles) {
   char name[] = "/tmp/tempo-filter-XXXXXX";
   ASSERT_NE(mkdtemp(name), nullptr);
   const std::string directory = name;
@@ -124,7 +124,7 @@ TEST(Filter, LetsAWriterWrite) {
   EXPECT_EQ(rmdir(name), 0);
 }
 
-TEST(Filter, KillsWhenToldTo) {
+TEST(Filter, KillsOnRequest) {
   const int status = in_child([] {
     CHILD_EXPECT(filter_system_calls({.kill = true}));
     fork();
@@ -144,7 +144,7 @@ std::string own_status(const std::string& key) {
 
 bool may_drop() { return geteuid() == 0 && getpwnam("nobody") != nullptr; }
 
-TEST(Privileges, AreTwoCapabilitiesOfAnotherUser) {
+TEST(Privileges, KeepTwoCapabilities) {
   if (!may_drop()) GTEST_SKIP() << "needs root and a user nobody";
   if (prctl(PR_CAPBSET_READ, CAP_SYS_TIME) != 1) GTEST_SKIP() << "needs CAP_SYS_TIME";
   const int status = in_child([] {
@@ -175,7 +175,7 @@ TEST(Privileges, CanBeNone) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Privileges, OfOneWithoutRootStayNone) {
+TEST(Privileges, StayEmptyWithoutRoot) {
   if (!may_drop()) GTEST_SKIP() << "needs root and a user nobody";
   const int status = in_child([] {
     CHILD_EXPECT(setgid(getpwnam("nobody")->pw_gid) == 0);
@@ -189,13 +189,13 @@ TEST(Privileges, OfOneWithoutRootStayNone) {
   EXPECT_EQ(status, 0);
 }
 
-// Whom it cannot become is no reason to keep what it does not need.
-TEST(Privileges, AreDroppedAlsoIfTheUserIsNotKnown) {
+// A missing user is no reason to keep privileges that are not needed.
+TEST(Privileges, AreDroppedIfTheUserDoesNotExist) {
   const int status = in_child([] {
     const bool root = geteuid() == 0 && prctl(PR_CAPBSET_READ, CAP_SYS_TIME) == 1;
     const auto dropped = drop_privileges({.user = "no-such-user", .set_clock = true});
     CHILD_EXPECT(!dropped);
-    CHILD_EXPECT(dropped.error().starts_with("no user 'no-such-user': goes on as who it is"));
+    CHILD_EXPECT(dropped.error().starts_with("user 'no-such-user' does not exist; create it"));
     CHILD_EXPECT(own_status("CapEff") == (root ? "0000000002000400" : "0000000000000000"));
     CHILD_EXPECT(own_status("NoNewPrivs") == "1");
     return 0;
@@ -203,7 +203,7 @@ TEST(Privileges, AreDroppedAlsoIfTheUserIsNotKnown) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(RealTime, IsTheFirstInFirstOutClass) {
+TEST(RealTime, IsSchedFifo) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const int status = in_child([] {
     CHILD_EXPECT(run_real_time(1));
@@ -214,7 +214,7 @@ TEST(RealTime, IsTheFirstInFirstOutClass) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(Memory, IsLockedOnlyWhereThereIsNoLimit) {
+TEST(Memory, IsLockedOnlyWithoutALimit) {
   EXPECT_EQ(in_child([] {
               const rlimit none{.rlim_cur = RLIM_INFINITY, .rlim_max = RLIM_INFINITY};
               const bool may = setrlimit(RLIMIT_MEMLOCK, &none) == 0;

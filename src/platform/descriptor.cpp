@@ -23,7 +23,7 @@ std::unexpected<std::string> failure(std::string_view what, int error) {
 Result<void> make_plain(int descriptor) {
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags < 0 || fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) != 0) return failure("fcntl");
-  // A simulator that has no other processes may not know this one; nothing is lost there.
+  // Failure is ignored: a simulator without child processes may not implement FD_CLOEXEC.
   fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   return {};
 }

@@ -1,8 +1,9 @@
-// A file descriptor that is closed when its owner goes, and sockets as the simulators know them.
+// A file descriptor that closes itself, and socket creation that works under simulators.
 //
-// Sockets are made by a plain socket() and told by fcntl() not to block and not to be inherited:
-// SOCK_NONBLOCK and SOCK_CLOEXEC are unknown where tempo runs under a simulated clock and network
-// (decision 014). Failures of the system are sentences: what was tried, and what the kernel said.
+// Sockets are created by plain socket(); fcntl() then sets O_NONBLOCK and FD_CLOEXEC, because
+// clknetsim, which simulates clock and network, does not know SOCK_NONBLOCK and SOCK_CLOEXEC
+// (decision 014). A system error becomes a sentence: the operation that failed and the text of
+// errno.
 #pragma once
 
 #include <expected>
@@ -39,11 +40,12 @@ class Descriptor {
   int number_ = -1;
 };
 
-// "bind 192.0.2.7:525: Address already in use", from errno or from the number given.
+// Formats an error such as "bind 192.0.2.7:525: Address already in use", from errno or from the
+// number given.
 std::unexpected<std::string> failure(std::string_view what);
 std::unexpected<std::string> failure(std::string_view what, int error);
 
-Result<void> make_plain(int descriptor);  // does not block, is not inherited
+Result<void> make_plain(int descriptor);  // sets O_NONBLOCK and FD_CLOEXEC
 Result<Descriptor> plain_socket(int family, int type, int protocol);
 
 }  // namespace tempo::sys

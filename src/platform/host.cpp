@@ -25,7 +25,7 @@ bool is_id(const std::string& text) {
   const auto hexadecimal = [](char letter) {
     return (letter >= '0' && letter <= '9') || (letter >= 'a' && letter <= 'f');
   };
-  // "uninitialized" and zeros are what images are shipped with.
+  // Disk images ship with "uninitialized" or zeros.
   return text.size() == 32 && std::ranges::all_of(text, hexadecimal) &&
          text.find_first_not_of('0') != std::string::npos;
 }
@@ -37,8 +37,8 @@ std::optional<std::string> id_in(const std::string& path) {
   return line;
 }
 
-// Written whole under another name first: nobody ever reads half of it, and of two who start at
-// once both read the one that was linked first.
+// Writes a temporary file and links it to its name, so no reader sees half of it. If two processes
+// start at once, both use the id that was linked first.
 std::optional<std::string> make_id(const std::string& directory, const std::string& path) {
   const std::string fresh = fmt::format("{}/.machine-id-{:016x}", directory, kernel_random());
   const std::string text = fmt::format("{:016x}{:016x}\n", kernel_random(), kernel_random());

@@ -1,4 +1,4 @@
-// Who this host is, and the kernel's chance.
+// Identity of this host, and random numbers from the kernel.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +9,29 @@
 
 namespace tempo::sys {
 
-std::string host_name();  // "localhost" if it has none
+std::string host_name();  // "localhost" if the host has no name
 
 struct MachineId {
   enum class Source : std::uint8_t { machine_id, state_file, host_name };
-  std::string text;  // 32 hexadecimal digits, or the host's name
+  std::string text;  // 32 hexadecimal digits, or the host name
   Source source = Source::host_name;
 };
 
 struct MachineIdOptions {
   std::string machine_id = "/etc/machine-id";
-  std::string state_directory{};  // where one is kept that had to be made up; empty: nowhere
+  std::string state_directory{};  // where a generated id is stored; empty: it is not stored
 };
 
-// The same after every restart: the system's, else the one in the state directory, made up at the
-// first call, else the host's name.
+// Stable across restarts. Order: the system's machine id, the id in the state directory (generated
+// at the first call), the host name.
 MachineId machine_id(const MachineIdOptions& options);
 
-// What goes on the wire. The text itself does not: it is this machine's secret of a kind. The same
-// everywhere for the same text, never kNoHost.
+// The id on the wire: a hash, because the machine id itself should stay confidential. Equal texts
+// give equal ids on all machines; never kNoHost.
 HostId host_id(const std::string& machine_id);
 
-// Chance of the daemon: asks the kernel each time, so that a child draws other numbers.
+// The daemon's random source. It asks the kernel for each number, so a forked child draws different
+// ones.
 class KernelDraw final : public Draw {
  public:
   std::uint64_t below(std::uint64_t limit) override;

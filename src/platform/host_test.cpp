@@ -36,13 +36,13 @@ class Host : public ::testing::Test {
   std::string directory_;
 };
 
-TEST_F(Host, IsNamedByItsMachineId) {
+TEST_F(Host, UsesTheMachineId) {
   const MachineId id = machine_id({.machine_id = file("etc", std::string{kId} + "\n")});
   EXPECT_EQ(id.text, kId);
   EXPECT_EQ(id.source, MachineId::Source::machine_id);
 }
 
-TEST_F(Host, MakesUpAnIdOnceWhereItHasNone) {
+TEST_F(Host, GeneratesAnIdOnce) {
   const MachineIdOptions options{.machine_id = directory_ + "/missing",
                                  .state_directory = directory_};
   const MachineId first = machine_id(options);
@@ -52,7 +52,7 @@ TEST_F(Host, MakesUpAnIdOnceWhereItHasNone) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(Host, DoesNotBelieveWhatImagesAreShippedWith) {
+TEST_F(Host, IgnoresIdsOfDiskImages) {
   for (const char* text : {"", "uninitialized\n", "00000000000000000000000000000000\n",
                            "0123456789ABCDEF0123456789abcdef\n", "0123\n"}) {
     const MachineId id = machine_id({.machine_id = file("etc", text)});
@@ -61,7 +61,7 @@ TEST_F(Host, DoesNotBelieveWhatImagesAreShippedWith) {
   }
 }
 
-TEST_F(Host, ReplacesAStateFileThatIsSpoilt) {
+TEST_F(Host, ReplacesACorruptStateFile) {
   file("machine-id", "half of");
   const MachineIdOptions options{.machine_id = directory_ + "/missing",
                                  .state_directory = directory_};
@@ -71,7 +71,7 @@ TEST_F(Host, ReplacesAStateFileThatIsSpoilt) {
   EXPECT_EQ(files(), 1U);
 }
 
-TEST_F(Host, GoesByItsNameWhereNothingCanBeKept) {
+TEST_F(Host, FallsBackToTheHostName) {
   const MachineId id = machine_id(
       {.machine_id = directory_ + "/missing", .state_directory = directory_ + "/nowhere"});
   EXPECT_EQ(id.source, MachineId::Source::host_name);
@@ -79,15 +79,15 @@ TEST_F(Host, GoesByItsNameWhereNothingCanBeKept) {
   EXPECT_FALSE(host_name().empty());
 }
 
-TEST(HostIds, AreTheSameEverywhereAndApart) {
-  EXPECT_EQ(host_id(kId), HostId{0xba4baad0acc99498});  // worked out apart from this code
+TEST(HostIds, AreStableAndDistinct) {
+  EXPECT_EQ(host_id(kId), HostId{0xba4baad0acc99498});  // computed independently of this code
   EXPECT_NE(host_id(kId), kNoHost);
   std::set<HostId> seen;
   for (int number = 0; number < 10'000; ++number) seen.insert(host_id(std::to_string(number)));
   EXPECT_EQ(seen.size(), 10'000U);
 }
 
-TEST(KernelDraw, IsBelowItsLimitAndReachesAll) {
+TEST(KernelDraw, IsUniformBelowTheLimit) {
   KernelDraw draw;
   EXPECT_EQ(draw.below(1), 0U);
   std::array<int, 6> seen{};
@@ -101,7 +101,7 @@ TEST(KernelDraw, IsBelowItsLimitAndReachesAll) {
   for (int count = 0; count < 1000; ++count) EXPECT_LT(draw.below(kHuge), kHuge);
 }
 
-TEST(KernelDraw, DiffersFromTheLast) {
+TEST(KernelDraw, DiffersFromThePrevious) {
   std::set<std::uint64_t> seen;
   for (int count = 0; count < 1000; ++count) seen.insert(kernel_random());
   EXPECT_EQ(seen.size(), 1000U);

@@ -11,7 +11,7 @@
 namespace tempo::sys {
 
 InterfaceWatch::InterfaceWatch() {
-  // The socket first: what changes between the two steps is then told twice, not never.
+  // Open the socket first: a change between the two steps is then reported twice instead of never.
   if (auto made = plain_socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE)) {
     sockaddr_nl all{};
     all.nl_family = AF_NETLINK;
@@ -35,7 +35,7 @@ bool InterfaceWatch::changed() {
   return true;
 }
 
-// What is said does not matter, only that something was; a queue that overflowed says so too.
+// The contents of the messages do not matter, only their arrival. An overflow (ENOBUFS) counts too.
 void InterfaceWatch::drain() {
   if (route_.none()) return;
   std::array<char, 8192> ignored{};

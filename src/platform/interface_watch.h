@@ -1,8 +1,8 @@
-// Notices that interfaces or their addresses have come or gone.
+// Detects interfaces and addresses that appear or disappear.
 //
-// With a route socket the kernel tells at once; without one (a simulator, a strict filter) whoever
-// asks is told by comparison. Either way only a real difference counts: the kernel talks about much
-// that changes nothing.
+// With a route socket the kernel reports changes immediately. Without one (simulator, strict
+// filter) `changed` compares the addresses. In both cases only a real difference counts: the kernel
+// also reports events that change nothing.
 #pragma once
 
 #include <optional>
@@ -15,12 +15,12 @@ namespace tempo::sys {
 
 class InterfaceWatch {
  public:
-  InterfaceWatch();  // remembers what there is now; always succeeds
+  InterfaceWatch();  // records the current addresses; always succeeds
 
-  // To poll for POLLIN, if there is one; then ask `changed`.
+  // Poll it for POLLIN, then call `changed`. Unset: no route socket.
   std::optional<int> descriptor() const;
 
-  // Whether what there is differs from what there was at the last call. Does not block.
+  // True if the addresses differ from those at the last call. Does not block.
   bool changed();
 
  private:

@@ -10,41 +10,41 @@ namespace {
 
 constexpr int kLongestWaitMs = 20'000;
 
-bool told(const InterfaceWatch& watch) {
+bool reports_change(const InterfaceWatch& watch) {
   pollfd polled{.fd = watch.descriptor().value(), .events = POLLIN, .revents = 0};
   return poll(&polled, 1, kLongestWaitMs) == 1;
 }
 
-TEST(InterfaceWatch, SaysNothingWhenNothingChanges) {
+TEST(InterfaceWatch, IsSilentWithoutChanges) {
   InterfaceWatch watch;
   EXPECT_FALSE(watch.changed());
 }
 
-TEST(InterfaceWatch, NoticesAddressesThatComeAndGo) {
+TEST(InterfaceWatch, DetectsAddedAndRemovedAddresses) {
   TEST_NAMESPACE(alone);
   InterfaceWatch watch;
   ASSERT_TRUE(watch.descriptor());
   ASSERT_TRUE(TestNamespace::ip("link set lo up"));
-  EXPECT_TRUE(told(watch));
+  EXPECT_TRUE(reports_change(watch));
   EXPECT_TRUE(watch.changed());
   EXPECT_FALSE(watch.changed());
   ASSERT_TRUE(TestNamespace::ip("addr add 10.1.0.1/24 dev lo"));
-  EXPECT_TRUE(told(watch));
+  EXPECT_TRUE(reports_change(watch));
   EXPECT_TRUE(watch.changed());
   ASSERT_TRUE(TestNamespace::ip("addr del 10.1.0.1/24 dev lo"));
-  EXPECT_TRUE(told(watch));
+  EXPECT_TRUE(reports_change(watch));
   EXPECT_TRUE(watch.changed());
   EXPECT_FALSE(watch.changed());
 }
 
-TEST(InterfaceWatch, DoesNotCountWhatChangesNothing) {
+TEST(InterfaceWatch, IgnoresEventsThatChangeNothing) {
   TEST_NAMESPACE(alone);
   InterfaceWatch watch;
   ASSERT_TRUE(TestNamespace::ip("link set lo mtu 9000"));
-  EXPECT_TRUE(told(watch));
+  EXPECT_TRUE(reports_change(watch));
   EXPECT_FALSE(watch.changed());
   pollfd polled{.fd = watch.descriptor().value(), .events = POLLIN, .revents = 0};
-  EXPECT_EQ(poll(&polled, 1, 0), 0) << "what was said is read";
+  EXPECT_EQ(poll(&polled, 1, 0), 0) << "the queue is drained";
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ T copy_as(const sockaddr* from) {
   return value;
 }
 
-// The subnet's last address. It is worked out and not asked for: an address that was given by hand
-// often lacks it, and the kernel takes it for a broadcast all the same.
+// The last address of the subnet. It is computed, because addresses that were configured by hand
+// often lack the broadcast address, although the kernel accepts it.
 Address broadcast_of(const ifaddrs& entry) {
   if (entry.ifa_netmask == nullptr || (entry.ifa_flags & IFF_BROADCAST) == 0) return {};
   auto own = copy_as<sockaddr_in>(entry.ifa_addr);
   const std::uint32_t mask = ntohl(copy_as<sockaddr_in>(entry.ifa_netmask).sin_addr.s_addr);
-  if (mask >= 0xfffffffe) return {};  // one address, or two that are a link by themselves
+  if (mask >= 0xfffffffe) return {};  // a single address, or a point-to-point pair
   own.sin_addr.s_addr |= htonl(~mask);
   own.sin_port = 0;
   return {reinterpret_cast<const sockaddr*>(&own), sizeof own};

@@ -1,4 +1,4 @@
-// The host's interfaces as they are now, as values.
+// The current interface addresses of the host, as values.
 #pragma once
 
 #include <string>
@@ -11,17 +11,17 @@ namespace tempo::sys {
 // One address of one interface.
 struct InterfaceAddress {
   std::string name;
-  bool up = false;  // set up; whether a cable is plugged in is not asked
+  bool up = false;  // administratively up; the link state is not checked
   bool loopback = false;
-  bool multicast = false;  // groups can be joined
+  bool multicast = false;  // multicast groups can be joined
   Address address;         // port 0
-  Address broadcast;       // of IPv4; none where the subnet has none
+  Address broadcast;       // IPv4 only; none if the subnet has no broadcast address
   bool link_local = false;
 
   bool operator==(const InterfaceAddress&) const = default;
 };
 
-// In the kernel's order; empty when the kernel does not say.
+// In the order of the kernel; empty if the kernel does not answer.
 std::vector<InterfaceAddress> interface_addresses();
 
 }  // namespace tempo::sys

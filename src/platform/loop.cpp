@@ -11,7 +11,7 @@
 namespace tempo::sys {
 namespace {
 
-// A handler may touch nothing else.
+// A signal handler may access nothing else.
 std::array<volatile std::sig_atomic_t, NSIG> arrived{};
 
 extern "C" void note_signal(int signal) {
@@ -22,7 +22,7 @@ extern "C" void note_signal(int signal) {
 
 int milliseconds_until(Instant deadline, Instant now, int most) {
   if (deadline <= now) return 0;
-  if (deadline - std::chrono::milliseconds{most} >= now) return most;  // kNever is far away
+  if (deadline - std::chrono::milliseconds{most} >= now) return most;  // also handles kNever
   return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count());
 }
 
@@ -56,7 +56,7 @@ void Loop::forget(int descriptor) { watched_.erase(descriptor); }
 void Loop::on_signal(int signal, Signalled signalled) {
   CHECK(signal > 0 && signal < NSIG && !handled_.contains(signal));
   struct sigaction action{};
-  action.sa_handler = note_signal;  // no SA_RESTART: poll() is to end
+  action.sa_handler = note_signal;  // poll() must return
   sigemptyset(&action.sa_mask);
   Handled handled{.signalled = std::move(signalled), .before = {}};
   arrived[static_cast<std::size_t>(signal)] = 0;
@@ -98,7 +98,7 @@ Loop::Round Loop::wait(Instant deadline) {
 
 void Loop::stay_awake(Nanos span) { awake_until_ = oscillator_->now() + span; }
 
-// How many descriptors are ready, at once or after sleeping.
+// Returns the number of ready descriptors, without sleeping or after it.
 int Loop::look(int timeout_ms, Instant now) {
   while (timeout_ms > 0 && now < awake_until_) {
     if (const int ready = poll(polled_.data(), polled_.size(), 0); ready != 0) return ready;
@@ -126,8 +126,9 @@ int Loop::call_ready() {
     if (one.revents == 0) continue;
     const auto found = watched_.find(one.fd);
     if (found == watched_.end() || found->second.id != ids_[index]) continue;
-    CHECK((one.revents & POLLNVAL) == 0);                      // closed before it was forgotten
-    const std::shared_ptr<Ready> ready = found->second.ready;  // it may forget itself
+    CHECK((one.revents & POLLNVAL) == 0);  // closed before it was forgotten
+    const std::shared_ptr<Ready> ready =
+        found->second.ready;  // keeps the callback alive: it may forget itself
     (*ready)(one.revents);
     ++called;
   }

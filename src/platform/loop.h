@@ -1,15 +1,15 @@
-// The daemon's loop: one thread, one poll(), signals by flag.
+// Event loop of the daemon: one thread, one poll(), signals by flag.
 //
-// `wait` is one round. It lasts until a descriptor is ready, a signal has come or the deadline is
-// there, calls what is to be called, and says what it noticed about itself: that the process stood
-// still, or that the machine was suspended. Deadlines are in the oscillator's timescale; they are
-// met from above, at most a millisecond late, as poll() counts in milliseconds.
+// `wait` is one round. It returns when a descriptor is ready, a signal has arrived or the deadline
+// has passed; it runs the callbacks and reports stalls of the process and suspensions of the
+// machine. Deadlines are in the timescale of the oscillator and are met up to one millisecond late,
+// because poll() counts in milliseconds.
 //
-// A round that finds the machine to have slept calls nothing that was ready: it is for the caller
-// to say whether anything still holds. What is ready stays so until the next round.
+// A round that detects a suspension runs no callbacks: the caller decides first what is still
+// valid. Ready descriptors stay ready until the next round.
 //
-// A signal that arrives just before poll() does not interrupt it; no poll() is therefore longer
-// than a quarter of a second. One Loop at a time may handle signals.
+// A signal that arrives just before poll() does not interrupt it, so no poll() lasts longer than a
+// quarter of a second. Only one Loop at a time may handle signals.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@
 
 namespace tempo::sys {
 
-// Whole milliseconds until the deadline, rounded up; from 0 to `most`.
+// Milliseconds until the deadline, rounded up and limited to 0 ... `most`.
 int milliseconds_until(Instant deadline, Instant now, int most);
 
 class Loop {
@@ -34,36 +34,36 @@ class Loop {
   using Ready = std::move_only_function<void(short events)>;  // poll's revents
   using Signalled = std::move_only_function<void()>;
 
-  // A round that takes more than `stall_limit` longer than it should has been a stall. Sleeps are
-  // added up until together they exceed `sleep_limit`.
+  // A round that takes more than `stall_limit` longer than expected is a stall. Suspensions are
+  // added up until their sum exceeds `sleep_limit`.
   explicit Loop(Oscillator& oscillator, Nanos stall_limit = 100ms, Nanos sleep_limit = 100ms);
   ~Loop();
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
 
-  // Both may be called from a callback; what is forgotten is not called any more, and what is
-  // watched anew not before the next round. A descriptor is forgotten before it is closed.
+  // All three may be called from a callback. A forgotten descriptor gets no more calls; a
+  // descriptor that is watched again gets its first call in the next round. Forget a descriptor
+  // before closing it.
   void watch(int descriptor, short events, Ready ready);
-  void expect(int descriptor, short events);  // of one that is watched
+  void expect(int descriptor, short events);  // changes the events of a watched descriptor
   void forget(int descriptor);
 
-  // Called by `wait`, not by the handler; several signals of a kind may be one call.
+  // Called by `wait`, not by the signal handler. Several signals of a kind may cause one call.
   void on_signal(int signal, Signalled signalled);
 
-  // For so long from now, rounds look and look again instead of sleeping: where an answer is a
-  // matter of microseconds, falling asleep and being woken would take as long once more. It is the
-  // caller's to be sparing with it.
+  // For this long, rounds poll repeatedly instead of sleeping. Where an answer takes microseconds,
+  // sleeping and waking up would double the delay. It costs CPU time: use it sparingly.
   void stay_awake(Nanos span);
 
   struct Round {
-    bool due = false;    // the deadline has come
-    int called = 0;      // callbacks
-    Nanos stalled{0};    // the process stood still, or was kept busy, for about so long
-    Nanos suspended{0};  // the machine did
+    bool due = false;    // the deadline has passed
+    int called = 0;      // number of callbacks run
+    Nanos stalled{0};    // approximate time the process was stopped or busy; zero: no stall
+    Nanos suspended{0};  // time the machine was suspended; zero: not suspended
   };
   Round wait(Instant deadline);
 
-  // What the next round will call `suspended`, as far as it is known now.
+  // The value of `suspended` that the next round would report now.
   Nanos slept() const;
 
  private:
@@ -71,7 +71,7 @@ class Loop {
 
   struct Watched {
     short events;
-    std::uint64_t id;  // never the same again
+    std::uint64_t id;  // unique; distinguishes a descriptor number that was reused
     std::shared_ptr<Ready> ready;
   };
   struct Handled {
@@ -88,12 +88,12 @@ class Loop {
   Nanos sleep_limit_;
   std::map<int, Watched> watched_;
   std::map<int, Handled> handled_;
-  std::vector<pollfd> polled_;      // of one round
+  std::vector<pollfd> polled_;      // of the current round
   std::vector<std::uint64_t> ids_;  // of `polled_`
   std::uint64_t next_id_ = 1;
   Instant awake_until_{};
-  Instant left_;  // when the last round ended; kNever before the first
-  Nanos asleep_;  // the machine, when a round last said so: not more
+  Instant left_;  // end of the last round; kNever before the first
+  Nanos asleep_;  // total suspension at the last report, upper bound
 };
 
 }  // namespace tempo::sys

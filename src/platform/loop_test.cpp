@@ -35,7 +35,7 @@ struct Pipe {
   Descriptor in;
 };
 
-// Jumps by what the test says at each reading after the first.
+// Advances by the given amounts, one at each reading after the first.
 class JumpingOscillator final : public Oscillator {
  public:
   explicit JumpingOscillator(std::vector<Nanos> jumps) : jumps_(std::move(jumps)) {}
@@ -71,7 +71,7 @@ class LoopTest : public ::testing::Test {
   Loop loop_{*oscillator_};
 };
 
-TEST_F(LoopTest, WaitsUntilTheDeadlineAndNotLess) {
+TEST_F(LoopTest, NeverReturnsBeforeTheDeadline) {
   for (const Nanos span : {Nanos{0}, Nanos{100us}, Nanos{3ms}, Nanos{300ms}}) {
     const Instant deadline = oscillator_->now() + span;
     const Loop::Round round = loop_.wait(deadline);
@@ -81,7 +81,7 @@ TEST_F(LoopTest, WaitsUntilTheDeadlineAndNotLess) {
   }
 }
 
-TEST_F(LoopTest, CallsWhatIsReady) {
+TEST_F(LoopTest, CallsReadyDescriptors) {
   const Pipe first;
   const Pipe second;
   std::vector<int> called;
@@ -105,7 +105,7 @@ TEST_F(LoopTest, CallsWhatIsReady) {
   EXPECT_THAT(called, ElementsAre(2, 1, 2));
 }
 
-TEST_F(LoopTest, WhatHasArrivedIsCalledThoughTheDeadlineIsPast) {
+TEST_F(LoopTest, RunsCallbacksAfterTheDeadline) {
   const Pipe pipe;
   loop_.watch(pipe.out.number(), POLLIN, [&](short /*events*/) { pipe.take(); });
   pipe.put();
@@ -114,7 +114,7 @@ TEST_F(LoopTest, WhatHasArrivedIsCalledThoughTheDeadlineIsPast) {
   EXPECT_TRUE(round.due);
 }
 
-TEST_F(LoopTest, WhatACallbackForgetsIsNotCalled) {
+TEST_F(LoopTest, SkipsForgottenDescriptors) {
   const Pipe first;
   const Pipe second;
   int called = 0;
@@ -133,8 +133,8 @@ TEST_F(LoopTest, WhatACallbackForgetsIsNotCalled) {
   EXPECT_EQ(called, 1);
 }
 
-// A descriptor's number may be another's in the same round.
-TEST_F(LoopTest, WhatIsWatchedAnewIsCalledInTheNextRound) {
+// A descriptor number may be reused within one round.
+TEST_F(LoopTest, CallsRewatchedDescriptorsInTheNextRound) {
   const Pipe first;
   const Pipe second;
   std::vector<int> called;
@@ -155,7 +155,7 @@ TEST_F(LoopTest, WhatIsWatchedAnewIsCalledInTheNextRound) {
   EXPECT_THAT(called, ElementsAre(1, 3));
 }
 
-TEST_F(LoopTest, ExpectsAnotherThing) {
+TEST_F(LoopTest, ChangesExpectedEvents) {
   const Pipe pipe;
   int called = 0;
   loop_.watch(pipe.in.number(), 0, [&](short /*events*/) { ++called; });
@@ -164,7 +164,7 @@ TEST_F(LoopTest, ExpectsAnotherThing) {
   EXPECT_EQ(loop_.wait(later()).called, 1);
 }
 
-TEST_F(LoopTest, SignalBeforeTheRoundIsNoticed) {
+TEST_F(LoopTest, HandlesSignalBeforeTheRound) {
   int called = 0;
   loop_.on_signal(SIGUSR1, [&] { ++called; });
   raise(SIGUSR1);
@@ -174,7 +174,7 @@ TEST_F(LoopTest, SignalBeforeTheRoundIsNoticed) {
   EXPECT_EQ(loop_.wait(oscillator_->now()).called, 0);
 }
 
-TEST_F(LoopTest, SignalFromOutsideEndsTheRound) {
+TEST_F(LoopTest, SignalEndsTheRound) {
   int called = 0;
   loop_.on_signal(SIGUSR1, [&] { ++called; });
   const pid_t parent = getpid();
@@ -189,9 +189,9 @@ TEST_F(LoopTest, SignalFromOutsideEndsTheRound) {
   waitpid(child, nullptr, 0);
 }
 
-// It reads the clock between two looks, and at the end: with 300 us from one reading to the next
-// there are three more before a millisecond is over.
-TEST(LoopAwake, LooksAgainAndAgainAndThenSleeps) {
+// The loop reads the clock between two polls and at the end: with 300 us between readings there are
+// three more polls before a millisecond has passed.
+TEST(LoopAwake, PollsRepeatedlyThenSleeps) {
   const auto readings_of_a_round = [](Nanos awake) {
     JumpingOscillator oscillator(std::vector<Nanos>(20, 300us));
     Loop loop(oscillator);
@@ -203,7 +203,7 @@ TEST(LoopAwake, LooksAgainAndAgainAndThenSleeps) {
   EXPECT_EQ(readings_of_a_round(1ms), readings_of_a_round(0ms) + 3);
 }
 
-TEST_F(LoopTest, WhatComesWhileItIsAwakeIsCalled) {
+TEST_F(LoopTest, RunsCallbacksWhileAwake) {
   loop_.stay_awake(kLongestWait);
   const Pipe pipe;
   int called = 0;
@@ -216,7 +216,7 @@ TEST_F(LoopTest, WhatComesWhileItIsAwakeIsCalled) {
   EXPECT_EQ(called, 1);
 }
 
-TEST(LoopSignals, AreGivenBackAtTheEnd) {
+TEST(LoopSignals, RestoreHandlersAtTheEnd) {
   const auto oscillator = real_oscillator();
   struct sigaction now{};
   {
@@ -229,7 +229,7 @@ TEST(LoopSignals, AreGivenBackAtTheEnd) {
   EXPECT_EQ(now.sa_handler, SIG_DFL);
 }
 
-// A machine that sleeps when the test says so.
+// A machine that is suspended when the test says so.
 class SleepyOscillator final : public Oscillator {
  public:
   Instant now() override { return raw_now(); }
@@ -242,7 +242,7 @@ class SleepyOscillator final : public Oscillator {
   Lasted asleep_{.least = 1h, .most = 1h};  // before the test
 };
 
-TEST(LoopSleep, IsToldOnceAndBeforeAnythingIsCalled) {
+TEST(LoopSleep, IsReportedOnceBeforeAnyCallback) {
   SleepyOscillator oscillator;
   Loop loop{oscillator};
   const Pipe pipe;
@@ -264,7 +264,7 @@ TEST(LoopSleep, IsToldOnceAndBeforeAnythingIsCalled) {
   EXPECT_EQ(called, 1);
 }
 
-TEST(LoopSleep, AddsUpFromNaps) {
+TEST(LoopSleep, AddsUpShortSuspensions) {
   SleepyOscillator oscillator;
   Loop loop{oscillator, 100ms, 100ms};
   oscillator.sleep(60ms);
@@ -273,8 +273,9 @@ TEST(LoopSleep, AddsUpFromNaps) {
   EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{120ms});
 }
 
-// A process that had to wait between two readings knows less, and takes that for no sleep.
-TEST(LoopSleep, IsNotAReadingThatTookLong) {
+// A process that was preempted between two readings has a wider interval and does not take it for a
+// suspension.
+TEST(LoopSleep, IsNotASlowReading) {
   SleepyOscillator oscillator;
   oscillator.be_asleep({.least = 1h - 3s, .most = 1h});
   Loop loop{oscillator};
@@ -284,7 +285,7 @@ TEST(LoopSleep, IsNotAReadingThatTookLong) {
   EXPECT_EQ(loop.wait(oscillator.now()).suspended, Nanos{0});
 }
 
-TEST(LoopSleep, IsNotSeenWhereTheMachineIsAwake) {
+TEST(LoopSleep, IsNotReportedOnARunningMachine) {
   const auto oscillator = real_oscillator();
   const Lasted asleep = oscillator->asleep();
   EXPECT_LE(asleep.least, asleep.most);
@@ -292,20 +293,20 @@ TEST(LoopSleep, IsNotSeenWhereTheMachineIsAwake) {
   EXPECT_EQ(loop.wait(oscillator->now() + 5ms).suspended, Nanos{0});
 }
 
-TEST(LoopStall, IsAPollThatLastedTooLong) {
-  JumpingOscillator oscillator{{155ms}};  // 5 ms were asked for
+TEST(LoopStall, IsALatePoll) {
+  JumpingOscillator oscillator{{155ms}};  // the poll was for 5 ms
   Loop loop{oscillator, 100ms};
   EXPECT_EQ(loop.wait(Instant{1000s + 5ms}).stalled, Nanos{150ms});
 }
 
-TEST(LoopStall, IsWorkThatLastedTooLong) {
+TEST(LoopStall, IsLongWork) {
   JumpingOscillator oscillator{{1ms, 0ms, 300ms}};  // between the two rounds
   Loop loop{oscillator, 100ms};
   EXPECT_EQ(loop.wait(Instant{1000s}).stalled, Nanos{0});
   EXPECT_EQ(loop.wait(Instant{1000s}).stalled, Nanos{300ms});
 }
 
-TEST(LoopStall, IsNotALittleLateness) {
+TEST(LoopStall, IsNotASmallDelay) {
   JumpingOscillator oscillator{{105ms, 0ms, 100ms}};
   Loop loop{oscillator, 100ms};
   EXPECT_EQ(loop.wait(Instant{1000s + 5ms}).stalled, Nanos{0});

@@ -1,4 +1,4 @@
-// A network namespace for one test: entered by the constructor, left and gone after the destructor.
+// A network namespace for one test: the constructor enters it, the destructor leaves it.
 #pragma once
 
 #include <cstdlib>
@@ -31,11 +31,13 @@ class TestNamespace {
   TestNamespace(const TestNamespace&) = delete;
   TestNamespace& operator=(const TestNamespace&) = delete;
 
-  const std::string& lacking() const { return lacking_; }  // empty: it is there
+  const std::string& lacking() const {
+    return lacking_;
+  }  // reason why there is none; empty: it exists
 
-  // ip(8) with these words, in the namespace.
-  static bool ip(const std::string& words) {
-    return std::system(("ip " + words + " >/dev/null 2>&1").c_str()) == 0;
+  // Runs ip(8) with these arguments in the namespace.
+  static bool ip(const std::string& arguments) {
+    return std::system(("ip " + arguments + " >/dev/null 2>&1").c_str()) == 0;
   }
 
  private:

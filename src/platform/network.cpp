@@ -26,10 +26,10 @@ constexpr std::uint32_t kStampFlags = SOF_TIMESTAMPING_RX_SOFTWARE | SOF_TIMESTA
 constexpr std::uint32_t kNumbered = SOF_TIMESTAMPING_OPT_ID;
 constexpr std::uint32_t kByCard = SOF_TIMESTAMPING_RX_HARDWARE | SOF_TIMESTAMPING_RAW_HARDWARE;
 constexpr std::uint32_t kStampThis = SOF_TIMESTAMPING_TX_SOFTWARE;
-// Where the card stamps, the kernel leaves it to the card.
+// Where the card takes timestamps, the kernel leaves them to the card.
 constexpr std::uint32_t kCardStampThis = kStampThis | SOF_TIMESTAMPING_TX_HARDWARE;
 
-// Room for a stamp, an extended error with the address it is about, and what we did not ask for.
+// Space for a timestamp, an extended error with its address, and unrequested data.
 using Control = std::array<std::byte, 512>;
 
 template <class T>
@@ -37,13 +37,13 @@ bool set_option(int socket, int level, int name, const T& value) {
   return setsockopt(socket, level, name, &value, sizeof value) == 0;
 }
 
-// Own broadcasts are not to come back to this socket, or each of them would wake us once more. A
-// wish: where the kernel does not grant it they are recognised later.
-void leave_out(int socket, const Address& own) {
+// Filters own broadcasts out, because each would wake the daemon. Best effort: where the kernel
+// refuses, the caller recognises them.
+void filter_own(int socket, const Address& own) {
   sockaddr_in from{};
   if (own.family() != AF_INET || own.size() != sizeof from) return;
   std::memcpy(&from, own.raw(), sizeof from);
-  // A socket's filter sees the datagram from its UDP header on, and the IP header at SKF_NET_OFF.
+  // A socket filter sees the datagram from its UDP header on, and the IP header at SKF_NET_OFF.
   constexpr auto kSourceAddress = static_cast<std::uint32_t>(SKF_NET_OFF + 12);
   constexpr std::uint32_t kSourcePort = 0;
   constexpr std::uint32_t kAllOfIt = 0xFFFFFFFF;
@@ -59,14 +59,14 @@ void leave_out(int socket, const Address& own) {
   set_option(socket, SOL_SOCKET, SO_ATTACH_FILTER, filter);
 }
 
-// What a datagram or a stamp came with.
+// A received datagram or transmit timestamp, with its control data.
 struct Received {
   std::size_t bytes = 0;
   int flags = 0;
   Address from;
-  std::optional<timespec> stamp;           // the kernel's
-  std::optional<timespec> card_stamp;      // the card's, by its own clock
-  std::optional<sock_extended_err> about;  // set in the error queue
+  std::optional<timespec> stamp;           // software timestamp, CLOCK_REALTIME
+  std::optional<timespec> card_stamp;      // hardware timestamp, clock of the card
+  std::optional<sock_extended_err> about;  // set for entries of the error queue
 };
 
 Received read_control(const msghdr& header, std::size_t bytes) {
@@ -122,39 +122,39 @@ class UdpNetwork final : public Network {
   struct Socket {
     Descriptor descriptor;
     Address bound;
-    bool stamps = false;     // the kernel gives transmit stamps
-    std::uint32_t next = 0;  // the number the kernel gives the next stamped datagram
-    std::uint64_t owed = 0;  // stamps asked for and not yet seen
+    bool stamps = false;     // the kernel gives transmit timestamps
+    std::uint32_t next = 0;  // number the kernel gives to the next datagram with a timestamp
+    std::uint64_t owed = 0;  // timestamps requested and not yet received
   };
-  // A stamped datagram whose stamp has not come.
+  // A sent datagram whose transmit timestamp is outstanding.
   struct Waiting {
     std::size_t socket;
     std::uint32_t number;  // the kernel's
     std::uint32_t transmission;
-    Instant called;  // just before it was sent
+    Instant called;  // time just before it was sent
   };
   static constexpr std::size_t kMaxWaiting = 64;
 
   Result<Socket> bind_one(const NetworkOptions& options, const Address& address) const;
   std::optional<Received> take(Socket& socket, int flags);
   std::uint32_t stamp_flags() const { return card_ ? kStampFlags | kByCard : kStampFlags; }
-  // When what it came with says; nothing: no stamp can be used.
+  // Instant of the timestamp; nothing: no usable timestamp.
   std::optional<Instant> stamped(const Received& received);
   Arrival arrival_of(const Received& received, std::span<const std::byte> bytes);
   std::optional<Departure> departure_of(std::size_t socket, const Received& received);
   void keep(const Received& received);
   void start_numbering_again(std::size_t index);
-  Departure given_up(const Waiting& waiting) const {
+  Departure without_stamp(const Waiting& waiting) const {
     return {.transmission = waiting.transmission, .at = waiting.called};
   }
 
   std::string label_;
   std::vector<Address> everyone_;
   Oscillator* oscillator_;
-  std::unique_ptr<CardClock> card_;  // null: stamps are the kernel's
+  std::unique_ptr<CardClock> card_;  // null: timestamps of the kernel
   StampConverter card_converter_;
   std::vector<Socket> sockets_;
-  std::size_t turn_ = 0;                  // the socket that is read first
+  std::size_t turn_ = 0;                  // index of the socket to read first
   std::deque<Waiting> waiting_;           // at most kMaxWaiting
   std::deque<Departure> without_kernel_;  // at most kMaxWaiting
   std::uint32_t transmissions_ = 0;
@@ -163,7 +163,7 @@ class UdpNetwork final : public Network {
   Losses losses_;
 
   std::array<std::byte, kMaxBytes> buffer_{};
-  // A datagram that came where a stamp was looked for; simulators have one queue for both.
+  // A datagram that arrived while reading the error queue: simulators have one queue for both.
   std::optional<Arrival> early_;
   std::vector<std::byte> early_bytes_;
 };
@@ -181,7 +181,9 @@ Result<void> UdpNetwork::bind_all(const NetworkOptions& options) {
     if (port == 0) port = socket.bound.port();
     sockets_.push_back(std::move(socket));
   }
-  if (sockets_.empty()) return std::unexpected(fmt::format("{}: no address to bind", label_));
+  if (sockets_.empty())
+    return std::unexpected(
+        fmt::format("{}: no address to bind; check 'interfaces' and 'peers'", label_));
   for (Address& address : everyone_) {
     if (address.port() == 0) address = address.with_port(port);
   }
@@ -192,7 +194,7 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
                                                 const Address& address) const {
   TRY(descriptor, plain_socket(address.family(), SOCK_DGRAM, 0));
   const int number = descriptor.number();
-  // Several processes may share a broadcast address; each gets its copy of what is sent there.
+  // Several processes may share a broadcast address; each receives a copy.
   if (!set_option(number, SOL_SOCKET, SO_REUSEADDR, 1)) return failure("SO_REUSEADDR");
   if (address.family() == AF_INET && !set_option(number, SOL_SOCKET, SO_BROADCAST, 1))
     return failure("SO_BROADCAST");
@@ -201,14 +203,14 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
                             return one.with_port(0) == address.with_port(0);
                           }) != everyone_.end();
   if (is_for_all && !options.interface.empty()) {
-    // Two interfaces may have the same broadcast address. Without the right to do this we hear
-    // both, and copies are recognised as such.
+    // Two interfaces may have the same broadcast address. Without the privilege for this call the
+    // socket receives from both, and the caller recognises duplicates.
     setsockopt(number, SOL_SOCKET, SO_BINDTODEVICE, options.interface.c_str(),
                static_cast<socklen_t>(options.interface.size()));
   }
   if (::bind(number, address.raw(), address.size()) != 0)
     return failure(fmt::format("bind {}", address.text_with_port()));
-  if (is_for_all && !sockets_.empty()) leave_out(number, sockets_.front().bound);
+  if (is_for_all && !sockets_.empty()) filter_own(number, sockets_.front().bound);
 
   const auto index = static_cast<int>(if_nametoindex(options.interface.c_str()));
   const int scope = address.scope() != 0 ? static_cast<int>(address.scope()) : index;
@@ -242,7 +244,7 @@ Result<UdpNetwork::Socket> UdpNetwork::bind_one(const NetworkOptions& options,
   socklen_t size = sizeof storage;
   if (getsockname(number, reinterpret_cast<sockaddr*>(&storage), &size) != 0)
     return failure("getsockname");
-  // The address as it was asked for: a simulator names every socket by its host.
+  // Keep the requested address: a simulator names every socket by its host.
   socket.bound =
       address.with_port(Address{reinterpret_cast<const sockaddr*>(&storage), size}.port());
   socket.descriptor = std::move(descriptor);
@@ -312,7 +314,7 @@ std::optional<Arrival> UdpNetwork::receive() {
       empty = 0;
     } else {
       const Arrival arrival = arrival_of(*received, std::span{buffer_}.first(received->bytes));
-      turn_ = (turn_ + 1) % sockets_.size();  // a flood on one does not silence the others
+      turn_ = (turn_ + 1) % sockets_.size();  // a flood on one socket must not starve the others
       return arrival;
     }
   }
@@ -326,7 +328,7 @@ std::optional<Departure> UdpNetwork::departure() {
     return first;
   }
   for (std::size_t index = 0; index < sockets_.size(); ++index) {
-    // Bounded: each turn of the loop lessens what is owed.
+    // Bounded: every iteration decrements `owed`.
     while (sockets_[index].owed > 0) {
       const auto received = take(sockets_[index], MSG_ERRQUEUE);
       if (!received) break;
@@ -338,10 +340,10 @@ std::optional<Departure> UdpNetwork::departure() {
       if (const auto departure = departure_of(index, *received)) return departure;
     }
   }
-  if (!waiting_.empty() && oscillator_->now() - waiting_.front().called > kPatience) {
+  if (!waiting_.empty() && oscillator_->now() - waiting_.front().called > kStampTimeout) {
     const Waiting first = waiting_.front();
     waiting_.pop_front();
-    return given_up(first);
+    return without_stamp(first);
   }
   return std::nullopt;
 }
@@ -356,20 +358,20 @@ std::optional<Departure> UdpNetwork::departure_of(std::size_t socket, const Rece
     return of_socket(one) && one.number == received.about->ee_data;
   });
   if (received.bytes > 0) {
-    // We asked for the stamp alone. A simulator loops the datagram back with it, does not count
-    // those of single datagrams, and keeps the newest only.
+    // Only the timestamp was requested. clknetsim loops the datagram back with it, does not number
+    // timestamps of single datagrams, and keeps only the newest.
     const auto newest = std::ranges::find_if(waiting_.rbegin(), waiting_.rend(), of_socket);
     found = newest == waiting_.rend() ? waiting_.end() : std::prev(newest.base());
   }
   if (found == waiting_.end()) return std::nullopt;
   const Waiting waiting = *found;
   const auto at = stamped(received);
-  // From before it was sent: another's, left over from before the numbering began again. A card's
-  // clock is read from further away than the kernel's.
+  // A timestamp older than the send belongs to a datagram from before the numbering restarted. The
+  // clock of a card is read less precisely than that of the kernel.
   const Nanos doubt = received.card_stamp ? 20us : 1us;
   if (at && *at < waiting.called - doubt) return std::nullopt;
   waiting_.erase(found);
-  if (!at) return given_up(waiting);
+  if (!at) return without_stamp(waiting);
   return Departure{.transmission = waiting.transmission, .at = *at, .kernel_stamp = true};
 }
 
@@ -391,7 +393,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
     ++losses_.unsent[EAFNOSUPPORT];
     return std::nullopt;
   }
-  // The kernel's interfaces take pointers to what they do not change.
+  // The kernel takes pointers to non-const but does not modify the data.
   iovec part{.iov_base = const_cast<std::byte*>(bytes.data()), .iov_len = bytes.size()};
   msghdr header{};
   header.msg_name = const_cast<sockaddr*>(to.raw());
@@ -403,11 +405,11 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
   if (by_kernel) {
     header.msg_control = control.data();
     header.msg_controllen = control.size();
-    cmsghdr* const wish = CMSG_FIRSTHDR(&header);
-    wish->cmsg_level = SOL_SOCKET;
-    wish->cmsg_type = SO_TIMESTAMPING;
-    wish->cmsg_len = CMSG_LEN(sizeof kStampThis);
-    std::memcpy(CMSG_DATA(wish), card_ ? &kCardStampThis : &kStampThis, sizeof kStampThis);
+    cmsghdr* const request = CMSG_FIRSTHDR(&header);
+    request->cmsg_level = SOL_SOCKET;
+    request->cmsg_type = SO_TIMESTAMPING;
+    request->cmsg_len = CMSG_LEN(sizeof kStampThis);
+    std::memcpy(CMSG_DATA(request), card_ ? &kCardStampThis : &kStampThis, sizeof kStampThis);
   }
   const Instant called = stamp ? oscillator_->now() : Instant{};
   if (sendmsg(sender->descriptor.number(), &header, 0) < 0) {
@@ -431,7 +433,7 @@ std::optional<std::uint32_t> UdpNetwork::send(const Address& to, std::span<const
   return transmission;
 }
 
-// A datagram that could not be sent may have used up a number or not, by the kernel's version.
+// Depending on the kernel version, a datagram that could not be sent used up a number or not.
 void UdpNetwork::start_numbering_again(std::size_t index) {
   Socket& socket = sockets_[index];
   const int number = socket.descriptor.number();
@@ -440,7 +442,7 @@ void UdpNetwork::start_numbering_again(std::size_t index) {
   socket.next = 0;
   std::erase_if(waiting_, [&](const Waiting& waiting) {
     if (waiting.socket != index) return false;
-    without_kernel_.push_back(given_up(waiting));
+    without_kernel_.push_back(without_stamp(waiting));
     if (without_kernel_.size() > kMaxWaiting) without_kernel_.pop_front();
     return true;
   });

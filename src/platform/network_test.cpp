@@ -39,7 +39,7 @@ std::string text_of(std::span<const std::byte> bytes) {
   return text;
 }
 
-// Asks until there is an answer or the time is up; sleeps in poll.
+// Polls until there is a result or the time is up.
 template <class Ask>
 auto await(const Network& network, Ask ask) {
   const Instant end = raw_now() + kLongestWait;
@@ -61,8 +61,8 @@ std::optional<Departure> stamp_of(Network& network) {
   return await(network, [&] { return network.departure(); });
 }
 
-// The kernel begins to stamp what comes a moment after the first socket asks for it, so the first
-// arrivals may have no stamp: sends until one has.
+// The kernel starts timestamping shortly after the first socket requests it, so the first arrivals
+// may have no timestamp: send until one has.
 std::optional<Arrival> stamped_arrival(Network& from, Network& to, std::string_view text) {
   const Instant end = raw_now() + kLongestWait;
   for (;;) {
@@ -74,7 +74,7 @@ std::optional<Arrival> stamped_arrival(Network& from, Network& to, std::string_v
 
 class Loopback : public ::testing::Test {
  protected:
-  // As a demonstration has it: an address of 127.0.0.0/8 for each, one broadcast address for all.
+  // As in a demonstration: an address of 127.0.0.0/8 for each node, one broadcast address for all.
   std::unique_ptr<Network> demo(const char* own, std::uint16_t port = 0) {
     return opened({.label = own,
                    .bind = {address(own), address("127.255.255.255")},
@@ -105,7 +105,7 @@ TEST_F(Loopback, CarriesADatagramWithTheKernelsStamp) {
   EXPECT_LE(arrival->at, oscillator_->now());
 }
 
-TEST_F(Loopback, BroadcastIsHeardByAllOthers) {
+TEST_F(Loopback, BroadcastReachesAllOthers) {
   const auto one = demo("127.0.0.1");
   const auto two = demo("127.0.0.2", port_of(*one));
   const auto three = demo("127.0.0.3", port_of(*one));
@@ -120,8 +120,8 @@ TEST_F(Loopback, BroadcastIsHeardByAllOthers) {
   EXPECT_FALSE(two->receive()) << "its own";
 }
 
-// Another program of this host, and another host with our port, are not us.
-TEST_F(Loopback, OnlyItsOwnBroadcastsAreLeftOut) {
+// Datagrams of another program on this host, and of another host with the same port, must pass.
+TEST_F(Loopback, FiltersOnlyItsOwnBroadcasts) {
   const auto one = demo("127.0.0.1");
   const auto same_address = demo("127.0.0.1");
   const Address everyone = address("127.255.255.255").with_port(port_of(*one));
@@ -136,7 +136,7 @@ TEST_F(Loopback, OnlyItsOwnBroadcastsAreLeftOut) {
   EXPECT_EQ(text_of(second->bytes), "same port");
 }
 
-TEST_F(Loopback, TransmitStampsComeForThoseAskedFor) {
+TEST_F(Loopback, TransmitStampsComeOnRequest) {
   const auto one = demo("127.0.0.1");
   const auto two = demo("127.0.0.2", port_of(*one));
   const Address to = two->bound().front();
@@ -193,7 +193,7 @@ TEST_F(Loopback, ManyStampsAreMatchedByTheirNumbers) {
 TEST_F(Loopback, FailedSendIsCountedAndDoesNotShiftTheNumbers) {
   const auto one = demo("127.0.0.1");
   const auto two = demo("127.0.0.2", port_of(*one));
-  // One that succeeds first: a numbering that has begun is the one that may be shifted.
+  // A successful send first: only a numbering that has begun can be shifted.
   ASSERT_TRUE(one->send(two->bound().front(), bytes_of("x"), true));
   ASSERT_TRUE(stamp_of(*one));
   // Too long for a datagram.
@@ -263,7 +263,7 @@ TEST_F(Loopback, CarriesIpv6WithStamps) {
   EXPECT_TRUE(arrival->kernel_stamp);
 }
 
-TEST_F(Loopback, NothingBlocksAndNothingIsInherited) {
+TEST_F(Loopback, SocketsAreNonblockingAndCloseOnExec) {
   const auto one = demo("127.0.0.1");
   EXPECT_FALSE(one->receive());
   EXPECT_FALSE(one->departure());
@@ -273,7 +273,7 @@ TEST_F(Loopback, NothingBlocksAndNothingIsInherited) {
   }
 }
 
-TEST_F(Loopback, AddressThatIsNotOursIsRefusedByName) {
+TEST_F(Loopback, ForeignAddressIsAnError) {
   const auto network = Network::open(
       {.label = "far", .bind = {address("192.0.2.7", 525)}, .everyone = {}, .port = 525},
       *oscillator_);
@@ -281,7 +281,7 @@ TEST_F(Loopback, AddressThatIsNotOursIsRefusedByName) {
   EXPECT_EQ(network.error(), "bind 192.0.2.7:525: Cannot assign requested address");
   const auto nowhere = Network::open({.label = "nowhere", .port = 525}, *oscillator_);
   ASSERT_FALSE(nowhere);
-  EXPECT_EQ(nowhere.error(), "nowhere: no address to bind");
+  EXPECT_EQ(nowhere.error(), "nowhere: no address to bind; check 'interfaces' and 'peers'");
 }
 
 std::vector<std::string> labels(const std::vector<NetworkOptions>& networks) {
@@ -290,7 +290,7 @@ std::vector<std::string> labels(const std::vector<NetworkOptions>& networks) {
   return all;
 }
 
-// Two hosts would be two namespaces; a pair of interfaces in one is enough for what is asked here.
+// A pair of interfaces in one namespace is enough here; two hosts would need two namespaces.
 class Interfaces : public Loopback {
  protected:
   static void make_pair() {
@@ -306,7 +306,7 @@ class Interfaces : public Loopback {
   }
 };
 
-TEST_F(Interfaces, OfABroadcastDomainAreFoundWithTheirSubnets) {
+TEST_F(Interfaces, AreFoundWithTheirSubnets) {
   TEST_NAMESPACE(alone);
   make_pair();
   const auto all = find_networks({}, 525, false);
@@ -324,7 +324,7 @@ TEST_F(Interfaces, OfABroadcastDomainAreFoundWithTheirSubnets) {
   EXPECT_THAT(find_networks(only, 525, false), IsEmpty());
 }
 
-TEST_F(Interfaces, HearBroadcastsOfTheirOwnOnly) {
+TEST_F(Interfaces, ReceiveOnlyTheirOwnBroadcasts) {
   TEST_NAMESPACE(alone);
   make_pair();
   const std::vector<std::string> only{"left"};
@@ -334,13 +334,13 @@ TEST_F(Interfaces, HearBroadcastsOfTheirOwnOnly) {
   auto other_options = networks[1];
   other_options.port = port_of(*first);
   const auto other = opened(other_options);
-  // Not from its own port: that is left out. The kernel loops it back.
-  const auto stranger = opened(networks[0]);
-  stranger->send(networks[0].everyone.front().with_port(port_of(*first)), bytes_of("here"), false);
+  // Not from its own port: that one is filtered. The kernel loops it back.
+  const auto sender = opened(networks[0]);
+  sender->send(networks[0].everyone.front().with_port(port_of(*first)), bytes_of("here"), false);
   const auto arrival = next(*first);
   ASSERT_TRUE(arrival);
   EXPECT_EQ(text_of(arrival->bytes), "here");
-  EXPECT_EQ(arrival->from, stranger->bound().front());
+  EXPECT_EQ(arrival->from, sender->bound().front());
   EXPECT_FALSE(other->receive());
 }
 
@@ -348,7 +348,7 @@ TEST_F(Interfaces, OfIpv6ShareAGroup) {
   TEST_NAMESPACE(alone);
   make_pair();
   for (const char* name : {"left", "right"}) {
-    // Link-local addresses of our own choice, without waiting for others that may have them.
+    // Fixed link-local addresses, without duplicate address detection.
     const std::string known = name == std::string_view{"left"} ? "fe80::1" : "fe80::2";
     if (!TestNamespace::ip("addr add " + known + "/64 dev " + name + " nodad"))
       GTEST_SKIP() << "needs IPv6";
@@ -364,7 +364,7 @@ TEST_F(Interfaces, OfIpv6ShareAGroup) {
   };
   const auto left = group_of("left", "fe80::1", 0);
   const auto right = group_of("right", "fe80::2", port_of(*left));
-  // A multicast may be lost while the interface wakes up: it is repeated until it is heard.
+  // A multicast may be lost while the interface comes up: repeat it until it arrives.
   std::optional<Arrival> arrival;
   for (int attempt = 0; attempt < 200 && !arrival; ++attempt) {
     left->broadcast(bytes_of("group"));
@@ -376,20 +376,20 @@ TEST_F(Interfaces, OfIpv6ShareAGroup) {
   }
   ASSERT_TRUE(arrival);
   EXPECT_EQ(text_of(arrival->bytes), "group");
-  EXPECT_EQ(arrival->from.text(), "fe80::1%right");  // as seen from here
-  // And the answer goes the way the question came.
+  EXPECT_EQ(arrival->from.text(), "fe80::1%right");  // with the scope of the receiver
+  // The answer goes back to the sender.
   right->send(arrival->from, bytes_of("answer"), false);
   for (;;) {
     const auto answer = next(*left);
     ASSERT_TRUE(answer);
-    if (text_of(answer->bytes) == "group") continue;  // own ones come back
+    if (text_of(answer->bytes) == "group") continue;  // own multicasts come back
     EXPECT_EQ(text_of(answer->bytes), "answer");
     EXPECT_EQ(answer->from.text(), "fe80::2%left");
     break;
   }
 }
 
-TEST_F(Interfaces, OfIpv6AreFoundWhenWished) {
+TEST_F(Interfaces, AreFoundForIpv6OnRequest) {
   TEST_NAMESPACE(alone);
   make_pair();
   if (!TestNamespace::ip("addr add fe80::1/64 dev left nodad")) GTEST_SKIP() << "needs IPv6";

@@ -18,7 +18,7 @@ std::string environment(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// A status is one line: a newline in it would begin another statement.
+// A status is one line: a newline would start another assignment.
 std::string one_line(std::string_view text) {
   std::string line{text};
   for (char& letter : line) {
@@ -35,7 +35,7 @@ std::optional<Nanos> watchdog_of(std::string_view microseconds, std::string_view
   constexpr std::int64_t kDay = 86'400'000'000;
   if (!span || *span <= 0 || *span > 365 * kDay) return std::nullopt;
   if (!process.empty() && parse_number<std::int64_t>(process) != self)
-    return std::nullopt;  // meant for another
+    return std::nullopt;  // for another process
   return std::chrono::microseconds{*span};
 }
 

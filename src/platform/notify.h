@@ -1,6 +1,7 @@
-// Tells the service manager how we are: systemd's notification protocol, a few datagrams.
+// Reports the state of the daemon to the service manager, by systemd's notification protocol.
 //
-// Without a manager every call does nothing; none blocks, and what cannot be delivered is dropped.
+// Without a manager every call does nothing. No call blocks; a datagram that cannot be delivered is
+// dropped.
 #pragma once
 
 #include <optional>
@@ -20,10 +21,10 @@ class Notifier {
 
   void ready(std::string_view status);
   void status(std::string_view text);
-  void alive();  // to be said at least once within `watchdog`; twice is better
+  void alive();  // call it at least once per `watchdog`, better twice
   void stopping();
 
-  std::optional<Nanos> watchdog() const { return watchdog_; }  // none: nobody waits for `alive`
+  std::optional<Nanos> watchdog() const { return watchdog_; }  // unset: no watchdog
   bool listening() const { return !socket_.none(); }
 
  private:
@@ -34,7 +35,8 @@ class Notifier {
   std::optional<Nanos> watchdog_;
 };
 
-// What WATCHDOG_USEC and WATCHDOG_PID mean for the process `self`; empty: not set.
+// Watchdog interval from WATCHDOG_USEC and WATCHDOG_PID for the process `self`; empty text:
+// variable not set.
 std::optional<Nanos> watchdog_of(std::string_view microseconds, std::string_view process, int self);
 
 }  // namespace tempo::sys

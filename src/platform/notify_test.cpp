@@ -15,7 +15,7 @@
 namespace tempo::sys {
 namespace {
 
-// A service manager that writes down what it is told.
+// A service manager that records the notifications.
 class Manager {
  public:
   explicit Manager(std::string path) : path_(std::move(path)) {
@@ -30,7 +30,7 @@ class Manager {
   Manager& operator=(const Manager&) = delete;
 
   const std::string& path() const { return path_; }
-  std::string told() const {
+  std::string received() const {
     pollfd polled{.fd = socket_.number(), .events = POLLIN, .revents = 0};
     if (poll(&polled, 1, 20'000) != 1) return "(nothing)";
     std::array<char, 512> buffer{};
@@ -43,38 +43,38 @@ class Manager {
   Descriptor socket_{socket(AF_UNIX, SOCK_DGRAM, 0)};
 };
 
-void tells_all(const Manager& manager) {
+void sends_all(const Manager& manager) {
   Notifier notifier{manager.path(), 3s};
   EXPECT_TRUE(notifier.listening());
   EXPECT_EQ(notifier.watchdog(), Nanos{3s});
   notifier.ready("looking for a master");
-  EXPECT_EQ(manager.told(), "READY=1\nSTATUS=looking for a master");
+  EXPECT_EQ(manager.received(), "READY=1\nSTATUS=looking for a master");
   notifier.alive();
-  EXPECT_EQ(manager.told(), "WATCHDOG=1");
-  notifier.status("slave of\nREADY=0");
-  EXPECT_EQ(manager.told(), "STATUS=slave of READY=0");
+  EXPECT_EQ(manager.received(), "WATCHDOG=1");
+  notifier.status("follower of\nREADY=0");
+  EXPECT_EQ(manager.received(), "STATUS=follower of READY=0");
   notifier.stopping();
-  EXPECT_EQ(manager.told(), "STOPPING=1");
+  EXPECT_EQ(manager.received(), "STOPPING=1");
 }
 
-TEST(Notifier, TellsTheManager) {
-  tells_all(Manager{fmt::format("/tmp/tempo-notify-{}", getpid())});
+TEST(Notifier, NotifiesTheManager) {
+  sends_all(Manager{fmt::format("/tmp/tempo-notify-{}", getpid())});
 }
 
-TEST(Notifier, TellsAManagerOfTheAbstractNamespace) {
-  tells_all(Manager{fmt::format("@tempo-notify-{}", getpid())});
+TEST(Notifier, NotifiesAnAbstractSocket) {
+  sends_all(Manager{fmt::format("@tempo-notify-{}", getpid())});
 }
 
-TEST(Notifier, WithoutAManagerSaysNothing) {
+TEST(Notifier, IsSilentWithoutAManager) {
   Notifier notifier{"", 3s};
   EXPECT_FALSE(notifier.listening());
   EXPECT_FALSE(notifier.watchdog());
-  notifier.ready("to nobody");
+  notifier.ready("unheard");
 }
 
-TEST(Notifier, SurvivesAManagerThatIsGone) {
+TEST(Notifier, SurvivesAMissingManager) {
   Notifier notifier{fmt::format("/tmp/tempo-notify-gone-{}", getpid())};
-  notifier.ready("to nobody");
+  notifier.ready("unheard");
   notifier.alive();
 }
 
@@ -86,12 +86,12 @@ TEST(Notifier, ReadsTheEnvironment) {
   Notifier notifier = Notifier::from_environment();
   EXPECT_EQ(notifier.watchdog(), Nanos{2s});
   notifier.alive();
-  EXPECT_EQ(manager.told(), "WATCHDOG=1");
+  EXPECT_EQ(manager.received(), "WATCHDOG=1");
   for (const char* name : {"NOTIFY_SOCKET", "WATCHDOG_USEC", "WATCHDOG_PID"}) unsetenv(name);
   EXPECT_FALSE(Notifier::from_environment().listening());
 }
 
-TEST(Watchdog, IsForTheProcessItNames) {
+TEST(Watchdog, AppliesToTheNamedProcess) {
   EXPECT_EQ(watchdog_of("1500", "", 7), Nanos{1500us});
   EXPECT_EQ(watchdog_of("1500", "7", 7), Nanos{1500us});
   EXPECT_EQ(watchdog_of("1500", "8", 7), std::nullopt);
@@ -101,8 +101,8 @@ TEST(Watchdog, IsForTheProcessItNames) {
   EXPECT_EQ(watchdog_of("9223372036854775807", "", 7), std::nullopt);
 }
 
-// Of an abstract name every byte counts; a path ends with a zero.
-TEST(UnixAddress, IsAsLongAsTheKernelCounts) {
+// In an abstract name every byte counts; a path ends with a zero byte.
+TEST(UnixAddress, HasTheLengthTheKernelExpects) {
   const auto abstract = unix_address("@name");
   ASSERT_TRUE(abstract);
   EXPECT_EQ(abstract->size, sizeof(sa_family_t) + 5);

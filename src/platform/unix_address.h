@@ -1,4 +1,4 @@
-// The address of a unix socket; a path that is too long for one is refused.
+// Address of a unix socket. A path that is too long is an error.
 #pragma once
 
 #include <string_view>
@@ -17,6 +17,6 @@ struct UnixAddress {
   const sockaddr* generic() const { return reinterpret_cast<const sockaddr*>(&raw); }
 };
 
-Result<UnixAddress> unix_address(std::string_view path);  // "@name": abstract
+Result<UnixAddress> unix_address(std::string_view path);  // "@name": abstract namespace
 
 }  // namespace tempo::sys

@@ -18,9 +18,9 @@
 namespace tempo::sys {
 namespace {
 
-constexpr int kWaiting = 512;  // connections that wait to be accepted
+constexpr int kWaiting = 512;  // length of the accept queue
 
-// Bound with no rights for others; `chmod` gives what is meant.
+// Binds with no rights for others; the caller then sets the mode with chmod().
 bool bind_privately(const Descriptor& socket, const UnixAddress& address) {
   const mode_t before = umask(0177);
   const bool bound = ::bind(socket.number(), address.generic(), address.size) == 0;
@@ -30,13 +30,16 @@ bool bind_privately(const Descriptor& socket, const UnixAddress& address) {
   return bound;
 }
 
-// Removes the socket file of one who is gone.
-Result<void> make_room(const std::string& path) {
+// Removes a socket file that has no listener.
+Result<void> remove_stale_socket(const std::string& path) {
   struct stat file{};
   if (lstat(path.c_str(), &file) != 0) return {};
-  if (!S_ISSOCK(file.st_mode)) return std::unexpected(fmt::format("{} is not a socket", path));
-  if (auto somebody = connect_unix(path); somebody || errno != ECONNREFUSED)
-    return std::unexpected(fmt::format("somebody listens at {}", path));
+  if (!S_ISSOCK(file.st_mode))
+    return std::unexpected(
+        fmt::format("{} exists and is not a socket; remove it or choose another path", path));
+  if (auto listener = connect_unix(path); listener || errno != ECONNREFUSED)
+    return std::unexpected(fmt::format(
+        "{} is in use: another process listens on it; stop it or choose another path", path));
   if (unlink(path.c_str()) != 0) return failure(fmt::format("remove {}", path));
   return {};
 }
@@ -48,7 +51,7 @@ Result<UnixListener> UnixListener::open(const std::string& path, mode_t mode) {
   TRY(socket, plain_socket(AF_UNIX, SOCK_STREAM, 0));
   if (!bind_privately(socket, address)) {
     if (errno != EADDRINUSE) return failure(fmt::format("bind {}", path));
-    if (auto room = make_room(path); !room) return std::unexpected(room.error());
+    if (auto removed = remove_stale_socket(path); !removed) return std::unexpected(removed.error());
     if (!bind_privately(socket, address)) return failure(fmt::format("bind {}", path));
   }
   UnixListener listener{std::move(socket), path};
@@ -122,7 +125,7 @@ bool LineConnection::peer_in_group(gid_t group) const {
 std::optional<std::string> LineConnection::line() {
   if (broken()) return std::nullopt;
   std::size_t end = input_.find('\n', searched_);
-  // Bounded: a reading makes the input longer, and it may only grow so long.
+  // Bounded: every iteration adds input, and the input is limited.
   while (end == std::string::npos && !ended_ && input_.size() <= kMaxLine) {
     const std::size_t before = input_.size();
     read_some();
@@ -133,7 +136,7 @@ std::optional<std::string> LineConnection::line() {
   if (broken()) return std::nullopt;
   if (end > kMaxLine && input_.size() > kMaxLine) {
     too_long_ = true;
-    break_off("a line is too long");
+    break_off("line too long");
     return std::nullopt;
   }
   if (end == std::string::npos) {
@@ -154,7 +157,7 @@ void LineConnection::read_some() {
   } else if (size == 0) {
     ended_ = true;
   } else if (errno != EAGAIN && errno != EINTR) {
-    break_off("reading failed");
+    break_off("read error");
   }
 }
 
@@ -162,7 +165,7 @@ bool LineConnection::write(std::string_view line) {
   CHECK(!line.contains('\n'));
   if (broken()) return false;
   if (queued() > 0 && queued() + line.size() + 1 > kMaxQueued)
-    return break_off("it reads too slowly");
+    return break_off("client reads too slowly");
   output_.append(line);
   output_.push_back('\n');
   return flush();
@@ -176,11 +179,12 @@ bool LineConnection::flush() {
     } else if (size < 0 && errno == EAGAIN) {
       break;
     } else if (size < 0 && errno != EINTR) {
-      return break_off("the other end is gone");
+      return break_off("peer closed the connection");
     }
   }
   if (queued() == 0) {
-    if (output_.capacity() > 2 * kMaxQueued) output_ = {};  // a long one comes seldom
+    if (output_.capacity() > 2 * kMaxQueued)
+      output_ = {};  // long answers are rare: release the memory
     output_.clear();
     sent_ = 0;
   } else if (sent_ >= kMaxQueued) {
@@ -192,8 +196,8 @@ bool LineConnection::flush() {
 void LineConnection::write_final(std::string_view line) const {
   CHECK(broken() && !line.contains('\n'));
   if (cut_) return;
-  const std::string words = std::string(line) + '\n';
-  (void)!send(socket_.number(), words.data(), words.size(), MSG_NOSIGNAL);
+  const std::string text = std::string(line) + '\n';
+  (void)!send(socket_.number(), text.data(), text.size(), MSG_NOSIGNAL);
 }
 
 bool LineConnection::break_off(const char* why) {

@@ -1,10 +1,10 @@
-// Lines of text over a unix socket: the daemon's door for programs on the same host.
+// Lines of text over a unix socket: transport of the control protocol.
 //
-// A listener owns its file: it takes the place of one that nobody listens at any more, never of one
-// that somebody does, nor of anything that is not a socket. A connection gives and takes lines with
-// bounds on both sides: a line that is too long, or a reader so slow that too much waits for it,
-// breaks the connection; while anything waits for a reader, nothing more is taken from it. Nothing
-// blocks, and no signal is raised.
+// A listener owns its socket file. It replaces a socket file without listener, but never one with a
+// listener, and never a file that is not a socket. A connection sends and receives lines with
+// limits in both directions: a line that is too long, or a reader so slow that too much is queued
+// for it, breaks the connection. While output is queued for a client, no further input is read from
+// it. No call blocks, and no SIGPIPE is raised.
 #pragma once
 
 #include <cstddef>
@@ -21,29 +21,29 @@ namespace tempo::sys {
 
 class UnixListener {
  public:
-  // `mode` of the file, 0660: whoever may write it may connect.
+  // `mode` of the file, e.g. 0660: a process that may write the file may connect.
   static Result<UnixListener> open(const std::string& path, mode_t mode);
-  ~UnixListener();  // removes the file, if it is still this one
+  ~UnixListener();  // removes the file if it is still the one of this listener
   UnixListener(UnixListener&&) noexcept = default;
   UnixListener& operator=(UnixListener&&) = delete;
 
   int descriptor() const { return socket_.number(); }  // to poll for POLLIN
   const std::string& path() const { return path_; }
-  std::optional<Descriptor> accept();  // the next who waits, or nothing
+  std::optional<Descriptor> accept();  // next pending connection; nothing: none
 
  private:
   UnixListener(Descriptor socket, std::string path);
 
   Descriptor socket_;
   std::string path_;
-  dev_t device_ = 0;  // of the file, with `inode_`
+  dev_t device_ = 0;  // device of the socket file; with `inode_` it identifies the file
   ino_t inode_ = 0;
 };
 
-// For clients: connects, or says why not. Does not wait.
+// For clients: connects, or returns the reason. Does not wait.
 Result<Descriptor> connect_unix(const std::string& path);
 
-// Who is at the other end, as the kernel knew it when the connection was made.
+// Identity of the peer, recorded by the kernel when the connection was made.
 struct Credentials {
   pid_t process = 0;
   uid_t user = 0;
@@ -53,33 +53,35 @@ struct Credentials {
 class LineConnection {
  public:
   static constexpr std::size_t kMaxLine = std::size_t{16} * 1024;  // without the newline
-  // Bytes that wait for the reader. A single line may be longer: it is what the reader asked for.
+  // Most bytes that may be queued. A single line may be longer: it is the answer to a request.
   static constexpr std::size_t kMaxQueued = std::size_t{256} * 1024;
 
   explicit LineConnection(Descriptor socket);
 
   int descriptor() const { return socket_.number(); }
-  // To poll for: POLLOUT while something waits for the reader, else POLLIN while lines may come. A
-  // line that is here already can be taken once its answer could be sent: that is POLLOUT, too.
+  // Events to poll for: POLLOUT while output is queued or a complete line is already buffered (it
+  // is taken once its answer can be sent), else POLLIN until end of input.
   short events() const;
   std::optional<Credentials> peer() const;
-  bool peer_in_group(gid_t group) const;  // its first group, or another of them
+  bool peer_in_group(gid_t group) const;  // its primary group or a supplementary one
 
-  // The next whole line, without its newline, reading what there is; or nothing. A last line needs
-  // no newline.
+  // Returns the next complete line without its newline, reading available input; nothing: none yet.
+  // The last line before end of input needs no newline.
   std::optional<std::string> line();
 
-  // Sends a line (without newline) as far as it goes now; the rest waits for `flush`. False if the
+  // Sends a line (given without newline) as far as possible now; `flush` sends the rest. False: the
   // connection is broken.
   bool write(std::string_view line);
   bool flush();
-  // To one whose connection is broken, if nothing was cut off in the middle and it goes now.
+  // Sends one last line on a broken connection, unless an earlier line was cut off; does not wait.
   void write_final(std::string_view line) const;
 
-  bool finished() const { return ended_ && input_.empty(); }  // the other end says no more
+  bool finished() const {
+    return ended_ && input_.empty();
+  }  // end of input, and all of it was taken
   bool broken() const { return broken_ != nullptr; }
-  const char* why() const { return broken_; }  // it is broken; null if it is not
-  bool too_long() const { return too_long_; }  // a line was: that is why
+  const char* why() const { return broken_; }  // reason; null: not broken
+  bool too_long() const { return too_long_; }  // it broke because a line was too long
   std::size_t queued() const { return output_.size() - sent_; }
 
  private:
@@ -88,13 +90,13 @@ class LineConnection {
   bool line_is_here() const;
 
   Descriptor socket_;
-  std::string input_;         // at most kMaxLine and what one reading brings
-  std::size_t searched_ = 0;  // of `input_`, without a newline
-  std::string output_;        // at most kMaxQueued, or a line, beyond `sent_`
+  std::string input_;         // at most kMaxLine and the bytes of one recv()
+  std::size_t searched_ = 0;  // bytes of `input_` known to hold no newline
+  std::string output_;        // at most kMaxQueued bytes, or one line, beyond `sent_`
   std::size_t sent_ = 0;
   bool ended_ = false;
   bool too_long_ = false;
-  bool cut_ = false;  // something that waited was lost when it broke
+  bool cut_ = false;  // queued output was lost when the connection broke
   const char* broken_ = nullptr;
 };
 

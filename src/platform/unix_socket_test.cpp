@@ -39,7 +39,7 @@ class UnixSocket : public ::testing::Test {
   std::string path_;
 };
 
-TEST_F(UnixSocket, AcceptsAndKnowsWhoItIs) {
+TEST_F(UnixSocket, AcceptsAndKnowsCredentials) {
   auto listener = at(path_);
   ASSERT_TRUE(listener) << listener.error();
   EXPECT_FALSE(listener->accept());
@@ -57,7 +57,7 @@ TEST_F(UnixSocket, AcceptsAndKnowsWhoItIs) {
   EXPECT_FALSE(listener->accept());
 }
 
-TEST_F(UnixSocket, FileHasTheModeAskedForAndGoesWithTheListener) {
+TEST_F(UnixSocket, FileHasTheModeAndIsRemoved) {
   {
     const auto listener = UnixListener::open(path_, 0606);
     ASSERT_TRUE(listener);
@@ -68,9 +68,9 @@ TEST_F(UnixSocket, FileHasTheModeAskedForAndGoesWithTheListener) {
   EXPECT_FALSE(std::filesystem::exists(path_));
 }
 
-TEST_F(UnixSocket, TakesThePlaceOfOneThatIsGone) {
+TEST_F(UnixSocket, ReplacesAStaleSocket) {
   {
-    // A listener that ends without finding its file to remove.
+    // A listener that exits without removing its file.
     const auto listener = at(path_);
     ASSERT_TRUE(listener);
     std::filesystem::rename(path_, path_ + ".kept");
@@ -82,24 +82,26 @@ TEST_F(UnixSocket, TakesThePlaceOfOneThatIsGone) {
   EXPECT_TRUE(connect_unix(path_));
 }
 
-TEST_F(UnixSocket, DoesNotTakeThePlaceOfOneThatListens) {
+TEST_F(UnixSocket, KeepsASocketInUse) {
   const auto first = at(path_);
   ASSERT_TRUE(first);
   const auto second = at(path_);
   ASSERT_FALSE(second);
-  EXPECT_EQ(second.error(), "somebody listens at " + path_);
+  EXPECT_EQ(second.error(),
+            path_ + " is in use: another process listens on it; stop it or choose another path");
   EXPECT_TRUE(connect_unix(path_));
 }
 
-TEST_F(UnixSocket, DoesNotTakeThePlaceOfAFile) {
+TEST_F(UnixSocket, KeepsARegularFile) {
   std::ofstream{path_} << "precious";
   const auto listener = at(path_);
   ASSERT_FALSE(listener);
-  EXPECT_EQ(listener.error(), path_ + " is not a socket");
+  EXPECT_EQ(listener.error(),
+            path_ + " exists and is not a socket; remove it or choose another path");
   EXPECT_TRUE(std::filesystem::exists(path_));
 }
 
-TEST_F(UnixSocket, LeavesTheFileOfItsSuccessor) {
+TEST_F(UnixSocket, KeepsTheFileOfASuccessor) {
   auto first = at(path_);
   ASSERT_TRUE(first);
   std::filesystem::remove(path_);
@@ -111,7 +113,7 @@ TEST_F(UnixSocket, LeavesTheFileOfItsSuccessor) {
   EXPECT_TRUE(connect_unix(path_));
 }
 
-TEST_F(UnixSocket, SaysWhyThereIsNone) {
+TEST_F(UnixSocket, ReportsWhyConnectFailed) {
   const auto client = connect_unix(path_);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error(), "connect " + path_ + ": No such file or directory");
@@ -132,7 +134,7 @@ class Lines : public ::testing::Test {
     ASSERT_EQ(send(other_.number(), text.data(), text.size(), 0),
               static_cast<ssize_t>(text.size()));
   }
-  // Everything the other end can read without waiting.
+  // Returns everything the peer can read without waiting.
   std::string taken() const {
     std::string all;
     std::array<char, 65536> some{};
@@ -147,7 +149,7 @@ class Lines : public ::testing::Test {
   Descriptor other_;
 };
 
-TEST_F(Lines, AreTakenOneByOne) {
+TEST_F(Lines, AreReadOneByOne) {
   EXPECT_FALSE(connection_.line());
   put("one\ntw");
   EXPECT_EQ(connection_.line(), "one");
@@ -170,13 +172,13 @@ TEST_F(Lines, LastNeedsNoNewline) {
   EXPECT_FALSE(connection_.line());
   EXPECT_TRUE(connection_.finished());
   EXPECT_FALSE(connection_.broken());
-  // And is answered.
+  // The answer still arrives.
   EXPECT_TRUE(connection_.write("answer"));
   EXPECT_EQ(taken(), "answer\n");
   EXPECT_EQ(connection_.events(), 0);
 }
 
-TEST_F(Lines, MayBeLongButNotTooLong) {
+TEST_F(Lines, HaveALengthLimit) {
   const std::string longest(LineConnection::kMaxLine, 'x');
   for (const char* end : {"\n", "x\n"}) {
     std::string rest = longest + end;
@@ -190,12 +192,12 @@ TEST_F(Lines, MayBeLongButNotTooLong) {
       EXPECT_EQ(line, longest);
     } else {
       EXPECT_FALSE(line);
-      EXPECT_STREQ(connection_.why(), "a line is too long");
+      EXPECT_STREQ(connection_.why(), "line too long");
     }
   }
 }
 
-TEST_F(Lines, AfterALongOneAreFoundToo) {
+TEST_F(Lines, AreFoundAfterALongOne) {
   put(std::string(14'000, 'x'));
   EXPECT_FALSE(connection_.line());
   put(std::string(2'000, 'x') + "\nshort\n" + std::string(10'000, 'y') + "\n");
@@ -204,14 +206,15 @@ TEST_F(Lines, AfterALongOneAreFoundToo) {
   EXPECT_EQ(connection_.line()->size(), 10'000U);
 }
 
-// Who takes only some of the lines that have come is called again, though no more come.
-TEST_F(Lines, ThatAreHereAlreadyAreNotForgotten) {
+// A caller that takes only some of the buffered lines must be called again although no more input
+// arrives.
+TEST_F(Lines, AlreadyBufferedAreReported) {
   EXPECT_EQ(connection_.events(), POLLIN);
   put("one\ntwo\nthr");
   EXPECT_EQ(connection_.line(), "one");
-  EXPECT_EQ(connection_.events(), POLLOUT) << "the second is here";
+  EXPECT_EQ(connection_.events(), POLLOUT) << "the second line is buffered";
   EXPECT_EQ(connection_.line(), "two");
-  EXPECT_EQ(connection_.events(), POLLIN) << "half a line is none";
+  EXPECT_EQ(connection_.events(), POLLIN) << "an incomplete line does not count";
   EXPECT_FALSE(connection_.line());
   EXPECT_EQ(connection_.events(), POLLIN);
   put("ee\nfour");
@@ -221,7 +224,7 @@ TEST_F(Lines, ThatAreHereAlreadyAreNotForgotten) {
   EXPECT_EQ(connection_.events(), 0);
 }
 
-TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
+TEST_F(Lines, AllowAFinalLineIfNothingWasCutOff) {
   put(std::string(LineConnection::kMaxLine + 1, 'x'));
   EXPECT_FALSE(connection_.line());
   ASSERT_TRUE(connection_.broken());
@@ -230,7 +233,7 @@ TEST_F(Lines, EndWithLastWordsIfNothingWasCutOff) {
   EXPECT_EQ(taken(), "too long\n");
 }
 
-TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
+TEST_F(Lines, AllowNoFinalLineAfterACut) {
   while (connection_.queued() == 0) ASSERT_TRUE(connection_.write(std::string(1000, 'x')));
   put(std::string(LineConnection::kMaxLine + 1, 'x'));
   EXPECT_FALSE(connection_.line());
@@ -240,8 +243,8 @@ TEST_F(Lines, CutOffInTheMiddleEndWithoutAWord) {
   EXPECT_EQ(taken(), "");
 }
 
-// A status of thousands of members is longer than what may wait of several answers.
-TEST_F(Lines, OneMayBeLongerThanWhatMayWait) {
+// A status of thousands of members is longer than the queue limit for several answers.
+TEST_F(Lines, SingleLineMayExceedTheQueueLimit) {
   const std::string answer(2 * LineConnection::kMaxQueued, 'x');
   ASSERT_TRUE(connection_.write(answer));
   std::string all = taken();
@@ -251,20 +254,20 @@ TEST_F(Lines, OneMayBeLongerThanWhatMayWait) {
   }
   EXPECT_EQ(all, answer + '\n');
   while (connection_.queued() == 0) ASSERT_TRUE(connection_.write("short"));
-  EXPECT_FALSE(connection_.write(answer)) << "but not behind others";
+  EXPECT_FALSE(connection_.write(answer)) << "but not behind other lines";
 }
 
-TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
+TEST_F(Lines, AreQueuedForASlowReaderUpToTheLimit) {
   const std::string text(1000, 'x');
   std::size_t written = 0;
   while (connection_.queued() == 0) {  // the kernel's buffer fills up first
     ASSERT_TRUE(connection_.write(text));
     ++written;
   }
-  EXPECT_EQ(connection_.events(), POLLOUT) << "who does not read is not heard";
+  EXPECT_EQ(connection_.events(), POLLOUT) << "no input is read from a client that does not read";
   for (; connection_.queued() + 1001 <= LineConnection::kMaxQueued; ++written)
     ASSERT_TRUE(connection_.write(text));
-  // A reader that wakes up in time gets everything.
+  // A reader that catches up in time gets everything.
   std::string all;
   while (connection_.queued() > 0) {
     all += taken();
@@ -272,18 +275,18 @@ TEST_F(Lines, WaitForASlowReaderUntilTooMuchDoes) {
   }
   all += taken();
   EXPECT_EQ(all.size(), written * 1001);
-  // One that does not is dropped.
+  // A reader that does not is disconnected.
   bool open = true;
   for (int count = 0; count < 10'000 && open; ++count) open = connection_.write(text);
   EXPECT_FALSE(open);
-  EXPECT_STREQ(connection_.why(), "it reads too slowly");
+  EXPECT_STREQ(connection_.why(), "client reads too slowly");
   EXPECT_EQ(connection_.queued(), 0U);
 }
 
-TEST_F(Lines, ToOneWhoIsGoneRaiseNoSignal) {
+TEST_F(Lines, ToAClosedPeerRaiseNoSignal) {
   other_.close();
   EXPECT_FALSE(connection_.write("hello"));
-  EXPECT_STREQ(connection_.why(), "the other end is gone");
+  EXPECT_STREQ(connection_.why(), "peer closed the connection");
   EXPECT_FALSE(connection_.write("again"));
   EXPECT_FALSE(connection_.line());
 }

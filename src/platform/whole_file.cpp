@@ -14,8 +14,8 @@
 namespace tempo::sys {
 namespace {
 
-// That a file has another name is on disk when its directory is.
-bool keep_directory(const std::string& path) {
+// The new name is durable only after fsync() of the directory.
+bool sync_directory(const std::string& path) {
   const std::string directory = path.substr(0, path.rfind('/') + 1);
   const Descriptor opened{
       ::open(directory.empty() ? "." : directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
@@ -34,7 +34,7 @@ Result<void> replace_file(const std::string& path, std::string_view text) {
   const ssize_t written = ::write(file, text.data(), text.size());
   const bool whole = written == static_cast<ssize_t>(text.size()) && ::fsync(file) == 0;
   if (::close(file) != 0 || !whole) return failed("write");
-  if (::rename(fresh.c_str(), path.c_str()) != 0 || !keep_directory(path)) return failed("rename");
+  if (::rename(fresh.c_str(), path.c_str()) != 0 || !sync_directory(path)) return failed("rename");
   return {};
 }
 

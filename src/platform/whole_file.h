@@ -1,4 +1,4 @@
-// Small files that are replaced as a whole: a crash leaves the old one or the new one.
+// Small files that are replaced atomically: after a crash the old or the new contents are there.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace tempo::sys {
 
-// It is on disk when this returns.
+// The contents are on disk when this returns.
 Result<void> replace_file(const std::string& path, std::string_view text);
 
-// At most so many bytes of it; empty if it cannot be read.
+// Reads at most `most` bytes; empty if the file cannot be read.
 std::string read_file(const std::string& path, std::size_t most);
 
 }  // namespace tempo::sys

@@ -1,4 +1,4 @@
-// The time since the kernel started, sleep included: what leases are counted by.
+// Time since the kernel started, including suspension. Leases are measured with it.
 #pragma once
 
 #include <string>
@@ -13,12 +13,12 @@ namespace tempo::sys {
 
 inline Instant boot_clock() {
   timespec time{};
-  // A simulated kernel may not have it; nothing sleeps there.
+  // A simulator may lack CLOCK_BOOTTIME; simulated machines are not suspended.
   if (clock_gettime(CLOCK_BOOTTIME, &time) != 0) CHECK(clock_gettime(CLOCK_MONOTONIC, &time) == 0);
   return Instant{nanos_of(time)};
 }
 
-// Another one after each start of the kernel; empty: it is not told.
+// Changes with every start of the kernel; empty: unknown.
 std::string kernel_boot_id();
 
 }  // namespace tempo::sys

@@ -28,8 +28,8 @@ Nanos nanos_of(const ptp_clock_time& time) {
   return std::chrono::seconds{time.sec} + Nanos{time.nsec};
 }
 
-// Asks about, or sets, what `data` says of an interface.
-bool ask(int socket, unsigned long what, const std::string& interface, void* data) {
+// An interface ioctl that reads or sets `data`.
+bool interface_ioctl(int socket, unsigned long what, const std::string& interface, void* data) {
   ifreq request{};
   if (interface.size() >= sizeof request.ifr_name) return false;
   std::memcpy(request.ifr_name, interface.data(), interface.size());
@@ -37,22 +37,22 @@ bool ask(int socket, unsigned long what, const std::string& interface, void* dat
   return ioctl(socket, what, &request) == 0;
 }
 
-// The number of the card's clock, once it stamps what is sent and all that arrives.
+// Enables timestamps of all sent and received datagrams; returns the index of the PTP clock.
 std::optional<int> stamping_clock(const std::string& interface) {
   const auto socket = plain_socket(AF_INET, SOCK_DGRAM, 0);
   if (!socket) return std::nullopt;
   ethtool_ts_info info{};
   info.cmd = ETHTOOL_GET_TS_INFO;
-  if (!ask(socket->number(), SIOCETHTOOL, interface, &info)) return std::nullopt;
+  if (!interface_ioctl(socket->number(), SIOCETHTOOL, interface, &info)) return std::nullopt;
   if (info.phc_index < 0 || (info.so_timestamping & kNeeded) != kNeeded) return std::nullopt;
 
   hwtstamp_config set{};
-  const bool known = ask(socket->number(), SIOCGHWTSTAMP, interface, &set);
+  const bool known = interface_ioctl(socket->number(), SIOCGHWTSTAMP, interface, &set);
   if (!known || (set.tx_type == HWTSTAMP_TX_OFF && set.rx_filter == HWTSTAMP_FILTER_NONE)) {
     set = {.flags = 0, .tx_type = HWTSTAMP_TX_ON, .rx_filter = HWTSTAMP_FILTER_ALL};
-    if (!ask(socket->number(), SIOCSHWTSTAMP, interface, &set)) return std::nullopt;
+    if (!interface_ioctl(socket->number(), SIOCSHWTSTAMP, interface, &set)) return std::nullopt;
   }
-  // Stamps of one direction alone would make the other look late.
+  // With timestamps in one direction only, the other direction would look late.
   if (set.tx_type != HWTSTAMP_TX_ON || set.rx_filter != HWTSTAMP_FILTER_ALL) return std::nullopt;
   return info.phc_index;
 }
@@ -93,7 +93,7 @@ std::unique_ptr<CardClock> open_card_clock(const std::string& interface) {
   Descriptor device{open(fmt::format("/dev/ptp{}", *number).c_str(), O_RDONLY)};
   if (device.none() || !make_plain(device.number())) return nullptr;
   auto clock = std::make_unique<PtpClock>(std::move(device));
-  // A driver that cannot be read in this way would leave every stamp unused.
+  // If the driver does not support this reading, no timestamp could be converted.
   if (!clock->read()) return nullptr;
   return clock;
 }

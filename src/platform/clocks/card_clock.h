@@ -1,8 +1,8 @@
-// The clock of a network card that stamps datagrams itself.
+// The clock of a network card that timestamps datagrams in hardware.
 //
-// Such a stamp has no interrupt and no queue of the kernel in it. The card's clock runs on its own,
-// or is steered by somebody else; its stamps are carried over to the raw timescale by a bracketed
-// reading, as the kernel's are (stamps.h).
+// A hardware timestamp contains no interrupt latency and no kernel queue. The clock of the card
+// runs freely or is steered by another program; a bracketed reading converts its timestamps to the
+// raw timescale, as for those of the kernel (stamps.h).
 #pragma once
 
 #include <memory>
@@ -18,16 +18,17 @@ namespace tempo::sys {
 class CardClock {
  public:
   virtual ~CardClock() = default;
-  // The card's time, as `real`, between two raw ones. Nothing: it cannot be read now.
+  // The time of the card, as `real`, between two raw readings. Nothing: it cannot be read now.
   virtual std::optional<Bracket> read() = 0;
 };
 
-// The clock of the card behind this interface, which stamps from now on. A card that somebody has
-// set up already is left as it is. Null: it has none, or we may not use it.
+// Opens the clock of the card behind this interface and enables its timestamps. A card that is
+// already configured is left as it is. Null: no such clock, or no permission.
 std::unique_ptr<CardClock> open_card_clock(const std::string& interface);
 
-// The narrowest of what the kernel read: the card's time between two of CLOCK_REALTIME, which are
-// carried over by `now`, read at about the same time. Nothing: the kernel read nothing.
+// The narrowest of the readings of the kernel: the time of the card between two readings of
+// CLOCK_REALTIME, which `now`, read at about the same time, converts to raw time. Nothing: no
+// readings.
 std::optional<Bracket> bracket_of(const ptp_sys_offset_extended& readings, const Bracket& now);
 
 }  // namespace tempo::sys

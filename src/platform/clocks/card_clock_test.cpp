@@ -12,11 +12,11 @@ ptp_clock_time at(std::int64_t seconds, std::uint32_t nanos) {
   return {.sec = seconds, .nsec = nanos, .reserved = 0};
 }
 
-// When raw showed 100 s the kernel's clock showed 5,000 s.
+// Raw time 100 s corresponds to 5,000 s of the kernel clock.
 constexpr Bracket kNow{
     .before = Instant{100s - 20ns}, .real = 5000s, .after = Instant{100s + 20ns}};
 
-TEST(CardClock, TheNarrowestReadingCounts) {
+TEST(CardClock, UsesTheNarrowestReading) {
   ptp_sys_offset_extended readings{};
   readings.n_samples = 3;
   const auto put = [&](unsigned i, ptp_clock_time before, ptp_clock_time card,
@@ -35,7 +35,7 @@ TEST(CardClock, TheNarrowestReadingCounts) {
   EXPECT_EQ(bracket->real, 37s + 2600ns);
 }
 
-TEST(CardClock, TimesBefore1970AreReadToo) {
+TEST(CardClock, ReadsTimesBefore1970) {
   ptp_sys_offset_extended readings{};
   readings.n_samples = 1;
   readings.ts[0][0] = at(5000, 0);
@@ -46,12 +46,12 @@ TEST(CardClock, TimesBefore1970AreReadToo) {
   EXPECT_EQ(bracket->real, -1us);
 }
 
-TEST(CardClock, AKernelThatReadNothingSaysSo) {
+TEST(CardClock, ReportsMissingReadings) {
   EXPECT_FALSE(bracket_of(ptp_sys_offset_extended{}, kNow));
 }
 
-// A stamp of the card is carried over by such a bracket just as the kernel's is.
-TEST(CardClock, StampsAreCarriedOver) {
+// Such a bracket converts a timestamp of the card like one of the kernel.
+TEST(CardClock, ConvertsStamps) {
   ptp_sys_offset_extended readings{};
   readings.n_samples = 1;
   readings.ts[0][0] = at(5000, 0);
@@ -65,7 +65,7 @@ TEST(CardClock, StampsAreCarriedOver) {
   EXPECT_EQ(*raw, Instant{100s + 200ns - 50us});
 }
 
-TEST(CardClock, LoopbackAndStrangersHaveNone) {
+TEST(CardClock, LoopbackAndUnknownInterfacesHaveNone) {
   EXPECT_EQ(open_card_clock("lo"), nullptr);
   EXPECT_EQ(open_card_clock("no-such-card"), nullptr);
   EXPECT_EQ(open_card_clock("a-name-that-is-longer-than-any"), nullptr);

@@ -14,7 +14,7 @@
 namespace tempo::sys {
 namespace {
 
-constexpr double kScaledPpm = 65536e6;  // timex counts frequencies in 2^-16 parts per million
+constexpr double kScaledPpm = 65536e6;  // struct timex has frequencies in 2^-16 parts per million
 
 class RealKernelClock final : public KernelClock {
  public:
@@ -42,7 +42,7 @@ class KernelFollower final : public Clock {
   KernelFollower(std::unique_ptr<KernelClock> kernel, const SteeringOptions& options)
       : kernel_(std::move(kernel)), options_(options) {}
 
-  // A clock that is no longer followed keeps the rate without what was still being made up.
+  // At the end the clock keeps the rate without the pending correction.
   ~KernelFollower() override {
     if (!followed_) return;
     timex adjustment{};
@@ -53,8 +53,8 @@ class KernelFollower final : public Clock {
   KernelFollower(const KernelFollower&) = delete;
   KernelFollower& operator=(const KernelFollower&) = delete;
 
-  // Sets the frequency to what it is, which shows whether we may, and ends what an earlier daemon
-  // may have left behind: an adjtime() under way, an offset in the kernel's own loop.
+  // Sets the frequency to its current value, which tests the permission, and ends leftovers of an
+  // earlier daemon: an adjtime() in progress, an offset in the kernel PLL.
   Result<void> take_over() {
     timex now{};
     if (const int error = kernel_->adjust(now); error != 0) return refused(error);
@@ -85,12 +85,12 @@ class KernelFollower final : public Clock {
     const Nanos wanted = wall.time_since_epoch() + Nanos{std::llround(since * (1 + rate))};
     const Nanos behind = wanted - shown.real;
     const bool steps = std::chrono::abs(behind) > options_.step_limit ||
-                       (step && std::chrono::abs(behind) >= kWorthAStep);
+                       (step && std::chrono::abs(behind) >= kMinStep);
 
     double frequency = rate;
     if (!steps) {
-      const double correction = in_seconds(behind) / kMadeUpIn;
-      frequency += std::clamp(correction, -options_.slew_most, options_.slew_most);
+      const double correction = in_seconds(behind) / kCorrectionTime;
+      frequency += std::clamp(correction, -options_.max_slew, options_.max_slew);
     }
     frequency = std::clamp(frequency, -kMaxFrequency, kMaxFrequency);
 
@@ -115,21 +115,25 @@ class KernelFollower final : public Clock {
  private:
   static constexpr double kMaxFrequency = 500e-6;  // the kernel's own limit
   static constexpr long kMaxScaled = 500L << 16;   // the same, as timex counts
-  static constexpr Nanos kWorthAStep = 10us;       // less is slewed at once anyway
-  // Seconds. Called once a second, half of a difference is gone each time; it takes a silence of
-  // four seconds to make the next difference larger than the last.
-  static constexpr double kMadeUpIn = 2;
+  static constexpr Nanos kMinStep = 10us;          // smaller differences are slewed at once
+  // Seconds. With one call per second, each halves the difference; only after four seconds without
+  // a call is the next difference larger than the last.
+  static constexpr double kCorrectionTime = 2;
 
   static std::unexpected<std::string> refused(int error) {
-    if (error == EPERM) return failure("clock_adjtime (needs CAP_SYS_TIME)", error);
-    return failure("clock_adjtime", error);
+    if (error == EPERM) {
+      return std::unexpected(std::string(
+          "cannot set the system clock (EPERM): start tempod as root or grant CAP_SYS_TIME, or use "
+          "clock = \"software\""));
+    }
+    return failure("cannot set the system clock: clock_adjtime", error);
   }
 
   std::unique_ptr<KernelClock> kernel_;
   SteeringOptions options_;
   double rate_ = 0;        // without correction
-  double owed_ = 0;        // what rounding has kept back of the frequency
-  bool followed_ = false;  // the frequency is ours
+  double owed_ = 0;        // rounding error of the frequency, carried to the next call
+  bool followed_ = false;  // the frequency was set by this object
 };
 
 }  // namespace

@@ -12,15 +12,15 @@
 namespace tempo::sys {
 namespace {
 
-// A kernel's clock that lives in this test alone: it runs when told to.
+// A simulated kernel clock that advances when the test says so.
 struct SimulatedKernel {
   Instant raw{1000s};
   long double real = 1.7e18L;  // nanoseconds
   long frequency = 0;          // in 2^-16 parts per million
-  double own_rate = 0;         // what it gains of itself at frequency 0
-  Nanos width = 50ns;          // of a reading
-  int error = 0;               // what adjust answers
-  long offset = 1234;          // left in its loop by an earlier daemon
+  double own_rate = 0;         // rate at frequency 0
+  Nanos width = 50ns;          // of a bracket
+  int error = 0;               // returned by adjust
+  long offset = 1234;          // left in the PLL by an earlier daemon
   int status = STA_PLL;
   bool adjtime_under_way = true;
   std::vector<timex> calls;
@@ -41,28 +41,28 @@ class SimulatedCalls final : public KernelClock {
             .real = kernel_->shown(),
             .after = kernel_->raw + kernel_->width / 2};
   }
-  int adjust(timex& wish) override {
-    if (wish.modes != 0 && kernel_->error != 0) return kernel_->error;
-    if (wish.modes == ADJ_OFFSET_SINGLESHOT) {
-      kernel_->adjtime_under_way = wish.offset != 0;
+  int adjust(timex& request) override {
+    if (request.modes != 0 && kernel_->error != 0) return kernel_->error;
+    if (request.modes == ADJ_OFFSET_SINGLESHOT) {
+      kernel_->adjtime_under_way = request.offset != 0;
       return 0;
     }
-    if (wish.modes != 0) kernel_->calls.push_back(wish);
-    if ((wish.modes & ADJ_STATUS) != 0) kernel_->status = wish.status;
-    if ((wish.modes & ADJ_OFFSET) != 0 && (kernel_->status & STA_PLL) != 0)
-      kernel_->offset = wish.offset;
-    if ((wish.modes & ADJ_FREQUENCY) != 0) {
-      if (std::abs(wish.freq) > 500L << 16) return EINVAL;
-      kernel_->frequency = wish.freq;
+    if (request.modes != 0) kernel_->calls.push_back(request);
+    if ((request.modes & ADJ_STATUS) != 0) kernel_->status = request.status;
+    if ((request.modes & ADJ_OFFSET) != 0 && (kernel_->status & STA_PLL) != 0)
+      kernel_->offset = request.offset;
+    if ((request.modes & ADJ_FREQUENCY) != 0) {
+      if (std::abs(request.freq) > 500L << 16) return EINVAL;
+      kernel_->frequency = request.freq;
     }
-    if ((wish.modes & ADJ_SETOFFSET) != 0) {
-      if ((wish.modes & ADJ_NANO) == 0) return EINVAL;
-      if (wish.time.tv_usec < 0 || wish.time.tv_usec > 999'999'999) return EINVAL;
-      kernel_->real += static_cast<long double>(wish.time.tv_sec) * 1e9L +
-                       static_cast<long double>(wish.time.tv_usec);
+    if ((request.modes & ADJ_SETOFFSET) != 0) {
+      if ((request.modes & ADJ_NANO) == 0) return EINVAL;
+      if (request.time.tv_usec < 0 || request.time.tv_usec > 999'999'999) return EINVAL;
+      kernel_->real += static_cast<long double>(request.time.tv_sec) * 1e9L +
+                       static_cast<long double>(request.time.tv_usec);
     }
-    wish.freq = kernel_->frequency;
-    wish.status = kernel_->status;
+    request.freq = kernel_->frequency;
+    request.status = kernel_->status;
     return 0;
   }
 
@@ -79,7 +79,7 @@ class SystemClock : public ::testing::Test {
     return std::move(clock).value_or(nullptr);
   }
 
-  // The line it is to follow: through `wall_` at `since_`, faster than raw by `rate_`.
+  // The line to follow: through `wall_` at `since_`, faster than raw time by `rate_`.
   void line(Nanos ahead, double rate) {
     since_ = kernel_.raw;
     wall_ = WallTime{kernel_.shown() + ahead};
@@ -108,7 +108,7 @@ class SystemClock : public ::testing::Test {
   double rate_ = 0;
 };
 
-TEST_F(SystemClock, EndsWhatAnEarlierDaemonLeftBehind) {
+TEST_F(SystemClock, EndsLeftoversOfAnEarlierDaemon) {
   kernel_.frequency = 12345;
   const auto clock = made();
   EXPECT_EQ(kernel_.frequency, 12345);
@@ -117,16 +117,19 @@ TEST_F(SystemClock, EndsWhatAnEarlierDaemonLeftBehind) {
   EXPECT_FALSE(kernel_.adjtime_under_way);
 }
 
-TEST_F(SystemClock, NamesTheCapabilityItLacks) {
+TEST_F(SystemClock, NamesTheMissingCapability) {
   kernel_.error = EPERM;
   const auto clock = steer(std::make_unique<SimulatedCalls>(kernel_), {});
   ASSERT_FALSE(clock);
-  EXPECT_EQ(clock.error(), "clock_adjtime (needs CAP_SYS_TIME): Operation not permitted");
+  EXPECT_EQ(
+      clock.error(),
+      "cannot set the system clock (EPERM): start tempod as root or grant CAP_SYS_TIME, or use "
+      "clock = \"software\"");
 }
 
-TEST_F(SystemClock, ReadsTheKernels) { EXPECT_EQ(made()->read(), WallTime{kernel_.shown()}); }
+TEST_F(SystemClock, ReadsTheKernelClock) { EXPECT_EQ(made()->read(), WallTime{kernel_.shown()}); }
 
-TEST_F(SystemClock, RunsAtTheRateItIsGiven) {
+TEST_F(SystemClock, RunsAtTheGivenRate) {
   const auto clock = made();
   line(0ns, 30e-6);
   follow(*clock);
@@ -146,14 +149,14 @@ TEST_F(SystemClock, SlewsASmallDifferenceAway) {
   EXPECT_FALSE(stepped());
 }
 
-TEST_F(SystemClock, SlewsNoFasterThanItMay) {
+TEST_F(SystemClock, LimitsTheSlew) {
   const auto clock = made();
   line(-100ms, 0);
   follow(*clock);
   EXPECT_NEAR(frequency(), -400e-6, 1e-10);
   line(100ms, 300e-6);
   follow(*clock);
-  EXPECT_NEAR(frequency(), 500e-6, 1e-10);  // the kernel takes no more
+  EXPECT_NEAR(frequency(), 500e-6, 1e-10);  // limit of the kernel
 }
 
 TEST_F(SystemClock, NeverGoesBackwardsByASlew) {
@@ -189,7 +192,7 @@ TEST_F(SystemClock, StepsBackwardsByNanoseconds) {
   EXPECT_EQ(behind(), Nanos{0});
 }
 
-TEST_F(SystemClock, StepsWhenAllowedIfItIsWorthIt) {
+TEST_F(SystemClock, StepsIfAllowedAndLargeEnough) {
   const auto clock = made();
   line(9us, 0);
   follow(*clock, true);
@@ -200,7 +203,7 @@ TEST_F(SystemClock, StepsWhenAllowedIfItIsWorthIt) {
   EXPECT_EQ(behind(), Nanos{0});
 }
 
-TEST_F(SystemClock, AllowsForTheTimeSinceTheLineWasAsked) {
+TEST_F(SystemClock, AllowsForTheTimeSinceTheReading) {
   const auto clock = made();
   line(0ns, 100e-6);
   const WallTime then = wanted();
@@ -211,23 +214,23 @@ TEST_F(SystemClock, AllowsForTheTimeSinceTheLineWasAsked) {
   EXPECT_EQ(kernel_.shown(), then.time_since_epoch() + 2s + 500ms + 200us);
 }
 
-// A frequency between two of the kernel's: rounded alike each time, the clock would lose seven
-// picoseconds a second for ever.
-TEST_F(SystemClock, MakesUpWhatRoundingKeepsBack) {
+// A frequency between two representable ones: without compensation the clock would lose seven
+// picoseconds per second.
+TEST_F(SystemClock, CompensatesForRounding) {
   const auto clock = made();
   const double between = 1000.49 / 65536e6;
   line(0ns, between);
   double sum = 0;
   constexpr int kTimes = 1000;
   for (int second = 0; second < kTimes; ++second) {
-    line(0ns, between);  // no difference to see: what is made up is what was rounded
+    line(0ns, between);  // no difference to correct: only rounding
     follow(*clock);
     sum += static_cast<double>(kernel_.frequency);
   }
   EXPECT_NEAR(sum / kTimes, 1000.49, 0.01);
 }
 
-TEST_F(SystemClock, HoldsALineThoughTheKernelRunsWrong) {
+TEST_F(SystemClock, FollowsTheLineDespiteAKernelRateError) {
   kernel_.own_rate = 1e-9;
   const auto clock = made();
   line(0ns, 5e-6);
@@ -238,7 +241,7 @@ TEST_F(SystemClock, HoldsALineThoughTheKernelRunsWrong) {
   }
 }
 
-TEST_F(SystemClock, LetGoKeepsTheRateWithoutTheCorrection) {
+TEST_F(SystemClock, KeepsTheRateAtTheEnd) {
   auto clock = made();
   line(100ms, 30e-6);
   follow(*clock);
@@ -247,21 +250,21 @@ TEST_F(SystemClock, LetGoKeepsTheRateWithoutTheCorrection) {
   EXPECT_NEAR(frequency(), 30e-6, 1e-10);
 }
 
-TEST_F(SystemClock, ThatNeverFollowedLeavesTheFrequencyAlone) {
+TEST_F(SystemClock, KeepsTheFrequencyIfNeverFollowed) {
   kernel_.frequency = 12345;
   made().reset();
   EXPECT_EQ(kernel_.frequency, 12345);
 }
 
-TEST_F(SystemClock, SaysWhatTheKernelAnswers) {
+TEST_F(SystemClock, ReportsKernelErrors) {
   const auto clock = made();
   kernel_.error = EINVAL;
   const auto followed = clock->follow(kernel_.raw, WallTime{kernel_.shown()}, 0, false);
   ASSERT_FALSE(followed);
-  EXPECT_EQ(followed.error(), "clock_adjtime: Invalid argument");
+  EXPECT_EQ(followed.error(), "cannot set the system clock: clock_adjtime: Invalid argument");
 }
 
-TEST(NoClock, ReadsTheKernelsWithAnOffsetAndFollowsNothing) {
+TEST(NoClock, ReadsWithAnOffsetAndFollowsNothing) {
   const auto clock = no_clock(1h);
   timespec before{};
   clock_gettime(CLOCK_REALTIME, &before);

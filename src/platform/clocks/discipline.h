@@ -1,7 +1,7 @@
-// Whether somebody keeps the kernel's clock, and how well: for members that carry UTC.
+// Whether another program disciplines the kernel clock, and how well: for members that carry UTC.
 //
-// A daemon that disciplines the clock tells the kernel how wrong it can be; the kernel lets that
-// grow while it hears nothing, and gives up at sixteen seconds.
+// A daemon that disciplines the clock reports a maximum error to the kernel. The kernel increases
+// it while it gets no updates and declares the clock unsynchronized at sixteen seconds.
 #pragma once
 
 #include "base/result.h"
@@ -12,13 +12,13 @@ namespace tempo::sys {
 
 struct Discipline {
   bool synchronized = false;
-  Instant raw{};        // when it was read
-  Nanos real{0};        // what the clock showed then
-  Nanos most_error{0};  // by the kernel's account, and what the reading itself leaves open
-  int tai = 0;          // TAI minus UTC, in seconds; moves with every leap second
+  Instant raw{};        // raw time of the reading
+  Nanos real{0};        // clock time of the reading
+  Nanos most_error{0};  // maximum error stated by the kernel plus the uncertainty of the reading
+  int tai = 0;          // TAI minus UTC in seconds; changes with every leap second
 };
 
-// Reads the clock and its state in one call; changes nothing, needs no rights.
+// Reads clock and state in one call; changes nothing and needs no privilege.
 Result<Discipline> read_discipline(KernelClock& kernel);
 
 }  // namespace tempo::sys

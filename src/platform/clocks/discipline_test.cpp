@@ -1,4 +1,4 @@
-// The kernel's account of its clock, from a kernel of the test's own.
+// State of the kernel clock, read from a simulated kernel.
 #include "platform/clocks/discipline.h"
 
 #include <cerrno>
@@ -19,13 +19,13 @@ class Told final : public KernelClock {
     now_ += 1us;
     return bracket;
   }
-  int adjust(timex& wish) override {
-    if (wish.modes != 0) return EPERM;
+  int adjust(timex& request) override {
+    if (request.modes != 0) return EPERM;
     if (error != 0) return error;
     if (calls_ < pauses_.size()) now_ += pauses_[calls_];
     ++calls_;
-    wish = state_;
-    wish.time.tv_usec += static_cast<long>(calls_) * 1000;  // every call at another time
+    request = state_;
+    request.time.tv_usec += static_cast<long>(calls_) * 1000;  // every call has a different time
     return 0;
   }
 
@@ -48,7 +48,7 @@ timex state_of(int status) {
   return state;
 }
 
-TEST(Discipline, IsWhatTheKernelSays) {
+TEST(Discipline, ReportsTheKernelState) {
   Told kernel(state_of(STA_NANO));
   const auto read = read_discipline(kernel);
   ASSERT_TRUE(read);
@@ -59,17 +59,17 @@ TEST(Discipline, IsWhatTheKernelSays) {
   EXPECT_EQ(read->most_error, 1500us + 1us);
 }
 
-TEST(Discipline, KnowsOldMicroseconds) {
+TEST(Discipline, ReadsMicroseconds) {
   Told kernel(state_of(0));
   EXPECT_EQ(read_discipline(kernel)->real, 1'700'000'000s + 501ms);
 }
 
-TEST(Discipline, IsNoneWhereNobodyKeepsTheClock) {
+TEST(Discipline, ReportsAnUnsynchronizedClock) {
   Told kernel(state_of(STA_NANO | STA_UNSYNC));
   EXPECT_FALSE(read_discipline(kernel)->synchronized);
 }
 
-TEST(Discipline, TakesTheClosestOfItsReadings) {
+TEST(Discipline, UsesTheNarrowestReading) {
   Told kernel(state_of(STA_NANO), {3ms, 200us, 500us});
   const auto read = read_discipline(kernel);
   ASSERT_TRUE(read);
@@ -77,15 +77,15 @@ TEST(Discipline, TakesTheClosestOfItsReadings) {
   EXPECT_EQ(read->most_error, 1500us + 101us);
 }
 
-TEST(Discipline, SaysWhatTheKernelRefuses) {
+TEST(Discipline, ReportsKernelErrors) {
   Told kernel(state_of(0));
   kernel.error = ENOSYS;
   const auto read = read_discipline(kernel);
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error(), "clock_adjtime: Function not implemented");
+  EXPECT_EQ(read.error(), "cannot read the system clock: clock_adjtime: Function not implemented");
 }
 
-// The machine's own clock is only looked at.
+// Reads the clock of this machine without changing it.
 TEST(Discipline, IsReadFromThisMachine) {
   const auto kernel = real_kernel_clock();
   const auto read = read_discipline(*kernel);

@@ -1,5 +1,5 @@
-// The few calls by which a kernel's clock is read and steered, so that a test can bring its own
-// kernel: nothing that is tested here ever touches the clock of the machine it runs on.
+// Interface to the kernel clock, so that tests can use a simulated kernel. Unit tests never change
+// the clock of the machine they run on.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,9 @@ namespace tempo::sys {
 class KernelClock {
  public:
   virtual ~KernelClock() = default;
-  virtual Bracket read() = 0;                 // its time beside the raw one
-  virtual int adjust(timex& adjustment) = 0;  // clock_adjtime of CLOCK_REALTIME: 0, or an errno
+  virtual Bracket read() = 0;  // clock time between two raw readings
+  virtual int adjust(
+      timex& adjustment) = 0;  // clock_adjtime of CLOCK_REALTIME; returns 0 or an errno
 };
 
 std::unique_ptr<KernelClock> real_kernel_clock();

@@ -38,11 +38,11 @@ Bracket read_bracket() {
   return narrowest(brackets);
 }
 
-// Between two of the three readings the process may have had to wait.
+// The process may be preempted between the readings, so the result is an interval.
 Lasted Oscillator::asleep() {
   const Nanos before = read(CLOCK_MONOTONIC);
   timespec since_boot{};
-  // A simulator may not have it.
+  // A simulator may lack CLOCK_BOOTTIME.
   if (clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) return {};
   const Nanos after = read(CLOCK_MONOTONIC);
   return {.least = nanos_of(since_boot) - after, .most = nanos_of(since_boot) - before};
@@ -54,8 +54,8 @@ std::optional<Instant> Oscillator::from_realtime(const timespec& stamp) {
   });
 }
 
-// The rate changes at fixed instants, every eighth of a second from the start, so that what is
-// shown does not depend on when it is asked for.
+// The rate changes at fixed instants, every eighth of a second from the start, so that the result
+// does not depend on the times of the calls.
 Drift::Drift(Instant start, const DriftOptions& options)
     : start_(start),
       wander_(options.wander * std::sqrt(in_seconds(kSegment))),
@@ -69,7 +69,7 @@ Instant Drift::at(Instant raw) {
   while (segments_.back().index < index) extend(index);
   const auto later = std::ranges::find_if(
       segments_, [&](const Segment& segment) { return segment.index > index; });
-  // What lies before the remembered is carried by the oldest rate that is.
+  // Instants before the first remembered segment use its rate.
   const Segment& segment = later == segments_.begin() ? segments_.front() : *std::prev(later);
   const auto inside = static_cast<double>((raw - start_ - segment.index * kSegment).count());
   return raw + Nanos{std::llround(segment.deviation + inside * segment.rate)};
@@ -77,7 +77,7 @@ Instant Drift::at(Instant raw) {
 
 void Drift::extend(std::int64_t wanted) {
   const Segment& last = segments_.back();
-  // After a very long gap the rate makes all its steps at once: the loop stays bounded.
+  // After a very long gap the rate makes all its steps at once, which bounds the loop.
   const std::int64_t gap = wanted - last.index;
   const std::int64_t steps = gap > kLongestWalk ? gap : 1;
   const double spread = wander_ * std::sqrt(static_cast<double>(steps));

@@ -1,10 +1,11 @@
-// The local timescale: the clock that is never steered.
+// The local timescale, which is never steered.
 //
-// The real one is CLOCK_MONOTONIC_RAW. The drifting one is made from it for demonstrations, tests
-// and unprivileged use: with an offset, a rate and a wander of its own, so that several daemons on
-// one machine have as many clocks. Kernel stamps are CLOCK_REALTIME; they are carried over by a
-// bracketed reading RAW, REALTIME, RAW, the narrowest of three, and dropped when older than 100 ms
-// or taken before a step of the kernel's clock. All of them stand still while the machine sleeps.
+// The real oscillator is CLOCK_MONOTONIC_RAW. The drifting one is derived from it for
+// demonstrations, tests and unprivileged use, with its own offset, rate and wander, so that several
+// daemons on one machine have different clocks. Kernel timestamps are CLOCK_REALTIME; a bracketed
+// reading RAW, REALTIME, RAW, the narrowest of three, converts them. Timestamps older than 100 ms
+// or from before a step of the kernel clock are dropped. All oscillators stand still while the
+// machine is suspended.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@
 
 namespace tempo::sys {
 
-// How long something lasted: not less, not more.
+// Bounds of a duration.
 struct Lasted {
   Nanos least{0};
   Nanos most{0};
@@ -30,12 +31,12 @@ class Oscillator {
  public:
   virtual ~Oscillator() = default;
   virtual Instant now() = 0;
-  // What this timescale showed when CLOCK_MONOTONIC_RAW showed `raw`.
+  // Time of this timescale when CLOCK_MONOTONIC_RAW showed `raw`.
   virtual Instant at(Instant raw) = 0;
-  // The sleep of this machine since it started, which this timescale knows nothing of.
+  // Total suspension of the machine since boot, which this timescale does not include.
   virtual Lasted asleep();
 
-  // The instant of a kernel stamp, or nothing if it cannot be trusted.
+  // Instant of a kernel timestamp; nothing: it cannot be trusted.
   std::optional<Instant> from_realtime(const timespec& stamp);
 
  private:
@@ -43,14 +44,14 @@ class Oscillator {
 };
 
 struct DriftOptions {
-  Nanos offset{0};    // of the wall clock that goes with it, no_clock(offset); not of the instants
-  double rate = 0;    // 50e-6: gains 50 microseconds a second
+  Nanos offset{0};    // of the matching wall clock, no_clock(offset); instants are not shifted
+  double rate = 0;    // 50e-6: gains 50 microseconds per second
   double wander = 0;  // random walk of the rate, per square root of a second
   std::uint64_t seed = 0;
 };
 
-// What a drifting oscillator shows at a raw instant. The same for the same start and options,
-// whenever it is asked; instants more than a second or so before the latest are carried back by the
+// Time of a drifting oscillator at a raw instant. The result depends only on start and options, not
+// on earlier calls. Instants more than about a second before the latest are extrapolated with the
 // oldest rate that is remembered.
 class Drift {
  public:
@@ -63,8 +64,8 @@ class Drift {
   static constexpr std::int64_t kLongestWalk = 10'000;  // segments, twenty minutes
 
   struct Segment {
-    std::int64_t index;  // begins so many segments after the start
-    double deviation;    // of what is shown from raw at its beginning, in nanoseconds
+    std::int64_t index;  // number of segments after the start
+    double deviation;    // deviation from raw time at its beginning, in nanoseconds
     double rate;
   };
   void extend(std::int64_t wanted);

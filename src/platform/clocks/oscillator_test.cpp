@@ -21,7 +21,7 @@ TEST(Drift, GainsByItsRate) {
   EXPECT_EQ(gained(slow, 100s), Nanos{-2ms});
 }
 
-TEST(Drift, IsTheSameWheneverItIsAsked) {
+TEST(Drift, DoesNotDependOnEarlierCalls) {
   const DriftOptions options{.rate = 10e-6, .wander = 1e-7, .seed = 7};
   Drift often{kStart, options};
   for (Nanos after{0}; after < 20s; after += 1ms) often.at(kStart + after);
@@ -31,7 +31,7 @@ TEST(Drift, IsTheSameWheneverItIsAsked) {
   EXPECT_NE(often.at(kStart + 20s), other.at(kStart + 20s));
 }
 
-TEST(Drift, AnswersForThePastAsItDidThen) {
+TEST(Drift, GivesTheSameAnswerForThePast) {
   Drift drift{kStart, {.rate = 10e-6, .wander = 1e-6, .seed = 7}};
   drift.at(kStart + 9s);
   const Instant then = drift.at(kStart + 10s);
@@ -50,7 +50,7 @@ TEST(Drift, NeverGoesBackwards) {
 }
 
 // A walk of 1e-6 per square root of a second is about 1e-5 away after a hundred seconds.
-TEST(Drift, WandersAsFarAsSaid) {
+TEST(Drift, WandersAsConfigured) {
   double squares = 0;
   constexpr int kClocks = 400;
   for (int seed = 0; seed < kClocks; ++seed) {
@@ -62,7 +62,7 @@ TEST(Drift, WandersAsFarAsSaid) {
   EXPECT_NEAR(std::sqrt(squares / kClocks), 1e-5, 1.5e-6);
 }
 
-TEST(Drift, SurvivesALongSleep) {
+TEST(Drift, SurvivesALongGap) {
   Drift drift{kStart, {.rate = 10e-6, .wander = 1e-12, .seed = 7}};
   const Nanos day = gained(drift, 24h);
   EXPECT_NEAR(static_cast<double>(day.count()), 864e6, 1e6);
@@ -78,9 +78,9 @@ TEST(Oscillator, RealOneIsTheRawClock) {
   EXPECT_EQ(oscillator->at(before), before);
 }
 
-TEST(Oscillator, KnowsTheInstantOfAKernelStamp) {
+TEST(Oscillator, ConvertsAKernelStamp) {
   const auto oscillator = real_oscillator();
-  // A reading that is interrupted for long gives nothing; one of many is not.
+  // An interrupted reading gives no result; among many readings one does.
   bool seen = false;
   for (int attempt = 0; attempt < 1000 && !seen; ++attempt) {
     const Instant before = oscillator->now();
@@ -94,7 +94,7 @@ TEST(Oscillator, KnowsTheInstantOfAKernelStamp) {
   EXPECT_FALSE(oscillator->from_realtime(timespec{.tv_sec = 0, .tv_nsec = 0}));
 }
 
-TEST(Oscillator, DriftingOneShowsStampsInItsOwnTime) {
+TEST(Oscillator, DriftingOneConvertsStampsToItsTimescale) {
   const auto oscillator = drifting_oscillator({.rate = 0.25});
   const Instant raw = raw_now();
   EXPECT_EQ(oscillator->at(raw + 800ms) - oscillator->at(raw), Nanos{1s});

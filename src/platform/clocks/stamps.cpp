@@ -29,8 +29,8 @@ void StampConverter::notice(const Bracket& bracket) {
     const Nanos apart = bracket.raw() - last_->raw();
     const Nanos slewed{std::llround(static_cast<double>(apart.count()) * kMaxSlew)};
     if (std::chrono::abs(moved) > kStep + slewed) {
-      // The step happened after the last bracket. A stamp from before it comes out too early by a
-      // step forwards, and too late by as much as a step backwards.
+      // The step happened after the last bracket. A timestamp from before it is converted too early
+      // by a step forwards, and too late by the size of a step backwards.
       trusted_from_ = bracket.raw() + std::max(-moved, Nanos{0});
       anchor_.reset();
       slope_ = 0;

@@ -1,9 +1,9 @@
-// From CLOCK_REALTIME to CLOCK_MONOTONIC_RAW: the arithmetic, without a clock.
+// Converts CLOCK_REALTIME to CLOCK_MONOTONIC_RAW: arithmetic only, no clock is read.
 //
-// Kernel stamps are CLOCK_REALTIME, which is stepped and slewed; the local timescale is raw. A
-// Bracket is one reading of the first between two of the second; a stamp taken shortly before is
-// carried over by it. Stamps that cannot be trusted are refused: older than 100 ms, later than the
-// reading itself, or taken before a step of the clock that the reading already shows.
+// Kernel timestamps are CLOCK_REALTIME, which is stepped and slewed; the local timescale is raw. A
+// Bracket is one reading of the first between two of the second and converts a timestamp taken
+// shortly before. Untrustworthy timestamps are refused: older than 100 ms, later than the reading
+// itself, or taken before a step of the clock that the reading already includes.
 #pragma once
 
 #include <optional>
@@ -33,28 +33,28 @@ constexpr timespec timespec_of(Nanos span) {
   return {.tv_sec = seconds.count(), .tv_nsec = (span - seconds).count()};
 }
 
-const Bracket& narrowest(std::span<const Bracket> brackets);  // the first of equals; not empty
+const Bracket& narrowest(std::span<const Bracket> brackets);  // first of equals; must not be empty
 
 class StampConverter {
  public:
   static constexpr Nanos kOldest = 100ms;
-  static constexpr Nanos kStep = 1ms;         // a change between two brackets that no slew explains
-  static constexpr double kMaxSlew = 1e-3;    // 500 ppm of frequency and as much of adjtime()
-  static constexpr Nanos kWidest = 1ms;       // of a bracket that is of use
-  static constexpr Nanos kSlopeFrom = 100ms;  // of brackets that give a slope: apart by this much
-  static constexpr Nanos kSlopeTo = 10s;      // and by no more than this
+  static constexpr Nanos kStep = 1ms;  // a larger change between two brackets is a step, not a slew
+  static constexpr double kMaxSlew = 1e-3;    // 500 ppm of frequency plus 500 ppm of adjtime()
+  static constexpr Nanos kWidest = 1ms;       // widest usable bracket
+  static constexpr Nanos kSlopeFrom = 100ms;  // shortest distance of two brackets that give a slope
+  static constexpr Nanos kSlopeTo = 10s;      // longest distance of two brackets that give a slope
 
-  // The raw instant of a stamp, by a bracket that was read after it. Brackets come in the order of
-  // their reading.
+  // Raw instant of a timestamp, from a bracket that was read after it. Pass brackets in the order
+  // of their reading.
   std::optional<Instant> convert(const Bracket& bracket, Nanos stamp);
 
  private:
   void notice(const Bracket& bracket);
 
   std::optional<Bracket> last_;
-  std::optional<Bracket> anchor_;          // where the slope is measured from; none before a step
-  double slope_ = 0;                       // how much faster than raw the clock runs
-  Instant trusted_from_ = Instant::min();  // earlier ones may be from before a step
+  std::optional<Bracket> anchor_;          // start of the slope measurement; unset after a step
+  double slope_ = 0;                       // rate of the clock relative to raw time, minus 1
+  Instant trusted_from_ = Instant::min();  // earlier timestamps may be from before a step
 };
 
 }  // namespace tempo::sys

@@ -17,7 +17,7 @@ Bracket bracket(Nanos at, Nanos ahead = kYear2025) {
   return {.before = raw(at - 25ns), .real = at + ahead, .after = raw(at + 25ns)};
 }
 
-TEST(Stamps, AreCarriedOverByTheMiddleOfTheBracket) {
+TEST(Stamps, AreConvertedByTheMiddleOfTheBracket) {
   StampConverter converter;
   EXPECT_EQ(converter.convert(bracket(10s), kYear2025 + 10s - 300us), raw(10s - 300us));
   EXPECT_EQ(converter.convert(bracket(11s), kYear2025 + 11s), raw(11s));
@@ -35,7 +35,7 @@ TEST(Stamps, OfTheFutureAreRefusedBeyondTheBracket) {
   EXPECT_EQ(converter.convert(bracket(10s), kYear2025 + 10s + 51ns), std::nullopt);
 }
 
-TEST(Stamps, AreRefusedWhenTheBracketIsTooWideToBeOfUse) {
+TEST(Stamps, AreRefusedIfTheBracketIsTooWide) {
   StampConverter converter;
   const Bracket wide{.before = raw(10s), .real = kYear2025 + 10s, .after = raw(10s + 1ms + 1ns)};
   EXPECT_EQ(converter.convert(wide, kYear2025 + 10s), std::nullopt);
@@ -45,10 +45,10 @@ TEST(Stamps, FromBeforeAStepForwardsAreRefused) {
   StampConverter converter;
   ASSERT_TRUE(converter.convert(bracket(10s), kYear2025 + 10s));
   const Nanos stepped = kYear2025 + 20ms;
-  // Taken at 10.05 s on the old clock; the clock is stepped before it is read.
+  // Taken at 10.05 s of the old clock; the step happens before the reading.
   EXPECT_EQ(converter.convert(bracket(10s + 60ms, stepped), kYear2025 + 10s + 50ms), std::nullopt);
   EXPECT_EQ(converter.convert(bracket(10s + 61ms, stepped), kYear2025 + 10s + 59ms), std::nullopt);
-  // Taken afterwards.
+  // Taken after the step.
   EXPECT_EQ(converter.convert(bracket(10s + 70ms, stepped), stepped + 10s + 65ms), raw(10s + 65ms));
 }
 
@@ -56,16 +56,16 @@ TEST(Stamps, FromBeforeAStepBackwardsAreRefused) {
   StampConverter converter;
   ASSERT_TRUE(converter.convert(bracket(10s), kYear2025 + 10s));
   const Nanos stepped = kYear2025 - 20ms;
-  // The old stamp would come out 20 ms too late, at 10.070 s, which is past by now.
+  // The old timestamp would be converted to 10.070 s, 20 ms too late, which is past by now.
   ASSERT_FALSE(converter.convert(bracket(10s + 60ms, stepped), kYear2025 + 10s + 50ms));
   EXPECT_EQ(converter.convert(bracket(10s + 75ms, stepped), kYear2025 + 10s + 50ms), std::nullopt);
   EXPECT_EQ(converter.convert(bracket(10s + 90ms, stepped), stepped + 10s + 85ms), raw(10s + 85ms));
 }
 
-TEST(Stamps, AreKeptThroughASlew) {
+TEST(Stamps, AreConvertedDuringASlew) {
   StampConverter converter;
   ASSERT_TRUE(converter.convert(bracket(10s), kYear2025 + 10s));
-  // 500 ppm for eight seconds: 4 ms, more than a step between neighbours would be.
+  // 500 ppm for eight seconds: 4 ms, more than the step limit of neighbouring brackets.
   const Nanos slewed = kYear2025 + 4ms;
   EXPECT_TRUE(converter.convert(bracket(18s, slewed), slewed + 18s - 1ms));
 }
