@@ -27,7 +27,7 @@ namespace tempo {
 struct Member {
   std::string name;
   std::string address;
-  std::string role;     // master, slave, ... as in doc/reference/control-protocol.md
+  std::string role;     // master, follower, ... as in doc/reference/control-protocol.md
   bool self = false;    // this host
   bool faulty = false;  // its clock is left out
   double heard_ago_s = 0;

@@ -30,7 +30,7 @@ constexpr std::array<MetricHelp, 29> kMetrics{{
     {"tempo_network_state", "gauge", "1; the election's state as a label"},
     {"tempo_network_master", "gauge", "1 if this machine is master there"},
     {"tempo_network_epoch", "gauge", "round of the mastership that is obeyed"},
-    {"tempo_network_listed", "gauge", "slaves on this master's list"},
+    {"tempo_network_listed", "gauge", "followers on this master's list"},
     {"tempo_network_hops", "gauge", "networks between here and the source of time"},
     {"tempo_network_kernel_stamps", "gauge", "1 if the kernel stamps datagrams there"},
     {"tempo_network_hardware_stamps", "gauge", "1 if the card there stamps them itself"},

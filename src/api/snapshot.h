@@ -19,11 +19,11 @@ namespace tempo::obs {
 
 struct NetworkView {
   std::string name;       // "eth0", "peers"
-  std::string state;      // of the election: "master", "slave", ...
+  std::string state;      // of the election: "master", "follower", ...
   std::string master;     // its name; empty: none known
   std::string master_id;  // 16 hexadecimal digits
   std::uint64_t epoch_round = 0;
-  std::uint32_t listed = 0;  // slaves on our list, if master
+  std::uint32_t listed = 0;  // followers on our list, if master
   std::string heir;          // its name, if known
   std::string root;          // name of the host whose time it is
   std::uint32_t hops = 0;
@@ -37,11 +37,11 @@ struct MemberView {
   std::string name;
   std::string id;  // 16 hexadecimal digits
   std::string address;
-  std::string role;  // "master", "slave", ...; that it is this host, `self` says
+  std::string role;  // "master", "follower", ...; that it is this host, `self` says
   bool self = false;
   bool faulty = false;  // its clock is not averaged
   double heard_ago_s = 0;
-  // What it reported to the master, or, on a slave, what the slave knows; absent: not known here.
+  // Values that it reported to the master; on a follower, its own values. Absent: unknown here.
   std::optional<double> rate_ppm;  // of its raw clock against the master's
   std::optional<double> sigma_us;
   std::optional<double> bound_us;

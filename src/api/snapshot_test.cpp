@@ -43,7 +43,7 @@ Snapshot sample() {
                     .groups = {},
                     .counters = {{"accepted", 12}, {"bad \"version\"", 3}}};
   snapshot.networks.push_back({.name = "eth0",
-                               .state = "slave",
+                               .state = "follower",
                                .master = "stern",
                                .master_id = "00000000000000a0",
                                .epoch_round = 7,
@@ -67,7 +67,7 @@ Snapshot sample() {
   snapshot.members.push_back({.name = "bow",
                               .id = "00000000000000b0",
                               .address = "192.0.2.2",
-                              .role = "slave",
+                              .role = "follower",
                               .self = true,
                               .faulty = false,
                               .heard_ago_s = 0,
@@ -78,7 +78,7 @@ Snapshot sample() {
   snapshot.members.push_back({.name = "mast",
                               .id = "00000000000000c0",
                               .address = "",
-                              .role = "slave",
+                              .role = "follower",
                               .self = false,
                               .faulty = true,
                               .heard_ago_s = 61.04,
@@ -182,13 +182,13 @@ TEST(SnapshotBound, IsExact) {
 
 // --- for people ---
 
-TEST(StatusText, OfASlave) {
+TEST(StatusText, OfAFollower) {
   EXPECT_EQ(
       status_text(sample()),
       "bow: synchronized to stern, within 12.3 us\n"
       "  time      2023-11-14 22:13:20.123456789 UTC\n"
       "  clock     system, -1.25 us off, rate +3.500 ppm, 99 exchanges\n"
-      "  network   eth0: slave of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
+      "  network   eth0: follower of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
       "stamps\n"
       "  cluster   ship, 3 members, profile lan, sealed with a key\n"
       "  locks     locks are safe while 2 of 3 members answer\n"
@@ -259,10 +259,10 @@ TEST(StatusText, WithoutNetworkTimeClaimsNoBound) {
 
 TEST(MembersText, IsATable) {
   EXPECT_EQ(members_text(sample()),
-            "  name   role           address     heard    offset    bound  rate ppm    sigma\n"
-            "  stern  master         192.0.2.1   0.2 s         -        -         -        -\n"
-            "* bow    slave          192.0.2.2       -  -1.25 us  12.3 us   -12.346   640 ns\n"
-            "  mast   slave, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
+            "  name   role              address     heard    offset    bound  rate ppm    sigma\n"
+            "  stern  master            192.0.2.1   0.2 s         -        -         -        -\n"
+            "* bow    follower          192.0.2.2       -  -1.25 us  12.3 us   -12.346   640 ns\n"
+            "  mast   follower, faulty  -          61.0 s     40 ms    3.2 s  +500.000  1.25 ms\n");
 }
 
 TEST(Words, ForSpans) {
@@ -298,7 +298,7 @@ TEST(Metrics, AreThese) {
         "tempo_earliest_seconds 1700000000.123444489\n",
         "tempo_datagrams_total{outcome=\"accepted\"} 12\n",
         "tempo_datagrams_total{outcome=\"bad \\\"version\\\"\"} 3\n",
-        "tempo_network_state{network=\"eth0\",state=\"slave\"} 1\n",
+        "tempo_network_state{network=\"eth0\",state=\"follower\"} 1\n",
         "tempo_network_epoch{network=\"eth0\"} 7\n", "tempo_network_master{network=\"eth0\"} 0\n",
         "tempo_member_faulty{member=\"mast\",id=\"00000000000000c0\"} 1\n",
         "tempo_member_offset_seconds{member=\"mast\",id=\"00000000000000c0\"} 0.04\n",

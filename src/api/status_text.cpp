@@ -38,7 +38,7 @@ std::string network_text(const NetworkView& network) {
   std::string role = network.state;
   if (network.state == "master")
     role += fmt::format(" of {} other{}", network.listed, network.listed == 1 ? "" : "s");
-  else if (network.state == "slave" && !network.master.empty())
+  else if (network.state == "follower" && !network.master.empty())
     role += " of " + network.master;
   return fmt::format(
       "{}: {}", network.name,

@@ -290,7 +290,7 @@ void Worker::note_states() {
   for (std::uint8_t i = 0; i < links_.count(); ++i) {
     const election::MasterElection* election = node_.network(i);
     if (election == nullptr) continue;
-    const std::string_view state = election::name_of(election->state());
+    const std::string_view state = state_name(election->state());
     if (states_[i] == state) continue;
     if (states_[i] == "master" && state != "conflict")
       emit_event("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
@@ -299,7 +299,7 @@ void Worker::note_states() {
     log_info(
         fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
     states_[i] = state;
-    trace_.becomes(oscillator_->now(), state);
+    trace_.becomes(oscillator_->now(), election::name_of(election->state()));
   }
 }
 

@@ -39,7 +39,7 @@ obs::Snapshot ship(const std::string& status = "synchronized") {
   snapshot.reference = "stern";
   obs::NetworkView& network = snapshot.networks.emplace_back();
   network.name = "eth0";
-  network.state = "slave";
+  network.state = "follower";
   network.master = "stern";
   network.master_id = "00000000000000a0";
   network.epoch_round = 7;
@@ -51,7 +51,7 @@ obs::Snapshot ship(const std::string& status = "synchronized") {
   obs::MemberView& bow = snapshot.members.emplace_back();
   bow.name = "bow";
   bow.id = "00000000000000b0";
-  bow.role = "slave";
+  bow.role = "follower";
   bow.self = true;
   bow.offset_us = -1.25;
   bow.bound_us = 12.3;
@@ -159,7 +159,7 @@ TEST(ClockdiffCommand, NamesWhoKnowsWhatASlaveDoesNot) {
   for (obs::MemberView& member : slave.members) member.offset_us.reset();
   obs::MemberView& keel = slave.members.emplace_back();
   keel.name = "keel";
-  keel.role = "slave";
+  keel.role = "follower";
   const FakeDaemon daemon({{"status", {line_of(slave)}}});
   const Ended other = run(daemon, "clockdiff keel");
   EXPECT_EQ(other.status, 1);
@@ -177,7 +177,7 @@ TEST(ClockdiffCommand, SaysWhenAMasterHasNotMeasuredYet) {
   obs::Snapshot master = ship("leads");
   master.networks[0].state = "master";
   master.networks[0].master = "bow";
-  master.members[0].role = "slave";
+  master.members[0].role = "follower";
   master.members[1].offset_us.reset();
   const FakeDaemon daemon({{"status", {line_of(master)}}});
   EXPECT_EQ(run(daemon, "clockdiff bow").status, 0);
@@ -305,7 +305,7 @@ TEST(WatchCommand, PrintsLinesWhenPiped) {
   const Ended ended = run(daemon, "watch --lines 3");
   EXPECT_EQ(ended.status, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("22:13:20.123  bow  synchronized, within 12.3 us  offset 0 ns  "
-                                   "members 2  eth0=slave,stern,7\n"));
+                                   "members 2  eth0=follower,stern,7\n"));
   EXPECT_THAT(ended.out, HasSubstr("22:13:20.000  stern is gone\n"));
   std::size_t events = 0, statuses = 0;
   for (const std::string& line : lines_of(run(daemon, "watch --json --lines 3").out)) {

@@ -9,7 +9,7 @@ TEST(Demo, GoesAsItShouldAndLeavesNothingRunning) {
   EXPECT_EQ(ended.status, 0) << ended.out << ended.err;
   EXPECT_THAT(ended.out, testing::HasSubstr("all clocks agree within a millisecond"));
   EXPECT_THAT(ended.out, testing::HasSubstr("is killed"));
-  EXPECT_THAT(ended.out, testing::HasSubstr("is back, as a slave"));
+  EXPECT_THAT(ended.out, testing::HasSubstr("is back, as a follower"));
   EXPECT_THAT(ended.out, testing::ContainsRegex("5 machines agreed within 1 ms after [0-9.]+ s; "
                                                 "machine[1-5] was killed, machine[1-5] led"));
   EXPECT_EQ(ended.err, "");

@@ -43,12 +43,12 @@ TEST_F(TwoDaemons, WhoHasSleptComesBackAsANewcomer) {
   };
   ASSERT_TRUE(bow.read_until([&] { return said(bow, "became-master"); })) << bow.err();
   Child stern(daemon("stern", 2, "UNUSED="), "/usr/bin/env");
-  ASSERT_TRUE(stern.read_until([&] { return said(stern, "-> slave"); })) << stern.err();
+  ASSERT_TRUE(stern.read_until([&] { return said(stern, "-> follower"); })) << stern.err();
   ASSERT_THAT(stern.err(), Not(HasSubstr("became-master")));
 
   std::ofstream(slept()) << "12345";
   ASSERT_TRUE(stern.read_until([&] { return said(stern, "became-master"); })) << stern.err();
-  ASSERT_TRUE(bow.read_until([&] { return said(bow, "-> slave"); })) << bow.err();
+  ASSERT_TRUE(bow.read_until([&] { return said(bow, "-> follower"); })) << bow.err();
   EXPECT_THAT(bow.err(), HasSubstr("slept: this machine was suspended for 5s"));
   EXPECT_THAT(bow.err(), HasSubstr("the machine has slept: the worker is started anew"));
   EXPECT_THAT(bow.err(), Not(HasSubstr("error")));

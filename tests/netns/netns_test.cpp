@@ -67,7 +67,7 @@ TEST_F(Netns, ADeadWorkerIsReplacedAndStartsAgainAsSlave) {
   const Host& back = site.host(static_cast<std::size_t>(first));
   EXPECT_TRUE(back.running());
   EXPECT_NE(back.worker(), before);
-  EXPECT_EQ(back.status()->networks.at(0).state, "slave");
+  EXPECT_EQ(back.status()->networks.at(0).state, "follower");
 }
 
 TEST_F(Netns, AHostThatFallsSilentIsReplaced) {

@@ -388,7 +388,7 @@ int Site::master_of_first(std::size_t count) const {
     if (network.state == "master") {
       if (leader >= 0) return -1;
       leader = static_cast<int>(i);
-    } else if (network.state != "slave") {
+    } else if (network.state != "follower") {
       return -1;
     }
   }

@@ -345,9 +345,9 @@ class Show {
       replaced_after_ = now - killed_at_;
       notify(fmt::format("{} was elected; all others follow it", machines_[*leader]->name()));
     }
-    if (heir_ && !back_ && views_[*victim_].state == "slave" && leader == heir_) {
+    if (heir_ && !back_ && views_[*victim_].state == "follower" && leader == heir_) {
       back_ = true;
-      notify(fmt::format("{} is back, as a slave", machines_[*victim_]->name()));
+      notify(fmt::format("{} is back, as a follower", machines_[*victim_]->name()));
     }
     if (back_ && spread_) last_spread_ = spread_;
   }

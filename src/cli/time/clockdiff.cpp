@@ -22,8 +22,8 @@ std::string names_of(const std::vector<obs::MemberView>& members) {
   return names.empty() ? "nobody" : names;
 }
 
-// The members measured here are a master's slaves. Of itself a machine knows what it would correct;
-// and the clock that all follow is not off by definition.
+// The members measured here are a master's followers. Of itself a machine knows what it would
+// correct; and the clock that all follow is not off by definition.
 obs::MemberView with_what_is_known(const obs::Snapshot& snapshot, obs::MemberView member) {
   if (member.offset_us) return member;
   const bool leads = snapshot.status == "leads";
@@ -41,7 +41,7 @@ obs::MemberView with_what_is_known(const obs::Snapshot& snapshot, obs::MemberVie
 // Who measures them, for a member without a figure here.
 std::string cure(const obs::Snapshot& snapshot, const std::string& hosts) {
   for (const obs::NetworkView& network : snapshot.networks)
-    if (network.state == "slave" && !network.master.empty())
+    if (network.state == "follower" && !network.master.empty())
       return fmt::format(
           "no figure for {0} here: the master measures them; ask on {1}, with "
           "'tempo clockdiff {0}'",

@@ -25,21 +25,21 @@ obs::Snapshot ship(std::size_t others, double offset_us) {
   snapshot.offset_us = offset_us;
   obs::NetworkView& network = snapshot.networks.emplace_back();
   network.name = "eth0";
-  network.state = "slave";
+  network.state = "follower";
   network.master = "m0";
   network.epoch_round = 7;
   network.heir = "m1";
   obs::MemberView& self = snapshot.members.emplace_back();
   self.name = "bow";
   self.id = "b";
-  self.role = "slave";
+  self.role = "follower";
   self.self = true;
   self.bound_us = 12.3;
   for (std::size_t i = 0; i < others; ++i) {
     obs::MemberView& member = snapshot.members.emplace_back();
     member.name = fmt::format("m{}", i);
     member.id = member.name;
-    member.role = i == 0 ? "master" : "slave";
+    member.role = i == 0 ? "master" : "follower";
   }
   return snapshot;
 }
@@ -62,7 +62,7 @@ TEST(Sparkline, SpansTheSmallestAndTheLargest) {
 TEST(WatchLine, IsOneLine) {
   EXPECT_EQ(watch_line(ship(1, -1.5)),
             "22:13:20.123  bow  synchronized, within 12.3 us  offset -1.5 us  members 2  "
-            "eth0=slave,m0,7");
+            "eth0=follower,m0,7");
 }
 
 TEST(WatchScreen, ShowsEverythingThatMatters) {
@@ -73,9 +73,9 @@ TEST(WatchScreen, ShowsEverythingThatMatters) {
   view.take(ipc::Event{"lost-master", 1'700'000'000'000'000'000, "m9 is gone"});
   EXPECT_THAT(texts(view.screen(80, 24, true)),
               ElementsAre("bow  synchronized, within 12.3 us  2023-11-14 22:13:20.123 UTC",
-                          "eth0  slave  master m0  epoch 7  heir m1", "",
+                          "eth0  follower  master m0  epoch 7  heir m1", "",
                           "    name  role              offset     bound  offsets so far",
-                          "  * bow   slave               2 us   12.3 us  ▁█",
+                          "  * bow   follower            2 us   12.3 us  ▁█",
                           "    m0    master                 -         -  ", "",
                           "22:13:20.000  m9 is gone", "q quits"));
   view.lost("tempod is not running here");

@@ -64,7 +64,7 @@ void draw_networks(const DaemonView& view, obs::Snapshot& shot) {
     if (election == nullptr) continue;
     obs::NetworkView network;
     network.name = view.links->label(i);
-    network.state = election::name_of(election->state());
+    network.state = state_name(election->state());
     network.master = name_of_node(codec, election->master());
     network.master_id = id_text(codec, election->master());
     network.epoch_round = election->followed().round;
@@ -95,7 +95,7 @@ void draw_members(const DaemonView& view, obs::Snapshot& shot) {
     shown.name = name_of_node(codec, host.node);
     shown.id = id_text(codec, host.node);
     shown.self = self;
-    shown.role = host.node == master ? "master" : "slave";
+    shown.role = state_name(host.node == master ? election::State::master : election::State::slave);
     if (self && !shot.networks.empty()) shown.role = shot.networks.front().state;
     shown.address = view.links->address_of(host.node);
     if (!self)
@@ -162,6 +162,10 @@ obs::Snapshot make_snapshot(const DaemonView& view) {
   draw_groups(view, shot);
   draw_counters(view, shot);
   return shot;
+}
+
+std::string_view state_name(election::State state) {
+  return state == election::State::slave ? "follower" : election::name_of(state);
 }
 
 std::string name_of_node(const node::Codec& codec, NodeId node) {

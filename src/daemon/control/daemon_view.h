@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/snapshot.h"
@@ -36,6 +37,10 @@ struct DaemonView {
   std::vector<groups::Known> groups{};  // that are known here
 };
 obs::Snapshot make_snapshot(const DaemonView& view);
+
+// Name of an election state for users: the election's own name, except that a slave of the papers
+// is a follower.
+std::string_view state_name(election::State state);
 
 // As people are told of a host: its name, or its id if it has none.
 std::string name_of_node(const node::Codec& codec, NodeId node);
