@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   std::vector<std::string> changes;
   std::vector<std::string> values(std::size(kFlags));
   bool check_only = false;
-  bool bare = false;
+  bool standalone = false;
   bool no_clock = false;
   auto* file_option = app.add_option("-c,--config", file, "settings file")->capture_default_str();
   for (std::size_t i = 0; i < std::size(kFlags); ++i)
@@ -53,7 +53,7 @@ int main(int argc, char** argv) {
   app.add_option("--set", changes, "KEY=VALUE of any key of the file; may be given again");
   app.add_flag("--no-clock", no_clock, "measure only, the same as --clock none");
   app.add_flag("--check-config", check_only, "say whether the settings are good, and end");
-  app.add_flag("--bare", bare,
+  app.add_flag("--standalone", standalone,
                "one process without control socket and confinement, for simulators");
   app.set_version_flag("--version", std::string("tempod ") + kTempoVersion);
   app.footer(
@@ -89,6 +89,6 @@ int main(int argc, char** argv) {
     tempo::daemon::log_error(identity.error());
     return kBadUsage;
   }
-  return bare ? tempo::daemon::run_bare(std::move(*identity))
-              : tempo::daemon::run_with_parent(std::move(*identity), read_settings);
+  return standalone ? tempo::daemon::run_standalone(std::move(*identity))
+                    : tempo::daemon::run_with_parent(std::move(*identity), read_settings);
 }

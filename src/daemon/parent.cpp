@@ -300,7 +300,7 @@ int run_with_parent(DaemonIdentity identity, ReadSettings read_settings) {
   return Parent(std::move(identity), std::move(read_settings)).run();
 }
 
-int run_bare(DaemonIdentity identity) {
+int run_standalone(DaemonIdentity identity) {
   // A simulator's cards know true time, which would be no measure of anything.
   identity.settings.hardware_stamps = false;
   share_machine_id(identity);

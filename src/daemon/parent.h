@@ -22,6 +22,6 @@ using ReadSettings = std::function<std::expected<config::Settings, std::vector<c
 int run_with_parent(DaemonIdentity identity, ReadSettings read_settings);
 
 // The worker alone, in this process.
-int run_bare(DaemonIdentity identity);
+int run_standalone(DaemonIdentity identity);
 
 }  // namespace tempo::daemon

@@ -1,4 +1,4 @@
-// `tempod --bare` runs where a kernel is simulated: with less than Linux has.
+// `tempod --standalone` runs on a simulated kernel that offers less than Linux.
 #include "program.h"
 
 namespace tempo {
@@ -6,15 +6,17 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Bare, LeadsOnANarrowKernel) {
+TEST(Standalone, LeadsOnALimitedKernel) {
   const std::string directory =
-      (std::filesystem::temp_directory_path() / fmt::format("tempo-bare-{}", getpid())).string();
+      (std::filesystem::temp_directory_path() / fmt::format("tempo-standalone-{}", getpid()))
+          .string();
   std::filesystem::create_directory(directory);
   const int net = 64 + getpid() % 128;
   Child tempod(
       words_of(fmt::format(
-          "LD_PRELOAD={} ASAN_OPTIONS=verify_asan_link_order=0 {} --bare --config /dev/null "
-          "--cluster bare-{} --name narrow --profile fast --port {} --clock none --state-dir {} "
+          "LD_PRELOAD={} ASAN_OPTIONS=verify_asan_link_order=0 {} --standalone --config /dev/null "
+          "--cluster standalone-{} --name narrow --profile fast --port {} --clock none --state-dir "
+          "{} "
           "--set machine-id=\"narrow\" --set key-file=\"\" --set bind=[\"127.{}.8.1\"] "
           "--set broadcast=\"127.255.255.255\"",
           TEMPO_NARROW_KERNEL, TEMPO_TEMPOD, getpid(), 20'000 + getpid() % 10'000, directory, net)),
@@ -27,8 +29,8 @@ TEST(Bare, LeadsOnANarrowKernel) {
   std::filesystem::remove_all(directory);
 }
 
-// The narrow kernel does end a program that wants more.
-TEST(Bare, IsNeededThere) {
+// The limited kernel ends a program that makes any other call.
+TEST(Standalone, IsRequiredThere) {
   Child tempod(words_of(fmt::format("LD_PRELOAD={} ASAN_OPTIONS=verify_asan_link_order=0 {} "
                                     "--config /dev/null --clock none --set key-file=\"\"",
                                     TEMPO_NARROW_KERNEL, TEMPO_TEMPOD)),
