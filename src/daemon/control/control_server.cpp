@@ -32,9 +32,11 @@ constexpr Nanos kTurns{1ms};         // of all callers, before the network has i
 constexpr Nanos kSoon{100us};        // a lease that nobody has is granted within
 constexpr mode_t kEverybody = 0666;  // may look; what more one may do is by who one is
 
-class ControlServerImpl final : public ControlServer {
+}  // namespace
+
+class ControlServer::Impl {
  public:
-  ControlServerImpl(Worker& worker, sys::UnixListener listener)
+  Impl(Worker& worker, sys::UnixListener listener)
       : worker_(&worker),
         listener_(std::move(listener)),
         groups_(
@@ -52,15 +54,15 @@ class ControlServerImpl final : public ControlServer {
       notify_lock(client, news);
     });
   }
-  ~ControlServerImpl() override {
+  ~Impl() {
     worker_->each_round({});
     worker_->locks().on_update({});
     for (const ClientConnection& client : clients_)
       worker_->loop().forget(client.connection.descriptor());
     worker_->loop().forget(listener_.descriptor());
   }
-  ControlServerImpl(const ControlServerImpl&) = delete;
-  ControlServerImpl& operator=(const ControlServerImpl&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
  private:
   struct ClientConnection {
@@ -494,12 +496,13 @@ class ControlServerImpl final : public ControlServer {
   uid_t owner_ = ::getuid();  // who started the daemon, before it became another
 };
 
-}  // namespace
+ControlServer::ControlServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ControlServer::ControlServer(ControlServer&&) noexcept = default;
+ControlServer::~ControlServer() = default;
 
-Result<std::unique_ptr<ControlServer>> ControlServer::open(Worker& worker,
-                                                           const std::string& path) {
+Result<ControlServer> ControlServer::open(Worker& worker, const std::string& path) {
   TRY(listener, sys::UnixListener::open(path, kEverybody));
-  return std::make_unique<ControlServerImpl>(worker, std::move(listener));
+  return ControlServer(std::make_unique<Impl>(worker, std::move(listener)));
 }
 
 }  // namespace tempo::daemon

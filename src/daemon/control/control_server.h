@@ -16,8 +16,17 @@ class Worker;
 
 class ControlServer {
  public:
-  static Result<std::unique_ptr<ControlServer>> open(Worker& worker, const std::string& path);
-  virtual ~ControlServer() = default;
+  // Listens on `path` and serves clients in the loop of the worker, which must outlive it.
+  static Result<ControlServer> open(Worker& worker, const std::string& path);
+  ControlServer(ControlServer&&) noexcept;
+  ControlServer& operator=(ControlServer&&) = delete;
+  ~ControlServer();
+
+ private:
+  class Impl;
+  explicit ControlServer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace tempo::daemon
