@@ -56,7 +56,7 @@ std::optional<std::uint64_t> datagrams(Site& site) {
 bool ready(Site& site) {
   for (std::size_t i = 0; i < kHosts; ++i) {
     const auto status = site.host(i).status();
-    if (!status || !status->locks.starts_with("locks are safe")) return false;
+    if (!status || !status->locks.contains("; locks ")) return false;
   }
   return true;
 }

@@ -36,7 +36,7 @@ Snapshot sample() {
                     .exchanges = 99,
                     .reference = "stern",
                     .may_lead = true,
-                    .locks = "locks are safe while 2 of 3 members answer",
+                    .locks = "3 voters; locks survive the loss of 1",
                     .warnings = {},
                     .networks = {},
                     .members = {},
@@ -191,7 +191,7 @@ TEST(StatusText, OfAFollower) {
       "  network   eth0: follower of stern, epoch 7, heir bow, time of stern, 1 hop, kernel "
       "stamps\n"
       "  cluster   ship, 3 members, profile lan, sealed with a key\n"
-      "  locks     locks are safe while 2 of 3 members answer\n"
+      "  locks     3 voters; locks survive the loss of 1\n"
       "  group     web: stern leads, term 1099528404993, 3 candidates, by load, algorithm b1\n"
       "  tempod    0.1.0, id 00000000000000b0, process 4242, up 1 h 2 min\n");
 }

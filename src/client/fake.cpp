@@ -66,7 +66,7 @@ class FakeNetwork::Inside {
     status_.name = "fake";
     status_.cluster = "fake";
     status_.master = "fake";
-    status_.locks = "locks are safe while 1 of 1 members answer";
+    status_.locks = "1 voter; locks need fake";
     status_.members = {{.name = "fake", .address = {}, .role = "master", .self = true}};
     set_now(options.now);
     listen();

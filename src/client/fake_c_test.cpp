@@ -102,7 +102,7 @@ TEST(DaemonForC, SaysWhatItKnowsAndWhatChanges) {
   ASSERT_NE(picture, nullptr) << code;
   EXPECT_STREQ(tempo_picture_name(picture), "fake");
   EXPECT_STREQ(tempo_picture_master(picture), "fake");
-  EXPECT_THAT(tempo_picture_locks(picture), HasSubstr("locks are safe"));
+  EXPECT_THAT(tempo_picture_locks(picture), HasSubstr("1 voter; locks need fake"));
   EXPECT_THAT(tempo_picture_json(picture), HasSubstr("\"members\""));
   EXPECT_EQ(tempo_picture_now(picture).status, TEMPO_SYNCHRONIZED);
   tempo_picture_free(picture);

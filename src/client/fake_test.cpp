@@ -311,7 +311,7 @@ TEST(Daemon, SaysWhatItKnows) {
   status.cluster = "ship";
   status.version = "1";
   status.master = "stern";
-  status.locks = "locks are safe while 2 of 3 members answer";
+  status.locks = "3 voters; locks survive the loss of 1";
   status.members = {{"bow", "10.0.0.1", "follower", true, false, 0},
                     {"stern", "10.0.0.2", "master", false, true, 1.5}};
   status.warnings = {"no key"};

@@ -35,7 +35,7 @@ bool EtcdLine::connect() {
   auto socket = sys::connect_unix(path_);
   if (!socket) return false;
   line_ = std::make_unique<sys::LineConnection>(*std::move(socket));
-  promise_ = "locks are not served yet: tempo-etcd has said nothing";
+  status_ = "no locks yet: waiting for the first answer of tempo-etcd";
   loop_->watch(line_->descriptor(), POLLIN, [this](short) { receive(); });
   send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
   return line_ != nullptr;
@@ -43,7 +43,7 @@ bool EtcdLine::connect() {
 
 Result<void> EtcdLine::acquire(const locks::Service::LockRequest& request) {
   if (const auto wrong = locks::wrong_with_name(request.name)) return std::unexpected(*wrong);
-  if (!connect()) return std::unexpected(promise());
+  if (!connect()) return std::unexpected(status());
   clients_[request.client] = {
       .name = std::string(request.name), .mode = request.mode, .since = sys::boot_clock()};
   ipc::Request line{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
@@ -61,11 +61,10 @@ void EtcdLine::release(ClientId client) {
   send(request);
 }
 
-std::string EtcdLine::promise() const {
-  if (line_ != nullptr) return promise_;
+std::string EtcdLine::status() const {
+  if (line_ != nullptr) return status_;
   return fmt::format(
-      "locks are not served: tempo-etcd does not run at {}; 'systemctl start tempo-etcd' starts it",
-      path_);
+      "no locks: tempo-etcd does not run at {}; start it with 'systemctl start tempo-etcd'", path_);
 }
 
 std::vector<locks::Known> EtcdLine::known(HostId self) const {
@@ -138,8 +137,8 @@ void EtcdLine::receive_line(const std::string& line) {
     forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->sentence});
   } else if (const auto update = ipc::lock_of(*reply)) {
     receive_news(*update);
-  } else if (const auto promise = reply->body.text_at("promise")) {
-    promise_ = *promise;
+  } else if (const auto status = reply->body.text_at("promise")) {
+    status_ = *status;
   }
 }
 
@@ -183,7 +182,7 @@ void EtcdLine::break_off() {
   for (const auto& [id, client] : all)
     on_update_(id, client.inside
                        ? LockUpdate{.kind = LockUpdate::Kind::lost}
-                       : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = promise()});
+                       : LockUpdate{.kind = LockUpdate::Kind::refused, .sentence = status()});
 }
 
 }  // namespace tempo::daemon

@@ -35,7 +35,7 @@ class EtcdLine {
   void release(locks::ClientId client);
   std::vector<locks::Known> known(HostId self) const;  // of this host's clients alone
 
-  std::string promise() const;
+  std::string status() const;  // one sentence for users
   void each_second();
 
  private:
@@ -61,7 +61,7 @@ class EtcdLine {
   std::string path_;
   OnUpdate on_update_;
   std::unique_ptr<sys::LineConnection> line_;  // null: there is none
-  std::string promise_;                        // what tempo-etcd says of itself
+  std::string status_;                         // last status of tempo-etcd
   std::map<locks::ClientId, Client> clients_;  // the door bounds them
 };
 

@@ -116,7 +116,7 @@ void GroupDriver::not_as_wanted(const std::string& group, const std::string& sen
 // --- for the door ---
 
 Result<void> GroupDriver::stand(const groups::Service::Candidacy& candidacy) {
-  if (!service_) return std::unexpected(parts_.locks->promise());
+  if (!service_) return std::unexpected(parts_.locks->status());
   return service_->stand(moment(), candidacy);
 }
 
@@ -133,7 +133,7 @@ void GroupDriver::withdraw(groups::UserId user, bool job_done) {
 }
 
 Result<void> GroupDriver::resign(std::string_view group) {
-  if (!service_) return std::unexpected(parts_.locks->promise());
+  if (!service_) return std::unexpected(parts_.locks->status());
   return service_->resign(moment(), group);
 }
 

@@ -13,14 +13,15 @@
 #include "daemon/log.h"
 #include "platform/clocks/boot_clock.h"
 #include "platform/whole_file.h"
-#include "protocol/lock/promise.h"
+#include "protocol/lock/lock_status.h"
 
 namespace tempo::daemon {
 namespace {
 
 constexpr const char* kOff =
-    "there are no locks: write 'expect = N' under [locks] in tempo.toml, with the number of "
-    "machines that vote, on each of them";
+    "no locks: set 'expect = N' under [locks] in tempo.toml on every machine, where N is the "
+    "number "
+    "of voters";
 
 lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
@@ -279,7 +280,7 @@ Result<void> LockDriver::acquire(const locks::Service::LockRequest& request, loc
           "an etcd keeps the locks here: all leases are 'lease-ms' long; ask for no other length");
     return etcd_->acquire(request);
   }
-  if (!service_) return std::unexpected(promise());
+  if (!service_) return std::unexpected(status());
   if (is_witness())
     return std::unexpected(
         "this machine is the witness: it votes and takes no locks; lock on the other two");
@@ -316,7 +317,7 @@ bool LockDriver::wished_for() const { return etcd_ || parts_.identity->settings.
 
 bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 
-std::size_t LockDriver::voters_heard() const {
+std::size_t LockDriver::voters_found() const {
   const lock::lease::View& view = service_->view();
   return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
     const node::Directory::Host* host = parts_.codec->directory().find(voter);
@@ -324,19 +325,34 @@ std::size_t LockDriver::voters_heard() const {
   }));
 }
 
-std::string LockDriver::promise() const {
-  if (etcd_) return etcd_->promise();
+// The longest wait is a lease that was granted just before the restart.
+std::int64_t LockDriver::seconds_until_served() const {
+  const Instant now = sys::boot_clock();
+  const auto most =
+      std::chrono::ceil<std::chrono::seconds>(2 * parts_.identity->settings.longest_lease());
+  std::int64_t seconds = 1;
+  while (seconds < most.count() && !service_->speaks(now + std::chrono::seconds{seconds}))
+    ++seconds;
+  return seconds;
+}
+
+std::string LockDriver::status() const {
+  if (etcd_) return etcd_->status();
   if (!bootstrap_) return kOff;
-  if (split_) return "locks are not safe: another part of this network has other voters";
+  if (split_) return "locks are not safe: another part of this network has different voters";
   if (!bootstrap_->committed())
-    return fmt::format("there are no locks yet: {} machines are to vote, {} were heard",
-                       parts_.identity->settings.lock_expect, bootstrap_->heard() + 1);
+    return fmt::format("waiting for voters: {} of {} found", bootstrap_->heard() + 1,
+                       parts_.identity->settings.lock_expect);
   const lock::lease::View& view = service_->view();
   if (!service_->running())
-    return fmt::format("locks are not served yet: {} of {} voters were heard", voters_heard(),
+    return fmt::format("waiting for voters: {} of {} found", voters_found(),
                        std::popcount(view.voters()));
-  if (!serves()) return "locks are not served yet: promises of an earlier life may last";
-  return locks::promise_of(view, [this](NodeId node) { return name_of_node(*parts_.codec, node); });
+  if (!serves())
+    return fmt::format(
+        "no locks for another {} s: leases granted before the restart may still be valid",
+        seconds_until_served());
+  return locks::lock_status(view,
+                            [this](NodeId node) { return name_of_node(*parts_.codec, node); });
 }
 
 }  // namespace tempo::daemon

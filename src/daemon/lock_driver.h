@@ -69,8 +69,8 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   // Nothing: it goes on.
   std::optional<Result<void>> change_ended(std::uint64_t number) const;
 
-  // What is promised, or why there are no locks, in a sentence.
-  std::string promise() const;
+  // One sentence for users: the voters and which of them may fail, or why there are no locks.
+  std::string status() const;
   // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
   std::string quiet_mode() const { return bounded_delay_ ? bounded_delay_->mode() : ""; }
   bool serves() const;
@@ -109,7 +109,8 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& word) const;
   std::optional<lock::Bootstrap::VoterProposal> word_of(LockRecord::Stage stage,
                                                         std::span<const HostId> voters);
-  std::size_t voters_heard() const;
+  std::size_t voters_found() const;
+  std::int64_t seconds_until_served() const;
 
   // Who votes, and how that is changed (lock_room_voters.cpp).
   struct Change {

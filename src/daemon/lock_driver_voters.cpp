@@ -59,7 +59,7 @@ Result<HostId> LockDriver::find_machine(std::string_view text, bool among_voters
 }
 
 Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool votes) {
-  if (!service_ || !service_->running()) return std::unexpected(promise());
+  if (!service_ || !service_->running()) return std::unexpected(status());
   if (change_.number != 0 && !change_.ended)
     return std::unexpected("the voters are just being changed; try again in a moment");
   TRY(host, find_machine(machine, !votes));
@@ -154,7 +154,7 @@ void LockDriver::follow_voters() {
 
 void LockDriver::voters_changed() {
   follow_voters();
-  tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), promise()));
+  tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), status()));
   if (change_.number != 0 && !change_.ended) change_.until = patience();
 }
 

@@ -76,7 +76,8 @@ class Worker {
   Instant now() { return oscillator_->now(); }
   LiveTrace& trace() { return trace_; }
   LockDriver& locks() { return locks_; }
-  std::string lock_promise() const;  // and how silent locks are agreed on, if somebody uses them
+  std::string lock_status()
+      const;  // one sentence for users; includes the mode of silent locks in use
   GroupDriver& groups() { return groups_; }
   std::string name_of(HostId host) const;  // as people are told; empty: nobody
   // Sentences say why not.

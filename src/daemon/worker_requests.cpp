@@ -86,9 +86,9 @@ std::string Worker::name_of(HostId host) const {
   return name_of(known->node);
 }
 
-std::string Worker::lock_promise() const {
+std::string Worker::lock_status() const {
   const std::string mode = locks_.quiet_mode();
-  return mode.empty() ? locks_.promise() : locks_.promise() + "; " + mode;
+  return mode.empty() ? locks_.status() : locks_.status() + "; " + mode;
 }
 
 obs::Snapshot Worker::snapshot() {
@@ -103,7 +103,7 @@ obs::Snapshot Worker::snapshot() {
                         .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
                         .unsent = unsent_,
                         .stalls = stalls_,
-                        .locks = locks_.wished_for() ? lock_promise() : "",
+                        .locks = locks_.wished_for() ? lock_status() : "",
                         .groups = groups_.known()});
 }
 

@@ -40,7 +40,7 @@ class GroupSite : public Daemons {
   }
   bool ready() const {  // all of them, also one that a test has killed
     for (std::size_t i = 0; i < kHosts; ++i)
-      if (promise(i) != "locks are safe while 2 of 3 members answer") return false;
+      if (promise(i) != "3 voters; locks survive the loss of 1") return false;
     return true;
   }
   // Well enough for atomic broadcast: to a 128th of the lease.

@@ -22,8 +22,8 @@ class LiveKinds : public testing::Test {
   static void SetUpTestSuite() {
     daemons =
         std::make_unique<Daemons>(3, "--set locks.delay-max-ms=150 --set locks.lease-ms=4000");
-    ASSERT_TRUE(wait_for(
-        60s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
+    ASSERT_TRUE(
+        wait_for(60s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
   }
   static void TearDownTestSuite() { daemons.reset(); }
 

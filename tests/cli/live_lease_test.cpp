@@ -20,9 +20,8 @@ class LiveLease : public testing::Test {
  protected:
   void SetUp() override {
     daemons_ = std::make_unique<Daemons>(1, "--set locks.lease-max-ms=4000");
-    ASSERT_TRUE(wait_for(60s, [&] {
-      return daemons_->all_say("locks are safe while host0 answers");
-    })) << daemons_->promise(0);
+    ASSERT_TRUE(wait_for(60s, [&] { return daemons_->all_say("1 voter; locks need host0"); }))
+        << daemons_->promise(0);
   }
   std::unique_ptr<Daemons> daemons_;
 };

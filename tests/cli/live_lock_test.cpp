@@ -35,13 +35,13 @@ class LiveLock : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     daemons = std::make_unique<Daemons>(3);
-    ASSERT_TRUE(wait_for(
-        60s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
+    ASSERT_TRUE(
+        wait_for(60s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
   }
   static void TearDownTestSuite() { daemons.reset(); }
   void SetUp() override {
-    ASSERT_TRUE(wait_for(
-        30s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
+    ASSERT_TRUE(
+        wait_for(30s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
   }
 
   static std::string stamping(const std::string& file) { return daemons->stamping(file); }
@@ -162,7 +162,7 @@ TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
                 "dead", [](Child&) { daemons->kill_all(0); }, [](Child&) { daemons->start(0); }),
             101);
   ASSERT_TRUE(
-      wait_for(30s, [] { return daemons->all_say("locks are safe while 2 of 3 members answer"); }));
+      wait_for(30s, [] { return daemons->all_say("3 voters; locks survive the loss of 1"); }));
   EXPECT_EQ(Child(daemons->lock(0, "--wait 20s dead -- true")).wait().status, 0);
 }
 

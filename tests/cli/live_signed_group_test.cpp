@@ -55,7 +55,7 @@ class GroupOfMachinesThatSign : public testing::Test {
   }
 
   bool ready() const {
-    return wait_for([&] { return site_->all_say("locks are safe while 3 of 4 members answer"); }) &&
+    return wait_for([&] { return site_->all_say("4 voters; locks survive the loss of 1"); }) &&
            wait_for([&] { return time_is_known(); });
   }
   json status(std::size_t host) const {

@@ -33,7 +33,7 @@ int lock(const Daemons& daemons, std::size_t at, const std::string& wait) {
 // that was not there before takes its place. Then any one of three may be away.
 TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
   Daemons daemons(3, "", 1);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   EXPECT_THAT(order(daemons, 0, "forget host7").err,
               HasSubstr("no machine called 'host7' votes on locks; those that do are"));
   EXPECT_THAT(order(daemons, 0, "admit host7").err, HasSubstr("'tempo members'"));
@@ -42,59 +42,59 @@ TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
   daemons.kill_all(2);
   const Ended forgotten = order(daemons, 0, "forget host2");
   EXPECT_EQ(forgotten.status, 0) << forgotten.err;
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   EXPECT_EQ(lock(daemons, 1, "20s"), 0);
 
   // Both start anew and know it still.
   for (const std::size_t i : {0UL, 1UL}) daemons.kill_all(i);
   for (const std::size_t i : {0UL, 1UL}) daemons.start(i);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
 
   daemons.start(3);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer")) << "it learns it";
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both")) << "it learns it";
   const Ended admitted = order(daemons, 1, "admit host3");
   EXPECT_EQ(admitted.status, 0) << admitted.err;
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   daemons.kill_all(0);
   EXPECT_EQ(lock(daemons, 3, "30s"), 0) << "host1 and host3 are two of three";
 
   // Who was forgotten comes back, and is told.
   daemons.start(2);
-  ASSERT_TRUE(wait_for(kLong, [&] { return daemons.promise(2).starts_with("locks are safe"); }));
+  ASSERT_TRUE(
+      wait_for(kLong, [&] { return daemons.promise(2).starts_with("3 voters; locks survive"); }));
   EXPECT_EQ(lock(daemons, 2, "30s"), 0);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   EXPECT_THAT(order(daemons, 2, "forget host2").err, HasSubstr("those that do are"));
 }
 
 TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
   Daemons daemons(2);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   daemons.kill_all(1);
   const Ended refused = order(daemons, 0, "forget host1");
   EXPECT_EQ(refused.status, 4);
   EXPECT_THAT(refused.err, HasSubstr("most of those that vote do not answer"));
   EXPECT_EQ(lock(daemons, 0, "2s"), 100) << "strict: nothing is granted";
   daemons.start(1);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 2 members answer"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
   // A busy machine may answer too late for the first order.
   ASSERT_TRUE(wait_for(kLong, [&] {
     return order(daemons, 0, "forget host1").status == 0 ||
-           daemons.promise(0) == "locks are safe while host0 answers";
+           daemons.promise(0) == "1 voter; locks need host0";
   }));
-  ASSERT_TRUE(
-      wait_for(kLong, [&] { return daemons.promise(0) == "locks are safe while host0 answers"; }));
+  ASSERT_TRUE(wait_for(kLong, [&] { return daemons.promise(0) == "1 voter; locks need host0"; }));
   EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only machine that votes"));
 }
 
 TEST(LiveVoters, ThePreferredOfTwoGoesOnAlone) {
   Daemons daemons(2, "--set locks.policy=preferred --set locks.policy-host=host0");
-  ASSERT_TRUE(come_to(daemons, "locks are safe while host0 answers"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need host0"));
   daemons.kill_all(1);
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
   EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the preferred machine"));
   daemons.start(1);
-  ASSERT_TRUE(come_to(daemons, "locks are safe while host0 answers"));
+  ASSERT_TRUE(come_to(daemons, "2 voters; locks need host0"));
   daemons.kill_all(0);
   EXPECT_EQ(lock(daemons, 1, "3s"), 100);
 }
@@ -102,8 +102,8 @@ TEST(LiveVoters, ThePreferredOfTwoGoesOnAlone) {
 TEST(LiveVoters, AvailableGoesOnAloneAndSaysUnsafe) {
   Daemons daemons(2, "--set locks.policy=available");
   ASSERT_TRUE(come_to(daemons,
-                      "locks are UNSAFE: each of two members grants them alone when the other does "
-                      "not answer"));
+                      "2 voters; locks are UNSAFE: each voter grants them alone while the "
+                      "other does not answer"));
   EXPECT_THAT(Child(words_of("status --socket " + daemons.socket(0))).wait().out,
               HasSubstr("UNSAFE"));
   EXPECT_EQ(lock(daemons, 0, "20s"), 0);
@@ -113,7 +113,7 @@ TEST(LiveVoters, AvailableGoesOnAloneAndSaysUnsafe) {
 
 TEST(LiveVoters, AWitnessVotesAndTakesNoLocks) {
   Daemons daemons(3, "--set locks.policy=witness --set locks.policy-host=host2");
-  ASSERT_TRUE(come_to(daemons, "locks are safe while 2 of 3 members answer"));
+  ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   const Ended refused = Child(daemons.lock(2, "door", "true")).wait();
   EXPECT_EQ(refused.status, 103);
   EXPECT_THAT(refused.err, HasSubstr("witness"));

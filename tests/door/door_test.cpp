@@ -148,7 +148,7 @@ class AtTheDoor : public Netns {
     site_->start_all();
     ASSERT_TRUE(site_->wait(20s, [&] {
       const auto status = host().status();
-      return status && status->locks.starts_with("locks are safe");
+      return status && status->locks.starts_with("1 voter; locks need ");
     })) << logs(*site_);
   }
   virtual std::string user() const { return ""; }

@@ -103,7 +103,7 @@ TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
   Site site(quiet_options());
   populate(site, 3);
-  ASSERT_TRUE(say(site, "locks are safe while 2 of 3 members answer")) << logs(site);
+  ASSERT_TRUE(say(site, "3 voters; locks survive the loss of 1")) << logs(site);
   EXPECT_THAT(promise(site.host(0)), testing::Not(HasSubstr("silent")));
 
   Clients clients(site, LockKind::silent);
@@ -129,7 +129,7 @@ TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
 TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
   Site site(quiet_options());
   populate(site, 3);
-  ASSERT_TRUE(say(site, "locks are safe while 2 of 3 members answer")) << logs(site);
+  ASSERT_TRUE(say(site, "3 voters; locks survive the loss of 1")) << logs(site);
   auto first = Locks::connect(site.host(0).socket(), 30s);
   auto second = Locks::connect(site.host(1).socket(), 30s);
   ASSERT_TRUE(first && second);

@@ -240,7 +240,7 @@ class ControlServer::Impl {
       case ipc::Verb::unlock:
         return unlock(client, request);
       case ipc::Verb::locks:
-        return ipc::locks_line(worker_->lock_promise(), lock_views());
+        return ipc::locks_line(worker_->lock_status(), lock_views());
       case ipc::Verb::forget:
       case ipc::Verb::admit: {
         const auto begun =

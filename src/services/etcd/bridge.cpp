@@ -106,15 +106,15 @@ class RealBridge final : public Bridge {
   void notify(const std::string& trouble) {
     if (trouble == trouble_) return;
     trouble_ = trouble;
-    fmt::print(stderr, "tempo-etcd: {}\n", promise());
+    fmt::print(stderr, "tempo-etcd: {}\n", status());
   }
 
-  std::string promise() const {
-    if (!trouble_.empty()) return "locks are not served: " + trouble_;
+  std::string status() const {
+    if (!trouble_.empty()) return "no locks: " + trouble_;
     std::string all;
     for (const std::string& endpoint : options_.endpoints)
       all += (all.empty() ? "" : ", ") + endpoint;
-    return fmt::format("locks are kept by etcd at {}, for {} without a word from it", all,
+    return fmt::format("locks are kept in etcd at {}; a lease lasts {} without contact to it", all,
                        span_text(options_.lease));
   }
 
@@ -179,7 +179,7 @@ class RealBridge final : public Bridge {
         caller.session.release(now, request.id);
         return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
       case ipc::Verb::locks:
-        return ipc::locks_line(promise(), {});
+        return ipc::locks_line(status(), {});
       default:
         return ipc::refusal_line(
             {.code = ipc::Code::unavailable, .sentence = "this is a bridge for locks; ask tempod"});
