@@ -17,7 +17,8 @@ void CrashHint::open() {
   const auto networks = networks_of(settings_);
   if (!networks) return;
   for (sys::NetworkOptions options : *networks) {
-    // From the first address only, with a port of the kernel's choice: nothing is to be received.
+    // Sends from the first address only, with a port of the kernel's choice: nothing is received
+    // here.
     options.bind.resize(std::min<std::size_t>(options.bind.size(), 1));
     for (sys::Address& address : options.bind) {
       const auto same = sys::Address::parse(address.text(), 0);
@@ -33,7 +34,7 @@ void CrashHint::open() {
   }
 }
 
-void CrashHint::look_again() {
+void CrashHint::rescan() {
   if (interfaces_.changed() || !complete_) open();
 }
 

@@ -1,7 +1,7 @@
-// What the parent says when its worker dies: one datagram to everybody on each network.
+// The crash hint: one datagram to all members on each network when the worker dies.
 //
-// Every millisecond between the death and the datagram is one without a master, so that everything
-// that can be done before is: interfaces are looked at and sockets opened while the worker lives.
+// Until the others receive it there is no master, so everything is prepared while the worker runs:
+// interfaces are scanned and sockets are open.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@ class CrashHint {
  public:
   explicit CrashHint(const DaemonIdentity& identity);
 
-  // Now and then: interfaces come and go.
-  void look_again();
+  // Call it periodically: interfaces appear and disappear.
+  void rescan();
 
-  // The process that was this host's master in that life is gone.
+  // Announces that the worker of this incarnation is dead.
   void send();
 
  private:
@@ -33,7 +33,7 @@ class CrashHint {
   std::unique_ptr<sys::Oscillator> oscillator_ = sys::real_oscillator();
   sys::InterfaceWatch interfaces_;
   std::vector<std::unique_ptr<sys::Network>> networks_;
-  bool complete_ = true;  // an address may not be usable at once
+  bool complete_ = true;  // false: an address was not usable yet
 };
 
 }  // namespace tempo::daemon

@@ -18,35 +18,34 @@ namespace {
 constexpr std::size_t kMaxKeyBytes = 4096;
 constexpr std::size_t kMaxListBytes = 65536;
 
-// `option` is what 'tempo keygen' makes it with.
+// `option` is the option of 'tempo keygen' that creates such a file.
 Result<std::string> read_secret(const std::string& path, std::string_view option) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0)
     return std::unexpected(
-        fmt::format("cannot read the key file {}: {}; 'tempo keygen {}{}' makes "
-                    "one",
-                    path, std::strerror(errno), option, path));
+        fmt::format("cannot read the key file {}: {}; create it with 'tempo keygen {}{}'", path,
+                    std::strerror(errno), option, path));
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-    return std::unexpected(
-        fmt::format("the key file {} can be read by others; 'chmod 600 {}' mends it", path, path));
+    return std::unexpected(fmt::format(
+        "key file {} is readable by other users; fix it with 'chmod 600 {}'", path, path));
   return sys::read_file(path, kMaxKeyBytes);
 }
 
-// A machine that signs has a key of its own and the list of all.
+// Signed elections need the key of this machine and the list of all keys.
 Result<std::shared_ptr<const auth::NodeKeys>> read_node_keys(const config::Settings& settings) {
   if (settings.node_key_file.empty()) return nullptr;
-  const auto about = [](const std::string& path) {
+  const auto fail = [](const std::string& path) {
     return [path](const std::string& why) {
       return std::unexpected(fmt::format("{}: {}", path, why));
     };
   };
   TRY(secret, read_secret(settings.node_key_file, "--node "));
   const auto seed = auth::parse_node_key(secret);
-  if (!seed) return about(settings.node_key_file)(seed.error());
+  if (!seed) return fail(settings.node_key_file)(seed.error());
   auto list = auth::parse_node_list(sys::read_file(settings.node_list_file, kMaxListBytes));
-  if (!list) return about(settings.node_list_file)(list.error());
+  if (!list) return fail(settings.node_list_file)(list.error());
   auto keys = auth::NodeKeys::make(*seed, *std::move(list));
-  if (!keys) return about(settings.node_list_file)(keys.error());
+  if (!keys) return fail(settings.node_list_file)(keys.error());
   return std::make_shared<const auth::NodeKeys>(*std::move(keys));
 }
 
@@ -77,7 +76,7 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings) {
   identity.keys = std::move(keys);
   identity.node_keys = std::move(node_keys);
   identity.machine_id = settings.machine_id;
-  identity.machine_id_from = "the settings";
+  identity.machine_id_from = "the configuration";
   if (identity.machine_id.empty()) {
     const sys::MachineId machine = sys::machine_id({.state_directory = settings.state_dir});
     identity.machine_id = machine.text;
@@ -89,7 +88,7 @@ Result<DaemonIdentity> load_identity(const config::Settings& settings) {
         identity.machine_id_from = settings.state_dir;
         break;
       case sys::MachineId::Source::host_name:
-        identity.machine_id_from = "the host's name";
+        identity.machine_id_from = "the host name";
         break;
     }
   }
@@ -112,8 +111,8 @@ void share_machine_id(DaemonIdentity& identity) {
 void new_incarnation(DaemonIdentity& identity) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  identity.incarnation = next_life(identity.state, now.tv_sec);
-  identity.state.lives = std::to_underlying(identity.incarnation);
+  identity.incarnation = next_incarnation(identity.state, now.tv_sec);
+  identity.state.incarnation = std::to_underlying(identity.incarnation);
 }
 
 node::Codec make_codec(const DaemonIdentity& identity) {

@@ -1,7 +1,6 @@
-// One life of the daemon on this host: who it is, whom it believes, which networks it is on.
+// Identity of the daemon in one incarnation: id, name, keys and networks.
 //
-// The parent makes it and its child works by it; the parent keeps what it needs to say, when the
-// child dies, that it did.
+// The parent creates it before fork() and keeps a copy for the crash hint.
 #pragma once
 
 #include <memory>
@@ -24,30 +23,31 @@ struct DaemonIdentity {
   HostId host = kNoHost;
   Incarnation incarnation{};
   std::string name;
-  std::string machine_id;       // what the host's id is made from
-  std::string machine_id_from;  // where that came from, for people
+  std::string machine_id;       // text from which `host` is computed
+  std::string machine_id_from;  // origin of that text, for users
   auth::Keyring keys;
-  std::shared_ptr<const auth::NodeKeys> node_keys;  // of machines that sign; null: we do not
+  std::shared_ptr<const auth::NodeKeys>
+      node_keys;  // keys for signed elections; null: this machine does not sign
   State state;
 };
 
-// Reads the keys and the state, and finds out who we are. A key file that must be there and is not,
-// or can be read by others, is an error.
+// Reads keys and state and determines the id of this host. A required key file that is missing, or
+// one that others can read, is an error.
 Result<DaemonIdentity> load_identity(const config::Settings& settings);
 
-// In a simulator many daemons share one machine: unless the settings name an id, each takes its
-// addresses for a part of it.
+// In a simulator many daemons share one machine id: unless the settings have a machine id, the
+// addresses become part of it.
 void share_machine_id(DaemonIdentity& identity);
 
-// The same host, born again.
+// Starts a new incarnation of the same host.
 void new_incarnation(DaemonIdentity& identity);
 
 node::Codec make_codec(const DaemonIdentity& identity);
 
-// The networks by the settings, as they are now.
+// The current networks according to the settings.
 Result<std::vector<sys::NetworkOptions>> networks_of(const config::Settings& settings);
 
-// The key file's text, empty if there is none and need not be one.
+// Text of the key file; empty if there is none and none is required.
 Result<std::string> read_key_file(const config::Settings& settings);
 Result<auth::Keyring> parse_key_file(const config::Settings& settings, std::string_view text);
 

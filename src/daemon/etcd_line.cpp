@@ -13,7 +13,7 @@ using locks::LockUpdate;
 
 namespace {
 
-constexpr int kMaxLinesInARound = 256;
+constexpr int kMaxLinesPerRound = 256;
 
 std::int64_t id_of(ClientId client) {
   return static_cast<std::int64_t>(std::to_underlying(client));
@@ -93,18 +93,18 @@ std::vector<locks::Known> EtcdLine::known(HostId self) const {
 void EtcdLine::each_second() {
   if (!connect()) return;
   send({.verb = ipc::Verb::locks, .by_ns = {}, .to_ns = {}});
-  // One that was not extended is lost, also when tempo-etcd is stopped and cannot say so.
+  // A lease that was not extended is lost, even if tempo-etcd is stopped and cannot report it.
   const Instant now = sys::boot_clock();
-  std::vector<ClientId> over;
+  std::vector<ClientId> expired;
   for (const auto& [id, client] : clients_)
-    if (client.inside && now >= client.until) over.push_back(id);
-  for (const ClientId id : over) {
+    if (client.inside && now >= client.until) expired.push_back(id);
+  for (const ClientId id : expired) {
     release(id);
     on_update_(id, {.kind = LockUpdate::Kind::lost});
   }
 }
 
-// --- the line ---
+// --- connection ---
 
 void EtcdLine::send(const ipc::Request& request) {
   if (line_ == nullptr) return;
@@ -114,14 +114,14 @@ void EtcdLine::send(const ipc::Request& request) {
 
 void EtcdLine::settle() {
   if (line_->broken() || line_->finished())
-    break_off();
+    disconnect();
   else
     loop_->expect(line_->descriptor(), line_->events());
 }
 
 void EtcdLine::receive() {
   line_->flush();
-  for (int i = 0; i < kMaxLinesInARound && line_ != nullptr; ++i) {
+  for (int i = 0; i < kMaxLinesPerRound && line_ != nullptr; ++i) {
     const std::optional<std::string> line = line_->line();
     if (!line) break;
     receive_line(*line);
@@ -136,13 +136,13 @@ void EtcdLine::receive_line(const std::string& line) {
     const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
     forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->sentence});
   } else if (const auto update = ipc::lock_of(*reply)) {
-    receive_news(*update);
+    receive_update(*update);
   } else if (const auto status = reply->body.text_at("promise")) {
     status_ = *status;
   }
 }
 
-void EtcdLine::receive_news(const ipc::LockUpdate& update) {
+void EtcdLine::receive_update(const ipc::LockUpdate& update) {
   const ClientId id{static_cast<std::uint32_t>(update.id)};
   const auto found = clients_.find(id);
   if (found == clients_.end()) return;
@@ -174,8 +174,8 @@ void EtcdLine::forget(ClientId client, const LockUpdate& update) {
   if (clients_.erase(client) > 0) on_update_(client, update);
 }
 
-// Who had a lock has it until its deadline at most; who waited is told why it is in vain.
-void EtcdLine::break_off() {
+// Held locks are valid until their deadlines at most; waiting clients get the reason.
+void EtcdLine::disconnect() {
   loop_->forget(line_->descriptor());
   line_.reset();
   const auto all = std::exchange(clients_, {});

@@ -1,9 +1,8 @@
-// The line to tempo-etcd, for a daemon whose locks are kept by an etcd
-// (doc/internals/decisions/024).
+// Connection to tempo-etcd, for a daemon that keeps its locks in etcd
 //
-// It speaks what programs speak to tempod itself (doc/reference/control-protocol.md), for all of
-// them over one connection; a client's number is the id. Nothing here waits: without a line what is
-// wanted is refused with a sentence, and what was had is lost, as nobody extends it.
+// It uses the control protocol (doc/reference/control-protocol.md), one connection for all clients;
+// the number of a client is the id of its lock. No call waits. Without a connection, requests are
+// refused with a sentence and held locks are lost, because nothing extends them.
 #pragma once
 
 #include <functional>
@@ -24,16 +23,16 @@ namespace tempo::daemon {
 class EtcdLine {
  public:
   using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
-  // The loop must outlive it.
+  // `loop` must outlive this object.
   EtcdLine(sys::Loop& loop, std::string path, OnUpdate on_update);
   ~EtcdLine();
   EtcdLine(const EtcdLine&) = delete;
   EtcdLine& operator=(const EtcdLine&) = delete;
 
-  // As locks::Service has them.
+  // Same contract as locks::Service.
   Result<void> acquire(const locks::Service::LockRequest& request);
   void release(locks::ClientId client);
-  std::vector<locks::Known> known(HostId self) const;  // of this host's clients alone
+  std::vector<locks::Known> known(HostId self) const;  // only locks of clients on this host
 
   std::string status() const;  // one sentence for users
   void each_second();
@@ -51,18 +50,18 @@ class EtcdLine {
   bool connect();
   void receive();
   void receive_line(const std::string& line);
-  void receive_news(const ipc::LockUpdate& update);
+  void receive_update(const ipc::LockUpdate& update);
   void send(const ipc::Request& request);
   void forget(locks::ClientId client, const locks::LockUpdate& update);
-  void break_off();
+  void disconnect();
   void settle();
 
   sys::Loop* loop_;
   std::string path_;
   OnUpdate on_update_;
-  std::unique_ptr<sys::LineConnection> line_;  // null: there is none
+  std::unique_ptr<sys::LineConnection> line_;  // null: not connected
   std::string status_;                         // last status of tempo-etcd
-  std::map<locks::ClientId, Client> clients_;  // the door bounds them
+  std::map<locks::ClientId, Client> clients_;  // bounded by the control server
 };
 
 }  // namespace tempo::daemon

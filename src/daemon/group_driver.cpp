@@ -10,9 +10,9 @@
 
 namespace tempo::daemon {
 
-void GroupDriver::start(Tell tell) {
-  tell_ = std::move(tell);
-  if (!parts_.locks->wished_for()) return;
+void GroupDriver::start(EmitEvent emit_event) {
+  emit_event_ = std::move(emit_event);
+  if (!parts_.locks->configured()) return;
   service_.emplace(
       groups::Service::Start{
           .self = parts_.codec->self(),
@@ -22,8 +22,8 @@ void GroupDriver::start(Tell tell) {
           .rules = {.lease = parts_.identity->settings.lock_lease},
           .node_keys = parts_.identity->node_keys.get()},
       *parts_.draw, static_cast<groups::Driver&>(*this));
-  parts_.locks->on_group_news([this](locks::ClientId client, const locks::LockUpdate& news) {
-    news_.emplace_back(client, news);
+  parts_.locks->on_group_update([this](locks::ClientId client, const locks::LockUpdate& update) {
+    lock_updates_.emplace_back(client, update);
   });
 }
 
@@ -40,7 +40,7 @@ groups::Moment GroupDriver::moment() {
 
 std::optional<Nanos> GroupDriver::due_in() {
   if (!service_) return std::nullopt;
-  if (!news_.empty()) return Nanos{0};
+  if (!lock_updates_.empty()) return Nanos{0};
   return service_->due_in(moment());
 }
 
@@ -52,21 +52,21 @@ void GroupDriver::on_timer() {
   receive_locks();
 }
 
-// What is heard may make a group ask for its lock, which may be granted at once.
+// An update may make a group request its lock, which may be granted immediately.
 bool GroupDriver::receive_locks() {
-  for (int i = 0; i < kMaxTurns && !news_.empty(); ++i) {
-    const auto [client, news] = news_.front();
-    news_.pop_front();
-    service_->receive_lock(moment(), client, news);
+  for (int i = 0; i < kMaxLockUpdates && !lock_updates_.empty(); ++i) {
+    const auto [client, update] = lock_updates_.front();
+    lock_updates_.pop_front();
+    service_->receive_lock(moment(), client, update);
   }
-  return news_.empty();
+  return lock_updates_.empty();
 }
 
 void GroupDriver::receive(NodeId from, const wire::GroupBody& body) {
   if (service_) service_->receive(moment(), parts_.codec->directory().host_of(from), body);
 }
 
-// --- what the service wants done ---
+// --- outputs of the service ---
 
 void GroupDriver::broadcast(const wire::GroupBody& body) {
   std::array<std::byte, wire::kMaxBytes> buffer;
@@ -92,8 +92,8 @@ Result<void> GroupDriver::acquire(locks::ClientId client, const std::string& nam
 
 void GroupDriver::release(locks::ClientId client) { parts_.locks->release(client); }
 
-void GroupDriver::notify(groups::UserId user, const groups::LeadershipUpdate& news) {
-  if (on_update_) on_update_(user, news);
+void GroupDriver::notify(groups::UserId user, const groups::LeadershipUpdate& update) {
+  if (on_update_) on_update_(user, update);
 }
 
 void GroupDriver::changed(const std::string& group) {
@@ -101,19 +101,19 @@ void GroupDriver::changed(const std::string& group) {
   const node::Directory::Host* leader =
       known ? parts_.codec->directory().find(known->leader) : nullptr;
   if (leader != nullptr && known->leader != kNoHost)
-    tell_("leader-changed",
-          fmt::format("{}: {} leads, term {}", group, name_of_node(*parts_.codec, leader->node),
-                      std::to_underlying(known->term)));
+    emit_event_("leader-changed", fmt::format("{}: {} leads, term {}", group,
+                                              name_of_node(*parts_.codec, leader->node),
+                                              std::to_underlying(known->term)));
   else
-    tell_("leader-gone", fmt::format("{}: nobody is known to lead", group));
+    emit_event_("leader-gone", fmt::format("{}: no known leader", group));
   if (on_change_) on_change_(group);
 }
 
 void GroupDriver::not_as_wanted(const std::string& group, const std::string& sentence) {
-  tell_("election-by-c", fmt::format("{}: {}", group, sentence));
+  emit_event_("election-by-c", fmt::format("{}: {}", group, sentence));
 }
 
-// --- for the door ---
+// --- for the control server ---
 
 Result<void> GroupDriver::stand(const groups::Service::Candidacy& candidacy) {
   if (!service_) return std::unexpected(parts_.locks->status());

@@ -1,7 +1,7 @@
-// The daemon's groups: between the group service, the lock room, the network and the door.
+// Connects the group service to locks, network and control server.
 //
-// There are groups where there are locks. What the lock says to a group is handed on in the next
-// `wake`, which the worker calls after everything that has happened in a round.
+// Groups require locks. Updates of locks reach a group in the next `on_timer`, which the worker
+// calls at the end of every round.
 #pragma once
 
 #include <cstdint>
@@ -25,26 +25,26 @@ namespace tempo::daemon {
 
 class GroupDriver final : private groups::Driver {
  public:
-  // All must outlive the room.
+  // All must outlive the driver.
   struct Parts {
     const DaemonIdentity* identity = nullptr;
     node::Codec* codec = nullptr;
     Links* links = nullptr;
     Draw* draw = nullptr;
     LockDriver* locks = nullptr;
-    std::function<node::Reading()> reading{};  // of network time
+    std::function<node::Reading()> reading{};  // reads network time
   };
   explicit GroupDriver(Parts parts) : parts_(std::move(parts)) {}
 
-  using Tell = std::function<void(std::string what, std::string details)>;
-  void start(Tell tell);  // `tell` hears of events
+  using EmitEvent = std::function<void(std::string what, std::string details)>;
+  void start(EmitEvent emit_event);
 
   void receive(NodeId from, const wire::GroupBody& body);
-  std::optional<Nanos> due_in();  // nothing: nothing is due
+  std::optional<Nanos> due_in();  // unset: no deadline
   void on_timer();
 
-  // --- for the door ---
-  using OnUpdate = std::function<void(groups::UserId user, const groups::LeadershipUpdate& news)>;
+  // --- for the control server ---
+  using OnUpdate = std::function<void(groups::UserId user, const groups::LeadershipUpdate& update)>;
   using OnChange = std::function<void(const std::string& group)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
   void on_change(OnChange on_change) { on_change_ = std::move(on_change); }
@@ -62,20 +62,20 @@ class GroupDriver final : private groups::Driver {
   void send(HostId to, const wire::GroupBody& body) override;
   Result<void> acquire(locks::ClientId client, const std::string& name) override;
   void release(locks::ClientId client) override;
-  void notify(groups::UserId user, const groups::LeadershipUpdate& news) override;
+  void notify(groups::UserId user, const groups::LeadershipUpdate& update) override;
   void changed(const std::string& group) override;
   void not_as_wanted(const std::string& group, const std::string& sentence) override;
 
   groups::Moment moment();
   bool receive_locks();
 
-  static constexpr int kMaxTurns = 16;  // of news from the lock in one round
+  static constexpr int kMaxLockUpdates = 16;  // most lock updates handled in one round
 
   Parts parts_;
-  Tell tell_;
+  EmitEvent emit_event_;
   OnUpdate on_update_;
   OnChange on_change_;
-  std::deque<std::pair<locks::ClientId, locks::LockUpdate>> news_;  // a few for each group here
+  std::deque<std::pair<locks::ClientId, locks::LockUpdate>> lock_updates_;  // a few per local group
   std::optional<groups::Service> service_;
 };
 

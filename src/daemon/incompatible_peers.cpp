@@ -7,23 +7,24 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr Nanos kAbout = 1min;
+constexpr Nanos kExpiry = 1min;
 
 }  // namespace
 
 std::optional<std::string> IncompatiblePeers::receive(Instant now, const std::string& address,
                                                       std::uint8_t revision) {
-  const bool news = about(now).empty();
+  const bool first = about(now).empty();
   last_ = fmt::format(
-      "the tempod at {} speaks revision {} of the protocol, this one revision {}: they cannot "
-      "understand each other; upgrade the older one",
+      "tempod at {} uses protocol revision {}, this one revision {}: they are incompatible; "
+      "upgrade "
+      "the older one",
       address, revision, wire::kRevision);
   heard_ = now;
-  return news ? std::optional(last_) : std::nullopt;
+  return first ? std::optional(last_) : std::nullopt;
 }
 
 std::string IncompatiblePeers::about(Instant now) const {
-  return last_.empty() || now - heard_ > kAbout ? "" : last_;
+  return last_.empty() || now - heard_ > kExpiry ? "" : last_;
 }
 
 }  // namespace tempo::daemon

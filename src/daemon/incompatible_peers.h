@@ -1,7 +1,7 @@
-// Daemons whose revision of the protocol is too far from ours to be understood.
+// Daemons with an incompatible revision of the protocol.
 //
-// One that is heard is news; while it goes on being heard, and for a minute after, it is only
-// something to know. The address is all that can be said of it.
+// The first datagram of such a daemon is reported. Until a minute after the last one, it is only
+// shown as a warning. Only its address is known.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ namespace tempo::daemon {
 
 class IncompatiblePeers {
  public:
-  // A sentence, if there was none about.
+  // Returns a sentence if no incompatible daemon was known before.
   std::optional<std::string> receive(Instant now, const std::string& address,
                                      std::uint8_t revision);
 
-  // The same, of the one heard last; empty: there is none about.
+  // Sentence about the latest one; empty: none within the last minute.
   std::string about(Instant now) const;
 
  private:
   std::string last_;
-  Instant heard_{};  // with `last_`
+  Instant heard_{};  // time of `last_`
 };
 
 }  // namespace tempo::daemon

@@ -1,4 +1,4 @@
-// What a worker measures time with, and what it steers: by the settings, or brought by a test.
+// The oscillator and the clock of a worker: chosen by the settings, or supplied by a test.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ struct Instruments {
   std::unique_ptr<sys::Clock> clock;
 };
 
-// Fails where the kernel's clock is to be steered and must not be.
+// Fails if the system clock is to be steered and the process may not do so.
 Result<Instruments> instruments_of(const config::Settings& settings);
 
 }  // namespace tempo::daemon

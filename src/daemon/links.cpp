@@ -22,35 +22,36 @@ void add(const sys::Losses& some, sys::Losses& sum) {
 Result<void> Links::open(const config::Settings& settings) {
   const bool fixed = !settings.bind.empty() || !settings.peers.empty();
   TRY(networks, networks_of(settings));
-  std::string trouble;
+  std::string errors;
   for (const sys::NetworkOptions& options : networks) {
     auto network = sys::Network::open(options, *oscillator_);
     if (fixed && !network) return std::unexpected(network.error());
-    put(count_, options, std::move(network), trouble);
+    put(count_, options, std::move(network), errors);
   }
-  notify(std::move(trouble));
+  log_errors(std::move(errors));
   if (fixed) return {};
   interfaces_ = std::make_unique<sys::InterfaceWatch>();
   if (count_ == 0)
-    log_warning("no network with broadcast is up; waiting for one (or give peers in the settings)");
+    log_warning(
+        "no network with broadcast is up; waiting for one (or set peers in the configuration)");
   return {};
 }
 
-void Links::notify(std::string trouble) {
-  if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
-  trouble_ = std::move(trouble);
+void Links::log_errors(std::string errors) {
+  if (!errors.empty() && errors != errors_) log_warning(errors);
+  errors_ = std::move(errors);
 }
 
 bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
-                Result<std::unique_ptr<sys::Network>> network, std::string& trouble) {
+                Result<std::unique_ptr<sys::Network>> network, std::string& errors) {
   if (!network) {
-    trouble += fmt::format("{}{}: {}", trouble.empty() ? "" : "; ", options.label, network.error());
+    errors += fmt::format("{}{}: {}", errors.empty() ? "" : "; ", options.label, network.error());
     return false;
   }
   Link& link = links_[number];
   link.network = std::move(*network);
   link.options = options;
-  // A socket on every address cannot tell which are ours.
+  // A socket on the wildcard address does not show the own addresses.
   link.own = link.network->bound();
   std::erase_if(link.own, [](const sys::Address& address) {
     return address.text() == "0.0.0.0" || address.text() == "::";
@@ -59,10 +60,10 @@ bool Links::put(std::uint8_t number, const sys::NetworkOptions& options,
   return true;
 }
 
-Links::Changes Links::look_again(const config::Settings& settings, bool other_settings) {
+Links::Changes Links::rescan(const config::Settings& settings, bool other_settings) {
   Changes changes;
   if (interfaces_ == nullptr) return changes;
-  if (!interfaces_->changed() && !other_settings && trouble_.empty()) return changes;
+  if (!interfaces_->changed() && !other_settings && errors_.empty()) return changes;
   const auto networks = networks_of(settings);
   if (!networks) return changes;
   for (std::uint8_t i = 0; i < count_; ++i) {
@@ -76,15 +77,15 @@ Links::Changes Links::look_again(const config::Settings& settings, bool other_se
     link.network.reset();
     changes.gone.push_back(i);
   }
-  std::string trouble;
+  std::string errors;
   for (const sys::NetworkOptions& options : *networks) {
     std::uint8_t number = 0;
     while (number < count_ && links_[number].options.label != options.label) ++number;
     if (number == node::kMaxNetworks || links_[number].network != nullptr) continue;
-    if (put(number, options, sys::Network::open(options, *oscillator_), trouble))
+    if (put(number, options, sys::Network::open(options, *oscillator_), errors))
       changes.come.push_back(number);
   }
-  notify(std::move(trouble));
+  log_errors(std::move(errors));
   return changes;
 }
 

@@ -1,9 +1,8 @@
-// The networks this host is on: their sockets, where the other hosts are, and whose departure is
-// awaited.
+// The networks of this host: sockets, addresses of the other hosts, and outstanding transmit
+// timestamps.
 //
-// A network keeps its number while it is away, so that its election and the addresses learnt there
-// outlive an interface that goes down and comes back. What the datagrams say is none of its
-// business.
+// A network keeps its number while its interface is down, so its election and the known addresses
+// survive until the interface returns. The contents of datagrams do not matter here.
 #pragma once
 
 #include <array>
@@ -32,22 +31,23 @@ class Links {
   // Both must outlive the links.
   Links(sys::Loop& loop, sys::Oscillator& oscillator) : loop_(&loop), oscillator_(&oscillator) {}
 
-  // Opens what the settings name, or what the host is on. One that was named and cannot be had is
-  // an error; the others are warned of, and tried again: an address may not be usable at once.
+  // Opens the networks of the settings, or all networks of the host. A configured network that
+  // cannot be opened is an error. Failures of other networks are logged and retried, because an
+  // address may not be usable at once.
   Result<void> open(const config::Settings& settings);
 
-  // What has become of the interfaces since the last call, or by other settings.
+  // Networks that appeared or disappeared since the last call, or because of new settings.
   struct Changes {
     std::vector<std::uint8_t> gone{};
     std::vector<std::uint8_t> come{};
   };
-  Changes look_again(const config::Settings& settings, bool other_settings);
+  Changes rescan(const config::Settings& settings, bool other_settings);
 
-  // From now on `ready` is called when datagrams have arrived there, with `departed` if a transmit
-  // stamp may be there too.
+  // Calls `ready` when datagrams have arrived, with `departed` if a transmit timestamp may be
+  // available.
   using Ready = std::function<void(std::uint8_t number, bool departed)>;
   void watch(std::uint8_t number, const Ready& ready);
-  // When interfaces have changed.
+  // Calls `changed` when interfaces have changed.
   void watch_interfaces(std::function<void()> changed);
 
   std::uint8_t count() const { return count_; }
@@ -62,21 +62,22 @@ class Links {
     return here(number) && links_[number].network->card_stamps();
   }
 
-  // The next datagram from there. One that cannot be from this host itself is `elsewhere`.
+  // The next datagram. `elsewhere`: it cannot come from this host.
   std::optional<sys::Arrival> receive(std::uint8_t number);
   bool elsewhere(std::uint8_t number, const sys::Address& from) const;
   void learn(std::uint8_t number, NodeId host, const sys::Address& address);
-  std::string address_of(NodeId host) const;  // empty: never heard
+  std::string address_of(NodeId host) const;  // empty: unknown
 
   void broadcast(std::uint8_t number, std::span<const std::byte> bytes);
-  // False: where that host is has never been heard. With an exchange, its departure is awaited.
+  // False: the address of that host is unknown. With an exchange number, its departure is reported
+  // later.
   bool send(std::uint8_t number, NodeId host, std::span<const std::byte> bytes,
             std::optional<std::uint32_t> exchange);
 
-  // Over the first network on which it was heard.
+  // Sends on the first network on which the host was heard.
   bool send_anywhere(NodeId host, std::span<const std::byte> bytes);
 
-  // On all networks that are and were here.
+  // Sum over all networks, including those that are down.
   sys::Losses losses() const;
 
   struct Departed {
@@ -95,24 +96,24 @@ class Links {
     std::uint32_t exchange = 0;
   };
   struct Link {
-    std::unique_ptr<sys::Network> network{};  // null: not there now
+    std::unique_ptr<sys::Network> network{};  // null: down
     sys::NetworkOptions options{};
-    std::vector<sys::Address> own{};         // where it sends from; empty: not known
+    std::vector<sys::Address> own{};         // own addresses; empty: unknown
     std::map<NodeId, sys::Address> peers{};  // as many as the directory has hosts
     std::deque<Awaited> awaited{};           // at most kMaxAwaited
   };
 
   bool put(std::uint8_t number, const sys::NetworkOptions& options,
-           Result<std::unique_ptr<sys::Network>> network, std::string& trouble);
-  void notify(std::string trouble);
+           Result<std::unique_ptr<sys::Network>> network, std::string& errors);
+  void log_errors(std::string errors);
 
   sys::Loop* loop_;
   sys::Oscillator* oscillator_;
   std::array<Link, node::kMaxNetworks> links_;
   std::uint8_t count_ = 0;
-  sys::Losses gone_;                                 // of networks that are here no more
+  sys::Losses gone_;                                 // losses of networks that are closed
   std::unique_ptr<sys::InterfaceWatch> interfaces_;  // null: the networks are fixed
-  std::string trouble_;  // of networks that could not be opened when last tried, told once
+  std::string errors_;  // errors of the last attempt to open networks, logged once
 };
 
 }  // namespace tempo::daemon

@@ -9,7 +9,7 @@
 
 namespace tempo::daemon {
 
-LiveTrace::LiveTrace(Instant start, const Who& self) : start_(start) { number(self); }
+LiveTrace::LiveTrace(Instant start, const Peer& self) : start_(start) { number(self); }
 
 void LiveTrace::keep(Instant now, bool on) {
   if (on && !this->on()) begin(now);
@@ -23,22 +23,22 @@ void LiveTrace::follow(Instant now) {
 
 void LiveTrace::unfollow() { --followers_; }
 
-// A trace that begins in the middle says what stands then.
+// A trace that starts late begins with the current state.
 void LiveTrace::begin(Instant now) {
   lines_.clear();
   if (!state_.empty()) add(fmt::format("{} 1 becomes {}", at(now), state_));
 }
 
-// To the microsecond: finer is the daemon's own pace.
+// Microseconds: the daemon itself is not more precise.
 std::string LiveTrace::at(Instant now) const {
   return milliseconds_text(std::chrono::floor<std::chrono::microseconds>(now - start_));
 }
 
-std::string LiveTrace::number(const Who& who) {
-  if (who.node == kNobody) return "*";
-  const auto [place, fresh] = numbers_.try_emplace(who.node, numbers_.size() + 1);
+std::string LiveTrace::number(const Peer& peer) {
+  if (peer.node == kNobody) return "*";
+  const auto [place, fresh] = numbers_.try_emplace(peer.node, numbers_.size() + 1);
   if (fresh) {
-    names_.push_back(fmt::format("# {} is {}", place->second, who.name));
+    names_.push_back(fmt::format("# {} is {}", place->second, peer.name));
     if (on()) add(names_.back());
   }
   return std::to_string(place->second);
@@ -46,20 +46,20 @@ std::string LiveTrace::number(const Who& who) {
 
 void LiveTrace::add(std::string line) {
   lines_.push_back(std::move(line));
-  if (lines_.size() > kMost) lines_.pop_front();
+  if (lines_.size() > kMaxLines) lines_.pop_front();
   ++so_far_;
 }
 
-void LiveTrace::sent(Instant now, const Who& to, std::string_view message) {
+void LiveTrace::sent(Instant now, const Peer& to, std::string_view message) {
   if (!on()) return;
-  const std::string whom = number(to);
-  add(fmt::format("{} 1->{} {}", at(now), whom, message));
+  const std::string receiver = number(to);
+  add(fmt::format("{} 1->{} {}", at(now), receiver, message));
 }
 
-void LiveTrace::received(Instant now, const Who& from, std::string_view message) {
+void LiveTrace::received(Instant now, const Peer& from, std::string_view message) {
   if (!on()) return;
-  const std::string who = number(from);
-  add(fmt::format("{} {}->1 {} received", at(now), who, message));
+  const std::string sender = number(from);
+  add(fmt::format("{} {}->1 {} received", at(now), sender, message));
 }
 
 void LiveTrace::becomes(Instant now, std::string_view state) {

@@ -13,8 +13,8 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 constexpr Instant kStart{100s};
-const LiveTrace::Who kShip{.node = NodeId{700}, .name = "ship"};
-const LiveTrace::Who kShore{.node = NodeId{30}, .name = "shore"};
+const LiveTrace::Peer kShip{.node = NodeId{700}, .name = "ship"};
+const LiveTrace::Peer kShore{.node = NodeId{30}, .name = "shore"};
 
 std::vector<std::string> lines(const LiveTrace& trace, std::uint64_t since = 0) {
   std::vector<std::string> all;
@@ -22,7 +22,7 @@ std::vector<std::string> lines(const LiveTrace& trace, std::uint64_t since = 0) 
   return all;
 }
 
-TEST(LiveTrace, WritesWhatTheSimulatorWrites) {
+TEST(LiveTrace, HasTheFormatOfTheSimulator) {
   LiveTrace trace(kStart, kShip);
   EXPECT_THAT(trace.names(), ElementsAre("# 1 is ship"));
   trace.keep(kStart, true);
@@ -36,7 +36,7 @@ TEST(LiveTrace, WritesWhatTheSimulatorWrites) {
   EXPECT_THAT(trace.names(), ElementsAre("# 1 is ship", "# 2 is shore"));
 }
 
-TEST(LiveTrace, KeepsNothingWhileItIsOffAndNobodyFollows) {
+TEST(LiveTrace, KeepsNothingWhileOff) {
   LiveTrace trace(kStart, kShip);
   trace.sent(kStart, {}, "loop");
   trace.becomes(kStart, "slave");
@@ -44,12 +44,12 @@ TEST(LiveTrace, KeepsNothingWhileItIsOffAndNobodyFollows) {
   trace.keep(kStart, true);
   trace.follow(kStart);
   trace.keep(kStart, false);
-  EXPECT_TRUE(trace.on()) << "somebody follows";
+  EXPECT_TRUE(trace.on()) << "a client follows";
   trace.unfollow();
   EXPECT_FALSE(trace.on());
 }
 
-TEST(LiveTrace, ThatBeginsInTheMiddleSaysWhatStandsThen) {
+TEST(LiveTrace, StartsWithTheCurrentState) {
   LiveTrace trace(kStart, kShip);
   trace.becomes(kStart, "slave");
   trace.follow(kStart + 5ms);
@@ -60,15 +60,16 @@ TEST(LiveTrace, ThatBeginsInTheMiddleSaysWhatStandsThen) {
   EXPECT_THAT(lines(trace), ElementsAre("7 1 becomes slave"));
 }
 
-TEST(LiveTrace, KeepsTheNewest) {
+TEST(LiveTrace, KeepsTheNewestLines) {
   LiveTrace trace(kStart, kShip);
   EXPECT_THAT(lines(trace), IsEmpty());
   trace.keep(kStart, true);
-  for (std::size_t i = 0; i < LiveTrace::kMost + 10; ++i) trace.becomes(kStart, std::to_string(i));
-  EXPECT_EQ(trace.so_far(), LiveTrace::kMost + 10);
-  EXPECT_EQ(lines(trace).size(), LiveTrace::kMost);
-  EXPECT_EQ(lines(trace).back(), "0 1 becomes " + std::to_string(LiveTrace::kMost + 9));
-  EXPECT_EQ(lines(trace, LiveTrace::kMost + 9).size(), 1U);
+  for (std::size_t i = 0; i < LiveTrace::kMaxLines + 10; ++i)
+    trace.becomes(kStart, std::to_string(i));
+  EXPECT_EQ(trace.so_far(), LiveTrace::kMaxLines + 10);
+  EXPECT_EQ(lines(trace).size(), LiveTrace::kMaxLines);
+  EXPECT_EQ(lines(trace).back(), "0 1 becomes " + std::to_string(LiveTrace::kMaxLines + 9));
+  EXPECT_EQ(lines(trace, LiveTrace::kMaxLines + 9).size(), 1U);
 }
 
 }  // namespace

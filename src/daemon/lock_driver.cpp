@@ -26,14 +26,14 @@ constexpr const char* kOff =
 lock::lease::Rules rules_of(const config::Settings& settings) {
   return {.lease = settings.lock_lease,
           .longest = settings.longest_lease(),
-          .drift = Ppb{1'000'000},  // the kernel's clock may be slewed by half of it
+          .drift = Ppb{1'000'000},  // the system clock may be slewed by half of it
           .suppress_replies = true};
 }
 
 }  // namespace
 
-void LockDriver::start(Tell tell) {
-  tell_ = std::move(tell);
+void LockDriver::start(EmitEvent emit_event) {
+  emit_event_ = std::move(emit_event);
   const config::Settings& settings = parts_.identity->settings;
   if (settings.lock_back_end == config::LockBackEnd::etcd)
     etcd_.emplace(*parts_.loop, settings.etcd_socket,
@@ -49,14 +49,14 @@ void LockDriver::start(Tell tell) {
   bootstrap_.emplace(lock::Bootstrap::Start{
       .self = parts_.codec->self(),
       .expected = settings.lock_expect,
-      .saved = record ? word_of(record->stage, record->voters) : std::nullopt});
-  step_founding([](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.start(turn); });
+      .saved = record ? proposal_of(record->stage, record->voters) : std::nullopt});
+  step_bootstrap([](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.start(turn); });
 }
 
-// --- finding the voters ---
+// --- bootstrap of the voters ---
 
 template <class Do>
-void LockDriver::step_founding(Do todo) {
+void LockDriver::step_bootstrap(Do todo) {
   if (!bootstrap_) return;
   Outbox<lock::Bootstrap> out;
   Turn<lock::Bootstrap> turn{sys::boot_clock(), *parts_.draw, out};
@@ -74,34 +74,38 @@ void LockDriver::step_founding(Do todo) {
     switch (output.notice.kind) {
       case lock::Bootstrap::Notice::Kind::write: {
         const wire::VoterSetBody body = body_of(output.notice.word);
-        new_word_ = output.notice.word;
+        pending_proposal_ = output.notice.word;
         record_.stage = output.notice.word.stage;
         record_.voters.assign(body.voters.begin(), body.voters.end());
         save();
         break;
       }
       case lock::Bootstrap::Notice::Kind::committed:
-        found(output.notice.word);
+        on_committed(output.notice.word);
         break;
       case lock::Bootstrap::Notice::Kind::split:
         if (!std::exchange(split_, true))
-          tell_("locks-split",
-                "another part of this network has other voters for its locks; set the same "
-                "'expect' everywhere, more than half of all machines, and remove the file 'locks' "
-                "from the state directories of one part");
+          emit_event_(
+              "locks-split",
+              "another part of this network has different voters; set the same 'expect', more "
+              "than half of all machines, on every machine, and remove the file 'locks' from the "
+              "state directories of one part");
         break;
     }
   }
 }
 
-void LockDriver::found(const lock::Bootstrap::VoterProposal& word) {
+void LockDriver::on_committed(const lock::Bootstrap::VoterProposal& proposal) {
   std::vector<HostId> voters;
-  for (const NodeId voter : word.voters) voters.push_back(parts_.codec->directory().host_of(voter));
-  if (record_.stage != LockRecord::Stage::committed) {  // heard from others: this one does not vote
+  for (const NodeId voter : proposal.voters)
+    voters.push_back(parts_.codec->directory().host_of(voter));
+  if (record_.stage !=
+      LockRecord::Stage::committed) {  // learned from others: this host does not vote
     record_.stage = LockRecord::Stage::committed;
     record_.voters = voters;
   }
-  tell_("locks-founded", fmt::format("{} machines vote on locks", voters.size()));
+  emit_event_("locks-founded",
+              fmt::format("voters agreed: {} machines vote on locks", voters.size()));
   service_.emplace(
       locks::Service::Start{
           .self = parts_.identity->host,
@@ -125,26 +129,26 @@ void LockDriver::found(const lock::Bootstrap::VoterProposal& word) {
   follow_voters();
 }
 
-wire::VoterSetBody LockDriver::body_of(const lock::Bootstrap::VoterProposal& word) const {
-  wire::VoterSetBody body{.stage = static_cast<wire::VoterSetBody::Stage>(word.stage)};
-  for (const NodeId voter : word.voters)
+wire::VoterSetBody LockDriver::body_of(const lock::Bootstrap::VoterProposal& proposal) const {
+  wire::VoterSetBody body{.stage = static_cast<wire::VoterSetBody::Stage>(proposal.stage)};
+  for (const NodeId voter : proposal.voters)
     body.voters.push_back(parts_.codec->directory().host_of(voter));
   return body;
 }
 
-// Nothing: more hosts than can be known.
-std::optional<lock::Bootstrap::VoterProposal> LockDriver::word_of(LockRecord::Stage stage,
-                                                                  std::span<const HostId> voters) {
-  lock::Bootstrap::VoterProposal word{.stage = stage};
+// Unset: more hosts than the directory can hold.
+std::optional<lock::Bootstrap::VoterProposal> LockDriver::proposal_of(
+    LockRecord::Stage stage, std::span<const HostId> voters) {
+  lock::Bootstrap::VoterProposal proposal{.stage = stage};
   for (const HostId voter : voters) {
     const NodeId node = parts_.codec->number_of(voter);
     if (node == kNobody) return std::nullopt;
-    word.voters.push_back(node);
+    proposal.voters.push_back(node);
   }
-  return word;
+  return proposal;
 }
 
-// --- what is heard ---
+// --- input from the network ---
 
 void LockDriver::receive(NodeId from, const wire::LockBody& body) {
   if (!service_) return;
@@ -163,11 +167,11 @@ void LockDriver::receive(NodeId from, const wire::BeatBody& body) {
 }
 
 void LockDriver::receive(NodeId from, const wire::VoterSetBody& body) {
-  const auto word =
-      word_of(static_cast<LockRecord::Stage>(body.stage), {body.voters.begin(), body.voters.end()});
-  if (!word) return;
-  step_founding(
-      [&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.receive(turn, from, *word); });
+  const auto proposal = proposal_of(static_cast<LockRecord::Stage>(body.stage),
+                                    {body.voters.begin(), body.voters.end()});
+  if (!proposal) return;
+  step_bootstrap(
+      [&](lock::Bootstrap& bootstrap, auto& turn) { bootstrap.receive(turn, from, *proposal); });
 }
 
 // --- time ---
@@ -184,7 +188,7 @@ std::optional<Nanos> LockDriver::due_in() const {
 void LockDriver::on_timer() {
   const Instant now = sys::boot_clock();
   if (bootstrap_ && bootstrap_->timers().first() <= now)
-    step_founding([](lock::Bootstrap& bootstrap, auto& turn) {
+    step_bootstrap([](lock::Bootstrap& bootstrap, auto& turn) {
       bootstrap.on_timer(turn, bootstrap.timers().first_name());
     });
   if (service_ && service_->due() <= now) service_->on_timer(now);
@@ -192,17 +196,17 @@ void LockDriver::on_timer() {
 }
 
 void LockDriver::each_second() {
-  if (writing_) ask_parent();  // what was lost on the way is said again
+  if (writing_) ask_parent();  // the message may have been lost
   prefer();
   advance_change();
   if (etcd_) etcd_->each_second();
   ask_again();
 }
 
-// --- the disk ---
+// --- disk ---
 
 void LockDriver::write(const locks::Saved& saved) {
-  new_record_ = saved;
+  pending_lease_ = saved;
   record_.lease = saved;
   save();
 }
@@ -212,7 +216,8 @@ void LockDriver::save() {
   if (parts_.parent != nullptr) return ask_parent();
   const auto done =
       sys::replace_file(lock_record_path(parts_.identity->settings.state_dir), writing_->text);
-  if (!done) return log_error(fmt::format("no locks: {}", done.error()));
+  if (!done)
+    return log_error(fmt::format("cannot save the lock record, so no locks: {}", done.error()));
   saved();
 }
 
@@ -226,16 +231,16 @@ void LockDriver::receive_written(std::string_view number) {
 
 void LockDriver::saved() {
   writing_.reset();
-  if (const auto word = std::exchange(new_word_, std::nullopt))
-    step_founding([&](lock::Bootstrap& bootstrap, auto& turn) {
-      bootstrap.command(turn, {.written = *word});
+  if (const auto proposal = std::exchange(pending_proposal_, std::nullopt))
+    step_bootstrap([&](lock::Bootstrap& bootstrap, auto& turn) {
+      bootstrap.command(turn, {.written = *proposal});
     });
-  if (const auto record = std::exchange(new_record_, std::nullopt); record && service_)
+  if (const auto record = std::exchange(pending_lease_, std::nullopt); record && service_)
     service_->written(sys::boot_clock(), *record);
-  follow_voters();  // of a host that was blank, perhaps other ones
+  follow_voters();  // a host without record may have received other voters
 }
 
-// --- what the service wants done ---
+// --- outputs of the service ---
 
 template <class Body>
 void LockDriver::broadcast_body(const Body& body) {
@@ -247,7 +252,7 @@ void LockDriver::broadcast(const wire::LockBody& body) { broadcast_body(body); }
 void LockDriver::broadcast(const wire::MutexBody& body) { broadcast_body(body); }
 void LockDriver::broadcast(const wire::BeatBody& body) { broadcast_body(body); }
 
-// One datagram on all networks: who is on several takes it once.
+// One datagram on all networks: a host on several of them accepts it once.
 void LockDriver::broadcast_bytes(std::span<const std::byte> bytes) {
   for (std::uint8_t i = 0; i < parts_.links->count(); ++i)
     if (parts_.links->here(i)) parts_.links->broadcast(i, bytes);
@@ -265,34 +270,34 @@ void LockDriver::send(HostId to, const wire::LockBody& body) { send_body(to, bod
 void LockDriver::send(HostId to, const wire::MutexBody& body) { send_body(to, body); }
 
 void LockDriver::notify(locks::ClientId client, const locks::LockUpdate& update) {
-  const OnUpdate& hears = locks::is_group(client) ? on_group_news_ : on_update_;
-  if (hears) hears(client, update);
+  const OnUpdate& receiver = locks::is_group(client) ? on_group_update_ : on_update_;
+  if (receiver) receiver(client, update);
 }
 
-// --- for the door ---
+// --- for the control server ---
 
 Result<void> LockDriver::acquire(const locks::Service::LockRequest& request, locks::LockKind kind) {
   if (etcd_) {
     if (kind != locks::LockKind::lease)
-      return std::unexpected("an etcd keeps the locks here: there are leases and no other kind");
+      return std::unexpected("back-end = \"etcd\" supports only locks of kind lease");
     if (request.lease != Nanos{0})
       return std::unexpected(
-          "an etcd keeps the locks here: all leases are 'lease-ms' long; ask for no other length");
+          "back-end = \"etcd\" uses 'lease-ms' for all leases; do not request another lease time");
     return etcd_->acquire(request);
   }
   if (!service_) return std::unexpected(status());
   if (is_witness())
     return std::unexpected(
-        "this machine is the witness: it votes and takes no locks; lock on the other two");
+        "this machine is the witness: it votes but takes no locks; lock on the other two");
   const Instant now = sys::boot_clock();
   const bool lease = kind == locks::LockKind::lease;
   if (lease ? bounded_delay_->uses(now, request.name) : service_->uses(now, request.name))
     return std::unexpected(fmt::format(
-        "'{}' is in use as a {}, or was a moment ago; take it as that, or take another name",
+        "'{}' is in use as a {}, or was a moment ago; use the same kind or another name",
         request.name, lease ? "silent or explicit lock" : "lease"));
   if (lease) return service_->acquire(now, request);
   if (request.lease != Nanos{0})
-    return std::unexpected("only a lease has a length that can be asked for; take kind \"lease\"");
+    return std::unexpected("only a lease can have a lease time; use kind \"lease\"");
   return bounded_delay_->acquire(now, {.client = request.client,
                                        .name = request.name,
                                        .mode = request.mode,
@@ -313,7 +318,7 @@ std::vector<locks::Known> LockDriver::known() const {
   return all;
 }
 
-bool LockDriver::wished_for() const { return etcd_ || parts_.identity->settings.lock_expect > 0; }
+bool LockDriver::configured() const { return etcd_ || parts_.identity->settings.lock_expect > 0; }
 
 bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_clock()); }
 

@@ -1,9 +1,8 @@
-// The daemon's locks: from the first words about who votes to the clients at the door.
+// The locks of the daemon: from the bootstrap of the voters to the clients of the control server.
 //
-// While there are no voters yet it finds them (lock::Founding); from then on it drives the lock
-// service. What must be on disk is written by the parent, for a write can take long; without a
-// parent it is written here. Where an etcd keeps the locks, all this rests, and clients are served
-// over the line to tempo-etcd.
+// Until the voters are known it runs lock::Bootstrap, then the lock service. Records are written by
+// the parent, because a write may take long; without a parent they are written here. With the etcd
+// back end none of this runs, and clients are served over the connection to tempo-etcd.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +27,7 @@ namespace tempo::daemon {
 
 class LockDriver final : private locks::Driver, private locks::BoundedDelayDriver {
  public:
-  // All must outlive the room. Without a parent, writes are done here.
+  // All must outlive the driver. Without a parent, records are written here.
   struct Parts {
     const DaemonIdentity* identity = nullptr;
     node::Codec* codec = nullptr;
@@ -39,46 +38,46 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   };
   explicit LockDriver(const Parts& parts) : parts_(parts) {}
 
-  using Tell = std::function<void(std::string what, std::string details)>;
-  void start(Tell tell);  // `tell` hears of events
+  using EmitEvent = std::function<void(std::string what, std::string details)>;
+  void start(EmitEvent emit_event);
 
   void receive(NodeId from, const wire::LockBody& body);
   void receive(NodeId from, const wire::VoterSetBody& body);
   void receive(NodeId from, const wire::MutexBody& body);
   void receive(NodeId from, const wire::BeatBody& body);
-  void receive_written(std::string_view number);  // the parent has written that one
+  void receive_written(std::string_view number);  // the parent has written this record
 
-  std::optional<Nanos> due_in() const;  // nothing: nothing is due
+  std::optional<Nanos> due_in() const;  // unset: no deadline
   void on_timer();
   void each_second();
 
-  // --- for the door ---
+  // --- for the control server ---
   using OnUpdate = std::function<void(locks::ClientId client, const locks::LockUpdate& update)>;
   void on_update(OnUpdate on_update) { on_update_ = std::move(on_update); }
-  void on_group_news(OnUpdate on_update) { on_group_news_ = std::move(on_update); }
+  void on_group_update(OnUpdate on_update) { on_group_update_ = std::move(on_update); }
   Result<void> acquire(const locks::Service::LockRequest& request,
                        locks::LockKind kind = locks::LockKind::lease);
-  // Whether an answer can come within a few datagrams' time: an etcd's takes longer.
-  bool answers_soon() const { return !etcd_; }
+  // True if a request takes only a few datagrams; etcd takes longer.
+  bool answers_quickly() const { return !etcd_; }
   void release(locks::ClientId client);
   std::vector<locks::Known> known() const;
 
-  // A machine, by name or id, is to have a vote, or none. The number by which its end is asked for;
-  // or a sentence that says why it cannot be. One change at a time.
+  // Gives a machine, named by name or id, a vote or takes it away. Returns the number of the change
+  // for `change_result`, or a sentence if it is impossible. One change at a time.
   Result<std::uint64_t> change_voters(std::string_view machine, bool votes);
-  // Nothing: it goes on.
-  std::optional<Result<void>> change_ended(std::uint64_t number) const;
+  // Unset: still in progress.
+  std::optional<Result<void>> change_result(std::uint64_t number) const;
 
   // One sentence for users: the voters and which of them may fail, or why there are no locks.
   std::string status() const;
-  // How silent locks are agreed on now, and why, in a sentence; empty: nobody uses them.
-  std::string quiet_mode() const { return bounded_delay_ ? bounded_delay_->mode() : ""; }
+  // How silent locks are decided now, and why, in one sentence; empty: unused.
+  std::string silent_mode() const { return bounded_delay_ ? bounded_delay_->mode() : ""; }
   bool serves() const;
-  bool wished_for() const;  // the settings want locks
+  bool configured() const;  // the settings enable locks
   HostId self() const { return parts_.identity->host; }
 
-  static constexpr std::string_view kWrite = "@write";      // to the parent: number, text
-  static constexpr std::string_view kWritten = "@written";  // from it: number
+  static constexpr std::string_view kWrite = "@write";      // message to the parent: number, text
+  static constexpr std::string_view kWritten = "@written";  // message from the parent: number
 
  private:
   struct Writing {
@@ -101,32 +100,32 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   void send_body(HostId to, const Body& body);
   void broadcast_bytes(std::span<const std::byte> bytes);
   template <class Do>
-  void step_founding(Do todo);
-  void found(const lock::Bootstrap::VoterProposal& word);
+  void step_bootstrap(Do todo);
+  void on_committed(const lock::Bootstrap::VoterProposal& proposal);
   void save();
   void ask_parent();
   void saved();
-  wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& word) const;
-  std::optional<lock::Bootstrap::VoterProposal> word_of(LockRecord::Stage stage,
-                                                        std::span<const HostId> voters);
+  wire::VoterSetBody body_of(const lock::Bootstrap::VoterProposal& proposal) const;
+  std::optional<lock::Bootstrap::VoterProposal> proposal_of(LockRecord::Stage stage,
+                                                            std::span<const HostId> voters);
   std::size_t voters_found() const;
   std::int64_t seconds_until_served() const;
 
-  // Who votes, and how that is changed (lock_room_voters.cpp).
+  // A change of the voters (lock_driver_voters.cpp).
   struct Change {
     std::uint64_t number = 0;
     HostId host = kNoHost;
-    bool votes = false;       // it is to have one, or none
-    bool takes_part = false;  // it has said that it knows of locks
-    Instant until{};          // then it is given up
+    bool votes = false;       // true: gains a vote; false: loses it
+    bool takes_part = false;  // it has answered that it takes part in locks
+    Instant until{};          // deadline of the change
     std::optional<Result<void>> ended{};
   };
   void follow_voters();
-  Result<HostId> find_machine(std::string_view text, bool among_voters) const;
+  Result<HostId> find_host(std::string_view text, bool among_voters) const;
   std::string names_of_voters() const;
   std::string name_of(HostId host) const;
   std::uint8_t votes_of(HostId host) const;
-  Instant patience() const;
+  Instant change_deadline() const;
   void advance_change();
   void ask_again();
   void end_change(Result<void> result);
@@ -134,22 +133,22 @@ class LockDriver final : private locks::Driver, private locks::BoundedDelayDrive
   bool is_witness() const;
 
   Parts parts_;
-  Tell tell_;
+  EmitEvent emit_event_;
   OnUpdate on_update_;
-  OnUpdate on_group_news_;
-  LockRecord record_;  // as it is, or is to be, on disk
+  OnUpdate on_group_update_;
+  LockRecord record_;  // contents of the file on disk, or being written
   std::optional<Writing> writing_;
   std::uint64_t writes_ = 0;
   bool rebooted_ = false;
-  bool split_ = false;                                      // somebody has other voters
-  std::optional<lock::Bootstrap> bootstrap_;                // nothing: no voters are expected
-  std::optional<lock::Bootstrap::VoterProposal> new_word_;  // being written
-  std::optional<locks::Saved> new_record_;                  // being written
-  std::optional<locks::Service> service_;  // once there are voters, at each of them
+  bool split_ = false;                        // another part of the network has different voters
+  std::optional<lock::Bootstrap> bootstrap_;  // unset: locks are not configured
+  std::optional<lock::Bootstrap::VoterProposal> pending_proposal_;  // being written to disk
+  std::optional<locks::Saved> pending_lease_;                       // being written to disk
+  std::optional<locks::Service> service_;                           // set once the voters are known
   std::optional<locks::BoundedDelayLocks>
-      bounded_delay_;             // with the service: locks that are not leases
-  Change change_;                 // the last; ended unless it goes on
-  std::optional<EtcdLine> etcd_;  // where an etcd keeps the locks
+      bounded_delay_;             // set with the service: silent and explicit locks
+  Change change_;                 // last change; `ended` is unset while it is in progress
+  std::optional<EtcdLine> etcd_;  // set with the etcd back end
 };
 
 }  // namespace tempo::daemon

@@ -1,6 +1,6 @@
-// Who votes on locks, and how people change that: one machine gets a vote or loses it, by as many
-// views as it takes (doc/internals/lease.md, section 5). What is begun ends: done, impossible, or
-// given up when no majority has answered.
+// The voters of the locks, and how an operator changes them: a machine gets a vote or loses it,
+// through as many views as needed (doc/internals/lease.md, section 5). Every change ends: done,
+// impossible, or given up without an answer of a majority.
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -37,8 +37,8 @@ std::string LockDriver::names_of_voters() const {
   return names;
 }
 
-// A machine that is gone may be known by its id alone.
-Result<HostId> LockDriver::find_machine(std::string_view text, bool among_voters) const {
+// A machine that is gone may be known only by its id.
+Result<HostId> LockDriver::find_host(std::string_view text, bool among_voters) const {
   std::vector<HostId> found;
   parts_.codec->directory().for_each([&](const node::Directory::Host& host) {
     if (among_voters && votes_of(host.id) == 0) return;
@@ -47,68 +47,65 @@ Result<HostId> LockDriver::find_machine(std::string_view text, bool among_voters
   });
   if (found.size() == 1) return found.front();
   if (found.size() > 1)
-    return std::unexpected(
-        fmt::format("more than one machine is called '{}'; give its id, as 'tempo members --json' "
-                    "shows it",
-                    text));
-  if (among_voters)
     return std::unexpected(fmt::format(
-        "no machine called '{}' votes on locks; those that do are {}", text, names_of_voters()));
+        "more than one machine is named '{}'; use its id (see 'tempo members --json')", text));
+  if (among_voters)
+    return std::unexpected(
+        fmt::format("no voter is named '{}'; the voters are {}", text, names_of_voters()));
   return std::unexpected(
-      fmt::format("no machine called '{}' was heard; 'tempo members' lists those that were", text));
+      fmt::format("no machine is named '{}'; 'tempo members' lists the known ones", text));
 }
 
 Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool votes) {
   if (!service_ || !service_->running()) return std::unexpected(status());
   if (change_.number != 0 && !change_.ended)
-    return std::unexpected("the voters are just being changed; try again in a moment");
-  TRY(host, find_machine(machine, !votes));
+    return std::unexpected("another change of the voters is in progress; try again later");
+  TRY(host, find_host(machine, !votes));
   const lock::lease::View& view = service_->view();
   if (view.available)
     return std::unexpected(
-        "under the policy 'available' each machine votes for itself; set another on both and "
-        "restart tempod first");
+        "with policy = \"available\" each machine votes for itself; set another policy on both "
+        "machines and restart tempod first");
   if (votes && votes_of(host) > 0)
-    return std::unexpected(fmt::format("{} votes already", name_of(host)));
+    return std::unexpected(fmt::format("{} is already a voter", name_of(host)));
   if (votes && std::ranges::count(view.chairs, kNobody) == 0)
-    return std::unexpected(
-        fmt::format("{} machines vote already, which is the most; 'tempo forget' one of {} first",
-                    view.chairs.size(), names_of_voters()));
+    return std::unexpected(fmt::format(
+        "there are already {} voters, the maximum; remove one of {} with 'tempo forget' first",
+        view.chairs.size(), names_of_voters()));
   if (!votes && std::ranges::count(view.votes, 0) + 1 == std::ssize(view.votes))
-    return std::unexpected(
-        fmt::format("{} is the only machine that votes; give another one a vote first: 'tempo "
-                    "admit HOST'",
-                    name_of(host)));
+    return std::unexpected(fmt::format(
+        "{} is the only voter; add another one with 'tempo admit HOST' first", name_of(host)));
   const config::Settings& settings = parts_.identity->settings;
   if (!votes && settings.lock_policy == config::LockPolicy::preferred &&
       name_of(host) == settings.lock_policy_host)
-    return std::unexpected(
-        fmt::format("{} is the preferred machine by the configuration; set another policy on both "
-                    "and restart tempod first",
-                    name_of(host)));
-  service_->give_up_change(sys::boot_clock());  // what this machine wanted for itself can wait
+    return std::unexpected(fmt::format(
+        "{} is the preferred machine (policy-host); set another policy on both machines "
+        "and restart tempod first",
+        name_of(host)));
+  service_->give_up_change(
+      sys::boot_clock());  // a change requested by this machine itself can wait
   change_ = {.number = change_.number + 1,
              .host = host,
              .votes = votes,
              .takes_part = !votes || host == parts_.identity->host,
-             .until = patience()};
+             .until = change_deadline()};
   if (!change_.takes_part) service_->ask_record(host);
   advance_change();
   return change_.number;
 }
 
-std::optional<Result<void>> LockDriver::change_ended(std::uint64_t number) const {
+std::optional<Result<void>> LockDriver::change_result(std::uint64_t number) const {
   if (number != change_.number)
-    return Result<void>{std::unexpected("another change took its place")};
+    return Result<void>{std::unexpected("another change has replaced this one")};
   return change_.ended;
 }
 
-// A lease must pass from view to view, and whoever answers late is asked again.
-Instant LockDriver::patience() const {
+// The deadline allows for a lease per view and for repeated requests.
+Instant LockDriver::change_deadline() const {
   return sys::boot_clock() + 5 * parts_.identity->settings.longest_lease() + 1s;
 }
 
-// One vote comes or goes at a time: the next step is wanted when the last is done.
+// One vote is added or removed at a time: the next step starts when the last is done.
 void LockDriver::advance_change() {
   if (change_.number == 0 || change_.ended) return;
   const std::uint8_t has = votes_of(change_.host);
@@ -116,27 +113,28 @@ void LockDriver::advance_change() {
   const Instant now = sys::boot_clock();
   if (!change_.takes_part && service_->last_record() == change_.host) {
     change_.takes_part = true;
-    change_.until = patience();
+    change_.until = change_deadline();
   }
   if (now >= change_.until) {
     service_->give_up_change(now);
     if (!change_.takes_part)
-      return end_change(std::unexpected(
-          fmt::format("{} does not answer about locks; write 'expect = {}' under [locks] in its "
-                      "tempo.toml, and see that it runs",
-                      name_of(change_.host), parts_.identity->settings.lock_expect)));
-    return end_change(std::unexpected(fmt::format(
-        "most of those that vote do not answer, and only they can change who does: {}; nothing was "
-        "changed so far",
-        names_of_voters())));
+      return end_change(std::unexpected(fmt::format(
+          "{} does not answer about locks; check that tempod runs there with 'expect = {}' under "
+          "[locks] in tempo.toml",
+          name_of(change_.host), parts_.identity->settings.lock_expect)));
+    return end_change(
+        std::unexpected(fmt::format("no majority of the voters answers, and only a majority can "
+                                    "change the voters ({}); nothing "
+                                    "was changed so far",
+                                    names_of_voters())));
   }
-  // While it is under way it is refused, which changes nothing.
+  // While a step is in progress, the service refuses this without effect.
   if (change_.takes_part)
     static_cast<void>(service_->change(
         now, change_.host, static_cast<std::uint8_t>(change_.votes ? has + 1 : has - 1)));
 }
 
-// The question, or the answer, may have been lost.
+// Question or answer may have been lost.
 void LockDriver::ask_again() {
   if (change_.number != 0 && !change_.ended && !change_.takes_part)
     service_->ask_record(change_.host);
@@ -154,11 +152,12 @@ void LockDriver::follow_voters() {
 
 void LockDriver::voters_changed() {
   follow_voters();
-  tell_("locks-voters", fmt::format("{} vote on locks now: {}", names_of_voters(), status()));
-  if (change_.number != 0 && !change_.ended) change_.until = patience();
+  emit_event_("locks-voters", fmt::format("voters are now {}: {}", names_of_voters(), status()));
+  if (change_.number != 0 && !change_.ended) change_.until = change_deadline();
 }
 
-// The preferred of two machines has two votes. It takes the second itself, as soon as both vote.
+// The preferred of two machines has two votes. It takes the second one itself as soon as both are
+// voters.
 void LockDriver::prefer() {
   const config::Settings& settings = parts_.identity->settings;
   if (settings.lock_policy != config::LockPolicy::preferred || !service_ ||

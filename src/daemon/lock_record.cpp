@@ -41,7 +41,7 @@ bool put_voters(std::string_view text, std::vector<HostId>& voters) {
   return true;
 }
 
-// "3 0000000000000abc:2 -": the view's number, then its chairs; a free one is '-'.
+// "3 0000000000000abc:2 -": number of the view, then its slots; '-' is a free slot.
 std::string voters_text(const wire::LockVoters& voters) {
   std::string text = fmt::format("{}", voters.number);
   for (const wire::LockVoter& voter : voters.chairs)
@@ -61,12 +61,12 @@ bool put(std::string_view text, Number& number) {
 bool put_view(std::string_view text, wire::LockVoters& voters) {
   if (!put(next_part(text, ' '), voters.number) || voters.number == 0) return false;
   while (!text.empty()) {
-    std::string_view word = next_part(text, ' ');
+    std::string_view slot = next_part(text, ' ');
     if (voters.chairs.full()) return false;
     wire::LockVoter voter;
-    if (word != "-") {
-      const auto host = host_in(next_part(word, ':'));
-      if (!host || !put(word, voter.votes) || voter.votes == 0) return false;
+    if (slot != "-") {
+      const auto host = host_in(next_part(slot, ':'));
+      if (!host || !put(slot, voter.votes) || voter.votes == 0) return false;
       if (std::ranges::find(voters.chairs, *host, &wire::LockVoter::host) != voters.chairs.end())
         return false;
       voter.host = *host;
@@ -137,7 +137,7 @@ std::optional<LockRecord> parse_lock_record(std::string_view text) {
     const std::string_view key = next_part(line, ' ');
     if (!put_line(key, line, record)) return std::nullopt;
   }
-  return std::nullopt;  // cut off
+  return std::nullopt;  // truncated
 }
 
 std::string lock_record_path(const std::string& state_dir) { return state_dir + "/locks"; }

@@ -1,8 +1,8 @@
-// What a daemon remembers of locks from one life to the next (doc/internals/lease.md, section 4):
-// who votes, how often it started, and how far counts may have gone.
+// The lock record, kept across restarts (doc/internals/lease.md, section 4): the voters, the number
+// of starts, and the reserved counts.
 //
-// One small text file beside the state, replaced as a whole. A file that is damaged, or another
-// host's, counts as none: the rules for a member without a record then hold.
+// One small text file in the state directory, replaced atomically. A damaged file, or that of
+// another host, counts as none; the rules for a member without a record apply then.
 #pragma once
 
 #include <optional>
@@ -21,9 +21,9 @@ struct LockRecord {
   using Stage = lock::Bootstrap::Stage;
 
   HostId host = kNoHost;
-  std::string kernel{};  // the boot id of the kernel under which it was written
+  std::string kernel{};  // boot id of the kernel that was running when it was written
   Stage stage = Stage::proposed;
-  std::vector<HostId> voters{};  // the first
+  std::vector<HostId> voters{};  // the first voters
   std::optional<locks::Saved> lease{};
 
   bool operator==(const LockRecord& other) const { return text() == other.text(); }

@@ -22,7 +22,7 @@ LockRecord sample() {
               .boot = lock::lease::Boot{7}, .reserve = 65'536, .view = view, .next = next}};
 }
 
-TEST(LockRecord, IsThisText) {
+TEST(LockRecord, HasThisText) {
   EXPECT_EQ(sample().text(),
             "tempo-locks 1\n"
             "host 0000000000000abc\n"
@@ -36,26 +36,26 @@ TEST(LockRecord, IsThisText) {
             "end\n");
 }
 
-TEST(LockRecord, IsReadAsWritten) {
+TEST(LockRecord, RoundTrips) {
   const auto read = parse_lock_record(sample().text());
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, sample());
   EXPECT_EQ(*read->lease, *sample().lease);
-  LockRecord young{.host = HostId{1}, .stage = LockRecord::Stage::ready, .voters = {HostId{1}}};
-  EXPECT_EQ(parse_lock_record(young.text()), young);
+  LockRecord minimal{.host = HostId{1}, .stage = LockRecord::Stage::ready, .voters = {HostId{1}}};
+  EXPECT_EQ(parse_lock_record(minimal.text()), minimal);
 }
 
-// What is half written is no record: to be without one is safe, to have a wrong one is not.
-TEST(LockRecord, CutAnywhereIsNone) {
+// A truncated record counts as none: a missing record is safe, a wrong one is not.
+TEST(LockRecord, IsNoneIfTruncated) {
   const std::string whole = sample().text();
   for (std::size_t size = 0; size + 1 < whole.size(); ++size)
     EXPECT_FALSE(parse_lock_record(whole.substr(0, size))) << size;
 }
 
-TEST(LockRecord, DamagedIsNone) {
-  const auto with = [](const std::string& was, const std::string& is) {
+TEST(LockRecord, IsNoneIfDamaged) {
+  const auto with = [](const std::string& before, const std::string& after) {
     std::string text = sample().text();
-    text.replace(text.find(was), was.size(), is);
+    text.replace(text.find(before), before.size(), after);
     return parse_lock_record(text).has_value();
   };
   EXPECT_TRUE(with("boot 7", "boot 8"));
@@ -64,20 +64,20 @@ TEST(LockRecord, DamagedIsNone) {
   EXPECT_FALSE(with("boot 7", "boots 7"));
   EXPECT_FALSE(with("reserve 65536", "reserve -1"));
   EXPECT_FALSE(with("founded", "done"));
-  EXPECT_FALSE(with("fedcba9876543210", "0000000000000abc")) << "twice the same";
-  EXPECT_FALSE(with(" 0000000000000abc fedcba9876543210", "")) << "nobody";
+  EXPECT_FALSE(with("fedcba9876543210", "0000000000000abc")) << "duplicate voter";
+  EXPECT_FALSE(with(" 0000000000000abc fedcba9876543210", "")) << "no voters";
   EXPECT_FALSE(with("host 0000000000000abc", "host 0"));
   EXPECT_TRUE(with("next 99 4 0000000000000abc:1\n", ""));
-  EXPECT_FALSE(with("view 3 fedcba9876543210:2 - 0000000000000abc:1\n", "")) << "who votes?";
+  EXPECT_FALSE(with("view 3 fedcba9876543210:2 - 0000000000000abc:1\n", "")) << "no view";
   EXPECT_FALSE(with("view 3", "view 0"));
   EXPECT_FALSE(with(":2 -", ":0 -"));
-  EXPECT_FALSE(with("- 0000000000000abc:1", "- fedcba9876543210:1")) << "twice the same";
+  EXPECT_FALSE(with("- 0000000000000abc:1", "- fedcba9876543210:1")) << "duplicate voter";
   EXPECT_FALSE(with("0000000000000abc:1\nnext", "0000000000000abc:1 -\nnext"))
-      << "ends with nobody";
+      << "ends with a free slot";
   EXPECT_FALSE(with("next 99", "next 0"));
 }
 
-TEST(LockRecord, OfAnotherHostIsNone) {
+TEST(LockRecord, IsNoneIfTheFileIsMissing) {
   EXPECT_FALSE(read_lock_record("/nonexistent", HostId{0xabc}));
 }
 

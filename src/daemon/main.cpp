@@ -21,46 +21,48 @@ struct Flag {
   const char* key;
   const char* meaning;
 };
-// Flags for the keys that are wanted most; any other by --set.
+// Options for the most common keys; --set sets any key.
 constexpr Flag kFlags[] = {
-    {"--cluster", "cluster", "name of the cluster"},
-    {"--name", "name", "this host's name"},
-    {"--profile", "profile", "timers: classic, lan, fast"},
+    {"--cluster", "cluster", "cluster name; datagrams of other clusters are ignored"},
+    {"--name", "name", "name announced to other members"},
+    {"--profile", "profile", "timer profile: classic, lan or fast"},
     {"--port", "port", "UDP port"},
-    {"--key-file", "key-file", "the cluster's key, made by 'tempo keygen'"},
-    {"--clock", "clock", "system, software or none"},
-    {"--state-dir", "state-dir", "where to remember things"},
-    {"--socket", "socket", "control socket"},
-    {"--user", "user", "user to run as; empty: stay"},
-    {"--hook", "hook", "program to call on events"},
+    {"--key-file", "key-file", "cluster key file, created by 'tempo keygen'"},
+    {"--clock", "clock", "clock to steer: system, software or none"},
+    {"--state-dir", "state-dir", "directory for state kept across restarts"},
+    {"--socket", "socket", "path of the control socket"},
+    {"--user", "user", "user to run as; empty: keep the current user"},
+    {"--hook", "hook", "program to run on events"},
 };
 
 }  // namespace
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "tempod: one time, one leader for a network of machines.\n"
-      "Nothing needs to be configured; see tempo.toml(5) for what can be."};
+      "tempod: network time, master election, locks and groups for a network of machines.\n"
+      "No configuration is required; tempo.toml(5) lists the keys."};
   std::string file = "/etc/tempo/tempo.toml";
   std::vector<std::string> changes;
   std::vector<std::string> values(std::size(kFlags));
   bool check_only = false;
   bool standalone = false;
   bool no_clock = false;
-  auto* file_option = app.add_option("-c,--config", file, "settings file")->capture_default_str();
+  auto* file_option =
+      app.add_option("-c,--config", file, "configuration file")->capture_default_str();
   for (std::size_t i = 0; i < std::size(kFlags); ++i)
     app.add_option(kFlags[i].flag, values[i], kFlags[i].meaning);
-  app.add_option("--set", changes, "KEY=VALUE of any key of the file; may be given again");
-  app.add_flag("--no-clock", no_clock, "measure only, the same as --clock none");
-  app.add_flag("--check-config", check_only, "say whether the settings are good, and end");
+  app.add_option("--set", changes, "set KEY=VALUE, any key of the configuration; repeatable");
+  app.add_flag("--no-clock", no_clock, "measure only; same as --clock none");
+  app.add_flag("--check-config", check_only,
+               "check the configuration, report all errors, and exit");
   app.add_flag("--standalone", standalone,
-               "one process without control socket and confinement, for simulators");
+               "run in one process without control socket and confinement, for simulators");
   app.set_version_flag("--version", std::string("tempod ") + kTempoVersion);
   app.footer(
-      "Exit status: 0 stopped on request, 1 failed, 2 bad usage or settings.\n\n"
+      "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration.\n\n"
       "Examples:\n"
-      "  tempod                                  as a service does\n"
-      "  tempod --check-config -c new.toml       all mistakes in a file\n"
+      "  tempod                                  run as the service does\n"
+      "  tempod --check-config -c new.toml       report all errors in a file\n"
       "  tempod --no-clock --port 5250 --state-dir /tmp/t --socket /tmp/t/sock --set 'user=\"\"'");
   CLI11_PARSE(app, argc, argv);
 
@@ -79,7 +81,7 @@ int main(int argc, char** argv) {
     return kBadUsage;
   }
   if (check_only) {
-    fmt::print("the settings are good\n");
+    fmt::print("configuration OK\n");
     return 0;
   }
   tempo::daemon::open_log("tempod", std::getenv("JOURNAL_STREAM") != nullptr);

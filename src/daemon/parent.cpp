@@ -33,13 +33,13 @@ namespace tempo::daemon {
 namespace {
 
 constexpr int kFailed = 1;
-constexpr Nanos kShortLife = 10s;  // a worker that lives less is started again later
-constexpr Nanos kLongestPause = 10s;
-constexpr int kMaxHooks = 16;  // running at once
-constexpr std::array kHeard{SIGTERM, SIGINT, SIGHUP};
+constexpr Nanos kMinUptime = 10s;  // a worker that dies sooner is restarted after a pause
+constexpr Nanos kMaxPause = 10s;
+constexpr int kMaxHooks = 16;  // most hooks that run at once
+constexpr std::array kSignals{SIGTERM, SIGINT, SIGHUP};
 
 volatile std::sig_atomic_t g_signal = 0;
-void remember(int signal) { g_signal = signal; }
+void note_signal(int signal) { g_signal = signal; }
 
 int work(const DaemonIdentity& identity, const ParentLine& parent) {
   auto worker = Worker::create(identity, &parent);
@@ -48,7 +48,8 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     return kFailed;
   }
   auto control_server = ControlServer::open(**worker, identity.settings.socket);
-  if (!control_server) log_warning(fmt::format("no control socket: {}", control_server.error()));
+  if (!control_server)
+    log_warning(fmt::format("cannot open the control socket: {}", control_server.error()));
   if (const std::string path = page::path_for(identity.settings.socket); !path.empty()) {
     auto page = page::Writer::open(path);
     if (page)
@@ -56,11 +57,11 @@ int work(const DaemonIdentity& identity, const ParentLine& parent) {
     else
       log_warning(page.error());
   }
-  for (const std::string& trouble : (*worker)->confine()) log_warning(trouble);
+  for (const std::string& error : (*worker)->confine()) log_warning(error);
   return (*worker)->run();
 }
 
-bool has_slept(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == kSlept; }
+bool was_suspended(int status) { return WIFEXITED(status) && WEXITSTATUS(status) == kSuspended; }
 
 class Parent {
  public:
@@ -68,49 +69,51 @@ class Parent {
       : identity_(std::move(identity)), read_settings_(std::move(read_settings)) {}
 
   int run() {
-    // They come while it waits and at no other time: none is overlooked before it waits, and none
-    // meets a worker that has only begun and still has its parent's way to take them.
-    sigset_t heard;
-    sigemptyset(&heard);
-    for (const int signal : kHeard) sigaddset(&heard, signal);
-    ::sigprocmask(SIG_BLOCK, &heard, &usual_);
+    // Signals are delivered only while the parent waits. So none is lost before the wait, and none
+    // reaches a new worker that still has the signal handlers of its parent.
+    sigset_t mask;
+    sigemptyset(&mask);
+    for (const int signal : kSignals) sigaddset(&mask, signal);
+    ::sigprocmask(SIG_BLOCK, &mask, &original_mask_);
     struct sigaction action{};
-    action.sa_handler = remember;
-    for (const int signal : kHeard) ::sigaction(signal, &action, nullptr);
+    action.sa_handler = note_signal;
+    for (const int signal : kSignals) ::sigaction(signal, &action, nullptr);
     action.sa_handler = [](int) {};
     ::sigaction(SIGCHLD, &action, nullptr);
 
-    // It only waits, but when the worker dies it must be quick. What it starts is not to be.
+    // The parent must react quickly when the worker dies. Its children (hooks) run at ordinary
+    // priority.
     if (identity_.settings.realtime && ::geteuid() == 0)
-      if (const auto urgent = sys::run_real_time(kPriority, sys::Children::ordinary); !urgent)
-        log_warning(urgent.error());
+      if (const auto raised = sys::run_real_time(kPriority, sys::Children::ordinary); !raised)
+        log_warning(raised.error());
 
     Nanos pause{0};
     for (;;) {
       new_incarnation(identity_);
       save_state();
       const auto clock = sys::real_oscillator();
-      const Instant born = clock->now();
-      const int status = live();
-      if (has_slept(status) && stopping_) return 0;
+      const Instant started = clock->now();
+      const int status = run_worker();
+      if (was_suspended(status) && stopping_) return 0;
       if (WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_)) return WEXITSTATUS(status);
       orphan_page(identity_.settings.socket);
-      if (has_slept(status)) {
-        log_info("the machine has slept: the worker is started anew");
+      if (was_suspended(status)) {
+        log_info("machine was suspended; starting a new worker");
         pause = 0s;
         continue;
       }
-      // It was told to end before it could do so in order.
-      if (stopping_ && WIFSIGNALED(status) && WTERMSIG(status) == passed_on_) return 0;
-      log_error(WIFSIGNALED(status)
-                    ? fmt::format("the worker was killed by signal {}", WTERMSIG(status))
-                    : fmt::format("the worker ended with status {}", WEXITSTATUS(status)));
+      // The signal arrived before the worker could handle it.
+      if (stopping_ && WIFSIGNALED(status) && WTERMSIG(status) == forwarded_signal_) return 0;
+      log_error(
+          WIFSIGNALED(status)
+              ? fmt::format("worker killed by signal {}; restarting it", WTERMSIG(status))
+              : fmt::format("worker exited with status {}; restarting it", WEXITSTATUS(status)));
       if (stopping_) return kFailed;
-      if (clock->now() - born > kShortLife)
+      if (clock->now() - started > kMinUptime)
         pause = 0s;
       else
         pause = std::min(pause == 0s && WIFSIGNALED(status) ? Nanos{100ms} : 2 * pause + 500ms,
-                         Nanos{kLongestPause});
+                         Nanos{kMaxPause});
       const Instant until = clock->now() + pause;
       while (clock->now() < until && !stopping_) {
         wait({}, until - clock->now());
@@ -121,8 +124,9 @@ class Parent {
   }
 
  private:
-  // One life of the worker; its wait status. If it was not ended cleanly, everybody knows.
-  int live() {
+  // Runs one worker until it ends; returns its wait status. Sends the crash hint unless it ended
+  // cleanly.
+  int run_worker() {
     ParentLine line;
     const pid_t child = ::fork();
     if (child < 0) {
@@ -130,30 +134,30 @@ class Parent {
       return kFailed << 8;
     }
     if (child == 0) {
-      line.be_worker();
-      be_usual();
+      line.use_worker_end();
+      restore_signals();
       ::_exit(work(identity_, line));
     }
-    line.be_parent();
+    line.use_parent_end();
     hint_ = std::make_unique<CrashHint>(identity_);
-    const int status = watch_over(child, line);
-    while (receive_event(line)) {  // its last words; nobody adds to them any more
+    const int status = supervise(child, line);
+    while (receive_event(line)) {  // remaining messages of the dead worker
     }
-    const bool in_order = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
-    if (!in_order || has_slept(status)) hint_->send();
+    const bool clean = WIFEXITED(status) && (WEXITSTATUS(status) == 0 || stopping_);
+    if (!clean || was_suspended(status)) hint_->send();
     hint_.reset();
     if (std::exchange(leads_, false))
       run_hook("lost-master",
-               has_slept(status) ? "this machine has slept" : "the worker of this host has died");
+               was_suspended(status) ? "the machine was suspended" : "the worker died");
     return status;
   }
 
-  int watch_over(pid_t child, const ParentLine& line) {
+  int supervise(pid_t child, const ParentLine& line) {
     for (;;) {
       pollfd waiting{.fd = line.descriptor(), .events = POLLIN, .revents = 0};
       const int ready = wait({&waiting, 1}, 1s);
       if (ready > 0 && (waiting.revents & POLLIN) != 0) receive_events(line);
-      if (ready == 0) hint_->look_again();
+      if (ready == 0) hint_->rescan();
       if (take_signal(child) == SIGHUP) reload(line);
       int status = 0;
       for (pid_t ended = 0; (ended = ::waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -168,17 +172,18 @@ class Parent {
     }
   }
 
-  // Until one is ready, a signal has come, or the time is over; how many are ready.
+  // Waits until a descriptor is ready, a signal arrives or the time is over; returns the number of
+  // ready descriptors.
   int wait(std::span<pollfd> ends, Nanos span) const {
     const timespec time{.tv_sec = span / 1s, .tv_nsec = (span % 1s).count()};
-    return ::ppoll(ends.data(), ends.size(), &time, &usual_);
+    return ::ppoll(ends.data(), ends.size(), &time, &original_mask_);
   }
 
-  // In a child: signals are as they were before this program took them.
-  void be_usual() const {
-    for (const int signal : kHeard) ::signal(signal, SIG_DFL);
+  // In a child: restores the signal handlers and mask of the environment.
+  void restore_signals() const {
+    for (const int signal : kSignals) ::signal(signal, SIG_DFL);
     ::signal(SIGCHLD, SIG_DFL);
-    ::sigprocmask(SIG_SETMASK, &usual_, nullptr);
+    ::sigprocmask(SIG_SETMASK, &original_mask_, nullptr);
   }
 
   int take_signal(pid_t child) {
@@ -186,12 +191,12 @@ class Parent {
     g_signal = 0;
     if (signal == 0 || signal == SIGHUP) return signal;
     stopping_ = true;
-    passed_on_ = signal;
+    forwarded_signal_ = signal;
     if (child > 0) ::kill(child, signal);
     return signal;
   }
 
-  // All or nothing: with a mistake in them, or a key that cannot be read, the old ones stay.
+  // All or nothing: with a mistake in the settings or an unreadable key the old settings stay.
   void reload(const ParentLine& line) {
     const auto settings = read_settings_();
     if (!settings) {
@@ -212,7 +217,7 @@ class Parent {
     set_log_level(identity_.settings.log_level);
     hint_ = std::make_unique<CrashHint>(identity_);
     if (!line.send(reload_text(identity_.settings, *text))) {
-      log_error("reload: the worker cannot be told; restart tempod");
+      log_error("reload: cannot send the settings to the worker; restart tempod");
       return;
     }
     log_info(fmt::format("reloaded: {} key{}{}", keys->size(), keys->size() == 1 ? "" : "s",
@@ -221,9 +226,9 @@ class Parent {
       log_warning(fmt::format("reload: needs a restart: {}", listed(found.restart)));
   }
 
-  static std::string listed(const std::vector<std::string>& words) {
+  static std::string listed(const std::vector<std::string>& keys) {
     std::string all;
-    for (const std::string& word : words) all += (all.empty() ? "" : ", ") + word;
+    for (const std::string& key : keys) all += (all.empty() ? "" : ", ") + key;
     return all;
   }
 
@@ -232,7 +237,7 @@ class Parent {
     }
   }
 
-  // A line "what\tdetails", of an event or for the disk; false: there is none.
+  // Receives one message "what\tdetails": an event, or data to be saved. False: there is none.
   bool receive_event(const ParentLine& line) {
     const std::string event = line.receive();
     const std::size_t tab = event.find('\t');
@@ -241,7 +246,7 @@ class Parent {
     const std::string details = event.substr(tab + 1);
     if (what == LockDriver::kWrite) {
       write_locks(line, details);
-    } else if (what == Worker::kKeepRate) {
+    } else if (what == Worker::kSaveRate) {
       identity_.state.rate = parse_rate(details).value_or(identity_.state.rate);
       save_state();
     } else {
@@ -251,30 +256,31 @@ class Parent {
     return true;
   }
 
-  // The worker may not write there, and the life after a kill is to know what this one has learnt.
+  // The worker may not write there, and the next incarnation needs the values after a kill too.
   void save_state() {
     const auto saved = write_state(identity_.settings.state_dir, identity_.state);
-    const std::string trouble = saved ? "" : saved.error();
-    if (!trouble.empty() && trouble != trouble_) log_warning(trouble);
-    trouble_ = trouble;
+    const std::string error = saved ? "" : saved.error();
+    if (!error.empty() && error != disk_error_) log_warning(error);
+    disk_error_ = error;
   }
 
-  // "number\ttext": what the worker wants to remember of locks.
+  // Writes the lock record of the worker: "number\ttext".
   void write_locks(const ParentLine& line, const std::string& message) const {
     const std::size_t tab = message.find('\t');
     if (tab == std::string::npos) return;
     const auto done =
         sys::replace_file(lock_record_path(identity_.settings.state_dir), message.substr(tab + 1));
-    if (!done) return log_error(fmt::format("no locks: {}", done.error()));
+    if (!done)
+      return log_error(fmt::format("cannot save the lock record, so no locks: {}", done.error()));
     line.send(fmt::format("{}\t{}", LockDriver::kWritten, message.substr(0, tab)));
   }
 
-  // The program with the event's name and its sentence as arguments.
+  // Runs the hook with the name and the sentence of the event as arguments.
   void run_hook(const std::string& what, const std::string& details) {
     if (identity_.settings.hook.empty() || hooks_ >= kMaxHooks) return;
     const pid_t hook = ::fork();
     if (hook == 0) {
-      be_usual();
+      restore_signals();
       ::setenv("TEMPO_EVENT", what.c_str(), 1);
       ::execl(identity_.settings.hook.c_str(), identity_.settings.hook.c_str(), what.c_str(),
               details.c_str(), static_cast<char*>(nullptr));
@@ -285,13 +291,13 @@ class Parent {
 
   DaemonIdentity identity_;
   ReadSettings read_settings_;
-  std::unique_ptr<CrashHint> hint_;  // while a worker lives
-  sigset_t usual_{};                 // what is blocked outside
+  std::unique_ptr<CrashHint> hint_;  // set while a worker runs
+  sigset_t original_mask_{};         // signal mask of the environment
   bool stopping_ = false;
-  int passed_on_ = 0;   // to the worker, when stopping
-  bool leads_ = false;  // the worker, by what it last told
+  int forwarded_signal_ = 0;  // signal sent to the worker when stopping
+  bool leads_ = false;        // the worker is master, by its last event
   int hooks_ = 0;
-  std::string trouble_;  // of the disk, told once
+  std::string disk_error_;  // last error, logged once; empty: none
 };
 
 }  // namespace
@@ -301,7 +307,7 @@ int run_with_parent(DaemonIdentity identity, ReadSettings read_settings) {
 }
 
 int run_standalone(DaemonIdentity identity) {
-  // A simulator's cards know true time, which would be no measure of anything.
+  // The network cards of a simulator know true time, which would falsify every measurement.
   identity.settings.hardware_stamps = false;
   share_machine_id(identity);
   for (;;) {
@@ -313,7 +319,7 @@ int run_standalone(DaemonIdentity identity) {
       log_error(worker.error());
       return kFailed;
     }
-    if (const int status = (*worker)->run(); status != kSlept) return status;
+    if (const int status = (*worker)->run(); status != kSuspended) return status;
     identity.state.rate = read_state(identity.settings.state_dir).rate;
   }
 }

@@ -1,9 +1,9 @@
-// The parent that only waits: it starts the worker, and when the worker dies it tells the network
-// at once and starts another.
+// The parent process: starts the worker; when the worker dies it notifies the network and starts
+// another.
 //
-// The crash hint saves the others the wait for an election timer. A worker that ends cleanly ends
-// its parent too; one that dies again and again is started less and less often. Hooks run here: the
-// worker may start no program.
+// The crash hint spares the other members the wait for an election timer. A worker that exits
+// cleanly ends its parent too; a worker that dies repeatedly is restarted with growing pauses.
+// Hooks run here, because the worker may not start programs.
 #pragma once
 
 #include <expected>
@@ -15,13 +15,13 @@
 
 namespace tempo::daemon {
 
-// The settings as they are now, or every mistake in them: for SIGHUP.
+// The current settings, or every mistake in them; called on SIGHUP.
 using ReadSettings = std::function<std::expected<config::Settings, std::vector<config::Mistake>>()>;
 
-// Until the worker ends cleanly; the exit status of the program.
+// Runs until the worker exits cleanly; returns the exit status of the program.
 int run_with_parent(DaemonIdentity identity, ReadSettings read_settings);
 
-// The worker alone, in this process.
+// Runs the worker in this process, without a parent.
 int run_standalone(DaemonIdentity identity);
 
 }  // namespace tempo::daemon

@@ -12,7 +12,7 @@ namespace tempo::daemon {
 ParentLine::ParentLine() {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()) != 0) return;
-  // A hook that had one would keep the line open when the parent is gone.
+  // A hook that inherited an end would keep the connection open after the parent is gone.
   for (const int end : ends) ::fcntl(end, F_SETFD, FD_CLOEXEC);
   parents_ = sys::Descriptor(ends[0]);
   workers_ = sys::Descriptor(ends[1]);

@@ -1,7 +1,7 @@
-// The line between the parent and its worker: events go up, for the hook; new settings come down.
+// Messages between parent and worker: events go up, for the hook; new settings go down.
 //
-// Both ends exist before the fork; each process keeps its own. What cannot be sent at once is lost
-// rather than waited for.
+// Both ends exist before fork(); each process keeps its own. A message that cannot be sent at once
+// is lost: neither side waits.
 #pragma once
 
 #include <string>
@@ -17,12 +17,12 @@ class ParentLine {
 
   ParentLine();
 
-  void be_parent() { workers_ = {}; }
-  void be_worker() { parents_ = {}; }
-  int descriptor() const;  // to poll for POLLIN; POLLHUP: the other end is gone
+  void use_parent_end() { workers_ = {}; }
+  void use_worker_end() { parents_ = {}; }
+  int descriptor() const;  // poll it for POLLIN; POLLHUP: the other process is gone
 
   bool send(std::string_view text) const;
-  std::string receive() const;  // empty: nothing is there
+  std::string receive() const;  // empty: no message
 
  private:
   int own() const;

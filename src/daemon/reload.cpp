@@ -16,9 +16,10 @@ using config::Settings;
 struct Row {
   std::string_view key;
   bool (*same)(const Settings&, const Settings&);
-  // Both null: takes effect at the next start. Empty text: not set.
+  // Null: the key needs a restart.
   void (*take)(Settings&, const Settings&) = nullptr;
-  std::string (*write)(const Settings&) = nullptr;  // null: nothing for the worker
+  std::string (*write)(const Settings&) =
+      nullptr;  // null: the worker does not need it; empty: not set
 };
 
 template <auto Member>
@@ -38,7 +39,7 @@ bool same_software(const Settings& a, const Settings& b) {
   return a.software.*Member == b.software.*Member;
 }
 
-// A text of JSON is one of TOML too.
+// A JSON string is a TOML string too.
 std::string quoted(const std::string& text) {
   const std::string line = Json::array().push(text).line();
   return line.substr(1, line.size() - 2);

@@ -1,7 +1,7 @@
-// New settings for a running daemon: what can change while it runs, and what cannot.
+// Reloading the settings: which keys take effect while the daemon runs.
 //
-// The parent reads the files, for the worker may not (the key is root's), and hands down what the
-// worker is to change as a text. Every key of the settings is in one table here.
+// The parent reads the files, because the worker may not (the key belongs to root), and sends the
+// changes to the worker as text. One table here has every key of the settings.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@
 
 namespace tempo::daemon {
 
-// The keys whose values differ.
+// Keys whose values differ.
 struct Difference {
-  std::vector<std::string> now{};      // take effect at once
-  std::vector<std::string> restart{};  // at the next start
+  std::vector<std::string> now{};      // take effect immediately
+  std::vector<std::string> restart{};  // need a restart
 };
 Difference difference(const config::Settings& before, const config::Settings& after);
 
-// `before` with those of `after` that can change while it runs.
+// `before` with the values of `after` that can change at run time.
 config::Settings changed(const config::Settings& before, const config::Settings& after);
 
-// What the parent hands down.
+// Message from the parent to the worker.
 struct ReloadMessage {
-  config::Settings settings{};  // only those that can change while it runs have a meaning
+  config::Settings settings{};  // only values that can change at run time are valid
   auth::Keyring keys{};
 };
 std::string reload_text(const config::Settings& settings, std::string_view keys);

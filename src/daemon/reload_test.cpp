@@ -22,18 +22,18 @@ config::Settings with(const std::vector<std::string>& changes) {
   return settings.value_or(config::Settings{});
 }
 
-TEST(Reload, KnowsWhatChangesAtOnceAndWhatDoesNot) {
+TEST(Reload, TellsRestartKeysApart) {
   const Difference found =
       difference(with({}), with({"may-lead=false", "port=99", "hook=/bin/true", "profile=fast"}));
   EXPECT_THAT(found.now, ElementsAre("may-lead", "hook"));
-  EXPECT_EQ(found.restart.front(), "profile");  // and the timers that it stands for
+  EXPECT_EQ(found.restart.front(), "profile");  // and the timers of the profile
   EXPECT_EQ(found.restart[1], "port");
   EXPECT_THAT(difference(with({}), with({})).now, IsEmpty());
   EXPECT_THAT(difference(with({}), with({})).restart, IsEmpty());
 }
 
-// A change of any key at all is noticed under its own name. Whether it goes with the others does
-// not matter here: a value is set beside those.
+// Every key is reported under its own name when its value differs. The value need not be consistent
+// with the others: it is set alone.
 TEST(Reload, HasEveryKeyOfTheSettings) {
   const std::vector<config::Value> values{false,
                                           true,
@@ -50,19 +50,19 @@ TEST(Reload, HasEveryKeyOfTheSettings) {
                                           std::vector<std::string>{"10.0.0.1"},
                                           std::vector<std::string>{"http://10.0.0.1:2379"}};
   for (const config::KeyHelp& key : config::all_keys()) {
-    bool noticed = false;
+    bool reported = false;
     for (const config::Value& value : values) {
       config::Settings after = with({});
       if (config::set(after, *config::find_key(key.key), value)) continue;
       const Difference found = difference(with({}), after);
-      noticed = noticed || std::ranges::count(found.now, key.key) > 0 ||
-                std::ranges::count(found.restart, key.key) > 0;
+      reported = reported || std::ranges::count(found.now, key.key) > 0 ||
+                 std::ranges::count(found.restart, key.key) > 0;
     }
-    EXPECT_TRUE(noticed) << key.key;
+    EXPECT_TRUE(reported) << key.key;
   }
 }
 
-TEST(Reload, TakesOnlyWhatCanChange) {
+TEST(Reload, AppliesOnlyRuntimeKeys) {
   const config::Settings before = with({"port=77"});
   const config::Settings after = with({"port=99", "may-lead=false", "bound-alarm-us=12.5"});
   const config::Settings now = changed(before, after);
@@ -71,7 +71,7 @@ TEST(Reload, TakesOnlyWhatCanChange) {
   EXPECT_EQ(now.bound_alarm, 12'500ns);
 }
 
-TEST(ReloadMessage, ArrivesAsItWasSent) {
+TEST(ReloadMessage, RoundTrips) {
   const config::Settings sent = with({"may-lead=false", "step-limit-ms=1.5", "bound-alarm-us=0.25",
                                       "interfaces=[\"eth0\", \"we\\\"ird\"]", "log-level=error"});
   const std::string key = "tempo-key-1 " + std::string(63, 'a') + "b\n";
@@ -79,13 +79,13 @@ TEST(ReloadMessage, ArrivesAsItWasSent) {
   ASSERT_TRUE(message) << message.error();
   EXPECT_THAT(difference(sent, message->settings).now, IsEmpty());
   EXPECT_EQ(message->keys.size(), 1U);
-  const auto bare = parse_reload(reload_text(with({}), ""));
-  ASSERT_TRUE(bare) << bare.error();
-  EXPECT_EQ(bare->keys.size(), 0U);
-  EXPECT_FALSE(bare->settings.bound_alarm);
+  const auto empty = parse_reload(reload_text(with({}), ""));
+  ASSERT_TRUE(empty) << empty.error();
+  EXPECT_EQ(empty->keys.size(), 0U);
+  EXPECT_FALSE(empty->settings.bound_alarm);
 }
 
-TEST(ReloadMessage, ThatIsDamagedIsRefused) {
+TEST(ReloadMessage, RejectsDamagedText) {
   EXPECT_FALSE(parse_reload("may-lead=perhaps\n\n"));
   EXPECT_FALSE(parse_reload("may-lead=true\n\nno key\n"));
   EXPECT_FALSE(parse_reload("nonsense"));

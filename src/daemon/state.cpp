@@ -20,7 +20,7 @@ std::string path_in(const std::string& directory) { return directory + "/state";
 }  // namespace
 
 std::string state_text(const State& state) {
-  return fmt::format("lives {}\nrate_ppt {}\n", state.lives, rate_text(state.rate));
+  return fmt::format("lives {}\nrate_ppt {}\n", state.incarnation, rate_text(state.rate));
 }
 
 std::string rate_text(double rate) { return fmt::format("{}", std::llround(rate * 1e12)); }
@@ -39,7 +39,7 @@ State parse_state(std::string_view text) {
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     if (line.starts_with("lives "))
-      state.lives = parse_number<std::uint32_t>(line.substr(6)).value_or(state.lives);
+      state.incarnation = parse_number<std::uint32_t>(line.substr(6)).value_or(state.incarnation);
     if (line.starts_with("rate_ppt ")) state.rate = parse_rate(line.substr(9)).value_or(state.rate);
   }
   return state;
@@ -53,9 +53,9 @@ Result<void> write_state(const std::string& directory, const State& state) {
   return sys::replace_file(path_in(directory), state_text(state));
 }
 
-Incarnation next_life(const State& last, std::int64_t seconds_since_1970) {
+Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970) {
   const std::int64_t by_clock = seconds_since_1970 - kYear2020;
-  const std::int64_t next = std::max<std::int64_t>(std::int64_t{last.lives} + 1, by_clock);
+  const std::int64_t next = std::max<std::int64_t>(std::int64_t{last.incarnation} + 1, by_clock);
   return Incarnation{static_cast<std::uint32_t>(std::clamp<std::int64_t>(next, 1, 0xfffffffe))};
 }
 

@@ -1,7 +1,7 @@
-// What a daemon remembers from one life to the next: the number of its lives, and its clock's rate.
+// State kept across restarts: the incarnation and the rate of the clock.
 //
-// One small text file, replaced as a whole, so that a crash leaves the old or the new one. A file
-// that is missing or damaged is no reason not to start: then nothing is remembered.
+// One small text file, replaced atomically: a crash leaves the old or the new one. A missing or
+// damaged file does not prevent the start: the defaults apply.
 #pragma once
 
 #include <cstdint>
@@ -15,24 +15,24 @@
 namespace tempo::daemon {
 
 struct State {
-  std::uint32_t lives = 0;  // the incarnation of the last life
-  double rate = 0;          // of network time over the raw clock
+  std::uint32_t incarnation = 0;  // of the last run; 0: none
+  double rate = 0;                // rate of network time relative to the raw clock, minus 1
 
   bool operator==(const State&) const = default;
 };
 
 std::string state_text(const State& state);
-State parse_state(std::string_view text);  // what is not understood stays at its default
+State parse_state(std::string_view text);  // unknown or invalid values keep their defaults
 
-// A rate alone, as the file has it; nothing if that is no number, or nobody's clock.
+// A rate as the file has it; nothing if it is no number or implausibly large.
 std::string rate_text(double rate);
 std::optional<double> parse_rate(std::string_view text);
 
 State read_state(const std::string& directory);
 Result<void> write_state(const std::string& directory, const State& state);
 
-// The incarnation of a new life: above that of the last, and above the seconds since 2020, so that
-// lives are ordered even if the file was lost.
-Incarnation next_life(const State& last, std::int64_t seconds_since_1970);
+// The next incarnation: above the last one and above the seconds since 2020, so that incarnations
+// are ordered even if the file was lost.
+Incarnation next_incarnation(const State& last, std::int64_t seconds_since_1970);
 
 }  // namespace tempo::daemon

@@ -25,45 +25,45 @@ class Directory {
   std::string path_;
 };
 
-TEST(State, IsReadAsItWasWritten) {
+TEST(State, RoundTrips) {
   const Directory directory;
-  const State state{.lives = 17, .rate = -50e-6};
+  const State state{.incarnation = 17, .rate = -50e-6};
   ASSERT_TRUE(write_state(directory.path(), state));
-  EXPECT_EQ(read_state(directory.path()).lives, state.lives);
+  EXPECT_EQ(read_state(directory.path()).incarnation, state.incarnation);
   EXPECT_DOUBLE_EQ(read_state(directory.path()).rate, state.rate);
   EXPECT_FALSE(std::filesystem::exists(directory.path() + "/state.new"));
 }
 
-TEST(State, NothingIsRememberedOfWhatIsNotThere) {
+TEST(State, HasDefaultsWithoutAFile) {
   EXPECT_EQ(read_state("/nonexistent"), State{});
   const auto written = write_state("/nonexistent", {});
   ASSERT_FALSE(written);
   EXPECT_NE(written.error().find("/nonexistent/state"), std::string::npos);
 }
 
-TEST(State, WhatIsDamagedStaysAtItsDefault) {
+TEST(State, HasDefaultsForDamagedValues) {
   EXPECT_EQ(parse_state("lives many\nrate_ppt 5x\n"), State{});
   EXPECT_EQ(parse_state("lives 4294967296\n"), State{});
-  EXPECT_EQ(parse_state("rate_ppt 2000000000\n"), State{});  // 2000 ppm: nobody's clock
-  EXPECT_EQ(parse_state("what is this\nlives 3"), (State{.lives = 3}));
+  EXPECT_EQ(parse_state("rate_ppt 2000000000\n"), State{});  // 2000 ppm: implausible
+  EXPECT_EQ(parse_state("what is this\nlives 3"), (State{.incarnation = 3}));
   EXPECT_EQ(parse_state(""), State{});
 }
 
-TEST(Rate, TravelsAsTheFileHasIt) {
+TEST(Rate, RoundTrips) {
   EXPECT_EQ(rate_text(-50e-6), "-50000000");
   EXPECT_DOUBLE_EQ(parse_rate("-50000000").value(), -50e-6);
   for (const char* text : {"", "fast", "5x", "2000000000", "9999999999999999999"})
     EXPECT_EQ(parse_rate(text), std::nullopt) << text;
 }
 
-TEST(Lives, AreOrderedByTheFileOrByTheClock) {
+TEST(Incarnations, AreOrderedByFileOrClock) {
   constexpr std::int64_t kYear2025 = 1'735'689'600;
-  EXPECT_EQ(next_life({.lives = 0}, kYear2025), Incarnation{157'852'800});
-  // The file knows of a later life than the clock does: it was set back.
-  EXPECT_EQ(next_life({.lives = 200'000'000}, kYear2025), Incarnation{200'000'001});
-  // Neither file nor clock.
-  EXPECT_EQ(next_life({.lives = 0}, 0), Incarnation{1});
-  EXPECT_EQ(next_life({.lives = 0xffffffff}, 0), Incarnation{0xfffffffe});
+  EXPECT_EQ(next_incarnation({.incarnation = 0}, kYear2025), Incarnation{157'852'800});
+  // The file has a later incarnation than the clock allows: the clock was set back.
+  EXPECT_EQ(next_incarnation({.incarnation = 200'000'000}, kYear2025), Incarnation{200'000'001});
+  // Neither file nor clock is usable.
+  EXPECT_EQ(next_incarnation({.incarnation = 0}, 0), Incarnation{1});
+  EXPECT_EQ(next_incarnation({.incarnation = 0xffffffff}, 0), Incarnation{0xfffffffe});
 }
 
 }  // namespace

@@ -19,24 +19,24 @@
 namespace tempo::daemon {
 namespace {
 
-constexpr int kMaxWakes = 1000;         // timers in one round
-constexpr Nanos kChores = 1s;           // what is done now and then
-constexpr Nanos kKeeping = 1min;        // the rate is remembered so often...
-constexpr double kQuiteAnother = 1e-6;  // ...and when it has changed by more
+constexpr int kMaxWakes = 1000;          // most timer steps in one round
+constexpr Nanos kHousekeeping = 1s;      // interval of housekeeping
+constexpr Nanos kRateInterval = 1min;    // the rate is saved at this interval...
+constexpr double kMinRateChange = 1e-6;  // ...and when it has changed by more than this
 
 node::SyncRules sync_rules(const config::Settings& settings) {
   return {
       .interval = settings.timing.adjtime, .step_limit = settings.step_limit, .follow_ups = true};
 }
 
-// Whether it may lead at all is said by command, for that can change.
+// may_lead is a command to the node, because it can change.
 election::Reluctance reluctance_of(const config::Settings& settings) {
   return election::Reluctance{static_cast<std::uint8_t>(
       std::to_underlying(election::kMaxReluctant) - settings.lead_priority)};
 }
 
-// "-200.1ms": which way and how far.
-std::string moved(Nanos by) {
+// Signed duration, e.g. "-200.1ms".
+std::string signed_text(Nanos by) {
   return (by < Nanos{0} ? "-" : "+") + span_text(std::chrono::abs(by));
 }
 
@@ -86,19 +86,19 @@ Worker::Worker(const DaemonIdentity& identity, Instruments instruments, const Pa
                .draw = &draw_,
                .locks = &locks_,
                .reading = [this] { return reading(); }}),
-      next_chore_(started_ + kChores),
-      next_keeping_(started_ + kKeeping) {
+      next_housekeeping_(started_ + kHousekeeping),
+      next_rate_save_(started_ + kRateInterval) {
   if (identity.settings.trusted) utc_source_ = sys::real_kernel_clock();
 }
 
 // --- networks ---
 
-void Worker::look_for_networks(bool other_settings) {
-  const Links::Changes changes = links_.look_again(identity_.settings, other_settings);
+void Worker::update_networks(bool other_settings) {
+  const Links::Changes changes = links_.rescan(identity_.settings, other_settings);
   for (const std::uint8_t number : changes.gone)
-    emit_event("network-down", fmt::format("{} has gone", links_.label(number)));
+    emit_event("network-down", fmt::format("{} is down", links_.label(number)));
   for (const std::uint8_t number : changes.come) {
-    emit_event("network-up", fmt::format("{} is here", links_.label(number)));
+    emit_event("network-up", fmt::format("{} is up", links_.label(number)));
     join(number);
   }
 }
@@ -115,7 +115,7 @@ void Worker::join(std::uint8_t number) {
 }
 
 void Worker::set_leadership(std::uint8_t number) {
-  const bool may = identity_.settings.may_lead && !stays_out_;
+  const bool may = identity_.settings.may_lead && !duplicate_id_;
   step([&](auto& turn) {
     node_.command(turn,
                   {.network = number,
@@ -145,7 +145,7 @@ void Worker::ready(std::uint8_t number) {
     if (trace_.on())
       trace_.received(now, {.node = received->from, .name = name_of(received->from)},
                       node::name_of(received->message));
-    // A departure that the answer has overtaken must be known first.
+    // The departure time must be known before the answer, which may have overtaken it.
     if (received->message.sync() != nullptr && links_.awaits(number)) read_departures(number);
     step([&](auto& turn) { node_.receive(turn, received->from, received->message); });
   }
@@ -154,12 +154,12 @@ void Worker::ready(std::uint8_t number) {
 void Worker::receive_incompatible(const sys::Address& from) {
   const std::optional<std::uint8_t> revision = codec_.incompatible_revision();
   if (!revision) return;
-  if (auto told = incompatible_peers_.receive(oscillator_->now(), from.text(), *revision))
-    emit_event("other-revision", *std::move(told));
+  if (auto warning = incompatible_peers_.receive(oscillator_->now(), from.text(), *revision))
+    emit_event("other-revision", *std::move(warning));
 }
 
 void Worker::receive_other(std::uint8_t number, const node::Codec::Received& received) {
-  if (received.word) receive_word(number, received.from, *received.word);
+  if (received.word) receive_diagnostic(number, received.from, *received.word);
   if (received.lock) locks_.receive(received.from, *received.lock);
   if (received.voter_set) locks_.receive(received.from, *received.voter_set);
   if (received.bounded_delay) locks_.receive(received.from, *received.bounded_delay);
@@ -167,12 +167,13 @@ void Worker::receive_other(std::uint8_t number, const node::Codec::Received& rec
   if (received.group) groups_.receive(received.from, *received.group);
 }
 
-void Worker::receive_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word) {
-  remote_diagnosis_.receive(from, word);
-  if (word.kind != wire::DiagnosticBody::Kind::ask) return;
+void Worker::receive_diagnostic(std::uint8_t number, NodeId from,
+                                const wire::DiagnosticBody& body) {
+  remote_diagnosis_.receive(from, body);
+  if (body.kind != wire::DiagnosticBody::Kind::ask) return;
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (const wire::DiagnosticBody& answer :
-       remote_diagnosis_.answer(oscillator_->now(), word, findings_in(snapshot())))
+       remote_diagnosis_.answer(oscillator_->now(), body, findings_in(snapshot())))
     links_.send(number, from, {buffer.data(), codec_.encode(answer, buffer)}, std::nullopt);
 }
 
@@ -200,7 +201,7 @@ void Worker::carry_out() {
     else
       transmit(output);
   }
-  note_states();
+  report_states();
 }
 
 void Worker::transmit(const Output<node::Node>& output) {
@@ -209,7 +210,7 @@ void Worker::transmit(const Output<node::Node>& output) {
   const bool all = output.kind == OutputKind::broadcast;
   if (trace_.on())
     trace_.sent(oscillator_->now(),
-                all ? LiveTrace::Who{} : LiveTrace::Who{output.to, name_of(output.to)},
+                all ? LiveTrace::Peer{} : LiveTrace::Peer{output.to, name_of(output.to)},
                 node::name_of(output.message));
   std::array<std::byte, wire::kMaxBytes> buffer;
   const std::size_t size = codec_.encode(output.message, buffer);
@@ -235,7 +236,8 @@ void Worker::on_notice(const node::Node::Notice& notice) {
                                                 notice.election.epoch.round));
       else if (notice.election.news == election::Change::follows) {
         if (states_[notice.network] == "master")
-          emit_event("two-masters", fmt::format("{}: {} was master too", network, peer));
+          emit_event("two-masters",
+                     fmt::format("{}: this host and {} were both master", network, peer));
         emit_event("master-changed", fmt::format("{}: {} is master, round {}", network, peer,
                                                  notice.election.epoch.round));
       } else if (notice.election.news == election::Change::peer_down)
@@ -245,7 +247,7 @@ void Worker::on_notice(const node::Node::Notice& notice) {
     case What::sync:
       if (notice.sync.what == node::SyncNotice::What::stepped) {
         emit_event("clock-stepped",
-                   fmt::format("the clock was stepped by {}", moved(notice.sync.by)));
+                   fmt::format("clock stepped by {}", signed_text(notice.sync.by)));
         follow_clock(true);
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::steered) {
@@ -253,58 +255,63 @@ void Worker::on_notice(const node::Node::Notice& notice) {
         publish();
       } else if (notice.sync.what == node::SyncNotice::What::shifted) {
         emit_event("time-set",
-                   fmt::format("network time was set by hand, by {}", moved(notice.sync.by)));
+                   fmt::format("an operator set network time by {}", signed_text(notice.sync.by)));
       }
       break;
     case What::upstream:
       if (notice.network != node::kNoNetwork && links_.count() > 1)
         emit_event("time-source",
-                   fmt::format("the clock follows {}", links_.label(notice.network)));
+                   fmt::format("clock follows network {}", links_.label(notice.network)));
       break;
     case What::circle:
-      emit_event("time-circle", fmt::format("{}: its time comes in a circle and is not followed",
+      emit_event("time-circle", fmt::format("{}: time loop detected; not following this network",
                                             links_.label(notice.network)));
       break;
   }
 }
 
-// After the kernel's clock has moved, so that no program sees the new time before it.
+// Call it after the system clock has moved, so that no client sees the new time before that.
 void Worker::publish() {
   if (publisher_) publisher_->publish(*oscillator_, node_.sync());
 }
 
 void Worker::follow_clock(bool stepped) {
   if (identity_.settings.clock != config::ClockKind::system) return;
-  // The dial stood still meanwhile: the kernel's clock would be set back by the time slept.
+  // The steered clock stood still during a suspension: following it would set the system clock
+  // back.
   if (loop_.slept() > Nanos{0}) return;
   const Instant now = oscillator_->now();
   const clock::SteeredClock& dial = node_.sync().dial();
   const auto done = clock_->follow(now, dial.at(now), dial.rate(), stepped);
-  const std::string trouble = done ? "" : done.error();
-  if (trouble != clock_trouble_ && !trouble.empty()) log_error(trouble);
-  clock_trouble_ = trouble;
+  const std::string error = done ? "" : done.error();
+  if (error != clock_error_ && !error.empty()) log_error(error);
+  clock_error_ = error;
 }
 
-// States are told once, when they change.
-void Worker::note_states() {
+// Reports each change of an election state once: network, from, to, and the mastership that the
+// host knows.
+void Worker::report_states() {
   for (std::uint8_t i = 0; i < links_.count(); ++i) {
     const election::MasterElection* election = node_.network(i);
     if (election == nullptr) continue;
     const std::string_view state = state_name(election->state());
     if (states_[i] == state) continue;
     if (states_[i] == "master" && state != "conflict")
-      emit_event("lost-master", fmt::format("{}: this host is master no more", links_.label(i)));
+      emit_event("lost-master", fmt::format("{}: this host is no longer master", links_.label(i)));
     if (state == "conflict")
-      emit_event("two-masters", fmt::format("{}: another master is about", links_.label(i)));
-    log_info(
-        fmt::format("{}: {} -> {}", links_.label(i), states_[i].empty() ? "-" : states_[i], state));
+      emit_event("two-masters",
+                 fmt::format("{}: another master is active on this network", links_.label(i)));
+    const std::string master = name_of(election->master());
+    log_info(fmt::format("{}: {} -> {} (round {}, master {})", links_.label(i),
+                         states_[i].empty() ? "-" : states_[i], state, election->followed().round,
+                         master.empty() ? "none" : master));
     states_[i] = state;
     trace_.becomes(oscillator_->now(), election::name_of(election->state()));
   }
 }
 
 void Worker::emit_event(std::string what, std::string details) {
-  log_info(fmt::format("{}: {}", what, details));
+  log_event(what, details);
   events_.push_back(
       {std::move(what), std::move(details), reading().time.time_since_epoch().count()});
   if (events_.size() > kMaxEvents) events_.pop_front();
@@ -316,14 +323,14 @@ void Worker::emit_event(std::string what, std::string details) {
 
 int Worker::run() {
   for (const int signal : {SIGTERM, SIGINT}) loop_.on_signal(signal, [this] { stop(); });
-  loop_.on_signal(SIGHUP, [] {});  // the parent's, who hands new settings down
+  loop_.on_signal(SIGHUP, [] {});  // for the parent, which sends new settings
   if (parent_ != nullptr)
     loop_.watch(parent_->descriptor(), POLLIN, [this](short ready) {
-      // Without its parent it would never be started again.
+      // Without a parent nothing would restart this worker.
       if ((ready & POLLHUP) != 0) return stop();
-      take_order();
+      receive_from_parent();
     });
-  links_.watch_interfaces([this] { look_for_networks(); });
+  links_.watch_interfaces([this] { update_networks(); });
   for (std::uint8_t i = 0; i < links_.count(); ++i) join(i);
   if (!codec_.sealed()) log_warning(kNoKey);
   locks_.start([this](std::string what, std::string details) {
@@ -335,59 +342,60 @@ int Worker::run() {
   notifier_.ready("looking for a master");
 
   while (!stopping_) {
-    Instant deadline = std::min(node_.timers().first(), next_chore_);
+    Instant deadline = std::min(node_.timers().first(), next_housekeeping_);
     for (const auto& due : {locks_.due_in(), groups_.due_in()})
       if (due) deadline = std::min(deadline, oscillator_->now() + *due);
     const sys::Loop::Round round = loop_.wait(deadline);
     if (round.suspended > Nanos{0}) {
-      stop_after_sleep(round.suspended);
-      return kSlept;
+      stop_after_suspension(round.suspended);
+      return kSuspended;
     }
     if (round.stalled > Nanos{0}) ++stalls_;
-    // What has arrived comes before timers, also after a pause.
+    // Received datagrams come before timers, also after a stall.
     if (round.due || round.stalled > Nanos{0})
       for (std::uint8_t i = 0; i < links_.count(); ++i) ready(i);
     wake_timers();
     locks_.on_timer();
     groups_.on_timer();
-    if (oscillator_->now() >= next_chore_) do_chores();
+    if (oscillator_->now() >= next_housekeeping_) housekeeping();
     if (each_round_) each_round_();
   }
-  stop_in_order();
+  stop_cleanly();
   return 0;
 }
 
-void Worker::stop_in_order() {
+void Worker::stop_cleanly() {
   notifier_.stopping();
   publisher_.reset();
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     step([&](auto& turn) {
       node_.command(turn, {.network = i, .election = election::Command::stop});
     });
-  keep_rate();
+  save_rate();
   log_info("stopped");
 }
 
-// No farewell: it would be in the name of a clock that is wrong. The rate is still good.
-void Worker::stop_after_sleep(Nanos span) {
+// No resignation is sent: it would carry the time of a wrong clock. The rate is still valid.
+void Worker::stop_after_suspension(Nanos span) {
   publisher_.reset();
-  emit_event("slept", fmt::format("this machine was suspended for {}; it begins anew as a newcomer",
+  emit_event("slept", fmt::format("suspended for {}; rejoining as a new member",
                                   span_text(std::chrono::round<std::chrono::milliseconds>(span))));
-  keep_rate();
+  save_rate();
 }
 
-// What the kernel says of its clock that others keep, without the steps of leap seconds.
+// UTC from the system clock that another program synchronizes, without the steps of leap seconds.
 void Worker::carry_utc() {
   if (utc_source_ == nullptr) return;
   const auto state = sys::read_discipline(*utc_source_);
-  const bool kept = state && state->synchronized;
-  if (kept != utc_kept_)
-    emit_event(
-        kept ? "utc-found" : "utc-lost",
-        kept ? "this machine's clock is kept again: it carries UTC"
-             : "this machine is to carry UTC, but nobody keeps its clock; see chronyc or pmc");
-  utc_kept_ = kept;
-  if (!kept) return;
+  const bool synchronized = state && state->synchronized;
+  if (synchronized != utc_synchronized_)
+    emit_event(synchronized ? "utc-found" : "utc-lost",
+               synchronized
+                   ? "the system clock is synchronized again: this machine carries UTC"
+                   : "this machine should carry UTC, but no program synchronizes its clock; check "
+                     "chronyc or pmc");
+  utc_synchronized_ = synchronized;
+  if (!synchronized) return;
   const Nanos utc = leaps_.utc(state->raw, state->real, state->tai);
   step([&](auto& turn) {
     node_.command(turn, {.what = node::Node::Command::What::sync,
@@ -399,18 +407,18 @@ void Worker::carry_utc() {
   });
 }
 
-void Worker::do_chores() {
-  next_chore_ = oscillator_->now() + kChores;
-  // Stamps that the kernel does not give wake no descriptor.
+void Worker::housekeeping() {
+  next_housekeeping_ = oscillator_->now() + kHousekeeping;
+  // A timestamp that the kernel never delivers wakes no descriptor.
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     if (links_.awaits(i)) read_departures(i);
-  look_for_networks();
+  update_networks();
   check_id();
   carry_utc();
   follow_clock(false);
   publish();
   watch_bound();
-  keep_rate_now_and_then();
+  save_rate_if_due();
   locks_.each_second();
   notifier_.alive();
 }
@@ -421,7 +429,10 @@ void Worker::watch_bound() {
   const bool exceeded = identity_.settings.bound_alarm && bound > *identity_.settings.bound_alarm &&
                         now.status != node::Reading::Status::unsynchronized;
   if (exceeded && !alarmed_)
-    emit_event("bound-exceeded", fmt::format("the clock may be wrong by {}", span_text(bound)));
+    emit_event(
+        "bound-exceeded",
+        fmt::format("clock may be off by up to {}; bound-alarm-us is {:.3f}", span_text(bound),
+                    static_cast<double>(identity_.settings.bound_alarm->count()) * 1e-3));
   alarmed_ = exceeded;
 }
 
@@ -433,23 +444,24 @@ void Worker::wake_timers() {
   }
 }
 
-// Two machines with one id: neither leads.
+// Two machines with the same id: neither leads.
 void Worker::check_id() {
   std::array<std::byte, wire::kMaxBytes> buffer;
   for (std::uint8_t i = 0; i < links_.count(); ++i)
     if (const std::size_t size = codec_.word_to_twin(buffer); size > 0 && links_.here(i))
       links_.broadcast(i, {buffer.data(), size});
-  if (!codec_.id_taken() || stays_out_) return;
-  stays_out_ = true;
-  emit_event("id-taken",
-             fmt::format("another machine has the id {} too (from {}); this host leads nothing "
-                         "until one of them has a new one and tempod is restarted",
-                         id_text(codec_, codec_.self()), identity_.machine_id_from));
+  if (!codec_.id_taken() || duplicate_id_) return;
+  duplicate_id_ = true;
+  emit_event(
+      "id-taken",
+      fmt::format("another machine has the same id {} (from {}): this host will not lead; give "
+                  "one of them another machine id and restart tempod",
+                  id_text(codec_, codec_.self()), identity_.machine_id_from));
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
 }
 
-// What the parent has read anew.
-void Worker::take_order() {
+// A message from the parent: new settings, or the confirmation of a write.
+void Worker::receive_from_parent() {
   const std::string text = parent_->receive();
   if (text.empty()) return;
   if (text.starts_with(LockDriver::kWritten))
@@ -465,32 +477,33 @@ void Worker::take_order() {
   sync_rules_ = sync_rules(identity_.settings);
   set_log_level(identity_.settings.log_level);
   for (std::uint8_t i = 0; i < links_.count(); ++i) set_leadership(i);
-  look_for_networks(true);
+  update_networks(true);
 }
 
-// The directory is not the worker's to write in, once it has become another user.
-void Worker::keep_rate() {
-  next_keeping_ = oscillator_->now() + kKeeping;
+// The worker may not write to the state directory after it has changed its user.
+void Worker::save_rate() {
+  next_rate_save_ = oscillator_->now() + kRateInterval;
   identity_.state.rate = node_.sync().base_rate();
   if (parent_ != nullptr) {
-    parent_->send(fmt::format("{}\t{}", kKeepRate, rate_text(identity_.state.rate)));
+    parent_->send(fmt::format("{}\t{}", kSaveRate, rate_text(identity_.state.rate)));
     return;
   }
   if (const auto saved = write_state(identity_.settings.state_dir, identity_.state); !saved)
     log_warning(saved.error());
 }
 
-// What is killed keeps nothing. Without a parent the disk would have to be waited for here.
-void Worker::keep_rate_now_and_then() {
+// A killed worker cannot save the rate at its end. Without a parent this process would have to wait
+// for the disk.
+void Worker::save_rate_if_due() {
   if (parent_ == nullptr) return;
   const double change = std::abs(node_.sync().base_rate() - identity_.state.rate);
-  if (change > kQuiteAnother || (change > 0 && oscillator_->now() >= next_keeping_)) keep_rate();
+  if (change > kMinRateChange || (change > 0 && oscillator_->now() >= next_rate_save_)) save_rate();
 }
 
 std::vector<std::string> Worker::confine() {
-  std::vector<std::string> troubles;
+  std::vector<std::string> errors;
   const auto attempt = [&](const Result<void>& done) {
-    if (!done) troubles.push_back(done.error());
+    if (!done) errors.push_back(done.error());
   };
   if (identity_.settings.realtime && ::geteuid() == 0) {
     attempt(sys::run_real_time(kPriority));
@@ -501,7 +514,7 @@ std::vector<std::string> Worker::confine() {
         sys::drop_privileges({.user = identity_.settings.user,
                               .set_clock = identity_.settings.clock == config::ClockKind::system}));
   attempt(sys::filter_system_calls({.writes_files = true}));
-  return troubles;
+  return errors;
 }
 
 }  // namespace tempo::daemon

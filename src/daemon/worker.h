@@ -1,8 +1,7 @@
-// The daemon's work: one node, tied to the sockets, the clock and the programs on this host.
+// The worker process: one node connected to sockets, clock and local clients.
 //
-// One thread and one loop. Everything that has arrived is given to the node before a timer is
-// woken; what the node wants done is done before the next step. Work that could block is not done
-// here.
+// One thread and one loop. All received datagrams go to the node before its timers run; the outputs
+// of a step are carried out before the next step. Nothing here may block.
 #pragma once
 
 #include <array>
@@ -38,39 +37,42 @@
 
 namespace tempo::daemon {
 
-inline constexpr int kPriority = 20;  // of both processes, where real-time ones are allowed
-inline constexpr int kSlept = 3;      // the worker's exit status: start another one at once
+inline constexpr int kPriority = 20;  // SCHED_FIFO priority of parent and worker
+inline constexpr int kSuspended =
+    3;  // exit status of the worker after a suspension: restart it at once
 
-// Something that happened, for hooks, logs and whoever watches.
+// An event for hooks, the log and clients.
 struct Event {
   std::string what;        // became-master, lost-master, master-changed, two-masters, slept, ...
-  std::string details;     // a sentence
-  std::int64_t at_ns = 0;  // of the steered clock
+  std::string details;     // one sentence for users
+  std::int64_t at_ns = 0;  // time of the steered clock
 };
 
 class Worker {
  public:
-  static constexpr std::string_view kKeepRate = "@rate";  // to the parent: see rate_text
+  static constexpr std::string_view kSaveRate =
+      "@rate";  // message to the parent: save this rate (see rate_text)
 
-  // Without a parent nobody hears of events, and settings stay as they are.
+  // `parent` may be null: then no hooks run and settings are not reloaded.
   static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity,
                                                 const ParentLine* parent);
   static Result<std::unique_ptr<Worker>> create(const DaemonIdentity& identity,
                                                 Instruments instruments, const ParentLine* parent);
 
-  // Once, after `create` and before `run`: gives up what is not needed. Sentences say what could
-  // not be done.
+  // Drops privileges. Call it once, after `create` and before `run`. Returns one sentence for each
+  // step that failed.
   std::vector<std::string> confine();
 
-  // The page that programs on this host read the time from; without one they ask at the door.
+  // Publishes the time in this page. Without a page, clients ask for the time on the control
+  // socket.
   void publish_to(page::Writer page) { publisher_.emplace(std::move(page)); }
 
-  // Until a signal or `stop`: 0. Or until the machine has slept: kSlept, and whatever was known of
-  // the time is known no more (decision 031).
+  // Runs until a signal or `stop`: returns 0. After a suspension of the machine it returns
+  // kSuspended: everything known about the time is invalid then (decision 031).
   int run();
   void stop() { stopping_ = true; }
 
-  // --- for the door (programs on this host) ---
+  // --- for the control server ---
   obs::Snapshot snapshot();
   node::Reading reading();
   Instant now() { return oscillator_->now(); }
@@ -79,19 +81,20 @@ class Worker {
   std::string lock_status()
       const;  // one sentence for users; includes the mode of silent locks in use
   GroupDriver& groups() { return groups_; }
-  std::string name_of(HostId host) const;  // as people are told; empty: nobody
-  // Sentences say why not.
+  std::string name_of(HostId host) const;  // name for users; empty: no host
+  // These return a sentence if they fail.
   Result<void> reelect();
   Result<void> resign();
   Result<void> set_time(Nanos by);
   sys::Loop& loop() { return loop_; }
-  // Asks all other members what ails them; their answers are there when `members_answered`.
+  // Asks all other members for their findings. `member_findings` is complete when
+  // `members_answered`.
   void ask_members();
   bool members_answered();
-  std::vector<ipc::MemberFindings> what_members_find() const;
+  std::vector<ipc::MemberFindings> member_findings() const;
   const std::deque<Event>& events() const { return events_; }
   std::uint64_t events_so_far() const { return event_count_; }
-  // Called after every round of the loop; there are four a second at least.
+  // Called after every round of the loop, at least four times a second.
   void each_round(std::function<void()> callback) { each_round_ = std::move(callback); }
 
  private:
@@ -99,12 +102,12 @@ class Worker {
 
   Worker(const DaemonIdentity& identity, Instruments instruments, const ParentLine* parent);
 
-  void look_for_networks(bool other_settings = false);
+  void update_networks(bool other_settings = false);
   void join(std::uint8_t number);
   void ready(std::uint8_t number);
   void receive_incompatible(const sys::Address& from);
   void receive_other(std::uint8_t number, const node::Codec::Received& received);
-  void receive_word(std::uint8_t number, NodeId from, const wire::DiagnosticBody& word);
+  void receive_diagnostic(std::uint8_t number, NodeId from, const wire::DiagnosticBody& body);
   void read_departures(std::uint8_t number);
   template <class Do>
   void step(Do todo);
@@ -115,16 +118,16 @@ class Worker {
   void publish();
   void carry_utc();
   void wake_timers();
-  void note_states();
+  void report_states();
   void emit_event(std::string what, std::string details);
-  void take_order();
+  void receive_from_parent();
   void set_leadership(std::uint8_t number);
-  void keep_rate();
-  void keep_rate_now_and_then();
+  void save_rate();
+  void save_rate_if_due();
   void check_id();
-  void stop_in_order();
-  void stop_after_sleep(Nanos span);
-  void do_chores();
+  void stop_cleanly();
+  void stop_after_suspension(Nanos span);
+  void housekeeping();
   void watch_bound();
   std::string name_of(NodeId node) const;
 
@@ -140,7 +143,8 @@ class Worker {
   node::Node node_;
   Outbox<node::Node> outbox_;
   Links links_;
-  std::array<std::string_view, node::kMaxNetworks> states_;  // of the elections, as last told
+  std::array<std::string_view, node::kMaxNetworks>
+      states_;  // election state per network, as last reported
   sys::Notifier notifier_ = sys::Notifier::from_environment();
   std::deque<Event> events_;
   std::uint64_t event_count_ = 0;
@@ -151,18 +155,18 @@ class Worker {
   GroupDriver groups_;
   RemoteDiagnosis remote_diagnosis_;
   IncompatiblePeers incompatible_peers_;
-  Instant next_chore_;
-  Instant next_keeping_;  // of the rate
+  Instant next_housekeeping_;
+  Instant next_rate_save_;  // when the rate is saved next
   std::uint64_t stalls_ = 0;
-  std::uint64_t unsent_ = 0;  // messages for hosts whose address is not known
-  bool stays_out_ = false;
-  bool alarmed_ = false;  // the bound exceeds what the settings allow
+  std::uint64_t unsent_ = 0;   // messages to hosts whose address is unknown
+  bool duplicate_id_ = false;  // another machine has the id of this host: do not lead
+  bool alarmed_ = false;       // the bound exceeds bound-alarm-us
   bool stopping_ = false;
   std::optional<Publisher> publisher_;
-  std::unique_ptr<sys::KernelClock> utc_source_;  // null: this machine carries no UTC
+  std::unique_ptr<sys::KernelClock> utc_source_;  // null: this machine does not carry UTC
   clock::LeapSmear leaps_;
-  bool utc_kept_ = true;       // somebody keeps the kernel's clock, as last told
-  std::string clock_trouble_;  // the last failure of the kernel's clock, told once
+  bool utc_synchronized_ = true;  // another program synchronizes the system clock, as last reported
+  std::string clock_error_;       // last error of the system clock, logged once; empty: none
 };
 
 template <class Do>

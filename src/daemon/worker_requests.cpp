@@ -1,4 +1,4 @@
-// What programs on this host ask of the worker, through the door.
+// Requests of local clients, from the control server.
 #include <array>
 
 #include <fmt/core.h>
@@ -10,12 +10,13 @@ namespace tempo::daemon {
 
 node::Reading Worker::reading() { return node_.sync().reading(oscillator_->now()); }
 
-// A living master ends every election with Quit: it must make room itself.
+// A running master ends every election with Quit, so only the master itself can start one, by
+// resigning.
 Result<void> Worker::reelect() {
   const NodeId master = node_.network(0) == nullptr ? kNobody : node_.network(0)->master();
   if (master == kNobody || master == codec_.self()) return resign();
   return std::unexpected(
-      fmt::format("this host is not the master; 'tempo reelect' on {} is heard", name_of(master)));
+      fmt::format("only the master can do this; run 'tempo reelect' on {}", name_of(master)));
 }
 
 Result<void> Worker::resign() {
@@ -30,14 +31,15 @@ Result<void> Worker::resign() {
       node_.command(turn, {.network = i, .election = election::Command::resign});
     });
   }
-  if (!asked) return std::unexpected("this host is not the master; 'tempo master' says who is");
+  if (!asked)
+    return std::unexpected("only the master can do this; 'tempo master' shows which host that is");
   return {};
 }
 
 Result<void> Worker::set_time(Nanos by) {
   const node::Reading::Status status = reading().status;
   if (status != node::Reading::Status::synchronized && status != node::Reading::Status::leads)
-    return std::unexpected("network time is not known here yet; 'tempo wait-sync' waits for it");
+    return std::unexpected("this host has no network time yet; wait for it with 'tempo wait-sync'");
   step([&](auto& turn) {
     node_.command(turn, {.what = node::Node::Command::What::sync,
                          .network = node::kNoNetwork,
@@ -62,7 +64,7 @@ bool Worker::members_answered() {
   return remote_diagnosis_.over(oscillator_->now(), others);
 }
 
-std::vector<ipc::MemberFindings> Worker::what_members_find() const {
+std::vector<ipc::MemberFindings> Worker::member_findings() const {
   std::vector<ipc::MemberFindings> all;
   codec_.directory().for_each([&](const node::Directory::Host& host) {
     if (!host.heard || host.node == codec_.self()) return;
@@ -87,7 +89,7 @@ std::string Worker::name_of(HostId host) const {
 }
 
 std::string Worker::lock_status() const {
-  const std::string mode = locks_.quiet_mode();
+  const std::string mode = locks_.silent_mode();
   return mode.empty() ? locks_.status() : locks_.status() + "; " + mode;
 }
 
@@ -98,12 +100,12 @@ obs::Snapshot Worker::snapshot() {
                         .links = &links_,
                         .now = oscillator_->now(),
                         .started = started_,
-                        .stays_out = stays_out_,
-                        .clock_trouble = clock_trouble_,
+                        .duplicate_id = duplicate_id_,
+                        .clock_error = clock_error_,
                         .incompatible_peer = incompatible_peers_.about(oscillator_->now()),
                         .unsent = unsent_,
                         .stalls = stalls_,
-                        .locks = locks_.wished_for() ? lock_status() : "",
+                        .locks = locks_.configured() ? lock_status() : "",
                         .groups = groups_.known()});
 }
 

@@ -24,12 +24,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// What the instruments show and are told, in the test's hands.
+// State of the simulated clock and oscillator, set by the test.
 struct Bench {
-  Nanos ahead{0};         // of the oscillator
-  Nanos asleep{0};        // the machine, so far
-  Nanos falls_asleep{0};  // when it is next asked, after the answer
-  int followed = 0;       // times
+  Nanos ahead{0};         // oscillator time minus raw time
+  Nanos asleep{0};        // total suspension so far
+  Nanos falls_asleep{0};  // suspension that starts after the next reading
+  int followed = 0;       // number of calls of follow
 };
 
 class BenchOscillator final : public sys::Oscillator {
@@ -76,7 +76,7 @@ class WorkerTest : public ::testing::Test {
     settings.key_file.clear();
     settings.state_dir = directory_;
     settings.machine_id = "worker-test";
-    settings.clock = config::ClockKind::system;  // which the bench stands in for
+    settings.clock = config::ClockKind::system;  // replaced by the bench
     DaemonIdentity identity = load_identity(settings).value();
     identity.state.rate = 12e-6;
     new_incarnation(identity);
@@ -88,7 +88,7 @@ class WorkerTest : public ::testing::Test {
   }
   ~WorkerTest() override { std::filesystem::remove_all(directory_); }
 
-  // So that the next round is due at once, with all that is done once a second.
+  // Makes the next round due at once, including its housekeeping.
   void let_a_second_pass() { bench_.ahead += 1s; }
 
   static constexpr const char* kCluster = "worker-test";
@@ -99,9 +99,9 @@ class WorkerTest : public ::testing::Test {
   std::string address_ = fmt::format("127.{}.9.1", 64 + ::getpid() % 128);
   std::unique_ptr<Worker> worker_;
 };
-using SleepingWorker = WorkerTest;
+using SuspendedWorker = WorkerTest;
 
-TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
+TEST_F(SuspendedWorker, EndsAndDoesNotTouchTheClock) {
   int followed_before = 0;
   worker_->each_round([&] {
     let_a_second_pass();
@@ -109,7 +109,7 @@ TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
     followed_before = bench_.followed;
     bench_.asleep += 5s;
   });
-  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_EQ(worker_->run(), kSuspended);
   EXPECT_GE(followed_before, 3);
   EXPECT_EQ(bench_.followed, followed_before);
   ASSERT_FALSE(worker_->events().empty());
@@ -118,8 +118,8 @@ TEST_F(SleepingWorker, EndsAndLeavesTheClockAlone) {
   EXPECT_NEAR(read_state(directory_).rate, 12e-6, 1e-9);
 }
 
-// It falls asleep after the round was found to be a good one, and before the clock is followed.
-TEST_F(SleepingWorker, LeavesTheClockAloneAlsoInThatRound) {
+// The suspension starts after the check of the round and before the clock is followed.
+TEST_F(SuspendedWorker, DoesNotTouchTheClockInTheSameRound) {
   int followed_before = 0;
   worker_->each_round([&] {
     let_a_second_pass();
@@ -127,11 +127,11 @@ TEST_F(SleepingWorker, LeavesTheClockAloneAlsoInThatRound) {
     followed_before = bench_.followed;
     bench_.falls_asleep = 5s;
   });
-  EXPECT_EQ(worker_->run(), kSlept);
+  EXPECT_EQ(worker_->run(), kSuspended);
   EXPECT_EQ(bench_.followed, followed_before);
 }
 
-TEST_F(SleepingWorker, TakesNoNapForASleep) {
+TEST_F(SuspendedWorker, IgnoresShortSuspensions) {
   int followed_before = 0;
   worker_->each_round([&] {
     let_a_second_pass();
@@ -145,7 +145,7 @@ TEST_F(SleepingWorker, TakesNoNapForASleep) {
 }
 
 // A daemon two revisions ahead asks for a master.
-TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
+TEST_F(WorkerTest, ReportsAnIncompatibleDaemon) {
   node::Codec theirs({.self = HostId{77},
                       .incarnation = Incarnation{1},
                       .name = wire::Name("newer"),
@@ -155,32 +155,32 @@ TEST_F(WorkerTest, NamesADaemonThatItCannotUnderstand) {
   node::Node::Message question;
   question.body = {election::Message{.kind = election::Kind::masterreq}};
   const sys::Address here = sys::Address::parse(address_, port_).value();
-  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
-  const auto told = [&] {
+  const sys::Descriptor sender{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const auto reported = [&] {
     return std::ranges::count(worker_->events(), "other-revision", &Event::what);
   };
   int rounds = 0;
   worker_->each_round([&] {
     std::array<std::byte, wire::kMaxBytes> buffer;
     const std::size_t size = theirs.encode(question, buffer);
-    ASSERT_EQ(::sendto(mouth.number(), buffer.data(), size, 0, here.raw(), here.size()),
+    ASSERT_EQ(::sendto(sender.number(), buffer.data(), size, 0, here.raw(), here.size()),
               static_cast<ssize_t>(size));
-    ++rounds;  // it goes on, so that it could be told again
-    if ((told() > 0 && rounds > 100) || rounds > 10'000) worker_->stop();
+    ++rounds;  // repeat the datagram: it must be reported once
+    if ((reported() > 0 && rounds > 100) || rounds > 10'000) worker_->stop();
   });
   EXPECT_EQ(worker_->run(), 0);
   EXPECT_THAT(worker_->snapshot().warnings,
-              ::testing::Contains(HasSubstr(
-                  fmt::format("the tempod at 127.0.0.1 speaks revision {}", wire::kRevision + 2))));
+              ::testing::Contains(HasSubstr(fmt::format(
+                  "tempod at 127.0.0.1 uses protocol revision {}", wire::kRevision + 2))));
   EXPECT_GT(worker_->snapshot().counters.at("malformed_wrong_revision"), 1U);
-  EXPECT_EQ(told(), 1);
+  EXPECT_EQ(reported(), 1);
 }
 
-TEST_F(WorkerTest, CountsWhatIsTooLongToBeADatagramOfOurs) {
+TEST_F(WorkerTest, CountsDatagramsThatAreTooLong) {
   const sys::Address here = sys::Address::parse(address_, port_).value();
-  const sys::Descriptor mouth{::socket(AF_INET, SOCK_DGRAM, 0)};
+  const sys::Descriptor sender{::socket(AF_INET, SOCK_DGRAM, 0)};
   const std::vector<std::byte> huge(sys::Network::kMaxBytes + 1);
-  ASSERT_EQ(::sendto(mouth.number(), huge.data(), huge.size(), 0, here.raw(), here.size()),
+  ASSERT_EQ(::sendto(sender.number(), huge.data(), huge.size(), 0, here.raw(), here.size()),
             static_cast<ssize_t>(huge.size()));
   const auto counted = [&] { return worker_->snapshot().counters.at("datagrams_too_long"); };
   int rounds = 0;

@@ -238,7 +238,7 @@ TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
   EXPECT_THAT(ask("nonsense", 1).error().sentence, HasSubstr("take another"));
   ipc::Request unlock{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   unlock.id = 77;
-  EXPECT_THAT(client->ask(unlock).error().sentence, HasSubstr("no lock of that id"));
+  EXPECT_THAT(client->ask(unlock).error().sentence, HasSubstr("no lock with that id"));
   const std::string endless(100'000, 'x');
   (void)!send(client->descriptor(), endless.data(), endless.size(), MSG_NOSIGNAL);
   EXPECT_TRUE(wait_for(10s, [&] { return !client->next(100ms); })) << "it is shown out";

@@ -35,9 +35,9 @@ TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
   Daemons daemons(3, "", 1);
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
   EXPECT_THAT(order(daemons, 0, "forget host7").err,
-              HasSubstr("no machine called 'host7' votes on locks; those that do are"));
+              HasSubstr("no voter is named 'host7'; the voters are"));
   EXPECT_THAT(order(daemons, 0, "admit host7").err, HasSubstr("'tempo members'"));
-  EXPECT_THAT(order(daemons, 0, "admit host1").err, HasSubstr("host1 votes already"));
+  EXPECT_THAT(order(daemons, 0, "admit host1").err, HasSubstr("host1 is already a voter"));
 
   daemons.kill_all(2);
   const Ended forgotten = order(daemons, 0, "forget host2");
@@ -64,7 +64,7 @@ TEST(LiveVoters, ADeadMachineIsForgottenAndAnotherAdmitted) {
       wait_for(kLong, [&] { return daemons.promise(2).starts_with("3 voters; locks survive"); }));
   EXPECT_EQ(lock(daemons, 2, "30s"), 0);
   ASSERT_TRUE(come_to(daemons, "3 voters; locks survive the loss of 1"));
-  EXPECT_THAT(order(daemons, 2, "forget host2").err, HasSubstr("those that do are"));
+  EXPECT_THAT(order(daemons, 2, "forget host2").err, HasSubstr("the voters are"));
 }
 
 TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
@@ -73,7 +73,7 @@ TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
   daemons.kill_all(1);
   const Ended refused = order(daemons, 0, "forget host1");
   EXPECT_EQ(refused.status, 4);
-  EXPECT_THAT(refused.err, HasSubstr("most of those that vote do not answer"));
+  EXPECT_THAT(refused.err, HasSubstr("no majority of the voters answers"));
   EXPECT_EQ(lock(daemons, 0, "2s"), 100) << "strict: nothing is granted";
   daemons.start(1);
   ASSERT_TRUE(come_to(daemons, "2 voters; locks need both"));
@@ -84,7 +84,7 @@ TEST(LiveVoters, NoVoteIsTakenWithoutAMajority) {
            daemons.promise(0) == "1 voter; locks need host0";
   }));
   ASSERT_TRUE(wait_for(kLong, [&] { return daemons.promise(0) == "1 voter; locks need host0"; }));
-  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only machine that votes"));
+  EXPECT_THAT(order(daemons, 0, "forget host0").err, HasSubstr("the only voter"));
 }
 
 TEST(LiveVoters, ThePreferredOfTwoGoesOnAlone) {

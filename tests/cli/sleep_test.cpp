@@ -49,10 +49,10 @@ TEST_F(TwoDaemons, WhoHasSleptComesBackAsANewcomer) {
   std::ofstream(slept()) << "12345";
   ASSERT_TRUE(stern.read_until([&] { return said(stern, "became-master"); })) << stern.err();
   ASSERT_TRUE(bow.read_until([&] { return said(bow, "-> follower"); })) << bow.err();
-  EXPECT_THAT(bow.err(), HasSubstr("slept: this machine was suspended for 5s"));
-  EXPECT_THAT(bow.err(), HasSubstr("the machine has slept: the worker is started anew"));
+  EXPECT_THAT(bow.err(), HasSubstr("slept: suspended for 5s; rejoining as a new member"));
+  EXPECT_THAT(bow.err(), HasSubstr("machine was suspended; starting a new worker"));
   EXPECT_THAT(bow.err(), Not(HasSubstr("error")));
-  EXPECT_EQ(count(bow.err(), "slept: this machine"), 1U);
+  EXPECT_EQ(count(bow.err(), "slept: suspended"), 1U);
   for (Child* child : {&bow, &stern}) {
     kill(child->id(), SIGTERM);
     EXPECT_EQ(child->wait().status, 0);

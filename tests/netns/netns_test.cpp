@@ -211,7 +211,8 @@ void expect_neither_twin_leads(Site& site, const std::function<std::string()>& l
     const auto status = site.host(i).status();
     return status && !status->may_lead &&
            std::ranges::any_of(status->warnings, [](const std::string& warning) {
-             return warning.find("another machine has this host's id") != std::string::npos;
+             return warning.find("another machine has the same id as this host") !=
+                    std::string::npos;
            });
   };
   ASSERT_TRUE(site.wait(30s, [&] { return warned(0) && warned(1); })) << logs();
@@ -284,7 +285,7 @@ TEST_F(Netns, AnInterfaceThatComesBackIsUsedAgain) {
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
   const Host& host = site.host(1);
   ASSERT_EQ(run({"ip", "-n", host.space(), "link", "set", "eth0", "down"}), 0);
-  ASSERT_TRUE(site.wait(10s, [&] { return host.log().find("eth0 has gone") != std::string::npos; }))
+  ASSERT_TRUE(site.wait(10s, [&] { return host.log().find("eth0 is down") != std::string::npos; }))
       << logs(site);
   ASSERT_EQ(run({"ip", "-n", host.space(), "link", "set", "eth0", "up"}), 0);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))

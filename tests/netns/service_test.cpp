@@ -150,7 +150,7 @@ TEST_F(Netns, AMemberAsksAllOthersWhatAilsThem) {
   for (const std::string name : {"host2", "host3"}) {
     ASSERT_EQ(all[name].findings.size(), 1U) << name;
     EXPECT_EQ(all[name].findings[0].level, "problem");
-    EXPECT_THAT(all[name].findings[0].what, testing::StartsWith("no key: whoever is on"));
+    EXPECT_THAT(all[name].findings[0].what, testing::StartsWith("no key: any machine on"));
     EXPECT_EQ(all[name].missing, 0U);
   }
   site.host(2).kill_all();

@@ -20,17 +20,17 @@
 namespace tempo::daemon {
 namespace {
 
-// Everybody on the host may connect; nobody may keep others from it.
-constexpr std::size_t kMaxCallers = 512;
-constexpr std::size_t kMaxOfOneProcess = 128;
-constexpr std::size_t kMaxUnprivilegedClients = 128;  // who may only look, all together
-constexpr std::size_t kMaxLocks = 1024;               // of one caller
-constexpr int kMaxLetInAtOnce = 16;
-constexpr int kMaxLinesAtOnce = 16;  // of one caller, in one turn...
-constexpr Nanos kTurn{100us};        // ...which ends after the line that makes it longer
-constexpr Nanos kTurns{1ms};         // of all callers, before the network has its own
-constexpr Nanos kSoon{100us};        // a lease that nobody has is granted within
-constexpr mode_t kEverybody = 0666;  // may look; what more one may do is by who one is
+// Every user of the host may connect. These limits ensure that one client cannot starve the others.
+constexpr std::size_t kMaxClients = 512;
+constexpr std::size_t kMaxClientsOfProcess = 128;
+constexpr std::size_t kMaxUnprivilegedClients = 128;  // all clients that may only read
+constexpr std::size_t kMaxLocks = 1024;               // per connection
+constexpr int kMaxAcceptsAtOnce = 16;
+constexpr int kMaxLinesAtOnce = 16;  // requests per client and turn...
+constexpr Nanos kTurn{100us};        // ...which ends when it has lasted this long
+constexpr Nanos kTurns{1ms};         // time for all clients before the network is served again
+constexpr Nanos kSoon{100us};        // a free lease is granted within this time
+constexpr mode_t kEverybody = 0666;  // read access for all; the credentials decide about the rest
 
 }  // namespace
 
@@ -47,11 +47,11 @@ class ControlServer::Impl {
             [this](HostId host) { return worker_->name_of(host); }) {
     worker_->loop().watch(listener_.descriptor(), POLLIN, [this](short) { accept_clients(); });
     worker_->each_round([this] {
-      serve_callers();
+      serve_clients();
       serve_streams();
     });
-    worker_->locks().on_update([this](locks::ClientId client, const locks::LockUpdate& news) {
-      notify_lock(client, news);
+    worker_->locks().on_update([this](locks::ClientId client, const locks::LockUpdate& update) {
+      notify_lock(client, update);
     });
   }
   ~Impl() {
@@ -71,17 +71,17 @@ class ControlServer::Impl {
     pid_t process = 0;
     bool may_change = false;
     bool may_lock = false;
-    bool calls = false;  // it is to be served in this round
-    bool gone = false;   // nobody reads at the other end any more
+    bool ready = false;    // has input or can be written; served in this round
+    bool hung_up = false;  // the peer has closed its end
     std::optional<ipc::Verb> stream;
-    Instant next{};          // watch: when the next snapshot may go
-    std::uint64_t told = 0;  // events: how many have been told
+    Instant next{};                 // watch: earliest time of the next snapshot
+    std::uint64_t events_sent = 0;  // events: count of events sent
     bool waits_for_members = false;
-    bool headed = false;                              // trace: it has been told who is who
-    std::uint64_t traced = 0;                         // trace: how many lines have been told
-    std::map<std::int64_t, locks::ClientId> locks{};  // by its own numbers
-    bool was_told = false;                            // of locks, in this round
-    std::uint64_t change = 0;                         // forget, admit: it waits for this one's end
+    bool names_sent = false;                          // trace: the names of the hosts were sent
+    std::uint64_t trace_sent = 0;                     // trace: count of lines sent
+    std::map<std::int64_t, locks::ClientId> locks{};  // by the ids of the client
+    bool notified = false;     // output was written in this round by an update
+    std::uint64_t change = 0;  // forget, admit: number of the change it waits for; 0: none
   };
   using Place = std::list<ClientConnection>::iterator;
   struct Claim {
@@ -90,50 +90,49 @@ class ControlServer::Impl {
   };
 
   void accept_clients() {
-    for (int i = 0; i < kMaxLetInAtOnce; ++i) {
+    for (int i = 0; i < kMaxAcceptsAtOnce; ++i) {
       std::optional<sys::Descriptor> socket = listener_.accept();
       if (!socket) return;
-      ClientConnection newcomer{sys::LineConnection(*std::move(socket))};
-      identify(newcomer);
-      if (const std::string_view why = why_not(newcomer); !why.empty()) {
-        newcomer.connection.write(
+      ClientConnection client{sys::LineConnection(*std::move(socket))};
+      identify(client);
+      if (const std::string_view why = refusal_of(client); !why.empty()) {
+        client.connection.write(
             ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = std::string(why)}));
         continue;
       }
-      clients_.push_back(std::move(newcomer));
-      const Place client = std::prev(clients_.end());
-      worker_->loop().watch(client->connection.descriptor(), POLLIN, [client](short events) {
-        client->calls = true;
-        client->gone = (events & (POLLHUP | POLLERR)) != 0;
+      clients_.push_back(std::move(client));
+      const Place place = std::prev(clients_.end());
+      worker_->loop().watch(place->connection.descriptor(), POLLIN, [place](short events) {
+        place->ready = true;
+        place->hung_up = (events & (POLLHUP | POLLERR)) != 0;
       });
     }
   }
 
   void identify(ClientConnection& client) const {
-    const std::optional<sys::Credentials> who = client.connection.peer();
-    if (!who) return;
-    client.process = who->process;
-    client.may_change = who->user == 0 || who->user == ::geteuid() || who->user == owner_;
+    const std::optional<sys::Credentials> peer = client.connection.peer();
+    if (!peer) return;
+    client.process = peer->process;
+    client.may_change = peer->user == 0 || peer->user == ::geteuid() || peer->user == owner_;
     client.may_lock = client.may_change || client.connection.peer_in_group(::getegid());
   }
 
-  // Empty: it may come in.
-  std::string_view why_not(const ClientConnection& newcomer) const {
-    if (clients_.size() >= kMaxCallers)
-      return "too many programs talk to tempod; close some and try again";
+  // Empty: accepted.
+  std::string_view refusal_of(const ClientConnection& client) const {
+    if (clients_.size() >= kMaxClients)
+      return "too many connections to tempod; close some and try again";
     const auto of_process =
-        std::ranges::count(clients_, newcomer.process, &ClientConnection::process);
-    if (std::cmp_greater_equal(of_process, kMaxOfOneProcess))
-      return "this program has too many connections to tempod; close some and try again";
-    if (newcomer.may_lock) return "";
+        std::ranges::count(clients_, client.process, &ClientConnection::process);
+    if (std::cmp_greater_equal(of_process, kMaxClientsOfProcess))
+      return "too many connections of this process to tempod; close some and try again";
+    if (client.may_lock) return "";
     if (std::cmp_greater_equal(std::ranges::count(clients_, false, &ClientConnection::may_lock),
                                kMaxUnprivilegedClients))
-      return "too many programs of users outside tempod's group talk to it; close some and try "
-             "again";
+      return "too many connections of users outside tempod's group; close some and try again";
     return "";
   }
 
-  // With its connection a caller loses its locks.
+  // A client loses its locks with its connection.
   void disconnect(Place client) {
     end_stream(*client);
     const auto all = std::exchange(client->locks, {});
@@ -144,17 +143,17 @@ class ControlServer::Impl {
     clients_.erase(client);
   }
 
-  // Those who may lock before those who may only look, and each in its turn: who was served goes to
-  // the end of the row. Who has no turn now calls again in the next round.
-  void serve_callers() {
+  // Clients that may lock are served before those that may only read, each in turn: a served client
+  // moves to the end of the list. A client without a turn stays ready for the next round.
+  void serve_clients() {
     const Instant until = worker_->now() + kTurns;
     for (const bool may_lock : {true, false}) {
       Place client = clients_.begin();
       for (std::size_t left = clients_.size(); left > 0; --left) {
         const Place current = client++;
-        if (!current->calls || current->may_lock != may_lock) continue;
+        if (!current->ready || current->may_lock != may_lock) continue;
         if (worker_->now() >= until) return;
-        current->calls = false;
+        current->ready = false;
         clients_.splice(clients_.end(), clients_, current);
         receive(current);
       }
@@ -176,35 +175,36 @@ class ControlServer::Impl {
     settle(client);
   }
 
-  // Shows out who is gone or does not read; else waits for what is to be waited for.
+  // Disconnects a client that is gone or does not read; else sets the events to poll for.
   void settle(Place client) {
     sys::LineConnection& connection = client->connection;
     if (connection.too_long())
       connection.write_final(ipc::refusal_line(
           {.code = ipc::Code::bad_request,
-           .sentence = fmt::format("a request has at most {} bytes and this one does not end; the "
-                                   "connection is closed",
+           .sentence = fmt::format("request is longer than {} bytes; the connection is closed",
                                    ipc::kMaxRequest)}));
-    const bool awaited = !client->gone && (connection.queued() > 0 || client->waits_for_members);
-    if (connection.broken() || (connection.finished() && !awaited))
+    const bool waits_for_reply =
+        !client->hung_up && (connection.queued() > 0 || client->waits_for_members);
+    if (connection.broken() || (connection.finished() && !waits_for_reply))
       disconnect(client);
     else
       worker_->loop().expect(connection.descriptor(), connection.events());
   }
 
-  // Empty: it comes later.
+  // Returns the reply; empty: it follows later.
   std::string answer(ClientConnection& client, const ipc::Request& request) {
     if (ipc::changes(request.verb) && !client.may_change)
-      return ipc::refusal_line({.code = ipc::Code::not_allowed,
-                                .sentence = fmt::format("only root may do that; 'sudo tempo {}'",
-                                                        ipc::name_of(request.verb))});
+      return ipc::refusal_line(
+          {.code = ipc::Code::not_allowed,
+           .sentence = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
+                                   ipc::name_of(request.verb))});
     if ((ipc::locks(request.verb) || ipc::votes(request.verb) || ipc::elects(request.verb)) &&
         !client.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
            .sentence =
-               "locks and groups are for root and for tempod's own group; 'usermod -aG tempo USER' "
-               "makes one a member of it",
+               "permission denied: locks and groups require root or membership of tempod's group; "
+               "add a user with 'usermod -aG tempo USER'",
            .id = ipc::votes(request.verb) ? std::nullopt : std::optional(request.id)});
     switch (request.verb) {
       case ipc::Verb::status:
@@ -243,10 +243,10 @@ class ControlServer::Impl {
         return ipc::locks_line(worker_->lock_status(), lock_views());
       case ipc::Verb::forget:
       case ipc::Verb::admit: {
-        const auto begun =
+        const auto change =
             worker_->locks().change_voters(request.host, request.verb == ipc::Verb::admit);
-        if (!begun) return done(std::unexpected(begun.error()), ipc::Code::unavailable);
-        client.change = *begun;
+        if (!change) return done(std::unexpected(change.error()), ipc::Code::unavailable);
+        client.change = *change;
         return "";
       }
       case ipc::Verb::elect:
@@ -270,17 +270,18 @@ class ControlServer::Impl {
       return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
     };
     if (client.locks.contains(request.id))
-      return refuse(ipc::Code::bad_request, "this connection has a lock of that id; take another");
+      return refuse(ipc::Code::bad_request,
+                    "this connection already has a lock with that id; use another id");
     if (client.locks.size() >= kMaxLocks)
       return refuse(ipc::Code::unavailable,
-                    "this connection has too many locks; release some, or open another");
+                    "too many locks on this connection; release some or open another connection");
     if (request.name.starts_with('@'))
       return refuse(ipc::Code::bad_request,
-                    "names that begin with '@' are tempo's own; take another");
+                    "names that begin with '@' are reserved; use another name");
     const locks::ClientId holder{++last_client_ & ~locks::kGroupBit};
     client.locks[request.id] = holder;
     claims_[holder] = {.client = &client, .id = request.id};
-    const auto wanted = worker_->locks().acquire(
+    const auto queued = worker_->locks().acquire(
         {.client = holder,
          .name = request.name,
          .mode = request.shared ? locks::Mode::shared : locks::Mode::exclusive,
@@ -288,24 +289,24 @@ class ControlServer::Impl {
              std::max<std::int64_t>(worker_->reading().time.time_since_epoch().count() / 1000, 0)),
          .lease = Nanos{request.lease_ns}},
         static_cast<locks::LockKind>(request.kind));
-    if (wanted) {
-      // Only for a program that is alone with its locks: where several wait, others can use the
-      // processor.
-      if (request.kind == ipc::LockKind::lease && worker_->locks().answers_soon() &&
+    if (queued) {
+      // Only for a client that is alone with its locks: where several wait, other processes can use
+      // the CPU.
+      if (request.kind == ipc::LockKind::lease && worker_->locks().answers_quickly() &&
           claims_.size() == client.locks.size())
         worker_->loop().stay_awake(kSoon);
       return "";
     }
     claims_.erase(holder);
     client.locks.erase(request.id);
-    return refuse(ipc::Code::unavailable, wanted.error());
+    return refuse(ipc::Code::unavailable, queued.error());
   }
 
   std::string unlock(ClientConnection& client, const ipc::Request& request) {
     const auto found = client.locks.find(request.id);
     if (found == client.locks.end())
       return ipc::refusal_line({.code = ipc::Code::bad_request,
-                                .sentence = "this connection has no lock of that id",
+                                .sentence = "this connection has no lock with that id",
                                 .id = request.id});
     const locks::ClientId holder = found->second;
     client.locks.erase(found);
@@ -314,46 +315,48 @@ class ControlServer::Impl {
     return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
   }
 
-  // It may come while another caller is served: who is to be shown out is at the round's end.
-  void notify_lock(locks::ClientId client, const locks::LockUpdate& news) {
+  // May be called while another client is served; broken connections are closed at the end of the
+  // round.
+  void notify_lock(locks::ClientId client, const locks::LockUpdate& update) {
     const auto found = claims_.find(client);
     if (found == claims_.end()) return;
     const Claim claim = found->second;
-    ipc::LockUpdate told{.id = claim.id};
-    switch (news.kind) {
+    ipc::LockUpdate message{.id = claim.id};
+    switch (update.kind) {
       case locks::LockUpdate::Kind::granted:
-        told.token = std::to_underlying(news.token);
+        message.token = std::to_underlying(update.token);
         [[fallthrough]];
       case locks::LockUpdate::Kind::extended:
-        told.state = news.kind == locks::LockUpdate::Kind::granted
-                         ? ipc::LockUpdate::State::granted
-                         : ipc::LockUpdate::State::extended;
-        told.until_ns = news.deadline.time_since_epoch().count();
+        message.state = update.kind == locks::LockUpdate::Kind::granted
+                            ? ipc::LockUpdate::State::granted
+                            : ipc::LockUpdate::State::extended;
+        message.until_ns = update.deadline.time_since_epoch().count();
         break;
       case locks::LockUpdate::Kind::lost:
       case locks::LockUpdate::Kind::refused:
-        told.state = news.kind == locks::LockUpdate::Kind::lost ? ipc::LockUpdate::State::lost
-                                                                : ipc::LockUpdate::State::refused;
+        message.state = update.kind == locks::LockUpdate::Kind::lost
+                            ? ipc::LockUpdate::State::lost
+                            : ipc::LockUpdate::State::refused;
         claims_.erase(found);
         claim.client->locks.erase(claim.id);
         break;
     }
     claim.client->connection.write(
-        news.sentence.empty()
-            ? ipc::lock_line(told)
+        update.sentence.empty()
+            ? ipc::lock_line(message)
             : ipc::refusal_line(
-                  {.code = ipc::Code::unavailable, .sentence = news.sentence, .id = claim.id}));
-    claim.client->was_told = true;
+                  {.code = ipc::Code::unavailable, .sentence = update.sentence, .id = claim.id}));
+    claim.client->notified = true;
   }
 
-  // It may come while another caller is served, too.
-  void write_to(GroupClients::ClientConnection whose, const std::string& line) {
+  // May be called while another client is served, too.
+  void write_to(GroupClients::ClientConnection id, const std::string& line) {
     const auto client = std::ranges::find_if(clients_, [&](const ClientConnection& one) {
-      return static_cast<const void*>(&one) == whose;
+      return static_cast<const void*>(&one) == id;
     });
     if (client == clients_.end()) return;
     client->connection.write(line);
-    client->was_told = true;
+    client->notified = true;
   }
 
   std::vector<ipc::LockView> lock_views() {
@@ -377,9 +380,9 @@ class ControlServer::Impl {
                  seconds(Nanos{network_ns} - std::chrono::microseconds(waiter.ticket)), 0.0)});
       for (const locks::Known::Client& client : known.clients) {
         const auto claim = claims_.find(client.id);
-        const auto who =
+        const auto peer =
             claim == claims_.end() ? std::nullopt : claim->second.client->connection.peer();
-        view.clients.push_back({.pid = who ? static_cast<std::uint32_t>(who->process) : 0,
+        view.clients.push_back({.pid = peer ? static_cast<std::uint32_t>(peer->process) : 0,
                                 .shared = client.mode == locks::Mode::shared,
                                 .inside = client.inside,
                                 .since_s = seconds(now - client.since),
@@ -389,15 +392,15 @@ class ControlServer::Impl {
     return views;
   }
 
-  // One stream on a connection: another takes the place of the first.
+  // One stream per connection: a new one replaces the old one.
   void begin_stream(ClientConnection& client, ipc::Verb verb) {
     end_stream(client);
     client.stream = verb;
-    client.told = worker_->events_so_far();
+    client.events_sent = worker_->events_so_far();
     if (verb != ipc::Verb::trace_follow) return;
     worker_->trace().follow(worker_->now());
-    client.headed = false;
-    client.traced = 0;
+    client.names_sent = false;
+    client.trace_sent = 0;
   }
   void end_stream(ClientConnection& client) {
     if (client.stream == ipc::Verb::trace_follow) worker_->trace().unfollow();
@@ -422,7 +425,7 @@ class ControlServer::Impl {
     for (Place client = clients_.begin(); client != clients_.end();) {
       const Place current = client++;
       bool wrote = answer_for_members(*current);
-      wrote |= std::exchange(current->was_told, false);
+      wrote |= std::exchange(current->notified, false);
       wrote |= answer_for_change(*current);
       if (!current->stream) {
         if (wrote) settle(current);
@@ -434,9 +437,9 @@ class ControlServer::Impl {
         wrote = true;
       }
       if (*current->stream != ipc::Verb::trace_follow)
-        wrote |= tell_events(*current);
+        wrote |= send_events(*current);
       else
-        wrote |= tell_trace(*current);
+        wrote |= send_trace(*current);
       if (wrote) settle(current);
     }
   }
@@ -445,26 +448,27 @@ class ControlServer::Impl {
     if (!client.waits_for_members || !worker_->members_answered()) return false;
     client.waits_for_members = false;
     client.connection.write(
-        ipc::findings_line(findings_in(worker_->snapshot()), worker_->what_members_find()));
+        ipc::findings_line(findings_in(worker_->snapshot()), worker_->member_findings()));
     return true;
   }
 
   bool answer_for_change(ClientConnection& client) {
     if (client.change == 0) return false;
-    const auto ended = worker_->locks().change_ended(client.change);
+    const auto ended = worker_->locks().change_result(client.change);
     if (!ended) return false;
     client.change = 0;
     client.connection.write(done(*ended, ipc::Code::unavailable));
     return true;
   }
 
-  bool tell_events(ClientConnection& client) {
+  bool send_events(ClientConnection& client) {
     const std::uint64_t so_far = worker_->events_so_far();
     const auto& events = worker_->events();
     const std::uint64_t kept = so_far - events.size();
     bool wrote = false;
-    for (client.told = std::max(client.told, kept); client.told < so_far; ++client.told) {
-      const Event& event = events[client.told - kept];
+    for (client.events_sent = std::max(client.events_sent, kept); client.events_sent < so_far;
+         ++client.events_sent) {
+      const Event& event = events[client.events_sent - kept];
       client.connection.write(
           ipc::event_line({.name = event.what, .at_ns = event.at_ns, .text = event.details}));
       wrote = true;
@@ -472,28 +476,28 @@ class ControlServer::Impl {
     return wrote;
   }
 
-  bool tell_trace(ClientConnection& client) {
+  bool send_trace(ClientConnection& client) {
     bool wrote = false;
-    if (!std::exchange(client.headed, true)) {
+    if (!std::exchange(client.names_sent, true)) {
       for (const std::string& name : worker_->trace().names())
         client.connection.write(ipc::trace_line(name));
       wrote = true;
     }
-    worker_->trace().since(client.traced, [&](const std::string& line) {
+    worker_->trace().since(client.trace_sent, [&](const std::string& line) {
       client.connection.write(ipc::trace_line(line));
       wrote = true;
     });
-    client.traced = worker_->trace().so_far();
+    client.trace_sent = worker_->trace().so_far();
     return wrote;
   }
 
   Worker* worker_;
   sys::UnixListener listener_;
   std::list<ClientConnection> clients_;
-  std::map<locks::ClientId, Claim> claims_;  // of all callers
+  std::map<locks::ClientId, Claim> claims_;  // by lock client
   std::uint32_t last_client_ = 0;
   GroupClients groups_;
-  uid_t owner_ = ::getuid();  // who started the daemon, before it became another
+  uid_t owner_ = ::getuid();  // user who started the daemon, before it changed its user
 };
 
 ControlServer::ControlServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

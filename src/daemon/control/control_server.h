@@ -1,8 +1,9 @@
-// The daemon's door for programs on this host: JSON lines over a unix socket
+// The control server: JSON lines over a unix socket for programs on this host
 // (doc/reference/control-protocol.md).
 //
-// Everybody who may open the socket may look; whoever wants to change something must be root or the
-// user the daemon runs as. A program that does not read what it asked for is shown out.
+// Every process that can open the socket may read. Changes require root or the user of the daemon;
+// locks and groups also admit the group of the daemon. A client that does not read its answers is
+// disconnected.
 #pragma once
 
 #include <memory>

@@ -21,7 +21,7 @@ std::string_view clock_name(config::ClockKind kind) {
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
-void draw_host(const DaemonView& view, obs::Snapshot& shot) {
+void add_host(const DaemonView& view, obs::Snapshot& shot) {
   const DaemonIdentity& identity = *view.identity;
   shot.version = kTempoVersion;
   shot.name = identity.name;
@@ -32,17 +32,19 @@ void draw_host(const DaemonView& view, obs::Snapshot& shot) {
   shot.profile = identity.settings.profile;
   shot.authenticated = view.codec->sealed();
   shot.keys = static_cast<std::uint32_t>(identity.keys.size());
-  shot.may_lead = identity.settings.may_lead && !view.stays_out;
+  shot.may_lead = identity.settings.may_lead && !view.duplicate_id;
   shot.locks = view.locks;
   if (!view.codec->sealed()) shot.warnings.emplace_back(kNoKey);
-  if (view.stays_out)
-    shot.warnings.push_back(
-        fmt::format("another machine has this host's id, {}; neither leads", shot.id));
-  if (!view.clock_trouble.empty()) shot.warnings.push_back(view.clock_trouble);
+  if (view.duplicate_id)
+    shot.warnings.push_back(fmt::format(
+        "another machine has the same id as this host, {}: neither will lead; give one of them "
+        "another machine id and restart tempod",
+        shot.id));
+  if (!view.clock_error.empty()) shot.warnings.push_back(view.clock_error);
   if (!view.incompatible_peer.empty()) shot.warnings.push_back(view.incompatible_peer);
 }
 
-void draw_clock(const DaemonView& view, obs::Snapshot& shot) {
+void add_clock(const DaemonView& view, obs::Snapshot& shot) {
   const node::Sync& sync = view.node->sync();
   const node::Reading reading = sync.reading(view.now);
   shot.clock = clock_name(view.identity->settings.clock);
@@ -57,7 +59,7 @@ void draw_clock(const DaemonView& view, obs::Snapshot& shot) {
   shot.reference = name_of_node(*view.codec, sync.reference());
 }
 
-void draw_networks(const DaemonView& view, obs::Snapshot& shot) {
+void add_networks(const DaemonView& view, obs::Snapshot& shot) {
   const node::Codec& codec = *view.codec;
   for (std::uint8_t i = 0; i < view.links->count(); ++i) {
     const election::MasterElection* election = view.node->network(i);
@@ -78,14 +80,14 @@ void draw_networks(const DaemonView& view, obs::Snapshot& shot) {
   }
 }
 
-// Of the network whose time we follow, else of the first.
+// The master of the network that the clock follows, else of the first network.
 NodeId master_of(const node::Node& node) {
   const election::MasterElection* election =
       node.network(node.upstream() == node::kNoNetwork ? 0 : node.upstream());
   return election == nullptr ? kNobody : election->master();
 }
 
-void draw_members(const DaemonView& view, obs::Snapshot& shot) {
+void add_members(const DaemonView& view, obs::Snapshot& shot) {
   const node::Codec& codec = *view.codec;
   const NodeId master = master_of(*view.node);
   codec.directory().for_each([&](const node::Directory::Host& host) {
@@ -111,7 +113,7 @@ void draw_members(const DaemonView& view, obs::Snapshot& shot) {
   });
 }
 
-void draw_counters(const DaemonView& view, obs::Snapshot& shot) {
+void add_counters(const DaemonView& view, obs::Snapshot& shot) {
   const node::Codec& codec = *view.codec;
   shot.counters["datagrams_accepted"] = codec.accepted();
   shot.counters["datagrams_sent"] = codec.sent();
@@ -124,8 +126,8 @@ void draw_counters(const DaemonView& view, obs::Snapshot& shot) {
     shot.counters[fmt::format("not_sent_{}", name == nullptr ? "unknown" : name)] += count;
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(node::DropReason::count); ++i) {
-    const auto refusal = static_cast<node::DropReason>(i);
-    shot.counters[fmt::format("refused_{}", node::name_of(refusal))] = codec.refused(refusal);
+    const auto reason = static_cast<node::DropReason>(i);
+    shot.counters[fmt::format("refused_{}", node::name_of(reason))] = codec.refused(reason);
   }
   for (std::size_t i = 0; i < static_cast<std::size_t>(wire::Error::count); ++i) {
     const auto error = static_cast<wire::Error>(i);
@@ -133,7 +135,7 @@ void draw_counters(const DaemonView& view, obs::Snapshot& shot) {
   }
 }
 
-void draw_groups(const DaemonView& view, obs::Snapshot& shot) {
+void add_groups(const DaemonView& view, obs::Snapshot& shot) {
   const auto name_of_host = [&](HostId host) {
     const node::Directory::Host* known = view.codec->directory().find(host);
     return known == nullptr ? "" : name_of_node(*view.codec, known->node);
@@ -155,12 +157,12 @@ void draw_groups(const DaemonView& view, obs::Snapshot& shot) {
 
 obs::Snapshot make_snapshot(const DaemonView& view) {
   obs::Snapshot shot;
-  draw_host(view, shot);
-  draw_clock(view, shot);
-  draw_networks(view, shot);
-  draw_members(view, shot);
-  draw_groups(view, shot);
-  draw_counters(view, shot);
+  add_host(view, shot);
+  add_clock(view, shot);
+  add_networks(view, shot);
+  add_members(view, shot);
+  add_groups(view, shot);
+  add_counters(view, shot);
   return shot;
 }
 

@@ -1,6 +1,6 @@
-// What the daemon tells of itself: everything it knows, as one obs::Snapshot.
+// The state of the daemon as one obs::Snapshot.
 //
-// Reads and changes nothing. Texts, tables and metrics are made of it in live/obs.
+// Reads only. src/api turns the snapshot into texts, tables and metrics.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace tempo::daemon {
 
 inline constexpr const char* kNoKey =
-    "no key: whoever is on the network can lead it; 'tempo keygen' makes one";
+    "no key: any machine on the network can become master; create a key with 'tempo keygen'";
 
 struct DaemonView {
   const DaemonIdentity* identity = nullptr;
@@ -28,13 +28,13 @@ struct DaemonView {
   const Links* links = nullptr;
   Instant now{};
   Instant started{};
-  bool stays_out = false;           // another machine has our id
-  std::string clock_trouble{};      // the last failure of the kernel's clock
-  std::string incompatible_peer{};  // a daemon of another revision
-  std::uint64_t unsent = 0;         // messages for hosts whose address is not known
+  bool duplicate_id = false;        // another machine has the id of this host
+  std::string clock_error{};        // last error of the system clock; empty: none
+  std::string incompatible_peer{};  // warning about an incompatible daemon; empty: none
+  std::uint64_t unsent = 0;         // messages to hosts whose address is unknown
   std::uint64_t stalls = 0;
-  std::string locks{};                  // what is promised of them
-  std::vector<groups::Known> groups{};  // that are known here
+  std::string locks{};                  // lock status in one sentence; empty: no locks configured
+  std::vector<groups::Known> groups{};  // all groups known here
 };
 obs::Snapshot make_snapshot(const DaemonView& view);
 
@@ -42,7 +42,7 @@ obs::Snapshot make_snapshot(const DaemonView& view);
 // is a follower.
 std::string_view state_name(election::State state);
 
-// As people are told of a host: its name, or its id if it has none.
+// Name of a host for users: its name, or its id if it has no name.
 std::string name_of_node(const node::Codec& codec, NodeId node);
 std::string id_text(const node::Codec& codec, NodeId node);
 

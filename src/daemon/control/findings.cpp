@@ -12,17 +12,17 @@ std::vector<ipc::Finding> findings_in(const obs::Snapshot& shot) {
     findings.push_back({.level = "problem", .what = warning, .cure = ""});
   if (shot.networks.empty())
     findings.push_back({.level = "problem",
-                        .what = "tempod is on no network",
-                        .cure = "bring an interface up, or give peers in tempo.toml"});
+                        .what = "tempod has no network",
+                        .cure = "bring an interface up, or set peers in tempo.toml"});
   if (shot.status == "unsynchronized")
     findings.push_back({.level = "note",
                         .what = "tempod has no network time yet",
-                        .cure = "wait, or see 'tempo watch'"});
+                        .cure = "wait, or watch its progress with 'tempo watch'"});
   for (const obs::NetworkView& network : shot.networks)
     if (!network.kernel_stamps && !network.hardware_stamps)
       findings.push_back({.level = "note",
-                          .what = fmt::format("{}: no kernel timestamps were seen", network.name),
-                          .cure = "time is kept less closely; nothing needs to be done"});
+                          .what = fmt::format("{}: no kernel timestamps received", network.name),
+                          .cure = "accuracy is reduced; no action is required"});
   return findings;
 }
 

@@ -1,4 +1,4 @@
-// What the daemon itself finds wrong, for `tempo doctor`.
+// Problems that the daemon finds in its own state, for `tempo doctor`.
 #pragma once
 
 #include <vector>

@@ -23,8 +23,9 @@ std::string list_of(const Names& names) {
 
 GroupClients::GroupClients(GroupDriver& driver, Write write, NameOf name_of)
     : driver_(&driver), write_(std::move(write)), name_of_(std::move(name_of)) {
-  driver_->on_update(
-      [this](groups::UserId user, const groups::LeadershipUpdate& news) { notify(user, news); });
+  driver_->on_update([this](groups::UserId user, const groups::LeadershipUpdate& update) {
+    notify(user, update);
+  });
   driver_->on_change([this](const std::string& group) { notify_change(group); });
 }
 
@@ -42,7 +43,7 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
       const auto claim = find(client, request.id);
       if (claim == claims_.end())
         return refuse(request, ipc::Code::bad_request,
-                      "this connection has no candidate of that id");
+                      "this connection has no candidate with that id");
       if (request.verb == ipc::Verb::offer)
         driver_->offer(claim->first, request.capacity);
       else
@@ -75,21 +76,22 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
   const auto criterion = groups::criterion_of(request.criterion);
   if (!criterion)
     return refuse(request, ipc::Code::bad_request,
-                  fmt::format("there is no criterion '{}'; take one of {}", request.criterion,
+                  fmt::format("unknown criterion '{}'; use one of {}", request.criterion,
                               list_of(groups::kCriterionNames)));
   const auto algorithm = groups::algorithm_of(request.algorithm);
   if (!algorithm)
     return refuse(request, ipc::Code::bad_request,
-                  fmt::format("there is no algorithm '{}'; take one of {}", request.algorithm,
+                  fmt::format("unknown algorithm '{}'; use one of {}", request.algorithm,
                               list_of(groups::kAlgorithmNames)));
   if (find(client, request.id) != claims_.end())
     return refuse(request, ipc::Code::bad_request,
-                  "this connection has a candidate of that id; take another");
+                  "this connection already has a candidate with that id; use another id");
   const auto mine = std::ranges::count_if(
       claims_, [&](const auto& entry) { return entry.second.client == client; });
   if (static_cast<std::size_t>(mine) >= kMaxElections)
-    return refuse(request, ipc::Code::unavailable,
-                  "this connection has too many candidates; withdraw some, or open another");
+    return refuse(
+        request, ipc::Code::unavailable,
+        "too many candidates on this connection; withdraw some or open another connection");
   const groups::UserId user{++last_user_};
   claims_[user] = {.client = client, .id = request.id};
   const auto stood = driver_->stand({.user = user,
@@ -113,7 +115,7 @@ std::string GroupClients::elect(ClientConnection client, const ipc::Request& req
 std::string GroupClients::withdraw(ClientConnection client, const ipc::Request& request) {
   const auto claim = find(client, request.id);
   if (claim == claims_.end())
-    return refuse(request, ipc::Code::bad_request, "this connection has no candidate of that id");
+    return refuse(request, ipc::Code::bad_request, "this connection has no candidate with that id");
   const groups::UserId user = claim->first;
   claims_.erase(claim);
   driver_->withdraw(user, request.once);
@@ -129,41 +131,41 @@ void GroupClients::disconnect(ClientConnection client) {
   for (const groups::UserId user : gone) driver_->withdraw(user);
 }
 
-void GroupClients::notify(groups::UserId user, const groups::LeadershipUpdate& news) {
+void GroupClients::notify(groups::UserId user, const groups::LeadershipUpdate& update) {
   const auto found = claims_.find(user);
   if (found == claims_.end()) return;
   const Claim claim = found->second;
   using Kind = groups::LeadershipUpdate::Kind;
-  using Told = ipc::LeadershipUpdate::State;
-  ipc::LeadershipUpdate told{.id = claim.id,
-                             .term = std::to_underlying(news.term),
-                             .until_ns = news.deadline.time_since_epoch().count(),
-                             .leader = name_of_(news.host)};
-  switch (news.kind) {
+  using NewState = ipc::LeadershipUpdate::State;
+  ipc::LeadershipUpdate message{.id = claim.id,
+                                .term = std::to_underlying(update.term),
+                                .until_ns = update.deadline.time_since_epoch().count(),
+                                .leader = name_of_(update.host)};
+  switch (update.kind) {
     case Kind::leads:
-      told.state = Told::leads;
+      message.state = NewState::leads;
       break;
     case Kind::extended:
-      told.state = Told::extended;
+      message.state = NewState::extended;
       break;
     case Kind::stop:
-      told.state = Told::stop;
+      message.state = NewState::stop;
       break;
     case Kind::lost:
-      told.state = Told::lost;
+      message.state = NewState::lost;
       break;
     case Kind::follows:
-      told.state = Told::follows;
+      message.state = NewState::follows;
       break;
     case Kind::no_majority:
-      told.state = Told::no_majority;
+      message.state = NewState::no_majority;
       break;
     case Kind::job_done:
-      told.state = Told::job_done;
+      message.state = NewState::job_done;
       claims_.erase(found);
       break;
   }
-  write_(claim.client, ipc::election_line(told));
+  write_(claim.client, ipc::election_line(message));
 }
 
 void GroupClients::notify_change(const std::string& group) {

@@ -1,6 +1,7 @@
-// The door's desk for groups: what callers ask about them, and what becomes of it.
+// Group requests of the control server: candidates and watches of its clients.
 //
-// A caller is a name for a connection, the door's. Lines for it go through `write`.
+// A ClientConnection identifies a connection of the control server; lines for it go through
+// `write`.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@ class GroupClients {
   GroupClients(const GroupClients&) = delete;
   GroupClients& operator=(const GroupClients&) = delete;
 
-  // The reply to a request about groups; empty: it comes later.
+  // The reply to a group request; empty: it follows later.
   std::string answer(ClientConnection client, const ipc::Request& request);
-  // With its connection a caller's candidates are gone.
+  // A client loses its candidates with its connection.
   void disconnect(ClientConnection client);
 
  private:
-  static constexpr std::size_t kMaxElections = 64;  // of one caller
+  static constexpr std::size_t kMaxElections = 64;  // per connection
 
   struct Claim {
     ClientConnection client = nullptr;
@@ -38,7 +39,7 @@ class GroupClients {
 
   std::string elect(ClientConnection client, const ipc::Request& request);
   std::string withdraw(ClientConnection client, const ipc::Request& request);
-  void notify(groups::UserId user, const groups::LeadershipUpdate& news);
+  void notify(groups::UserId user, const groups::LeadershipUpdate& update);
   void notify_change(const std::string& group);
   ipc::GroupView view_of(const groups::Known& known) const;
   ipc::GroupView view_of(const std::string& group) const;
@@ -48,7 +49,7 @@ class GroupClients {
   Write write_;
   NameOf name_of_;
   std::map<groups::UserId, Claim> claims_;
-  std::map<ClientConnection, std::string> watches_;  // which group
+  std::map<ClientConnection, std::string> watches_;  // name of the watched group
   std::uint32_t last_user_ = 0;
 };
 

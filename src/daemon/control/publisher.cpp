@@ -6,9 +6,10 @@ namespace tempo::daemon {
 namespace {
 
 constexpr Nanos kAhead = 1s;
-constexpr Nanos kFresh = 3s;        // three times as long as the page may stay unpublished
-constexpr Nanos kLasts = 1h;        // 36 ms at node::kHeldWander: no time to coordinate by
-constexpr double kRounding = 1e-9;  // of a rate, from readings in whole nanoseconds
+constexpr Nanos kFresh = 3s;  // three times the longest interval between publications
+constexpr Nanos kLasts = 1h;  // 36 ms at node::kHeldWander: too wide for coordination
+constexpr double kRounding =
+    1e-9;  // rounding error of a rate that comes from readings in whole nanoseconds
 constexpr Nanos kDoubtAfterSleep = 10s;
 
 page::Status status_of(node::Reading::Status status) {
@@ -60,7 +61,7 @@ void Publisher::publish(sys::Oscillator& oscillator, const node::Sync& sync) {
   last_ = content;
 }
 
-// The node's clock stood still meanwhile; its next exchanges show it by how much.
+// The clock of the node stood still during a suspension; its next exchanges show for how long.
 bool Publisher::slept(const page::Moment& moment) {
   if (last_.raw != Instant{} && page::slept(last_, moment.raw, moment.boot))
     doubted_until_ = moment.raw + kDoubtAfterSleep;

@@ -1,9 +1,9 @@
-// The network's time for the programs of this host, published in the page that libtempo reads.
+// Publishes network time in the page that libtempo reads.
 //
-// The page's lines are taken from two readings of the node: as it is now, and as it would be in a
-// second without news. Readers carry them on along CLOCK_MONOTONIC_RAW, whatever timescale the node
-// lives on. Published at every change of the clock and at least once a second; when the publisher
-// goes, it leaves the page orphaned.
+// The lines of the page come from two readings of the node: now, and one second ahead without
+// further input. Readers extrapolate them along CLOCK_MONOTONIC_RAW, also if the node uses another
+// timescale. The page is published at every change of the clock and at least once a second; the
+// destructor marks it as orphaned.
 #pragma once
 
 #include <string>
@@ -29,14 +29,14 @@ class Publisher {
 
   page::Writer writer_;
   page::Content last_{};
-  Instant doubted_until_{};  // raw: the machine has slept, and the node must find out how long
+  Instant doubted_until_{};  // raw time; until then the page is unsynchronized after a suspension
 };
 
-// The node's two readings, a second of raw time apart, as a page.
+// The page for two readings of the node, one second of raw time apart.
 page::Content content_of(const page::Moment& moment, const node::Reading& now,
                          const node::Reading& in_a_second);
 
-// In the name of a worker that died.
+// Marks the page of a dead worker as orphaned.
 void orphan_page(const std::string& socket);
 
 }  // namespace tempo::daemon

@@ -1,4 +1,4 @@
-// A node's readings become a page, and the page says what the node would have said.
+// The page shows what the node would have answered.
 #include "daemon/control/publisher.h"
 
 #include <cstdlib>
@@ -17,8 +17,8 @@ node::Reading reading(WallTime time, Nanos doubt, Status status = Status::synchr
   return {.time = time, .earliest = time - doubt, .latest = time + doubt, .status = status};
 }
 
-TEST(Publisher, CarriesTheNodesLines) {
-  // 50 ppm fast, the bound opening by 1 us a second.
+TEST(Publisher, ExtrapolatesLikeTheNode) {
+  // 50 ppm fast; the bound grows by 1 us per second.
   const WallTime wall{500s};
   const page::Content content =
       content_of(kMoment, reading(wall, 10us), reading(wall + 1s + 50us, 11us));
@@ -26,13 +26,13 @@ TEST(Publisher, CarriesTheNodesLines) {
       page::read(content, {.raw = kMoment.raw + 2s, .boot = kMoment.boot + 2s, .real = 3002s});
   EXPECT_EQ(two_later.status, page::Status::synchronized);
   EXPECT_EQ(two_later.time, wall + 2s + 100us);
-  // A nanosecond for the rounding of each second, one for that of the reader.
+  // One nanosecond of rounding per second, and one in the reader.
   EXPECT_EQ(two_later.latest, wall + 2s + 100us + 12us + 3ns);
   EXPECT_LE(two_later.earliest, wall + 2s + 100us - 12us - 2ns);
   EXPECT_GE(two_later.earliest, wall + 2s + 100us - 12us - 4ns);
 }
 
-TEST(Publisher, SaysNothingBeforeTheNodeKnows) {
+TEST(Publisher, IsUnsynchronizedBeforeTheNodeIs) {
   node::Reading unknown{.time = WallTime{500s}};
   unknown.earliest = WallTime::min();
   unknown.latest = WallTime::max();
@@ -43,7 +43,7 @@ TEST(Publisher, SaysNothingBeforeTheNodeKnows) {
   EXPECT_EQ(now.time, WallTime{500s});
 }
 
-TEST(Publisher, KeepsTheWordsOfTheNode) {
+TEST(Publisher, HasTheStatusOfTheNode) {
   for (const auto& [node, page] : {std::pair{Status::holdover, page::Status::holdover},
                                    std::pair{Status::synchronized, page::Status::synchronized},
                                    std::pair{Status::leads, page::Status::leads}}) {
@@ -54,8 +54,8 @@ TEST(Publisher, KeepsTheWordsOfTheNode) {
   }
 }
 
-// A node that leads, on a timescale of its own that gains 50 ppm: the page follows it along the
-// raw clock, and is holdover as soon as the publisher is gone.
+// A node that leads on a timescale that gains 50 ppm: the page follows it along the raw clock and
+// changes to holdover when the publisher is gone.
 TEST(Publisher, PublishesAlongRawTime) {
   char name[] = "/tmp/tempo_publisher_test_XXXXXX";
   const std::filesystem::path directory = ::mkdtemp(name);

@@ -15,10 +15,10 @@ std::uint8_t number_of(std::string_view level) {
   return static_cast<std::uint8_t>(found == kLevels.end() ? 1 : found - kLevels.begin());
 }
 
-ipc::Finding finding_of(const wire::DiagnosticBody& word) {
-  const std::string_view text = word.text.text();
+ipc::Finding finding_of(const wire::DiagnosticBody& body) {
+  const std::string_view text = body.text.text();
   const std::size_t cure = text.find(kCure);
-  ipc::Finding finding{.level = std::string(kLevels.at(word.level)),
+  ipc::Finding finding{.level = std::string(kLevels.at(body.level)),
                        .what = std::string(text.substr(0, cure)),
                        .cure = ""};
   if (cure != std::string_view::npos) finding.cure = text.substr(cure + kCure.size());
@@ -28,51 +28,51 @@ ipc::Finding finding_of(const wire::DiagnosticBody& word) {
 }  // namespace
 
 std::optional<wire::DiagnosticBody> RemoteDiagnosis::ask(Instant now) {
-  if (asked_ && now - *asked_ < kPatience) return std::nullopt;
+  if (asked_ && now - *asked_ < kTimeout) return std::nullopt;
   asked_ = now;
-  heard_.clear();
+  replies_.clear();
   return wire::DiagnosticBody{.kind = wire::DiagnosticBody::Kind::ask, .question = ++question_};
 }
 
 bool RemoteDiagnosis::over(Instant now, std::size_t others) const {
   const auto complete = static_cast<std::size_t>(
-      std::ranges::count_if(heard_, [](const auto& heard) { return heard.second.whole(); }));
-  return !asked_ || now - *asked_ >= kPatience || complete >= others;
+      std::ranges::count_if(replies_, [](const auto& reply) { return reply.second.complete(); }));
+  return !asked_ || now - *asked_ >= kTimeout || complete >= others;
 }
 
-void RemoteDiagnosis::receive(NodeId from, const wire::DiagnosticBody& word) {
-  if (word.kind != wire::DiagnosticBody::Kind::answer || word.question != question_ || !asked_ ||
-      word.parts > kMaxParts || (word.parts > 0 && word.part >= word.parts))
+void RemoteDiagnosis::receive(NodeId from, const wire::DiagnosticBody& body) {
+  if (body.kind != wire::DiagnosticBody::Kind::answer || body.question != question_ || !asked_ ||
+      body.parts > kMaxParts || (body.parts > 0 && body.part >= body.parts))
     return;
-  Heard& heard = heard_[from];
-  heard.parts = word.parts;
-  if (word.parts > 0) heard.findings[word.part] = finding_of(word);
+  Reply& reply = replies_[from];
+  reply.parts = body.parts;
+  if (body.parts > 0) reply.findings[body.part] = finding_of(body);
 }
 
 std::vector<wire::DiagnosticBody> RemoteDiagnosis::answer(
     Instant now, const wire::DiagnosticBody& question, const std::vector<ipc::Finding>& findings) {
-  if (answered_ && now - *answered_ < kBetweenAnswers) return {};
+  if (answered_ && now - *answered_ < kMinAnswerInterval) return {};
   answered_ = now;
   const std::size_t parts = std::min(findings.size(), kMaxParts);
-  std::vector<wire::DiagnosticBody> words;
+  std::vector<wire::DiagnosticBody> bodies;
   for (std::size_t i = 0; i < std::max<std::size_t>(parts, 1); ++i) {
-    wire::DiagnosticBody& word = words.emplace_back();
-    word.kind = wire::DiagnosticBody::Kind::answer;
-    word.part = static_cast<std::uint8_t>(i);
-    word.parts = static_cast<std::uint8_t>(parts);
-    word.question = question.question;
+    wire::DiagnosticBody& body = bodies.emplace_back();
+    body.kind = wire::DiagnosticBody::Kind::answer;
+    body.part = static_cast<std::uint8_t>(i);
+    body.parts = static_cast<std::uint8_t>(parts);
+    body.question = question.question;
     if (parts == 0) break;
     const ipc::Finding& finding = findings[i];
-    word.level = number_of(finding.level);
-    word.text = wire::Text<wire::DiagnosticBody::kMaxText>(
+    body.level = number_of(finding.level);
+    body.text = wire::Text<wire::DiagnosticBody::kMaxText>(
         finding.cure.empty() ? finding.what : finding.what + std::string(kCure) + finding.cure);
   }
-  return words;
+  return bodies;
 }
 
 std::optional<RemoteDiagnosis::Answer> RemoteDiagnosis::of(NodeId host) const {
-  const auto found = heard_.find(host);
-  if (found == heard_.end()) return std::nullopt;
+  const auto found = replies_.find(host);
+  if (found == replies_.end()) return std::nullopt;
   Answer answer{.missing = found->second.parts - found->second.findings.size()};
   for (const auto& [part, finding] : found->second.findings) answer.findings.push_back(finding);
   return answer;

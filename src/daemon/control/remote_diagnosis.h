@@ -1,9 +1,8 @@
-// One host asks all others what ails them, and what they answered.
+// Asks all other hosts for their findings and collects the answers.
 //
-// A question is answered by words (wire::DiagnosticBody), a datagram for each finding. It is over
-// when everybody who is known has answered, or after a second; what is lost on the way is missing,
-// and it says so. Answers are given at most twice a second: a question is small and its answers are
-// many.
+// A question is answered by one datagram (wire::DiagnosticBody) per finding. It ends when all known
+// hosts have answered, or after one second; missing parts are reported as missing. A host answers
+// at most twice a second, because a small question causes many answers.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +20,21 @@ namespace tempo::daemon {
 
 class RemoteDiagnosis {
  public:
-  static constexpr Nanos kPatience = 1s;
-  static constexpr Nanos kBetweenAnswers = 500ms;
+  static constexpr Nanos kTimeout = 1s;
+  static constexpr Nanos kMinAnswerInterval = 500ms;
   static constexpr std::size_t kMaxParts = 8;
 
-  // The question for everybody; one that is under way goes on.
+  // The question to broadcast; unset: one is already in progress.
   std::optional<wire::DiagnosticBody> ask(Instant now);
   bool over(Instant now, std::size_t others) const;
 
-  void receive(NodeId from, const wire::DiagnosticBody& word);
+  void receive(NodeId from, const wire::DiagnosticBody& body);
 
-  // What to answer; nothing if we have just answered.
+  // The answers to send; empty if this host has just answered.
   std::vector<wire::DiagnosticBody> answer(Instant now, const wire::DiagnosticBody& question,
                                            const std::vector<ipc::Finding>& findings);
 
-  // What that host has answered to the last question; nothing: it has not.
+  // Answer of that host to the last question; unset: none.
   struct Answer {
     std::vector<ipc::Finding> findings{};
     std::size_t missing = 0;  // parts that did not arrive
@@ -43,16 +42,16 @@ class RemoteDiagnosis {
   std::optional<Answer> of(NodeId host) const;
 
  private:
-  struct Heard {
+  struct Reply {
     std::uint8_t parts = 0;
     std::map<std::uint8_t, ipc::Finding> findings{};  // by part; at most kMaxParts
-    bool whole() const { return findings.size() >= parts; }
+    bool complete() const { return findings.size() >= parts; }
   };
 
   std::uint32_t question_ = 0;
-  std::optional<Instant> asked_;
-  std::map<NodeId, Heard> heard_;  // as many as the directory has hosts
-  std::optional<Instant> answered_;
+  std::optional<Instant> asked_;     // time of the last question
+  std::map<NodeId, Reply> replies_;  // at most one per host of the directory
+  std::optional<Instant> answered_;  // time of the last own answer
 };
 
 }  // namespace tempo::daemon

@@ -12,43 +12,43 @@ using testing::IsEmpty;
 constexpr Instant kNow{5s};
 constexpr NodeId kOther{7};
 const std::vector<ipc::Finding> kTwo{
-    {.level = "problem", .what = "the house is on fire", .cure = "put it out"},
-    {.level = "note", .what = "it is warm", .cure = ""}};
+    {.level = "problem", .what = "the disk is full", .cure = "free some space"},
+    {.level = "note", .what = "the load is high", .cure = ""}};
 
-TEST(RemoteDiagnosis, BringsEveryFindingHome) {
+TEST(RemoteDiagnosis, CollectsEveryFinding) {
   RemoteDiagnosis asking;
   RemoteDiagnosis asked;
   const auto question = asking.ask(kNow);
   ASSERT_TRUE(question);
   EXPECT_FALSE(asking.of(kOther));
-  for (const wire::DiagnosticBody& word : asked.answer(kNow, *question, kTwo)) {
+  for (const wire::DiagnosticBody& body : asked.answer(kNow, *question, kTwo)) {
     EXPECT_FALSE(asking.over(kNow, 1));
-    asking.receive(kOther, word);
+    asking.receive(kOther, body);
   }
   EXPECT_TRUE(asking.over(kNow, 1));
-  EXPECT_FALSE(asking.over(kNow, 2)) << "another one has not answered";
-  EXPECT_TRUE(asking.over(kNow + 1s, 2)) << "nor will it";
+  EXPECT_FALSE(asking.over(kNow, 2)) << "another host has not answered";
+  EXPECT_TRUE(asking.over(kNow + 1s, 2)) << "the time is up";
   ASSERT_TRUE(asking.of(kOther));
   EXPECT_EQ(asking.of(kOther)->findings, kTwo);
   EXPECT_EQ(asking.of(kOther)->missing, 0U);
 }
 
-TEST(RemoteDiagnosis, NothingIsAnAnswerToo) {
+TEST(RemoteDiagnosis, AcceptsAnEmptyAnswer) {
   RemoteDiagnosis asking;
   RemoteDiagnosis asked;
-  const auto words = asked.answer(kNow, *asking.ask(kNow), {});
-  ASSERT_EQ(words.size(), 1U);
-  asking.receive(kOther, words.front());
+  const auto bodies = asked.answer(kNow, *asking.ask(kNow), {});
+  ASSERT_EQ(bodies.size(), 1U);
+  asking.receive(kOther, bodies.front());
   EXPECT_TRUE(asking.over(kNow, 1));
   EXPECT_THAT(asking.of(kOther)->findings, IsEmpty());
 }
 
-TEST(RemoteDiagnosis, SaysWhatIsMissing) {
+TEST(RemoteDiagnosis, ReportsMissingParts) {
   RemoteDiagnosis asking;
   RemoteDiagnosis asked;
-  const auto words = asked.answer(kNow, *asking.ask(kNow), kTwo);
-  asking.receive(kOther, words.back());
-  asking.receive(kOther, words.back());
+  const auto bodies = asked.answer(kNow, *asking.ask(kNow), kTwo);
+  asking.receive(kOther, bodies.back());
+  asking.receive(kOther, bodies.back());
   EXPECT_FALSE(asking.over(kNow, 1));
   EXPECT_EQ(asking.of(kOther)->missing, 1U);
   EXPECT_THAT(asking.of(kOther)->findings, ElementsAre(kTwo[1]));
@@ -59,11 +59,11 @@ TEST(RemoteDiagnosis, IsBounded) {
   const wire::DiagnosticBody question{.question = 1};
   EXPECT_EQ(asked.answer(kNow, question, std::vector(100, kTwo[0])).size(),
             RemoteDiagnosis::kMaxParts);
-  EXPECT_THAT(asked.answer(kNow + 499ms, question, kTwo), IsEmpty()) << "it has just answered";
+  EXPECT_THAT(asked.answer(kNow + 499ms, question, kTwo), IsEmpty()) << "it has answered recently";
   EXPECT_EQ(asked.answer(kNow + 500ms, question, kTwo).size(), 2U);
 }
 
-TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
+TEST(RemoteDiagnosis, AsksOnceAndIgnoresOtherAnswers) {
   RemoteDiagnosis asking;
   RemoteDiagnosis asked;
   const auto first = asking.ask(kNow);
@@ -71,9 +71,9 @@ TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
   const auto second = asking.ask(kNow + 1s);
   ASSERT_TRUE(second);
   EXPECT_NE(first->question, second->question);
-  for (const wire::DiagnosticBody& word : asked.answer(kNow, *first, kTwo))
-    asking.receive(kOther, word);
-  EXPECT_FALSE(asking.of(kOther)) << "that was another question";
+  for (const wire::DiagnosticBody& body : asked.answer(kNow, *first, kTwo))
+    asking.receive(kOther, body);
+  EXPECT_FALSE(asking.of(kOther)) << "the answer is to another question";
   asking.receive(kOther, *second);
   asking.receive(kOther, {.kind = wire::DiagnosticBody::Kind::answer,
                           .part = 2,
@@ -82,7 +82,7 @@ TEST(RemoteDiagnosis, AsksOnceForAllWhoWaitAndHearsOnlyItsOwnAnswers) {
   asking.receive(
       kOther,
       {.kind = wire::DiagnosticBody::Kind::answer, .parts = 200, .question = second->question});
-  EXPECT_FALSE(asking.of(kOther)) << "that was nonsense";
+  EXPECT_FALSE(asking.of(kOther)) << "the part numbers are invalid";
 }
 
 }  // namespace
