@@ -3,15 +3,15 @@
 #include <cstdint>
 #include <string_view>
 
-#include "services/etcd/words.h"
+#include "services/etcd/etcd_api.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto json = tempo::Json::parse({reinterpret_cast<const char*>(data), size});
   if (!json) return 0;
   (void)tempo::etcd::lease_of(*json);
   (void)tempo::etcd::term_of(*json);
-  (void)tempo::etcd::line_of(*json);
-  (void)tempo::etcd::complaint_in(*json);
+  (void)tempo::etcd::queue_of(*json);
+  (void)tempo::etcd::error_in(*json);
   const auto keys = tempo::etcd::changed_keys(*json);
   if (!keys) return 0;
   for (const std::string& key : *keys) (void)tempo::etcd::name_of("ship", key);

@@ -18,19 +18,20 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMaxCallers = 8;    // one is usual; one more while tempod restarts
-constexpr std::size_t kMaxClaims = 4096;  // of one caller
-constexpr int kMaxLinesAtOnce = 64;       // of one caller, in one round
-constexpr Nanos kLongestWait = 250ms;     // a signal just before it does not end it
-constexpr Nanos kStreamAgain = 1s;        // after the stream of changes broke
-constexpr mode_t kEverybody = 0666;       // may connect; who it is, the kernel says
+constexpr std::size_t kMaxConnections = 8;  // one tempod, and a second one while it restarts
+constexpr std::size_t kMaxClaims = 4096;    // locks per connection
+constexpr int kMaxLinesAtOnce = 64;         // per connection and round
+constexpr Nanos kLongestWait =
+    250ms;  // limits the delay of a signal that arrives just before the wait
+constexpr Nanos kStreamRetry = 1s;   // pause before the stream of changes is opened again
+constexpr mode_t kEverybody = 0666;  // all may connect; the credentials are checked after accept()
 
-// What is asked may take this long: two failures in a row leave time for a third.
-Nanos patience_of(Nanos lease) { return std::clamp<Nanos>(lease / 4, 500ms, 5s); }
+// Timeout of a request: two failures in a row leave time for a third attempt.
+Nanos timeout_of(Nanos lease) { return std::clamp<Nanos>(lease / 4, 500ms, 5s); }
 
-class RealBridge final : public Bridge {
+class BridgeImpl final : public Bridge {
  public:
-  RealBridge(Options options, sys::UnixListener listener, std::unique_ptr<Http> http)
+  BridgeImpl(Options options, sys::UnixListener listener, std::unique_ptr<Http> http)
       : options_(std::move(options)), listener_(std::move(listener)), http_(std::move(http)) {}
 
   void run(const volatile int& stop) override {
@@ -39,16 +40,16 @@ class RealBridge final : public Bridge {
       wait();
       serve();
     }
-    for (Caller& caller : callers_) caller.session.close(sys::boot_clock());
-    for (int i = 0; i < 10 && !callers_.empty(); ++i) {  // what was asked last is to arrive
+    for (Connection& client : connections_) client.session.close(sys::boot_clock());
+    for (int i = 0; i < 10 && !connections_.empty(); ++i) {  // let the last requests arrive
       std::vector<pollfd> none;
       http_->wait(none, 20ms);
     }
   }
 
  private:
-  struct Caller final : Session::Driver {
-    Caller(RealBridge& owner, std::uint64_t number, sys::Descriptor socket)
+  struct Connection final : Session::Driver {
+    Connection(BridgeImpl& owner, std::uint64_t number, sys::Descriptor socket)
         : bridge(&owner),
           id(number),
           connection(std::move(socket)),
@@ -57,16 +58,18 @@ class RealBridge final : public Bridge {
                    .lease = owner.options_.lease},
                   *this) {}
 
-    void ask(std::uint64_t number, const Question& question) override {
-      bridge->ask(id, number, question);
+    void ask(std::uint64_t number, const Request& request) override {
+      bridge->ask(id, number, request);
     }
-    void notify(const ipc::LockUpdate& news) override { connection.write(ipc::lock_line(news)); }
+    void notify(const ipc::LockUpdate& update) override {
+      connection.write(ipc::lock_line(update));
+    }
     void refuse(std::int64_t claim, const std::string& sentence) override {
       connection.write(
           ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = sentence, .id = claim}));
     }
 
-    RealBridge* bridge;
+    BridgeImpl* bridge;
     std::uint64_t id;
     sys::LineConnection connection;
     Session session;
@@ -74,43 +77,43 @@ class RealBridge final : public Bridge {
 
   // --- etcd ---
 
-  void ask(std::uint64_t caller, std::uint64_t number, const Question& question) {
-    http_->post(question, [this, caller, number](const Result<Json>& answer) {
+  void ask(std::uint64_t client, std::uint64_t number, const Request& request) {
+    http_->post(request, [this, client, number](const Result<Json>& answer) {
       notify(answer ? "" : answer.error());
-      const auto found = std::ranges::find(callers_, caller, &Caller::id);
-      if (found != callers_.end()) found->session.answered(sys::boot_clock(), number, answer);
+      const auto found = std::ranges::find(connections_, client, &Connection::id);
+      if (found != connections_.end()) found->session.answered(sys::boot_clock(), number, answer);
     });
   }
 
-  // One stream for the locks of all: it says that something has changed, and never what.
+  // One stream for all locks: it only reports that something has changed.
   void follow() {
     following_ = true;
     http_->follow(watch(directory_of(options_.cluster)), [this](const Result<Json>& line) {
-      if (!line || !complaint_in(*line).empty()) {
+      if (!line || !error_in(*line).empty()) {
         following_ = false;
-        follow_at_ = sys::boot_clock() + kStreamAgain;
-        notify(line ? "etcd refuses: " + complaint_in(*line) : line.error());
+        follow_at_ = sys::boot_clock() + kStreamRetry;
+        notify(line ? "etcd error: " + error_in(*line) : line.error());
         return;
       }
       notify("");
       const auto keys = changed_keys(*line);
-      for (Caller& caller : callers_) {
-        if (!keys || keys->empty()) caller.session.changed_perhaps(sys::boot_clock());
+      for (Connection& client : connections_) {
+        if (!keys || keys->empty()) client.session.changed_possibly(sys::boot_clock());
         if (!keys) continue;
         for (const std::string& key : *keys)
-          caller.session.changed(sys::boot_clock(), name_of(options_.cluster, key));
+          client.session.changed(sys::boot_clock(), name_of(options_.cluster, key));
       }
     });
   }
 
-  void notify(const std::string& trouble) {
-    if (trouble == trouble_) return;
-    trouble_ = trouble;
+  void notify(const std::string& error) {
+    if (error == error_) return;
+    error_ = error;
     fmt::print(stderr, "tempo-etcd: {}\n", status());
   }
 
   std::string status() const {
-    if (!trouble_.empty()) return "no locks: " + trouble_;
+    if (!error_.empty()) return "no locks: " + error_;
     std::string all;
     for (const std::string& endpoint : options_.endpoints)
       all += (all.empty() ? "" : ", ") + endpoint;
@@ -124,76 +127,78 @@ class RealBridge final : public Bridge {
     std::vector<pollfd> ends{{listener_.descriptor(), POLLIN, 0}};
     Instant due = sys::boot_clock() + kLongestWait;
     if (!following_) due = std::min(due, follow_at_);
-    for (const Caller& caller : callers_) {
-      ends.push_back({caller.connection.descriptor(), caller.connection.events(), 0});
-      due = std::min(due, caller.session.due());
+    for (const Connection& client : connections_) {
+      ends.push_back({client.connection.descriptor(), client.connection.events(), 0});
+      due = std::min(due, client.session.due());
     }
     http_->wait(ends, std::max(due - sys::boot_clock(), Nanos{0}));
   }
 
   void serve() {
     while (std::optional<sys::Descriptor> socket = listener_.accept()) {
-      if (callers_.size() >= kMaxCallers) continue;
-      callers_.emplace_back(*this, ++last_caller_, std::move(*socket));
-      const auto who = callers_.back().connection.peer();
-      if (!who || (who->user != 0 && who->user != geteuid())) callers_.pop_back();
+      if (connections_.size() >= kMaxConnections) continue;
+      connections_.emplace_back(*this, ++last_connection_, std::move(*socket));
+      const auto peer = connections_.back().connection.peer();
+      if (!peer || (peer->user != 0 && peer->user != geteuid())) connections_.pop_back();
     }
-    for (auto caller = callers_.begin(); caller != callers_.end();) {
-      const auto current = caller++;
+    for (auto client = connections_.begin(); client != connections_.end();) {
+      const auto current = client++;
       receive(*current);
       current->session.on_timer(sys::boot_clock());
       if (!current->connection.broken() && !current->connection.finished()) continue;
       current->session.close(sys::boot_clock());
-      callers_.erase(current);
+      connections_.erase(current);
     }
   }
 
-  void receive(Caller& caller) {
-    caller.connection.flush();
+  void receive(Connection& client) {
+    client.connection.flush();
     for (int i = 0; i < kMaxLinesAtOnce; ++i) {
-      const std::optional<std::string> line = caller.connection.line();
+      const std::optional<std::string> line = client.connection.line();
       if (!line) return;
-      caller.session.heard_of_tempod(sys::boot_clock());
+      client.session.tempod_active(sys::boot_clock());
       const auto request = ipc::parse_request(*line);
       const std::string reply =
-          request ? answer(caller, *request) : ipc::refusal_line(request.error());
-      if (!reply.empty()) caller.connection.write(reply);
+          request ? answer(client, *request) : ipc::refusal_line(request.error());
+      if (!reply.empty()) client.connection.write(reply);
     }
   }
 
-  // Empty: it comes later.
-  std::string answer(Caller& caller, const ipc::Request& request) {
+  // Returns the reply; empty: it follows later.
+  std::string answer(Connection& client, const ipc::Request& request) {
     const auto refuse = [&](ipc::Code code, std::string sentence) {
       return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
     };
     const Instant now = sys::boot_clock();
     switch (request.verb) {
       case ipc::Verb::lock:
-        if (caller.session.has(request.id))
-          return refuse(ipc::Code::bad_request, "there is a lock of that id; take another");
-        if (caller.session.size() >= kMaxClaims)
-          return refuse(ipc::Code::unavailable, "too many programs have locks; release some");
-        caller.session.acquire(now, request.id, request.name, request.shared);
+        if (client.session.has(request.id))
+          return refuse(ipc::Code::bad_request,
+                        "this connection already has a lock with that id; use another id");
+        if (client.session.size() >= kMaxClaims)
+          return refuse(ipc::Code::unavailable, "too many locks; release some");
+        client.session.acquire(now, request.id, request.name, request.shared);
         return "";
       case ipc::Verb::unlock:
-        caller.session.release(now, request.id);
+        client.session.release(now, request.id);
         return ipc::lock_line({.id = request.id, .state = ipc::LockUpdate::State::released});
       case ipc::Verb::locks:
         return ipc::locks_line(status(), {});
       default:
         return ipc::refusal_line(
-            {.code = ipc::Code::unavailable, .sentence = "this is a bridge for locks; ask tempod"});
+            {.code = ipc::Code::unavailable,
+             .sentence = "tempo-etcd serves only lock requests; send this one to tempod"});
     }
   }
 
   Options options_;
   sys::UnixListener listener_;
   std::unique_ptr<Http> http_;
-  std::list<Caller> callers_;  // at most kMaxCallers
-  std::uint64_t last_caller_ = 0;
+  std::list<Connection> connections_;  // at most kMaxConnections
+  std::uint64_t last_connection_ = 0;
   bool following_ = false;
   Instant follow_at_{};
-  std::string trouble_ = "nothing was heard from etcd yet";  // empty: it answers
+  std::string error_ = "waiting for the first answer of etcd";  // empty: etcd answers
 };
 
 }  // namespace
@@ -204,8 +209,8 @@ Result<std::unique_ptr<Bridge>> Bridge::open(const Options& options) {
                           .ca_file = options.ca_file,
                           .cert_file = options.cert_file,
                           .key_file = options.key_file,
-                          .patience = patience_of(options.lease)}));
-  return std::make_unique<RealBridge>(options, std::move(listener), std::move(http));
+                          .timeout = timeout_of(options.lease)}));
+  return std::make_unique<BridgeImpl>(options, std::move(listener), std::move(http));
 }
 
 }  // namespace tempo::etcd

@@ -1,9 +1,9 @@
 // tempo-etcd: a bridge from tempod's locks to etcd.
 //
-// It listens at a unix socket and speaks what tempod speaks of locks
-// (doc/reference/control-protocol.md): lock, unlock, locks. Who connects is tempod, one connection
-// for all its programs, each with an id. When that connection ends, tempod has: what its programs
-// hold then lasts until its deadline, and what they wait for is given up.
+// It listens on a unix socket and serves the lock requests of the control protocol
+// (doc/reference/control-protocol.md): lock, unlock, locks. Its client is tempod, with one
+// connection for all its programs and an id for each lock. When the connection ends, tempod is
+// gone: held locks last until their deadlines, and waiting requests are dropped.
 #pragma once
 
 #include <memory>
@@ -30,7 +30,7 @@ class Bridge {
   static Result<std::unique_ptr<Bridge>> open(const Options& options);
   virtual ~Bridge() = default;
 
-  virtual void run(const volatile int& stop) = 0;  // until `stop` is not 0
+  virtual void run(const volatile int& stop) = 0;  // returns when `stop` is not 0
 };
 
 }  // namespace tempo::etcd

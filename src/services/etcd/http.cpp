@@ -10,13 +10,13 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMaxAnswer = 4 << 20;  // bytes, of a line of a stream too
-constexpr Nanos kUnhurried = 5s;             // for an answer that nothing depends on yet
-constexpr long kKeepAliveSeconds = 10;       // of a stream's connection, when it is silent
+constexpr std::size_t kMaxAnswer = 4 << 20;  // bytes; also the limit for a line of a stream
+constexpr Nanos kRelaxedTimeout = 5s;        // timeout of requests that are not urgent
+constexpr long kKeepAliveSeconds = 10;       // TCP keep-alive interval of a silent stream
 
 struct Transfer {
   CURL* easy = nullptr;
-  Question question;
+  Request request;
   Http::Answer answer;
   bool streams = false;
   std::size_t endpoint = 0;
@@ -30,8 +30,8 @@ void answer_line(Transfer& transfer, std::string_view line) {
   if (json)
     transfer.answer(*json);
   else
-    transfer.answer(
-        std::unexpected("what etcd answers is not JSON; is it etcd, version 3.4 or later?"));
+    transfer.answer(std::unexpected(
+        "the answer is not JSON; check that 'etcd-endpoints' names etcd 3.4 or later"));
 }
 
 std::size_t take(char* data, std::size_t, std::size_t size, void* to) {
@@ -61,11 +61,11 @@ class CurlHttp final : public Http {
   CurlHttp(const CurlHttp&) = delete;
   CurlHttp& operator=(const CurlHttp&) = delete;
 
-  void post(const Question& question, Answer answer) override {
-    begin({.question = question, .answer = std::move(answer)});
+  void post(const Request& request, Answer answer) override {
+    begin({.request = request, .answer = std::move(answer)});
   }
-  void follow(const Question& question, Answer each) override {
-    begin({.question = question, .answer = std::move(each), .streams = true});
+  void follow(const Request& request, Answer each) override {
+    begin({.request = request, .answer = std::move(each), .streams = true});
   }
 
   void wait(std::vector<pollfd>& others, Nanos longest) override {
@@ -98,10 +98,11 @@ class CurlHttp final : public Http {
     transfer.easy = easy;
     ++transfer.tries;
     transfer.input.clear();
-    const std::string url = options_.endpoints[transfer.endpoint] + transfer.question.path;
-    const Nanos longest = transfer.question.urgent ? options_.patience
-                                                   : std::max<Nanos>(options_.patience, kUnhurried);
-    const long patience = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
+    const std::string url = options_.endpoints[transfer.endpoint] + transfer.request.path;
+    const Nanos longest = transfer.request.urgent
+                              ? options_.timeout
+                              : std::max<Nanos>(options_.timeout, kRelaxedTimeout);
+    const long timeout = std::chrono::ceil<std::chrono::milliseconds>(longest).count();
     curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
@@ -109,18 +110,18 @@ class CurlHttp final : public Http {
     curl_easy_setopt(easy, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(transfer.question.body.size()));
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer.question.body.c_str());
+                     static_cast<curl_off_t>(transfer.request.body.size()));
+    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, transfer.request.body.c_str());
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, take);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &transfer);
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, patience);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, timeout);
     if (transfer.streams) {
       curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
       curl_easy_setopt(easy, CURLOPT_TCP_KEEPIDLE, kKeepAliveSeconds);
       curl_easy_setopt(easy, CURLOPT_TCP_KEEPINTVL, kKeepAliveSeconds);
     } else {
-      curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, patience);
+      curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, timeout);
     }
     if (!options_.ca_file.empty()) curl_easy_setopt(easy, CURLOPT_CAINFO, options_.ca_file.c_str());
     if (!options_.cert_file.empty()) {
@@ -130,15 +131,16 @@ class CurlHttp final : public Http {
     curl_multi_add_handle(multi_, easy);
   }
 
-  // Whether anything has come. Answers are given when libcurl is done: they may ask again.
+  // True if anything arrived. Answers are delivered after libcurl has finished, because they may
+  // send new requests.
   bool perform() {
     int running = 0;
     curl_multi_perform(multi_, &running);
-    bool some = false;
+    bool arrived = false;
     for (Transfer& transfer : transfers_)
       for (std::size_t end = 0;
            transfer.streams && (end = transfer.input.find('\n')) != std::string::npos;) {
-        some = true;
+        arrived = true;
         const std::string line = transfer.input.substr(0, end);
         transfer.input.erase(0, end + 1);
         answer_line(transfer, line);
@@ -146,12 +148,12 @@ class CurlHttp final : public Http {
     int left = 0;
     while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;
-      some = true;
+      arrived = true;
       Transfer* ended = nullptr;
       curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &ended);
       finish(*ended, message->data.result);
     }
-    return some;
+    return arrived;
   }
 
   void finish(Transfer& transfer, CURLcode result) {
@@ -160,24 +162,26 @@ class CurlHttp final : public Http {
     const std::string endpoint = options_.endpoints[transfer.endpoint];
     if (result != CURLE_OK && !transfer.too_long && current_ == transfer.endpoint)
       current_ = (current_ + 1) % options_.endpoints.size();
-    // Nobody was there to hear it: it can be asked elsewhere.
+    // The connection was refused, so the request can go to another endpoint.
     if (result == CURLE_COULDNT_CONNECT && transfer.tries < options_.endpoints.size()) {
       transfer.endpoint = (transfer.endpoint + 1) % options_.endpoints.size();
       return start(transfer);
     }
     const auto place = std::ranges::find_if(
         transfers_, [&](const Transfer& other) { return &other == &transfer; });
-    std::list<Transfer> gone;  // what it calls may ask again
+    std::list<Transfer> gone;  // the callback may send new requests
     gone.splice(gone.begin(), transfers_, place);
     Transfer& last = gone.front();
     if (last.too_long)
-      last.answer(std::unexpected(fmt::format("the answer of etcd at {} is too long", endpoint)));
+      last.answer(
+          std::unexpected(fmt::format("the answer of etcd at {} is longer than 4 MB", endpoint)));
     else if (result != CURLE_OK)
       last.answer(std::unexpected(fmt::format(
-          "etcd cannot be reached at {} ({}); start it, or mend 'etcd-endpoints' under [locks]",
+          "etcd cannot be reached at {} ({}); start it or fix 'etcd-endpoints' under [locks]",
           endpoint, curl_easy_strerror(result))));
     else if (last.streams)
-      last.answer(std::unexpected(fmt::format("etcd at {} has ended a stream", endpoint)));
+      last.answer(
+          std::unexpected(fmt::format("etcd at {} closed the stream of changes", endpoint)));
     else
       answer_line(last, last.input);
   }
@@ -185,7 +189,7 @@ class CurlHttp final : public Http {
   Options options_;
   CURLM* multi_;
   curl_slist* headers_;
-  std::list<Transfer> transfers_;  // as many as whoever asks has questions
+  std::list<Transfer> transfers_;  // requests in progress
   std::size_t current_ = 0;
 };
 
@@ -193,7 +197,7 @@ class CurlHttp final : public Http {
 
 Result<std::unique_ptr<Http>> Http::create(Options options) {
   if (curl_global_init(CURL_GLOBAL_DEFAULT) != 0)
-    return std::unexpected("libcurl cannot be used on this machine");
+    return std::unexpected("cannot initialize libcurl");
   return std::make_unique<CurlHttp>(std::move(options));
 }
 

@@ -1,4 +1,4 @@
-// tempo-etcd: tempod's locks, kept by an etcd. See man/tempod.8.
+// tempo-etcd: keeps the locks of tempod in etcd. See man/tempod.8.
 #include <csignal>
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ constexpr int kBadUsage = 2;
 
 volatile int g_stop = 0;
 
-int complain(int code, const std::string& sentence) {
+int fail(int code, const std::string& sentence) {
   fmt::print(stderr, "tempo-etcd: {}\n", sentence);
   return code;
 }
@@ -29,29 +29,30 @@ int complain(int code, const std::string& sentence) {
 
 int main(int argc, char** argv) {
   CLI::App app{
-      "tempo-etcd: tempod's locks, kept by an etcd.\n"
-      "It reads the settings of tempod, whose back-end under [locks] is \"etcd\"."};
+      "tempo-etcd: keeps the locks of tempod in etcd.\n"
+      "It reads the configuration of tempod, which must have back-end = \"etcd\" under [locks]."};
   std::string file = "/etc/tempo/tempo.toml";
   std::vector<std::string> changes;
-  auto* file_option = app.add_option("-c,--config", file, "settings file")->capture_default_str();
-  app.add_option("--set", changes, "KEY=VALUE of any key of the file; may be given again");
+  auto* file_option =
+      app.add_option("-c,--config", file, "configuration file")->capture_default_str();
+  app.add_option("--set", changes, "set KEY=VALUE, any key of the configuration; repeatable");
   app.set_version_flag("--version", std::string("tempo-etcd ") + kTempoVersion);
   app.footer(
-      "Exit status: 0 stopped on request, 1 failed, 2 bad usage or settings.\n\n"
+      "Exit status: 0 stopped on request, 1 failed, 2 invalid usage or configuration.\n\n"
       "Examples:\n"
-      "  tempo-etcd                              as a service does, beside tempod\n"
+      "  tempo-etcd                              run as the service does, beside tempod\n"
       "  tempo-etcd --set 'locks.etcd-endpoints=[\"http://10.0.0.1:2379\"]'");
   CLI11_PARSE(app, argc, argv);
 
   const auto settings = tempo::config::load_settings(file, file_option->count() > 0, changes);
   if (!settings) {
     for (const tempo::config::Mistake& mistake : settings.error())
-      complain(kBadUsage, fmt::format("{}: {}", mistake.where, mistake.what));
+      fail(kBadUsage, fmt::format("{}: {}", mistake.where, mistake.what));
     return kBadUsage;
   }
   if (settings->lock_back_end != tempo::config::LockBackEnd::etcd)
-    return complain(kBadUsage,
-                    "these settings do not want it; write 'back-end = \"etcd\"' under [locks]");
+    return fail(kBadUsage,
+                "the configuration does not use etcd; set back-end = \"etcd\" under [locks]");
   struct sigaction action{};
   action.sa_handler = [](int signal) { g_stop = signal; };
   for (const int signal : {SIGTERM, SIGINT}) sigaction(signal, &action, nullptr);
@@ -65,12 +66,12 @@ int main(int argc, char** argv) {
        .ca_file = settings->etcd_ca_file,
        .cert_file = settings->etcd_cert_file,
        .key_file = settings->etcd_key_file});
-  if (!bridge) return complain(kFailed, bridge.error());
+  if (!bridge) return fail(kFailed, bridge.error());
   if (geteuid() == 0)
     if (const auto dropped = tempo::sys::drop_privileges(
             {.user = settings->user, .set_clock = false, .bind_low_port = false});
         !dropped)
-      return complain(kFailed, dropped.error());
+      return fail(kFailed, dropped.error());
   (*bridge)->run(g_stop);
   return 0;
 }

@@ -12,33 +12,33 @@ namespace {
 
 using State = ipc::LockUpdate::State;
 
-constexpr Nanos kLookAgain = 2s;       // without news of a lock that is waited for
-constexpr Nanos kOtherLeader = 50ms;   // before a renewal is tried with a new leader
-constexpr std::int64_t kRates = 1000;  // one part in so many, for the rates of two clocks
+constexpr Nanos kLookInterval = 2s;              // interval of looks at a lock that is waited for
+constexpr Nanos kLeaderChangePause = 50ms;       // pause before a renewal with a new leader
+constexpr std::int64_t kClockRateMargin = 1000;  // one part in 1000, for the rates of two clocks
 
-// How much of a lease is certain here, counted from before it was asked for.
-Nanos certain(Nanos span) { return span - span / kRates; }
+// The part of a lease that is safe here, counted from before its request.
+Nanos safe_span(Nanos span) { return span - span / kClockRateMargin; }
 
 Nanos seconds(std::int64_t count) { return std::chrono::seconds{count}; }
 
 }  // namespace
 
-void Session::ask(const Question& question, Asked asked) {
+void Session::ask(const Request& request, Asked asked) {
   asked_[++last_number_] = std::move(asked);
-  driver_->ask(last_number_, question);
+  driver_->ask(last_number_, request);
 }
 
 Nanos Session::pause() const {
   return std::max<Nanos>((held_ ? held_->span : options_.lease) / 10, 100ms);
 }
 
-// --- what programs want ---
+// --- requests of programs ---
 
 void Session::acquire(Instant now, std::int64_t id, const std::string& name, bool shared) {
   CHECK(!claims_.contains(id));
-  heard_ = now;
+  tempod_seen_ = now;
   claims_[id] = {.name = name, .shared = shared};
-  push(now);
+  advance_claims(now);
 }
 
 void Session::release(Instant now, std::int64_t id) {
@@ -46,10 +46,10 @@ void Session::release(Instant now, std::int64_t id) {
   if (found == claims_.end()) return;
   Claim& claim = found->second;
   if (claim.stage == Stage::entering) {
-    claim.unwanted = true;  // the key must not come into being after its removal
+    claim.released = true;  // the key must not be created after its removal
     return;
   }
-  // A key that is wanted again was perhaps put by a question without an answer.
+  // The key of a request that is to be repeated may exist already: the first one got no answer.
   if (!claim.key.empty()) leave(now, claim.key, claim.stage == Stage::wanted);
   claims_.erase(found);
 }
@@ -67,8 +67,8 @@ void Session::close(Instant now) {
   held_.reset();
 }
 
-// Everything that is wanted goes as far as it can go now.
-void Session::push(Instant now) {
+// Advances all claims as far as possible.
+void Session::advance_claims(Instant now) {
   for (auto& [id, claim] : claims_) {
     if (claim.stage != Stage::wanted) continue;
     if (held_) {
@@ -104,40 +104,40 @@ void Session::look(Instant now, const std::string& name) {
       {.kind = Asked::Kind::look, .sent = now, .name = name});
 }
 
-// --- what etcd says ---
+// --- answers of etcd ---
 
 void Session::answered(Instant now, std::uint64_t number, const Result<Json>& answer) {
   const auto found = asked_.find(number);
   if (found == asked_.end()) return;
   const Asked asked = std::move(found->second);
   asked_.erase(found);
-  Result<Json> heard = answer;
+  Result<Json> result = answer;
   if (answer)
-    if (const std::string complaint = complaint_in(*answer); !complaint.empty())
-      heard = std::unexpected(fmt::format("etcd refuses: {}", complaint));
+    if (const std::string error = error_in(*answer); !error.empty())
+      result = std::unexpected(fmt::format("etcd error: {}", error));
   switch (asked.kind) {
     case Asked::Kind::grant:
-      return heard_grant(now, asked, heard);
+      return on_grant(now, asked, result);
     case Asked::Kind::keep_alive:
-      return heard_keep_alive(now, asked, heard);
+      return on_keep_alive(now, asked, result);
     case Asked::Kind::confirm:
-      return heard_confirm(now, asked, heard);
+      return on_confirm(now, asked, result);
     case Asked::Kind::enter:
-      return heard_enter(now, asked, heard);
+      return on_enter(now, asked, result);
     case Asked::Kind::look:
-      return heard_look(now, number, asked, heard);
+      return on_look(now, number, asked, result);
     case Asked::Kind::remove:
-      return heard_remove(now, asked, heard);
+      return on_remove(now, asked, result);
     case Asked::Kind::revoke:
       return;
   }
 }
 
-void Session::heard_grant(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_grant(Instant now, const Asked& asked, const Result<Json>& answer) {
   granting_ = false;
   const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
   if (!lease || lease->seconds == 0) {
-    const std::string sentence = lease ? "etcd gives no lease" : lease.error();
+    const std::string sentence = lease ? "etcd granted no lease" : lease.error();
     std::erase_if(claims_, [&](const auto& claim) {
       if (claim.second.stage != Stage::wanted) return false;
       driver_->refuse(claim.first, sentence);
@@ -148,15 +148,15 @@ void Session::heard_grant(Instant now, const Asked& asked, const Result<Json>& a
   const Nanos span = seconds(lease->seconds);
   held_ = Held{.id = lease->id,
                .span = span,
-               .deadline = asked.sent + certain(span),
+               .deadline = asked.sent + safe_span(span),
                .renew = asked.sent + span / 3};
-  if (now < held_->deadline) push(now);
+  if (now < held_->deadline) advance_claims(now);
 }
 
-void Session::heard_keep_alive(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_keep_alive(Instant now, const Asked& asked, const Result<Json>& answer) {
   if (!held_ || held_->id != asked.lease) return;
   const auto lease = answer ? lease_of(*answer) : std::unexpected(answer.error());
-  if (lease && lease->seconds == 0) return lease_over(now);
+  if (lease && lease->seconds == 0) return on_lease_expired(now);
   if (!lease) {
     renewing_ = false;
     held_->renew = now + pause();
@@ -170,17 +170,17 @@ void Session::heard_keep_alive(Instant now, const Asked& asked, const Result<Jso
                                                 .renewed = asked.sent});
 }
 
-void Session::heard_confirm(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_confirm(Instant now, const Asked& asked, const Result<Json>& answer) {
   if (!held_ || held_->id != asked.lease) return;
   renewing_ = false;
   const auto term = answer ? term_of(*answer) : std::unexpected(answer.error());
   if (!term || *term != asked.term) {
-    held_->renew = now + (term ? kOtherLeader : pause());
+    held_->renew = now + (term ? kLeaderChangePause : pause());
     return;
   }
   held_->span = asked.span;
-  held_->renew = std::max(asked.renewed + asked.span / 3, now + kOtherLeader);
-  const Instant deadline = asked.renewed + certain(asked.span);
+  held_->renew = std::max(asked.renewed + asked.span / 3, now + kLeaderChangePause);
+  const Instant deadline = asked.renewed + safe_span(asked.span);
   if (deadline <= held_->deadline) return;
   held_->deadline = deadline;
   for (const auto& [id, claim] : claims_)
@@ -189,36 +189,37 @@ void Session::heard_confirm(Instant now, const Asked& asked, const Result<Json>&
           {.id = id, .state = State::extended, .until_ns = deadline.time_since_epoch().count()});
 }
 
-void Session::heard_enter(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_enter(Instant now, const Asked& asked, const Result<Json>& answer) {
   const auto found = claims_.find(asked.id);
-  if (found == claims_.end() || found->second.key != asked.key) return;  // of an earlier lease
+  if (found == claims_.end() || found->second.key != asked.key)
+    return;  // belongs to an earlier lease
   Claim& claim = found->second;
-  const auto line = answer ? line_of(*answer) : std::unexpected(answer.error());
-  if (!line && lease_is_gone(line.error())) {
-    if (claim.unwanted) claims_.erase(found);
-    return lease_over(now);
+  const auto line = answer ? queue_of(*answer) : std::unexpected(answer.error());
+  if (!line && lease_expired(line.error())) {
+    if (claim.released) claims_.erase(found);
+    return on_lease_expired(now);
   }
-  if (claim.unwanted) {
+  if (claim.released) {
     leave(now, claim.key, !line);
     claims_.erase(found);
     return;
   }
-  if (!line) {  // with the same key: there must not be two
+  if (!line) {  // retry with the same key: there must not be two
     claim.stage = Stage::wanted;
-    look_again_ = std::min(look_again_, now + pause());
+    next_look_ = std::min(next_look_, now + pause());
     return;
   }
   claim.stage = Stage::waiting;
   claim.known = last_number_;
   judge(now, asked.id, claim, *line);
-  if (claim.stage != Stage::inside) look_again_ = std::min(look_again_, now + kLookAgain);
+  if (claim.stage != Stage::inside) next_look_ = std::min(next_look_, now + kLookInterval);
 }
 
-void Session::heard_look(Instant now, std::uint64_t number, const Asked& asked,
-                         const Result<Json>& answer) {
+void Session::on_look(Instant now, std::uint64_t number, const Asked& asked,
+                      const Result<Json>& answer) {
   const bool again = looking_[asked.name];
   looking_.erase(asked.name);
-  const auto line = answer ? line_of(*answer) : std::unexpected(answer.error());
+  const auto line = answer ? queue_of(*answer) : std::unexpected(answer.error());
   for (auto next = claims_.begin(); line && next != claims_.end();) {
     const auto current = next++;
     Claim& claim = current->second;
@@ -227,14 +228,15 @@ void Session::heard_look(Instant now, std::uint64_t number, const Asked& asked,
     if (!judge(now, current->first, claim, *line)) claims_.erase(current);
   }
   if (again) look(now, asked.name);
-  push(now);
+  advance_claims(now);
 }
 
-bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vector<InLine>& line) {
-  const auto own = std::ranges::find(line, claim.key, &InLine::key);
+bool Session::judge(Instant now, std::int64_t id, Claim& claim,
+                    const std::vector<QueueEntry>& line) {
+  const auto own = std::ranges::find(line, claim.key, &QueueEntry::key);
   if (own == line.end()) {
-    if (line.size() >= kMaxInLine) return true;  // further behind than was looked
-    if (claim.stage == Stage::inside) {          // somebody has removed it
+    if (line.size() >= kMaxQueue) return true;  // further back than the part that was read
+    if (claim.stage == Stage::inside) {         // the key was removed by another program
       driver_->notify({.id = id, .state = State::lost});
       return false;
     }
@@ -243,9 +245,9 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
     return true;
   }
   if (claim.stage == Stage::inside || !held_ || now >= held_->deadline) return true;
-  const bool hindered = std::any_of(
-      line.begin(), own, [&](const InLine& before) { return !before.shared || !claim.shared; });
-  if (hindered) return true;
+  const bool blocked = std::any_of(
+      line.begin(), own, [&](const QueueEntry& before) { return !before.shared || !claim.shared; });
+  if (blocked) return true;
   claim.stage = Stage::inside;
   driver_->notify({.id = id,
                    .state = State::granted,
@@ -254,14 +256,15 @@ bool Session::judge(Instant now, std::int64_t id, Claim& claim, const std::vecto
   return true;
 }
 
-void Session::heard_remove(Instant now, const Asked& asked, const Result<Json>& answer) {
+void Session::on_remove(Instant now, const Asked& asked, const Result<Json>& answer) {
   const auto found = leaving_.find(asked.key);
   if (found == leaving_.end()) return;
-  const bool its_lease_ends = !held_ || held_->id != asked.lease;  // and it goes, or went, with it
+  const bool its_lease_ends =
+      !held_ || held_->id != asked.lease;  // the key is deleted together with its lease
   if (!its_lease_ends && !answer) {
     found->second.next = now + pause();
   } else if (!its_lease_ends && std::exchange(found->second.unsure, false)) {
-    found->second.next = now + held_->span;  // what put it may have been overtaken
+    found->second.next = now + held_->span;  // the request that creates it may have been overtaken
   } else {
     leaving_.erase(found);
   }
@@ -275,13 +278,13 @@ void Session::changed(Instant now, std::string_view name) {
       return look(now, claim.name);
 }
 
-void Session::changed_perhaps(Instant now) {
+void Session::changed_possibly(Instant now) {
   for (const auto& [id, claim] : claims_)
     if (claim.stage == Stage::waiting || claim.stage == Stage::inside) look(now, claim.name);
 }
 
-// Programs were told of no later end than has come now; what waits gets in line again.
-void Session::lease_over(Instant now) {
+// The deadlines of all held locks have passed; waiting claims queue again.
+void Session::on_lease_expired(Instant now) {
   if (!held_) return;
   ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
   held_.reset();
@@ -290,23 +293,23 @@ void Session::lease_over(Instant now) {
   std::erase_if(claims_, [&](const auto& entry) {
     const auto& [id, claim] = entry;
     if (claim.stage == Stage::inside) driver_->notify({.id = id, .state = State::lost});
-    return claim.stage == Stage::inside || claim.unwanted;
+    return claim.stage == Stage::inside || claim.released;
   });
   for (auto& [id, claim] : claims_) {
     claim.stage = Stage::wanted;
     claim.key.clear();
   }
-  push(now);
+  advance_claims(now);
 }
 
 void Session::on_timer(Instant now) {
-  if (held_ && now >= held_->deadline) lease_over(now);
+  if (held_ && now >= held_->deadline) on_lease_expired(now);
   if (held_ && now >= held_->renew && !renewing_) {
     if (claims_.empty() && leaving_.empty()) {
       ask(revoke_lease(held_->id), {.kind = Asked::Kind::revoke, .sent = now});
       held_.reset();
-    } else if (now - heard_ > held_->span) {
-      held_->renew = now + pause();  // a tempod that was stopped holds nothing for ever
+    } else if (now - tempod_seen_ > held_->span) {
+      held_->renew = now + pause();  // a paused tempod must not hold its locks indefinitely
     } else {
       renewing_ = true;
       ask(keep_alive(held_->id),
@@ -319,18 +322,18 @@ void Session::on_timer(Instant now) {
       ask(remove(key),
           {.kind = Asked::Kind::remove, .sent = now, .lease = held_ ? held_->id : "", .key = key});
     }
-  if (now < look_again_) return;
-  look_again_ = kNever;
-  push(now);
+  if (now < next_look_) return;
+  next_look_ = kNever;
+  advance_claims(now);
   for (const auto& [id, claim] : claims_)
     if (claim.stage == Stage::waiting) {
-      look_again_ = now + kLookAgain;
+      next_look_ = now + kLookInterval;
       look(now, claim.name);
     }
 }
 
 Instant Session::due() const {
-  Instant due = look_again_;
+  Instant due = next_look_;
   if (held_) due = std::min({due, held_->deadline, renewing_ ? kNever : held_->renew});
   for (const auto& [key, leaving] : leaving_) due = std::min(due, leaving.next);
   return due;

@@ -1,4 +1,4 @@
-// A session whose etcd is the test: every question is seen, and answered when the test likes.
+// A session with a scripted etcd: the test sees every request and decides when it is answered.
 #include "services/etcd/session.h"
 
 #include <algorithm>
@@ -42,37 +42,38 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
     std::string path, body;
   };
 
-  void ask(std::uint64_t number, const Question& question) override {
-    asked_.push_back({number, question.path, question.body});
+  void ask(std::uint64_t number, const Request& request) override {
+    asked_.push_back({number, request.path, request.body});
   }
-  void notify(const ipc::LockUpdate& news) override {
-    told_.push_back(news.state == State::granted ? fmt::format("{} granted {} until {}", news.id,
-                                                               news.token, shown(news.until_ns))
-                    : news.state == State::extended
-                        ? fmt::format("{} extended until {}", news.id, shown(news.until_ns))
-                        : fmt::format("{} {}", news.id, ipc::name_of(news.state)));
+  void notify(const ipc::LockUpdate& update) override {
+    updates_.push_back(
+        update.state == State::granted
+            ? fmt::format("{} granted {} until {}", update.id, update.token, shown(update.until_ns))
+        : update.state == State::extended
+            ? fmt::format("{} extended until {}", update.id, shown(update.until_ns))
+            : fmt::format("{} {}", update.id, ipc::name_of(update.state)));
   }
   void refuse(std::int64_t id, const std::string& sentence) override {
-    told_.push_back(fmt::format("{} refused: {}", id, sentence));
+    updates_.push_back(fmt::format("{} refused: {}", id, sentence));
   }
 
   static std::string shown(std::int64_t ns) {
     return fmt::format("{} ms", (Instant{Nanos{ns}} - at(0s)) / 1ms);
   }
 
-  std::vector<std::string> told() { return std::exchange(told_, {}); }
+  std::vector<std::string> updates() { return std::exchange(updates_, {}); }
   std::vector<std::string> asked() const {
     std::vector<std::string> paths;
     for (const Asked& asked : asked_) paths.push_back(asked.path.substr(4));
     return paths;
   }
 
-  // The first question of this path that is open.
+  // The first open request with this path.
   Asked take(const std::string& path) {
     const auto found =
         std::ranges::find_if(asked_, [&](const Asked& one) { return one.path == "/v3/" + path; });
     if (found == asked_.end()) {
-      ADD_FAILURE() << "nobody asked " << path;
+      ADD_FAILURE() << "no request for " << path;
       return {};
     }
     const Asked asked = *found;
@@ -96,7 +97,7 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
   static std::string term(int term) {
     return fmt::format(R"({{"header":{{"raft_term":"{}"}}}})", term);
   }
-  // Keys of the lock "door", with the numbers of their creation.
+  // Keys of the lock "door", with their creation revisions.
   static std::string keys(const std::vector<std::pair<std::string, int>>& line) {
     std::string list;
     for (const auto& [key, created] : line)
@@ -110,20 +111,20 @@ class EtcdSession : public ::testing::Test, public Session::Driver {
                        keys(line));
   }
 
-  // "1" is inside from `when` on, with the token 5, until 1.998 s.
+  // "1" holds the lock from `when` on, with token 5, until 1.998 s.
   void one_inside(Nanos when = 0s) {
     session_.acquire(at(0s), 1, "door", false);
     answer(when, "lease/grant", lease(2));
     answer(when, "kv/txn", entered({{"x-77-1", 5}}));
-    EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+    EXPECT_THAT(updates(), ElementsAre("1 granted 5 until 1998 ms"));
   }
 
   std::vector<Asked> asked_;
-  std::vector<std::string> told_;
+  std::vector<std::string> updates_;
   Session session_{{.cluster = "ship", .host = "bow", .lease = 2s}, *this};
 };
 
-TEST_F(EtcdSession, ADeadlineCountsFromBeforeTheQuestion) {
+TEST_F(EtcdSession, DeadlineCountsFromBeforeTheRequest) {
   session_.acquire(at(0s), 1, "door", false);
   EXPECT_THAT(asked(), ElementsAre("lease/grant"));
   EXPECT_THAT(asked_[0].body, HasSubstr(R"("TTL":"2")"));
@@ -133,86 +134,86 @@ TEST_F(EtcdSession, ADeadlineCountsFromBeforeTheQuestion) {
   EXPECT_THAT(body, HasSubstr(base64("bow")));
   EXPECT_THAT(body, HasSubstr(R"("lease":"77")"));
   answer(1500ms, "kv/txn", entered({{"x-77-1", 5}}));
-  // Of two seconds a thousandth is left out; the token is the number of the key's creation.
-  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+  // The deadline is two seconds less one thousandth; the token is the creation revision of the key.
+  EXPECT_THAT(updates(), ElementsAre("1 granted 5 until 1998 ms"));
 }
 
-TEST_F(EtcdSession, EtcdMayMakeALeaseLonger) {
+TEST_F(EtcdSession, AcceptsALongerLease) {
   session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(10));
   answer(0s, "kv/txn", entered({{"x-77-1", 5}}));
-  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 9990 ms"));
+  EXPECT_THAT(updates(), ElementsAre("1 granted 5 until 9990 ms"));
 }
 
-TEST_F(EtcdSession, ARenewalCountsWhenTheLeaderIsStillTheSame) {
+TEST_F(EtcdSession, RenewalNeedsTheSameLeader) {
   one_inside();
   EXPECT_EQ(session_.due(), at(Nanos{2s} / 3));
   session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", kept(2, 7));
-  EXPECT_THAT(told(), IsEmpty()) << "not before a majority stands behind it";
+  EXPECT_THAT(updates(), IsEmpty()) << "not before a linearizable read confirms it";
   EXPECT_THAT(asked(), ElementsAre("kv/range"));
   EXPECT_THAT(asked_[0].body, ::testing::Not(HasSubstr("serializable")));
   answer(900ms, "kv/range", term(7));
-  EXPECT_THAT(told(), ElementsAre("1 extended until 2698 ms"));
+  EXPECT_THAT(updates(), ElementsAre("1 extended until 2698 ms"));
 }
 
-TEST_F(EtcdSession, ARenewalByALeaderOfThePastDoesNotCount) {
+TEST_F(EtcdSession, RenewalByAFormerLeaderDoesNotCount) {
   one_inside();
   session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", kept(2, 7));
   answer(900ms, "kv/range", term(8));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(updates(), IsEmpty());
   session_.on_timer(at(950ms));
   answer(960ms, "lease/keepalive", kept(2, 8));
   answer(970ms, "kv/range", term(8));
-  EXPECT_THAT(told(), ElementsAre("1 extended until 2948 ms"));
+  EXPECT_THAT(updates(), ElementsAre("1 extended until 2948 ms"));
 }
 
-TEST_F(EtcdSession, WithoutAnswersALockIsLostAtItsDeadline) {
+TEST_F(EtcdSession, LosesTheLockAtItsDeadlineWithoutAnswers) {
   one_inside();
   session_.on_timer(at(700ms));
   no_answer(1200ms, "lease/keepalive");
   session_.on_timer(at(1400ms));
   session_.on_timer(at(1997ms));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(updates(), IsEmpty());
   session_.on_timer(at(1998ms));
-  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_THAT(updates(), ElementsAre("1 lost"));
   EXPECT_FALSE(session_.has(1));
   answer(2100ms, "lease/keepalive", kept(2, 7));  // too late
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(updates(), IsEmpty());
   EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
 }
 
-TEST_F(EtcdSession, ALeaseThatHasRunOutIsLostAtOnce) {
+TEST_F(EtcdSession, LosesTheLockOfAnExpiredLease) {
   one_inside();
   session_.on_timer(at(700ms));
   answer(800ms, "lease/keepalive", R"({"result":{"header":{"raft_term":"7"},"ID":"77"}})");
-  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_THAT(updates(), ElementsAre("1 lost"));
 }
 
-TEST_F(EtcdSession, TempodThatIsSilentHoldsNothingForEver) {
+TEST_F(EtcdSession, DoesNotRenewForASilentTempod) {
   one_inside();
   for (int i = 1; i < 4; ++i) {
     session_.on_timer(at(700ms * i));
     answer(700ms * i, "lease/keepalive", kept(2, 7));
     answer(700ms * i, "kv/range", term(7));
-    if (i == 2) session_.heard_of_tempod(at(1400ms));
+    if (i == 2) session_.tempod_active(at(1400ms));
   }
-  EXPECT_THAT(told(), ElementsAre("1 extended until 2698 ms", "1 extended until 3398 ms",
-                                  "1 extended until 4098 ms"));
-  session_.on_timer(at(3500ms));  // more than a lease since the last word
+  EXPECT_THAT(updates(), ElementsAre("1 extended until 2698 ms", "1 extended until 3398 ms",
+                                     "1 extended until 4098 ms"));
+  session_.on_timer(at(3500ms));  // more than one lease since the last message of tempod
   EXPECT_THAT(asked(), IsEmpty());
   session_.on_timer(at(4098ms));
-  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_THAT(updates(), ElementsAre("1 lost"));
 }
 
-TEST_F(EtcdSession, WhoseKeyIsFirstIsInside) {
+TEST_F(EtcdSession, GrantsTheFirstKey) {
   one_inside();
   session_.acquire(at(100ms), 2, "door", false);
   session_.acquire(at(100ms), 3, "door", true);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(updates(), IsEmpty());
   session_.release(at(200ms), 1);
   EXPECT_THAT(asked(), ElementsAre("kv/deleterange"));
   answer(210ms, "kv/deleterange", "{}");
@@ -220,66 +221,66 @@ TEST_F(EtcdSession, WhoseKeyIsFirstIsInside) {
   EXPECT_THAT(asked(), IsEmpty());
   session_.changed(at(220ms), "door");
   answer(230ms, "kv/range", keys({{"x-77-2", 6}, {"s-77-3", 7}}));
-  EXPECT_THAT(told(), ElementsAre("2 granted 6 until 1998 ms"));
+  EXPECT_THAT(updates(), ElementsAre("2 granted 6 until 1998 ms"));
 }
 
-TEST_F(EtcdSession, ReadersAreInsideTogetherAndAWriterAfterThem) {
+TEST_F(EtcdSession, GrantsReadersTogetherAndAWriterAfterThem) {
   session_.acquire(at(0s), 1, "door", true);
   answer(0s, "lease/grant", lease(2));
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}}));
-  EXPECT_THAT(told(), ElementsAre("1 granted 5 until 1998 ms"));
+  EXPECT_THAT(updates(), ElementsAre("1 granted 5 until 1998 ms"));
   session_.acquire(at(0s), 2, "door", false);
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}}));
   session_.acquire(at(0s), 3, "door", true);
   answer(0s, "kv/txn", entered({{"s-11-9", 4}, {"s-77-1", 5}, {"x-77-2", 6}, {"s-77-3", 7}}));
-  EXPECT_THAT(told(), IsEmpty()) << "a reader does not pass a writer that waits";
+  EXPECT_THAT(updates(), IsEmpty()) << "a reader does not overtake a waiting writer";
 }
 
-TEST_F(EtcdSession, AKeyThatSomebodyRemovesIsALostLock) {
+TEST_F(EtcdSession, LosesTheLockIfItsKeyIsRemoved) {
   one_inside();
   session_.changed(at(100ms), "door");
   answer(100ms, "kv/range", keys({}));
-  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_THAT(updates(), ElementsAre("1 lost"));
 }
 
-TEST_F(EtcdSession, ALookFromBeforeSaysNothingOfAKey) {
+TEST_F(EtcdSession, IgnoresALookFromBeforeTheKey) {
   one_inside();
-  session_.changed(at(100ms), "door");  // asked while 2 has no key yet
+  session_.changed(at(100ms), "door");  // sent before 2 has a key
   session_.acquire(at(100ms), 2, "door", false);
   answer(110ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   answer(120ms, "kv/range", keys({{"x-77-1", 5}}));
-  EXPECT_THAT(told(), IsEmpty());
-  EXPECT_THAT(asked(), IsEmpty()) << "2 is in line and stays there";
+  EXPECT_THAT(updates(), IsEmpty());
+  EXPECT_THAT(asked(), IsEmpty()) << "2 stays in the queue";
 }
 
-TEST_F(EtcdSession, SilenceIsLookedInto) {
+TEST_F(EtcdSession, LooksWithoutEvents) {
   one_inside();
   session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
   session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
-  for (int i = 1; i < 4; ++i) {  // kept alive meanwhile, with no word of a change
-    session_.heard_of_tempod(at(650ms * i));
+  for (int i = 1; i < 4; ++i) {  // kept alive meanwhile, without an event
+    session_.tempod_active(at(650ms * i));
     session_.on_timer(at(700ms * i));
     answer(700ms * i, "lease/keepalive", kept(2, 7));
     if (i == 3) answer(700ms * i, "kv/range", keys({{"x-77-2", 6}}));
     answer(700ms * i, "kv/range", term(7));
   }
-  EXPECT_THAT(told(), ElementsAre("2 granted 6 until 3398 ms", "2 extended until 4098 ms"));
+  EXPECT_THAT(updates(), ElementsAre("2 granted 6 until 3398 ms", "2 extended until 4098 ms"));
 }
 
-TEST_F(EtcdSession, WhoLeavesWhileEnteringIsRemovedAfterwards) {
+TEST_F(EtcdSession, RemovesAKeyReleasedWhileEntering) {
   session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
   session_.release(at(0s), 1);
-  EXPECT_THAT(asked(), ElementsAre("kv/txn")) << "not overtaken by its removal";
+  EXPECT_THAT(asked(), ElementsAre("kv/txn")) << "the removal must not overtake it";
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}}));
-  EXPECT_THAT(told(), IsEmpty());
+  EXPECT_THAT(updates(), IsEmpty());
   EXPECT_THAT(asked(), ElementsAre("kv/deleterange"));
   EXPECT_THAT(asked_[0].body, HasSubstr(base64("/tempo/ship/locks/door/x-77-1")));
 }
 
-TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
+TEST_F(EtcdSession, RepeatsARequestWithTheSameKey) {
   session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
   const std::string body = asked_[0].body;
@@ -288,14 +289,14 @@ TEST_F(EtcdSession, AQuestionWithoutAnAnswerIsAskedAgainWithTheSameKey) {
   EXPECT_EQ(take("kv/txn").body, body);
 }
 
-TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
+TEST_F(EtcdSession, RemovesAnUncertainKeyTwice) {
   session_.acquire(at(0s), 1, "door", false);
   answer(0s, "lease/grant", lease(2));
   session_.release(at(0s), 1);
   no_answer(500ms, "kv/txn");
   answer(510ms, "kv/deleterange", "{}");
   EXPECT_EQ(session_.size(), 1U);
-  session_.heard_of_tempod(at(600ms));
+  session_.tempod_active(at(600ms));
   session_.on_timer(at(700ms));
   answer(700ms, "lease/keepalive", kept(2, 7));
   answer(700ms, "kv/range", term(7));
@@ -304,7 +305,7 @@ TEST_F(EtcdSession, AKeyThatMayStillComeIsRemovedTwice) {
   EXPECT_EQ(session_.size(), 0U);
 }
 
-TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
+TEST_F(EtcdSession, RepeatsARemovalUntilAnswered) {
   one_inside();
   session_.release(at(100ms), 1);
   no_answer(200ms, "kv/deleterange");
@@ -314,29 +315,29 @@ TEST_F(EtcdSession, ARemovalIsRepeatedUntilItIsAnswered) {
   EXPECT_EQ(session_.size(), 0U);
 }
 
-TEST_F(EtcdSession, WithoutEtcdTheAnswerIsASentence) {
+TEST_F(EtcdSession, RefusesWithAReasonWithoutEtcd) {
   session_.acquire(at(0s), 1, "door", false);
   session_.acquire(at(0s), 2, "window", false);
   no_answer(1s, "lease/grant");
-  EXPECT_THAT(told(),
+  EXPECT_THAT(updates(),
               ElementsAre("1 refused: it cannot be reached", "2 refused: it cannot be reached"));
   session_.acquire(at(2s), 3, "door", false);
   answer(2s, "lease/grant", R"({"error":"etcdserver: no space","code":8})");
-  EXPECT_THAT(told(), ElementsAre("3 refused: etcd refuses: etcdserver: no space"));
+  EXPECT_THAT(updates(), ElementsAre("3 refused: etcd error: etcdserver: no space"));
 }
 
-TEST_F(EtcdSession, WhoWaitsGetsInLineAgainUnderANewLease) {
+TEST_F(EtcdSession, QueuesAgainUnderANewLease) {
   one_inside();
   session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn",
          R"({"error":"etcdserver: requested lease not found","message":"","code":5})");
-  EXPECT_THAT(told(), ElementsAre("1 lost"));
+  EXPECT_THAT(updates(), ElementsAre("1 lost"));
   answer(200ms, "lease/grant", lease(2, 7, 78));
   answer(300ms, "kv/txn", entered({{"x-78-3", 9}}));
-  EXPECT_THAT(told(), ElementsAre("2 granted 9 until 2098 ms"));
+  EXPECT_THAT(updates(), ElementsAre("2 granted 9 until 2098 ms"));
 }
 
-TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
+TEST_F(EtcdSession, KeepsHeldLocksWhenTempodIsGone) {
   one_inside();
   session_.acquire(at(100ms), 2, "door", false);
   answer(100ms, "kv/txn", entered({{"x-77-1", 5}, {"x-77-2", 6}}));
@@ -344,10 +345,10 @@ TEST_F(EtcdSession, WhenTempodIsGoneWhatIsHeldLasts) {
   ASSERT_THAT(asked(), ElementsAre("kv/deleterange"));
   EXPECT_THAT(asked_[0].body, HasSubstr(base64("/tempo/ship/locks/door/x-77-2")));
   session_.on_timer(at(1s));
-  EXPECT_THAT(asked(), ElementsAre("kv/deleterange")) << "nobody renews";
+  EXPECT_THAT(asked(), ElementsAre("kv/deleterange")) << "the lease is not renewed";
 }
 
-TEST_F(EtcdSession, WhenTempodIsGoneAndNothingIsHeldAllGoes) {
+TEST_F(EtcdSession, RevokesTheLeaseWhenTempodIsGone) {
   one_inside();
   session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");
@@ -355,7 +356,7 @@ TEST_F(EtcdSession, WhenTempodIsGoneAndNothingIsHeldAllGoes) {
   EXPECT_THAT(asked(), ElementsAre("lease/revoke"));
 }
 
-TEST_F(EtcdSession, AnIdleSessionGivesItsLeaseBack) {
+TEST_F(EtcdSession, RevokesTheLeaseWhenIdle) {
   one_inside();
   session_.release(at(100ms), 1);
   answer(100ms, "kv/deleterange", "{}");

@@ -1,4 +1,4 @@
-#include "services/etcd/words.h"
+#include "services/etcd/etcd_api.h"
 
 #include <algorithm>
 #include <optional>
@@ -11,13 +11,13 @@
 namespace tempo::etcd {
 namespace {
 
-constexpr std::size_t kMaxKey = 1024;  // bytes; ours have at most some 300
+constexpr std::size_t kMaxKey = 1024;  // bytes; tempo's keys have at most about 300
 
 std::string base64(std::string_view bytes) {
   std::string text(sodium_base64_encoded_len(bytes.size(), sodium_base64_VARIANT_ORIGINAL), '\0');
   sodium_bin2base64(text.data(), text.size(), reinterpret_cast<const unsigned char*>(bytes.data()),
                     bytes.size(), sodium_base64_VARIANT_ORIGINAL);
-  text.pop_back();  // its end
+  text.pop_back();  // terminating zero
   return text;
 }
 
@@ -31,7 +31,7 @@ std::optional<std::string> from_base64(std::string_view text) {
   return bytes;
 }
 
-// Slashes part a key; what they part must not have any.
+// Slashes separate the parts of a key, so the parts must not contain any.
 std::string escaped(std::string_view text) {
   std::string all;
   for (const char c : text) {
@@ -56,7 +56,7 @@ std::string unescaped(std::string_view text) {
   return all;
 }
 
-// The first key that does not begin with this one: a directory ends with a slash.
+// The first key after this directory, which ends with a slash.
 std::string behind(std::string directory) {
   directory.back() = static_cast<char>(directory.back() + 1);
   return directory;
@@ -66,38 +66,40 @@ Json range_of(const std::string& directory) {
   return Json::object().add("key", base64(directory)).add("range_end", base64(behind(directory)));
 }
 
-Json line_request(const std::string& directory) {
+Json queue_request(const std::string& directory) {
   return range_of(directory)
-      .add("limit", fmt::format("{}", kMaxInLine))
+      .add("limit", fmt::format("{}", kMaxQueue))
       .add("sort_order", "ASCEND")
       .add("sort_target", "CREATE")
       .add("keys_only", true);
 }
 
-// A number that is 0 is left out.
+// etcd omits numbers that are 0.
 Result<std::uint64_t> count_in(const Json& json, std::string_view key) {
   if (!json.has(key)) return 0;
   const auto number = parse_number<std::uint64_t>(json.text_at(key).value_or(""));
-  if (!number) return std::unexpected(fmt::format("its {} is not a number", key));
+  if (!number)
+    return std::unexpected(fmt::format("invalid answer of etcd: {} is not a number", key));
   return *number;
 }
 
-// A stream wraps what it says.
+// A stream wraps its answers in "result".
 Json unwrapped(const Json& answer) { return answer.at("result").value_or(answer); }
 
-Result<std::vector<InLine>> line_in(const Json& range) {
-  std::vector<InLine> line;
+Result<std::vector<QueueEntry>> queue_in(const Json& range) {
+  std::vector<QueueEntry> line;
   const auto keys = range.at("kvs");
   if (!keys) return line;
   for (const Json& element : keys->elements()) {
     const auto key = from_base64(element.text_at("key").value_or(""));
-    if (!key) return std::unexpected("it has a key that cannot be read");
+    if (!key) return std::unexpected("invalid answer of etcd: unreadable key");
     TRY(created, count_in(element, "create_revision"));
     const std::size_t slash = key->rfind('/');
     line.push_back({.key = *key, .shared = key->substr(slash + 1, 2) == "s-", .created = created});
-    if (line.size() > kMaxInLine) return std::unexpected("it has more keys than were asked for");
+    if (line.size() > kMaxQueue)
+      return std::unexpected("invalid answer of etcd: more keys than requested");
   }
-  std::ranges::sort(line, {}, &InLine::created);
+  std::ranges::sort(line, {}, &QueueEntry::created);
   return line;
 }
 
@@ -120,20 +122,20 @@ std::string name_of(std::string_view cluster, std::string_view key) {
   return unescaped(key.substr(directory.size(), slash - directory.size()));
 }
 
-Question grant_lease(std::int64_t seconds) {
+Request grant_lease(std::int64_t seconds) {
   return {"/v3/lease/grant", Json::object().add("TTL", fmt::format("{}", seconds)).line(), false};
 }
-Question keep_alive(const std::string& lease) {
+Request keep_alive(const std::string& lease) {
   return {"/v3/lease/keepalive", Json::object().add("ID", lease).line()};
 }
-Question revoke_lease(const std::string& lease) {
+Request revoke_lease(const std::string& lease) {
   return {"/v3/lease/revoke", Json::object().add("ID", lease).line()};
 }
-Question confirm(const std::string& directory) {
+Request confirm(const std::string& directory) {
   return {"/v3/kv/range", range_of(directory).add("count_only", true).line()};
 }
-Question enter(const std::string& directory, const std::string& key, const std::string& value,
-               const std::string& lease) {
+Request enter(const std::string& directory, const std::string& key, const std::string& value,
+              const std::string& lease) {
   const Json put =
       Json::object().add("key", base64(key)).add("value", base64(value)).add("lease", lease);
   return {
@@ -141,41 +143,42 @@ Question enter(const std::string& directory, const std::string& key, const std::
       Json::object()
           .add("success", Json::array()
                               .push(Json::object().add("request_put", put))
-                              .push(Json::object().add("request_range", line_request(directory))))
+                              .push(Json::object().add("request_range", queue_request(directory))))
           .line()};
 }
-Question look(const std::string& directory) {
-  return {"/v3/kv/range", line_request(directory).line()};
+Request look(const std::string& directory) {
+  return {"/v3/kv/range", queue_request(directory).line()};
 }
-Question remove(const std::string& key) {
+Request remove(const std::string& key) {
   return {"/v3/kv/deleterange", Json::object().add("key", base64(key)).line()};
 }
-Question watch(const std::string& directory) {
+Request watch(const std::string& directory) {
   return {"/v3/watch", Json::object().add("create_request", range_of(directory)).line()};
 }
 
 Result<std::uint64_t> term_of(const Json& answer) {
   const auto header = unwrapped(answer).at("header");
-  if (!header) return std::unexpected("it has no header");
+  if (!header) return std::unexpected("invalid answer of etcd: no header");
   return count_in(*header, "raft_term");
 }
 
 Result<Lease> lease_of(const Json& answer) {
-  const Json said = unwrapped(answer);
-  const auto id = said.text_at("ID");
-  if (!id) return std::unexpected("it names no lease");
-  TRY(seconds, count_in(said, "TTL"));
+  const Json body = unwrapped(answer);
+  const auto id = body.text_at("ID");
+  if (!id) return std::unexpected("invalid answer of etcd: no lease id");
+  TRY(seconds, count_in(body, "TTL"));
   TRY(term, term_of(answer));
-  constexpr std::uint64_t kMost = 365UL * 24 * 3600;
-  if (seconds > kMost) return std::unexpected("its lease is longer than a year");
+  constexpr std::uint64_t kMaxSeconds = 365UL * 24 * 3600;
+  if (seconds > kMaxSeconds)
+    return std::unexpected("invalid answer of etcd: lease longer than a year");
   return Lease{.id = *id, .seconds = static_cast<std::int64_t>(seconds), .term = term};
 }
 
-Result<std::vector<InLine>> line_of(const Json& answer) {
-  if (!answer.has("responses")) return line_in(answer);
+Result<std::vector<QueueEntry>> queue_of(const Json& answer) {
+  if (!answer.has("responses")) return queue_in(answer);
   for (const Json& element : answer.at("responses")->elements())
-    if (const auto range = element.at("response_range")) return line_in(*range);
-  return std::unexpected("it does not say who is in line");
+    if (const auto range = element.at("response_range")) return queue_in(*range);
+  return std::unexpected("invalid answer of etcd: no queue");
 }
 
 Result<std::vector<std::string>> changed_keys(const Json& answer) {
@@ -185,21 +188,21 @@ Result<std::vector<std::string>> changed_keys(const Json& answer) {
   for (const Json& event : events->elements()) {
     const auto pair = event.at("kv");
     const auto key = from_base64(pair ? pair->text_at("key").value_or("") : "");
-    if (!key) return std::unexpected("it has a key that cannot be read");
+    if (!key) return std::unexpected("invalid answer of etcd: unreadable key");
     keys.push_back(*key);
   }
   return keys;
 }
 
-std::string complaint_in(const Json& answer) {
+std::string error_in(const Json& answer) {
   if (const auto error = answer.at("error"); error && error->is_object())
     return error->text_at("message").value_or("etcd gave no reason");
   if (const auto error = answer.text_at("error")) return *error;
   return "";
 }
 
-bool lease_is_gone(std::string_view complaint) {
-  return complaint.find("requested lease not found") != std::string_view::npos;
+bool lease_expired(std::string_view error) {
+  return error.find("requested lease not found") != std::string_view::npos;
 }
 
 }  // namespace tempo::etcd

@@ -1,5 +1,5 @@
-// What etcd is asked and answers, as bytes.
-#include "services/etcd/words.h"
+// Requests to etcd and its answers, as text.
+#include "services/etcd/etcd_api.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@ Json parsed(const char* text) {
   return json ? *json : Json::object();
 }
 
-TEST(EtcdKeys, OfOneLockAreNotAmongAnothers) {
+TEST(EtcdKeys, OfTwoLocksDoNotMix) {
   EXPECT_EQ(directory_of("ship", "door"), "/tempo/ship/locks/door/");
   EXPECT_EQ(directory_of("ship", "a/b%"), "/tempo/ship/locks/a%2fb%25/");
   EXPECT_THAT(directory_of("ship", "a/b"), Not(HasSubstr(directory_of("ship", "a"))));
 }
 
-TEST(EtcdKeys, SayWhoseTheyAre) {
+TEST(EtcdKeys, NameTheirLock) {
   for (const std::string name : {"door", "a/b%", "%2f", "x"}) {
     const std::string key = key_of(directory_of("s/1", name), true, "77", 3);
     EXPECT_EQ(name_of("s/1", key), name) << key;
@@ -34,15 +34,15 @@ TEST(EtcdKeys, SayWhoseTheyAre) {
   EXPECT_EQ(name_of("s", "/elsewhere/x"), "");
 }
 
-TEST(EtcdQuestions, CoverADirectoryAndNoMore) {
-  // echo -n /tempo/s/locks/a/ | base64, and with 0 behind: the byte after the slash.
+TEST(EtcdRequests, CoverExactlyOneDirectory) {
+  // The range end is the directory with "0" instead of the last slash: the next byte.
   EXPECT_THAT(look("/tempo/s/locks/a/").body, HasSubstr(R"("key":"L3RlbXBvL3MvbG9ja3MvYS8=")"));
   EXPECT_THAT(look("/tempo/s/locks/a/").body,
               HasSubstr(R"("range_end":"L3RlbXBvL3MvbG9ja3MvYTA=")"));
 }
 
-TEST(EtcdAnswers, AreReadInTheOrderOfCreation) {
-  const auto line = line_of(parsed(
+TEST(EtcdAnswers, AreSortedByCreation) {
+  const auto line = queue_of(parsed(
       R"({"kvs":[{"key":"L3QveC0x","create_revision":"9"},{"key":"L3Qvcy0y","create_revision":"4"}]})"));
   ASSERT_TRUE(line);
   ASSERT_EQ(line->size(), 2U);
@@ -50,33 +50,33 @@ TEST(EtcdAnswers, AreReadInTheOrderOfCreation) {
   EXPECT_TRUE((*line)[0].shared);
   EXPECT_EQ((*line)[0].created, 4U);
   EXPECT_FALSE((*line)[1].shared);
-  EXPECT_THAT(*line_of(parsed("{}")), IsEmpty());
+  EXPECT_THAT(*queue_of(parsed("{}")), IsEmpty());
 }
 
-TEST(EtcdAnswers, ThatCannotBeAreRefused) {
-  EXPECT_FALSE(line_of(parsed(R"({"kvs":[{"key":"*"}]})")));
-  EXPECT_FALSE(line_of(parsed(R"({"kvs":[{"key":"L3Q=","create_revision":"-1"}]})")));
-  EXPECT_FALSE(line_of(parsed(R"({"responses":[]})")));
+TEST(EtcdAnswers, AreRejectedIfInvalid) {
+  EXPECT_FALSE(queue_of(parsed(R"({"kvs":[{"key":"*"}]})")));
+  EXPECT_FALSE(queue_of(parsed(R"({"kvs":[{"key":"L3Q=","create_revision":"-1"}]})")));
+  EXPECT_FALSE(queue_of(parsed(R"({"responses":[]})")));
   EXPECT_FALSE(lease_of(parsed("{}")));
-  EXPECT_FALSE(lease_of(parsed(R"({"ID":"1","TTL":"5"})"))) << "no leader named";
+  EXPECT_FALSE(lease_of(parsed(R"({"ID":"1","TTL":"5"})"))) << "no term";
   EXPECT_FALSE(lease_of(parsed(R"({"header":{},"ID":"1","TTL":"99999999999"})")));
-  EXPECT_FALSE(term_of(parsed(R"({"header":{"raft_term":7}})"))) << "numbers are texts";
+  EXPECT_FALSE(term_of(parsed(R"({"header":{"raft_term":7}})"))) << "numbers are strings";
   EXPECT_FALSE(changed_keys(parsed(R"({"result":{"events":[{"kv":{"key":"?"}}]}})")));
 }
 
-TEST(EtcdAnswers, OfAStreamNameTheKeysThatChanged) {
+TEST(EtcdAnswers, OfAStreamNameChangedKeys) {
   EXPECT_THAT(*changed_keys(parsed(R"({"result":{"created":true}})")), IsEmpty());
   EXPECT_THAT(
       *changed_keys(parsed(R"({"result":{"events":[{"type":"DELETE","kv":{"key":"L3QveC0x"}}]}})")),
       ElementsAre("/t/x-1"));
 }
 
-TEST(EtcdAnswers, SayWhatIsWrong) {
-  EXPECT_EQ(complaint_in(parsed(R"({"error":"bad","code":3})")), "bad");
-  EXPECT_EQ(complaint_in(parsed(R"({"error":{"message":"worse"}})")), "worse");
-  EXPECT_EQ(complaint_in(parsed(R"({"header":{}})")), "");
-  EXPECT_TRUE(lease_is_gone("etcd refuses: etcdserver: requested lease not found"));
-  EXPECT_FALSE(lease_is_gone("etcdserver: no leader"));
+TEST(EtcdAnswers, ContainErrors) {
+  EXPECT_EQ(error_in(parsed(R"({"error":"bad","code":3})")), "bad");
+  EXPECT_EQ(error_in(parsed(R"({"error":{"message":"worse"}})")), "worse");
+  EXPECT_EQ(error_in(parsed(R"({"header":{}})")), "");
+  EXPECT_TRUE(lease_expired("etcd error: etcdserver: requested lease not found"));
+  EXPECT_FALSE(lease_expired("etcdserver: no leader"));
 }
 
 }  // namespace
