@@ -1,5 +1,5 @@
-// Bad input on the daemon's socket: whatever programs send there, and however many they are, it is
-// answered with a sentence or shown out, the daemon stays small, and others go on taking locks.
+// Bad input on the control socket: the daemon answers every input with a sentence or disconnects
+// the client, its memory stays bounded, and other clients still get locks.
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -43,7 +43,7 @@ using ::testing::StartsWith;
 constexpr std::string_view kNow = "{\"v\":1,\"do\":\"now\"}\n";
 constexpr std::string_view kStatus = "{\"v\":1,\"do\":\"status\"}\n";
 
-// A connection without manners.
+// A raw connection that can send anything.
 class Raw {
  public:
   explicit Raw(const std::string& path) : socket_(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -60,12 +60,12 @@ class Raw {
   Raw& operator=(Raw&&) = delete;
 
   bool open() const { return open_; }
-  // As far as it goes, without waiting; how much that was.
+  // Sends as much as possible without waiting; returns the number of bytes.
   std::size_t push(std::string_view text) const {
     const ssize_t size = send(socket_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     return size < 0 ? 0 : static_cast<std::size_t>(size);
   }
-  // All of it, or until the other end has closed.
+  // Sends everything; false if the peer has closed the connection.
   bool put(std::string_view text) const {
     while (!text.empty()) {
       const ssize_t size = send(socket_, text.data(), text.size(), MSG_NOSIGNAL);
@@ -75,7 +75,8 @@ class Raw {
     return true;
   }
   void end_writing() const { shutdown(socket_, SHUT_WR); }
-  // The next line; nothing if it was closed or takes longer than a busy machine may.
+  // The next line; unset if the connection is closed or the answer takes too long even for a busy
+  // machine.
   std::optional<std::string> line() {
     for (;;) {
       if (const std::size_t end = input_.find('\n'); end != std::string::npos) {
@@ -101,8 +102,7 @@ class Raw {
   std::string input_;
 };
 
-// Somebody who minds his own business meanwhile: takes locks again and again, each on a connection
-// of its own.
+// A well-behaved client that takes locks repeatedly, each on its own connection.
 class Bystander {
  public:
   explicit Bystander(const std::string& socket)
@@ -110,9 +110,9 @@ class Bystander {
           for (int i = 0; !over_; ++i) {
             const auto before = steady_clock::now();
             auto locks = Locks::connect(socket);
-            const bool had =
+            const bool acquired =
                 locks && locks->acquire(fmt::format("bystander-{}", i % 10), {.wait = 20s});
-            if (!had) ++failed_;
+            if (!acquired) ++failed_;
             ++times_;
             slowest_ = std::max<Nanos>(slowest_, steady_clock::now() - before);
             std::this_thread::sleep_for(5ms);
@@ -125,7 +125,7 @@ class Bystander {
   }
   int times() const { return times_; }
   int failed() const { return failed_; }
-  Nanos slowest() const { return slowest_; }  // after `end`
+  Nanos slowest() const { return slowest_; }  // valid after `end`
 
  private:
   std::atomic<bool> over_ = false;
@@ -135,9 +135,9 @@ class Bystander {
   std::thread thread_;
 };
 
-class AtTheDoor : public Netns {
+class ControlSocket : public Netns {
  protected:
-  // A network of one, with a vote of its own.
+  // A single host that is its own voter.
   void SetUp() override {
     Netns::SetUp();
     if (IsSkipped()) return;
@@ -156,8 +156,8 @@ class AtTheDoor : public Netns {
 
   long resident_kb() {
     std::ifstream status(fmt::format("/proc/{}/status", host().worker()));
-    for (std::string word; status >> word;)
-      if (word == "VmRSS:") {
+    for (std::string field; status >> field;)
+      if (field == "VmRSS:") {
         long kb = 0;
         status >> kb;
         return kb;
@@ -165,7 +165,7 @@ class AtTheDoor : public Netns {
     return -1;
   }
 
-  // While that is done a bystander is served, and the daemon stays the one it was, and small.
+  // While `harm` runs, a bystander is served, and the worker survives without growing much.
   void expect_no_harm(const std::function<void()>& harm) {
     const pid_t worker = host().worker();
     Bystander bystander(host().socket());
@@ -173,17 +173,18 @@ class AtTheDoor : public Netns {
     const long before = resident_kb();
     harm();
     const int so_far = bystander.times();
-    EXPECT_TRUE(site_->wait(20s, [&] { return bystander.times() > so_far; })) << "nobody is served";
+    EXPECT_TRUE(site_->wait(20s, [&] { return bystander.times() > so_far; }))
+        << "no client is served";
     const long after = resident_kb();
     bystander.end();
     EXPECT_EQ(bystander.failed(), 0) << "of " << bystander.times();
-    EXPECT_EQ(host().worker(), worker) << "it died\n" << host().log();
+    EXPECT_EQ(host().worker(), worker) << "the worker died\n" << host().log();
     EXPECT_LT(after - before, kMaxGrowth) << "from " << before << " kB";
     RecordProperty("grown_kb", static_cast<int>(after - before));
     RecordProperty("slowest_us", static_cast<int>(bystander.slowest() / 1us));
     RecordProperty("times", bystander.times());
   }
-  // In kB. The sanitizers keep what was freed for a while, and shadows of it.
+  // In kB. Sanitizers keep freed memory and shadow memory for a while.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   static constexpr long kMaxGrowth = 700'000;
 #else
@@ -193,7 +194,7 @@ class AtTheDoor : public Netns {
   std::optional<Site> site_;
 };
 
-TEST_F(AtTheDoor, GarbageIsRefusedWithASentence) {
+TEST_F(ControlSocket, RejectsGarbageWithASentence) {
   expect_no_harm([&] {
     Raw raw(host().socket());
     std::string bytes;
@@ -204,19 +205,20 @@ TEST_F(AtTheDoor, GarbageIsRefusedWithASentence) {
           std::string("{\"v\":1e999,\"do\":\"now\"}"), std::string("\"\\ud800\"")})
       EXPECT_THAT(raw.ask(line + '\n'), StartsWith(R"({"v":1,"ok":false,"error":")"));
     EXPECT_THAT(raw.ask(std::string(5000, 'x') + '\n'), HasSubstr("at most 4096 bytes"));
-    EXPECT_THAT(raw.ask(kNow), StartsWith(R"({"v":1,"ok":true,"now")")) << "it is still heard";
+    EXPECT_THAT(raw.ask(kNow), StartsWith(R"({"v":1,"ok":true,"now")"))
+        << "the connection still works";
   });
 }
 
-// What libtempo makes of a refusal that names no request.
-TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
+// libtempo reports a refusal that names no request.
+TEST_F(ControlSocket, ReportsWhatIsWrongWithARequest) {
   auto locks = Locks::connect(host().socket());
   ASSERT_TRUE(locks) << locks.error().sentence;
   const auto lock = locks->acquire(std::string(5000, 'x'));
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().code, ErrorCode::refused);
   EXPECT_THAT(lock.error().sentence, HasSubstr("at most 4096 bytes"));
-  EXPECT_TRUE(locks->acquire("short", {.wait = 20s})) << "and goes on";
+  EXPECT_TRUE(locks->acquire("short", {.wait = 20s})) << "the connection still works";
 
   std::vector<Locks> many;
   for (int i = 0; i < 200; ++i) {
@@ -230,7 +232,7 @@ TEST_F(AtTheDoor, AProgramIsToldWhatIsWrongWithItsRequest) {
   EXPECT_THAT(unwanted.error().sentence, HasSubstr("too many connections"));
 }
 
-TEST_F(AtTheDoor, HalfLinesKeepNobodyWaiting) {
+TEST_F(ControlSocket, HalfLinesDelayNoOtherClient) {
   expect_no_harm([&] {
     std::vector<Raw> halves;
     for (int i = 0; i < 100; ++i) {
@@ -244,21 +246,21 @@ TEST_F(AtTheDoor, HalfLinesKeepNobodyWaiting) {
   });
 }
 
-TEST_F(AtTheDoor, ManyLinesAtOnceAreAllAnswered) {
+TEST_F(ControlSocket, AnswersManyLinesAtOnce) {
   constexpr int kFew = 50;
   constexpr int kLines = 1000;
   expect_no_harm([&] {
     Raw raw(host().socket());
     std::string some;
     for (int i = 0; i < kFew; ++i) some += kNow;
-    raw.put(some);  // and no more until all are answered
+    raw.put(some);  // nothing more until all are answered
     for (int i = 0; i < kFew; ++i)
       ASSERT_THAT(raw.line().value_or("none"), StartsWith(R"({"v":1,"ok":true,"now")")) << i;
     std::string all;
     for (int i = 0; i < kLines; ++i) all += kNow;
     std::thread writer([&] {
       raw.put(all);
-      raw.put("{\"v\":1,\"do\":\"status\"}");  // a last one, without its newline
+      raw.put("{\"v\":1,\"do\":\"status\"}");  // the last one, without a newline
       raw.end_writing();
     });
     int answered = 0;
@@ -271,18 +273,18 @@ TEST_F(AtTheDoor, ManyLinesAtOnceAreAllAnswered) {
   });
 }
 
-TEST_F(AtTheDoor, AnEndlessLineIsCutShortWithASentence) {
+TEST_F(ControlSocket, DisconnectsAnEndlessLine) {
   expect_no_harm([&] {
     Raw raw(host().socket());
     const std::string some(1 << 20, 'x');
     int megabytes = 0;
     while (megabytes < 100 && raw.put(some)) ++megabytes;
     EXPECT_LT(megabytes, 100) << "all of it was read";
-    EXPECT_THAT(raw.line().value_or("closed without a word"), HasSubstr("at most 4096 bytes"));
+    EXPECT_THAT(raw.line().value_or("closed without an answer"), HasSubstr("at most 4096 bytes"));
   });
 }
 
-TEST_F(AtTheDoor, TenThousandConnectionsOfOneProgramAreItsOwnTrouble) {
+TEST_F(ControlSocket, LimitsTheConnectionsOfOneProcess) {
   constexpr int kConnections = 10'000;
   struct Counts {
     int served = 0;
@@ -292,7 +294,7 @@ TEST_F(AtTheDoor, TenThousandConnectionsOfOneProgramAreItsOwnTrouble) {
   ASSERT_EQ(pipe(line.data()), 0);
   pid_t child = 0;
   expect_no_harm([&] {
-    child = fork();  // the bystander is another program
+    child = fork();  // the bystander is another process
     if (child == 0) {
       const rlimit files{.rlim_cur = kConnections + 100, .rlim_max = kConnections + 100};
       if (setrlimit(RLIMIT_NOFILE, &files) != 0) _exit(1);
@@ -301,9 +303,9 @@ TEST_F(AtTheDoor, TenThousandConnectionsOfOneProgramAreItsOwnTrouble) {
       for (int i = 0; i < kConnections; ++i) many.emplace_back(host().socket());
       for (Raw& one : many) {
         one.put(kNow);
-        const std::string said = one.line().value_or("closed without a word");
-        counts.served += said.starts_with(R"({"v":1,"ok":true)") ? 1 : 0;
-        counts.refused += said.find("too many connections") != std::string::npos ? 1 : 0;
+        const std::string reply = one.line().value_or("closed without an answer");
+        counts.served += reply.starts_with(R"({"v":1,"ok":true)") ? 1 : 0;
+        counts.refused += reply.find("too many connections") != std::string::npos ? 1 : 0;
       }
       (void)!write(line[1], &counts, sizeof counts);
       pause();
@@ -320,21 +322,21 @@ TEST_F(AtTheDoor, TenThousandConnectionsOfOneProgramAreItsOwnTrouble) {
   close(line[1]);
 }
 
-TEST_F(AtTheDoor, WhoNeverReadsIsNotHeardEither) {
+TEST_F(ControlSocket, ClientsThatNeverReadDelayNoOtherClient) {
   expect_no_harm([&] {
-    std::vector<Raw> deaf;
-    for (int i = 0; i < 100; ++i) deaf.emplace_back(host().socket());
-    // A stream is pushed at them; everything else they ask for themselves, as fast as they can.
-    for (std::size_t i = 0; i < deaf.size(); i += 2)
-      deaf[i].push("{\"v\":1,\"do\":\"trace-follow\"}\n{\"v\":1,\"do\":\"watch\"}\n");
+    std::vector<Raw> silent;
+    for (int i = 0; i < 100; ++i) silent.emplace_back(host().socket());
+    // Half of them get a stream; the others send requests as fast as they can.
+    for (std::size_t i = 0; i < silent.size(); i += 2)
+      silent[i].push("{\"v\":1,\"do\":\"trace-follow\"}\n{\"v\":1,\"do\":\"watch\"}\n");
     std::string many;
     for (int i = 0; i < 1000; ++i) many += kStatus;
     for (const auto end = steady_clock::now() + 2s; steady_clock::now() < end;)
-      for (const Raw& one : deaf) one.push(many);
+      for (const Raw& one : silent) one.push(many);
   });
 }
 
-TEST_F(AtTheDoor, AFloodOfQuestionsKeepsNobodyWaiting) {
+TEST_F(ControlSocket, AFloodOfRequestsDelaysNoOtherClient) {
   expect_no_harm([&] {
     std::vector<Raw> many;
     for (int i = 0; i < 100; ++i) many.emplace_back(host().socket());
@@ -347,29 +349,29 @@ TEST_F(AtTheDoor, AFloodOfQuestionsKeepsNobodyWaiting) {
   });
 }
 
-// --- who may ---
+// --- permissions ---
 
-class OfAUser : public AtTheDoor {
+class Permissions : public ControlSocket {
  protected:
-  // As the packages have it with `tempo`: a user and a group of the daemon's own.
+  // Like `tempo` in the packages: the daemon has its own user and group.
   std::string user() const override { return "daemon"; }
 
   struct Person {
     std::string user;
-    std::string group;  // in addition to the user's own
+    std::string group;  // supplementary group; empty: none
     bool operator==(const Person&) const = default;
   };
-  enum Had : int { had, not_allowed, another_trouble, no_such_user };
-  // Something that only some may do; why it could not be done.
-  using Deed = std::optional<Error> (*)(const std::string& socket);
+  enum Outcome : int { allowed, not_allowed, other_error, no_such_user };
+  // An operation that needs permission; returns the error, or nothing if it succeeded.
+  using Operation = std::optional<Error> (*)(const std::string& socket);
 
-  // What happens when that person does it.
-  Had tries(const Person& person, Deed deed) {
+  // Runs the operation as that user.
+  Outcome run_as(const Person& person, Operation operation) {
     const pid_t child = fork();
-    if (child == 0) _exit(become(person) ? outcome_of(deed) : no_such_user);
+    if (child == 0) _exit(become(person) ? outcome_of(operation) : no_such_user);
     int status = 0;
     waitpid(child, &status, 0);
-    return static_cast<Had>(WEXITSTATUS(status));
+    return static_cast<Outcome>(WEXITSTATUS(status));
   }
 
   static std::optional<Error> lock(const std::string& socket) {
@@ -384,7 +386,7 @@ class OfAUser : public AtTheDoor {
     if (!election) return election.error();
     return std::nullopt;
   }
-  // There is no such machine, which is said to those who may ask.
+  // The machine does not exist; the daemon says so only to clients that may ask.
   static std::optional<Error> forget(const std::string& socket) {
     ipc::Request request;
     request.verb = ipc::Verb::forget;
@@ -411,35 +413,37 @@ class OfAUser : public AtTheDoor {
     }
     return setgroups(groups.size(), groups.data()) == 0 && setgid(own) == 0 && setuid(id) == 0;
   }
-  Had outcome_of(Deed deed) {
-    const auto failure = deed(host().socket());
-    if (!failure) return had;
-    const bool told = failure->code == ErrorCode::not_allowed &&
-                      failure->sentence.find("usermod -aG tempo") != std::string::npos;
-    return told ? not_allowed : another_trouble;
+  Outcome outcome_of(Operation operation) {
+    const auto failure = operation(host().socket());
+    if (!failure) return allowed;
+    const bool denied = failure->code == ErrorCode::not_allowed &&
+                        failure->sentence.find("usermod -aG tempo") != std::string::npos;
+    return denied ? not_allowed : other_error;
   }
 };
 
-TEST_F(OfAUser, OnlyRootAndTheDaemonsGroupMayLockElectAndForget) {
-  const std::array<std::pair<const char*, Deed>, 3> deeds{
+TEST_F(Permissions, OnlyRootAndTheGroupMayLockElectAndForget) {
+  const std::array<std::pair<const char*, Operation>, 3> operations{
       {{"lock", lock}, {"elect", elect}, {"forget", forget}}};
-  for (const auto& [name, deed] : deeds) {
+  for (const auto& [name, operation] : operations) {
     SCOPED_TRACE(name);
-    EXPECT_EQ(tries({.user = "root", .group = ""}, deed), had);
-    EXPECT_EQ(tries({.user = "daemon", .group = ""}, deed), had);
-    EXPECT_EQ(tries({.user = "nobody", .group = "daemon"}, deed), had) << "a member of the group";
-    EXPECT_EQ(tries({.user = "nobody", .group = ""}, deed), not_allowed);
-    EXPECT_EQ(tries({.user = "nobody", .group = "sys"}, deed), not_allowed) << "another group";
-    EXPECT_EQ(tries({.user = "nobody", .group = "root"}, deed), not_allowed)
+    EXPECT_EQ(run_as({.user = "root", .group = ""}, operation), allowed);
+    EXPECT_EQ(run_as({.user = "daemon", .group = ""}, operation), allowed);
+    EXPECT_EQ(run_as({.user = "nobody", .group = "daemon"}, operation), allowed)
+        << "a member of the group";
+    EXPECT_EQ(run_as({.user = "nobody", .group = ""}, operation), not_allowed);
+    EXPECT_EQ(run_as({.user = "nobody", .group = "sys"}, operation), not_allowed)
+        << "another group";
+    EXPECT_EQ(run_as({.user = "nobody", .group = "root"}, operation), not_allowed)
         << "root's group is not root";
   }
 }
 
-// They may look, but together they leave room for those who may lock.
-TEST_F(OfAUser, StrangersLeaveRoomForOthers) {
+// Unprivileged clients may read, but together they leave connections for clients that may lock.
+TEST_F(Permissions, UnprivilegedClientsLeaveConnectionsForOthers) {
   std::array<int, 2> line{};
   ASSERT_EQ(pipe(line.data()), 0);
-  constexpr int kPrograms = 6;  // of 100 connections each: more than may come in altogether
+  constexpr int kPrograms = 6;  // with 100 connections each: more than the limit
   std::vector<pid_t> children;
   for (int i = 0; i < kPrograms; ++i) {
     children.push_back(fork());
@@ -452,8 +456,8 @@ TEST_F(OfAUser, StrangersLeaveRoomForOthers) {
     for (int j = 0; j < 100; ++j) many.emplace_back(host().socket());
     for (Raw& one : many) {
       one.put(kNow);
-      const std::string said = one.line().value_or("closed without a word");
-      refused += said.find("users outside tempod's group") != std::string::npos ? 1 : 0;
+      const std::string reply = one.line().value_or("closed without an answer");
+      refused += reply.find("users outside tempod's group") != std::string::npos ? 1 : 0;
     }
     (void)!write(line[1], &refused, sizeof refused);
     pause();

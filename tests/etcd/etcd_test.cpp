@@ -1,4 +1,4 @@
-// Locks that a real etcd keeps for two hosts: each a tempod and its bridge, on addresses of the
+// Locks in a real etcd for two hosts: each is a tempod with tempo-etcd on an address of the
 // loopback interface, and `tempo lock` as users run it.
 #include <algorithm>
 #include <array>
@@ -34,7 +34,7 @@ using ::testing::StartsWith;
 constexpr const char* kEtcd = "/usr/bin/etcd";
 constexpr const char* kOpenssl = "/usr/bin/openssl";
 
-// One that nobody has at this moment.
+// A port that is free at this moment.
 int free_port() {
   const int end = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address{};
@@ -134,7 +134,7 @@ class EtcdLock : public testing::Test {
 };
 std::unique_ptr<Site> EtcdLock::site;
 
-TEST_F(EtcdLock, IsOneForAllHostsWithRisingTokens) {
+TEST_F(EtcdLock, ExcludesAllHostsWithRisingTokens) {
   std::uint64_t last = 0;
   for (const std::size_t host : {0UL, 1UL, 1UL, 0UL}) {
     const Ended ended =
@@ -148,9 +148,9 @@ TEST_F(EtcdLock, IsOneForAllHostsWithRisingTokens) {
   }
 }
 
-// Who leads is disposed by the same etcd. These hosts do not hear each other, so each proposes
-// itself; one at a time has the lease.
-TEST_F(EtcdLock, DecidesWhoLeadsAGroup) {
+// The same etcd decides about group leaders. These hosts do not hear each other, so each proposes
+// itself; one at a time holds the lease.
+TEST_F(EtcdLock, DecidesTheLeaderOfAGroup) {
   const auto elect = [](std::size_t host, const std::string& file) {
     Words words = words_of("elect web --criterion weight=1 --socket " + site->socket(host));
     words.insert(words.end(),
@@ -177,7 +177,7 @@ TEST_F(EtcdLock, DecidesWhoLeadsAGroup) {
   EXPECT_LT(term("web-a"), term("web-b"));
 }
 
-TEST_F(EtcdLock, IsHandedOverAndGivenUpOn) {
+TEST_F(EtcdLock, IsHandedOver) {
   Child holder(site->lock(0, "busy", stamping("busy")));
   ASSERT_TRUE(runs("busy"));
   for (const std::size_t host : {0UL, 1UL}) {
@@ -192,7 +192,7 @@ TEST_F(EtcdLock, IsHandedOverAndGivenUpOn) {
   EXPECT_EQ(next.wait().status, 0);
 }
 
-TEST_F(EtcdLock, ReadersAreInsideTogether) {
+TEST_F(EtcdLock, ReadersShareTheLock) {
   Child first(site->lock(0, "--shared plan", stamping("plan-a")));
   Child second(site->lock(1, "--shared plan", stamping("plan-b")));
   EXPECT_TRUE(runs("plan-a") && runs("plan-b"));
@@ -204,13 +204,13 @@ TEST_F(EtcdLock, ReadersAreInsideTogether) {
   EXPECT_EQ(Child(site->lock(1, "--wait 20s plan -- true")).wait().status, 0);
 }
 
-TEST_F(EtcdLock, IsExtendedForPrograms) {
+TEST_F(EtcdLock, IsExtended) {
   auto locks = Locks::connect(site->socket(0));
   ASSERT_TRUE(locks) << locks.error().sentence;
   auto lock = locks->acquire("program");
   ASSERT_TRUE(lock) << lock.error().sentence;
   EXPECT_GT(lock->remaining(), 0s);
-  EXPECT_LT(lock->remaining(), 2s) << "less than etcd's own";
+  EXPECT_LT(lock->remaining(), 2s) << "less than the lease of etcd";
   const auto deadline = lock->deadline();
   EXPECT_TRUE(wait_for(20s, [&] { return lock->deadline() > deadline + 2s; }));
   auto pending = Locks::connect(site->socket(1));
@@ -222,45 +222,45 @@ TEST_F(EtcdLock, IsExtendedForPrograms) {
   EXPECT_GT(next->token(), lock->token());
 }
 
-TEST_F(EtcdLock, BadNamesAreRefusedWithASentence) {
+TEST_F(EtcdLock, RejectsBadNames) {
   const Ended ended =
       Child({"lock", "--socket", site->socket(0), "two words", "--", "true"}).wait();
   EXPECT_EQ(ended.status, 103);
   EXPECT_THAT(ended.err, HasSubstr("no spaces"));
 }
 
-TEST_F(EtcdLock, LeasesHaveOneLength) {
+TEST_F(EtcdLock, LeasesHaveAFixedTime) {
   const Ended ended = Child(site->lock(0, "--lease 3s x -- true")).wait();
   EXPECT_EQ(ended.status, 103);
-  EXPECT_THAT(ended.err, HasSubstr("all leases are 'lease-ms' long"));
+  EXPECT_THAT(ended.err, HasSubstr("uses 'lease-ms' for all leases"));
 }
 
-TEST_F(EtcdLock, OfAKilledHolderIsFreeWhenItsCommandIsGone) {
+TEST_F(EtcdLock, IsFreeWhenTheCommandOfAKilledHolderIsGone) {
   site->holder_exits_after("killed", [](Child& holder) { kill(holder.id(), SIGKILL); });
 }
 
-TEST_F(EtcdLock, OfAPausedWrapperIsLost) {
+TEST_F(EtcdLock, IsLostIfTheWrapperIsPaused) {
   EXPECT_EQ(site->holder_exits_after(
                 "paused", [](Child& holder) { kill(holder.id(), SIGSTOP); },
                 [](Child& holder) { kill(holder.id(), SIGCONT); }),
             101);
 }
 
-TEST_F(EtcdLock, OfAPausedBridgeIsLost) {
+TEST_F(EtcdLock, IsLostIfTheBridgeIsPaused) {
   EXPECT_EQ(site->holder_exits_after(
                 "frozen", [](Child&) { site->pause_bridge(0, true); },
                 [](Child&) { site->pause_bridge(0, false); }),
             101);
 }
 
-TEST_F(EtcdLock, OfAPausedTempodIsLost) {
+TEST_F(EtcdLock, IsLostIfTempodIsPaused) {
   EXPECT_EQ(
       site->holder_exits_after(
           "asleep", [](Child&) { site->pause(0, true); }, [](Child&) { site->pause(0, false); }),
       101);
 }
 
-TEST_F(EtcdLock, OfAKilledBridgeIsLost) {
+TEST_F(EtcdLock, IsLostIfTheBridgeIsKilled) {
   EXPECT_EQ(site->holder_exits_after("bridge", [](Child&) { site->kill_bridge(0); }), 101);
   const Ended refused = Child(site->lock(0, "bridge -- true")).wait();
   EXPECT_EQ(refused.status, 103);
@@ -270,7 +270,7 @@ TEST_F(EtcdLock, OfAKilledBridgeIsLost) {
   EXPECT_EQ(Child(site->lock(0, "--wait 20s bridge -- true")).wait().status, 0);
 }
 
-TEST_F(EtcdLock, OfAPausedEtcdIsLostBeforeItsEnd) {
+TEST_F(EtcdLock, IsLostInTimeIfEtcdIsPaused) {
   auto locks = Locks::connect(site->socket(0));
   ASSERT_TRUE(locks);
   auto lock = locks->acquire("silent");
@@ -282,12 +282,12 @@ TEST_F(EtcdLock, OfAPausedEtcdIsLostBeforeItsEnd) {
   EXPECT_TRUE(wait_for(20s, [&] { return lock->remaining() == 0s; }));
   const auto last = stamps("silent");
   std::this_thread::sleep_for(300ms);
-  EXPECT_EQ(stamps("silent"), last) << "the command runs on";
+  EXPECT_EQ(stamps("silent"), last) << "the command still runs";
   site->pause_etcd(false);
   EXPECT_EQ(Child(site->lock(0, "--wait 60s silent-too -- true")).wait().status, 0);
 }
 
-TEST_F(EtcdLock, WithoutEtcdIsAClearErrorAndTokensRiseAcrossItsRestart) {
+TEST_F(EtcdLock, RefusesWithoutEtcdAndTokensRiseAcrossItsRestart) {
   const auto token = [](std::size_t host) {
     const Ended ended =
         Child(site->lock(host, "--wait 60s again", "echo $TEMPO_LOCK_TOKEN")).wait();
@@ -305,8 +305,8 @@ TEST_F(EtcdLock, WithoutEtcdIsAClearErrorAndTokensRiseAcrossItsRestart) {
   EXPECT_GT(token(1), before);
 }
 
-// One certificate is everybody's here: etcd shows it, believes who shows it, and is believed by it.
-TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
+// One certificate serves all: as server certificate, as client certificate and as CA.
+TEST(EtcdBridge, UsesHttpsWithAClientCertificate) {
   if (access(kEtcd, X_OK) != 0) GTEST_SKIP() << "etcd is missing (Debian's etcd-server)";
   if (access(kOpenssl, X_OK) != 0) GTEST_SKIP() << "openssl is missing";
   std::string pattern = (std::filesystem::temp_directory_path() / "tempo-https-XXXXXX").string();
@@ -344,7 +344,7 @@ TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
       EXPECT_TRUE(wait_for(20s, [&] { return Locks::connect(socket).has_value(); }));
       auto locks = Locks::connect(socket);
       auto lock = locks->acquire("door");
-      // etcd may still be starting, or this machine be busy with something else.
+      // etcd may still be starting, or this machine may be busy.
       wait_for(20s, [&] {
         if (lock || lock.error().sentence.find("SSL") != std::string::npos) return true;
         lock = locks->acquire("door");
@@ -361,15 +361,15 @@ TEST(EtcdBridge, SpeaksHttpsAndIsKnownByItsCertificate) {
         HasSubstr("SSL"));
     EXPECT_THAT(acquire(fmt::format("--set locks.etcd-ca-file=\"{}\"", cert), true),
                 HasSubstr("etcd cannot be reached"))
-        << "without a certificate of its own";
+        << "without a client certificate";
   }
   std::filesystem::remove_all(directory);
 }
 
-TEST(EtcdBridge, SaysWhatIsWrongWithItsSettings) {
+TEST(EtcdBridge, ReportsInvalidSettings) {
   const Ended other = Child(words_of("--config /dev/null"), TEMPO_ETCD).wait();
   EXPECT_EQ(other.status, 2);
-  EXPECT_THAT(other.err, HasSubstr("write 'back-end = \"etcd\"' under [locks]"));
+  EXPECT_THAT(other.err, HasSubstr("set back-end = \"etcd\" under [locks]"));
   const Ended bad =
       Child(words_of("--config /dev/null --set locks.etcd-endpoints=[\"10.0.0.1\"]"), TEMPO_ETCD)
           .wait();

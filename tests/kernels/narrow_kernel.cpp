@@ -1,6 +1,6 @@
-// A kernel with less in it, to be preloaded: what simulators of clocks and networks do not have
-// (clknetsim, by its README and by trying). A clock that is missing is refused as the kernel would;
-// what a program must not even try ends it with status 86 and one line.
+// A preloaded library that hides what clknetsim, a simulator of clocks and networks, does not have
+// (according to its README and by experiment). A missing clock is refused with EINVAL, as the
+// kernel does; any other missing call ends the program with status 86 and one line.
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -45,8 +45,8 @@ int clock_gettime(clockid_t clock, timespec* time) {
 }
 
 int socket(int family, int type, int protocol) {
-  if (family != AF_INET) missing("socket but of IPv4");
-  if ((type & (SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0) missing("flag of a socket's type");
+  if (family != AF_INET) missing("socket family other than IPv4");
+  if ((type & (SOCK_CLOEXEC | SOCK_NONBLOCK)) != 0) missing("flag in a socket type");
   static auto* const real = next<int(int, int, int)>("socket");
   return real(family, type, protocol);
 }

@@ -1,5 +1,5 @@
-// A kernel that has slept, to be preloaded: CLOCK_BOOTTIME is ahead by as many seconds as the file
-// named by TEMPO_SLEPT has bytes, as it is after a suspend, while the other clocks go on as always.
+// A preloaded library that simulates a suspension: CLOCK_BOOTTIME is ahead by as many seconds as
+// the file named by TEMPO_SLEPT has bytes; the other clocks run normally.
 #include <cstdlib>
 
 #include <dlfcn.h>

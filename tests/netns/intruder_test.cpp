@@ -1,5 +1,5 @@
-// Somebody on the network who has not the key: noise, recordings, and forgeries in the master's
-// name. They are counted, each by its name, and that is all.
+// An attacker on the network without the key: noise, recordings, and forgeries in the name of the
+// master. The daemons only count them, by reason.
 #include <chrono>
 #include <cstdlib>
 #include <map>
@@ -16,16 +16,16 @@ namespace {
 
 constexpr std::size_t kHosts = 3;
 
-// What must stay as it is, and what must add up.
+// State that must not change, and counters that must add up.
 struct Look {
   int master = -1;
   std::vector<pid_t> workers{};
   std::vector<std::string> logs{};
-  std::vector<std::uint64_t> rounds{};  // of the epochs
+  std::vector<std::uint64_t> rounds{};  // rounds of the epochs
   std::vector<Nanos> clocks{};
-  std::map<std::string, std::uint64_t> counters{};  // of all hosts together
-  std::uint64_t dropped = 0;                        // from full buffers
-  std::uint64_t lost = Site::lost_on_the_way();     // perhaps of ours
+  std::map<std::string, std::uint64_t> counters{};  // sum over all hosts
+  std::uint64_t dropped = 0;                        // dropped because of full buffers
+  std::uint64_t lost = Site::lost_on_the_way();     // lost by the kernel, possibly ours
 
   std::uint64_t refused() const {
     std::uint64_t sum = 0;
@@ -67,12 +67,11 @@ class Intruder : public Netns {
   }
   static void expect_nothing_has_changed(Site& site, const Look& before, const Look& after) {
     EXPECT_EQ(after.master, before.master) << logs(site);
-    EXPECT_EQ(after.workers, before.workers) << "one has died\n" << logs(site);
-    EXPECT_EQ(after.logs, before.logs) << "nothing is worth a word";
+    EXPECT_EQ(after.workers, before.workers) << "a worker died\n" << logs(site);
+    EXPECT_EQ(after.logs, before.logs) << "nothing may be logged";
     EXPECT_EQ(after.rounds, before.rounds);
     ASSERT_EQ(after.clocks.size(), before.clocks.size());
-    // Network time runs at most 50 ppm away from the clock of this machine that it is compared
-    // with.
+    // Network time drifts at most 50 ppm from the clock of this machine, which is the reference.
     for (std::size_t i = 0; i < kHosts; ++i)
       EXPECT_LT(std::chrono::abs(after.clocks[i] - before.clocks[i]), 20ms) << i;
     const auto spread = site.spread_of_first(kHosts);
@@ -81,8 +80,8 @@ class Intruder : public Netns {
   }
 };
 
-// Random, mutated and replayed datagrams against a cluster with a key. A million of them in the
-// soak.
+// Random, mutated and replayed datagrams against a cluster with a key; a million of them in the
+// soak test.
 TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
   Site site(with_key(true));
   populate(site, kHosts);
@@ -92,10 +91,10 @@ TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
   const Look before = look(site);
   const int count = std::getenv("TEMPO_SOAK") != nullptr ? 1'000'000 : 100'000;
   const Attack attack = intruder.attack(targets(site), count);
-  EXPECT_GT(attack.overheard, 0) << "nothing was overheard to be replayed";
+  EXPECT_GT(attack.overheard, 0) << "no datagram was captured for replay";
   EXPECT_EQ(attack.sent, count);
-  // Each one was refused by a daemon or never reached it. Nobody says whose a packet was that the
-  // kernel has lost between namespaces; that is as good as never.
+  // Each datagram was refused by a daemon or never reached it. The kernel does not say which
+  // packets it lost between namespaces; those count as not arrived.
   const auto accounted = [&](const Look& seen) {
     return seen.refused() - before.refused() + seen.dropped - before.dropped;
   };
@@ -115,8 +114,8 @@ TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
   expect_nothing_has_changed(site, before, after);
 }
 
-// Quit, Masterup, Settime, Adjtime, the crash hint and a time set by hand: without a seal, under
-// another key, and with a seal that is wrong.
+// Quit, Masterup, Settime, Adjtime, the crash hint and a time shift: without a seal, under another
+// key, and with a wrong seal.
 TEST_F(Intruder, ForgeriesInTheMastersNameChangeNothing) {
   Site site(with_key(true));
   populate(site, kHosts);
@@ -127,7 +126,7 @@ TEST_F(Intruder, ForgeriesInTheMastersNameChangeNothing) {
   constexpr int kEach = 50;  // to each host, of each kind, with each seal
   constexpr int kCount = kEach * Forger::kWhats * Forger::kSeals * static_cast<int>(kHosts);
   const Attack attack = intruder.attack(targets(site), kCount, Attempt::forged);
-  ASSERT_EQ(attack.overheard, 1) << "the master was not heard";
+  ASSERT_EQ(attack.overheard, 1) << "no datagram of the master was captured";
   ASSERT_EQ(attack.sent, kCount);
   const auto refused = [&](const Look& seen, const std::string& why) {
     return seen.counters.at("refused_" + why) - before.counters.at("refused_" + why);
@@ -136,14 +135,14 @@ TEST_F(Intruder, ForgeriesInTheMastersNameChangeNothing) {
   const Look after = look(site);
   expect_nothing_has_changed(site, before, after);
   if (after.dropped != before.dropped || after.lost != before.lost)
-    GTEST_SKIP() << "this machine is too busy: fewer have arrived than were sent";
+    GTEST_SKIP() << "this machine is too busy: some datagrams were lost";
   for (const char* why : {"not_sealed", "unknown_key", "forged"})
     EXPECT_EQ(refused(after, why), static_cast<std::uint64_t>(kCount / Forger::kSeals)) << why;
   EXPECT_EQ(after.refused() - before.refused(), static_cast<std::uint64_t>(kCount));
 }
 
-// The same datagrams are believed where nobody has a key: it is the seal that keeps them out.
-TEST_F(Intruder, TheSameForgeriesAreBelievedWithoutAKey) {
+// Without a key the same datagrams are accepted: the seal is what keeps them out.
+TEST_F(Intruder, TheSameForgeriesAreAcceptedWithoutAKey) {
   Site site(with_key(false));
   populate(site, kHosts);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
@@ -152,10 +151,10 @@ TEST_F(Intruder, TheSameForgeriesAreBelievedWithoutAKey) {
   const Look before = look(site);
   const Attack attack = intruder.attack(targets(site), Forger::kWhats * static_cast<int>(kHosts),
                                         Attempt::forged_unsealed);
-  ASSERT_EQ(attack.overheard, 1) << "the master was not heard";
+  ASSERT_EQ(attack.overheard, 1) << "no datagram of the master was captured";
   ASSERT_TRUE(site.wait(20s, [&] {
     const Look after = look(site);
-    // Not of every host: who has lost its name to the forger is heard by nobody any more.
+    // Not of every host: a host whose name was taken by the forger is ignored by the others.
     bool moved = false;
     for (std::size_t i = 0; i < kHosts; ++i)
       moved |= std::chrono::abs(after.clocks.at(i) - before.clocks.at(i)) > 59min;

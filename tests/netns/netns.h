@@ -1,4 +1,4 @@
-// What the tests in network namespaces have in common.
+// Fixture of the tests in network namespaces.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ class Netns : public testing::Test {
   static Site::Options options(std::string profile = "lan") {
     return {.tempod = TEMPO_TEMPOD, .profile = std::move(profile)};
   }
-  // Hosts with clocks up to half a second off and 50 ppm fast or slow.
+  // Adds and starts hosts with clocks up to half a second off and up to 50 ppm fast or slow.
   static void populate(Site& site, int hosts, int far = 0) {
     for (int i = 0; i < hosts; ++i)
       site.add({.far = i >= hosts - far,
@@ -36,7 +36,7 @@ class Netns : public testing::Test {
     }
     return true;
   }
-  // How many daemons take their time from nobody.
+  // Number of daemons that follow no other clock.
   static int roots(Site& site) {
     int count = 0;
     for (std::size_t i = 0; i < site.size(); ++i) {
@@ -46,13 +46,13 @@ class Netns : public testing::Test {
     }
     return count;
   }
-  // All networks take their time from one daemon, and agree.
+  // All networks follow one daemon, and the clocks agree.
   static bool one_root(Site& site) {
     const auto spread = site.spread();
     return roots(site) == 1 && all_synchronized(site) && spread && *spread < 2ms;
   }
-  // There is a master, and everybody else knows its heir. One that dies before that may be back
-  // before anybody stands.
+  // There is a master, and all others know its heir. A master that dies before that may be back
+  // before any other host stands.
   static bool heir_is_known(Site& site) {
     const int master = site.master();
     for (std::size_t i = 0; i < site.size(); ++i) {
@@ -62,7 +62,7 @@ class Netns : public testing::Test {
     }
     return master >= 0;
   }
-  // No clock is further from the master's than its daemon says it may be.
+  // No clock is further from that of the master than its daemon states.
   static void expect_bounds_hold(Site& site) {
     const int master = site.master();
     if (master < 0) return;
@@ -71,10 +71,10 @@ class Netns : public testing::Test {
     for (std::size_t i = 0; i < site.size(); ++i) {
       const auto own = site.host(i).clock_offset();
       ASSERT_TRUE(own && own->bounded) << logs(site);
-      // The clocks run apart between the two questions: by less than 1 ppm of a second.
+      // The clocks drift between the two readings, by less than 1 ppm of a second.
       EXPECT_LE(std::chrono::abs(own->offset - reference->offset),
                 own->bound + own->doubt + reference->doubt + 1us)
-          << site.host(i).name() << " says " << own->bound.count() << " ns\n"
+          << site.host(i).name() << " states " << own->bound.count() << " ns\n"
           << logs(site);
     }
   }

@@ -1,4 +1,4 @@
-// Real daemons on real sockets, each in a network namespace of its own with a clock of its own.
+// Real daemons on real sockets, each in its own network namespace with its own clock.
 #include "netns.h"
 
 #include <algorithm>
@@ -26,15 +26,15 @@ TEST_F(Netns, EightHostsElectOneMasterAndAgree) {
   })) << logs(site);
 }
 
-// Tests that were interrupted leave nothing for ever.
-TEST_F(Netns, WhatAKilledSiteLeftIsRemovedByTheNext) {
+// Interrupted tests leave nothing behind permanently.
+TEST_F(Netns, RemovesLeftoversOfAKilledSite) {
   const pid_t child = ::fork();
   if (child == 0) {
     Site site(options());
     site.add();
-    ::_exit(0);  // nobody cleans up
+    ::_exit(0);  // without cleaning up
   }
-  // Until it is waited for it is still a process, to every other test that makes a Site now.
+  // Until it is reaped it is still a process for every other test that creates a Site now.
   siginfo_t ended{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT), 0);
   const std::string prefix = "tempo" + std::to_string(child) + "-";
@@ -46,20 +46,20 @@ TEST_F(Netns, WhatAKilledSiteLeftIsRemovedByTheNext) {
   EXPECT_EQ(left("/run/netns"), 2) << "the hub and a host";
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   const Site next(options());
-  // Or by one of another test, which may be about it just now.
+  // Another test may remove them first, and may be doing so now.
   EXPECT_TRUE(next.wait(5s, [&] {
     return left("/run/netns") == 0 && left(std::filesystem::temp_directory_path()) == 0;
   }));
 }
 
-TEST_F(Netns, ADeadWorkerIsReplacedAndStartsAgainAsSlave) {
+TEST_F(Netns, ADeadWorkerIsReplacedAndReturnsAsFollower) {
   Site site(options());
   populate(site, 4);
   ASSERT_TRUE(site.wait(20s, [&] { return heir_is_known(site); })) << logs(site);
   const int first = site.master();
   const pid_t before = site.host(static_cast<std::size_t>(first)).worker();
   site.host(static_cast<std::size_t>(first)).kill_worker();
-  // The parent says so, the heir stands at once, and the parent starts another worker.
+  // The parent sends the crash hint, the heir stands at once, and the parent starts another worker.
   ASSERT_TRUE(site.wait(10s, [&] {
     const int master = site.master();
     return master >= 0 && master != first;
@@ -90,8 +90,8 @@ TEST_F(Netns, AMasterThatIsStoppedHandsOverAtOnce) {
   ASSERT_TRUE(site.wait(2s, [&] { return site.master() >= 0; })) << logs(site);
 }
 
-// A master that sleeps longer than an election finds another one when it wakes, and gives way.
-TEST_F(Netns, APausedMasterStepsDownWhenItWakes) {
+// A master that is paused longer than an election finds another one when it continues, and resigns.
+TEST_F(Netns, APausedMasterStepsDown) {
   Site site(options());
   populate(site, 4);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
@@ -112,7 +112,7 @@ TEST_F(Netns, APausedMasterStepsDownWhenItWakes) {
   site.host(first).pause(false);
   ASSERT_TRUE(site.wait(10s, [&] { return site.master() >= 0; })) << logs(site);
   EXPECT_NE(site.master(), static_cast<int>(first));
-  // Nobody has followed it in between.
+  // No host has followed it in between.
   for (std::size_t i = 0; i < site.size(); ++i) {
     if (i == first) continue;
     const std::string log = site.host(i).log();
@@ -121,7 +121,7 @@ TEST_F(Netns, APausedMasterStepsDownWhenItWakes) {
   }
 }
 
-TEST_F(Netns, APartitionHealsWithoutANewcomer) {
+TEST_F(Netns, APartitionHeals) {
   Site site(options());
   populate(site, 8, 5);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
@@ -140,30 +140,30 @@ TEST_F(Netns, APartitionHealsWithoutANewcomer) {
   EXPECT_EQ(masters(), 1);
 }
 
-// Half of the hosts are behind a wire that is slow, uneven and puts datagrams out of order: there
-// is one master all the same, and no clock is further off than its daemon says.
-TEST_F(Netns, OverABadWireThereIsOneMasterAndBoundsHold) {
+// Half of the hosts are behind a link that is slow, uneven and reorders datagrams: there is still
+// one master, and no clock is further off than its daemon states.
+TEST_F(Netns, OneMasterAndValidBoundsOverABadLink) {
   Site site(options());
-  const Relay& relay = site.set_weather(
+  const Relay& relay = site.set_impairment(
       {.delay = 2ms, .back = 6ms, .jitter = 2ms, .held = 0.2, .held_for = 15ms, .twice = 0.05});
   populate(site, 6, 3);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
   const int master = site.master();
   EXPECT_GT(relay.carried(), 100U);
-  EXPECT_GT(relay.overtaken(), 10U) << "the wire kept the order";
-  // For a while: bounds are promises at every moment.
+  EXPECT_GT(relay.overtaken(), 10U) << "the link kept the order";
+  // Repeatedly: bounds must hold at every moment.
   for (int i = 0; i < 20; ++i) {
     expect_bounds_hold(site);
     std::this_thread::sleep_for(200ms);
   }
-  EXPECT_EQ(site.master(), master) << "it lost its master\n" << logs(site);
+  EXPECT_EQ(site.master(), master) << "the master changed\n" << logs(site);
 }
 
-// Only the order is bad: what is late by more than a round must not be taken for news.
-TEST_F(Netns, DatagramsHeldBackForLongChangeNothing) {
+// Only the order is bad: a datagram that is late by more than a round must not count as new.
+TEST_F(Netns, LateDatagramsChangeNothing) {
   Site site(options());
-  const Relay& relay = site.set_weather({.held = 0.3, .held_for = 1500ms});
+  const Relay& relay = site.set_impairment({.held = 0.3, .held_for = 1500ms});
   populate(site, 4, 2);
   ASSERT_TRUE(site.wait(30s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
@@ -187,7 +187,8 @@ TEST_F(Netns, ThirtyPercentLossStillHasOneMaster) {
   })) << logs(site);
 }
 
-// A master that is heard but hears nothing corrects nobody: its slaves give it up.
+// A master whose datagrams arrive but that receives nothing corrects no clock: its followers
+// replace it.
 TEST_F(Netns, ADeafMasterIsReplaced) {
   Site site(options());
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
@@ -205,8 +206,8 @@ TEST_F(Netns, ADeafMasterIsReplaced) {
   })) << logs(site);
 }
 
-// The first two hosts have one id.
-void expect_neither_twin_leads(Site& site, const std::function<std::string()>& logs) {
+// The first two hosts have the same id.
+void expect_neither_duplicate_leads(Site& site, const std::function<std::string()>& logs) {
   const auto warned = [&](std::size_t i) {
     const auto status = site.host(i).status();
     return status && !status->may_lead &&
@@ -226,30 +227,31 @@ void expect_neither_twin_leads(Site& site, const std::function<std::string()>& l
     EXPECT_NE(site.host(i).status()->networks.at(0).state, "master");
 }
 
-TEST_F(Netns, TwoMachinesWithOneIdAreNamedAndNeitherLeads) {
+TEST_F(Netns, ReportsDuplicateIdsAndNeitherLeads) {
   Site site(options());
-  for (int i = 0; i < 4; ++i) site.add({.machine_id = i < 2 ? "twin" : ""});
+  for (int i = 0; i < 4; ++i) site.add({.machine_id = i < 2 ? "duplicate" : ""});
   site.start_all();
-  expect_neither_twin_leads(site, [&] { return logs(site); });
+  expect_neither_duplicate_leads(site, [&] { return logs(site); });
 }
 
-// With a key the words of the earlier one could be the later one's own, recorded in another life.
-TEST_F(Netns, WithAKeyTwinsKnowEachOtherToo) {
+// With a key, the datagrams of the first host could be recorded ones of the second host, from an
+// earlier incarnation.
+TEST_F(Netns, DetectsDuplicateIdsWithAKey) {
   Site::Options sealed = options();
   sealed.key = true;
   Site site(sealed);
-  for (int i = 0; i < 4; ++i) site.add({.machine_id = i < 2 ? "twin" : ""});
+  for (int i = 0; i < 4; ++i) site.add({.machine_id = i < 2 ? "duplicate" : ""});
   site.host(0).start();
-  // Lives are numbered by the second.
+  // Incarnations have a resolution of one second.
   ASSERT_TRUE(site.wait(10s, [&] {
     const auto status = site.host(0).status();
     return status && status->uptime_s > 1.2;
   })) << logs(site);
   for (const std::size_t i : {1U, 2U, 3U}) site.host(i).start();
-  expect_neither_twin_leads(site, [&] { return logs(site); });
+  expect_neither_duplicate_leads(site, [&] { return logs(site); });
 }
 
-TEST_F(Netns, HostsWithOneNameAreStillTwo) {
+TEST_F(Netns, HostsMayShareAName) {
   Site site(options());
   for (int i = 0; i < 3; ++i) site.add({.name = "same"});
   site.start_all();
@@ -258,8 +260,8 @@ TEST_F(Netns, HostsWithOneNameAreStillTwo) {
   EXPECT_EQ(site.host(0).status()->members.size(), 3U);
 }
 
-// One clock ten seconds off is set; one that runs 500 ppm fast is corrected but not averaged.
-TEST_F(Netns, AWrongClockIsSetAndARunawayIsNotAveraged) {
+// A clock that is ten seconds off is set; one that runs 500 ppm fast is corrected but not averaged.
+TEST_F(Netns, SetsAWrongClockAndExcludesAFastOne) {
   Site site(options());
   site.add({.drift = 5e-6});
   site.add({.drift = -5e-6});
@@ -279,7 +281,7 @@ TEST_F(Netns, AWrongClockIsSetAndARunawayIsNotAveraged) {
   })) << logs(site);
 }
 
-TEST_F(Netns, AnInterfaceThatComesBackIsUsedAgain) {
+TEST_F(Netns, AnInterfaceIsUsedAgainAfterItReturns) {
   Site site(options());
   populate(site, 3);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
@@ -303,9 +305,9 @@ TEST_F(Netns, AGatewayJoinsTwoNetworks) {
   ASSERT_TRUE(site.wait(40s, [&] { return one_root(site); })) << logs(site);
 }
 
-// Two gateways between two networks: one of them brings the time over, the other lets it. Epochs
-// count how often a network has changed hands.
-TEST_F(Netns, TwoGatewaysDoNotTakeANetworkFromEachOther) {
+// Two gateways between two networks: one of them carries the time, the other does not interfere.
+// Epochs count how often the master of a network changed.
+TEST_F(Netns, TwoGatewaysDoNotCompete) {
   Site::Options two = options();
   two.lans = 2;
   Site site(two);
@@ -329,9 +331,9 @@ TEST_F(Netns, TwoGatewaysDoNotTakeANetworkFromEachOther) {
   }
 }
 
-// Three networks, each pair joined by a gateway: time could run round for ever. There is one root,
-// and when it dies another one, and nobody follows what is left of the first.
-TEST_F(Netns, ACircleOfNetworksHasOneRoot) {
+// Three networks, each pair joined by a gateway: time could run in a loop. There is one root; when
+// it dies there is another one, and no host follows remains of the first.
+TEST_F(Netns, ALoopOfNetworksHasOneRoot) {
   Site::Options three = options();
   three.lans = 3;
   Site site(three);
@@ -357,7 +359,7 @@ TEST_F(Netns, ACircleOfNetworksHasOneRoot) {
     }
 }
 
-// Where broadcasts do not arrive, a list of addresses does.
+// Without broadcast, a list of addresses works.
 TEST_F(Netns, PeersFindEachOtherWithoutBroadcast) {
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
   Site::Options listed = options();
@@ -376,21 +378,22 @@ TEST_F(Netns, PeersFindEachOtherWithoutBroadcast) {
   ASSERT_TRUE(site.wait(20s, [&] {
     return site.master() >= 0 && site.master() != static_cast<int>(first);
   })) << logs(site);
-  // Without the list they are alone.
-  Host& deaf = site.add({.arguments = {"--set", "peers=[]"}});
-  deaf.start();
+  // Without the list a host is alone.
+  Host& unlisted = site.add({.arguments = {"--set", "peers=[]"}});
+  unlisted.start();
   ASSERT_TRUE(site.wait(20s, [&] {
-    const auto alone = deaf.status();
+    const auto alone = unlisted.status();
     return alone && alone->networks.at(0).state == "master" && alone->members.size() == 1;
   })) << logs(site);
 }
 
-// A master that hears but is not heard: the others elect one, and it gives way to what it hears.
+// A master that receives but whose datagrams are lost: the others elect another one, and it follows
+// that one.
 TEST_F(Netns, AMuteMasterIsReplacedAndFollows) {
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
   Site site(options());
   populate(site, 4);
-  // All have its time: one that it has not set would bring another with it if it were elected.
+  // All have its time: a host that was never set would bring its own time if it were elected.
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
   const auto first = static_cast<std::size_t>(site.master());
@@ -413,25 +416,25 @@ TEST_F(Netns, AMuteMasterIsReplacedAndFollows) {
   })) << logs(site);
 }
 
-TEST_F(Netns, TimeSetByHandIsFollowedByAll) {
+TEST_F(Netns, AllFollowATimeSetByTheOperator) {
   Site site(options());
   populate(site, 4);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
-  const auto slave = static_cast<std::size_t>((site.master() + 1) % 4);
-  const Nanos before = site.host(slave).clock_offset()->offset;
+  const auto follower = static_cast<std::size_t>((site.master() + 1) % 4);
+  const Nanos before = site.host(follower).clock_offset()->offset;
   ipc::Request request;
   request.verb = ipc::Verb::set_time;
   request.by_ns = 3'600'000'000'000;
-  ASSERT_TRUE(site.host(slave).command(request).value_or(false)) << logs(site);
+  ASSERT_TRUE(site.host(follower).command(request).value_or(false)) << logs(site);
   ASSERT_TRUE(site.wait(10s, [&] {
     const auto spread = site.spread();
-    const auto offset = site.host(slave).clock_offset();
+    const auto offset = site.host(follower).clock_offset();
     return spread && *spread < 1ms && offset && offset->offset - before > 3590s;
   })) << logs(site);
 }
 
-TEST_F(Netns, AKeyKeepsStrangersOut) {
+TEST_F(Netns, AKeyExcludesHostsWithoutIt) {
   Site::Options sealed = options();
   sealed.key = true;
   Site site(sealed);
@@ -441,11 +444,11 @@ TEST_F(Netns, AKeyKeepsStrangersOut) {
   ASSERT_TRUE(status);
   EXPECT_TRUE(status->authenticated);
   EXPECT_TRUE(status->warnings.empty()) << status->warnings.front();
-  // Without the key it hears nobody, and nobody hears it: it leads itself.
-  Host& stranger = site.add({.keyless = true, .arguments = {"--set", "key-file=\"\""}});
-  stranger.start();
+  // Without the key neither side accepts the datagrams of the other: the host leads itself.
+  Host& keyless = site.add({.keyless = true, .arguments = {"--set", "key-file=\"\""}});
+  keyless.start();
   ASSERT_TRUE(site.wait(20s, [&] {
-    const auto alone = stranger.status();
+    const auto alone = keyless.status();
     return alone && alone->networks.at(0).state == "master" && alone->members.size() == 1;
   })) << logs(site);
   EXPECT_EQ(site.host(0).status()->members.size(), 3U);

@@ -1,4 +1,4 @@
-// What a service does around its protocol: hooks, reload, another user, IPv6.
+// The service around the protocol: hooks, reload, another user, IPv6.
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -25,7 +25,7 @@ std::string text_of(const std::string& path) {
   return text.str();
 }
 
-// A program that writes down what it is called with, and its path.
+// Creates a hook that records its arguments; returns its path.
 std::string make_hook(const Host& host) {
   std::string path = host.directory() + "/hook";
   std::ofstream(path) << fmt::format("#!/bin/sh\necho \"$TEMPO_EVENT|$1|$2\" >> {}/called\n",
@@ -35,7 +35,7 @@ std::string make_hook(const Host& host) {
 }
 std::string called(const Host& host) { return text_of(host.directory() + "/called"); }
 
-// Both sides of a cut trunk elect a master; when it is whole again one finds the other and wins.
+// Both sides of a partition elect a master; after it heals one finds the other and wins.
 TEST_F(Netns, HooksAreCalledOnEvents) {
   Site site(options());
   for (int i = 0; i < 2; ++i)
@@ -47,29 +47,29 @@ TEST_F(Netns, HooksAreCalledOnEvents) {
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
       << logs(site);
   const auto first = static_cast<std::size_t>(site.master());
-  const auto told = [&](std::size_t i, const std::string& what) {
+  const auto hooked = [&](std::size_t i, const std::string& what) {
     return called(site.host(i)).find(fmt::format("{0}|{0}|", what)) != std::string::npos;
   };
-  // The master's own clock is network time: it has no bound to exceed.
+  // The clock of the master is network time: it has no bound to exceed.
   ASSERT_TRUE(site.wait(
-      10s, [&] { return told(first, "became-master") && told(1 - first, "bound-exceeded"); }))
+      10s, [&] { return hooked(first, "became-master") && hooked(1 - first, "bound-exceeded"); }))
       << called(site.host(0)) << called(site.host(1));
-  EXPECT_FALSE(told(1 - first, "became-master"));
+  EXPECT_FALSE(hooked(1 - first, "became-master"));
   EXPECT_THAT(called(site.host(first)),
               HasSubstr("became-master|became-master|eth0: this host is master, round"));
   site.set_trunk(false);
-  ASSERT_TRUE(site.wait(20s, [&] { return told(1 - first, "became-master"); })) << logs(site);
+  ASSERT_TRUE(site.wait(20s, [&] { return hooked(1 - first, "became-master"); })) << logs(site);
   site.set_trunk(true);
   ASSERT_TRUE(site.wait(10s,
                         [&] {
-                          return (told(0, "two-masters") || told(1, "two-masters")) &&
-                                 (told(0, "lost-master") || told(1, "lost-master"));
+                          return (hooked(0, "two-masters") || hooked(1, "two-masters")) &&
+                                 (hooked(0, "lost-master") || hooked(1, "lost-master"));
                         }))
       << called(site.host(0)) << called(site.host(1)) << logs(site);
 }
 
-// The worker cannot tell that it has died: its parent does.
-TEST_F(Netns, AHookHearsThatAMastersWorkerHasDied) {
+// A dead worker cannot report its death: the parent does.
+TEST_F(Netns, TheHookIsCalledWhenTheWorkerDies) {
   Site site(options());
   const Host& host =
       site.add({.arguments = {"--hook", fmt::format("{}/1/hook", site.directory())}});
@@ -80,12 +80,11 @@ TEST_F(Netns, AHookHearsThatAMastersWorkerHasDied) {
   })) << logs(site);
   host.kill_worker();
   ASSERT_TRUE(site.wait(5s, [&] {
-    return called(host).find("lost-master|lost-master|the worker of this host has died") !=
-           std::string::npos;
+    return called(host).find("lost-master|lost-master|the worker died") != std::string::npos;
   })) << called(host);
 }
 
-TEST_F(Netns, SettingsAreReadAgain) {
+TEST_F(Netns, ReloadsSettings) {
   Site::Options sealed = options();
   sealed.key = true;
   Site site(sealed);
@@ -99,7 +98,7 @@ TEST_F(Netns, SettingsAreReadAgain) {
   site.start_all();
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0; })) << logs(site);
   const auto first = static_cast<std::size_t>(site.master());
-  // A second key, which only root can read, and a master that is to lead no more.
+  // A second key, readable only by root, and a master that may no longer lead.
   std::ofstream(site.directory() + "/key", std::ios::app)
       << "tempo-key-1 " << std::string(63, 'c') << "d\n";
   configure(first, "may-lead = false\nlead-priority = 3\n");
@@ -125,8 +124,8 @@ TEST_F(Netns, SettingsAreReadAgain) {
   EXPECT_FALSE(site.host(first).status()->may_lead);
 }
 
-// Every member says what ails it, here that it has no key; who is not there is named.
-TEST_F(Netns, AMemberAsksAllOthersWhatAilsThem) {
+// Every member reports its findings, here the missing key; members that do not answer are listed.
+TEST_F(Netns, CollectsFindingsOfAllMembers) {
   Site site(options());
   populate(site, 3);
   ASSERT_TRUE(site.wait(20s, [&] { return site.master() >= 0 && all_synchronized(site); }))
@@ -154,7 +153,7 @@ TEST_F(Netns, AMemberAsksAllOthersWhatAilsThem) {
     EXPECT_EQ(all[name].missing, 0U);
   }
   site.host(2).kill_all();
-  std::this_thread::sleep_for(1s);  // a question is not asked again while it is under way
+  std::this_thread::sleep_for(1s);  // a question is not repeated while one is in progress
   all = ask();
   EXPECT_TRUE(all["host2"].answered);
   EXPECT_FALSE(all["host3"].answered);
@@ -168,7 +167,8 @@ TEST_F(Netns, HostsWithOnlyIpv6FindEachOther) {
     const auto spread = site.spread();
     return site.master() >= 0 && all_synchronized(site) && spread && *spread < 1ms;
   })) << logs(site);
-  // The one who certainly knows all: a slave that came late may have missed another's question.
+  // The master knows all members; a follower that started late may have missed a datagram of
+  // another one.
   const int master = site.master();
   ASSERT_GE(master, 0);
   const auto status = site.host(static_cast<std::size_t>(master)).status();
@@ -184,8 +184,8 @@ std::string field(const std::string& status, const std::string& name) {
   return status.substr(begin, status.find('\n', begin) - begin);
 }
 
-// Started as root: the worker is somebody else, who can bind a low port and nothing more.
-TEST_F(Netns, TheWorkerGivesUpWhatItDoesNotNeed) {
+// Started as root: the worker runs as another user and can only bind a low port.
+TEST_F(Netns, TheWorkerDropsItsPrivileges) {
   Site::Options urgent = options();
   urgent.realtime = true;
   Site site(urgent);
@@ -207,8 +207,8 @@ TEST_F(Netns, TheWorkerGivesUpWhatItDoesNotNeed) {
   EXPECT_EQ(::sched_getscheduler(host.parent()), SCHED_FIFO | SCHED_RESET_ON_FORK);
 }
 
-// As packaged: the directory is root's, the worker somebody else, and nobody stops it in order.
-TEST_F(Netns, TheRateIsRememberedThroughAKill) {
+// As packaged: the directory belongs to root, the worker has another user, and it is killed.
+TEST_F(Netns, TheRateSurvivesAKill) {
   Site site(options());
   const std::string state = site.directory() + "/state";
   std::filesystem::create_directories(state);
@@ -217,19 +217,19 @@ TEST_F(Netns, TheRateIsRememberedThroughAKill) {
   Host& drifting = site.add(
       {.drift = 80e-6, .user = "nobody", .state = state, .arguments = {"--set", "may-lead=false"}});
   site.start_all();
-  // What the file says, in ppm.
-  const auto remembered = [&] {
+  // Rate in the state file, in ppm.
+  const auto saved_rate = [&] {
     const std::string text = text_of(state + "/state");
     const std::size_t at = text.find("rate_ppt ");
     return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 9, nullptr) * 1e-6;
   };
   const auto close_to_its_drift = testing::DoubleNear(-80, 3);
-  ASSERT_TRUE(site.wait(30s, [&] { return testing::Value(remembered(), close_to_its_drift); }))
-      << remembered() << logs(site);
+  ASSERT_TRUE(site.wait(30s, [&] { return testing::Value(saved_rate(), close_to_its_drift); }))
+      << saved_rate() << logs(site);
   drifting.kill_all();
   site.host(0).kill_all();
-  EXPECT_THAT(remembered(), close_to_its_drift);
-  // Alone it can have learnt nothing since.
+  EXPECT_THAT(saved_rate(), close_to_its_drift);
+  // Alone it cannot have learned a rate since.
   drifting.start();
   ASSERT_TRUE(site.wait(10s, [&] { return drifting.status().has_value(); })) << logs(site);
   EXPECT_EQ(drifting.status()->status, "unsynchronized");

@@ -8,7 +8,7 @@
 namespace tempo::testbed {
 namespace {
 
-constexpr std::uint64_t kAhead = 1 << 20;  // of what the master has numbered so far
+constexpr std::uint64_t kAhead = 1 << 20;  // distance from the last number of the master
 constexpr std::uint64_t kParentsNumbers = std::uint64_t{1} << 62;
 constexpr Nanos kShift = 1h;
 

@@ -1,7 +1,8 @@
-// Well-formed datagrams in a master's name, by one who has overheard it and has not its key.
+// Well-formed datagrams in the name of a master, made by an attacker who captured its traffic but
+// lacks the key.
 //
-// Traffic is not secret: who it is, which epoch it rules and which key it seals with are there to
-// be read. What is made of that differs from the real thing by its seal alone.
+// Traffic is not secret: sender, epoch and key id are readable. The forgeries differ from real
+// datagrams only by the seal.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@ class Forger {
   static constexpr int kWhats = 6;
   static constexpr int kSeals = 3;
 
-  // Nothing, unless this is a broadcast of a master.
+  // Unset unless this is a broadcast of a master.
   static std::optional<Forger> after(std::span<const std::byte> overheard);
 
-  // The next one of this kind.
+  // Makes the next datagram of this kind.
   Bytes forge(What what, Seal seal);
 
  private:

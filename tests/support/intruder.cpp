@@ -29,7 +29,7 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
   return address;
 }
 
-// One false datagram: noise, or one of those overheard, whole or damaged.
+// One false datagram: noise, or a captured one, whole or damaged.
 Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
   constexpr std::size_t kMaxNoise = 600;
   Bytes bytes;
@@ -46,7 +46,7 @@ Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
   return bytes;
 }
 
-// As many of each kind and seal, if there are enough.
+// Equal numbers of each kind and seal, if `count` is large enough.
 Bytes forged(Forger& forger, const Plan& plan, int i) {
   const auto turn = i / static_cast<int>(plan.targets.size());
   const auto what = static_cast<Forger::What>(turn % Forger::kWhats);
@@ -56,25 +56,24 @@ Bytes forged(Forger& forger, const Plan& plan, int i) {
 
 Attack flood(const Plan& plan) {
   constexpr std::size_t kMaxOverheard = 64;
-  constexpr int kAtOnce =
-      50;  // then a pause: a flood that fills the receiver's buffer tests nothing
+  constexpr int kAtOnce = 50;  // then a pause: a flood that fills the buffer tests nothing
   Attack done;
-  const int ear = ::socket(AF_INET, SOCK_DGRAM, 0);
-  const int mouth = ::socket(AF_INET, SOCK_DGRAM, 0);
-  if (ear < 0 || mouth < 0) return done;
+  const int listener = ::socket(AF_INET, SOCK_DGRAM, 0);
+  const int sender = ::socket(AF_INET, SOCK_DGRAM, 0);
+  if (listener < 0 || sender < 0) return done;
   const int yes = 1;
-  ::setsockopt(ear, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
-  const sockaddr_in everybody = address_of(plan.broadcast, plan.port);
-  if (::bind(ear, reinterpret_cast<const sockaddr*>(&everybody), sizeof(everybody)) != 0)
+  ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+  const sockaddr_in broadcast = address_of(plan.broadcast, plan.port);
+  if (::bind(listener, reinterpret_cast<const sockaddr*>(&broadcast), sizeof(broadcast)) != 0)
     return done;
   std::vector<Bytes> overheard;
   std::optional<Forger> forger;
   const auto end = std::chrono::steady_clock::now() + 3s;
   while (std::chrono::steady_clock::now() < end && overheard.size() < kMaxOverheard) {
-    pollfd waiting{.fd = ear, .events = POLLIN, .revents = 0};
+    pollfd waiting{.fd = listener, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, 100) <= 0) continue;
     Bytes bytes(2048);
-    const ssize_t size = ::recv(ear, bytes.data(), bytes.size(), 0);
+    const ssize_t size = ::recv(listener, bytes.data(), bytes.size(), 0);
     if (size <= 0) continue;
     bytes.resize(static_cast<std::size_t>(size));
     if (plan.attempt != Attempt::noise) {
@@ -87,14 +86,14 @@ Attack flood(const Plan& plan) {
   }
   done.overheard = static_cast<int>(overheard.size());
   if (plan.attempt != Attempt::noise && !forger) return done;
-  std::vector<sockaddr_in> goals;
-  for (const std::string& target : plan.targets) goals.push_back(address_of(target, plan.port));
+  std::vector<sockaddr_in> addresses;
+  for (const std::string& target : plan.targets) addresses.push_back(address_of(target, plan.port));
   Stream chance(1, 1, 1);
   for (int i = 0; i < plan.count; ++i) {
     const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, overheard);
-    const sockaddr_in& goal = goals[static_cast<std::size_t>(i) % goals.size()];
-    if (::sendto(mouth, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&goal),
-                 sizeof(goal)) >= 0)
+    const sockaddr_in& address = addresses[static_cast<std::size_t>(i) % addresses.size()];
+    if (::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&address),
+                 sizeof(address)) >= 0)
       ++done.sent;
     if (i % kAtOnce == 0) ::usleep(500);
   }
@@ -111,8 +110,8 @@ Attack attack(const Plan& plan) {
     const int space = ::open(("/run/netns/" + plan.space).c_str(), O_RDONLY);
     if (::setns(space, CLONE_NEWNET) != 0) ::_exit(1);
     const Attack done = flood(plan);
-    const bool told = ::write(ends[1], &done, sizeof(done)) == sizeof(done);
-    ::_exit(told ? 0 : 1);
+    const bool reported = ::write(ends[1], &done, sizeof(done)) == sizeof(done);
+    ::_exit(reported ? 0 : 1);
   }
   ::close(ends[1]);
   Attack done;

@@ -1,4 +1,4 @@
-// One who is on the network and has no key: it overhears what it can and sends what is false.
+// An attacker on the network without a key: captures datagrams and sends false ones.
 #pragma once
 
 #include <cstdint>
@@ -8,27 +8,27 @@
 namespace tempo::testbed {
 
 enum class Attempt : std::uint8_t {
-  noise,           // random bytes, what it has heard, and that with bits changed, cut or lengthened
-  forged,          // in the master's name, by each kind and each false seal in turn
-  forged_unsealed  // the same, without any seal
+  noise,           // random bytes, captured datagrams, and these with flipped bits, cut or extended
+  forged,          // in the name of the master, with each kind and each false seal in turn
+  forged_unsealed  // the same, without a seal
 };
 
 struct Plan {
   Attempt attempt = Attempt::noise;
-  std::string space{};      // the namespace it is in
-  std::string broadcast{};  // the address where it listens
+  std::string space{};      // network namespace of the attacker
+  std::string broadcast{};  // broadcast address on which it listens
   std::vector<std::string> targets{};
   std::uint16_t port = 0;
   int count = 0;
 };
 
-// What it did.
+// Result of an attack.
 struct Attack {
-  int overheard = 0;  // broadcasts it has heard and used; forged: those of the master
+  int overheard = 0;  // captured broadcasts; forged: those of the master
   int sent = 0;
 };
 
-// Listens for a while and then sends false datagrams, to each target in turn.
+// Listens for a while, then sends false datagrams to each target in turn.
 Attack attack(const Plan& plan);
 
 }  // namespace tempo::testbed

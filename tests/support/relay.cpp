@@ -33,7 +33,7 @@ namespace tempo::testbed {
 namespace {
 
 constexpr std::size_t kMaxFrame = 4096;
-constexpr std::size_t kMaxHeld = 4096;  // frames under way; more are dropped, as by a full queue
+constexpr std::size_t kMaxHeld = 4096;  // frames in transit; more are dropped, as by a full queue
 
 using Bytes = std::vector<std::byte>;
 
@@ -43,8 +43,8 @@ Instant now() {
   return Instant{std::chrono::seconds{time.tv_sec} + Nanos{time.tv_nsec}};
 }
 
-// All frames of an interface. They carry the kernel's note on their checksum, which need not be in
-// them yet.
+// Opens a socket for all frames of an interface. Frames carry the checksum state of the kernel,
+// because the checksum may not be computed yet.
 int open_end(const std::string& interface) {
   const int end = ::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, 0);
   const int yes = 1;
@@ -75,11 +75,11 @@ struct Frame {
 
 class Carrier {
  public:
-  Carrier(std::array<int, 2> ends, const Weather& weather, std::atomic<std::uint64_t>& carried,
-          std::atomic<std::uint64_t>& overtaken)
+  Carrier(std::array<int, 2> ends, const Impairment& impairment,
+          std::atomic<std::uint64_t>& carried, std::atomic<std::uint64_t>& overtaken)
       : ends_(ends),
-        weather_(weather),
-        chance_(weather.seed, 1, 1),
+        impairment_(impairment),
+        chance_(impairment.seed, 1, 1),
         carried_(carried),
         overtaken_(overtaken) {}
 
@@ -89,13 +89,13 @@ class Carrier {
       const Nanos left = held_.empty() ? Nanos{1s} : std::max(held_.top().due - now(), Nanos{0});
       const timespec wait{.tv_sec = left / 1s, .tv_nsec = (left % 1s).count()};
       ::ppoll(ready.data(), ready.size(), &wait, nullptr);
-      for (std::size_t i = 0; i < 2; ++i) take(i);
-      while (!held_.empty() && held_.top().due <= now()) give();
+      for (std::size_t i = 0; i < 2; ++i) receive(i);
+      while (!held_.empty() && held_.top().due <= now()) deliver();
     }
   }
 
  private:
-  void take(std::size_t from) {
+  void receive(std::size_t from) {
     constexpr int kAtOnce = 64;
     for (int i = 0; i < kAtOnce; ++i) {
       Bytes bytes(kMaxFrame);
@@ -104,24 +104,24 @@ class Carrier {
       const ssize_t got = ::recvfrom(ends_[from], bytes.data(), bytes.size(), 0,
                                      reinterpret_cast<sockaddr*>(&sender), &size);
       if (got <= 0) return;
-      if (sender.sll_pkttype == PACKET_OUTGOING) continue;  // our own
+      if (sender.sll_pkttype == PACKET_OUTGOING) continue;  // sent by this process
       bytes.resize(static_cast<std::size_t>(got));
-      const int copies = chance_.chance(weather_.twice) ? 2 : 1;
+      const int copies = chance_.chance(impairment_.twice) ? 2 : 1;
       for (int copy = 0; copy < copies && held_.size() < kMaxHeld; ++copy)
         held_.push({now() + delay(from), ++numbers_, 1 - from, bytes});
     }
   }
 
   Nanos delay(std::size_t from) {
-    Nanos span = from == 1 && weather_.back >= Nanos{0} ? weather_.back : weather_.delay;
-    if (weather_.jitter > Nanos{0})
+    Nanos span = from == 1 && impairment_.back >= Nanos{0} ? impairment_.back : impairment_.delay;
+    if (impairment_.jitter > Nanos{0})
       span +=
-          Nanos{std::llround(chance_.exponential(static_cast<double>(weather_.jitter.count())))};
-    if (chance_.chance(weather_.held)) span += weather_.held_for;
+          Nanos{std::llround(chance_.exponential(static_cast<double>(impairment_.jitter.count())))};
+    if (chance_.chance(impairment_.held)) span += impairment_.held_for;
     return span;
   }
 
-  void give() {
+  void deliver() {
     const Frame& frame = held_.top();
     if (::send(ends_[frame.to], frame.bytes.data(), frame.bytes.size(), 0) > 0) ++carried_;
     if (frame.number < newest_[frame.to]) ++overtaken_;
@@ -130,24 +130,24 @@ class Carrier {
   }
 
   std::array<int, 2> ends_;
-  Weather weather_;
+  Impairment impairment_;
   Stream chance_;
   std::atomic<std::uint64_t>& carried_;
   std::atomic<std::uint64_t>& overtaken_;
   std::priority_queue<Frame, std::vector<Frame>, std::greater<>> held_;  // at most kMaxHeld
   std::uint64_t numbers_ = 0;
-  std::array<std::uint64_t, 2> newest_{};  // given to each end
+  std::array<std::uint64_t, 2> newest_{};  // highest number delivered to each end
 };
 
 }  // namespace
 
 Relay::Relay(const std::string& space, const std::string& near, const std::string& far,
-             const Weather& weather) {
+             const Impairment& impairment) {
   void* shared =
       ::mmap(nullptr, sizeof(Counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   std::array<int, 2> ready{};
   if (shared == MAP_FAILED || ::pipe2(ready.data(), O_CLOEXEC) != 0)
-    throw std::runtime_error("no memory for a relay");
+    throw std::runtime_error("cannot create a relay: out of memory");
   counts_ = new (shared) Counts;
   process_ = ::fork();
   if (process_ == 0) {
@@ -157,13 +157,13 @@ Relay::Relay(const std::string& space, const std::string& near, const std::strin
     const std::array<int, 2> ends{open_end(near), open_end(far)};
     if (ends[0] < 0 || ends[1] < 0) ::_exit(1);
     (void)::write(ready[1], "1", 1);
-    Carrier(ends, weather, counts_->carried, counts_->overtaken).run();
+    Carrier(ends, impairment, counts_->carried, counts_->overtaken).run();
   }
   ::close(ready[1]);
   char good = 0;
-  const bool began = ::read(ready[0], &good, 1) == 1;
+  const bool started = ::read(ready[0], &good, 1) == 1;
   ::close(ready[0]);
-  if (!began) throw std::runtime_error("the relay cannot open its ends");
+  if (!started) throw std::runtime_error("cannot create a relay: its interfaces cannot be opened");
 }
 
 Relay::~Relay() {

@@ -1,8 +1,9 @@
-// A bad wire: a process that carries frames between two interfaces of a namespace, late and out of
+// A bad link: a process that forwards frames between two interfaces of a namespace, late and out of
 // order.
 //
-// For kernels without netem. Frames are taken off one interface and put on the other after a delay
-// drawn for each, so that one may overtake another. The process ends with the object, or with us.
+// For kernels without netem. Frames are read from one interface and written to the other after a
+// random delay, so that one may overtake another. The process ends with the object or with this
+// program.
 #pragma once
 
 #include <atomic>
@@ -15,26 +16,26 @@
 
 namespace tempo::testbed {
 
-struct Weather {
-  Nanos delay{0};     // of every frame
-  Nanos back{-1};     // of those the other way; negative: the same
-  Nanos jitter{0};    // mean of what is added, exponential
+struct Impairment {
+  Nanos delay{0};     // delay of every frame
+  Nanos back{-1};     // delay of the other direction; negative: the same
+  Nanos jitter{0};    // mean of an added exponential delay
   double held = 0;    // probability that a frame is held back...
-  Nanos held_for{0};  // ...for as long as this more
-  double twice = 0;   // probability that it comes twice
+  Nanos held_for{0};  // ...for this additional time
+  double twice = 0;   // probability that a frame is duplicated
   std::uint64_t seed = 1;
 };
 
 class Relay {
  public:
   Relay(const std::string& space, const std::string& near, const std::string& far,
-        const Weather& weather);
+        const Impairment& impairment);
   ~Relay();
   Relay(const Relay&) = delete;
   Relay& operator=(const Relay&) = delete;
 
   std::uint64_t carried() const;
-  std::uint64_t overtaken() const;  // frames that a later one came before
+  std::uint64_t overtaken() const;  // frames that arrived after a later one
 
  private:
   struct Counts {

@@ -28,39 +28,40 @@ namespace tempo::testbed {
 namespace {
 
 constexpr std::uint16_t kPort = 525;
-constexpr auto kPatience = 2s;
+constexpr auto kTimeout = 2s;
 
-void must(const std::vector<std::string>& words) {
-  if (run(words) == 0) return;
+void run_or_throw(const std::vector<std::string>& arguments) {
+  if (run(arguments) == 0) return;
   std::string text;
-  for (const std::string& word : words) text += word + ' ';
-  throw std::runtime_error("failed: " + text);
+  for (const std::string& argument : arguments) text += argument + ' ';
+  throw std::runtime_error("command failed: " + text);
 }
 
-pid_t spawn(const std::vector<std::string>& words, const std::string& output) {
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
+pid_t spawn(const std::vector<std::string>& arguments, const std::string& output) {
+  std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
+  for (const std::string& argument : arguments)
+    pointers.push_back(const_cast<char*>(argument.c_str()));
+  pointers.push_back(nullptr);
   const pid_t child = ::fork();
   if (child != 0) return child;
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nothing outlives a test that was aborted
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // no child survives an aborted test
   const int file = ::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
   if (file < 0) ::_exit(127);
   ::dup2(file, STDOUT_FILENO);
   ::dup2(file, STDERR_FILENO);
-  ::execvp(arguments[0], arguments.data());
+  ::execvp(pointers[0], pointers.data());
   ::_exit(127);
 }
 
-ipc::Request asking(ipc::Verb verb) {
+ipc::Request request_of(ipc::Verb verb) {
   ipc::Request request;
   request.verb = verb;
   return request;
 }
 
-// What somebody made who was ended from outside, by Ctrl-C say, and could not remove it: its name
-// begins with the number of a process that is no more.
+// Leftovers of a program that was killed, e.g. by Ctrl-C: the names begin with the number of a
+// process that no longer exists.
 void remove_leftovers(const std::string& directory) {
   const auto left_over = [](const std::string& name) {
     unsigned process = 0;
@@ -83,35 +84,35 @@ std::string text_of(const std::string& path) {
 
 }  // namespace
 
-int run(const std::vector<std::string>& words) {
-  const pid_t child = spawn(words, "/dev/null");
+int run(const std::vector<std::string>& arguments) {
+  const pid_t child = spawn(arguments, "/dev/null");
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-// --- a host ---
+// --- host ---
 
 Host::Host(Site& site, int number, HostOptions options)
     : site_(&site),
       number_(number),
       options_(std::move(options)),
       name_(options_.name.empty() ? fmt::format("host{}", number) : options_.name) {
-  must({"ip", "netns", "add", space()});
-  must({"ip", "-n", space(), "link", "set", "lo", "up"});
+  run_or_throw({"ip", "netns", "add", space()});
+  run_or_throw({"ip", "-n", space(), "link", "set", "lo", "up"});
   for (std::size_t i = 0; i < options_.lans.size(); ++i) {
     const int lan = options_.lans[i];
     const std::string inside = fmt::format("eth{}", i);
     const std::string outside = fmt::format("h{}e{}", number_, i);
-    must({"ip", "-n", site_->space("hub"), "link", "add", "name", outside, "type", "veth", "peer",
-          "name", inside, "netns", space()});
-    must({"ip", "-n", site_->space("hub"), "link", "set", outside, "master",
-          site_->bridge(lan, options_.far), "up"});
+    run_or_throw({"ip", "-n", site_->space("hub"), "link", "add", "name", outside, "type", "veth",
+                  "peer", "name", inside, "netns", space()});
+    run_or_throw({"ip", "-n", site_->space("hub"), "link", "set", outside, "master",
+                  site_->bridge(lan, options_.far), "up"});
     if (!options_.ipv6)
-      must({"ip", "-n", space(), "address", "add", fmt::format("{}/24", address(lan)), "broadcast",
-            fmt::format("10.99.{}.255", lan), "dev", inside});
-    must({"ip", "-n", space(), "link", "set", inside, "up"});
+      run_or_throw({"ip", "-n", space(), "address", "add", fmt::format("{}/24", address(lan)),
+                    "broadcast", fmt::format("10.99.{}.255", lan), "dev", inside});
+    run_or_throw({"ip", "-n", space(), "link", "set", inside, "up"});
   }
   std::filesystem::create_directories(directory());
   std::filesystem::permissions(directory(), std::filesystem::perms::all);
@@ -129,7 +130,7 @@ std::string Host::socket() const { return directory() + "/socket"; }
 std::string Host::log() const { return text_of(directory() + "/log"); }
 
 void Host::start() {
-  std::vector<std::string> words{
+  std::vector<std::string> arguments{
       "ip",
       "netns",
       "exec",
@@ -161,16 +162,17 @@ void Host::start() {
       "--set",
       fmt::format("software-clock.drift-ppm={:.6f}", options_.drift * 1e6)};
   if (options_.ipv6) {
-    words.emplace_back("--set");
-    words.emplace_back("ipv6=true");
+    arguments.emplace_back("--set");
+    arguments.emplace_back("ipv6=true");
   }
   if (site_->options().key && !options_.keyless) {
-    words.emplace_back("--key-file");
-    words.push_back(site_->directory() + "/key");
+    arguments.emplace_back("--key-file");
+    arguments.push_back(site_->directory() + "/key");
   }
-  words.insert(words.end(), site_->options().arguments.begin(), site_->options().arguments.end());
-  words.insert(words.end(), options_.arguments.begin(), options_.arguments.end());
-  process_ = spawn(words, directory() + "/log");
+  arguments.insert(arguments.end(), site_->options().arguments.begin(),
+                   site_->options().arguments.end());
+  arguments.insert(arguments.end(), options_.arguments.begin(), options_.arguments.end());
+  process_ = spawn(arguments, directory() + "/log");
 }
 
 void Host::stop() {
@@ -197,7 +199,7 @@ void Host::kill_worker() const {
 
 void Host::kill_all() {
   if (process_ <= 0) return;
-  // The parent must not have time for its hint, nor the worker for its farewell.
+  // Neither the crash hint of the parent nor the resignation of the worker may be sent.
   ::kill(process_, SIGSTOP);
   if (const pid_t child = worker(); child > 0) ::kill(child, SIGKILL);
   ::kill(process_, SIGKILL);
@@ -215,14 +217,14 @@ void Host::reload() const { ::kill(process_, SIGHUP); }
 
 void Host::set_link(bool up, int lan) const {
   const auto place = std::ranges::find(options_.lans, lan) - options_.lans.begin();
-  must({"ip", "-n", site_->space("hub"), "link", "set", fmt::format("h{}e{}", number_, place),
-        up ? "up" : "down"});
+  run_or_throw({"ip", "-n", site_->space("hub"), "link", "set",
+                fmt::format("h{}e{}", number_, place), up ? "up" : "down"});
 }
 
 std::optional<obs::Snapshot> Host::status() const {
-  auto client = client::Client::connect(socket(), kPatience);
+  auto client = client::Client::connect(socket(), kTimeout);
   if (!client) return std::nullopt;
-  const auto reply = client->ask(asking(ipc::Verb::status));
+  const auto reply = client->ask(request_of(ipc::Verb::status));
   if (!reply) return std::nullopt;
   const std::optional<Json> status = reply->body.at("status");
   if (!status) return std::nullopt;
@@ -232,19 +234,19 @@ std::optional<obs::Snapshot> Host::status() const {
 }
 
 std::optional<client::ClockOffset> Host::clock_offset() const {
-  auto client = client::Client::connect(socket(), kPatience);
+  auto client = client::Client::connect(socket(), kTimeout);
   if (!client) return std::nullopt;
   return client::clock_offset(*client, 5);
 }
 
-// A line of names, then one of numbers. What a socket's filter keeps out is not among them.
+// A line of names, then a line of numbers. Datagrams dropped by a socket filter are not counted.
 std::uint64_t Host::dropped() const {
   std::istringstream table(text_of(fmt::format("/proc/{}/net/snmp", worker())));
   std::vector<std::string> names;
   for (std::string line; std::getline(table, line);) {
     if (!line.starts_with("Udp: ")) continue;
-    std::istringstream words(line);
-    std::vector<std::string> columns{std::istream_iterator<std::string>(words), {}};
+    std::istringstream fields(line);
+    std::vector<std::string> columns{std::istream_iterator<std::string>(fields), {}};
     const auto place = std::ranges::find(names, "RcvbufErrors") - names.begin();
     if (std::cmp_less(place, names.size()) && std::cmp_less(place, columns.size()))
       return std::strtoull(columns[static_cast<std::size_t>(place)].c_str(), nullptr, 10);
@@ -263,32 +265,32 @@ Attack Host::attack(const std::vector<std::string>& targets, int count, Attempt 
 }
 
 std::optional<bool> Host::command(const ipc::Request& request) const {
-  auto client = client::Client::connect(socket(), kPatience);
+  auto client = client::Client::connect(socket(), kTimeout);
   if (!client) return std::nullopt;
   return client->ask(request).has_value();
 }
 
-// --- a site ---
+// --- site ---
 
 std::string Site::obstacle() {
-  if (::geteuid() != 0) return "needs root, for network namespaces";
+  if (::geteuid() != 0) return "needs root for network namespaces";
   if (run({"ip", "-V"}) != 0) return "needs iproute2";
   const std::string probe = fmt::format("tempo-probe-{}", ::getpid());
-  if (run({"ip", "netns", "add", probe}) != 0) return "network namespaces cannot be made here";
+  if (run({"ip", "netns", "add", probe}) != 0) return "cannot create network namespaces here";
   const bool bridges =
       run({"ip", "-n", probe, "link", "add", "name", "probe0", "type", "bridge"}) == 0;
   run({"ip", "netns", "delete", probe});
-  return bridges ? "" : "bridges cannot be made here";
+  return bridges ? "" : "cannot create bridges here";
 }
 
-// A line for each processor; its second number, in hexadecimal.
+// One line per CPU; its second number, in hexadecimal, counts drops.
 std::uint64_t Site::lost_on_the_way() {
   std::istringstream table(text_of("/proc/net/softnet_stat"));
   std::uint64_t sum = 0;
   for (std::string line; std::getline(table, line);) {
-    std::istringstream words(line);
+    std::istringstream fields(line);
     std::string processed, dropped;
-    words >> processed >> dropped;
+    fields >> processed >> dropped;
     sum += std::strtoull(dropped.c_str(), nullptr, 16);
   }
   return sum;
@@ -306,18 +308,19 @@ Site::Site(Options options) : options_(std::move(options)) {
     std::filesystem::permissions(directory_ + "/key", std::filesystem::perms::owner_read |
                                                           std::filesystem::perms::owner_write);
   }
-  must({"ip", "netns", "add", space("hub")});
+  run_or_throw({"ip", "netns", "add", space("hub")});
   for (int lan = 0; lan < options_.lans; ++lan) {
     for (const bool far : {false, true}) {
-      must({"ip", "-n", space("hub"), "link", "add", "name", bridge(lan, far), "type", "bridge"});
-      must({"ip", "-n", space("hub"), "link", "set", bridge(lan, far), "up"});
+      run_or_throw(
+          {"ip", "-n", space("hub"), "link", "add", "name", bridge(lan, far), "type", "bridge"});
+      run_or_throw({"ip", "-n", space("hub"), "link", "set", bridge(lan, far), "up"});
     }
-    must({"ip", "-n", space("hub"), "link", "add", "name", fmt::format("n{}", lan), "type", "veth",
-          "peer", "name", fmt::format("f{}", lan)});
-    must({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), "master",
-          bridge(lan, false), "up"});
-    must({"ip", "-n", space("hub"), "link", "set", fmt::format("f{}", lan), "master",
-          bridge(lan, true), "up"});
+    run_or_throw({"ip", "-n", space("hub"), "link", "add", "name", fmt::format("n{}", lan), "type",
+                  "veth", "peer", "name", fmt::format("f{}", lan)});
+    run_or_throw({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), "master",
+                  bridge(lan, false), "up"});
+    run_or_throw({"ip", "-n", space("hub"), "link", "set", fmt::format("f{}", lan), "master",
+                  bridge(lan, true), "up"});
   }
 }
 
@@ -345,34 +348,35 @@ void Site::start_all() {
 }
 
 void Site::set_trunk(bool up, int lan) const {
-  must({"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), up ? "up" : "down"});
+  run_or_throw(
+      {"ip", "-n", space("hub"), "link", "set", fmt::format("n{}", lan), up ? "up" : "down"});
 }
 
-Relay& Site::set_weather(const Weather& weather, int lan) {
+Relay& Site::set_impairment(const Impairment& impairment, int lan) {
   set_trunk(false, lan);
   const std::string hub = space("hub");
   for (const bool far : {false, true}) {
     const std::string relayed = fmt::format("{}{}", far ? "rf" : "rn", lan);
     const std::string bridged = fmt::format("{}{}", far ? "bf" : "bn", lan);
-    must(
+    run_or_throw(
         {"ip", "-n", hub, "link", "add", "name", relayed, "type", "veth", "peer", "name", bridged});
-    must({"ip", "-n", hub, "link", "set", relayed, "up"});
-    must({"ip", "-n", hub, "link", "set", bridged, "master", bridge(lan, far), "up"});
+    run_or_throw({"ip", "-n", hub, "link", "set", relayed, "up"});
+    run_or_throw({"ip", "-n", hub, "link", "set", bridged, "master", bridge(lan, far), "up"});
   }
   relays_.push_back(
-      std::make_unique<Relay>(hub, fmt::format("rn{}", lan), fmt::format("rf{}", lan), weather));
+      std::make_unique<Relay>(hub, fmt::format("rn{}", lan), fmt::format("rf{}", lan), impairment));
   return *relays_.back();
 }
 
-// In one go: no datagram meets half of them.
+// In one transaction, so that no datagram sees half of the rules.
 void Site::filter(const std::vector<std::string>& rules) const {
-  std::string order = "add table bridge tempo; delete table bridge tempo;";
+  std::string script = "add table bridge tempo; delete table bridge tempo;";
   if (!rules.empty())
-    order +=
+    script +=
         "add table bridge tempo; add chain bridge tempo forward "
         "{ type filter hook forward priority 0; };";
-  for (const std::string& rule : rules) order += "add rule bridge tempo forward " + rule + ';';
-  must({"ip", "netns", "exec", space("hub"), "nft", order});
+  for (const std::string& rule : rules) script += "add rule bridge tempo forward " + rule + ';';
+  run_or_throw({"ip", "netns", "exec", space("hub"), "nft", script});
 }
 
 int Site::master_of_first(std::size_t count) const {

@@ -1,9 +1,9 @@
-// A network of real daemons on this one machine: hosts are network namespaces, wires are veth
-// pairs, and every daemon has a software clock of its own.
+// A network of real daemons on this machine: hosts are network namespaces, links are veth pairs,
+// and every daemon has its own software clock.
 //
-// For whole-program tests and benchmarks. It needs root and iproute2; `Site::obstacle` says what is
-// missing. Everything it makes is removed with it: namespaces, directories, processes. What a Site
-// left behind whose program was killed is removed by the next one.
+// For whole-program tests and benchmarks. It needs root and iproute2; `Site::obstacle` names what
+// is missing. The destructor removes namespaces, directories and processes; leftovers of a killed
+// program are removed by the next Site.
 #pragma once
 
 #include <cstdint>
@@ -25,17 +25,17 @@
 namespace tempo::testbed {
 
 struct HostOptions {
-  std::vector<int> lans{0};              // the lans it is on
-  bool far = false;                      // on the far side of each lan's trunk
-  Nanos offset{0};                       // of its clock at the start
-  double drift = 0;                      // 50e-6: gains 50 microseconds a second
-  std::string machine_id{};              // empty: one of its own
+  std::vector<int> lans{0};              // its LANs
+  bool far = false;                      // on the far side of the trunk of each LAN
+  Nanos offset{0};                       // clock offset at the start
+  double drift = 0;                      // 50e-6: gains 50 microseconds per second
+  std::string machine_id{};              // empty: a unique one
   std::string name{};                    // empty: "hostN"
-  bool keyless = false;                  // without the site's key
-  bool ipv6 = false;                     // no IPv4 address, only the kernel's own of IPv6
-  std::string user{};                    // whom the worker becomes; empty: stays root
-  std::string state{};                   // where it remembers things; empty: in its directory
-  std::vector<std::string> arguments{};  // for tempod, after all others
+  bool keyless = false;                  // does not have the key of the site
+  bool ipv6 = false;                     // no IPv4 address, only the IPv6 link-local one
+  std::string user{};                    // user of the worker; empty: root
+  std::string state{};                   // state directory; empty: directory of the host
+  std::vector<std::string> arguments{};  // for tempod, after all other arguments
 };
 
 class Site;
@@ -47,34 +47,34 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  void start();  // tempod, in its namespace
-  void stop();   // cleanly, and waits
+  void start();  // starts tempod in its namespace
+  void stop();   // stops it cleanly and waits
   bool running() const { return process_ > 0; }
   pid_t parent() const { return process_; }
-  pid_t worker() const;       // 0: none now
-  void kill_worker() const;   // as a crash does
-  void kill_all();            // parent and worker, without a word
-  void pause(bool on) const;  // the worker, with SIGSTOP and SIGCONT
-  void reload() const;        // SIGHUP, for the parent
+  pid_t worker() const;       // 0: none
+  void kill_worker() const;   // like a crash
+  void kill_all();            // parent and worker, without crash hint
+  void pause(bool on) const;  // stops or continues the worker
+  void reload() const;        // sends SIGHUP to the parent
   void set_link(bool up, int lan = 0) const;
 
   const std::string& name() const { return name_; }
-  std::string space() const;  // the namespace
+  std::string space() const;  // network namespace
   std::string address(int lan = 0) const;
   std::string socket() const;
-  std::string log() const;  // what the daemon has said so far
+  std::string log() const;  // log of the daemon so far
   std::string directory() const;
 
-  // Nothing if it cannot be asked now.
+  // Unset if the daemon does not answer.
   std::optional<obs::Snapshot> status() const;
   std::optional<client::ClockOffset> clock_offset() const;
-  // Without a daemon of its own, this host sends that many false datagrams to the addresses.
+  // Sends that many false datagrams to the addresses; this host runs no daemon.
   Attack attack(const std::vector<std::string>& targets, int count,
                 Attempt attempt = Attempt::noise) const;
-  // Datagrams that the kernel has thrown away because the daemon's buffers were full.
+  // Datagrams that the kernel dropped because the buffers of the daemon were full.
   std::uint64_t dropped() const;
 
-  // Whether the daemon did what it was told; nothing if it cannot be asked.
+  // Whether the daemon accepted the request; unset if it does not answer.
   std::optional<bool> command(const ipc::Request& request) const;
 
  private:
@@ -89,16 +89,16 @@ class Site {
  public:
   struct Options {
     int lans = 1;
-    std::string tempod{};  // the program
+    std::string tempod{};  // path of the program
     std::string profile = "lan";
-    bool key = false;                      // all share one
-    bool realtime = false;                 // as in production; else as patient as other programs
+    bool key = false;                      // all hosts share one key
+    bool realtime = false;                 // real-time priority, as in production
     std::vector<std::string> arguments{};  // for every tempod
   };
 
-  // What stands in the way of having one here; empty: nothing.
+  // Names the missing prerequisite of a site; empty: none.
   static std::string obstacle();
-  // Packets that this machine's kernel has thrown away on the way between namespaces, anybody's.
+  // Packets that the kernel of this machine lost between namespaces, of all programs.
   static std::uint64_t lost_on_the_way();
 
   explicit Site(Options options);
@@ -111,28 +111,28 @@ class Site {
   std::size_t size() const { return hosts_.size(); }
   void start_all();
 
-  // The trunk between the near and the far side of a lan.
+  // Sets the link between the near and the far side of a LAN up or down.
   void set_trunk(bool up, int lan = 0) const;
-  // From now on a bad wire takes the place of that trunk.
-  Relay& set_weather(const Weather& weather, int lan = 0);
-  // Rules for nft, in the bridge's forward chain of the hub, in the place of those before; none
-  // removes all.
+  // Replaces that link by a bad one.
+  Relay& set_impairment(const Impairment& impairment, int lan = 0);
+  // Replaces the nft rules in the forward chain of the bridge of the hub; empty: removes all.
   void filter(const std::vector<std::string>& rules) const;
 
-  // The one that all running daemons follow and that leads; -1 while there is none.
+  // Index of the master that all running daemons follow; -1: none.
   int master() const { return master_of_first(hosts_.size()); }
   int master_of_first(std::size_t count) const;
-  // Limits are for an idle machine: three times as long is waited before it is given up.
+  // Waits for a condition. The limit is for an idle machine: the test waits three times as long.
   bool wait(Nanos limit, const std::function<bool()>& done) const;
-  // Every host in a line: what it is, how it stands, how far its clock is from the first one's.
+  // One line per host: state, status, and clock offset from the first host.
   std::string describe() const;
-  // The largest difference between two running daemons' clocks, less what cannot be known.
+  // Largest difference between the clocks of two running daemons, less the uncertainty of the
+  // readings.
   std::optional<Nanos> spread() const { return spread_of_first(hosts_.size()); }
   std::optional<Nanos> spread_of_first(std::size_t count) const;
 
   const Options& options() const { return options_; }
   const std::string& directory() const { return directory_; }
-  std::string space(const std::string& part) const;  // the name of a namespace of this site
+  std::string space(const std::string& part) const;  // name of a namespace of this site
   std::string bridge(int lan, bool far) const;
 
  private:
@@ -144,7 +144,7 @@ class Site {
   std::vector<std::unique_ptr<Relay>> relays_;
 };
 
-// Runs a command without a shell's help beyond the words given; its exit status.
-int run(const std::vector<std::string>& words);
+// Runs a command without a shell; returns its exit status.
+int run(const std::vector<std::string>& arguments);
 
 }  // namespace tempo::testbed

@@ -30,7 +30,7 @@ void move_clock(std::int64_t by_ns) {
   ::clock_settime(CLOCK_REALTIME, &time);
 }
 
-// The closest of some: a guest is interrupted by its host at any place.
+// The narrowest of several readings: the host may interrupt a guest at any point.
 Report take_report(const std::optional<page::Reader>& reader) {
   Report best;
   std::uint64_t narrowest = UINT64_MAX;

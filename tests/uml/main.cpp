@@ -1,4 +1,4 @@
-// The tests; or, started inside a guest, what moves its clock or reports on it.
+// Runs the tests; inside a guest it moves the clock or reports it.
 #include <string_view>
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Three guests under User Mode Linux, each with a kernel clock of its own that tempod steers, on
-// one virtual network. The truth between them is the processor's time-stamp counter.
+// Three guests under User Mode Linux on one virtual network, each with its own kernel clock that
+// tempod steers. The reference is the time-stamp counter of the CPU.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -28,7 +28,7 @@ using testbed::run;
 
 constexpr int kGuests = 3;
 
-// Ticks of the counter in a second, by this machine's raw clock.
+// Ticks of the counter per second of the raw clock of this machine.
 double ticks_per_second() {
   const auto read = [] {
     timespec time{};
@@ -83,7 +83,7 @@ class Uml : public testing::Test {
     return fmt::format("{}/{}.{}", directory_.string(), kind, guest);
   }
 
-  // The first process of a guest: its network, its daemon, and then the reporter in its place.
+  // The init script of a guest: starts network and daemon, then becomes the reporter.
   void write_init(int guest, int offset_ms) const {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     std::ofstream out(file("init", guest));
@@ -125,7 +125,7 @@ class Uml : public testing::Test {
   }
   void halt(int guest) const { std::ofstream(file("clock", guest) + ".halt") << "1"; }
 
-  // Waits a little for a guest that was halted; what is left of it after that is ended.
+  // Waits for a halted guest for a while, then kills it.
   static void reap(pid_t guest) {
     for (int i = 0; i < 100; ++i) {
       if (::waitpid(guest, nullptr, WNOHANG) != 0) return;
@@ -135,33 +135,33 @@ class Uml : public testing::Test {
     ::waitpid(guest, nullptr, 0);
   }
 
-  // The clock of a guest beyond the counter, in seconds, by its newest report; and its page's.
-  struct Beyond {
+  // Kernel clock and page of a guest relative to the counter, in seconds, by the newest report.
+  struct Offsets {
     double kernel = 0;
     double page = 0;
     int status = -1;
   };
-  std::optional<Beyond> beyond(int guest) const {
+  std::optional<Offsets> offsets(int guest) const {
     const std::vector<Report> reports = read_reports(file("clock", guest));
     if (reports.empty()) return std::nullopt;
     const Report& last = reports.back();
     const auto ago = static_cast<double>(counter_now() - last.counter) / rate_;
-    if (ago > 3) return std::nullopt;  // it no longer reports
+    if (ago > 3) return std::nullopt;  // the guest no longer reports
     const long double base = static_cast<long double>(last.counter) / rate_;
-    return Beyond{
+    return Offsets{
         .kernel =
             static_cast<double>(static_cast<long double>(last.real_ns) * 1e-9L - base - epoch_),
         .page = static_cast<double>(static_cast<long double>(last.page_ns) * 1e-9L - base - epoch_),
         .status = last.status};
   }
-  // The largest difference between the kernel clocks of the guests that report, if so many do and
-  // all know the network's time.
+  // Largest difference between the kernel clocks of the reporting guests, if `wanted` guests report
+  // and all have network time.
   std::optional<double> spread(int wanted) const {
     double low = 1e300;
     double high = -1e300;
     int count = 0;
     for (int i = 0; i < kGuests; ++i) {
-      const auto clock = beyond(i);
+      const auto clock = offsets(i);
       if (!clock) continue;
       if (clock->status < 2) return std::nullopt;
       low = std::min(low, clock->kernel);
@@ -183,13 +183,13 @@ class Uml : public testing::Test {
   int master() const {
     int leading = -1;
     for (int i = 0; i < kGuests; ++i)
-      if (const auto clock = beyond(i); clock && clock->status == 3) leading = i;
+      if (const auto clock = offsets(i); clock && clock->status == 3) leading = i;
     return leading;
   }
   std::string all() const {
     std::string text;
     for (int i = 0; i < kGuests; ++i) {
-      const auto clock = beyond(i);
+      const auto clock = offsets(i);
       text += fmt::format("guest {}: kernel {:+.6f} page {:+.6f} status {}\n{}", i,
                           clock ? clock->kernel : 0, clock ? clock->page : 0,
                           clock ? clock->status : -1, log(i));
@@ -197,7 +197,7 @@ class Uml : public testing::Test {
     return text;
   }
   bool wait(Nanos limit, const auto& done) const {
-    const auto end = std::chrono::steady_clock::now() + 3 * limit;  // for a machine that is busy
+    const auto end = std::chrono::steady_clock::now() + 3 * limit;  // allows for a busy machine
     while (std::chrono::steady_clock::now() < end) {
       if (done()) return true;
       std::this_thread::sleep_for(200ms);
@@ -209,12 +209,12 @@ class Uml : public testing::Test {
   std::string space_;
   std::vector<pid_t> guests_;
   double rate_ = 1;
-  long double epoch_ = 1.7e9L;  // so that differences fit into a double
+  long double epoch_ = 1.7e9L;  // keeps differences within the precision of a double
 };
 
-// Two seconds and half a second off: stepped at the start, then kept together. One is shoved by a
-// millisecond: slewed back, not stepped. The master halts: another leads, and the two stay
-// together.
+// Guests two seconds and half a second off are stepped at the start, then kept together. One is
+// moved by three milliseconds and is slewed back, not stepped. The master halts: another one leads,
+// and the two stay together.
 TEST_F(Uml, StepsSlewsAndSteersKernelClocksAndSurvivesTheMaster) {
   const int offsets_ms[kGuests] = {0, 2000, -500};
   for (int i = 0; i < kGuests; ++i) boot(i, offsets_ms[i]);

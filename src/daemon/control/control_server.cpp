@@ -181,8 +181,9 @@ class ControlServer::Impl {
     if (connection.too_long())
       connection.write_final(ipc::refusal_line(
           {.code = ipc::Code::bad_request,
-           .sentence = fmt::format("request is longer than {} bytes; the connection is closed",
-                                   ipc::kMaxRequest)}));
+           .sentence = fmt::format(
+               "a request has at most {} bytes; this one is longer, so the connection is closed",
+               ipc::kMaxRequest)}));
     const bool waits_for_reply =
         !client->hung_up && (connection.queued() > 0 || client->waits_for_members);
     if (connection.broken() || (connection.finished() && !waits_for_reply))

@@ -1,5 +1,5 @@
-// Locks in which silence is consent, between real daemons: they keep others out, fall back to
-// explicit replies when the network breaks its bounds, and say why.
+// Silent locks between real daemons: they exclude others, fall back to explicit replies when the
+// network violates its bounds, and report the reason.
 #include <atomic>
 #include <mutex>
 #include <string>
@@ -19,28 +19,28 @@ namespace {
 using std::chrono::steady_clock;
 using testing::HasSubstr;
 
-// Delays are for a machine that is busy with other tests.
-Site::Options quiet_options() {
+// The delays allow for a machine that is busy with other tests.
+Site::Options lock_options() {
   return {.tempod = TEMPO_TEMPOD,
           .profile = "fast",
           .arguments = {"--set", "locks.expect=3", "--set", "locks.lease-ms=2000", "--set",
                         "locks.delay-max-ms=150"}};
 }
 
-std::string promise(const Host& host) {
+std::string lock_status(const Host& host) {
   const auto status = host.status();
   return status ? status->locks : "";
 }
 
-bool say(Site& site, const std::string& what) {
+bool all_report(Site& site, const std::string& what) {
   return site.wait(40s, [&] {
     for (std::size_t i = 0; i < site.size(); ++i)
-      if (promise(site.host(i)).find(what) == std::string::npos) return false;
+      if (lock_status(site.host(i)).find(what) == std::string::npos) return false;
     return true;
   });
 }
 
-// A client at each host takes the lock again and again, until told to stop.
+// A client on each host takes the lock repeatedly until stopped.
 class Clients {
  public:
   Clients(Site& site, LockKind kind) {
@@ -59,7 +59,7 @@ class Clients {
     const std::scoped_lock guard(mutex_);
     return stays_.size();
   }
-  // No two were inside at once, by the times they wrote down.
+  // No two clients held the lock at the same time, by their own records.
   void expect_apart() {
     stop();
     std::ranges::sort(stays_);
@@ -88,7 +88,7 @@ class Clients {
         stays_.emplace_back(from, to);
       }
       lock->release();
-      // A daemon with sanitizers that is asked without a pause is as good as a lossy network.
+      // Without a pause a daemon with sanitizers is so slow that it looks like a lossy network.
       std::this_thread::sleep_for(40ms);
     }
   }
@@ -101,35 +101,38 @@ class Clients {
 
 TEST_F(Netns, SilentLocksFallBackWhenDatagramsAreLostAndRecover) {
   if (run({"nft", "--version"}) != 0) GTEST_SKIP() << "needs nft";
-  Site site(quiet_options());
+  Site site(lock_options());
   populate(site, 3);
-  ASSERT_TRUE(say(site, "3 voters; locks survive the loss of 1")) << logs(site);
-  EXPECT_THAT(promise(site.host(0)), testing::Not(HasSubstr("silent")));
+  ASSERT_TRUE(all_report(site, "3 voters; locks survive the loss of 1")) << logs(site);
+  EXPECT_THAT(lock_status(site.host(0)), testing::Not(HasSubstr("silent")));
 
   Clients clients(site, LockKind::silent);
-  ASSERT_TRUE(say(site, "silent locks take silence for consent")) << promise(site.host(0));
+  ASSERT_TRUE(all_report(site, "silent locks take silence for consent"))
+      << lock_status(site.host(0));
   const std::size_t before = clients.entries();
   ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > before + 20; }));
 
   site.filter({"numgen random mod 100 < 30 drop"});
-  ASSERT_TRUE(say(site, "silent locks wait for explicit replies, because "))
-      << promise(site.host(0));
+  ASSERT_TRUE(all_report(site, "silent locks wait for explicit replies, because "))
+      << lock_status(site.host(0));
   const std::size_t meanwhile = clients.entries();
   ASSERT_TRUE(site.wait(30s, [&] { return clients.entries() > meanwhile + 5; }))
-      << "replies repeat";
+      << "lost replies are repeated";
 
   site.filter({});
-  ASSERT_TRUE(say(site, "silent locks take silence for consent")) << promise(site.host(0));
+  ASSERT_TRUE(all_report(site, "silent locks take silence for consent"))
+      << lock_status(site.host(0));
   const std::size_t after = clients.entries();
   ASSERT_TRUE(site.wait(20s, [&] { return clients.entries() > after + 20; }));
   clients.expect_apart();
 }
 
-// A daemon that dies with a client inside blocks the lock; its new life lets it go on.
+// A daemon that dies while its client holds the lock blocks the lock; its next incarnation releases
+// it.
 TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
-  Site site(quiet_options());
+  Site site(lock_options());
   populate(site, 3);
-  ASSERT_TRUE(say(site, "3 voters; locks survive the loss of 1")) << logs(site);
+  ASSERT_TRUE(all_report(site, "3 voters; locks survive the loss of 1")) << logs(site);
   auto first = Locks::connect(site.host(0).socket(), 30s);
   auto second = Locks::connect(site.host(1).socket(), 30s);
   ASSERT_TRUE(first && second);
