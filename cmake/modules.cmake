@@ -5,6 +5,7 @@
 # gets that directory and no other. An include outside the DEPENDS line is not found.
 #
 #   tempo_module(tempo_sim lab/sim             the target, and its directory below src/
+#     SUMMARY "..."                          what is in it, for doc/internals/architecture.md
 #     ROOT tests                             the directory is below tests/ instead
 #     SUBDIRECTORIES a b                     directories below it that belong to the same module
 #     DEPENDS tempo_base                     modules it may include (and what those depend on in turn)
@@ -40,7 +41,7 @@ foreach(target tests tests_release tests_soak tests_netns)
 endforeach()
 
 function(tempo_module name path)
-  cmake_parse_arguments(PARSE_ARGV 2 MODULE "LOW_OPT;UNITY;TEST_UNITY;TEST_OPTIMISED;TEST_HEAVY" "ROOT;SHARDS"
+  cmake_parse_arguments(PARSE_ARGV 2 MODULE "LOW_OPT;UNITY;TEST_UNITY;TEST_OPTIMISED;TEST_HEAVY" "SUMMARY;ROOT;SHARDS"
                         "SUBDIRECTORIES;DEPENDS;LINKS;PRIVATE_LINKS;TEST_DEPENDS;TEST_LINKS;TEST_LABELS")
   _tempo_no_leftovers(${name} MODULE)
   if(NOT MODULE_ROOT)
@@ -90,6 +91,14 @@ function(tempo_module name path)
   foreach(library IN LISTS MODULE_PRIVATE_LINKS)
     target_link_libraries(${name} PRIVATE "$<BUILD_INTERFACE:${library}>")
   endforeach()
+
+  if(MODULE_ROOT STREQUAL "src")
+    string(REGEX REPLACE "tempo_([a-z_]+)" "\\1" depends "${MODULE_DEPENDS}")
+    list(REMOVE_ITEM depends version)
+    list(JOIN depends ", " depends)
+    set_property(GLOBAL APPEND_STRING PROPERTY TEMPO_MODULE_TABLE
+      "| `src/${path}` | ${MODULE_SUMMARY} | ${depends} |\n")
+  endif()
 
   if(TEMPO_TESTS AND tests)
     _tempo_test_program(${name}_test "${dir}" SOURCES ${tests}
