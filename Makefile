@@ -6,7 +6,7 @@
 help:      ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
 
-deps:      ## install the Debian packages for building and testing; quick when nothing is missing
+deps:      ## install the Debian packages for building and testing; asks first on a terminal
 	@tools/deps build peers
 
 deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
@@ -15,7 +15,9 @@ deps-all:  ## also what bench, soak and lint use: clang 19, rivals, a browser
 build: deps ## release binaries in build/release/bin/
 	@tools/build release
 
-run: build ## build, then watch five daemons agree and lose their master; ARGS="..." is passed on
+run:       ## build tempo and tempod, then watch five daemons agree and lose their master; ARGS="..." is passed on
+	@tools/deps run
+	@tools/build release run
 	@build/release/bin/tempo demo $(ARGS)
 
 test: deps ## build and run every test: units and the daemon with sanitizers, whole programs in the release build

@@ -39,8 +39,7 @@ std::string in_unit(std::int64_t nanos, std::size_t i) {
 }  // namespace
 
 Result<Nanos> parse_span(std::string_view text) {
-  if (text == "0") return Nanos{0};
-  // Format: whole part, optional fraction of at most nine digits, unit.
+  // Format: whole part, optional fraction of at most nine digits, unit; no unit means seconds.
   std::int64_t whole = 0;
   const char* end = text.data() + text.size();
   const auto [after_whole, failure] = std::from_chars(text.data(), end, whole);
@@ -57,7 +56,7 @@ Result<Nanos> parse_span(std::string_view text) {
     }
     if (at == first_digit) return std::unexpected(not_a_duration(text));
   }
-  const std::string_view name(at, static_cast<std::size_t>(end - at));
+  const std::string_view name = at == end ? "s" : std::string_view(at, end);
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
     if (whole > kMaxNanos / unit.nanos)

@@ -1,4 +1,4 @@
-// Durations as text: `250ms`, `1.5s`, `100us`, `3ns`, `2min`, `0`.
+// Durations as text: `250ms`, `1.5s`, `100us`, `3ns`, `2min`, `5` (seconds).
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace tempo {
 
-// Parses a number with a unit (ns, us, ms, s, min, h); a bare 0 needs no unit. The duration must
+// Parses a number with a unit (ns, us, ms, s, min, h); without a unit it counts seconds. It must
 // not be negative, longer than ten years or finer than a nanosecond. The error is a sentence for
 // the user.
 Result<Nanos> parse_span(std::string_view text);

@@ -18,6 +18,8 @@ TEST(ParseSpan, ReadsEveryUnit) {
   EXPECT_EQ(parse_span("2min"), 2min);
   EXPECT_EQ(parse_span("24h"), 24h);
   EXPECT_EQ(parse_span("0"), 0ns);
+  EXPECT_EQ(parse_span("5"), 5s);
+  EXPECT_EQ(parse_span("0.25"), 250ms);
   EXPECT_EQ(parse_span("0ms"), 0ns);
 }
 
