@@ -1,4 +1,4 @@
-// What is to happen outside the machines, by time and then by the order of planning.
+// Planned events outside the machines, ordered by time and then by the order of planning.
 #pragma once
 
 #include <cstdint>
@@ -9,21 +9,21 @@
 
 namespace tempo::sim::lease {
 
-template <class What>
+template <class Event>
 class Agenda {
  public:
   struct Entry {
     Instant at;
     std::uint64_t order = 0;
-    What what;
+    Event event;
   };
 
-  void add(Instant at, const What& what) { queue_.push({at, ++made_, what}); }
+  void add(Instant at, const Event& event) { queue_.push({at, ++planned_, event}); }
   Instant first() const { return queue_.empty() ? kNever : queue_.top().at; }
-  What take() {
-    What what = queue_.top().what;
+  Event take() {
+    Event event = queue_.top().event;
     queue_.pop();
-    return what;
+    return event;
   }
 
  private:
@@ -33,7 +33,7 @@ class Agenda {
     }
   };
   std::priority_queue<Entry, std::vector<Entry>, Later> queue_;
-  std::uint64_t made_ = 0;
+  std::uint64_t planned_ = 0;
 };
 
 }  // namespace tempo::sim::lease

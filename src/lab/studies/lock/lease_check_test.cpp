@@ -1,4 +1,4 @@
-// Every interleaving of small worlds of a lease lock.
+// Exhaustive checks of lease locks with a few sites.
 #include <string>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace {
 
 using lock::Mode;
 
-// Every search has a bound; none comes near it.
+// Memory limit of every search, in bytes; no search comes near it.
 constexpr std::size_t kMemory = std::size_t{8} << 30;
 
 Finding found(const LeaseWorld& world) {
@@ -49,12 +49,12 @@ constexpr std::pair<NodeId, NodeId> kSite0Changes2{NodeId{0}, NodeId{2}};
 constexpr std::pair<NodeId, NodeId> kSite1Changes2{NodeId{1}, NodeId{2}};
 constexpr std::pair<NodeId, NodeId> kSite1Changes0{NodeId{1}, NodeId{0}};
 
-TEST(CheckLease, AWriterAndAChangeOfTheView) {
+TEST(CheckLease, OneWriterAndOneViewChange) {
   expect_sound({.wishes = {kWriter0}, .changes = {kSite1Changes2}, .orderly = true}, 6'978);
   expect_sound({.voters = 2, .wishes = {kWriter0}, .changes = {kSite1Changes2}, .orderly = true},
                4'765);
 }
-TEST(CheckLease, TwoChangesOfTheView) {
+TEST(CheckLease, TwoViewChanges) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.changes = {kSite0Changes2, kSite1Changes0}, .orderly = true}, 36'230);
   expect_sound({.changes = {kSite0Changes2, kSite1Changes0},
@@ -66,9 +66,9 @@ TEST(CheckLease, TwoChangesOfTheView) {
                296'568);
 }
 
-// --- what the specification argues for and had not been run ---
+// --- cases that the specification argues for without having run them ---
 
-// Nobody has a record, or a crash takes it along: whoever is blank asks the others first.
+// No site has a record, or a crash destroys it: a site without a record asks the others first.
 TEST(CheckLease, BlankDisks) {
   expect_sound({.wishes = {kWriter0}, .fresh_disks = true, .orderly = true}, 1'527);
   expect_sound(
@@ -93,7 +93,7 @@ TEST(CheckLease, BlankDisksAndMore) {
                3'635'605);
 }
 
-// A block is two counts, a write takes a tick, and a crash may come before it is done.
+// A block is two counts, a write takes one tick, and a crash may come before the write is complete.
 TEST(CheckLease, BlocksAreReserved) {
   expect_sound({.wishes = {kWriter0}, .slow_disks = true, .orderly = true}, 137);
   expect_sound({.wishes = {kWriter0}, .crashes = 1, .slow_disks = true, .orderly = true}, 6'816);
@@ -116,7 +116,7 @@ TEST(CheckLease, BlocksAreReservedAndMore) {
                1'864'935);
 }
 
-// Two locks of the same members count from one floor; what is idle is forgotten.
+// Two locks of the same members count from one floor; the members forget an idle lock.
 TEST(CheckLease, TwoLocksShareOneFloor) {
   expect_sound({.wishes = {kWriter0}, .second = {NodeId{1}}, .orderly = true}, 5'501);
   expect_sound({.wishes = {kWriter0}, .second = {NodeId{0}}, .orderly = true}, 1'145);
@@ -129,12 +129,12 @@ TEST(CheckLease, TwoLocksShareOneFloorAndMore) {
       880'263);
 }
 
-// Only as many answer as are needed: what is not said is as if it were lost.
-TEST(CheckLease, ThriftyAnswers) {
+// Only as many sites reply as are needed; a suppressed reply is like a lost one.
+TEST(CheckLease, SuppressedReplies) {
   expect_sound({.wishes = {kWriter0, kWriter0}, .suppress_replies = true, .orderly = true}, 735);
   expect_sound({.wishes = {kWriter0, kWriter1}, .suppress_replies = true, .orderly = true}, 6'769);
 }
-TEST(CheckLease, ThriftyAnswersAndMore) {
+TEST(CheckLease, SuppressedRepliesAndMore) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.wishes = {kWriter0, kWriter1},
                 .suppress_replies = true,
@@ -150,9 +150,9 @@ TEST(CheckLease, ThriftyAnswersAndMore) {
                600'244);
 }
 
-// Each of two is enough. While they hear each other exclusion holds; when a message is lost it need
-// not, and only the tokens tell the two apart.
-TEST(CheckLease, AvailabilityFirst) {
+// Under the policy `available` each of two sites decides alone. Exclusion holds while they reach
+// each other. After a loss it may not hold, and only the tokens distinguish the two holders.
+TEST(CheckLease, PolicyAvailable) {
   using lock::lease::TwoNode;
   LeaseWorld world{.sites = 2,
                    .wishes = {kWriter0, kWriter1},
@@ -162,13 +162,13 @@ TEST(CheckLease, AvailabilityFirst) {
                    .ballots = 4};
   expect_sound(world, 1'892);
   world.budget.losses = 2;
-  EXPECT_EQ(broken_in(found(world)), "token-order");  // a lower one, beside a writer inside
+  EXPECT_EQ(broken_in(found(world)), "token-order");  // a lower token, beside a writer inside
   world.exclusion = false;
   expect_sound(world, 47'518);
 }
 
-// With a lease of 8 ticks a crash makes a difference to exclusion: leases of 5 are over before
-// anybody who lost its memory could be asked.
+// With a lease of 8 ticks a crash can affect exclusion. A lease of 5 ticks ends before anyone can
+// ask a site that lost its memory.
 TEST(CheckLease, OneWriterAndMore) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.wishes = {kWriter0}, .crashes = 1, .budget = {.losses = 1}}, 118'446);
@@ -180,9 +180,9 @@ TEST(CheckLease, OneWriterAndMore) {
                 .orderly = true},
                745'779);
 }
-// A loss, a crash with a restart and a pause of any length, each at any time and at any site. The
-// writer of the dead daemon goes on while the one of its next life asks.
-TEST(CheckLease, ALossACrashAndAPauseTogether) {
+// One loss, one crash with a restart and one pause of any length, each at any time and at any site.
+// The writer of the dead daemon continues while the writer of the next incarnation asks.
+TEST(CheckLease, OneLossOneCrashAndOnePause) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.wishes = {kWriter0, kWriter0},
                 .lease = 8,

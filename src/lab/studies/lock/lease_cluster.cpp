@@ -16,8 +16,8 @@ using tempo::lock::lease::View;
 
 namespace {
 
-constexpr std::uint32_t kClients = 10;  // of Cause::plan: which stream is whose
-constexpr std::uint32_t kMishaps = 11;
+constexpr std::uint32_t kClients = 10;  // indices of the streams under Cause::plan
+constexpr std::uint32_t kFaults = 11;
 constexpr std::uint32_t kClocks = 12;
 constexpr std::uint32_t kReadings = 13;
 constexpr std::int64_t kBillion = 1'000'000'000;
@@ -46,11 +46,11 @@ Cluster::Cluster(const Setup& setup)
       disks_(setup.sites),
       being_written_(setup.sites),
       inbox_(setup.sites),
-      lives_(setup.sites),
+      incarnations_(setup.sites),
       rates_(setup.sites),
-      chance_(setup.seed, std::to_underlying(Cause::plan), kClients),
-      mishap_(setup.seed, std::to_underlying(Cause::plan), kMishaps),
-      reading_(setup.seed, std::to_underlying(Cause::plan), kReadings),
+      client_stream_(setup.seed, std::to_underlying(Cause::plan), kClients),
+      fault_stream_(setup.seed, std::to_underlying(Cause::plan), kFaults),
+      reading_stream_(setup.seed, std::to_underlying(Cause::plan), kReadings),
       world_(
           {.nodes = setup.sites, .seed = setup.seed, .link = link_of(setup)},
           [this](NodeId id, Incarnation) {
@@ -72,12 +72,12 @@ Cluster::Cluster(const Setup& setup)
   }
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), kClocks);
   for (std::uint32_t i = 0; i < setup.sites; ++i) {
-    const std::int64_t most = setup.drift ? setup.rules.drift.value : 0;
-    // The fastest and the slowest are there, the others in between.
-    rates_[i] = i == 0   ? most
-                : i == 1 ? -most
-                         : -most + static_cast<std::int64_t>(
-                                       clocks.below(2 * static_cast<std::uint64_t>(most) + 1));
+    const std::int64_t limit = setup.drift ? setup.rules.drift.value : 0;
+    // Site 0 has the fastest clock and site 1 the slowest; the others lie in between.
+    rates_[i] = i == 0   ? limit
+                : i == 1 ? -limit
+                         : -limit + static_cast<std::int64_t>(
+                                        clocks.below(2 * static_cast<std::uint64_t>(limit) + 1));
     if (setup.faults.steps_per_s > 0)
       world_.set_clock(NodeId{i},
                        Oscillator({.rate = static_cast<double>(rates_[i]) * 1e-9}, Stream{}));
@@ -90,23 +90,23 @@ Cluster::Cluster(const Setup& setup)
 Outcome Cluster::run() {
   for (std::uint32_t i = 0; i < setup_.sites; ++i) world_.start(NodeId{i});
   for (std::uint32_t i = 0; i < clients_.size(); ++i)
-    agenda_.add(Instant{} + exponential(chance_, setup_.think), {What::Kind::ask, i});
+    agenda_.add(Instant{} + exponential(client_stream_, setup_.think), {Event::Kind::ask, i});
   if (setup_.time_bound > Nanos{0})
     for (std::uint32_t i = 0; i < setup_.sites; ++i)
-      agenda_.add(Instant{} + Nanos{1}, {What::Kind::time, i});
+      agenda_.add(Instant{} + Nanos{1}, {Event::Kind::time, i});
   const Faults& faults = setup_.faults;
-  plan(What::Kind::crash, faults.crashes_per_s);
-  plan(What::Kind::blackout, faults.blackouts_per_s);
-  plan(What::Kind::pause, faults.pauses_per_s);
-  plan(What::Kind::partition, faults.partitions_per_s);
-  plan(What::Kind::change, faults.changes_per_s);
-  plan(What::Kind::step, faults.steps_per_s);
+  plan(Event::Kind::crash, faults.crashes_per_s);
+  plan(Event::Kind::blackout, faults.blackouts_per_s);
+  plan(Event::Kind::pause, faults.pauses_per_s);
+  plan(Event::Kind::partition, faults.partitions_per_s);
+  plan(Event::Kind::change, faults.changes_per_s);
+  plan(Event::Kind::step, faults.steps_per_s);
 
   const Nanos lease = setup_.rules.lease;
   while (entries_ < setup_.entries && !world_.exhausted()) {
     const std::uint64_t before = entries_;
     run_until(world_.now() + 50 * lease);
-    // Where everything is cut off for ever nothing will come.
+    // A permanent partition allows no progress.
     if (entries_ == before && world_.now() > Instant{} + 100'000 * lease) break;
   }
   stop_faults();
@@ -114,7 +114,7 @@ Outcome Cluster::run() {
   before.reserve(ledgers_.size());
   for (const sim::lock::Ledger& ledger : ledgers_) before.push_back(ledger.tally().entries);
   run_until(world_.now() + 30 * lease);
-  wishes_ = false;
+  requesting_ = false;
   for (int i = 0; i < 100; ++i) run_until(world_.now() + lease);
   for (std::size_t i = 0; i < ledgers_.size(); ++i) {
     const sim::lock::Ledger& ledger = ledgers_[i];
@@ -124,7 +124,7 @@ Outcome Cluster::run() {
   }
   using tempo::lock::lease::Kind;
   outcome_.tally.messages = messages_;
-  outcome_.tally.refusals = outcome_.said[std::to_underlying(Kind::refuse)];
+  outcome_.tally.refusals = outcome_.sent[std::to_underlying(Kind::refuse)];
   if (world_.exhausted()) outcome_.broken = "storm";
   outcome_.ended = world_.now();
   outcome_.events = world_.events();
@@ -142,79 +142,79 @@ void Cluster::run_until(Instant limit) {
 
 // --- clients ---
 
-void Cluster::ask(std::uint32_t who) {
-  Client& client = clients_[who];
-  if (!wishes_ || client.state != Client::State::idle) return;
+void Cluster::ask(std::uint32_t which) {
+  Client& client = clients_[which];
+  if (!requesting_ || client.state != Client::State::idle) return;
   if (!world_.up(client.site)) {
-    agenda_.add(world_.now() + 5ms, {What::Kind::ask, who});
+    agenda_.add(world_.now() + 5ms, {Event::Kind::ask, which});
     return;
   }
   ++client.request;
   client.state = Client::State::waits;
-  client.mode = chance_.chance(setup_.readers) ? Mode::shared : Mode::exclusive;
+  client.mode = client_stream_.chance(setup_.readers) ? Mode::shared : Mode::exclusive;
   ledgers_[client.lock].asked(client.number, world_.now());
-  if (chance_.chance(setup_.deaths))
-    agenda_.add(world_.now() + exponential(chance_, setup_.stay),
-                {What::Kind::quit, who, client.request});
-  // Network time is as good as clocks that start together.
+  if (client_stream_.chance(setup_.deaths))
+    agenda_.add(world_.now() + exponential(client_stream_, setup_.stay),
+                {Event::Kind::quit, which, client.request});
+  // Clocks that start together serve as network time.
   const Nanos shown = world_.local_now(client.site).time_since_epoch();
   const auto network_us = static_cast<std::uint64_t>(setup_.network_time ? shown / 1us : 0);
-  notify(client.site, Command::acquire(LockId{client.lock}, ClientId{client_id(who)}, client.mode,
-                                       network_us, wanted_length()));
+  send_command(client.site, Command::acquire(LockId{client.lock}, ClientId{client_id(which)},
+                                             client.mode, network_us, wanted_length()));
 }
 
-// Nothing is drawn where all are alike: runs stay as they were.
+// Draws nothing if all lengths are equal, so that existing seeds keep their meaning.
 Nanos Cluster::wanted_length() {
-  if (setup_.other_lengths == 0 || !chance_.chance(setup_.other_lengths)) return Nanos{0};
-  return chance_.uniform(setup_.rules.lease / 4, setup_.rules.longest);
+  if (setup_.other_lengths == 0 || !client_stream_.chance(setup_.other_lengths)) return Nanos{0};
+  return client_stream_.uniform(setup_.rules.lease / 4, setup_.rules.longest);
 }
 
-Cluster::Command Cluster::release(std::uint32_t who) const {
-  return Command::release(LockId{clients_[who].lock}, ClientId{client_id(who)});
+Cluster::Command Cluster::release(std::uint32_t which) const {
+  return Command::release(LockId{clients_[which].lock}, ClientId{client_id(which)});
 }
 
-void Cluster::go_idle(Client& client, std::uint32_t who) {
+void Cluster::go_idle(Client& client, std::uint32_t which) {
   if (client.state == Client::State::waits)
     ledgers_[client.lock].gave_up(client.number);
   else
     ledgers_[client.lock].left(client.number);
   client.state = Client::State::idle;
   client.orphan = false;
-  agenda_.add(world_.now() + exponential(chance_, setup_.think), {What::Kind::ask, who});
+  agenda_.add(world_.now() + exponential(client_stream_, setup_.think), {Event::Kind::ask, which});
 }
 
-// Dies, or gives up, while it waits or is inside.
-void Cluster::quit(std::uint32_t who) {
-  Client& client = clients_[who];
+// The client dies or gives up while it waits or is inside.
+void Cluster::quit(std::uint32_t which) {
+  Client& client = clients_[which];
   const bool known = !client.orphan;
-  go_idle(client, who);
-  if (known) notify(client.site, release(who));
+  go_idle(client, which);
+  if (known) send_command(client.site, release(which));
 }
 
-void Cluster::leave(std::uint32_t who) {
-  if (clients_[who].state == Client::State::inside) quit(who);
+void Cluster::leave(std::uint32_t which) {
+  if (clients_[which].state == Client::State::inside) quit(which);
 }
 
-void Cluster::test_clock(std::uint32_t who) {
-  Client& client = clients_[who];
+void Cluster::test_clock(std::uint32_t which) {
+  Client& client = clients_[which];
   if (client.state != Client::State::inside || mutated(Mutation::client_without_clock_test)) return;
-  if (world_.local_now(client.site) < client.deadline) return plan_clock_test(who);
+  if (world_.local_now(client.site) < client.deadline) return plan_clock_test(which);
   ++outcome_.deadlines;
-  quit(who);
+  quit(which);
 }
 
-// Never late: what rounds does so downwards, and a test that comes early is repeated.
-void Cluster::plan_clock_test(std::uint32_t who) {
-  const Client& client = clients_[who];
+// The test is never late: rounding goes down, and a test that comes early is repeated.
+void Cluster::plan_clock_test(std::uint32_t which) {
+  const Client& client = clients_[which];
   const Nanos left = client.deadline - world_.local_now(client.site);
   const std::int64_t rate = rates_[index(client.site)];
   const double span =
       static_cast<double>(left.count()) * kBillion / static_cast<double>(kBillion + rate);
   agenda_.add(world_.now() + std::max(Nanos{static_cast<Nanos::rep>(span)}, Nanos{1}),
-              {What::Kind::deadline, who, client.request});
+              {Event::Kind::deadline, which, client.request});
 }
 
-void Cluster::notify(NodeId site, const Command& command) {
+void Cluster::send_command(NodeId site, const Command& command) {
   if (world_.up(site) && world_.paused(site))
     inbox_[index(site)].push_back(command);
   else
@@ -223,14 +223,14 @@ void Cluster::notify(NodeId site, const Command& command) {
 
 // --- notices ---
 
-void Cluster::receive(NodeId site, const Notice& notice) {
+void Cluster::on_notice(NodeId site, const Notice& notice) {
   const std::uint32_t id = std::to_underlying(notice.client);
-  const auto who = static_cast<std::uint32_t>(id % clients_.size());
-  Client& client = clients_[who];
-  const bool present = id == client_id(who) && client.site == site && !client.orphan;
+  const auto which = static_cast<std::uint32_t>(id % clients_.size());
+  Client& client = clients_[which];
+  const bool present = id == client_id(which) && client.site == site && !client.orphan;
   switch (notice.kind) {
     case Notice::Kind::granted:
-      if (present && client.state == Client::State::waits) enter(who, notice);
+      if (present && client.state == Client::State::waits) enter(which, notice);
       break;
     case Notice::Kind::extended:
       extend(site, notice);
@@ -238,16 +238,16 @@ void Cluster::receive(NodeId site, const Notice& notice) {
     case Notice::Kind::lost:
       if (!present || client.state != Client::State::inside) break;
       ++outcome_.lost;
-      go_idle(client, who);
+      go_idle(client, which);
       break;
     case Notice::Kind::refused:
-      if (present && client.state == Client::State::waits) go_idle(client, who);
+      if (present && client.state == Client::State::waits) go_idle(client, which);
       break;
     case Notice::Kind::write:
       ++outcome_.writes;
       being_written_[index(site)].push_back(notice.record);
-      agenda_.add(world_.now() + chance_.uniform(setup_.write / 10, setup_.write),
-                  {What::Kind::written, index(site), lives_[index(site)], notice.record});
+      agenda_.add(world_.now() + client_stream_.uniform(setup_.write / 10, setup_.write),
+                  {Event::Kind::written, index(site), incarnations_[index(site)], notice.record});
       break;
     case Notice::Kind::view:
       enter_view(notice.record.view);
@@ -255,20 +255,20 @@ void Cluster::receive(NodeId site, const Notice& notice) {
   }
 }
 
-void Cluster::enter(std::uint32_t who, const Notice& notice) {
-  Client& client = clients_[who];
+void Cluster::enter(std::uint32_t which, const Notice& notice) {
+  Client& client = clients_[which];
   client.state = Client::State::inside;
   client.deadline = notice.deadline;
   ledgers_[client.lock].entered(client.number, client.mode, notice.token, world_.now());
   ++entries_;
-  const bool takes_long = chance_.chance(setup_.long_stays);
+  const bool takes_long = client_stream_.chance(setup_.long_stays);
   agenda_.add(
-      world_.now() + exponential(chance_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
-      {What::Kind::leave, who, client.request});
-  plan_clock_test(who);
+      world_.now() + exponential(client_stream_, takes_long ? 2 * setup_.rules.lease : setup_.stay),
+      {Event::Kind::leave, which, client.request});
+  plan_clock_test(which);
 }
 
-// All members see the same views.
+// All members must see the same views.
 void Cluster::enter_view(const View& view) {
   views_.resize(std::max<std::size_t>(views_.size(), view.number + 1));
   std::optional<View>& known = views_[view.number];

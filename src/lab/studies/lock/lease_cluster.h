@@ -1,4 +1,4 @@
-// One simulated story of lease locks: the world, the clients around it, and their judge.
+// One simulated run of lease locks: the world, its clients, and the ledgers that judge it.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ class Cluster : public NoWatch {
   explicit Cluster(const Setup& setup);
   Outcome run();
 
-  // --- what the world calls ---
+  // --- called by the world ---
   template <class World>
   void sent(const World& /*world*/, NodeId /*from*/, NodeId to,
             const tempo::lock::lease::Message& message, std::uint32_t /*number*/) {
-    ++outcome_.said[std::to_underlying(message.kind)];
+    ++outcome_.sent[std::to_underlying(message.kind)];
     messages_ += to == kNobody ? setup_.sites - 1 : 1;
   }
   template <class World>
   void noticed(const World& /*world*/, NodeId site, const Notice& notice) {
-    receive(site, notice);
+    on_notice(site, notice);
   }
   template <class World>
   void stepped(const World& world, NodeId site) {
@@ -45,14 +45,14 @@ class Cluster : public NoWatch {
     enum class State : std::uint8_t { idle, waits, inside };
     NodeId site{};
     std::uint32_t lock = 0;
-    std::uint32_t number = 0;  // in its lock's ledger
+    std::uint32_t number = 0;  // index in its lock's ledger
     State state = State::idle;
-    std::uint32_t request = 0;  // how many so far
+    std::uint32_t request = 0;  // number of the current request
     tempo::lock::Mode mode = tempo::lock::Mode::exclusive;
-    Instant deadline{};   // by its site's clock
-    bool orphan = false;  // inside, and the daemon that let it in is dead
+    Instant deadline{};   // on its site's clock
+    bool orphan = false;  // inside, and the daemon that granted the lock is dead
   };
-  struct What {
+  struct Event {
     enum class Kind : std::uint8_t {
       ask,
       quit,
@@ -71,40 +71,40 @@ class Cluster : public NoWatch {
       time,
     };
     Kind kind = Kind::ask;
-    std::uint32_t who = 0;      // customer or site
-    std::uint32_t request = 0;  // or life
+    std::uint32_t which = 0;    // client or site, depending on the kind
+    std::uint32_t request = 0;  // request of the client, or incarnation of the site
     Record record{};
   };
 
   // Clients.
-  void ask(std::uint32_t who);
-  void quit(std::uint32_t who);
-  void leave(std::uint32_t who);
-  void test_clock(std::uint32_t who);
-  void go_idle(Client& client, std::uint32_t who);
-  void notify(NodeId site, const Command& command);
+  void ask(std::uint32_t which);
+  void quit(std::uint32_t which);
+  void leave(std::uint32_t which);
+  void test_clock(std::uint32_t which);
+  void go_idle(Client& client, std::uint32_t which);
+  void send_command(NodeId site, const Command& command);
   Nanos wanted_length();
-  Command release(std::uint32_t who) const;
-  std::uint32_t client_id(std::uint32_t who) const {
-    return clients_[who].request * static_cast<std::uint32_t>(clients_.size()) + who;
+  Command release(std::uint32_t which) const;
+  std::uint32_t client_id(std::uint32_t which) const {
+    return clients_[which].request * static_cast<std::uint32_t>(clients_.size()) + which;
   }
-  void plan_clock_test(std::uint32_t who);
+  void plan_clock_test(std::uint32_t which);
 
   // Notices.
-  void receive(NodeId site, const Notice& notice);
-  void enter(std::uint32_t who, const Notice& notice);
+  void on_notice(NodeId site, const Notice& notice);
+  void enter(std::uint32_t which, const Notice& notice);
   void extend(NodeId site, const Notice& notice);
   void enter_view(const tempo::lock::lease::View& view);
 
   // Faults.
-  void happen(const What& what);
+  void happen(const Event& event);
   void crash(NodeId site);
   void restart(NodeId site);
   void wake_up(NodeId site);
   void cut();
   void change_view(NodeId site);
   void report_time(NodeId site);
-  void plan(What::Kind kind, double per_second);
+  void plan(Event::Kind kind, double per_second);
   Nanos span_up_to(Nanos most);
   void stop_faults();
   void run_until(Instant limit);
@@ -113,18 +113,18 @@ class Cluster : public NoWatch {
   Setup setup_;
   std::vector<sim::lock::Ledger> ledgers_;  // by lock
   std::vector<Client> clients_;
-  Agenda<What> agenda_;
+  Agenda<Event> agenda_;
   std::vector<std::optional<Record>> disks_;  // by site
   std::vector<std::vector<Record>> being_written_;
-  std::vector<std::vector<Command>> inbox_;  // for paused daemons
-  std::vector<std::uint32_t> lives_;
-  std::vector<std::int64_t> rates_;                             // ppb
-  std::vector<std::optional<tempo::lock::lease::View>> views_;  // by number
-  Stream chance_;                                               // of clients
-  Stream mishap_;                                               // of faults
-  Stream reading_;                                              // of network time
+  std::vector<std::vector<Command>> inbox_;  // commands that wait for a paused daemon
+  std::vector<std::uint32_t> incarnations_;
+  std::vector<std::int64_t> rates_;                             // clock rate by site, in ppb
+  std::vector<std::optional<tempo::lock::lease::View>> views_;  // by view number
+  Stream client_stream_;                                        // random choices of the clients
+  Stream fault_stream_;                                         // random choices of the faults
+  Stream reading_stream_;                                       // errors of network time
   bool faulty_ = true;
-  bool wishes_ = true;
+  bool requesting_ = true;
   std::uint64_t messages_ = 0;
   std::uint64_t entries_ = 0;
   Outcome outcome_;

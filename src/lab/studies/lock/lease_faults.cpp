@@ -1,4 +1,4 @@
-// What goes wrong in a play, and how it ends.
+// The faults of a simulated run of lease locks, and their end.
 #include <algorithm>
 #include <bit>
 
@@ -7,28 +7,28 @@
 
 namespace tempo::sim::lease {
 
-void Cluster::happen(const What& what) {
-  using enum What::Kind;
-  const NodeId site{what.who};
-  switch (what.kind) {
+void Cluster::happen(const Event& event) {
+  using enum Event::Kind;
+  const NodeId site{event.which};
+  switch (event.kind) {
     case ask:
-      return this->ask(what.who);
+      return this->ask(event.which);
     case quit:
-      if (clients_[what.who].request == what.request &&
-          clients_[what.who].state != Client::State::idle)
-        this->quit(what.who);
+      if (clients_[event.which].request == event.request &&
+          clients_[event.which].state != Client::State::idle)
+        this->quit(event.which);
       return;
     case leave:
-      if (clients_[what.who].request == what.request) this->leave(what.who);
+      if (clients_[event.which].request == event.request) this->leave(event.which);
       return;
     case deadline:
-      if (clients_[what.who].request == what.request) test_clock(what.who);
+      if (clients_[event.which].request == event.request) test_clock(event.which);
       return;
     case written:
-      if (lives_[what.who] != what.request) return;
-      disks_[what.who] = what.record;
-      being_written_[what.who].erase(being_written_[what.who].begin());
-      return notify(site, Command::written(what.record));
+      if (incarnations_[event.which] != event.request) return;
+      disks_[event.which] = event.record;
+      being_written_[event.which].erase(being_written_[event.which].begin());
+      return send_command(site, Command::written(event.record));
     case restart:
       return this->restart(site);
     case resume:
@@ -40,9 +40,9 @@ void Cluster::happen(const What& what) {
   }
   if (!faulty_) return;
   const Faults& faults = setup_.faults;
-  const NodeId victim{static_cast<std::uint32_t>(mishap_.below(setup_.sites))};
+  const NodeId victim{static_cast<std::uint32_t>(fault_stream_.below(setup_.sites))};
   const Nanos lease = setup_.rules.lease;
-  switch (what.kind) {
+  switch (event.kind) {
     case crash:
       this->crash(victim);
       return plan(crash, faults.crashes_per_s);
@@ -63,7 +63,7 @@ void Cluster::happen(const What& what) {
       change_view(victim);
       return plan(change, faults.changes_per_s);
     case step:
-      world_.clock(victim).jump(mishap_.unit() * 2 * in_seconds(lease));
+      world_.clock(victim).jump(fault_stream_.unit() * 2 * in_seconds(lease));
       for (std::uint32_t i = 0; i < clients_.size(); ++i)
         if (clients_[i].site == victim && clients_[i].state == Client::State::inside)
           plan_clock_test(i);
@@ -73,39 +73,39 @@ void Cluster::happen(const What& what) {
   }
 }
 
-// Short ones are as likely as long ones.
+// Draws a duration on a logarithmic scale: short ones are as likely as long ones.
 Nanos Cluster::span_up_to(Nanos most) {
   const Nanos least = std::max(most / 1000, Nanos{1});
-  const double scale = exact_exp(-mishap_.unit() * 6.9);
+  const double scale = exact_exp(-fault_stream_.unit() * 6.9);
   return std::max(least, Nanos{static_cast<Nanos::rep>(static_cast<double>(most.count()) * scale)});
 }
 
-void Cluster::plan(What::Kind kind, double per_second) {
+void Cluster::plan(Event::Kind kind, double per_second) {
   if (per_second <= 0) return;
-  const double seconds = mishap_.exponential(1 / per_second);
+  const double seconds = fault_stream_.exponential(1 / per_second);
   agenda_.add(world_.now() + Nanos{static_cast<Nanos::rep>(seconds * 1e9)}, {kind});
 }
 
-// Clients outlive their daemon: those inside go on until their deadline. Writes under way may have
-// reached the disk or not.
+// Clients outlive their daemon: those inside continue until their deadline. A write in progress may
+// or may not reach the disk.
 void Cluster::crash(NodeId site) {
   if (!world_.up(site)) return;
   world_.crash(site);
   ++outcome_.crashes;
   const std::uint32_t at = index(site);
-  ++lives_[at];
+  ++incarnations_[at];
   inbox_[at].clear();
   for (const Record& record : being_written_[at])
-    if (mishap_.chance(0.5)) disks_[at] = record;
+    if (fault_stream_.chance(0.5)) disks_[at] = record;
   being_written_[at].clear();
-  if (mishap_.chance(setup_.faults.lost_disks)) disks_[at].reset();
+  if (fault_stream_.chance(setup_.faults.lost_disks)) disks_[at].reset();
   for (std::uint32_t i = 0; i < clients_.size(); ++i) {
     Client& client = clients_[i];
     if (client.site != site) continue;
     if (client.state == Client::State::waits) go_idle(client, i);
     if (client.state == Client::State::inside) client.orphan = true;
   }
-  agenda_.add(world_.now() + span_up_to(4 * setup_.rules.lease), {What::Kind::restart, at});
+  agenda_.add(world_.now() + span_up_to(4 * setup_.rules.lease), {Event::Kind::restart, at});
 }
 
 void Cluster::restart(NodeId site) {
@@ -116,27 +116,27 @@ void Cluster::wake_up(NodeId site) {
   world_.resume(site);
   std::vector<Command> waiting;
   std::swap(waiting, inbox_[index(site)]);
-  for (const Command& command : waiting) notify(site, command);
+  for (const Command& command : waiting) send_command(site, command);
 }
 
-// Network time is that of the world, and known with an error as often at one end of its bound or at
-// the other as in between. A daemon that stands still reads no clock.
+// Reports the world's time with an error. The error lies at the lower end of the bound, at the
+// upper end, or in between, each with the same probability. A paused daemon reads no clock.
 void Cluster::report_time(NodeId site) {
-  agenda_.add(world_.now() + setup_.rules.lease / 8, {What::Kind::time, index(site)});
-  const double part = static_cast<double>(reading_.below(3)) - 1;
-  const double error = setup_.time_error * (part == 0 ? 2 * reading_.unit() - 1 : part);
+  agenda_.add(world_.now() + setup_.rules.lease / 8, {Event::Kind::time, index(site)});
+  const double part = static_cast<double>(reading_stream_.below(3)) - 1;
+  const double error = setup_.time_error * (part == 0 ? 2 * reading_stream_.unit() - 1 : part);
   if (!world_.up(site) || world_.paused(site)) return;
   const auto bound = static_cast<double>(setup_.time_bound.count());
   const Nanos read =
       world_.now().time_since_epoch() + Nanos{static_cast<Nanos::rep>(error * bound)};
-  notify(site, Command::time(read - setup_.time_bound, read + setup_.time_bound));
+  send_command(site, Command::time(read - setup_.time_bound, read + setup_.time_bound));
 }
 
-// Two parts, or some ways closed in one direction.
+// Splits the network in two parts, or closes some links in one direction.
 void Cluster::cut() {
   const std::uint32_t n = setup_.sites;
-  const bool parts = mishap_.chance(0.6);
-  const std::uint64_t side = mishap_.below(std::uint64_t{1} << n);
+  const bool parts = fault_stream_.chance(0.6);
+  const std::uint64_t side = fault_stream_.below(std::uint64_t{1} << n);
   if (parts) {
     std::vector<bool> here(n);
     for (std::uint32_t i = 0; i < n; ++i) here[i] = (side >> i & 1) != 0;
@@ -145,20 +145,20 @@ void Cluster::cut() {
   std::vector<bool> partition(std::size_t{n} * n);
   for (std::uint32_t from = 0; from < n; ++from)
     for (std::uint32_t to = 0; to < n; ++to)
-      partition[std::size_t{from} * n + to] = from != to && mishap_.chance(0.3);
+      partition[std::size_t{from} * n + to] = from != to && fault_stream_.chance(0.3);
   world_.set_partition(std::move(partition));
 }
 
-// At least two keep their votes.
+// At least two members keep their votes.
 void Cluster::change_view(NodeId site) {
   if (!world_.up(site)) return;
   const tempo::lock::lease::View& view = world_.machine(site).state().view();
   const std::uint32_t most = std::min(setup_.sites, tempo::lock::lease::kMaxVoters);
-  const NodeId member{static_cast<std::uint32_t>(mishap_.below(most))};
+  const NodeId member{static_cast<std::uint32_t>(fault_stream_.below(most))};
   if (!view.votes_for(member))
-    notify(site, Command::change(member, 1));
+    send_command(site, Command::change(member, 1));
   else if (std::popcount(view.voters()) > 2)
-    notify(site, Command::change(member, 0));
+    send_command(site, Command::change(member, 0));
 }
 
 void Cluster::stop_faults() {

@@ -16,8 +16,9 @@ using Guest = LeaseSite::Guest;
 constexpr lock::LockId kFirst{0};
 constexpr lock::LockId kSecond{1};
 
-// Tokens as remembered: seat 0 knows the highest of all grants, seat 1 of the exclusive ones, and
-// seat 2 the highest of the second lock, which has no others.
+// Tokens in the memory slots: slot 0 has the highest token of all grants of the first lock, slot 1
+// the highest of its exclusive grants, slot 2 the highest of the second lock, which has exclusive
+// grants only.
 constexpr std::uint32_t kSubs = 8;
 constexpr std::uint64_t kBlock = 2;  // counts of one durable write
 Memory token_of(const Held& held) {
@@ -108,7 +109,7 @@ bool LeaseModel::remember(const Scene<View>& before, Scene<View>& after, NodeId 
     if (after.up(i)) crashes += after.slots[i].view->crashes;
   if (crashes > world.crashes) return false;
   if (!after.up(index(node))) return true;
-  // Who starts again begins to count above what may have been used.
+  // A restarted site counts from above every number that it may have used.
   const std::uint64_t most =
       world.ballots + (crashes > 0 ? 2 * kBlock : 0) + 2 * kBlock * world.changes.size();
   if (after.slots[index(node)].view->top > most) return false;

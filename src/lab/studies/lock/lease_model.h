@@ -1,12 +1,12 @@
 // Lease locks for the checker: a few sites, times in ticks, every order of events.
 //
-//   exclusion    no two clients whose clock test passes are inside in conflict; where that is not
-//                promised (`available`), that no two of them have the same token
-//   token-order  an exclusive grant's token is above all before it, a shared one's above those of
-//                all exclusive ones before it, for each lock
+//   exclusion    no two clients whose clock test passes are inside in conflicting modes; where this
+//                is not guaranteed (`available`), no two of them have the same token
+//   token-order  for each lock, the token of an exclusive grant is higher than all tokens before
+//                it, that of a shared grant higher than those of all exclusive grants before it
 //   one-view     all members see the same views
-//   revival      nobody is told of an extension after its deadline
-// and from every state nobody who lives need wait for ever. The client of a paused daemon goes on
+//   revival      no client receives an extension after its deadline
+// From every state every live site can still be served. The client of a paused daemon continues
 // until its deadline.
 #pragma once
 
@@ -23,32 +23,33 @@ namespace tempo::check {
 
 struct LeaseWorld {
   std::uint32_t sites = 3;
-  std::uint32_t voters = 0;                             // the first so many; 0: all
-  std::vector<std::pair<NodeId, lock::Mode>> wishes{};  // each at any time
-  std::vector<NodeId> second{};                         // likewise, of a second lock, exclusive
-  // At any time a site wants that a member which has no vote gets one, or the other way round.
+  std::uint32_t voters = 0;  // number of voters, the lowest ids; 0: all sites
+  std::vector<std::pair<NodeId, lock::Mode>> wishes{};  // requests, each at any time
+  std::vector<NodeId> second{};  // exclusive requests for a second lock, each at any time
+  // (site, member): at any time the site asks to give the member a vote, or to take it away.
   std::vector<std::pair<NodeId, NodeId>> changes{};
   std::uint8_t lease = 5;  // ticks
   std::uint8_t delay_max = 1;
-  std::uint8_t crashes = 0;  // with restarts, one for each site at most
-  bool lost_disks = false;   // a crash may take the record along
-  bool fresh_disks = false;  // nobody has a record
+  std::uint8_t crashes = 0;  // crashes with restart, at most one per site
+  bool lost_disks = false;   // a crash may destroy the record
+  bool fresh_disks = false;  // no site starts with a record
   bool slow_disks = false;   // a write takes a tick
   bool suppress_replies = false;
   std::optional<lock::lease::TwoNode> policy{};  // none: one vote for each voter
   Budget budget{};
-  // Links keep the order of messages, and what has arrived is handled before a timer fires, which
-  // all drivers promise (machine/machine.h). A paused daemon's mail waits in its socket all the
-  // same.
+  // Links preserve the order of messages, and a site handles messages that have arrived before a
+  // timer fires; all drivers guarantee this (machine/machine.h). The messages for a paused daemon
+  // still wait in its socket.
   bool orderly = false;
-  std::uint64_t ballots = 2;  // counts beyond are not looked at; a crash uses up more
-  std::uint32_t subs = 6;     // nor more grants of one ballot
-  bool comes_good = true;     // ask that everybody can be served
-  bool exclusion = true;      // and that exclusion is kept, not only that tokens differ
+  // States with higher counts are not explored; a crash raises the limit.
+  std::uint64_t ballots = 2;
+  std::uint32_t subs = 6;  // states with more grants per ballot are not explored
+  bool comes_good = true;  // check that every request can be served
+  bool exclusion = true;   // check exclusion, not only that tokens differ
 };
 
 struct LeaseView {
-  LeaseSite::Guest guest{};  // as its own clock test sees it
+  LeaseSite::Guest guest{};  // the client, if its own clock test passes
   LeaseSite::Guest ghost{};
   bool waits = false;
   std::uint8_t crashes = 0;
@@ -65,7 +66,7 @@ struct LeaseModel {
 
   explicit LeaseModel(const LeaseWorld& asked);
 
-  Machine make(NodeId node, Incarnation /*life*/) const { return {node, rules}; }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const { return {node, rules}; }
   View view(const Machine& site, Instant now) const;
   const char* broken(const Scene<View>& scene) const;
   const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
@@ -76,11 +77,11 @@ struct LeaseModel {
 Freedom freedom_of(const LeaseWorld& world);
 std::vector<std::pair<NodeId, LeaseSite::Command>> commands_of(const LeaseWorld& world);
 
-// Searches are made once, in lease_model.cpp.
+// The searches are instantiated once, in lease_model.cpp.
 extern template class Space<LeaseModel>;
 extern template class Search<LeaseModel>;
 
-// Calls `look(space)` with the space of all that can happen in this world.
+// Calls `look(space)` with the state space of this world.
 template <class Look>
 auto in_space(const LeaseWorld& world, Look look) {
   const LeaseModel model(world);

@@ -15,7 +15,7 @@ void Outcome::add(const Outcome& other) {
   crashes += other.crashes;
   views += other.views;
   blocked += other.blocked;
-  for (std::size_t i = 0; i < said.size(); ++i) said[i] += other.said[i];
+  for (std::size_t i = 0; i < sent.size(); ++i) sent[i] += other.sent[i];
   if (broken == nullptr) broken = other.broken;
   ended = std::max(ended, other.ended);
   events += other.events;

@@ -1,4 +1,4 @@
-// What lease locks promise, with everything that may go wrong going wrong.
+// Properties of lease locks in simulation, under every kind of fault.
 #include "lab/studies/lock/lease_run.h"
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ constexpr Faults kEverything{.loss = 0.05,
                              .pauses_per_s = 2,
                              .partitions_per_s = 0.7};
 
-// Adds up runs with the seeds from 1 on.
+// Runs the seeds from 1 to `seeds` and adds up their outcomes.
 Outcome runs(Setup setup, std::uint64_t seeds) {
   Outcome all;
   for (setup.seed = 1; setup.seed <= seeds; ++setup.seed) {
@@ -39,39 +39,39 @@ Outcome runs(Setup setup, std::uint64_t seeds) {
   return all;
 }
 
-std::uint64_t said(const Outcome& outcome, Kind kind) {
-  return outcome.said[std::to_underlying(kind)];
+std::uint64_t sent_messages(const Outcome& outcome, Kind kind) {
+  return outcome.sent[std::to_underlying(kind)];
 }
 
-TEST(SimLease, ServesAllInPeace) {
+TEST(SimLease, ServesAllWithoutFaults) {
   const Outcome all = runs({.entries = 5'000}, 3);
   EXPECT_GE(all.tally.entries, 15'000U);
   EXPECT_LT(all.tally.fairness(), 1.1);
   EXPECT_EQ(all.lost, 0U);
-  EXPECT_EQ(said(all, Kind::query), 0U);
+  EXPECT_EQ(sent_messages(all, Kind::query), 0U);
 }
 
-TEST(SimLease, BearsLoss) { runs({.faults = {.loss = 0.3}}, 5); }
-TEST(SimLease, BearsCopies) { runs({.faults = {.duplicate = 0.5}}, 5); }
-TEST(SimLease, BearsLateness) { runs({.faults = {.late = 0.3}}, 5); }
-TEST(SimLease, BearsCrashes) { runs({.faults = {.crashes_per_s = 3}}, 5); }
-TEST(SimLease, BearsBlackouts) { runs({.faults = {.blackouts_per_s = 2}}, 5); }
-TEST(SimLease, BearsPauses) { runs({.faults = {.pauses_per_s = 10}}, 5); }
-TEST(SimLease, BearsPartitions) { runs({.faults = {.partitions_per_s = 3}}, 5); }
+TEST(SimLease, ToleratesLoss) { runs({.faults = {.loss = 0.3}}, 5); }
+TEST(SimLease, ToleratesDuplicates) { runs({.faults = {.duplicate = 0.5}}, 5); }
+TEST(SimLease, ToleratesLateMessages) { runs({.faults = {.late = 0.3}}, 5); }
+TEST(SimLease, ToleratesCrashes) { runs({.faults = {.crashes_per_s = 3}}, 5); }
+TEST(SimLease, ToleratesBlackouts) { runs({.faults = {.blackouts_per_s = 2}}, 5); }
+TEST(SimLease, ToleratesPauses) { runs({.faults = {.pauses_per_s = 10}}, 5); }
+TEST(SimLease, ToleratesPartitions) { runs({.faults = {.partitions_per_s = 3}}, 5); }
 
-TEST(SimLease, BearsEverythingAtOnce) {
+TEST(SimLease, ToleratesAllFaultsTogether) {
   const Outcome all = runs(
       {.readers = 0.5, .deaths = 0.05, .entries = 2'000, .long_stays = 0.05, .faults = kEverything},
       10);
-  EXPECT_GT(all.lost + all.deadlines, 0U);  // else nothing was at stake
+  EXPECT_GT(all.lost + all.deadlines, 0U);  // otherwise the run tests nothing
 }
 
-TEST(SimLease, BearsEverythingWithFiveSites) {
+TEST(SimLease, ToleratesAllFaultsWithFiveSites) {
   runs({.sites = 5, .contending = 5, .readers = 0.5, .long_stays = 0.05, .faults = kEverything}, 5);
 }
 
-// Leases of a quarter of the usual length to three times as much, side by side in one lock.
-TEST(SimLease, LengthsMayDiffer) {
+// Leases of a quarter to three times the default length, mixed in one lock.
+TEST(SimLease, AllowsDifferentLeaseLengths) {
   lease::Setup setup{.readers = 0.3,
                      .deaths = 0.05,
                      .entries = 2'000,
@@ -85,8 +85,8 @@ TEST(SimLease, LengthsMayDiffer) {
   runs(setup, 3);
 }
 
-// Who has no vote asks, waits, holds and hands over like the others.
-TEST(SimLease, ThreeVoteAndTwentyAsk) {
+// Members without a vote ask, wait, hold and hand over like the others.
+TEST(SimLease, ThreeVotersServeTwentyOthers) {
   lease::Setup setup{.sites = 23, .voters = 3, .contending = 23, .clients = 1, .entries = 400};
   const Outcome peace = runs(setup, 1);
   EXPECT_LT(peace.tally.fairness(), 1.3);
@@ -96,8 +96,8 @@ TEST(SimLease, ThreeVoteAndTwentyAsk) {
   runs(setup, 2);
 }
 
-// Votes come and go while everything else goes wrong.
-TEST(SimLease, ViewsChange) {
+// Members gain and lose votes while all other faults happen.
+TEST(SimLease, ToleratesViewChanges) {
   lease::Setup setup{.sites = 5, .voters = 3, .contending = 5, .readers = 0.3};
   setup.faults.changes_per_s = 5;
   EXPECT_GT(runs(setup, 3).views, 10U);
@@ -110,14 +110,14 @@ TEST(SimLease, ManyLocksShareOneRecord) {
   runs({.locks = 6, .clients = 1, .readers = 0.3, .entries = 3'000, .faults = kEverything}, 3);
 }
 
-TEST(SimLease, ThriftyAnswersAreEnough) {
+TEST(SimLease, SuppressedRepliesSuffice) {
   lease::Setup setup{.sites = 5, .contending = 5, .readers = 0.3, .faults = kEverything};
   setup.rules.suppress_replies = true;
   runs(setup, 5);
 }
 
-// Section 11: safe as long as the bound of network time is true, and no longer.
-TEST(SimLease, NetworkTimeIsTrustedAsFarAsItsBoundGoes) {
+// Section 11: safe exactly as long as the bound on network time is true.
+TEST(SimLease, TrustsNetworkTimeWithinItsBound) {
   lease::Setup setup{.entries = 500,
                      .stay = 20ms,
                      .time_bound = 200us,
@@ -130,17 +130,17 @@ TEST(SimLease, NetworkTimeIsTrustedAsFarAsItsBoundGoes) {
   EXPECT_GT(violations, 0U);
 }
 
-TEST(SimLease, DisksAreLost) {
+TEST(SimLease, ToleratesLostDisks) {
   Faults faults = kEverything;
-  faults.blackouts_per_s = 0;  // two lost at once are more than is borne
+  faults.blackouts_per_s = 0;  // two lost disks at once are outside the model
   faults.crashes_per_s = 0.5;
   faults.lost_disks = 0.5;
   runs({.sites = 5, .contending = 3, .fresh_disks = true, .faults = faults}, 10);
 }
 
-// A lock that is forgotten between two wishes. Old words that turn up then once had a hand-over
-// repeated whose lease had been used and freed, and tokens went backwards.
-TEST(SimLease, ForgottenLocksStayOver) {
+// The members forget the lock between two requests. Regression: a stale message then repeated a
+// hand-over whose lease had been used and released, and tokens went backwards.
+TEST(SimLease, StaleMessagesDoNotReviveForgottenLocks) {
   runs({.clients = 1,
         .entries = 300,
         .think = 60ms,
@@ -149,7 +149,7 @@ TEST(SimLease, ForgottenLocksStayOver) {
        40);
 }
 
-TEST(SimLease, PoliciesOfTwoMembers) {
+TEST(SimLease, TwoMemberPolicies) {
   lease::Setup setup{.sites = 2, .contending = 2, .readers = 0.3, .faults = kEverything};
   for (const TwoNode policy : {TwoNode::strict, TwoNode::preferred}) {
     setup.policy = policy;
@@ -160,8 +160,8 @@ TEST(SimLease, PoliciesOfTwoMembers) {
   runs(setup, 3);
 }
 
-// Each alone is enough: safe while they hear each other, and not in a partition.
-TEST(SimLease, AvailabilityFirstGivesExclusionUp) {
+// Each member decides alone: safe while the two reach each other, unsafe in a partition.
+TEST(SimLease, PolicyAvailableLosesExclusion) {
   lease::Setup setup{.sites = 2, .contending = 2, .policy = TwoNode::available};
   runs(setup, 3);
   setup.faults.partitions_per_s = 5;
@@ -170,8 +170,8 @@ TEST(SimLease, AvailabilityFirstGivesExclusionUp) {
   EXPECT_GT(violations, 0U);
 }
 
-// Beyond what is borne: clocks that jump by up to two leases. Only the tokens help then.
-TEST(SimLease, JumpingClocksBreakIt) {
+// Outside the model: clocks that jump by up to two leases. Only tokens protect data then.
+TEST(SimLease, JumpingClocksBreakExclusion) {
   lease::Setup setup{
       .entries = 500, .stay = 20ms, .faults = {.crashes_per_s = 2, .steps_per_s = 2}};
   std::uint64_t violations = 0;

@@ -27,10 +27,10 @@ LeaseSite::LeaseSite(NodeId self, const Rules& rules)
       rules_(rules),
       disk_(rules.fresh_disk ? std::nullopt
                              : std::optional(lock::lease::Record{.view = rules.view})),
-      member_(unborn()) {}
+      member_(new_member()) {}
 
-LeaseSite::Member LeaseSite::unborn() const {
-  // The first life has nothing to forget, so it need not abstain.
+LeaseSite::Member LeaseSite::new_member() const {
+  // The first incarnation has granted nothing before, so it need not abstain.
   return Member({.self = self_,
                  .rules = rules_.lease,
                  .view = rules_.view,
@@ -115,7 +115,7 @@ void LeaseSite::crash(Turn<LeaseSite>& turn, bool loses_disk) {
   writes_.clear();
   written_at_ = kNever;
   if (loses_disk) disk_.reset();
-  member_ = unborn();
+  member_ = new_member();
 }
 
 void LeaseSite::finish_write(Turn<LeaseSite>& turn) {
@@ -143,7 +143,7 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
   inner.clear();
   Turn<Member> step{turn.now, turn.draw, inner};
   todo(member_, step);
-  // Where a write is done at once, whatever the machine says then comes behind.
+  // A write that completes at once appends further outputs while this loop runs.
   for (std::size_t i = 0; i < inner.size(); ++i) {
     const Output<Member> output = inner.begin()[i];
     switch (output.kind) {
@@ -161,14 +161,14 @@ void LeaseSite::act(Turn<LeaseSite>& turn, Do todo) {
           disk_ = output.notice.record;
           member_.command(step, lock::lease::Command::written(*disk_));
         } else {
-          receive(turn, output.notice);
+          on_notice(turn, output.notice);
         }
         break;
     }
   }
 }
 
-void LeaseSite::receive(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
+void LeaseSite::on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& notice) {
   using Kind = lock::lease::Notice::Kind;
   switch (notice.kind) {
     case Kind::granted:

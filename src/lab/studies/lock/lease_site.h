@@ -1,10 +1,10 @@
-// A site of a lease lock for the checker: a daemon, its disk and one client, in ticks.
+// A site of a lease lock for the checker: a daemon, its disk and one client, with times in ticks.
 //
-// The client asks when it is told to and leaves after one of two drawn times, unless it is told
-// that it lost the lock or its own deadline passes. A crash is a command: what is on disk stays,
-// unless the disk is lost too, of what is being written any part may have got there, a client that
-// was inside goes on until its deadline beside whoever comes next, and the daemon starts again
-// after one of two drawn times.
+// The client asks on command and leaves after one of two drawn times, unless the daemon reports the
+// lock lost or the client's own deadline passes. A crash is a command. The record on disk survives,
+// unless the disk is lost too; any prefix of the writes in progress may reach the disk. A client
+// inside continues until its deadline beside its successors. The daemon restarts after one of two
+// drawn times.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class LeaseSite {
     enum class Kind : std::uint8_t { want, crash, change };
     Kind kind = Kind::want;
     lock::Mode mode = lock::Mode::exclusive;
-    NodeId member{};          // change: gets a vote, or loses it
+    NodeId member{};          // change: gains or loses a vote
     lock::LockId lock{};      // want
     bool loses_disk = false;  // crash
   };
@@ -56,8 +56,8 @@ class LeaseSite {
     lock::lease::View view{};
     Nanos short_stay{1};
     Nanos long_stay{1};
-    bool fresh_disk = false;  // begins without a record
-    Nanos write{0};           // to disk; 0: done at once
+    bool fresh_disk = false;  // starts without a record
+    Nanos write{0};           // duration of a disk write; 0: immediate
   };
   LeaseSite(NodeId self, const Rules& rules);
 
@@ -66,7 +66,7 @@ class LeaseSite {
   void on_timer(Turn<LeaseSite>& turn, TimerId timer);
   void command(Turn<LeaseSite>& turn, const Command& command);
 
-  // The daemon's; the client leaves or the daemon starts again; the disk has written.
+  // Timer of the daemon; of the client's leaving or the daemon's restart; of the disk write.
   enum class Timer : std::uint8_t { member, client, disk, count };
   Timers<Timer> timers() const;
   const char* check() const { return revived_ ? "revival" : up_ ? member_.check() : nullptr; }
@@ -95,8 +95,8 @@ class LeaseSite {
  private:
   template <class Do>
   void act(Turn<LeaseSite>& turn, Do todo);
-  void receive(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
-  Member unborn() const;
+  void on_notice(Turn<LeaseSite>& turn, const lock::lease::Notice& notice);
+  Member new_member() const;
   void leave(Turn<LeaseSite>& turn);
   void crash(Turn<LeaseSite>& turn, bool loses_disk);
   void finish_write(Turn<LeaseSite>& turn);
@@ -106,16 +106,16 @@ class LeaseSite {
   NodeId self_;
   Rules rules_;
   std::optional<lock::lease::Record> disk_;
-  std::uint8_t crashes_ = 0;  // before the member: its first life is made from it
+  std::uint8_t crashes_ = 0;  // declared before member_, whose first incarnation depends on it
   Member member_;
   bool up_ = true;
   bool waits_ = false;
   Guest guest_;
-  Guest ghost_;               // of a daemon that died
-  Instant next_at_ = kNever;  // the client leaves, or the daemon starts again
-  // Under way to the disk, oldest first: at most one for each half block and view of a small world.
+  Guest ghost_;               // client of a dead daemon
+  Instant next_at_ = kNever;  // when the client leaves or the daemon restarts
+  // Writes in progress, oldest first: in small worlds at most one per half block and view.
   std::vector<lock::lease::Record> writes_;
-  Instant written_at_ = kNever;  // the first of them is there
+  Instant written_at_ = kNever;  // when the oldest write completes
   bool revived_ = false;
 };
 

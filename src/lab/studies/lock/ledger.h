@@ -1,8 +1,8 @@
-// What is promised of every lock, judged by true time, whatever kind of lock it is:
-//   exclusion     no two clients are inside in modes that conflict
-//   token-order   of two grants that conflict, the later has the larger token
-// and what is counted of it on the way. A client is inside from the moment it is told so until it
-// leaves, it is told that it lost the lock, its own deadline passes, or it dies.
+// Checks the properties of every kind of lock by true time:
+//   exclusion     no two clients are inside in conflicting modes
+//   token-order   of two conflicting grants, the later has the larger token
+// and counts entries, waits and messages. A client is inside from the notice of its grant until it
+// leaves, is notified of a lost lock, passes its own deadline, or dies.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +15,29 @@
 
 namespace tempo::sim::lock {
 
-// One lock's story, or that of many runs added up.
+// Counts of one lock, or sums over many runs.
 struct Tally {
   std::uint64_t entries = 0;
-  std::uint64_t violations = 0;      // entries while a client in conflict was inside
-  std::uint64_t token_disorder = 0;  // entries whose token was not above those it had to be above
-  std::uint64_t deadlocks = 0;       // runs that ended with somebody waiting and nobody entering
-  std::uint64_t messages = 0;        // datagrams for whatever reason; a broadcast to n is n
+  std::uint64_t violations = 0;      // entries while a conflicting client was inside
+  std::uint64_t token_disorder = 0;  // entries whose token was too low
+  std::uint64_t deadlocks = 0;       // runs that ended with a waiting client and no further entry
+  std::uint64_t messages = 0;        // datagrams of every kind; a broadcast to n sites counts n
   std::uint64_t refusals = 0;
   Waits waits;
   std::vector<std::uint64_t> entries_of;  // by site
 
   void add(const Tally& other);
-  // The most entries of a site by the fewest of one; 0 if some site has none.
+  // Largest number of entries of a site divided by the smallest; 0 if a site has none.
   double fairness() const;
 };
 
 class Ledger {
  public:
-  // Clients are numbered by the caller; `site_of[client]` is where each lives.
+  // The caller numbers the clients; `site_of[client]` is the client's site.
   Ledger(std::uint32_t sites, std::vector<NodeId> site_of);
 
   void asked(std::uint32_t client, Instant at);
-  // No longer wants it, or died waiting.
+  // The client withdraws its request or dies while it waits.
   void gave_up(std::uint32_t client);
   void entered(std::uint32_t client, tempo::lock::Mode mode, tempo::lock::Token token, Instant at);
   void left(std::uint32_t client);
@@ -46,10 +46,10 @@ class Ledger {
   bool inside(std::uint32_t client) const { return clients_[client].inside; }
   std::uint32_t waiting() const;
 
-  // For what only the caller can count.
+  // For counts that only the caller can make.
   Tally& tally() { return tally_; }
   const Tally& tally() const { return tally_; }
-  // When exclusion or the order of tokens was first broken; kNever: it was not.
+  // Time of the first violation of exclusion or token order; kNever: none.
   Instant first_broken() const { return first_broken_; }
 
  private:
@@ -65,8 +65,8 @@ class Ledger {
 
   std::vector<Client> clients_;
   Tally tally_;
-  tempo::lock::Token highest_{};            // of all grants
-  tempo::lock::Token highest_exclusive_{};  // of the exclusive ones
+  tempo::lock::Token highest_{};            // highest token of all grants
+  tempo::lock::Token highest_exclusive_{};  // highest token of the exclusive grants
   Instant first_broken_ = kNever;
 };
 

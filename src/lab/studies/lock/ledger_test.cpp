@@ -16,7 +16,7 @@ using tempo::lock::Token;
 
 constexpr Instant kStart{};
 
-// Three clients: 0 and 1 live at site 0, 2 at site 1.
+// Three clients: 0 and 1 at site 0, 2 at site 1.
 Ledger three() { return Ledger(2, {NodeId{0}, NodeId{0}, NodeId{1}}); }
 
 void enter(Ledger& ledger, std::uint32_t client, Mode mode, std::uint64_t token) {
@@ -24,7 +24,7 @@ void enter(Ledger& ledger, std::uint32_t client, Mode mode, std::uint64_t token)
   ledger.entered(client, mode, Token{token}, kStart + 5ms);
 }
 
-TEST(Ledger, WriterInsideKeepsEverybodyOut) {
+TEST(Ledger, WriterInsideExcludesAll) {
   for (const Mode second : {Mode::shared, Mode::exclusive}) {
     Ledger ledger = three();
     enter(ledger, 0, Mode::exclusive, 1);
@@ -44,7 +44,7 @@ TEST(Ledger, ReadersMayBeInsideTogether) {
   EXPECT_EQ(ledger.tally().violations, 1U);
 }
 
-TEST(Ledger, WhoLeftIsNotInTheWay) {
+TEST(Ledger, ClientThatLeftExcludesNobody) {
   Ledger ledger = three();
   enter(ledger, 0, Mode::exclusive, 1);
   ledger.left(0);
@@ -52,24 +52,24 @@ TEST(Ledger, WhoLeftIsNotInTheWay) {
   EXPECT_EQ(ledger.tally().violations, 0U);
 }
 
-TEST(Ledger, TokensOfGrantsInConflictRise) {
+TEST(Ledger, ConflictingGrantsNeedRisingTokens) {
   Ledger ledger = three();
   enter(ledger, 0, Mode::shared, 7);
   enter(ledger, 2, Mode::shared, 5);  // concurrent readers: unordered
   EXPECT_EQ(ledger.tally().token_disorder, 0U);
   ledger.left(0);
   ledger.left(2);
-  enter(ledger, 1, Mode::exclusive, 7);  // not above the readers'
+  enter(ledger, 1, Mode::exclusive, 7);  // not above the readers' tokens
   EXPECT_EQ(ledger.tally().token_disorder, 1U);
   ledger.left(1);
-  enter(ledger, 0, Mode::shared, 7);  // not above the writer's
+  enter(ledger, 0, Mode::shared, 7);  // not above the writer's token
   EXPECT_EQ(ledger.tally().token_disorder, 2U);
   ledger.left(0);
   enter(ledger, 2, Mode::exclusive, 8);
   EXPECT_EQ(ledger.tally().token_disorder, 2U);
 }
 
-TEST(Ledger, LocksWithoutTokensAreNotBlamedForTheirOrder) {
+TEST(Ledger, LocksWithoutTokensHaveNoTokenOrder) {
   Ledger ledger = three();
   for (const std::uint32_t client : {0U, 1U, 0U}) {
     enter(ledger, client, Mode::exclusive, 0);
@@ -78,7 +78,7 @@ TEST(Ledger, LocksWithoutTokensAreNotBlamedForTheirOrder) {
   EXPECT_EQ(ledger.tally().token_disorder, 0U);
 }
 
-TEST(Ledger, CountsWhoEntersAndWhoWaits) {
+TEST(Ledger, CountsEntriesAndWaits) {
   Ledger ledger = three();
   ledger.asked(0, kStart);
   ledger.asked(1, kStart);
@@ -102,8 +102,8 @@ TEST(Ledger, CountsWhoEntersAndWhoWaits) {
   EXPECT_EQ(both.waits.mean(), Nanos{3ms + 5ms + 5ms} / 3);
 }
 
-// Against sorting, for waits of every length.
-TEST(Waits, QuantilesAreRightWithinASixtyFourth) {
+// Compared with a sorted list, for waits of every length.
+TEST(Waits, QuantilesAreAccurateToOneSixtyFourth) {
   Stream stream(7, 0, 0);
   Waits waits;
   std::vector<std::int64_t> all;
@@ -115,14 +115,14 @@ TEST(Waits, QuantilesAreRightWithinASixtyFourth) {
   std::ranges::sort(all);
   for (const double part : {0.01, 0.5, 0.9, 0.99, 1.0}) {
     const auto at = static_cast<std::size_t>(std::ceil(part * 5000)) - 1;
-    const auto said = waits.quantile(part).count();
-    EXPECT_GE(said, all[at]) << part;
-    EXPECT_LE(static_cast<double>(said), static_cast<double>(all[at]) * 65 / 64 + 1) << part;
+    const auto quantile = waits.quantile(part).count();
+    EXPECT_GE(quantile, all[at]) << part;
+    EXPECT_LE(static_cast<double>(quantile), static_cast<double>(all[at]) * 65 / 64 + 1) << part;
   }
   EXPECT_EQ(waits.longest().count(), all.back());
 }
 
-TEST(Waits, SmallestAndLargestHaveADrawer) {
+TEST(Waits, SmallestAndLargestHaveABucket) {
   Waits waits;
   waits.add(Nanos{0});
   EXPECT_EQ(waits.quantile(1), Nanos{0});

@@ -1,5 +1,5 @@
-// Locks of known time in every interleaving of small worlds, and the shortest ways in which what is
-// printed, or time-outs without a question, let two in.
+// Exhaustive checks of bounded-delay locks with a few sites, and shortest counterexamples for the
+// printed versions and for silent time-outs.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,18 +26,18 @@ void expect_sound(const LockWorld& world, std::uint64_t at_least) {
 }
 std::string broken_in(const LockWorld& world) { return check::broken_in(found_in(world)); }
 
-// --- silence is consent ---
+// --- silence means consent ---
 
-TEST(CheckLock, ExcludesAndComesToRest) {
+TEST(CheckLock, ExcludesAndReachesRest) {
   expect_sound({.sites = 2}, 199);
   expect_sound({.contending = 3, .hold = 2}, 7'330);
   expect_sound({.sites = 2, .entries = 2, .delay_max = 2, .hold = 2}, 14'345);
 }
-TEST(CheckLock, BearsACrashAndARestart) {
+TEST(CheckLock, ToleratesACrashAndARestart) {
   expect_sound({.sites = 2, .entries = 2, .budget = {.crashes = 1, .restarts = 1}}, 28'104);
   expect_sound({.contending = 3, .budget = {.crashes = 1}}, 14'076);
 }
-TEST(CheckLock, ReadersAndWritersToo) {
+TEST(CheckLock, ReadersAndWriters) {
   expect_sound({.contending = 3, .readers = 2}, 4'512);
   expect_sound({.readers = 1, .budget = {.crashes = 1, .restarts = 1}}, 2'000);
 }
@@ -51,20 +51,20 @@ TEST(CheckLock, LargerWorlds) {
   expect_sound({.contending = 3, .readers = 2, .budget = {.crashes = 1, .restarts = 1}}, 70'612);
 }
 
-// --- what lets two in ---
+// --- variants that violate exclusion ---
 
-TEST(CheckLock, AsPrintedTwoGetIn) {
+TEST(CheckLock, PrintedVersionViolatesExclusion) {
   EXPECT_EQ(broken_in({.sites = 2, .variant = Variant::as_printed}), "exclusion");
   EXPECT_EQ(broken_in({.sites = 2, .readers = 1, .variant = Variant::as_printed}), "exclusion");
 }
-// The corrected window covers what a request and the reply to it take to be handled.
-TEST(CheckLock, WithAWindowForOneHandlerTwoGetIn) {
+// The corrected window covers the handling of a request and of its reply.
+TEST(CheckLock, WindowForOneHandlerViolatesExclusion) {
   expect_sound({.sites = 2, .hold = 2, .handling = 2}, 471);
   EXPECT_EQ(broken_in({.sites = 2, .hold = 2, .handling = 2, .variant = Variant::printed_window}),
             "exclusion");
 }
-// Where nobody forgets, printed numbers do.
-TEST(CheckLock, WithPrintedNumbersTwoGetInAfterARestart) {
+// The printed numbers suffice as long as no site loses its memory.
+TEST(CheckLock, PrintedNumbersViolateExclusionAfterARestart) {
   expect_sound({.sites = 2, .entries = 2, .variant = Variant::modulo}, 4'000);
   EXPECT_EQ(broken_in({.sites = 2,
                        .entries = 2,
@@ -72,23 +72,23 @@ TEST(CheckLock, WithPrintedNumbersTwoGetInAfterARestart) {
                        .variant = Variant::modulo}),
             "exclusion");
 }
-TEST(CheckLock, WithASilentSecondTimeoutTwoGetIn) {
+TEST(CheckLock, SilentSecondTimeoutViolatesExclusion) {
   const Variant variant = Variant::silent_second_timeout;
   EXPECT_EQ(broken_in({.contending = 3, .hold = 3, .variant = variant}), "exclusion");
   EXPECT_EQ(broken_in({.contending = 3, .hold = 2, .budget = {.crashes = 1}, .variant = variant}),
             "exclusion");
 }
-TEST(CheckLock, OneLostMessageLetsTwoIn) {
+TEST(CheckLock, OneLostMessageViolatesExclusion) {
   EXPECT_EQ(broken_in({.sites = 2, .hold = 2, .budget = {.losses = 1}}), "exclusion");
 }
 
 // --- explicit replies ---
 
-TEST(CheckLock, ExplicitRepliesBearLossAndCopies) {
+TEST(CheckLock, ExplicitRepliesTolerateLossAndDuplicates) {
   expect_sound({.contending = 3, .by_replies = true}, 2'536);
   expect_sound({.sites = 2, .by_replies = true, .budget = {.losses = 1, .duplicates = 1}}, 3'818);
 }
-TEST(CheckLock, ExplicitRepliesWaitForWhoCrashed) {
+TEST(CheckLock, ExplicitRepliesWaitForCrashedSites) {
   EXPECT_EQ(broken_in({.sites = 2, .by_replies = true, .budget = {.crashes = 1}}),
             "can-always-come-good");
 }

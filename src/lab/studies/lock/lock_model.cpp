@@ -7,7 +7,7 @@ using sim::lock::Site;
 using sim::lock::SiteCommand;
 using sim::lock::SiteRules;
 
-// Steps are ticks, the same for all.
+// A step is one tick at every site.
 SiteRules rules_of(const LockWorld& world) {
   lock::mutex::Rules rules{.members = world.sites,
                            .handling = {.request = world.handling, .reply = world.handling},

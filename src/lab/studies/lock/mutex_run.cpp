@@ -31,13 +31,13 @@ SiteRules site_rules_of(const Setup& setup) {
           .thinks = setup.thinks};
 }
 
-// What a site costs those behind it if it crashes: it was inside until then, is waited for, asked
-// again, and asked by who was behind it too.
+// Longest delay that a crashed site causes to those behind it: its hold, the patience with it, the
+// repeated question, and the questions of the sites behind it.
 Nanos crashed_turn(const Rules& lock, const Bounds& bounds) {
   return longest(lock.longest_hold + lock.patience(bounds) + 2 * lock.window(bounds), bounds);
 }
 
-// From request to entry within the bounds, if so many of the others have crashed.
+// Upper bound on the time from request to entry, if `crashed` of the other sites have crashed.
 Nanos granting_bound(const SiteRules& rules, const Bounds& bounds, Mode mode,
                      std::uint32_t crashed) {
   const Rules& lock = rules.lock;
@@ -45,7 +45,7 @@ Nanos granting_bound(const SiteRules& rules, const Bounds& bounds, Mode mode,
   const Nanos turn =
       longest(lock.longest_hold, bounds) + bounds.delay_max + longest(handling, bounds);
   const std::uint32_t writers = rules.contending - rules.readers;
-  // Readers are inside together, but each that crashed is asked for itself.
+  // Readers are inside together, but each crashed reader is asked separately.
   const std::uint32_t ahead = !lock.readers             ? lock.members - 1 - crashed
                               : mode == Mode::exclusive ? 2 * (writers - 1) + 1
                                                         : 2 * writers;
@@ -53,7 +53,7 @@ Nanos granting_bound(const SiteRules& rules, const Bounds& bounds, Mode mode,
          ahead * turn + crashed * crashed_turn(lock, bounds);
 }
 
-// Sees everything, tells the ledger, and counts.
+// Observes the world, feeds the ledger and counts.
 class Judge : public NoWatch {
  public:
   Judge(const SiteRules& rules, const Bounds& bounds, bool judge_delay)
@@ -79,7 +79,7 @@ class Judge : public NoWatch {
     Slot& member = sites_[index(node)];
     switch (notice.kind) {
       case SiteNotice::Kind::asked:
-        see_out_ghosts(world.now());
+        expire_ghosts(world.now());
         ledger_.asked(client_of(node), world.now());
         break;
       case SiteNotice::Kind::requested:
@@ -87,7 +87,7 @@ class Judge : public NoWatch {
         member.refused = 0;
         break;
       case SiteNotice::Kind::entered:
-        see_out_ghosts(world.now());
+        expire_ghosts(world.now());
         ledger_.entered(client_of(node), rules_->mode(node), token_of(node, notice.number),
                         world.now());
         judge_delay(node, world.now());
@@ -106,7 +106,7 @@ class Judge : public NoWatch {
     CHECK(broken == nullptr);
   }
 
-  // What becomes of the client of a site that crashes.
+  // Ends the client of a crashed site, or lets it continue as a ghost.
   template <class World>
   void crashed(const World& world, NodeId node) {
     ++outcome_.crashes;
@@ -119,13 +119,13 @@ class Judge : public NoWatch {
     const Nanos left = world.machine(node).leaves_at() - world.local_now(node);
     ghosts_.push_back(
         {client, world.now() + longest(static_cast<Steps>(left / rules_->lock.step), bounds_)});
-    sites_[index(node)].life = (sites_[index(node)].life + 1) % kLives;
+    sites_[index(node)].incarnation = (sites_[index(node)].incarnation + 1) % kIncarnations;
   }
 
   Ledger& ledger() { return ledger_; }
   std::uint64_t entries() const { return ledger_.tally().entries; }
   Instant last_entry() const { return last_entry_; }
-  // Who has refused last, since this was asked last.
+  // Returns the last site that refused since the previous call.
   NodeId take_refuser() { return std::exchange(refuser_, kNobody); }
   NodeId refuser() const { return refuser_; }
   bool anybody_inside() const {
@@ -141,12 +141,13 @@ class Judge : public NoWatch {
   }
 
  private:
-  static constexpr std::uint32_t kLives = 4;  // clients of one site that may be inside at a time
+  // Clients of one site that may be inside at the same time.
+  static constexpr std::uint32_t kIncarnations = 4;
   struct Slot {
     Instant requested{};
     Instant crashed = Instant::min();
-    std::uint32_t refused = 0;  // since then
-    std::uint32_t life = 0;
+    std::uint32_t refused = 0;  // refusals since `requested`
+    std::uint32_t incarnation = 0;
   };
   struct Ghost {
     std::uint32_t client;
@@ -155,30 +156,30 @@ class Judge : public NoWatch {
 
   static std::vector<NodeId> clients_of(std::uint32_t sites) {
     std::vector<NodeId> site_of;
-    site_of.reserve(std::size_t{sites} * kLives);
-    for (std::uint32_t i = 0; i < sites * kLives; ++i) site_of.push_back(NodeId{i % sites});
+    site_of.reserve(std::size_t{sites} * kIncarnations);
+    for (std::uint32_t i = 0; i < sites * kIncarnations; ++i) site_of.push_back(NodeId{i % sites});
     return site_of;
   }
   std::uint32_t client_of(NodeId node) const {
-    return index(node) + sites_[index(node)].life * rules_->contending;
+    return index(node) + sites_[index(node)].incarnation * rules_->contending;
   }
-  // The order of requests, as one number.
+  // Encodes the order of requests in one number.
   Token token_of(NodeId node, tempo::lock::mutex::Number number) const {
     return Token{number * rules_->lock.members + index(node) + 1};
   }
-  void see_out_ghosts(Instant now) {
+  void expire_ghosts(Instant now) {
     for (const Ghost& ghost : ghosts_)
       if (ghost.leaves <= now) ledger_.left(ghost.client);
     std::erase_if(ghosts_, [now](const Ghost& ghost) { return ghost.leaves <= now; });
   }
-  // A site that is asked again refuses again.
+  // A site refuses again when it is asked again.
   void count_refused(std::uint32_t times) {
     const std::size_t by = std::min(times, rules_->lock.members);
     if (outcome_.refused.size() <= by) outcome_.refused.resize(by + 1);
     ++outcome_.refused[by];
   }
-  // Who crashed before the request still counts if somebody may have waited for it since.
-  std::uint32_t crashed_of_late(NodeId node) const {
+  // A site that crashed before the request counts if another site may have waited for it since.
+  std::uint32_t recently_crashed(NodeId node) const {
     const Instant since = sites_[index(node)].requested -
                           (rules_->lock.members - 1) * crashed_turn(rules_->lock, bounds_);
     std::uint32_t crashed = 0;
@@ -189,7 +190,8 @@ class Judge : public NoWatch {
   void judge_delay(NodeId node, Instant now) {
     if (!judge_delay_) return;
     const Nanos delay = now - sites_[index(node)].requested;
-    const Nanos bound = granting_bound(*rules_, bounds_, rules_->mode(node), crashed_of_late(node));
+    const Nanos bound =
+        granting_bound(*rules_, bounds_, rules_->mode(node), recently_crashed(node));
     if (delay > bound) ++outcome_.beyond_bound;
     outcome_.longest_by_bound =
         std::max(outcome_.longest_by_bound,
@@ -207,7 +209,7 @@ class Judge : public NoWatch {
   Outcome outcome_;
 };
 
-// Faults come after so many entries, at some moment of the pass that follows.
+// Draws the number of entries between two faults; each fault happens within the next pass.
 class Pace {
  public:
   Pace(double per_entry, std::uint64_t seed, std::uint32_t which)
@@ -238,7 +240,7 @@ struct Action {
     cut,
     heal,
     doubt,
-    worsen,  // the network, once all know that it may
+    worsen,  // delays of the network, after the sites have been warned
     mend,
     trust
   };
@@ -256,8 +258,8 @@ class Run {
         judge_(rules_, bounds_, within_bounds(setup)),
         world_(
             {.nodes = setup.sites, .seed = setup.seed, .link = link_of(setup)},
-            [this](NodeId node, Incarnation life) {
-              return Site(node, life, rules_,
+            [this](NodeId node, Incarnation incarnation) {
+              return Site(node, incarnation, rules_,
                           world_.incarnation_count(node) > 1 ? Birth::again : Birth::first);
             },
             judge_),
@@ -265,10 +267,10 @@ class Run {
         pauses_(setup.pauses, setup.seed, 2),
         partitions_(setup.partitions, setup.seed, 3),
         doubts_(setup.doubts, setup.seed, 4) {
-    set_the_stage(world_, setup, rules_.lock.step);
+    set_clocks_and_delays(world_, setup, rules_.lock.step);
   }
 
-  Outcome play() {
+  Outcome execute() {
     for (std::uint32_t i = 0; i < setup_.sites; ++i) world_.start(NodeId{i});
     bool moves = true;
     while (moves && judge_.entries() < setup_.entries) {
@@ -278,7 +280,7 @@ class Run {
     closing_ = true;
     for (std::uint32_t i = 0; i < setup_.sites; ++i)
       world_.command(NodeId{i}, {.kind = SiteCommand::Kind::close});
-    const auto over = [this] { return actions_.empty() && bounded_delay(); };
+    const auto over = [this] { return actions_.empty() && all_idle(); };
     while (moves && !over()) moves = go_on(over);
     if (!moves && judge_.ledger().waiting() > 0) ++judge_.ledger().tally().deadlocks;
     return judge_.outcome(world_.events());
@@ -290,11 +292,11 @@ class Run {
            setup.doubts == 0 && !setup.hold_outlives && setup.kind != Kind::replies;
   }
 
-  // A window and a hold by the slowest clock.
+  // A window and a hold on the slowest clock.
   Nanos pass() const {
     return longest(rules_.lock.window(bounds_) + rules_.lock.longest_hold, bounds_);
   }
-  // Nobody waits for so long unless all have stopped.
+  // No client waits longer than this unless the system is stuck.
   Nanos patience() const {
     const Rules& lock = rules_.lock;
     const Steps sleep = lock.mindelay + 2 * Steps{lock.members} * lock.delaystep + rules_.thinks;
@@ -302,10 +304,10 @@ class Run {
     return 4 * longest(sleep + 2 * Steps{lock.members} * ahead + lock.repeat, bounds_);
   }
 
-  // When it is clear that nothing will ever happen.
+  // Time at which the system is considered stuck.
   Instant hopeless() const { return std::max(judge_.last_entry(), changed_) + patience(); }
 
-  // Until `done`, or the next action, or for a while. False: nothing will ever happen.
+  // Runs until `done`, the next action or `hopeless()`. Returns false if the system is stuck.
   template <class Done>
   bool go_on(Done done) {
     const Instant limit = actions_.empty() ? hopeless() : std::min(hopeless(), actions_.front().at);
@@ -318,7 +320,7 @@ class Run {
     return true;
   }
 
-  bool bounded_delay() { return judge_.ledger().waiting() == 0 && !judge_.anybody_inside(); }
+  bool all_idle() { return judge_.ledger().waiting() == 0 && !judge_.anybody_inside(); }
 
   void plan(Action::Kind kind, Nanos in, NodeId node = kNobody) {
     const Action action{world_.now() + in, kind, node};
@@ -328,20 +330,20 @@ class Run {
   bool strikes() const {
     const std::uint64_t entries = judge_.entries();
     return crashes_.due(entries) || pauses_.due(entries) || partitions_.due(entries) ||
-           doubts_.due(entries) || (wants_refuser_ && judge_.refuser() != kNobody);
+           doubts_.due(entries) || (crash_next_refuser_ && judge_.refuser() != kNobody);
   }
 
   void strike() {
     const std::uint64_t entries = judge_.entries();
-    if (wants_refuser_ && judge_.refuser() != kNobody) {
-      wants_refuser_ = false;
+    if (crash_next_refuser_ && judge_.refuser() != kNobody) {
+      crash_next_refuser_ = false;
       apply({world_.now(), Action::Kind::crash, judge_.refuser()});
     }
     if (crashes_.due(entries)) {
       Stream& stream = crashes_.strike();
       judge_.take_refuser();
       if (stream.below(2) == 0)
-        wants_refuser_ = true;
+        crash_next_refuser_ = true;
       else
         plan(Action::Kind::crash, stream.uniform(0s, pass()), any_site(stream));
     }
@@ -360,7 +362,7 @@ class Run {
       plan(Action::Kind::doubt, in);
       plan(Action::Kind::worsen, in);
       plan(Action::Kind::mend, until);
-      // What was late when it mended has arrived by then.
+      // Messages that were late at the end of the disturbance have arrived by then.
       plan(Action::Kind::trust, until + 6 * setup_.delay_max);
     }
   }
@@ -379,7 +381,7 @@ class Run {
         return plan(Action::Kind::start, chance.uniform(0s, 3 * pass()), action.node);
       case Action::Kind::start:
         world_.start(action.node);
-        if (doubted_) notify(action.node);
+        if (doubted_) send_bounds(action.node);
         if (closing_) world_.command(action.node, {.kind = SiteCommand::Kind::close});
         return;
       case Action::Kind::pause:
@@ -398,14 +400,14 @@ class Run {
         return world_.set_partition({});
       case Action::Kind::doubt:
         ++doubted_;
-        return tell_all();
+        return send_bounds_to_all();
       case Action::Kind::worsen:
         return worsen(0.3);
       case Action::Kind::mend:
         return worsen(setup_.late);
       case Action::Kind::trust:
         --doubted_;
-        return tell_all();
+        return send_bounds_to_all();
     }
   }
 
@@ -422,13 +424,14 @@ class Run {
     world_.set_link(now);
   }
 
-  void tell_all() {
-    for (std::uint32_t i = 0; i < setup_.sites; ++i) notify(NodeId{i});
+  void send_bounds_to_all() {
+    for (std::uint32_t i = 0; i < setup_.sites; ++i) send_bounds(NodeId{i});
   }
-  void notify(NodeId node) {
-    using Told = tempo::lock::mutex::Command;
-    world_.command(node, {.kind = SiteCommand::Kind::bounds,
-                          .lock = doubted_ > 0 ? Told::no_bounds() : Told::bounds(bounds_)});
+  void send_bounds(NodeId node) {
+    using LockCommand = tempo::lock::mutex::Command;
+    world_.command(
+        node, {.kind = SiteCommand::Kind::bounds,
+               .lock = doubted_ > 0 ? LockCommand::no_bounds() : LockCommand::bounds(bounds_)});
   }
 
   Setup setup_;
@@ -441,11 +444,11 @@ class Run {
   Pace partitions_;
   Pace doubts_;
   Stream chance_{setup_.seed, std::to_underlying(Cause::plan), 5};
-  std::vector<Action> actions_;  // in the order of time; a few for each fault under way
-  Instant changed_{};            // the last action
-  bool wants_refuser_ = false;   // the next to refuse crashes
+  std::vector<Action> actions_;      // by time; a few per fault in progress
+  Instant changed_{};                // time of the last action
+  bool crash_next_refuser_ = false;  // the next site that refuses crashes
   bool closing_ = false;
-  std::uint32_t doubted_ = 0;  // so many have said that the bounds do not hold
+  std::uint32_t doubted_ = 0;  // number of overlapping periods in which the bounds do not hold
 };
 
 }  // namespace
@@ -475,7 +478,7 @@ Rules rules_of(const Setup& setup) {
               .variant = setup.variant};
   rules.handling.serial = setup.serial;
   rules.handling.quick_restart = setup.crashes > 0;
-  // The sleep is to cover a whole pass by the slowest clock (2.2.2).
+  // The sleep must cover a whole pass on the slowest clock (2.2.2).
   const Steps pass = tempo::lock::steps_covering(
       longest(rules.window(bounds) + setup.longest_hold, bounds), bounds.step_min);
   rules.mindelay = rules.delaystep =
@@ -489,7 +492,7 @@ Outcome run(const Setup& setup) {
   CHECK(setup.kind != Kind::lease);
   CHECK(setup.sites >= 2 && setup.contending >= 1 && setup.contending <= setup.sites);
   CHECK(setup.readers <= setup.contending && setup.gamma > 0 && setup.gamma <= 1);
-  return setup.kind == Kind::optimistic ? run_optimistic(setup) : Run(setup).play();
+  return setup.kind == Kind::optimistic ? run_optimistic(setup) : Run(setup).execute();
 }
 
 }  // namespace tempo::sim::lock

@@ -1,4 +1,4 @@
-// Spirakis and Tampakas 1989, sections 2 and 3: what is claimed of the locks, and what of it holds.
+// Spirakis and Tampakas 1989, sections 2 and 3: the claims about the locks, and which of them hold.
 #include "lab/studies/lock/mutex_run.h"
 
 #include <cstdlib>
@@ -9,17 +9,17 @@ namespace tempo::sim::lock {
 namespace {
 
 using tempo::lock::mutex::Variant;
-using LockSetup = Setup;  // a name that GoogleTest does not take
+using LockSetup = Setup;  // `Setup` is a name of GoogleTest
 
 bool soak() { return std::getenv("TEMPO_SOAK") != nullptr; }
 
-// So many runs, each with its own seed.
+// Runs `count` consecutive seeds and adds up their outcomes.
 Outcome runs(LockSetup setup, std::uint64_t count) {
   Outcome sum;
   for (std::uint64_t i = 0; i < count; ++i, ++setup.seed) sum.add(run(setup));
   return sum;
 }
-// The short version, or the long one.
+// Returns `few`, or `many` in a soak run.
 std::uint64_t times(std::uint64_t few, std::uint64_t many) { return soak() ? many : few; }
 
 void expect_safe(const Outcome& outcome, const LockSetup& setup) {
@@ -27,8 +27,8 @@ void expect_safe(const Outcome& outcome, const LockSetup& setup) {
   EXPECT_EQ(outcome.tally.deadlocks, 0U) << "gamma " << setup.gamma << " serial " << setup.serial;
 }
 
-// Each way to handle messages, with steps that differ much, little and not at all, with sleeps that
-// cover a pass and with hardly any.
+// Covers serial and parallel handling, steps that differ much, little and not at all, and sleeps
+// that cover a pass or almost nothing.
 template <class Check>
 void in_all_settings(LockSetup setup, std::uint64_t count, Check check) {
   for (const bool serial : {true, false})
@@ -45,8 +45,8 @@ void in_all_settings(LockSetup setup, std::uint64_t count, Check check) {
 
 // --- mutual exclusion ---
 
-// Nobody asks again: the patience is long enough for all who live.
-TEST(MutexRun, ExcludesAndCostsWhatItShould) {
+// No site asks again: the patience suffices for all live sites.
+TEST(MutexRun, ExcludesAtTheExpectedCost) {
   in_all_settings(
       {.entries = 1'000}, times(1, 1'000), [](const Outcome& sum, const LockSetup& setup) {
         const Tally& tally = sum.tally;
@@ -61,13 +61,13 @@ TEST(MutexRun, ExcludesAndCostsWhatItShould) {
       });
 }
 
-TEST(MutexRun, CostsOneMessageForEachOtherSiteIfNobodyElseWantsIt) {
+TEST(MutexRun, CostsOneMessagePerOtherSiteWithoutContention) {
   const Outcome sum = run({.sites = 7, .contending = 1, .entries = 500});
   EXPECT_EQ(sum.tally.messages, 6 * sum.tally.entries);
   EXPECT_EQ(sum.tally.refusals, 0U);
 }
 
-TEST(MutexRun, BearsCrashesAndRestarts) {
+TEST(MutexRun, ToleratesCrashesAndRestarts) {
   in_all_settings({.entries = 1'000, .crashes = 0.3}, times(1, 1'000),
                   [](const Outcome& sum, const LockSetup& /*setup*/) {
                     EXPECT_GT(sum.crashes, sum.tally.entries / 5);
@@ -77,7 +77,7 @@ TEST(MutexRun, BearsCrashesAndRestarts) {
                   });
 }
 
-TEST(MutexRun, BearsClientsThatOutliveTheirSites) {
+TEST(MutexRun, ToleratesClientsThatOutliveTheirSites) {
   in_all_settings({.entries = 500, .hold_outlives = true, .crashes = 0.3}, times(1, 100),
                   [](const Outcome&, const LockSetup&) {});
 }
@@ -96,7 +96,7 @@ TEST(MutexRun, RefusalsStayBelowTheirMean) {
   }
 }
 
-TEST(MutexRun, ExplicitRepliesCostTwiceAsMuchAlways) {
+TEST(MutexRun, ExplicitRepliesAlwaysCostTwiceAsMuch) {
   in_all_settings({.kind = Kind::replies, .entries = 1'000}, times(2, 100),
                   [](const Outcome& sum, const LockSetup& setup) {
                     EXPECT_EQ(sum.tally.messages, 2 * (setup.sites - 1) * sum.tally.entries);
@@ -104,8 +104,8 @@ TEST(MutexRun, ExplicitRepliesCostTwiceAsMuchAlways) {
                   });
 }
 
-// Explicit replies need no bounds: whatever is late or lost costs time, and nothing else.
-TEST(MutexRun, ExplicitRepliesBearWhatSilenceDoesNot) {
+// Explicit replies need no bounds: late and lost messages cost time only.
+TEST(MutexRun, ExplicitRepliesTolerateBrokenBounds) {
   const LockSetup setup{.kind = Kind::replies,
                         .entries = 500,
                         .loss = 0.1,
@@ -136,29 +136,29 @@ TEST(MutexRun, IsUnsafeBeyondItsBounds) {
 
 std::uint64_t violations(const LockSetup& setup) { return runs(setup, 2).tally.violations; }
 
-TEST(MutexRun, WhatIsPrintedLetsTwoIn) {
+TEST(MutexRun, PrintedVersionViolatesExclusion) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::as_printed}), 10U);
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::as_printed, .serial = false}), 10U);
 }
-// Where handlers take long beside what messages take, and everything else is corrected.
-TEST(MutexRun, AWindowForOneHandlerLetsTwoIn) {
+// Handlers are slow compared with the delays; everything else is corrected.
+TEST(MutexRun, WindowForOneHandlerViolatesExclusion) {
   const LockSetup busy{.entries = 2'000,
                        .variant = Variant::printed_window,
                        .handling = {.request = 20, .reply = 20},
                        .delay_max = 200us};
   EXPECT_GT(violations(busy), 10U);
 }
-TEST(MutexRun, PrintedNumbersLetTwoIn) {
+TEST(MutexRun, PrintedNumbersViolateExclusion) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::modulo, .sleep = 0, .crashes = 0.3}),
             0U);
 }
-TEST(MutexRun, NoSilentTimeoutIsLongEnough) {
+TEST(MutexRun, SilentTimeoutsViolateExclusion) {
   EXPECT_GT(violations({.entries = 2'000, .variant = Variant::silent_second_timeout}), 10U);
 }
 
 // --- readers and writers ---
 
-TEST(ReadersWritersRun, ExcludeAndNobodyStarves) {
+TEST(ReadersWritersRun, ExcludeWithoutStarvation) {
   for (const std::uint32_t readers : {1U, 3U, 4U})
     in_all_settings({.kind = Kind::rw, .readers = readers, .entries = 1'000}, times(1, 300),
                     [](const Outcome& sum, const LockSetup& setup) {
@@ -172,12 +172,12 @@ TEST(ReadersWritersRun, ExcludeAndNobodyStarves) {
                     });
 }
 
-TEST(ReadersWritersRun, BearCrashesAndRestarts) {
+TEST(ReadersWritersRun, TolerateCrashesAndRestarts) {
   in_all_settings({.kind = Kind::rw, .readers = 3, .entries = 1'000, .crashes = 0.3}, times(2, 900),
                   [](const Outcome& sum, const LockSetup&) { EXPECT_EQ(sum.beyond_bound, 0U); });
 }
 
-TEST(ReadersWritersRun, VariantsLetTwoIn) {
+TEST(ReadersWritersRun, VariantsViolateExclusion) {
   for (const Variant variant : {Variant::as_printed, Variant::silent_second_timeout})
     EXPECT_GT(violations({.kind = Kind::rw, .readers = 2, .entries = 2'000, .variant = variant}),
               10U);
@@ -194,7 +194,7 @@ TEST(OptimisticRun, ReadersSucceedAfterAFewAttempts) {
     const double attempts =
         static_cast<double>(sum.attempts) / static_cast<double>(sum.tally.entries);
     EXPECT_LE(attempts, 2 / gamma + 1) << gamma;
-    EXPECT_GT(attempts, 1.01) << gamma;  // reads do meet writes
+    EXPECT_GT(attempts, 1.01) << gamma;  // some reads overlap writes
   }
 }
 
@@ -204,7 +204,7 @@ TEST(OptimisticRun, WithoutTheWaitsReadersStarve) {
   EXPECT_GT(sum.attempts, 100U);
 }
 
-TEST(LockRun, CountsByHowManyAnEntryWasRefused) {
+TEST(LockRun, CountsEntriesByRefusals) {
   const Outcome sum = run({.sites = 6, .contending = 6, .entries = 500, .sleep = 0});
   std::uint64_t entries = 0;
   std::uint64_t refusals = 0;
@@ -217,7 +217,7 @@ TEST(LockRun, CountsByHowManyAnEntryWasRefused) {
   EXPECT_GT(sum.refused.size(), 3U);
 }
 
-TEST(LockRun, OneSeedDecidesEverything) {
+TEST(LockRun, SeedDeterminesTheRun) {
   const LockSetup setup{.entries = 300, .late = 0.05, .crashes = 0.2};
   const Outcome one = run(setup);
   const Outcome two = run(setup);

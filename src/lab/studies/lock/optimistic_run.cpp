@@ -29,9 +29,9 @@ std::vector<NodeId> readers_of(const Setup& setup) {
 }
 
 // Counts messages, attempts and reads; client i is the reader at site i + 1.
-class Ear : public NoWatch {
+class ReadCounter : public NoWatch {
  public:
-  explicit Ear(const Setup& setup) : ledger_(setup.contending - 1, readers_of(setup)) {}
+  explicit ReadCounter(const Setup& setup) : ledger_(setup.contending - 1, readers_of(setup)) {}
 
   template <class World>
   void sent(const World& /*world*/, NodeId /*from*/, NodeId /*to*/,
@@ -56,7 +56,7 @@ class Ear : public NoWatch {
   }
 
   Ledger& ledger() { return ledger_; }
-  // Who has read and not been asked to read again.
+  // Takes the readers that have finished and have no new request.
   std::vector<NodeId> take_idle() { return std::exchange(idle_, {}); }
   bool anybody_idle() const { return !idle_.empty(); }
   Outcome outcome(std::uint64_t events) {
@@ -76,31 +76,31 @@ class Ear : public NoWatch {
 Outcome run_optimistic(const Setup& setup) {
   CHECK(setup.contending >= 2);
   const Rules rules = rules_of_reading(setup);
-  Ear ear(setup);
-  World<Optimistic, Ear> world(
+  ReadCounter counter(setup);
+  World<Optimistic, ReadCounter> world(
       {.nodes = setup.contending, .seed = setup.seed, .link = link_of(setup)},
-      [&rules](NodeId node, Incarnation) { return Optimistic(node, rules); }, ear);
-  Setup stage = setup;
-  stage.sites = setup.contending;
-  set_the_stage(world, stage, rules.step);
+      [&rules](NodeId node, Incarnation) { return Optimistic(node, rules); }, counter);
+  Setup local = setup;
+  local.sites = setup.contending;
+  set_clocks_and_delays(world, local, rules.step);
   for (std::uint32_t i = 0; i < setup.contending; ++i) world.start(NodeId{i});
 
   const auto ask = [&](NodeId node) {
-    ear.ledger().asked(index(node) - 1, world.now());
+    counter.ledger().asked(index(node) - 1, world.now());
     world.command(node, {.kind = Command::Kind::read});
   };
   for (std::uint32_t i = 1; i < setup.contending; ++i) ask(NodeId{i});
-  // Nobody needs so many attempts in a row, but for one that starves.
+  // Longer than any reader needs unless it starves.
   const Nanos patience =
       100 * longest(2 * rules.wait() + rules.whole_read() + rules.whole_write(), rules.bounds);
-  while (ear.ledger().tally().entries < setup.entries) {
-    if (!world.run_until(world.now() + patience, [&] { return ear.anybody_idle(); })) {
-      ++ear.ledger().tally().deadlocks;
+  while (counter.ledger().tally().entries < setup.entries) {
+    if (!world.run_until(world.now() + patience, [&] { return counter.anybody_idle(); })) {
+      ++counter.ledger().tally().deadlocks;
       break;
     }
-    for (const NodeId node : ear.take_idle()) ask(node);
+    for (const NodeId node : counter.take_idle()) ask(node);
   }
-  return ear.outcome(world.events());
+  return counter.outcome(world.events());
 }
 
 }  // namespace tempo::sim::lock

@@ -5,7 +5,7 @@
 
 namespace tempo::sim::lock {
 
-// Site 0 writes, the other contending sites read; an entry is a read that succeeded.
+// Site 0 writes, the other contending sites read; an entry is a successful read.
 Outcome run_optimistic(const Setup& setup);
 
 }  // namespace tempo::sim::lock

@@ -1,5 +1,5 @@
-// What all locks of known time are simulated on: sites whose steps differ as much as the bounds
-// allow, and messages that take as long as they allow.
+// Environment of the simulated bounded-delay locks: step lengths and message delays that use the
+// whole range of the bounds.
 #pragma once
 
 #include "lab/sim/world.h"
@@ -9,18 +9,18 @@ namespace tempo::sim::lock {
 
 tempo::lock::Bounds bounds_of(const Setup& setup);
 Link link_of(const Setup& setup);
-// Between the bounds; a third of the sites or messages at each of them, because these matter.
+// Draws between the bounds; a third of the draws hit each bound, because extremes matter most.
 Nanos extreme(Stream& stream, Nanos least, Nanos most);
-// A clock that shows `shown` for each step, these being so long.
+// Rate of a clock that shows `shown` during each step of length `step`.
 Ppb rate_of(Nanos shown, Nanos step);
 
 inline Nanos longest(tempo::lock::Steps steps, const tempo::lock::Bounds& bounds) {
   return static_cast<std::int64_t>(steps) * bounds.step_max;
 }
 
-// Before any site starts.
+// Call before any site starts.
 template <class World>
-void set_the_stage(World& world, const Setup& setup, Nanos shown) {
+void set_clocks_and_delays(World& world, const Setup& setup, Nanos shown) {
   const tempo::lock::Bounds bounds = bounds_of(setup);
   Stream stream(setup.seed, std::to_underlying(Cause::plan), 0);
   for (std::uint32_t i = 0; i < setup.sites; ++i)

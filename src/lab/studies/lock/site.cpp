@@ -21,21 +21,23 @@ void Site::receive(Turn<Site>& turn, NodeId from, const Message& message) {
   const Steps cost = asks ? handling.request : handling.reply;
   if (cost == 0 && inbox_.empty())
     return drive(turn, [&](Lock& lock, Turn<Lock>& inner) { lock.receive(inner, from, message); });
-  if (inbox_.size() == kMaxLetters) return;
+  if (inbox_.size() == kMaxInbox) return;
   const Instant begins = handling.serial ? std::max(turn.now, busy_until_) : turn.now;
-  const Letter letter{begins + static_cast<std::int64_t>(cost) * rules_->lock.step, from, message};
-  if (handling.serial) busy_until_ = letter.handled;
-  inbox_.insert(std::ranges::upper_bound(inbox_, letter.handled, {}, &Letter::handled), letter);
+  const Received received{begins + static_cast<std::int64_t>(cost) * rules_->lock.step, from,
+                          message};
+  if (handling.serial) busy_until_ = received.handled;
+  inbox_.insert(std::ranges::upper_bound(inbox_, received.handled, {}, &Received::handled),
+                received);
 }
 
 void Site::on_timer(Turn<Site>& turn, TimerId id) {
   if (turn.now < timers().at(id)) return;
   switch (static_cast<Timer>(id)) {
     case Timer::inbox: {
-      const Letter letter = inbox_.front();
+      const Received received = inbox_.front();
       inbox_.erase(inbox_.begin());
       return drive(turn, [&](Lock& lock, Turn<Lock>& inner) {
-        lock.receive(inner, letter.from, letter.message);
+        lock.receive(inner, received.from, received.message);
       });
     }
     case Timer::client:
@@ -78,7 +80,7 @@ Timers<Site::Timer> Site::timers() const {
   return all;
 }
 
-// Lets the lock do something, and passes on what it wants done.
+// Steps the lock and forwards its outputs.
 template <class Do>
 void Site::drive(Turn<Site>& turn, Do todo) {
   Outbox<Lock>& out = turn.out.scratch.lock;
@@ -88,11 +90,11 @@ void Site::drive(Turn<Site>& turn, Do todo) {
   for (const Output<Lock>& output : out) {
     if (output.kind == OutputKind::send) turn.out.send(output.to, output.message);
     if (output.kind == OutputKind::broadcast) turn.out.broadcast(output.message);
-    if (output.kind == OutputKind::notice) receive(turn, output.notice);
+    if (output.kind == OutputKind::notice) on_notice(turn, output.notice);
   }
 }
 
-void Site::receive(Turn<Site>& turn, const Lock::Notice& notice) {
+void Site::on_notice(Turn<Site>& turn, const Lock::Notice& notice) {
   if (notice.kind == Lock::Notice::Kind::requested)
     turn.out.notify({Notice::Kind::requested, notice.number});
   if (notice.kind != Lock::Notice::Kind::granted) return;

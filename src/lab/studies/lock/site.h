@@ -1,8 +1,8 @@
-// A site under study: the lock, a client that wants it, and the time it takes to handle a message.
+// A site under study: the lock, a client that uses it, and the time to handle a message.
 //
-// The client thinks, asks, is inside for up to the longest hold, leaves, and thinks again; or, for
-// the checker, asks when it is told to. Messages wait until they are handled: one after another, or
-// each by itself. The lock's own timers do not wait for them, which is the worst that can happen.
+// The client thinks, asks, stays inside for up to the longest hold, leaves, and thinks again; for
+// the checker it asks on command. Messages wait until they are handled, in series or in parallel.
+// The lock's own timers do not wait for them, which is the worst case.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace tempo::sim::lock {
 struct SiteRules {
   tempo::lock::mutex::Rules lock{};
   std::uint32_t contending = 0;   // sites 0 to contending - 1 have a client
-  std::uint32_t readers = 0;      // the first of these want it shared
-  bool restless = true;           // the client asks by itself
-  tempo::lock::Steps thinks = 0;  // for so many steps at most
+  std::uint32_t readers = 0;      // the first of these ask for shared mode
+  bool restless = true;           // the client asks by itself; false: on command
+  tempo::lock::Steps thinks = 0;  // longest think time, in steps
 
   bool contends(NodeId site) const { return index(site) < contending; }
   tempo::lock::Mode mode(NodeId site) const {
@@ -29,8 +29,8 @@ struct SiteRules {
 struct SiteCommand {
   enum class Kind : std::uint8_t {
     ask,
-    close,   // no client asks any more
-    bounds,  // `lock`: what the site is told of the bounds
+    close,   // clients stop asking
+    bounds,  // `lock` tells the lock whether the bounds hold
   };
   Kind kind = Kind::ask;
   tempo::lock::mutex::Command lock{};
@@ -50,7 +50,7 @@ struct SiteNotice {
     left,
   };
   Kind kind = Kind::asked;
-  tempo::lock::mutex::Number number = 0;  // of the request
+  tempo::lock::mutex::Number number = 0;  // number of the request
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -66,12 +66,13 @@ class Site {
   using Command = SiteCommand;
   using Notice = SiteNotice;
   enum class Client : std::uint8_t { none, thinks, asks, inside };
-  // Of those due at one instant the message comes first.
+  // Timers due at the same instant fire in this order: messages first.
   enum class Timer : std::uint8_t { inbox, phase, patience, answer, client, count };
 
   // The rules are shared by many machines and must outlive them.
-  Site(NodeId self, Incarnation life, const SiteRules& rules, tempo::lock::mutex::Birth birth)
-      : rules_(&rules), lock_(self, life, rules.lock, birth) {}
+  Site(NodeId self, Incarnation incarnation, const SiteRules& rules,
+       tempo::lock::mutex::Birth birth)
+      : rules_(&rules), lock_(self, incarnation, rules.lock, birth) {}
 
   void start(Turn<Site>& turn);
   void receive(Turn<Site>& turn, NodeId from, const Message& message);
@@ -97,7 +98,7 @@ class Site {
   }
 
  private:
-  struct Letter {
+  struct Received {
     Instant handled{};
     NodeId from = kNobody;
     Message message{};
@@ -109,11 +110,11 @@ class Site {
       visit("message", self.message);
     }
   };
-  static constexpr std::size_t kMaxLetters = 1 << 12;  // what comes on top of these is lost
+  static constexpr std::size_t kMaxInbox = 1 << 12;  // further messages are lost
 
   template <class Do>
   void drive(Turn<Site>& turn, Do todo);
-  void receive(Turn<Site>& turn, const Lock::Notice& notice);
+  void on_notice(Turn<Site>& turn, const Lock::Notice& notice);
   void think(Turn<Site>& turn);
   void ask(Turn<Site>& turn);
   void leave(Turn<Site>& turn);
@@ -123,9 +124,9 @@ class Site {
   Lock lock_;
   Client client_ = Client::none;
   bool closed_ = false;
-  std::vector<Letter> inbox_;   // in the order in which they will have been handled
-  Instant busy_until_{};        // serial: when the last of them is
-  Instant client_at_ = kNever;  // has thought enough, or leaves
+  std::vector<Received> inbox_;  // by the time at which their handling ends
+  Instant busy_until_{};         // serial: end of the last handling
+  Instant client_at_ = kNever;   // when the client stops thinking, or leaves
 };
 
 }  // namespace tempo::sim::lock

@@ -1,5 +1,4 @@
-// How long clients waited: the mean and the longest exactly, any quantile within a sixty-fourth, in
-// the same memory for ten waits and for a thousand million.
+// Histogram of waiting times: exact mean and maximum, any quantile within 1/64, in constant memory.
 #pragma once
 
 #include <array>
@@ -18,16 +17,16 @@ class Waits {
   std::uint64_t count() const { return count_; }
   Nanos mean() const;
   Nanos longest() const { return longest_; }
-  // At least this part of all waits, 0 < part <= 1, was not longer.
+  // Smallest wait that at least the fraction `part` of all waits does not exceed; 0 < part <= 1.
   Nanos quantile(double part) const;
 
  private:
-  static constexpr std::size_t kFine = 64;             // drawers for each doubling
-  static constexpr std::size_t kDrawers = 58 * kFine;  // up to the largest Nanos
-  static std::size_t drawer_of(std::uint64_t wait);
-  static std::uint64_t top_of(std::size_t drawer);
+  static constexpr std::size_t kFine = 64;             // buckets per doubling
+  static constexpr std::size_t kBuckets = 58 * kFine;  // up to the largest Nanos
+  static std::size_t bucket_of(std::uint64_t wait);
+  static std::uint64_t top_of(std::size_t bucket);
 
-  std::array<std::uint64_t, kDrawers> drawers_{};
+  std::array<std::uint64_t, kBuckets> buckets_{};
   std::uint64_t count_ = 0;
   double sum_ = 0;
   Nanos longest_{0};
