@@ -1,8 +1,8 @@
 // A malicious member of Algorithm B.2 for the checker: every lie, at every time.
 //
-// It may, once each, in any tick and to all: bid more than any candidate; report any number of
-// bids. Once the honest have reported it has nothing left to gain: its bid is in none of their
-// reports, and its report comes after theirs.
+// In any tick it may broadcast, once each, a bid higher than that of any candidate and a report of
+// any number of bids. After the honest members have reported it can gain nothing more: its bid is
+// in none of their reports, and its report comes after theirs.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ class B2Byzantine {
   using Notice = election::CapacityB2::Notice;
   enum class Timer : std::uint8_t { speak, count };
 
-  // `patience`: in so many ticks after it heard the first bid it may still speak. `bids`: it
-  // reports at most so many, and bids one more than that.
+  // `patience`: number of ticks after the first bid in which it may send. `bids`: largest number of
+  // bids that it reports; its own bid is one higher than this.
   B2Byzantine(std::uint8_t patience, std::uint8_t bids) : left_(patience), bids_(bids) {}
 
   void start(Turn<B2Byzantine>& turn);
@@ -40,7 +40,7 @@ class B2Byzantine {
   }
 
  private:
-  std::uint8_t left_;  // ticks
+  std::uint8_t left_;  // ticks left in which it may send
   std::uint8_t bids_;
   bool bid_ = false;
   bool reported_ = false;

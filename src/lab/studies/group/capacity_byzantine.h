@@ -1,10 +1,10 @@
-// Malicious members for B.2: ordinary machines that say what they like, when they like.
+// Malicious members for B.2: machines that send arbitrary messages at arbitrary times.
 //
-// What they cannot do is break the broadcast: what one says goes to all or none, under its own
-// name, and (where broadcasts are unordered) once for each place in the protocol. Each life draws
-// one of three characters: silent; random, which says anything at any time; targeted, which bids
-// the highest so late that some processes see it before they report and others after, and then
-// reports whatever may divide them.
+// They cannot break the broadcast: a message goes to all or none, under the sender's own name, and
+// (where broadcasts are unordered) once for each place in the protocol. Each incarnation draws one
+// of three strategies: silent; random, which sends any message at any time; targeted, which sends
+// the highest bid so late that some processes see it before they report and others after, and then
+// sends reports that may divide them.
 #pragma once
 
 #include <algorithm>
@@ -16,19 +16,19 @@
 
 namespace tempo::sim::capacity {
 
-inline constexpr std::int64_t kAboveAll = 1'000'000'000;  // no honest capacity is as high
+inline constexpr std::int64_t kAboveAll = 1'000'000'000;  // higher than every honest capacity
 
-// What a liar may say in one protocol.
-inline tempo::election::capacity_b2::Message lie(Draw& draw, std::uint32_t number,
-                                                 std::uint32_t members,
-                                                 const tempo::election::capacity_b2::Message*) {
+// Draws a message of the protocol.
+inline tempo::election::capacity_b2::Message arbitrary_message(
+    Draw& draw, std::uint32_t number, std::uint32_t members,
+    const tempo::election::capacity_b2::Message*) {
   using Kind = tempo::election::capacity_b2::Kind;
   return {.kind = draw.below(2) == 0 ? Kind::init : Kind::vect,
           .number = number + static_cast<std::uint32_t>(draw.below(8) == 0),
           .capacity = static_cast<std::int64_t>(draw.below(2'000'000)),
           .size = static_cast<std::uint32_t>(draw.below(members + 2))};
 }
-inline tempo::election::capacity_b2_unordered::Message lie(
+inline tempo::election::capacity_b2_unordered::Message arbitrary_message(
     Draw& draw, std::uint32_t number, std::uint32_t members,
     const tempo::election::capacity_b2_unordered::Message*) {
   using Kind = tempo::election::capacity_b2_unordered::Kind;
@@ -42,18 +42,19 @@ inline tempo::election::capacity_b2_unordered::Message lie(
     message.offers[i] = static_cast<std::int64_t>(draw.below(2'000'000)) - 1;
   return message;
 }
-// What a targeted liar says at its turn: first the highest bid, then reports.
-inline void aim(tempo::election::capacity_b2::Message& message, std::uint32_t said) {
+// Message of a targeted member: first the highest bid, then reports.
+inline void aim(tempo::election::capacity_b2::Message& message, std::uint32_t sent_count) {
   using Kind = tempo::election::capacity_b2::Kind;
-  message.kind = said == 0 ? Kind::init : Kind::vect;
+  message.kind = sent_count == 0 ? Kind::init : Kind::vect;
   message.capacity += kAboveAll;
 }
-inline void aim(tempo::election::capacity_b2_unordered::Message& message, std::uint32_t said) {
+inline void aim(tempo::election::capacity_b2_unordered::Message& message,
+                std::uint32_t sent_count) {
   using Kind = tempo::election::capacity_b2_unordered::Kind;
-  message.kind = said == 0 ? Kind::init : said == 1 ? Kind::vect : Kind::word;
+  message.kind = sent_count == 0 ? Kind::init : sent_count == 1 ? Kind::vect : Kind::word;
   message.offers[0] += kAboveAll;
 }
-// The place in the protocol that a message takes: an unordered broadcast has each only once.
+// Place of a message in the protocol; an unordered broadcast has each place only once.
 inline std::uint32_t place_of(const tempo::election::capacity_b2::Message&) { return 0; }
 inline std::uint32_t place_of(const tempo::election::capacity_b2_unordered::Message& message) {
   using Kind = tempo::election::capacity_b2_unordered::Kind;
@@ -77,17 +78,18 @@ class Byzantine {
     character_ = static_cast<Character>(turn.draw.below(3));
     if (character_ == Character::random) speak_within(turn, 3 * rules_->bound);
   }
-  // The first bid that it hears tells it that an election has begun.
+  // The first received bid shows that an election has begun.
   void receive(Turn<Byzantine>& turn, NodeId /*from*/, const Message& /*message*/) {
     if (character_ != Character::targeted || timers_.running(Timer::speak) || said_ > 0) return;
-    // The others report 2T after they began; a broadcast takes up to T.
+    // The others report 2T after they begin; a broadcast takes up to T.
     const Nanos bound = rules_->bound;
     timers_.set(Timer::speak, turn.now + turn.draw.between(bound / 2, 2 * bound));
   }
   void on_timer(Turn<Byzantine>& turn, TimerId timer) {
     if (turn.now < timers_.at(timer)) return;
     timers_.stop_all();
-    Message message = lie(turn.draw, 1, rules_->members, static_cast<const Message*>(nullptr));
+    Message message =
+        arbitrary_message(turn.draw, 1, rules_->members, static_cast<const Message*>(nullptr));
     if (character_ == Character::targeted) aim(message, said_);
     if (const std::uint32_t place = place_of(message); (taken_ >> place & 1) == 0) {
       if (place != 0) taken_ |= std::uint64_t{1} << place;
@@ -104,7 +106,7 @@ class Byzantine {
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
     visit("character", self.character_);
-    visit("said", self.said_);
+    visit("sent_count", self.said_);
     visit("taken", self.taken_);
     visit("timers", self.timers_);
   }
@@ -121,7 +123,7 @@ class Byzantine {
   const tempo::election::capacity::Rules* rules_;
   Character character_ = Character::silent;
   std::uint32_t said_ = 0;
-  std::uint64_t taken_ = 0;  // places in the protocol used up
+  std::uint64_t taken_ = 0;  // bit set of the places in the protocol that are used up
   Timers<Timer> timers_;
 };
 

@@ -1,5 +1,5 @@
-// King, Gendreau, Ni 1988: what each election by capacity promises, in every interleaving of small
-// worlds, and the shortest ways in which what is printed, or a condition that fails, breaks it.
+// King, Gendreau, Ni 1988: exhaustive checks of the elections by capacity with a few processes, and
+// shortest counterexamples for the printed versions and for violated conditions.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 using Algorithm = CapacityAlgorithm;
 using election::capacity::Variant;
 
-// Every search has a bound; none comes near it.
+// Memory limit of every search, in bytes; no search comes near it.
 constexpr std::size_t kMemory = std::size_t{1} << 30;
 
 Finding found_in(const CapacityWorld& world) {
@@ -30,31 +30,31 @@ std::string broken_in(const CapacityWorld& world) { return check::broken_in(foun
 
 // --- A, section 4 ---
 
-TEST(CheckA, IsUniqueWithItsConditionsKept) {
+TEST(CheckA, UniqueUnderItsConditions) {
   expect_sound({.algorithm = Algorithm::a, .candidates = 1, .delay_max = 2}, 148);
   expect_sound({.algorithm = Algorithm::a, .candidates = 3, .delay_max = 2}, 148);
 }
-TEST(CheckA, IsNotIfOneBeginsATickLater) {
+TEST(CheckA, NotUniqueIfOneBeginsATickLater) {
   EXPECT_EQ(broken_in({.algorithm = Algorithm::a, .candidates = 3, .skew = 1}), "unique");
 }
-TEST(CheckA, IsNotIfNobodyHearsItself) {
+TEST(CheckA, NotUniqueWithoutSelfDelivery) {
   EXPECT_EQ(broken_in({.algorithm = Algorithm::a, .self_delivery = false}), "unique");
 }
-TEST(CheckA, IsNotIfOnePauses) {
+TEST(CheckA, NotUniqueIfOnePauses) {
   EXPECT_EQ(broken_in({.algorithm = Algorithm::a, .budget = {.pauses = 1}}), "unique");
 }
 
 // --- B.1, section 5.1 ---
 
-TEST(CheckB1, IsUniqueAndElectsTheBest) {
+TEST(CheckB1, UniqueAndElectsTheBest) {
   expect_sound({.algorithm = Algorithm::b1}, 92);
   expect_sound({.algorithm = Algorithm::b1, .candidates = 3, .delay_max = 2}, 5'583);
 }
-TEST(CheckB1, BearsACrash) {
+TEST(CheckB1, ToleratesACrash) {
   expect_sound({.algorithm = Algorithm::b1, .budget = {.crashes = 1}}, 552);
   expect_sound({.algorithm = Algorithm::b1, .candidates = 3, .budget = {.crashes = 2}}, 5'845);
 }
-TEST(CheckB1, BearsMoreInLargerWorlds) {
+TEST(CheckB1, ToleratesMoreInLargerWorlds) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   CapacityWorld world{
       .algorithm = Algorithm::b1, .nodes = 4, .candidates = 4, .budget = {.crashes = 2}};
@@ -65,28 +65,28 @@ TEST(CheckB1, BearsMoreInLargerWorlds) {
 
 // --- B.2, section 5.2 ---
 
-CapacityWorld with_a_liar() {
+CapacityWorld with_byzantine_member() {
   return {.algorithm = Algorithm::b2, .nodes = 4, .candidates = 1, .malicious = 1};
 }
 
-TEST(CheckB2, ThePrintedChoiceIsNotUnique) {
-  CapacityWorld world = with_a_liar();
+TEST(CheckB2, PrintedChoiceIsNotUnique) {
+  CapacityWorld world = with_byzantine_member();
   world.variant = Variant::as_printed;
   EXPECT_EQ(broken_in(world), "unique");
 }
-TEST(CheckB2, TheCorrectedChoiceIs) { expect_sound(with_a_liar(), 2'269); }
-TEST(CheckB2, ElectsTheBestWhereNobodyLies) {
+TEST(CheckB2, CorrectedChoiceIsUnique) { expect_sound(with_byzantine_member(), 2'269); }
+TEST(CheckB2, ElectsTheBestWithoutLiars) {
   expect_sound({.algorithm = Algorithm::b2, .delay_max = 2}, 100);
 }
-TEST(CheckB2, TheCorrectedChoiceIsWithDelaysOfOneAndTwoTicks) {
+TEST(CheckB2, CorrectedChoiceIsUniqueWithDelaysOfOneAndTwoTicks) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
-  CapacityWorld world = with_a_liar();
+  CapacityWorld world = with_byzantine_member();
   world.delay_max = 2;
   expect_sound(world, 365'730);
 }
-TEST(CheckB2, TheCorrectedChoiceIsWithTwoAndThreeCandidates) {
+TEST(CheckB2, CorrectedChoiceIsUniqueWithTwoAndThreeCandidates) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
-  CapacityWorld world = with_a_liar();
+  CapacityWorld world = with_byzantine_member();
   world.candidates = 2;
   expect_sound(world, 2'269);
   world.candidates = 3;
@@ -95,23 +95,23 @@ TEST(CheckB2, TheCorrectedChoiceIsWithTwoAndThreeCandidates) {
 
 // --- C, section 6 ---
 
-TEST(CheckC, HasOneMasterAndNobodyAsksForHelp) {
+TEST(CheckC, OneMasterAndNoRequestForHelp) {
   expect_sound({.algorithm = Algorithm::c, .nodes = 2, .delay_max = 2}, 257);
   expect_sound({.algorithm = Algorithm::c, .candidates = 3, .delay_max = 2}, 4'906);
 }
-TEST(CheckC, AsPrintedSomebodyAsksForHelp) {
+TEST(CheckC, PrintedVersionAsksForHelp) {
   EXPECT_EQ(broken_in({.algorithm = Algorithm::c, .nodes = 2, .variant = Variant::as_printed}),
             "no-help");
 }
-// The probability of two masters is p^3 (2 - p) for two that begin together.
-TEST(CheckC, TwoThatBeginTogetherAreTwoMastersAfterThreeLossesAndNoFewer) {
+// With two candidates that begin together the probability of two masters is p^3 (2 - p).
+TEST(CheckC, TwoMastersNeedThreeLosses) {
   CapacityWorld world{.algorithm = Algorithm::c, .nodes = 2, .together = true};
   world.budget.losses = 2;
   expect_sound(world, 10);
   world.budget.losses = 3;
   EXPECT_EQ(broken_in(world), "one-master");
 }
-TEST(CheckC, IsSoundInLargerWorlds) {
+TEST(CheckC, SoundInLargerWorlds) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.algorithm = Algorithm::c, .candidates = 3, .delay_max = 3}, 4'906);
   expect_sound({.algorithm = Algorithm::c, .nodes = 4, .candidates = 3, .delay_max = 2}, 4'906);

@@ -1,5 +1,5 @@
-// A group in which some lie is a world of members: each is an honest machine or a liar that speaks
-// the same messages.
+// A member of a group with Byzantine members: either an honest machine or a malicious one with the
+// same messages.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tempo::sim::capacity {
 
-// A member of a group in which some lie.
+// See the header of this file.
 template <class Honest, class Byzantine>
 class Member {
  public:
@@ -19,57 +19,57 @@ class Member {
   using Command = typename Honest::Command;
   using Notice = typename Honest::Notice;
 
-  explicit Member(const Honest& honest) : soul_(honest) {}
-  explicit Member(const Byzantine& byzantine) : soul_(byzantine) {}
+  explicit Member(const Honest& honest) : part_(honest) {}
+  explicit Member(const Byzantine& byzantine) : part_(byzantine) {}
 
-  const Honest* honest() const { return std::get_if<Honest>(&soul_); }
+  const Honest* honest() const { return std::get_if<Honest>(&part_); }
 
   void start(Turn<Member>& turn) {
-    act(turn, [](auto& soul, auto& inner) { soul.start(inner); });
+    act(turn, [](auto& part, auto& inner) { part.start(inner); });
   }
   void receive(Turn<Member>& turn, NodeId from, const Message& message) {
-    act(turn, [&](auto& soul, auto& inner) { soul.receive(inner, from, message); });
+    act(turn, [&](auto& part, auto& inner) { part.receive(inner, from, message); });
   }
   void on_timer(Turn<Member>& turn, TimerId timer) {
-    act(turn, [&](auto& soul, auto& inner) { soul.on_timer(inner, timer); });
+    act(turn, [&](auto& part, auto& inner) { part.on_timer(inner, timer); });
   }
   void command(Turn<Member>& turn, const Command& command) {
-    act(turn, [&](auto& soul, auto& inner) { soul.command(inner, command); });
+    act(turn, [&](auto& part, auto& inner) { part.command(inner, command); });
   }
 
-  // Both kinds have one timer.
+  // Both variants have one timer.
   OneTimer timers() const {
-    return OneTimer{std::visit([](const auto& soul) { return soul.timers().first(); }, soul_)};
+    return OneTimer{std::visit([](const auto& part) { return part.timers().first(); }, part_)};
   }
   const char* check() const {
-    return std::visit([](const auto& soul) { return soul.check(); }, soul_);
+    return std::visit([](const auto& part) { return part.check(); }, part_);
   }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    std::visit([&](auto& soul) { visit("soul", soul); }, self.soul_);
+    std::visit([&](auto& part) { visit("soul", part); }, self.part_);
   }
 
  private:
   template <class Do>
   void act(Turn<Member>& turn, Do todo) {
     std::visit(
-        [&]<class Soul>(Soul& soul) {
-          auto& out = std::get<Outbox<Soul>>(turn.out.scratch.outboxes);
+        [&]<class Part>(Part& part) {
+          auto& out = std::get<Outbox<Part>>(turn.out.scratch.outboxes);
           out.clear();
-          Turn<Soul> inner{turn.now, turn.draw, out};
-          todo(soul, inner);
-          for (const Output<Soul>& output : out) {
+          Turn<Part> inner{turn.now, turn.draw, out};
+          todo(part, inner);
+          for (const Output<Part>& output : out) {
             if (output.kind == OutputKind::notice)
               turn.out.notify(output.notice);
             else
               turn.out.broadcast(output.message);
           }
         },
-        soul_);
+        part_);
   }
 
-  std::variant<Honest, Byzantine> soul_;
+  std::variant<Honest, Byzantine> part_;
 };
 
 }  // namespace tempo::sim::capacity

@@ -58,7 +58,7 @@ std::vector<std::pair<NodeId, Command>> commands_of(const CapacityWorld& world) 
   return commands;
 }
 
-// Pairs of equal capacities: of these the larger number wins.
+// Capacities are equal in pairs; of two equal candidates the larger number wins.
 Command offer_of(const CapacityWorld& world, NodeId node) {
   const std::uint32_t from_the_best = world.candidates - 1 - index(node);
   return Command::offer(index(node) < world.candidates ? world.candidates - from_the_best / 2
@@ -70,7 +70,7 @@ bool holds_at_once(const CapacityWorld& world, NodeId node) {
          (world.together && index(node) < world.candidates);
 }
 
-// A crash of the elected leads to another one.
+// A crash of the elected process leads to another election.
 std::uint32_t elections_of(const CapacityWorld& world) { return 1U + world.budget.crashes; }
 
 bool unique(const CapacityScene& scene) {
@@ -97,7 +97,7 @@ bool no_help(const CapacityScene& scene) {
 bool all_at_rest(const CapacityWorld& world, const CapacityScene& scene) {
   bool any_decided = false;
   bool any_idle = false;
-  bool should_go_on = false;  // one was called, or failed, and somebody could be elected
+  bool should_go_on = false;  // an election was called or failed, and a candidate is left
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (!scene.up(i) || !scene.slots[i].view->honest) continue;
     const CapacityView& view = *scene.slots[i].view;
@@ -116,7 +116,7 @@ bool one_election(const CapacityWorld& world, const CapacityScene& scene) {
   return each_honest(scene, [](const CapacityView& view) { return view.number <= 1; });
 }
 
-const char* broken_promise(const CapacityWorld& world, const CapacityScene& scene) {
+const char* violated_property(const CapacityWorld& world, const CapacityScene& scene) {
   const NodeId best{world.candidates - 1};
   if (!one_master(scene)) return kOneMaster;
   if (scene.spent.losses != 0) return nullptr;
@@ -129,10 +129,10 @@ const char* broken_promise(const CapacityWorld& world, const CapacityScene& scen
 }
 
 template <>
-B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation /*life*/) const {
+B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation /*incarnation*/) const {
   if (index(node) + rules.malicious < rules.members)
     return B2Member(election::CapacityB2(node, rules));
-  // The honest begin within T, report 2T later, and what it says then is behind what they say.
+  // Honest processes begin within T and report 2T later; messages sent after that have no effect.
   const auto patience = static_cast<std::uint8_t>(3 * rules.bound.count());
   return B2Member(
       B2Byzantine(patience, static_cast<std::uint8_t>(world.candidates + rules.malicious)));

@@ -1,16 +1,16 @@
 // The elections by capacity for the checker: a few processes, times in ticks, every order of
 // events, every lie.
 //
-// Promised, each in the worlds that the algorithm is made for:
-//   unique       processes that have decided in one election have elected the same one
-//   best-wins    and it is the best candidate, if nobody lies, crashes or pauses and all conditions
-//                are kept
-//   one-master   of C alone: no two take themselves for the master
-//   no-help      of C alone: nobody is left asking who has won
-//   one-election where all begin together and nobody crashes there is no second one
-// `unique` and `no-help` are promised of C only while nothing was lost; `one-master` is looked at
-// all the same, to see how many losses it takes. And from every state all who live can still come
-// to an end.
+// Properties, each in the worlds that the algorithm is made for:
+//   unique       processes that have decided in one election have elected the same process
+//   best-wins    they have elected the best candidate, if no process lies, crashes or pauses and
+//                all conditions hold
+//   one-master   C only: no two processes consider themselves master
+//   no-help      C only: no process ends in the state that asks for the winner
+//   one-election if all begin together and no process crashes, there is no second election
+// `unique` and `no-help` are properties of C only while no message is lost; `one-master` is checked
+// also with losses, to find how many it takes. From every state all live processes can still
+// finish.
 #pragma once
 
 #include <cstdint>
@@ -35,45 +35,46 @@ enum class CapacityAlgorithm : std::uint8_t { a, b1, b2, c };
 struct CapacityWorld {
   CapacityAlgorithm algorithm = CapacityAlgorithm::a;
   std::uint32_t nodes = 3;
-  std::uint32_t candidates = 2;  // the first so many; the last of them is the best
-  std::uint32_t malicious = 0;   // of B.2: the last so many lie
-  std::uint8_t delay_max = 1;    // ticks
-  std::uint8_t skew = 0;         // of A: the last process begins so many ticks after the others
-  bool together = false;         // all candidates begin at once; else each when it likes
+  // Number of candidates, the lowest ids; the last of them is the best.
+  std::uint32_t candidates = 2;
+  std::uint32_t malicious = 0;  // B.2: number of malicious processes, the highest ids
+  std::uint8_t delay_max = 1;   // ticks
+  std::uint8_t skew = 0;        // A: the last process begins this many ticks after the others
+  bool together = false;        // all candidates begin at once; false: each at any time
   bool self_delivery = true;
   Budget budget{};
   election::capacity::Variant variant = election::capacity::Variant::corrected;
 };
 
-// T is a tick longer than a message takes: within a tick a time-out may come before a message.
+// T is a tick longer than the longest delay: within a tick a time-out may come before a message.
 election::capacity::Rules rules_of(const CapacityWorld& world);
 Freedom freedom_of(const CapacityWorld& world);
-// Who may begin an election at any time.
+// The processes that may begin an election at any time.
 std::vector<std::pair<NodeId, election::capacity::Command>> commands_of(const CapacityWorld& world);
 
 struct CapacityView {
   enum class Stand : std::uint8_t { idle, busy, decided, help };
   bool honest = false;
-  bool reigns = false;  // takes itself for the master, and says so (C)
+  bool reigns = false;  // C: considers itself master and announces it
   Stand stand = Stand::idle;
-  std::uint32_t number = 0;  // of the election
+  std::uint32_t number = 0;  // number of the election
   NodeId master = kNobody;
 };
 
-// The promises, each by itself. True: it is kept.
+// The properties; true: satisfied.
 using CapacityScene = Scene<CapacityView>;
 bool unique(const CapacityScene& scene);
 bool best_wins(const CapacityScene& scene, NodeId best);
 bool one_master(const CapacityScene& scene);
 bool no_help(const CapacityScene& scene);
-// Nobody waits for anything, and as far as messages arrive all know the one or nobody does.
+// No process waits, and, as far as messages arrive, either all know the winner or none does.
 bool all_at_rest(const CapacityWorld& world, const CapacityScene& scene);
 bool one_election(const CapacityWorld& world, const CapacityScene& scene);
 
-const char* broken_promise(const CapacityWorld& world, const CapacityScene& scene);
-// Elections after these are taken to end well.
+const char* violated_property(const CapacityWorld& world, const CapacityScene& scene);
+// Number of elections explored; later elections are assumed to end well.
 std::uint32_t elections_of(const CapacityWorld& world);
-// What is asked of a process when it starts.
+// The offer that a process makes at its start.
 election::capacity::Command offer_of(const CapacityWorld& world, NodeId node);
 bool holds_at_once(const CapacityWorld& world, NodeId node);
 
@@ -91,9 +92,9 @@ CapacityView view_of(const Process& process) {
   using Stand = CapacityView::Stand;
   const auto phase = process.phase();
   CapacityView view{.honest = true, .number = process.number(), .master = process.master()};
-  if (process.decided())
-    view.stand = Stand::decided;
-  else if (phase != decltype(phase){})  // the first phase of each is the one before the election
+  if (process.decided()) view.stand = Stand::decided;
+  // The first phase of every algorithm is the one before the election.
+  else if (phase != decltype(phase){})
     view.stand = Stand::busy;
   if constexpr (requires { process.assured(); })
     if (process.decided() && !process.assured()) view.stand = Stand::busy;
@@ -112,7 +113,7 @@ struct CapacityModel {
   CapacityWorld world;
   election::capacity::Rules rules;
 
-  Machine make(NodeId node, Incarnation /*life*/) const { return Machine(node, rules); }
+  Machine make(NodeId node, Incarnation /*incarnation*/) const { return Machine(node, rules); }
   void started(Machine& machine, NodeId node, Turn<Machine>& turn) const {
     machine.command(turn, offer_of(world, node));
     if (holds_at_once(world, node)) machine.command(turn, election::capacity::Command::hold());
@@ -121,7 +122,7 @@ struct CapacityModel {
     const auto* process = process_of(machine);
     return process == nullptr ? View{} : view_of(*process);
   }
-  const char* broken(const CapacityScene& scene) const { return broken_promise(world, scene); }
+  const char* broken(const CapacityScene& scene) const { return violated_property(world, scene); }
   bool good(const CapacityScene& scene) const { return all_at_rest(world, scene); }
   const char* broken_move(const CapacityScene& /*before*/, const CapacityScene& after,
                           NodeId /*node*/) const {
@@ -134,9 +135,9 @@ struct CapacityModel {
 
 using B2Member = sim::capacity::Member<election::CapacityB2, B2Byzantine>;
 template <>
-B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation life) const;
+B2Member CapacityModel<B2Member>::make(NodeId node, Incarnation incarnation) const;
 
-// Searches are made once, in capacity_model.cpp.
+// The searches are instantiated once, in capacity_model.cpp.
 extern template class Space<CapacityModel<election::CapacityA>>;
 extern template class Search<CapacityModel<election::CapacityA>>;
 extern template class Space<CapacityModel<election::CapacityB1>>;
@@ -146,7 +147,7 @@ extern template class Search<CapacityModel<B2Member>>;
 extern template class Space<CapacityModel<election::CapacityC>>;
 extern template class Search<CapacityModel<election::CapacityC>>;
 
-// Calls `look(space)` with the space of all that can happen in this world.
+// Calls `look(space)` with the state space of this world.
 template <class Look>
 auto in_space(const CapacityWorld& world, Look look) {
   const auto of = [&]<class Process>(std::type_identity<Process>) {

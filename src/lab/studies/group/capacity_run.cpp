@@ -30,7 +30,7 @@ using tempo::election::capacity::Command;
 using tempo::election::capacity::Notice;
 using tempo::election::capacity::Rules;
 
-// The election under a member, whoever that is; null: a liar.
+// The election inside a member; null: the member is malicious.
 template <class M>
 const M* honest_part(const M& machine) {
   return &machine;
@@ -48,23 +48,27 @@ bool counts(const tempo::election::capacity_b1::Message& message) {
   return message.kind == tempo::election::capacity_b1::Kind::bid;
 }
 bool counts(const auto& /*message*/) { return true; }
-template <class Content>  // what is handed on is no new broadcast
+// A relayed message is not a new broadcast.
+template <class Content>
 bool counts(const tempo::broadcast::Message<Content>& message) {
   return message.hops == 1 && message.kind == tempo::broadcast::Message<Content>::Kind::word &&
          counts(message.content);
 }
 
-// Counts broadcasts and rounds and notes what was decided, and when.
-struct Ear : NoWatch {
-  explicit Ear(const std::vector<bool>& who)
-      : honest(who), choices(who.size()), rounds(who.size(), 0), in_coll2(who.size()) {}
+// Counts broadcasts and rounds, and records the decisions and their time.
+struct Recorder : NoWatch {
+  explicit Recorder(const std::vector<bool>& is_honest)
+      : honest(is_honest),
+        choices(is_honest.size()),
+        rounds(is_honest.size(), 0),
+        in_coll2(is_honest.size()) {}
 
   std::vector<bool> honest;
-  std::vector<std::optional<NodeId>> choices;  // of the first election
-  std::vector<std::uint32_t> rounds;           // of C
+  std::vector<std::optional<NodeId>> choices;  // first election only
+  std::vector<std::uint32_t> rounds;           // C: rounds of each process
   std::vector<bool> in_coll2;
   std::uint64_t broadcasts = 0;
-  Instant decided{};  // the last honest decision in the first election
+  Instant decided{};  // last honest decision in the first election
 
   template <class World, class Message>
   void sent(const World& /*world*/, NodeId from, NodeId /*to*/, const Message& message,
@@ -73,8 +77,7 @@ struct Ear : NoWatch {
   }
   template <class World, class Carried>
   void noticed(const World& world, NodeId node, const OneOf<Carried, Notice>& notice) {
-    if (const Notice* of_election = std::get_if<1>(&notice.body))
-      noticed(world, node, *of_election);
+    if (const Notice* election = std::get_if<1>(&notice.body)) noticed(world, node, *election);
   }
   template <class World>
   void noticed(const World& world, NodeId node, const Notice& notice) {
@@ -93,7 +96,7 @@ struct Ear : NoWatch {
   }
 };
 
-struct Happening {
+struct PlannedEvent {
   enum class Kind : std::uint8_t { hold, offer, crash, pause, resume };
   Instant at;
   Kind kind;
@@ -101,11 +104,11 @@ struct Happening {
   std::int64_t capacity = 0;
 };
 
-// Everything that a seed decides before the world begins.
+// Everything that the seed decides before the world starts.
 struct Plan {
-  std::vector<std::int64_t> capacities;  // below zero: no candidate
-  std::vector<bool> liars;
-  std::vector<Happening> happenings;
+  std::vector<std::int64_t> capacities;  // negative: not a candidate
+  std::vector<bool> malicious;
+  std::vector<PlannedEvent> events;
   std::vector<bool> honest;
 };
 
@@ -135,7 +138,7 @@ Plan plan_of(const Setup& setup) {
   Stream stream(setup.seed, std::to_underlying(Cause::plan), 0);
   Plan plan;
   plan.capacities.assign(setup.nodes, -1);
-  plan.liars.assign(setup.nodes, false);
+  plan.malicious.assign(setup.nodes, false);
   plan.honest.assign(setup.nodes, true);
   const std::vector<NodeId> order = shuffled(setup.nodes, stream);
   for (std::uint32_t i = 0; i < setup.candidates; ++i)
@@ -148,37 +151,36 @@ Plan plan_of(const Setup& setup) {
     plan.honest[index(node)] = false;
     return node;
   };
-  const auto add = [&](Nanos at, Happening::Kind kind, NodeId node, std::int64_t capacity = 0) {
-    plan.happenings.push_back({Instant{} + at, kind, node, capacity});
+  const auto add = [&](Nanos at, PlannedEvent::Kind kind, NodeId node, std::int64_t capacity = 0) {
+    plan.events.push_back({Instant{} + at, kind, node, capacity});
   };
-  for (std::uint32_t i = 0; i < setup.malicious; ++i) plan.liars[index(take_faulty())] = true;
+  for (std::uint32_t i = 0; i < setup.malicious; ++i) plan.malicious[index(take_faulty())] = true;
   for (std::uint32_t i = 0; i < setup.crashes; ++i)
-    add(stream.uniform(Nanos{0}, 4 * setup.bound), Happening::Kind::crash, take_faulty());
-  // A pause is no excuse: who pauses counts as honest. One that begins before the election makes
-  // its process begin late.
+    add(stream.uniform(Nanos{0}, 4 * setup.bound), PlannedEvent::Kind::crash, take_faulty());
+  // A paused process counts as honest. A pause that begins before the election delays its start.
   std::vector<Nanos> paused_until(setup.nodes);
   for (std::uint32_t i = 0; i < setup.pauses; ++i) {
     const NodeId node = faulty[i];
     const Nanos from = stream.uniform(-setup.bound, setup.bound);
     const Nanos to = from + stream.uniform(setup.bound, 2 * setup.bound);
-    add(std::max(from, Nanos{0}), Happening::Kind::pause, node);
-    add(to, Happening::Kind::resume, node);
+    add(std::max(from, Nanos{0}), PlannedEvent::Kind::pause, node);
+    add(to, PlannedEvent::Kind::resume, node);
     if (from <= Nanos{0}) paused_until[index(node)] = to;
   }
 
-  // A begins everywhere, the others with each candidate, if nobody was faster.
+  // With A every process begins, with the others every candidate that no other has preceded.
   for (std::uint32_t i = 0; i < setup.nodes; ++i) {
     const NodeId node{i};
-    if (plan.liars[i] || (setup.algorithm != Algorithm::a && plan.capacities[i] < 0)) continue;
+    if (plan.malicious[i] || (setup.algorithm != Algorithm::a && plan.capacities[i] < 0)) continue;
     const Nanos begin =
         stream.uniform(Nanos{0}, setup.start_skew) + stream.uniform(Nanos{0}, setup.clock_error);
-    add(std::max(begin, paused_until[i]), Happening::Kind::hold, node);
+    add(std::max(begin, paused_until[i]), PlannedEvent::Kind::hold, node);
     if (setup.criterion == Criterion::changing)
       for (int k = 0; k < 3; ++k)
-        add(stream.uniform(Nanos{0}, 6 * setup.bound), Happening::Kind::offer, node,
+        add(stream.uniform(Nanos{0}, 6 * setup.bound), PlannedEvent::Kind::offer, node,
             static_cast<std::int64_t>(stream.below(kCapacities)));
   }
-  std::ranges::stable_sort(plan.happenings, {}, &Happening::at);
+  std::ranges::stable_sort(plan.events, {}, &PlannedEvent::at);
   return plan;
 }
 
@@ -195,20 +197,20 @@ struct IsOver<Over<M>> : std::true_type {};
 using BroadcastRules = tempo::broadcast::Rules;
 
 template <class M>
-M make(NodeId id, const Rules& rules, const BroadcastRules& carrier, bool lies) {
+M make(NodeId id, const Rules& rules, const BroadcastRules& carrier, bool malicious) {
   if constexpr (IsOver<M>::value) {
     using Rider = std::remove_cvref_t<decltype(std::declval<M>().rider())>;
     return M(typename M::Carrier(id, Incarnation{1}, carrier), Rider(id, rules));
   } else if constexpr (IsMember<M>::value) {
     using Honest = std::remove_cvref_t<decltype(*std::declval<M>().honest())>;
-    return lies ? M(Byzantine<Honest>(id, rules)) : M(Honest(id, rules));
+    return malicious ? M(Byzantine<Honest>(id, rules)) : M(Honest(id, rules));
   } else {
-    CHECK(!lies);
+    CHECK(!malicious);
     return M(id, rules);
   }
 }
 
-// So long every election of every kind has ended, with a few re-elections.
+// By this time every election has ended, including a few re-elections.
 Nanos long_enough(const Setup& setup) {
   const int rounds = 60 + 6 * static_cast<int>(setup.malicious + 1);
   return setup.start_skew + setup.clock_error + rounds * setup.bound;
@@ -225,23 +227,25 @@ Link link_of(const Setup& setup) {
 }
 
 template <class M>
-Outcome run_with(const Setup& asked) {
-  const BroadcastRules carrier{.members = asked.nodes,
-                               .delay = asked.delay,
-                               .precision = asked.precision,
-                               .faulty = asked.crashes};
-  Setup setup = asked;
+Outcome run_with(const Setup& requested) {
+  const BroadcastRules carrier{.members = requested.nodes,
+                               .delay = requested.delay,
+                               .precision = requested.precision,
+                               .faulty = requested.crashes};
+  Setup setup = requested;
   if (setup.over_atomic) setup.bound = carrier.bound();
   const Rules rules{.members = setup.nodes,
                     .bound = setup.bound,
                     .malicious = setup.malicious,
                     .variant = setup.variant};
   const Plan plan = plan_of(setup);
-  Ear ear(plan.honest);
-  World<M, Ear> world(
+  Recorder recorder(plan.honest);
+  World<M, Recorder> world(
       {.nodes = setup.nodes, .seed = setup.seed, .link = link_of(setup)},
-      [&](NodeId id, Incarnation) { return make<M>(id, rules, carrier, plan.liars[index(id)]); },
-      ear);
+      [&](NodeId id, Incarnation) {
+        return make<M>(id, rules, carrier, plan.malicious[index(id)]);
+      },
+      recorder);
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), 1);
   if (setup.over_atomic)
     for (std::uint32_t i = 0; i < setup.nodes; ++i)
@@ -249,42 +253,43 @@ Outcome run_with(const Setup& asked) {
           NodeId{i}, Oscillator({.offset = clocks.unit() * in_seconds(setup.precision)}, Stream{}));
   for (std::uint32_t i = 0; i < setup.nodes; ++i) world.start(NodeId{i});
   for (std::uint32_t i = 0; i < setup.nodes; ++i)
-    if (!plan.liars[i]) world.command(NodeId{i}, Command::offer(plan.capacities[i]));
+    if (!plan.malicious[i]) world.command(NodeId{i}, Command::offer(plan.capacities[i]));
 
   Instant began = kNever;
-  for (const Happening& happening : plan.happenings) {
-    world.run_until(happening.at);
-    switch (happening.kind) {
-      case Happening::Kind::hold:
-        if (world.up(happening.node)) began = std::min(began, happening.at);
-        world.command(happening.node, Command::hold());
+  for (const PlannedEvent& event : plan.events) {
+    world.run_until(event.at);
+    switch (event.kind) {
+      case PlannedEvent::Kind::hold:
+        if (world.up(event.node)) began = std::min(began, event.at);
+        world.command(event.node, Command::hold());
         break;
-      case Happening::Kind::offer:
-        world.command(happening.node, Command::offer(happening.capacity));
+      case PlannedEvent::Kind::offer:
+        world.command(event.node, Command::offer(event.capacity));
         break;
-      case Happening::Kind::crash:
-        world.crash(happening.node);
+      case PlannedEvent::Kind::crash:
+        world.crash(event.node);
         break;
-      case Happening::Kind::pause:
-        world.pause(happening.node);
+      case PlannedEvent::Kind::pause:
+        world.pause(event.node);
         break;
-      case Happening::Kind::resume:
-        world.resume(happening.node);
+      case PlannedEvent::Kind::resume:
+        world.resume(event.node);
         break;
     }
   }
   world.run_until(Instant{} + long_enough(setup));
 
-  Outcome outcome{.broadcasts = ear.broadcasts, .events = world.events(), .bound = setup.bound};
+  Outcome outcome{
+      .broadcasts = recorder.broadcasts, .events = world.events(), .bound = setup.bound};
   bool all_decided = true;
   std::vector<NodeId> choices;
   for (std::uint32_t i = 0; i < setup.nodes; ++i) {
     const auto* machine = honest_part(world.machine(NodeId{i}));
     if (machine == nullptr || !world.up(NodeId{i})) continue;
-    std::optional<NodeId> choice = ear.choices[i];
+    std::optional<NodeId> choice = recorder.choices[i];
     using Election = std::remove_cvref_t<decltype(*machine)>;
-    if constexpr (std::is_same_v<Election, CapacityB1>) {  // the last election counts: others
-                                                           // elected the dead
+    if constexpr (std::is_same_v<Election, CapacityB1>) {
+      // The last election counts: the earlier ones elected a process that had crashed.
       outcome.reelections = std::max(outcome.reelections, machine->number() - 1);
       choice = machine->decided() ? std::optional(machine->master()) : std::nullopt;
     }
@@ -295,11 +300,11 @@ Outcome run_with(const Setup& asked) {
     choices.push_back(*choice);
     outcome.masters += *choice == NodeId{i};
   }
-  outcome.rounds = 1 + *std::ranges::max_element(ear.rounds);
+  outcome.rounds = 1 + *std::ranges::max_element(recorder.rounds);
   outcome.disagree =
       std::ranges::any_of(choices, [&](NodeId choice) { return choice != choices.front(); });
   outcome.unique = all_decided && !outcome.disagree && !choices.empty() && choices[0] != kNobody;
-  if (ear.decided > Instant{} && began != kNever) outcome.time = ear.decided - began;
+  if (recorder.decided > Instant{} && began != kNever) outcome.time = recorder.decided - began;
   return outcome;
 }
 
@@ -319,7 +324,7 @@ Outcome run(const Setup& setup) {
         return run_with<Over<CapacityB2>>(setup);
       case Algorithm::b2_unordered:
       case Algorithm::c:
-        CHECK(false);  // they do without
+        CHECK(false);  // these algorithms do not use atomic broadcast
     }
   }
   switch (setup.algorithm) {

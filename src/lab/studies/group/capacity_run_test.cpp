@@ -1,4 +1,4 @@
-// King, Gendreau, Ni 1988, sections 4 to 6: what each algorithm promises, and what breaks it.
+// King, Gendreau, Ni 1988, sections 4 to 6: the properties of each algorithm, and their limits.
 #include "lab/studies/group/capacity_run.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace tempo::sim::capacity {
 namespace {
 
 using tempo::election::capacity::Variant;
-using Case = Setup;  // a test fixture has a member of that name
+using Case = Setup;  // `Setup` is a member of every test fixture
 
 struct Sum {
   std::uint64_t runs = 0, unique = 0, disagree = 0, no_master = 0, several = 0, help = 0,
@@ -43,7 +43,7 @@ Sum many(Case setup, std::uint64_t runs) {
   return sum;
 }
 
-// Within four standard deviations of a share that is known.
+// Checks that a share is within four standard deviations of its expected value.
 void expect_share(const Sum& sum, std::uint64_t counted, double expected) {
   const double deviation = std::sqrt(expected * (1 - expected) / static_cast<double>(sum.runs));
   EXPECT_NEAR(sum.share(counted), expected, 4 * deviation);
@@ -55,7 +55,7 @@ Case group(Algorithm algorithm, std::uint32_t nodes, std::uint32_t candidates) {
   return setup;
 }
 
-// Section 4: n broadcasts, the time T, one master.
+// Section 4: n broadcasts, time T, one master.
 TEST(AlgorithmA, ElectsOneWithNBroadcastsInT) {
   const Case setup = group(Algorithm::a, 5, 3);
   const Sum sum = many(setup, 1000);
@@ -65,7 +65,7 @@ TEST(AlgorithmA, ElectsOneWithNBroadcastsInT) {
   EXPECT_EQ(sum.longest, setup.bound);
 }
 
-TEST(AlgorithmA, EqualCapacitiesGoToTheLargerNumber) {
+TEST(AlgorithmA, TiesGoToTheLargerNumber) {
   Case setup = group(Algorithm::a, 5, 5);
   setup.criterion = Criterion::equal;
   const Sum sum = many(setup, 200);
@@ -73,30 +73,30 @@ TEST(AlgorithmA, EqualCapacitiesGoToTheLargerNumber) {
 }
 
 // "if any of the conditions listed in Algorithm A were violated ..."
-TEST(AlgorithmA, DisagreesWhenTheyBeginApart) {
+TEST(AlgorithmA, DisagreesWithDifferentStarts) {
   Case setup = group(Algorithm::a, 5, 5);
   setup.start_skew = setup.bound / 10;
   const Sum sum = many(setup, 1000);
   EXPECT_GT(sum.share(sum.disagree), 0.02);
 }
-TEST(AlgorithmA, DisagreesWhenClocksAreApart) {
+TEST(AlgorithmA, DisagreesWithDifferentClocks) {
   Case setup = group(Algorithm::a, 5, 5);
   setup.clock_error = setup.bound / 10;
   EXPECT_GT(many(setup, 1000).disagree, 10U);
 }
-TEST(AlgorithmA, DisagreesWhenOnePauses) {
+TEST(AlgorithmA, DisagreesIfOnePauses) {
   Case setup = group(Algorithm::a, 5, 5);
   setup.pauses = 1;
   EXPECT_GT(many(setup, 1000).disagree, 100U);
 }
-TEST(AlgorithmA, AlwaysDisagreesWhenNobodyHearsItself) {
+TEST(AlgorithmA, AlwaysDisagreesWithoutSelfDelivery) {
   Case setup = group(Algorithm::a, 5, 5);
   setup.self_delivery = false;
   const Sum sum = many(setup, 300);
   EXPECT_EQ(sum.disagree, sum.runs);
 }
 
-// Section 5.1: 3T, one broadcast for each candidate.
+// Section 5.1: 3T, one broadcast per candidate.
 TEST(AlgorithmB1, ElectsOneWithin3T) {
   const Case setup = group(Algorithm::b1, 5, 3);
   const Sum sum = many(setup, 1000);
@@ -105,7 +105,7 @@ TEST(AlgorithmB1, ElectsOneWithin3T) {
   EXPECT_EQ(sum.fewest_broadcasts, 3U);
   EXPECT_LE(sum.longest, 3 * setup.bound);
 }
-TEST(AlgorithmB1, ElectsAgainWhenTheElectedIsDead) {
+TEST(AlgorithmB1, ReelectsIfTheWinnerIsDead) {
   Case setup = group(Algorithm::b1, 6, 4);
   setup.crashes = 2;
   const Sum sum = many(setup, 1000);
@@ -113,22 +113,22 @@ TEST(AlgorithmB1, ElectsAgainWhenTheElectedIsDead) {
   EXPECT_GT(sum.reelections, 0U);
   EXPECT_LE(sum.longest, 3 * setup.bound);
 }
-TEST(AlgorithmB1, ACapacityThatChangesDoesNotDivideThem) {
+TEST(AlgorithmB1, ChangingCapacitiesKeepAgreement) {
   Case setup = group(Algorithm::b1, 5, 4);
   setup.criterion = Criterion::changing;
   const Sum sum = many(setup, 500);
   EXPECT_EQ(sum.unique, sum.runs);
 }
 
-// Section 5.2: 5T, candidates + n broadcasts, up to t liars.
-TEST(AlgorithmB2, NobodyLies) {
+// Section 5.2: 5T, candidates + n broadcasts, up to t malicious processes.
+TEST(AlgorithmB2, ElectsOneWithoutLiars) {
   const Case setup = group(Algorithm::b2, 5, 3);
   const Sum sum = many(setup, 500);
   EXPECT_EQ(sum.unique, sum.runs);
   EXPECT_EQ(sum.most_broadcasts, 8U);
   EXPECT_LE(sum.longest, 5 * setup.bound);
 }
-TEST(AlgorithmB2, LiarsDoNotDivideTheOthers) {
+TEST(AlgorithmB2, LiarsDoNotBreakAgreement) {
   for (const auto& [nodes, liars] : {std::pair{4U, 1U}, std::pair{7U, 2U}}) {
     Case setup = group(Algorithm::b2, nodes, nodes - 1);
     setup.malicious = liars;
@@ -137,14 +137,14 @@ TEST(AlgorithmB2, LiarsDoNotDivideTheOthers) {
     EXPECT_LE(sum.longest, 5 * setup.bound);
   }
 }
-TEST(AlgorithmB2, ThePrintedChoiceDoes) {
+TEST(AlgorithmB2, PrintedChoiceBreaksAgreement) {
   Case setup = group(Algorithm::b2, 4, 3);
   setup.malicious = 1;
   setup.variant = Variant::as_printed;
   EXPECT_GT(many(setup, 1000).disagree, 10U);
 }
 // Section 5.3.
-TEST(AlgorithmB2, UnorderedBroadcastsDoNotDivideThemEither) {
+TEST(AlgorithmB2, UnorderedBroadcastsKeepAgreement) {
   for (const auto& [nodes, liars] : {std::pair{4U, 1U}, std::pair{7U, 2U}}) {
     Case setup = group(Algorithm::b2_unordered, nodes, nodes - 1);
     setup.malicious = liars;
@@ -156,14 +156,14 @@ TEST(AlgorithmB2, UnorderedBroadcastsDoNotDivideThemEither) {
 }
 
 // Section 6.
-TEST(AlgorithmC, WithoutLossElectsOneAndNobodyNeedsHelp) {
+TEST(AlgorithmC, WithoutLossElectsOneAndNeedsNoHelp) {
   for (const std::uint32_t candidates : {1U, 2U, 5U}) {
     const Sum sum = many(group(Algorithm::c, 5, candidates), 500);
     EXPECT_EQ(sum.unique, sum.runs) << candidates;
     EXPECT_EQ(sum.help, 0U) << candidates;
   }
 }
-TEST(AlgorithmC, AsPrintedMakesManyAskForHelp) {
+TEST(AlgorithmC, PrintedVersionAsksForHelp) {
   for (const std::uint32_t candidates : {2U, 3U, 5U}) {
     Case setup = group(Algorithm::c, 5, candidates);
     setup.variant = Variant::as_printed;
@@ -172,7 +172,7 @@ TEST(AlgorithmC, AsPrintedMakesManyAskForHelp) {
     EXPECT_LT(sum.share(sum.help), 0.45) << candidates;
   }
 }
-TEST(AlgorithmC, TwoMastersAsOftenAsTheFormulaSays) {
+TEST(AlgorithmC, TwoMastersAreAsFrequentAsPredicted) {
   for (const double loss : {0.3, 0.5}) {
     Case setup = group(Algorithm::c, 2, 2);
     setup.start_skew = Nanos{0};
@@ -182,8 +182,8 @@ TEST(AlgorithmC, TwoMastersAsOftenAsTheFormulaSays) {
   }
 }
 
-// The machines one upon the other: elections on atomic broadcast on clocks that are apart.
-TEST(OverAtomicBroadcast, ElectionsKeepTheirPromises) {
+// Composed machines: elections over atomic broadcast on clocks with different readings.
+TEST(OverAtomicBroadcast, ElectionsKeepTheirProperties) {
   for (const Algorithm algorithm : {Algorithm::a, Algorithm::b1, Algorithm::b2}) {
     Case setup = group(algorithm, 5, 3);
     setup.over_atomic = true;
@@ -192,7 +192,7 @@ TEST(OverAtomicBroadcast, ElectionsKeepTheirPromises) {
     EXPECT_EQ(sum.unique, sum.runs) << static_cast<int>(algorithm);
   }
 }
-TEST(OverAtomicBroadcast, TheDeadAreReplaced) {
+TEST(OverAtomicBroadcast, DeadWinnersAreReplaced) {
   Case setup = group(Algorithm::b1, 5, 4);
   setup.over_atomic = true;
   setup.start_skew = 1ms;

@@ -1,4 +1,4 @@
-// One simulated story of a group: the network, the hosts, their users, and the judge.
+// One simulated run of a group: the network, the hosts, their users, and the checks.
 #pragma once
 
 #include <cstdint>
@@ -28,19 +28,19 @@ class Cluster {
 
   class Host;
   struct User {
-    std::uint32_t life = 0;  // of its standing
+    std::uint32_t term_count = 0;  // counts beginnings and ends of its terms as leader
     bool stands = false;
     bool acts = false;
-    bool stops = false;   // was told to
-    bool orphan = false;  // the daemon that told it to lead is dead
-    Instant deadline{};   // by its host's clock
+    bool stops = false;   // was asked to stop
+    bool orphan = false;  // the daemon that made it leader is dead
+    Instant deadline{};   // on its host's clock
     live::Capacity capacity = 0;
   };
-  struct What {
+  struct Event {
     enum class Kind : std::uint8_t {
       arrive,
       written,
-      lock_news,
+      lock_update,
       stand,
       stopped,
       deadline,
@@ -54,33 +54,33 @@ class Cluster {
       flap,
     };
     Kind kind = Kind::arrive;
-    std::uint32_t who = 0;
-    std::uint32_t life = 0;
+    std::uint32_t host = 0;
+    std::uint32_t incarnation = 0;  // of the daemon; deadline: term_count of the user
     std::uint32_t from = 0;
     std::shared_ptr<const Body> body{};
     std::optional<locks::Saved> saved{};
     locks::ClientId client{};
-    locks::LockUpdate news{};
+    locks::LockUpdate update{};
   };
 
   Instant local(std::uint32_t host, Instant at) const;
   live::Moment moment(std::uint32_t host) const;
   Instant due(std::uint32_t host) const;
   void run_until(Instant limit);
-  void happen(const What& what);
-  void fault(const What& what);
+  void happen(const Event& event);
+  void fault(const Event& event);
   void on_timer(std::uint32_t host);
   void send(std::uint32_t from, std::uint32_t to, const Body& body);
-  void plan(What::Kind kind, double per_second);
+  void plan(Event::Kind kind, double per_second);
   Nanos up_to(Nanos most);
   live::Capacity new_capacity();
 
   void start(std::uint32_t host);
   void crash(std::uint32_t host);
   void stand(std::uint32_t host);
-  void begin_to_act(std::uint32_t host, const live::LeadershipUpdate& news);
-  void end_to_act(std::uint32_t host);
-  void receive_news(std::uint32_t host, const live::LeadershipUpdate& news);
+  void begin_term(std::uint32_t host, const live::LeadershipUpdate& update);
+  void end_term(std::uint32_t host);
+  void on_update(std::uint32_t host, const live::LeadershipUpdate& update);
   void plan_clock_test(std::uint32_t host);
   void judge_hand_over(std::uint32_t host);
   void judge_the_end();
@@ -90,23 +90,23 @@ class Cluster {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<User> users_;
   std::vector<std::optional<locks::Saved>> disks_;
-  std::vector<std::uint32_t> lives_;
+  std::vector<std::uint32_t> incarnations_;
   std::vector<bool> paused_;
-  std::vector<std::vector<What>> held_back_;
-  std::vector<std::int64_t> rates_;  // ppb
-  std::vector<Nanos> errors_;        // of network time
-  std::vector<bool> side_;           // of a partition
-  bool parted_ = false;
+  std::vector<std::vector<Event>> held_back_;
+  std::vector<std::int64_t> rates_;  // clock rates, in ppb
+  std::vector<Nanos> errors_;        // errors of network time
+  std::vector<bool> side_;           // side of each host in a partition
+  bool partitioned_ = false;
   bool faulty_ = true;
-  lease::Agenda<What> agenda_;
-  Stream chance_;
+  lease::Agenda<Event> agenda_;
+  Stream stream_;
   StreamDraw draw_;
   Instant now_{Nanos{1'000'000'000'000}};
   lock::Token last_token_ = lock::kNoToken;
   std::uint32_t last_leader_ = kAll;
-  Instant reign_began_{};
-  Instant reign_ended_{};
-  bool unseated_ = false;  // the last reign ended because another was better
+  Instant term_began_{};
+  Instant term_ended_{};
+  bool replaced_ = false;  // the last term ended because another candidate was better
   Outcome outcome_;
 };
 

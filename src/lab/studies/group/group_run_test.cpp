@@ -10,7 +10,7 @@ namespace {
 
 using tempo::groups::Algorithm;
 
-// `make soak` asks for more.
+// Number of seeds; `make soak` runs more.
 std::uint64_t seeds(std::uint64_t few) {
   const char* more = std::getenv("TEMPO_SOAK");
   return more == nullptr ? few : 20 * few;
@@ -32,7 +32,7 @@ Outcome all_of(Setup setup, std::uint64_t count) {
   return sum;
 }
 
-TEST(Group, InPeaceHasOneLeaderForEver) {
+TEST(Group, KeepsOneLeaderWithoutFaults) {
   for (const Algorithm algorithm : {Algorithm::a, Algorithm::b1, Algorithm::c, Algorithm::ring}) {
     const Outcome outcome = all_of({.algorithm = algorithm}, seeds(5));
     EXPECT_EQ(outcome.reigns, seeds(5)) << name_of(algorithm);
@@ -41,17 +41,17 @@ TEST(Group, InPeaceHasOneLeaderForEver) {
   }
 }
 
-// Without names an election may take several phases, longer than anybody waits; then what is known
-// decides.
-TEST(Group, OnARingWithoutNamesHasOneLeaderForEver) {
+// On an anonymous ring an election may take several phases, longer than any host waits. The known
+// capacities then decide.
+TEST(Group, KeepsOneLeaderOnAnAnonymousRing) {
   const Outcome outcome = all_of({.algorithm = Algorithm::ring_anonymous}, seeds(40));
   EXPECT_EQ(outcome.reigns, seeds(40));
   EXPECT_GE(outcome.as_wanted, seeds(40) * 3 / 4);
   EXPECT_LT(outcome.longest_gap, 300ms);
 }
 
-// Chi-square with two degrees of freedom is above 18.4 one time in ten thousand.
-TEST(Group, OnARingGivesAllTheSameChance) {
+// Chi-square with two degrees of freedom exceeds 18.4 with probability 1/10000.
+TEST(Group, ARingGivesAllTheSameChance) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
     constexpr std::uint64_t kRuns = 300;
     std::array<double, 3> wins{};
@@ -63,8 +63,8 @@ TEST(Group, OnARingGivesAllTheSameChance) {
   }
 }
 
-// Every candidate's capacity changes ten times in each min_stay.
-TEST(Group, IsNotMovedByFlappingCapacitiesMoreOftenThanItMay) {
+// The capacity of every candidate changes ten times in each min_stay.
+TEST(Group, FlappingCapacitiesDoNotViolateMinStay) {
   const groups::Setup setup{.faults = {.flaps_per_s = 75}};
   const Outcome outcome = all_of(setup, seeds(20));
   const auto stays = static_cast<std::uint64_t>(
@@ -73,14 +73,14 @@ TEST(Group, IsNotMovedByFlappingCapacitiesMoreOftenThanItMay) {
   EXPECT_LE(outcome.reigns, (stays + 1) * seeds(20));
 }
 
-TEST(Group, WhoseLeadersResignGoesOn) {
+TEST(Group, ContinuesAfterResignations) {
   const Outcome outcome = all_of({.faults = {.resigns_per_s = 1}}, seeds(10));
   EXPECT_GT(outcome.reigns, 5 * seeds(10));
 }
 
-// A dead leader is noticed after one lease; then comes an election, and the lease of the dead one
-// must have ended.
-TEST(Group, HasAnotherLeaderSoonAfterACrash) {
+// The hosts notice a dead leader after one lease; then they hold an election, and the old lease
+// must end first.
+TEST(Group, ReplacesACrashedLeaderSoon) {
   for (const Algorithm algorithm :
        {Algorithm::a, Algorithm::b1, Algorithm::c, Algorithm::ring, Algorithm::ring_anonymous}) {
     const groups::Setup setup{.hosts = 5, .algorithm = algorithm, .faults = {.crashes_per_s = 1}};
@@ -90,14 +90,14 @@ TEST(Group, HasAnotherLeaderSoonAfterACrash) {
   }
 }
 
-TEST(Group, WithoutKnownTimeIsLedAllTheSame) {
+TEST(Group, WorksWithoutTrustedTime) {
   all_of({.clock_error = 10s, .trusted = false, .faults = {.loss = 0.1, .crashes_per_s = 1}},
          seeds(10));
-  // Time that is wrong and believed costs elections, nothing else.
+  // Network time that is trusted but wrong costs elections, nothing else.
   all_of({.clock_error = 100ms, .faults = {.loss = 0.1, .crashes_per_s = 1}}, seeds(10));
 }
 
-TEST(Group, BearsEverything) {
+TEST(Group, ToleratesAllFaults) {
   for (const Algorithm algorithm : {Algorithm::b1, Algorithm::ring, Algorithm::ring_anonymous}) {
     const std::uint64_t count = seeds(algorithm == Algorithm::b1 ? 10 : 3);
     const Outcome outcome = all_of({.hosts = 5,
