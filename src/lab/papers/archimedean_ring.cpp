@@ -243,7 +243,7 @@ Findings faster(Workshop& workshop) {
                                     workshop.runs(1'500));
     for (const AnonymousOutcome& one : outcomes) {
       const bool alone = one.first_phase_leaders == 1;
-      const bool is_fast = alone && one.who == std::vector<NodeId>{NodeId{0}};
+      const bool is_fast = alone && one.elected == std::vector<NodeId>{NodeId{0}};
       counts.at(alone ? 0 : one.first_phase_leaders == 2 ? 1 : 2) += 1;
       slow_alone += alone && !is_fast ? 1U : 0U;
     }

@@ -69,7 +69,7 @@ void run_anonymous(const RingAsked& asked, bool first_is_fast, std::uint64_t num
   counts.bits += outcome.bits;
   counts.hash += outcome.hash;
   counts.wins.resize(asked.stations);
-  for (const NodeId leader : outcome.who) ++counts.wins[index(leader)];
+  for (const NodeId leader : outcome.elected) ++counts.wins[index(leader)];
   note_broken(sum, outcome.broken, setup.seed);
 }
 

@@ -22,15 +22,15 @@ using What = Notice::What;
 constexpr Nanos kStepMax = 100us;
 constexpr Nanos kDelayMin = 100us;
 constexpr Nanos kDelayMax = 1ms;
-constexpr std::uint64_t kBitsOfMessage = 2;  // four kinds
+constexpr std::uint64_t kBitsOfMessage = 2;  // there are four kinds of messages
 
 bool needs_courier(const AnonymousSetup& setup) {
   return setup.loss > 0 || setup.duplicate > 0 || setup.crashes > 0;
 }
 
-// One phase: who drew 1, who began it when.
+// One phase: when stations began it, how many did, drew 1 and were elected.
 struct Phase {
-  Instant first{}, last{};  // station to begin it
+  Instant first{}, last{};  // when the first and the last station began it
   std::uint32_t began = 0;
   std::uint32_t ones = 0;
   std::uint32_t elected = 0;
@@ -48,8 +48,8 @@ class Tally : public NoWatch {
     ++datagrams;
     if (tracer_) tracer_->sent(world, from, to, message, number);
     Sequence& last = last_sent_[index(from)];
-    const bool again = message.sequence != kNoSequence && message.sequence <= last;
-    if (again || !of_election(message.kind)) return;
+    const bool is_repeat = message.sequence != kNoSequence && message.sequence <= last;
+    if (is_repeat || !of_election(message.kind)) return;
     if (message.sequence != kNoSequence) last = message.sequence;
     ++messages;
   }
@@ -75,7 +75,7 @@ class Tally : public NoWatch {
         break;
       }
       case What::next_timer: {
-        // The first to leave a phase begins the next one.
+        // The first station that leaves a phase begins the next one.
         Phase& next = at(phase);
         if (next.began == 0 && next.first == Instant{}) next.first = world.now();
         break;
@@ -103,7 +103,7 @@ class Tally : public NoWatch {
   }
 
   const std::vector<Phase>& phases() const { return phases_; }
-  // Phases that somebody has begun.
+  // Number of phases that at least one station has begun.
   std::uint32_t begun() const {
     return static_cast<std::uint32_t>(
         std::ranges::count_if(phases_, [](const Phase& phase) { return phase.began > 0; }));
@@ -121,18 +121,18 @@ class Tally : public NoWatch {
     return phases_[phase];
   }
 
-  std::vector<Sequence> last_sent_;      // by each station: what is not higher is a repeat
-  std::vector<std::uint32_t> phase_of_;  // phases each station has begun
+  std::vector<Sequence> last_sent_;      // by station; a message that is not higher is a repeat
+  std::vector<std::uint32_t> phase_of_;  // number of phases that each station has begun
   std::vector<Phase> phases_;
   std::optional<Tracer> tracer_;
 };
 
 using Ring = World<AnonymousRingElection, Tally>;
 
-// The first draw of a station that is told what to draw.
-class Told final : public Draw {
+// Fixes the first draw of a station.
+class FixedDraw final : public Draw {
  public:
-  explicit Told(std::uint64_t value) : value_(value) {}
+  explicit FixedDraw(std::uint64_t value) : value_(value) {}
   std::uint64_t below(std::uint64_t limit) override { return std::min(value_, limit - 1); }
 
  private:
@@ -143,7 +143,7 @@ void set_speeds(const AnonymousSetup& setup, const Rules& rules, Stream& plan, R
   for (std::uint32_t i = 0; i < setup.stations; ++i) {
     Nanos step = plan.uniform(rules.step_min, rules.step_max);
     if (setup.first_is_fast) step = i == 0 ? rules.step_min : rules.step_max;
-    // Its clock shows step_min for each step.
+    // The clock of the station shows step_min for each step.
     const double rate =
         static_cast<double>(rules.step_min.count()) / static_cast<double>(step.count());
     world.set_rate(NodeId{i}, Ppb{static_cast<std::int64_t>(std::llround((rate - 1) * 1e9))});
@@ -155,28 +155,29 @@ void wake_stations(const AnonymousSetup& setup, const Rules& rules, Stream& plan
   const std::uint32_t n = setup.stations;
   if (setup.candidates > 0) {
     for (std::uint32_t i = 0; i < n; ++i) {
-      // Evenly apart: as i runs round the ring, so many times the count goes up.
+      // Spreads the candidates evenly: the quotient rises `candidates` times as i goes round the
+      // ring.
       const bool one =
           (i + 1) * std::uint64_t{setup.candidates} / n != i * std::uint64_t{setup.candidates} / n;
-      Told describe_steps(one ? 0 : 1);
-      world.draw_from(&describe_steps);
+      FixedDraw draw(one ? 0 : 1);
+      world.draw_from(&draw);
       world.command(NodeId{(i + 1) % n}, Command::wake);
       world.draw_from(nullptr);
     }
     return;
   }
-  // Any number of stations, at any time while the first wake-up goes round; at least one.
+  // At least one station wakes up, the others at any time while the first wake-up goes round.
   const Nanos once_round = n * (rules.delay_max + rules.step_max);
-  std::vector<std::pair<Instant, NodeId>> sleepers;
+  std::vector<std::pair<Instant, NodeId>> wake_ups;
   const NodeId first{static_cast<std::uint32_t>(plan.below(n))};
-  sleepers.emplace_back(Instant{}, first);
+  wake_ups.emplace_back(Instant{}, first);
   for (std::uint32_t i = 0; i < n; ++i)
     if (plan.chance(0.5))
-      sleepers.emplace_back(Instant{} + plan.uniform(0ns, once_round), NodeId{i});
-  std::ranges::sort(sleepers);
-  for (const auto& [when, who] : sleepers) {
+      wake_ups.emplace_back(Instant{} + plan.uniform(0ns, once_round), NodeId{i});
+  std::ranges::sort(wake_ups);
+  for (const auto& [when, station] : wake_ups) {
     world.run_until(when);
-    world.command(who, Command::wake);
+    world.command(station, Command::wake);
   }
 }
 
@@ -238,7 +239,7 @@ Rules rules_of(const AnonymousSetup& setup) {
       .printed_next_timer = setup.printed_next_timer};
   if (needs_courier(setup)) {
     rules.link.courier = masking(setup.loss, kDelayMax + kStepMax);
-    // A slow station waits longer before it repeats: its clock is slow.
+    // A slow station waits longer before it repeats, because its clock is slow.
     rules.delay_max = longest_way(
         {.interval = rules.link.courier->interval * rules.step_max.count() / rules.step_min.count(),
          .sends = rules.link.courier->sends},
@@ -269,7 +270,10 @@ AnonymousOutcome run(const AnonymousSetup& setup, Trace* trace) {
                 .loss = setup.loss,
                 .duplicate = setup.duplicate,
                 .in_order = !needs_courier(setup)}},
-      [&](NodeId id, Incarnation life) { return AnonymousRingElection{id, life, rules}; }, tally);
+      [&](NodeId id, Incarnation incarnation) {
+        return AnonymousRingElection{id, incarnation, rules};
+      },
+      tally);
   Stream plan(setup.seed, std::to_underlying(Cause::plan), 0);
   set_speeds(setup, rules, plan, world);
   for (std::uint32_t i = 0; i < setup.stations; ++i) world.start(NodeId{i});
@@ -286,8 +290,8 @@ AnonymousOutcome run(const AnonymousSetup& setup, Trace* trace) {
   outcome.time = world.now() - Instant{};
   for (std::uint32_t i = 0; i < setup.stations; ++i)
     if (world.up(NodeId{i}) && world.machine(NodeId{i}).state() == State::elected)
-      outcome.who.push_back(NodeId{i});
-  outcome.leaders = static_cast<std::uint32_t>(outcome.who.size());
+      outcome.elected.push_back(NodeId{i});
+  outcome.leaders = static_cast<std::uint32_t>(outcome.elected.size());
   outcome.phases = tally.begun();
   outcome.first_phase_leaders = tally.phases().front().elected;
   outcome.messages = tally.messages;

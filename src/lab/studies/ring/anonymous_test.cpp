@@ -1,4 +1,4 @@
-// The anonymous ring as it ships: its promises, its exact error, and what the printed rule does.
+// The anonymous ring as shipped: its properties, its exact error probability, and the printed rule.
 #include "lab/studies/ring/anonymous.h"
 
 #include <cmath>
@@ -36,7 +36,7 @@ TEST(AnonymousRing, ElectsASoleCandidateInItsPhase) {
     }
 }
 
-TEST(AnonymousRing, HasTwoLeadersAsOftenAsTheExactValueSays) {
+TEST(AnonymousRing, HasTwoLeadersWithTheExactProbability) {
   const std::uint64_t runs = runs_of(1'000);
   for (const std::uint32_t candidates : {2U, 3U})
     for (const std::uint32_t stages : {1U, 2U, 3U, 5U}) {
@@ -52,10 +52,10 @@ TEST(AnonymousRing, HasTwoLeadersAsOftenAsTheExactValueSays) {
         all += outcome.first_phase_leaders == candidates ? 1 : 0;
       }
       const double exact = analysis::all_elected(candidates, stages).nearest();
-      const double seen = static_cast<double>(all) / static_cast<double>(runs);
+      const double observed = static_cast<double>(all) / static_cast<double>(runs);
       const double deviation = std::sqrt(exact * (1 - exact) / static_cast<double>(runs));
-      EXPECT_LE(std::abs(seen - exact), 4 * deviation)
-          << candidates << " candidates, " << stages << " stages: " << seen << " for " << exact;
+      EXPECT_LE(std::abs(observed - exact), 4 * deviation)
+          << candidates << " candidates, " << stages << " stages: " << observed << " for " << exact;
     }
 }
 
@@ -74,7 +74,7 @@ TEST(AnonymousRing, TakesFewerThanEPhasesAndFewMessages) {
     time += static_cast<double>(outcome.time.count());
   }
   const auto all = static_cast<double>(runs);
-  // Geometric: the deviation of the mean is below e / sqrt(runs).
+  // The number of phases is geometric: the deviation of the mean is below e / sqrt(runs).
   EXPECT_NEAR(phases / all, analysis::mean_phases(n).nearest(), 4 * 2.2 / std::sqrt(all));
   EXPECT_LT(messages / all, std::exp(1.0) * n * (k + 3));
   const Nanos bound = phase_bound(rules_of({.stations = n, .stages = k, .gamma = 0.5}));
@@ -90,7 +90,7 @@ TEST(AnonymousRing, MasksLossDuplicatesAndReordering) {
         << seed;
 }
 
-TEST(AnonymousRing, GoesOnWithoutACrashedStation) {
+TEST(AnonymousRing, ContinuesWithoutACrashedStation) {
   for (std::uint64_t seed = 1; seed <= runs_of(60); ++seed) {
     const AnonymousOutcome outcome = run({.stations = 5, .stages = 20, .crashes = 1, .seed = seed});
     EXPECT_TRUE(outcome.settled) << seed;
@@ -98,15 +98,15 @@ TEST(AnonymousRing, GoesOnWithoutACrashedStation) {
   }
 }
 
-// Rule 3.2 as printed: what a next-timer passes on finds the next one already in the next phase,
-// and calls it out of it again, for ever.
-TEST(AnonymousRing, NeverEndsWithThePrintedNextTimer) {
+// Rule 3.2 as printed: a forwarded next-timer message finds the next station already in the next
+// phase and calls it out again. The election never ends.
+TEST(AnonymousRing, PrintedNextTimerNeverEnds) {
   int stuck = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     AnonymousSetup setup{
         .stations = 4, .stages = 3, .printed_next_timer = true, .most_phases = 300, .seed = seed};
     const AnonymousOutcome printed = run(setup);
-    // Where the first phase has a sole candidate there is no next-timer, and nothing goes wrong.
+    // If the first phase has a sole candidate, no next-timer message is sent and the election ends.
     EXPECT_TRUE(printed.settled ? printed.phases == 1 : printed.phases >= 300U) << seed;
     stuck += printed.settled ? 0 : 1;
     setup.printed_next_timer = false;
@@ -115,7 +115,7 @@ TEST(AnonymousRing, NeverEndsWithThePrintedNextTimer) {
   EXPECT_GT(stuck, 15);
 }
 
-// The faster of two candidates is noticed less and wins more often.
+// The faster of two candidates is noticed less often and wins more often.
 TEST(AnonymousRing, FavoursTheFasterCandidate) {
   std::uint64_t fast = 0;
   std::uint64_t slow = 0;
@@ -127,14 +127,14 @@ TEST(AnonymousRing, FavoursTheFasterCandidate) {
                                           .first_is_fast = true,
                                           .most_phases = 1,
                                           .seed = seed});
-    for (const NodeId leader : outcome.who) ++(leader == NodeId{0} ? fast : slow);
+    for (const NodeId leader : outcome.elected) ++(leader == NodeId{0} ? fast : slow);
   }
   EXPECT_GT(fast, 3 * slow);
 }
 
 // --- Lemma 3 ---
 
-// Coins that depend on the time alone: candidates in step toss alike.
+// Coins that depend on the time only: candidates in step toss the same coins.
 class ClockCoins final : public Draw {
  public:
   explicit ClockCoins(std::function<Instant()> now) : now_(std::move(now)) {}
@@ -155,8 +155,8 @@ class Constant final : public Draw {
   std::uint64_t value_;
 };
 
-// Everything that station 0 can notice.
-class Diary : public NoWatch {
+// Records everything that station 0 can observe.
+class ObservationLog : public NoWatch {
  public:
   template <class World, class Message>
   void received(const World& world, NodeId, NodeId to, const Message& message, std::uint32_t,
@@ -178,23 +178,26 @@ class Diary : public NoWatch {
   }
 };
 
-struct Seen {
-  std::vector<std::string> diary;
+struct Observed {
+  std::vector<std::string> observations;
   std::uint32_t leaders = 0;
 };
 
-// Six stations, one or two of which drew 1, with messages that take as long as the case says.
-Seen ring_of_six(bool two, std::uint32_t stages) {
+// Six stations, one or two of which drew 1, with message delays as the case requires.
+Observed ring_of_six(bool two, std::uint32_t stages) {
   const tempo::election::anonymous::Rules rules{.link = {.stations = 6},
                                                 .stages = stages,
                                                 .step_min = 100us,
                                                 .step_max = 100us,
                                                 .delay_max = 1ms};
-  Diary diary;
-  World<AnonymousRingElection, Diary> world(
+  ObservationLog observations;
+  World<AnonymousRingElection, ObservationLog> world(
       {.nodes = 6, .link = {.delay = Delay::constant(500us), .in_order = true}},
-      [&](NodeId id, Incarnation life) { return AnonymousRingElection{id, life, rules}; }, diary);
-  // With one candidate what it sends goes round in the time of half a round with two.
+      [&](NodeId id, Incarnation incarnation) {
+        return AnonymousRingElection{id, incarnation, rules};
+      },
+      observations);
+  // One candidate's message goes round in the time of half a round with two candidates.
   world.set_delivery(
       [&](NodeId, NodeId, const tempo::election::ring::Message& message) -> DeliveryDecision {
         const bool slow = two || message.kind == tempo::election::ring::Kind::wake_up;
@@ -203,27 +206,27 @@ Seen ring_of_six(bool two, std::uint32_t stages) {
   ClockCoins coins([&] { return world.now(); });
   for (std::uint32_t i = 0; i < 6; ++i) world.start(NodeId{i});
   for (std::uint32_t i = 0; i < 6; ++i) {
-    Constant describe_steps(i == 0 || (two && i == 3) ? 0 : 1);
-    world.draw_from(&describe_steps);
+    Constant first_draw(i == 0 || (two && i == 3) ? 0 : 1);
+    world.draw_from(&first_draw);
     world.command(NodeId{i}, tempo::election::anonymous::Command::wake);
   }
   world.draw_from(&coins);
   world.run_until(Instant{10s});
-  Seen seen{.diary = diary.lines};
+  Observed observed{.observations = observations.lines};
   for (std::uint32_t i = 0; i < 6; ++i)
-    seen.leaders +=
+    observed.leaders +=
         world.machine(NodeId{i}).state() == tempo::election::anonymous::State::elected ? 1U : 0U;
-  return seen;
+  return observed;
 }
 
-TEST(AnonymousRing, CannotTellOneMinimumFromTwo) {
+TEST(AnonymousRing, CannotDistinguishOneMinimumFromTwo) {
   for (const std::uint32_t stages : {1U, 4U, 30U}) {
-    const Seen one = ring_of_six(false, stages);
-    const Seen two = ring_of_six(true, stages);
+    const Observed one = ring_of_six(false, stages);
+    const Observed two = ring_of_six(true, stages);
     EXPECT_EQ(one.leaders, 1U);
     EXPECT_EQ(two.leaders, 2U);
-    EXPECT_GT(one.diary.size(), std::size_t{stages} + 5);
-    EXPECT_EQ(one.diary, two.diary);
+    EXPECT_GT(one.observations.size(), std::size_t{stages} + 5);
+    EXPECT_EQ(one.observations, two.observations);
   }
 }
 

@@ -22,11 +22,11 @@ using tempo::election::ring::Method;
 using tempo::election::ring::Notice;
 using tempo::election::ring::State;
 
-// Counts what the outcome tells. Everything that is of one election begins anew with the next.
+// Counts the values of the outcome. Counts of a single election restart with the next election.
 class Tally : public NoWatch {
  public:
   Tally(std::uint32_t stations, Trace* trace)
-      : last_sent_(stations), on_the_way_(stations), draws_(stations) {
+      : last_sent_(stations), in_transit_(stations), draws_(stations) {
     if (trace != nullptr) tracer_.emplace(true);
   }
 
@@ -36,12 +36,12 @@ class Tally : public NoWatch {
     ++datagrams;
     if (tracer_) tracer_->sent(world, from, to, message, number);
     Sequence& last = last_sent_[index(from)];
-    const bool again = message.sequence != kNoSequence && message.sequence <= last;
-    if (again || !of_election(message.kind)) return;
+    const bool is_repeat = message.sequence != kNoSequence && message.sequence <= last;
+    if (is_repeat || !of_election(message.kind)) return;
     if (message.sequence != kNoSequence) last = message.sequence;
     if (message.kind == Kind::priority) {
       if (message.number == number_) ++hops;
-      buffer_max = std::max(buffer_max, ++on_the_way_[index(to)]);
+      buffer_max = std::max(buffer_max, ++in_transit_[index(to)]);
     } else if (message.number == number_) {
       ++announcement_hops;
     }
@@ -66,7 +66,7 @@ class Tally : public NoWatch {
         if (notice.number == number_) count_draw(id);
         break;
       case Notice::What::took:
-        if (on_the_way_[index(id)] > 0) --on_the_way_[index(id)];
+        if (in_transit_[index(id)] > 0) --in_transit_[index(id)];
         break;
       case Notice::What::decided:
         decided_ += notice.number == number_ ? 1 : 0;
@@ -84,7 +84,7 @@ class Tally : public NoWatch {
   template <class World>
   void disturbed(const World& world, NodeId id, const char* what) {
     if (tracer_) tracer_->disturbed(world, id, what);
-    if (id != kNobody && !world.up(id)) on_the_way_[index(id)] = 0;
+    if (id != kNobody && !world.up(id)) in_transit_[index(id)] = 0;
   }
 
   std::uint32_t draws_of(NodeId id) const { return draws_[index(id)]; }
@@ -95,7 +95,7 @@ class Tally : public NoWatch {
     return count;
   }
   std::uint32_t number() const { return number_; }
-  std::uint32_t decided() const { return decided_; }  // in this election, dead ones included
+  std::uint32_t decided() const { return decided_; }  // in this election, dead stations included
   const Trace* trace() const { return tracer_ ? &tracer_->trace() : nullptr; }
 
   std::uint64_t datagrams = 0, hops = 0, announcement_hops = 0;
@@ -116,12 +116,12 @@ class Tally : public NoWatch {
     ++active_[round];
   }
 
-  std::uint32_t number_ = 0;  // the highest election seen
+  std::uint32_t number_ = 0;  // highest election number seen
   std::uint32_t decided_ = 0;
-  std::vector<Sequence> last_sent_;        // by each station: what is not higher is a repeat
-  std::vector<std::uint32_t> on_the_way_;  // priorities to each station
-  std::vector<std::uint32_t> draws_;       // rounds of each station in this election
-  std::vector<std::uint32_t> active_;      // stations that drew in each round
+  std::vector<Sequence> last_sent_;        // by station; a message that is not higher is a repeat
+  std::vector<std::uint32_t> in_transit_;  // by destination: priorities in transit
+  std::vector<std::uint32_t> draws_;       // by station: rounds in this election
+  std::vector<std::uint32_t> active_;      // by round: stations that drew
   std::optional<Tracer> tracer_;
 };
 
@@ -129,12 +129,12 @@ using Ring = World<RingElection, Tally>;
 
 struct Crash {
   Instant at;
-  NodeId who;
+  NodeId station;
 };
 
 constexpr Nanos kProbe = 1s;
 
-// Chosen without repetition; times within what an election takes at most.
+// Draws stations without repetition, and times within the longest duration of an election.
 std::vector<Crash> crashes_of(const EquitableSetup& setup, Stream& plan) {
   std::vector<NodeId> stations;
   for (std::uint32_t i = 0; i < setup.stations; ++i) stations.push_back(NodeId{i});
@@ -148,7 +148,7 @@ std::vector<Crash> crashes_of(const EquitableSetup& setup, Stream& plan) {
   return crashes;
 }
 
-// All who live know one leader, who lives.
+// All live stations know one leader, and it is live.
 bool settled(const Ring& world) {
   NodeId leader = kNobody;
   for (std::uint32_t i = 0; i < world.size(); ++i) {
@@ -170,8 +170,8 @@ EquitableRules rules_of(const EquitableSetup& setup) {
   return rules;
 }
 
-// Long enough for any election: no delay is longer than its bound, and a hundred times the mean
-// number of rounds does not happen.
+// Upper bound on the duration of an election: delays are bounded, and a hundred times the mean
+// number of rounds does not occur.
 Nanos longest_election(const EquitableSetup& setup, const EquitableRules& rules) {
   const Nanos hop = rules.link.courier ? longest_way(*rules.link.courier, setup.delay.bound())
                                        : setup.delay.bound();
@@ -179,8 +179,8 @@ Nanos longest_election(const EquitableSetup& setup, const EquitableRules& rules)
   return std::min((hop * setup.stations * 2 + kProbe) * rounds, Nanos{24h * 365 * 100});
 }
 
-// Runs until all who live know one leader, or so long that they never will.
-bool run_to_the_end(Ring& world, const Tally& tally, Nanos longest) {
+// Runs until all live stations know one leader. Returns false if they never will.
+bool run_until_settled(Ring& world, const Tally& tally, Nanos longest) {
   std::uint32_t alive = 0;
   for (std::uint32_t i = 0; i < world.size(); ++i) alive += world.up(NodeId{i}) ? 1U : 0U;
   return world.run_until(world.now() + longest,
@@ -193,7 +193,7 @@ NodeId leader_of(const Ring& world) {
   return kNobody;
 }
 
-// If the leader turns out to be faulty, the station after it notices and calls another election.
+// If the leader is faulty, its successor on the ring calls another election.
 void elect_again(const EquitableSetup& setup, Ring& world, const Tally& tally, Stream& plan,
                  Nanos longest, EquitableOutcome& outcome) {
   std::vector<bool> faulty(setup.stations);
@@ -206,7 +206,7 @@ void elect_again(const EquitableSetup& setup, Ring& world, const Tally& tally, S
   if (!outcome.faulty_first) return;
   const NodeId witness = world.machine(leader_of(world)).link().next();
   world.command(witness, tempo::election::ring::Command::elect);
-  outcome.settled = run_to_the_end(world, tally, longest);
+  outcome.settled = run_until_settled(world, tally, longest);
   outcome.faulty_again = outcome.settled && faulty[index(leader_of(world))];
 }
 
@@ -243,7 +243,8 @@ void collect(const EquitableSetup& setup, const Ring& world, const Tally& tally,
 void judge(const EquitableSetup& setup, EquitableOutcome& outcome) {
   const std::uint64_t n = setup.stations;
   if (!outcome.broken.empty()) return;
-  const bool undisturbed = setup.crashes == 0 && n > 1;  // alone, it has no links to count hops on
+  // A single station has no link to count hops on.
+  const bool undisturbed = setup.crashes == 0 && n > 1;
   if (!outcome.settled)
     outcome.broken = "one-leader";
   else if (outcome.buffer_max > n)
@@ -273,18 +274,19 @@ EquitableOutcome run(const EquitableSetup& setup, Trace* trace) {
                 .loss = setup.loss,
                 .duplicate = setup.duplicate,
                 .in_order = !needs_courier(setup)}},
-      [&](NodeId id, Incarnation life) { return RingElection{id, life, rules}; }, tally);
+      [&](NodeId id, Incarnation incarnation) { return RingElection{id, incarnation, rules}; },
+      tally);
   Stream plan(setup.seed, std::to_underlying(Cause::plan), 0);
   for (std::uint32_t i = 0; i < setup.stations; ++i) world.start(NodeId{i});
   for (std::uint32_t i = 0; i < setup.stations; ++i)
     world.command(NodeId{i}, tempo::election::ring::Command::elect);
   for (const Crash& crash : crashes_of(setup, plan)) {
     world.run_until(crash.at);
-    world.crash(crash.who);
+    world.crash(crash.station);
   }
   const Nanos longest = longest_election(setup, rules);
   EquitableOutcome outcome;
-  outcome.settled = run_to_the_end(world, tally, longest);
+  outcome.settled = run_until_settled(world, tally, longest);
   if (setup.faulty > 0 && outcome.settled) elect_again(setup, world, tally, plan, longest, outcome);
   collect(setup, world, tally, outcome);
   judge(setup, outcome);

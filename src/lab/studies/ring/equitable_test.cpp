@@ -1,4 +1,4 @@
-// The equitable ring as it ships, against the exact mathematics and against its promises.
+// The equitable ring as shipped: compared with the exact analysis, and its properties.
 #include "lab/studies/ring/equitable.h"
 
 #include <cmath>
@@ -47,7 +47,7 @@ double z_of(double seen, const analysis::Number& mean, const analysis::Number& v
   return (seen - mean.nearest) / std::sqrt(variance.nearest / static_cast<double>(runs));
 }
 
-TEST(EquitableRing, TakesAsManyRoundsAsTheExactMean) {
+TEST(EquitableRing, NeedsTheExactMeanNumberOfRounds) {
   for (const std::uint32_t n : {2U, 3U, 5U, 9U, 16U, 33U}) {
     const std::uint32_t m = n % 2 == 0 ? 16 : 3;
     const std::uint64_t runs = runs_of(n < 10 ? 2'000 : 300);
@@ -65,7 +65,7 @@ TEST(EquitableRing, TakesAsManyRoundsAsTheExactMean) {
   }
 }
 
-TEST(EquitableRing, OfOneStationLeadsItself) {
+TEST(EquitableRing, SingleStationLeads) {
   const EquitableOutcome outcome = run({.stations = 1});
   EXPECT_EQ(outcome.broken, "");
   EXPECT_EQ(outcome.leaders, 1U);
@@ -92,28 +92,28 @@ TEST(EquitableRing, MasksLossDuplicatesAndReordering) {
       std::abs(z_of(sum.mean_rounds(), exact.moments(1)[1], exact.central_moments(2)[2], runs)), 4);
 }
 
-TEST(EquitableRing, EndsWithOneLeaderWhoeverCrashes) {
+TEST(EquitableRing, EndsWithOneLeaderAfterCrashes) {
   for (const std::uint32_t crashes : {1U, 2U, 6U}) {
-    bool anew = false;
+    bool restarted = false;
     for (std::uint64_t seed = 1; seed <= runs_of(60); ++seed) {
       const EquitableOutcome outcome =
           run({.stations = 7, .range = 4, .loss = 0.05, .crashes = crashes, .seed = seed});
       EXPECT_EQ(outcome.broken, "") << "seed " << seed;
-      anew = anew || outcome.elections > 1;
+      restarted = restarted || outcome.elections > 1;
     }
-    EXPECT_TRUE(anew) << "nobody had to begin again: the crashes came too late to show anything";
+    EXPECT_TRUE(restarted) << "no election restarted: the crashes came too late to test anything";
   }
 }
 
-// A higher number wins over a result that is already known: the leader itself may have crashed.
-TEST(EquitableRing, ReplacesALeaderThatCrashes) {
+// A higher election number replaces a known result, because the leader itself may have crashed.
+TEST(EquitableRing, ReplacesACrashedLeader) {
   std::uint32_t most = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed)
     most = std::max(most, run({.stations = 2, .range = 2, .crashes = 1, .seed = seed}).elections);
   EXPECT_GE(most, 2U);
 }
 
-TEST(EquitableRing, TiesByIdSavesTheIdleRounds) {
+TEST(EquitableRing, TiesByIdSaveTheIdleRounds) {
   const std::uint64_t runs = runs_of(1'500);
   const Sum equitable = many({.stations = 6, .range = 2}, runs);
   const Sum by_id = many({.stations = 6, .range = 2, .method = Method::ties_by_id}, runs);
@@ -138,22 +138,22 @@ TEST(EquitableRing, HighestIdElectsTheSameStationAgain) {
   }
   EXPECT_EQ(again_highest, elections_highest);
   ASSERT_GT(elections_equitable, 300U);
-  // Two of eight are faulty: a quarter, give or take four deviations.
+  // Two of eight stations are faulty: a quarter, within four standard deviations.
   const double share =
       static_cast<double>(again_equitable) / static_cast<double>(elections_equitable);
   EXPECT_NEAR(share, 0.25, 4 * std::sqrt(0.1875 / static_cast<double>(elections_equitable)));
 }
 
-// Chang and Roberts: n log n messages on average, and every election costs the last round of n.
-TEST(EquitableRing, ChangAndRobertsIsCheapOnAScatteredRing) {
+// Chang and Roberts: n log n messages on average; every election costs a last round of n.
+TEST(EquitableRing, ChangAndRobertsIsCheapOnARandomRing) {
   const EquitableOutcome outcome = run({.stations = 16, .method = Method::highest_id});
   EXPECT_EQ(outcome.broken, "");
   EXPECT_EQ(outcome.leader, NodeId{15});
-  // Numbers in rising order: each id goes one hop to a higher one, the highest all the way.
+  // Numbers in rising order: each id makes one hop to a higher one, the highest a whole round.
   EXPECT_EQ(outcome.hops, 15U + 16U);
 }
 
-TEST(EquitableRing, IsTheSameEachTime) {
+TEST(EquitableRing, IsDeterministic) {
   const EquitableSetup setup{.stations = 9, .loss = 0.1, .crashes = 2, .seed = 7};
   EXPECT_EQ(run(setup).hash, run(setup).hash);
   EquitableSetup other = setup;

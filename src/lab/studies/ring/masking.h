@@ -1,4 +1,4 @@
-// How patient the links of a simulated ring must be to mask a given loss.
+// Courier options that mask a given loss on a simulated ring.
 #pragma once
 
 #include "base/units.h"
@@ -8,12 +8,12 @@ namespace tempo::sim::ring {
 
 inline constexpr double kMaxLoss = 0.5;
 
-// Repeats a message so often that fewer than one of ten thousand million is given up though its
-// addressee lives: the message and its acknowledgement are each lost with probability `loss`.
-// `way` is the longest way of a datagram.
+// Sends a message often enough that the courier gives up on a live destination with probability
+// below 1e-10. Message and acknowledgement are each lost with probability `loss`; `way` is the
+// longest delay of a datagram.
 tempo::election::ring::Courier::Options masking(double loss, Nanos way);
 
-// The longest a message can take, from its first send to its arrival, if it arrives.
+// Longest time from the first send of a message to its arrival, if it arrives.
 Nanos longest_way(const tempo::election::ring::Courier::Options& courier, Nanos way);
 
 }  // namespace tempo::sim::ring

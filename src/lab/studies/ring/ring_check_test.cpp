@@ -1,4 +1,4 @@
-// The rings that ship, in every interleaving of small worlds.
+// Exhaustive checks of the shipped ring elections with a few stations.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -37,20 +37,20 @@ TEST(CheckRing, EquitableIsSound) {
   expect_sound(equitable({.stations = 3}, 2), 7'063);
 }
 
-TEST(CheckRing, EquitableBearsACrash) {
+TEST(CheckRing, EquitableToleratesACrash) {
   expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.crashes = 1}}, 2), 1'000);
 }
 
-// Larger worlds, a few seconds each without sanitizers.
-TEST(CheckRing, EquitableBearsMoreInLargerWorlds) {
-  if (!soak()) GTEST_SKIP() << "only in a soak";
+// Larger worlds; each takes a few seconds without sanitizers.
+TEST(CheckRing, EquitableToleratesMoreInLargerWorlds) {
+  if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound(equitable({.stations = 4, .wakers = 4}, 2), 201'703);
   expect_sound(equitable({.stations = 3, .wakers = 1, .budget = {.crashes = 1}}, 2), 100'000);
   expect_sound(equitable({.stations = 2, .wakers = 1, .budget = {.losses = 1, .duplicates = 1}}, 2),
                500'000);
 }
 
-TEST(CheckRing, OtherRulesAreSound) {
+TEST(CheckRing, OtherMethodsAreSound) {
   expect_sound(equitable({.stations = 3}, 2, election::ring::Method::ties_by_id), 300);
   expect_sound(equitable({.stations = 3}, 2, election::ring::Method::highest_id), 100);
 }
@@ -60,7 +60,7 @@ TEST(CheckRing, AnonymousCanAlwaysEnd) {
   expect_sound(anonymous({.stations = 3}, 2), 19'362);
 }
 
-TEST(CheckRing, ThePrintedNextTimerGoesInACircle) {
+TEST(CheckRing, PrintedNextTimerNeverEnds) {
   const Finding finding = anonymous({.stations = 2}, 1, true);
   ASSERT_TRUE(finding.violation);
   EXPECT_EQ(finding.violation->property, kComesGood);

@@ -16,7 +16,7 @@ ring::LinkRules link_rules(const RingWorld& world) {
   ring::LinkRules rules{.stations = world.stations,
                         .probe = Nanos{4 * world.delay_max + 2},
                         .successors = world.budget.crashes + 1U};
-  // One send more than can be lost: who does not answer then is down.
+  // One send more than can be lost: a station that does not answer then is down.
   if (needs_courier(world))
     rules.courier = {.interval = Nanos{2 * world.delay_max + 1}, .sends = world.budget.losses + 1U};
   return rules;
@@ -82,7 +82,7 @@ AnonymousModel::View AnonymousModel::view(const Machine& machine) const {
   return {machine.state()};
 }
 
-// A candidate that goes out by itself has seen another; there must have been one.
+// A candidate that leaves by itself has seen another candidate; there must have been one.
 const char* AnonymousModel::broken_move(const Scene<View>& before, const Scene<View>& after,
                                         NodeId node) const {
   const std::uint32_t i = index(node);
@@ -99,7 +99,7 @@ bool AnonymousModel::remember(const Scene<View>& before, Scene<View>& after, Nod
   const std::uint32_t i = index(node);
   if (!after.up(i)) return true;
   const State now = after.slots[i].view->state;
-  // A mark stays until the station begins another phase: claims may outlive the candidacy.
+  // The mark stays until the station begins another phase: its claims may outlive the candidacy.
   const bool was_one = before.up(i) && before.slots[i].memory != 0;
   const State then = before.up(i) ? before.slots[i].view->state : State::sleeping;
   if (now == State::awake_one)

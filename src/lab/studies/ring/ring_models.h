@@ -1,10 +1,10 @@
 // Both ring elections for the checker: a few stations, times in ticks, every order of events, every
 // draw.
 //
-// Promised of the equitable ring: never two leaders in one election; nobody follows whom another
-// does not; and from every state one leader that all who live follow can still be reached, whoever
-// crashed. Of the anonymous ring, which may end with two leaders: that it can always still end, and
-// that a station which alone drew 1 is never told that there is another candidate.
+// Properties of the equitable ring: never two leaders in one election; no two stations follow
+// different leaders; and from every state a state with one leader that all live stations follow
+// remains reachable, whichever stations crash. Properties of the anonymous ring, which may end with
+// two leaders: it can always still end, and a sole candidate never concludes that there is another.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,19 @@
 
 namespace tempo::check {
 
-// How the world of a check is, as far as the stations must know.
+// The parameters of a check that the stations must know.
 struct RingWorld {
   std::uint32_t stations = 3;
   std::uint8_t delay_max = 1;  // ticks
-  std::uint32_t wakers = 3;    // the first so many may wake up by themselves, at any time
+  // Number of stations, the lowest ids, that may wake up by themselves at any time.
+  std::uint32_t wakers = 3;
   Budget budget{};
 };
 
-// Losses, duplicates and crashes need the courier; a network without them keeps its order.
+// Losses, duplicates and crashes require the courier; a network without them keeps the order.
 election::ring::LinkRules link_rules(const RingWorld& world);
 Freedom freedom_of(const RingWorld& world);
-// A step is a tick. A message that must be repeated takes longer, and the stations know it.
+// A step is one tick. A message that is repeated takes longer, and the stations know the bound.
 election::anonymous::Rules anonymous_rules(const RingWorld& world, std::uint32_t stages,
                                            bool printed_next_timer);
 
@@ -41,9 +42,9 @@ struct EquitableModel {
   };
 
   election::ring::EquitableRules rules;
-  std::uint32_t elections = 3;  // numbers looked at; what comes later is taken to end well
+  std::uint32_t elections = 3;  // elections explored; later ones are assumed to end well
 
-  Machine make(NodeId node, Incarnation life) const { return {node, life, rules}; }
+  Machine make(NodeId node, Incarnation incarnation) const { return {node, incarnation, rules}; }
   View view(const Machine& machine) const;
   const char* broken(const Scene<View>& scene) const;  // one-leader, same-leader
   bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
@@ -59,15 +60,15 @@ struct AnonymousModel {
 
   election::anonymous::Rules rules;
 
-  Machine make(NodeId node, Incarnation life) const { return {node, life, rules}; }
+  Machine make(NodeId node, Incarnation incarnation) const { return {node, incarnation, rules}; }
   View view(const Machine& machine) const;
   const char* broken_move(const Scene<View>& before, const Scene<View>& after, NodeId node) const;
-  // Remembers of each station that it drew 1 since it last slept or left a phase.
+  // Records for each station whether it drew 1 since it last slept or left a phase.
   bool remember(const Scene<View>& before, Scene<View>& after, NodeId node) const;
   bool good(const Scene<View>& scene) const;
 };
 
-// Searches are made once, in ring_models.cpp.
+// The searches are instantiated once, in ring_models.cpp.
 extern template class Space<EquitableModel>;
 extern template class Search<EquitableModel>;
 extern template class Space<AnonymousModel>;
