@@ -1,5 +1,5 @@
-// Atomic broadcast of three processes in every interleaving: with the right Delta it keeps its
-// promises, with whatever is left out it does not.
+// Exhaustive checks of atomic broadcast among three processes: the properties hold with the right
+// Delta, and fail if a part of the protocol is left out.
 #include <string>
 
 #include <gtest/gtest.h>
@@ -26,33 +26,33 @@ void expect_sound(const BroadcastWorld& world, std::uint64_t at_least) {
 }
 std::string broken_in(const BroadcastWorld& world) { return check::broken_in(found_in(world)); }
 
-TEST(CheckBroadcast, BearsDelaysAndClocksApart) {
+TEST(CheckBroadcast, ToleratesDelaysAndClockOffsets) {
   expect_sound({.faulty = 0, .delay_max = 2}, 100);
 }
-TEST(CheckBroadcast, ATickLessThanThatIsTooShort) {
+TEST(CheckBroadcast, OneTickLessIsTooShort) {
   EXPECT_EQ(broken_in({.faulty = 0, .delay_max = 2, .short_by = 1}), "validity");
 }
-TEST(CheckBroadcast, BearsOneLoss) { expect_sound({.budget = {.losses = 1}}, 100); }
-TEST(CheckBroadcast, BearsACrash) { expect_sound({.budget = {.crashes = 1}}, 100); }
+TEST(CheckBroadcast, ToleratesOneLoss) { expect_sound({.budget = {.losses = 1}}, 100); }
+TEST(CheckBroadcast, ToleratesACrash) { expect_sound({.budget = {.crashes = 1}}, 100); }
 
-// The first omits whatever it likes: it may stop half way through a broadcast.
-TEST(CheckBroadcast, BearsASenderThatReachesSome) { expect_sound({.first_is_faulty = true}, 100); }
-TEST(CheckBroadcast, BearsItWithLongerDelays) {
+// The first process omits any copies: it may stop in the middle of a broadcast.
+TEST(CheckBroadcast, ToleratesAPartialBroadcast) { expect_sound({.first_is_faulty = true}, 100); }
+TEST(CheckBroadcast, ToleratesAPartialBroadcastWithLongerDelays) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
   expect_sound({.first_is_faulty = true, .delay_max = 2}, 100);
 }
-TEST(CheckBroadcast, ThenATickLessIsTooShort) {
+TEST(CheckBroadcast, PartialBroadcastNeedsTheLastTick) {
   EXPECT_EQ(broken_in({.first_is_faulty = true, .speakers = 1, .short_by = 1}), "agreement");
 }
-TEST(CheckBroadcast, ThenOneHopLessIsTooShort) {
+TEST(CheckBroadcast, PartialBroadcastNeedsTheLastHop) {
   EXPECT_EQ(broken_in({.faulty = 0, .first_is_faulty = true, .speakers = 1}), "agreement");
 }
-TEST(CheckBroadcast, ThenSomebodyMustHandOn) {
+TEST(CheckBroadcast, PartialBroadcastNeedsRelays) {
   EXPECT_EQ(broken_in({.first_is_faulty = true, .speakers = 1, .relays = false}), "agreement");
 }
 
-// The malicious class: the first says different things under one number, and holds them back.
-BroadcastWorld with_a_liar() {
+// Malicious class: the first process sends different contents under one number and delays them.
+BroadcastWorld with_malicious_process() {
   return {.first_is_faulty = true,
           .faults = Faults::malicious,
           .precision = 0,
@@ -60,24 +60,27 @@ BroadcastWorld with_a_liar() {
           .window = 2};
 }
 
-// A second word under one number that comes too late to be handed on must not count: found here.
-TEST(CheckBroadcast, BearsALiarThatCannotForge) { expect_sound(with_a_liar(), 100); }
-TEST(CheckBroadcast, ThenEveryHopMustBeTested) {
-  BroadcastWorld world = with_a_liar();
+// A second content under one number that arrives too late to be relayed must not count; this check
+// found it.
+TEST(CheckBroadcast, ToleratesAMaliciousProcessThatCannotForge) {
+  expect_sound(with_malicious_process(), 100);
+}
+TEST(CheckBroadcast, MaliciousProcessNeedsTheTestOfEveryHop) {
+  BroadcastWorld world = with_malicious_process();
   world.tests_hop = false;
   EXPECT_EQ(broken_in(world), "agreement");
 }
-TEST(CheckBroadcast, ThenATickLessIsTooShortToo) {
-  BroadcastWorld world = with_a_liar();
+TEST(CheckBroadcast, MaliciousProcessNeedsTheLastTick) {
+  BroadcastWorld world = with_malicious_process();
   world.short_by = 1;
   EXPECT_EQ(broken_in(world), "agreement");
 }
-TEST(CheckBroadcast, BearsALiarWithClocksApartAndBesideACorrectSpeaker) {
+TEST(CheckBroadcast, ToleratesAMaliciousProcessWithClockOffsetsAndACorrectSender) {
   if (!soak()) GTEST_SKIP() << "runs in make soak";
-  BroadcastWorld world = with_a_liar();
+  BroadcastWorld world = with_malicious_process();
   world.speakers = 2;
   expect_sound(world, 1'000);
-  world = with_a_liar();
+  world = with_malicious_process();
   world.precision = 1;
   world.window = 4;
   expect_sound(world, 796'980);

@@ -5,7 +5,7 @@
 namespace tempo::check {
 namespace {
 
-// Whether `holds(one, other)` for all pairs of correct processes, each with itself too.
+// True if `holds(one, other)` for all pairs of correct processes, including (one, one).
 template <class Holds>
 bool each_two(const BroadcastScene& scene, Holds holds) {
   const auto correct = [&](std::uint32_t i) { return scene.up(i) && scene.slots[i].view->correct; };
@@ -21,7 +21,7 @@ std::size_t place_of(const BroadcastView& view, const Saying& saying) {
       std::ranges::find_if(view.log, [&](const Saying& other) { return other.same(saying); });
   return static_cast<std::size_t>(found - view.log.begin());
 }
-bool heard(const BroadcastView& view, const Saying& saying) {
+bool delivered(const BroadcastView& view, const Saying& saying) {
   return place_of(view, saying) < view.log.size();
 }
 
@@ -47,14 +47,14 @@ Freedom freedom_of(const BroadcastWorld& world) {
 
 bool valid(const BroadcastScene& scene) {
   return each_two(scene, [](const BroadcastView& one, const BroadcastView& other) {
-    return !one.said || one.said->at >= other.clock || heard(other, *one.said);
+    return !one.said || one.said->at >= other.clock || delivered(other, *one.said);
   });
 }
 
 bool agreed(const BroadcastScene& scene) {
   return each_two(scene, [](const BroadcastView& one, const BroadcastView& other) {
     return std::ranges::all_of(one.log, [&](const Saying& saying) {
-      return saying.at >= other.clock || heard(other, saying);
+      return saying.at >= other.clock || delivered(other, saying);
     });
   });
 }
@@ -83,7 +83,7 @@ bool in_time(const BroadcastScene& scene) {
 bool invents_nothing(const BroadcastScene& scene) {
   return each_two(scene, [&](const BroadcastView& one, const BroadcastView& /*other*/) {
     for (std::size_t i = 0; i < one.log.size(); ++i) {
-      if (place_of(one, one.log[i]) != i) return false;  // twice
+      if (place_of(one, one.log[i]) != i) return false;  // delivered twice
       const std::uint32_t sender = index(one.log[i].sender);
       if (!scene.up(sender) || !scene.slots[sender].view->correct) continue;
       const std::optional<Saying>& said = scene.slots[sender].view->said;
@@ -93,11 +93,11 @@ bool invents_nothing(const BroadcastScene& scene) {
   });
 }
 
-Speaker BroadcastModel::make(NodeId node, Incarnation /*life*/) const {
+Speaker BroadcastModel::make(NodeId node, Incarnation /*incarnation*/) const {
   const bool malicious = world.faults == broadcast::Faults::malicious;
   Speaker::Part part{.speaks = index(node) < world.speakers,
                      .window = world.window,
-                     // All has been said, delivered and forgotten, with a delay that was raised.
+                     // Covers the delivery and the forgetting of all messages, with a raised delay.
                      .horizon = rules.latency(2 * rules.delay) +
                                 2 * (rules.precision + 2 * rules.delay) + Nanos{world.window + 2}};
   if (index(node) == 0 && world.first_is_faulty)

@@ -1,13 +1,12 @@
-// Atomic broadcast for the checker: a few processes, one of them faulty in every way there is,
-// clocks apart by every allowed amount, every delay.
+// Atomic broadcast for the checker: a few processes, one of them faulty in every possible way, all
+// allowed clock offsets, all delays.
 //
-// Promised to correct processes:
-//   validity      what a correct process says is delivered by all when their clocks show
-//                 stamp + Delta
-//   agreement     what one delivers all deliver, when their clocks show the same
-//   order         two words that two processes deliver come in one order to both
-//   in-time       a word of a correct process is delivered when clocks show stamp + Delta
-//   no-invention  each word once, and only what was said
+// Properties of correct processes:
+//   validity      all deliver a message of a correct process when their clocks show stamp + Delta
+//   agreement     all deliver what one delivers, at the same clock reading
+//   order         two processes deliver two messages in the same order
+//   in-time       a message of a correct process is delivered when clocks show stamp + Delta
+//   no-invention  each message is delivered once, and only if it was sent
 #pragma once
 
 #include <cstdint>
@@ -22,22 +21,22 @@ namespace tempo::check {
 
 struct BroadcastWorld {
   std::uint32_t nodes = 3;
-  std::uint32_t faulty = 1;      // pi, as the processes count
-  bool first_is_faulty = false;  // the first is, in every way of its class
+  std::uint32_t faulty = 1;      // pi, as the processes assume
+  bool first_is_faulty = false;  // the first process is faulty, in every way of its class
   broadcast::Faults faults = broadcast::Faults::omission;
   std::uint8_t delay_max = 1;  // ticks
   std::uint8_t precision = 1;  // ticks
-  std::uint32_t speakers = 2;  // the first so many say one word
-  std::uint8_t window = 1;     // in one of the first ticks, up to this
+  std::uint32_t speakers = 2;  // number of processes, the lowest ids, that send one message
+  std::uint8_t window = 1;     // last tick in which they may send
   Budget budget{};
-  // What must not be done (broadcast/bounds.h).
+  // Deliberate errors (broadcast/bounds.h).
   std::uint8_t short_by = 0;  // ticks
   bool relays = true;
   bool tests_hop = true;
 };
 
 broadcast::Rules rules_of(const BroadcastWorld& world);
-// What must arrive in a tick arrives before timers fire in it: so Delta can be exact.
+// Messages due in a tick arrive before timers fire in it, so that Delta can be exact.
 Freedom freedom_of(const BroadcastWorld& world);
 
 struct BroadcastView {
@@ -48,7 +47,7 @@ struct BroadcastView {
   std::optional<Saying> said;
 };
 
-// The promises, each by itself. True: it is kept.
+// The properties; true: satisfied.
 using BroadcastScene = Scene<BroadcastView>;
 bool valid(const BroadcastScene& scene);
 bool agreed(const BroadcastScene& scene);
@@ -68,7 +67,7 @@ struct BroadcastModel {
   const char* broken(const BroadcastScene& scene) const;
 };
 
-// Searches are made once, in broadcast_model.cpp.
+// The searches are instantiated once, in broadcast_model.cpp.
 extern template class Space<BroadcastModel>;
 extern template class Search<BroadcastModel>;
 

@@ -27,11 +27,11 @@ using Message = Machine::Message;
 
 struct Delivery {
   std::uint32_t value;
-  Nanos clock;  // of the process that delivers
+  Nanos clock;  // reading of the delivering process
 };
 
-struct Ear : NoWatch {
-  explicit Ear(std::uint32_t nodes) : deliveries(nodes) {}
+struct DeliveryLog : NoWatch {
+  explicit DeliveryLog(std::uint32_t nodes) : deliveries(nodes) {}
   std::vector<std::vector<Delivery>> deliveries;
   std::uint64_t alarms = 0;
   std::uint64_t transmissions = 0;
@@ -55,23 +55,23 @@ struct Ear : NoWatch {
   }
 };
 
-// What the faulty processes do to each copy. Nodes below `faulty` are the faulty ones.
-class Saboteur {
+// The effect of the faulty processes on each copy. Nodes below `faulty` are faulty.
+class FaultInjector {
  public:
-  Saboteur(const Setup& setup, Stream& stream) : setup_(&setup), stream_(&stream) {}
+  FaultInjector(const Setup& setup, Stream& stream) : setup_(&setup), stream_(&stream) {}
 
   DeliveryDecision operator()(NodeId from, NodeId to, const Message& message) {
     const std::uint32_t faulty = setup_->rules.faulty;
-    DeliveryDecision fate;
+    DeliveryDecision decision;
     if (setup_->late > 0 && stream_->chance(setup_->late))
-      fate.extra = stream_->uniform(Nanos{1}, 3 * setup_->rules.delay);
+      decision.extra = stream_->uniform(Nanos{1}, 3 * setup_->rules.delay);
     if (setup_->fault == Fault::random) {
-      fate.lost = (index(from) < faulty || index(to) < faulty) && stream_->chance(0.5);
+      decision.lost = (index(from) < faulty || index(to) < faulty) && stream_->chance(0.5);
     } else if (index(from) < faulty) {
-      // Down the chain, and from its end to the first correct process.
-      fate.lost = index(message.sender) != 0 || index(to) != index(from) + 1;
+      // Along the chain, and from its end to the first correct process.
+      decision.lost = index(message.sender) != 0 || index(to) != index(from) + 1;
     }
-    return fate;
+    return decision;
   }
 
  private:
@@ -79,7 +79,7 @@ class Saboteur {
   Stream* stream_;
 };
 
-// Whether what both delivered came in the same order.
+// True if both delivered their common messages in the same order.
 bool same_order(const std::vector<Delivery>& one, const std::vector<Delivery>& other) {
   std::size_t place = 0;
   for (const Delivery& delivery : one) {
@@ -92,22 +92,22 @@ bool same_order(const std::vector<Delivery>& one, const std::vector<Delivery>& o
   return true;
 }
 
-// `by_correct`: whether a correct process broadcast it, by its value. The nodes from `faulty` on
-// are correct.
-Outcome judge(const Ear& ear, const Rules& rules, const std::vector<bool>& by_correct) {
+// `by_correct`: by value, whether a correct process broadcast it. The nodes from `faulty` on are
+// correct.
+Outcome judge(const DeliveryLog& log, const Rules& rules, const std::vector<bool>& by_correct) {
   const std::uint32_t faulty = rules.faulty;
   Outcome outcome{
-      .broadcasts = by_correct.size(), .alarms = ear.alarms, .transmissions = ear.transmissions};
-  const std::size_t correct = ear.deliveries.size() - faulty;
+      .broadcasts = by_correct.size(), .alarms = log.alarms, .transmissions = log.transmissions};
+  const std::size_t correct = log.deliveries.size() - faulty;
   std::vector<std::vector<Nanos>> clocks(by_correct.size());
-  for (std::size_t i = faulty; i < ear.deliveries.size(); ++i) {
+  for (std::size_t i = faulty; i < log.deliveries.size(); ++i) {
     std::vector<bool> seen(by_correct.size(), false);
-    for (const Delivery& delivery : ear.deliveries[i]) {
+    for (const Delivery& delivery : log.deliveries[i]) {
       outcome.twice += seen[delivery.value];
       seen[delivery.value] = true;
       clocks[delivery.value].push_back(delivery.clock);
     }
-    outcome.disordered += !same_order(ear.deliveries[i], ear.deliveries[faulty]);
+    outcome.disordered += !same_order(log.deliveries[i], log.deliveries[faulty]);
   }
   for (std::size_t value = 0; value < by_correct.size(); ++value) {
     const std::vector<Nanos>& at = clocks[value];
@@ -119,8 +119,7 @@ Outcome judge(const Ear& ear, const Rules& rules, const std::vector<bool>& by_co
   return outcome;
 }
 
-// A message of a faulty process that nobody has seen yet, as it would have been broadcast at
-// `stamp`.
+// A message of a faulty process that no process has seen yet, as if broadcast at `stamp`.
 Message held_back(const Rules& rules, Nanos stamp, std::uint32_t value) {
   return {.sender = NodeId{0},
           .number = value + 1,
@@ -138,22 +137,22 @@ Outcome run(const Setup& setup) {
   CHECK(rules.members >= rules.faulty + 2);
   Stream stream(setup.seed, std::to_underlying(Cause::plan), 0);
   Stream chance(setup.seed, std::to_underlying(Cause::plan), 1);
-  Ear ear(rules.members);
-  // The chain is slow all the way; elsewhere any delay up to the bound.
+  DeliveryLog log(rules.members);
+  // The chain has the longest delay everywhere; otherwise any delay up to the bound.
   const bool slow = setup.fault == Fault::chain;
-  World<Machine, Ear> world(
+  World<Machine, DeliveryLog> world(
       {.nodes = rules.members,
        .seed = setup.seed,
        .link = {.delay =
                     slow ? Delay::constant(rules.delay) : Delay::uniform(Nanos{1}, rules.delay)}},
-      [&](NodeId id, Incarnation) { return Machine(id, Incarnation{1}, rules); }, ear);
-  // Clocks at the extremes: in the chain the sender's is behind, the last ones' ahead.
+      [&](NodeId id, Incarnation) { return Machine(id, Incarnation{1}, rules); }, log);
+  // Extreme clocks: in the chain the sender's clock is behind, the last ones are ahead.
   for (std::uint32_t i = 0; i < rules.members; ++i) {
     const bool ahead = slow ? i > rules.faulty : stream.below(2) == 0;
     const double offset = ahead ? in_seconds(rules.precision) : 0;
     world.set_clock(NodeId{i}, Oscillator({.offset = offset}, Stream{}));
   }
-  world.set_delivery(Saboteur(setup, chance));
+  world.set_delivery(FaultInjector(setup, chance));
   for (std::uint32_t i = 0; i < rules.members; ++i) world.start(NodeId{i});
 
   std::vector<bool> by_correct;
@@ -169,18 +168,18 @@ Outcome run(const Setup& setup) {
     const auto value = static_cast<std::uint32_t>(by_correct.size());
     by_correct.push_back(index(sender) >= rules.faulty);
     if (setup.fault == Fault::hold_back && rules.faulty > 0) {
-      // Just in time for one correct process, and too late for its relay to reach the others.
+      // In time for one correct process, and too late for its relay to reach the others.
       const Nanos stamp = world.local_now(NodeId{rules.faulty}).time_since_epoch() + rules.unit;
       world.run_until(world.now() + stream.uniform(latency / 2, latency - rules.delay));
       world.set_delivery({});
       world.inject(sender, NodeId{rules.faulty}, held_back(rules, stamp, value));
-      world.set_delivery(Saboteur(setup, chance));
+      world.set_delivery(FaultInjector(setup, chance));
     } else {
       world.command(sender, {.content = {value}});
     }
   }
   world.run_until(world.now() + 4 * latency + 8 * rules.delay);
-  return judge(ear, rules, by_correct);
+  return judge(log, rules, by_correct);
 }
 
 }  // namespace tempo::sim::broadcast

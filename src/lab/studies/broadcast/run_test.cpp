@@ -1,4 +1,4 @@
-// Cristian, Aghili, Strong, Dolev 1985: the promises of atomic broadcast, and what breaks them.
+// Cristian, Aghili, Strong, Dolev 1985: the properties of atomic broadcast, and their limits.
 #include "lab/studies/broadcast/run.h"
 
 #include <cstdlib>
@@ -10,9 +10,9 @@ namespace tempo::sim::broadcast {
 namespace {
 
 using tempo::broadcast::Faults;
-using Case = Setup;  // a test fixture has a member of that name
+using Case = Setup;  // `Setup` is a member of every test fixture
 
-// The groups of the papers' tables: members, and how many of them may be faulty.
+// The groups of the papers' tables: number of members, and how many of them may be faulty.
 class AtomicBroadcast : public ::testing::TestWithParam<std::tuple<std::uint32_t, std::uint32_t>> {
  protected:
   Case setup(Fault fault, Faults faults = Faults::omission) const {
@@ -29,7 +29,7 @@ class AtomicBroadcast : public ::testing::TestWithParam<std::tuple<std::uint32_t
 
   struct Sum {
     Outcome total;
-    std::uint64_t unnoticed = 0;  // runs that broke a promise and raised no alarm
+    std::uint64_t unnoticed = 0;  // runs that violated a property without an alarm
     std::uint64_t broken() const {
       return total.lost + total.not_atomic + total.disordered + total.twice;
     }
@@ -54,39 +54,39 @@ class AtomicBroadcast : public ::testing::TestWithParam<std::tuple<std::uint32_t
   }
 };
 
-TEST_P(AtomicBroadcast, RandomOmissionsAndCrashesBreakNothing) {
+TEST_P(AtomicBroadcast, ToleratesRandomOmissionsAndCrashes) {
   const Sum sum = many(setup(Fault::random), 60);
   EXPECT_EQ(sum.broken(), 0U);
   EXPECT_GT(sum.total.broadcasts, 600U);
 }
 
-TEST_P(AtomicBroadcast, TheWorstChainOfFaultyRelaysBreaksNothing) {
+TEST_P(AtomicBroadcast, ToleratesTheWorstChainOfFaultyRelays) {
   const Sum sum = many(setup(Fault::chain), 20);
   EXPECT_EQ(sum.broken(), 0U);
   EXPECT_EQ(sum.total.alarms, 0U);
 }
 
-TEST_P(AtomicBroadcast, SignedRandomOmissionsBreakNothing) {
+TEST_P(AtomicBroadcast, SignedToleratesRandomOmissions) {
   EXPECT_EQ(many(setup(Fault::random, Faults::malicious), 60).broken(), 0U);
 }
 
-TEST_P(AtomicBroadcast, ASignedMessageThatWasHeldBackBreaksNothing) {
+TEST_P(AtomicBroadcast, SignedToleratesAMessageHeldBack) {
   EXPECT_EQ(many(setup(Fault::hold_back, Faults::malicious), 30).broken(), 0U);
 }
 
-TEST_P(AtomicBroadcast, WithoutTheTestOfEachHopItDoes) {
+TEST_P(AtomicBroadcast, WithoutTheTestOfEachHopAMessageHeldBackBreaksAgreement) {
   Case held = setup(Fault::hold_back, Faults::malicious);
   held.rules.tests_hop = false;
   EXPECT_EQ(many(held, 30).total.not_atomic > 0, some_faulty());
 }
 
-TEST_P(AtomicBroadcast, ALatencyShortByThePrecisionIsTooShort) {
+TEST_P(AtomicBroadcast, LatencyWithoutThePrecisionIsTooShort) {
   Case shorter = setup(Fault::chain);
   shorter.rules.short_by = shorter.rules.precision + shorter.rules.unit;
   EXPECT_GT(many(shorter, 20).total.not_atomic, 0U);
 }
 
-TEST_P(AtomicBroadcast, ALatencyShortByOneHopIsTooShort) {
+TEST_P(AtomicBroadcast, LatencyWithoutOneHopIsTooShort) {
   Case shorter = setup(Fault::chain);
   shorter.rules.short_by = shorter.rules.delay;
   EXPECT_GT(many(shorter, 20).total.not_atomic, 0U);
@@ -98,7 +98,7 @@ TEST_P(AtomicBroadcast, WithoutRelaysAFaultySenderReachesSomeOnly) {
   EXPECT_EQ(many(alone, 60).total.not_atomic > 0, some_faulty());
 }
 
-TEST_P(AtomicBroadcast, LatenessThatBreaksAPromiseIsNoticedBySomebody) {
+TEST_P(AtomicBroadcast, SomeProcessNoticesLatenessThatViolatesAProperty) {
   for (const double late : {0.02, 0.2}) {
     Case slow = setup(Fault::random);
     slow.late = late;
@@ -108,11 +108,11 @@ TEST_P(AtomicBroadcast, LatenessThatBreaksAPromiseIsNoticedBySomebody) {
   }
 }
 
-TEST_P(AtomicBroadcast, CostsOneMulticastOrAtMostOneOfEachMember) {
+TEST_P(AtomicBroadcast, CostsOneMulticastOrAtMostOnePerMember) {
   const auto [members, faulty] = GetParam();
-  Case bounded_delay = setup(Fault::chain);
-  bounded_delay.rules.faulty = 0;
-  const Sum alone = many(bounded_delay, 5);
+  Case no_faults = setup(Fault::chain);
+  no_faults.rules.faulty = 0;
+  const Sum alone = many(no_faults, 5);
   EXPECT_EQ(alone.total.transmissions, alone.total.broadcasts);
   const Sum relayed = many(setup(Fault::random), 20);
   EXPECT_LE(relayed.total.transmissions - relayed.total.alarms * 2,

@@ -9,14 +9,14 @@ namespace tempo::check {
 static_assert(Machine<Speaker>);
 
 Nanos Speaker::reading(Instant now) const {
-  return kDawn + ahead_ + part_.horizon - std::max(Nanos{0}, end_ - now);
+  return kClockStart + ahead_ + part_.horizon - std::max(Nanos{0}, end_ - now);
 }
 
 bool Speaker::cut_short(Instant now) const { return end_ <= now && timers().first() != kNever; }
 
 Instant Speaker::world(Instant own_time) const {
   if (own_time == kNever) return kNever;
-  return end_ + (own_time.time_since_epoch() - kDawn - ahead_ - part_.horizon);
+  return end_ + (own_time.time_since_epoch() - kClockStart - ahead_ - part_.horizon);
 }
 
 Instant Speaker::AllTimers::at(TimerId timer) const {
@@ -62,28 +62,27 @@ void Speaker::on_timer(Turn<Speaker>& turn, TimerId timer) {
 
 void Speaker::speak(Turn<Speaker>& turn) {
   speak_at_ = kNever;
-  const Payload word{static_cast<std::uint8_t>(index(self_) + 1)};
-  carry(turn, [&](Carrier& carrier, auto& inner) { carrier.command(inner, {.content = word}); });
+  const Payload payload{static_cast<std::uint8_t>(index(self_) + 1)};
+  carry(turn, [&](Carrier& carrier, auto& inner) { carrier.command(inner, {.content = payload}); });
 }
 
-// To each of the others, under one number: nothing, one of two words, or the first of them as if
-// delays were longer and it were to be delivered later.
+// Sends to each other process, under one number: nothing, one of two contents, or the first content
+// with a longer delay, so that it would be delivered later.
 void Speaker::lie(Turn<Speaker>& turn) {
   if (!said_) said_ = Saying{.sender = self_, .number = 1, .stamp = reading(turn.now)};
   for (std::uint32_t to = 0; to < rules_->members; ++to) {
     if (to == index(self_)) continue;
-    const auto describe_steps = static_cast<std::uint32_t>(turn.draw.below(kLies + 1));
-    const std::uint32_t bit = describe_steps == 0 ? 0 : 1U << (kLies * to + describe_steps - 1);
+    const auto choice = static_cast<std::uint32_t>(turn.draw.below(kLies + 1));
+    const std::uint32_t bit = choice == 0 ? 0 : 1U << (kLies * to + choice - 1);
     if (bit == 0 || (given_ & bit) != 0) continue;
     given_ |= bit;
-    turn.out.send(NodeId{to},
-                  {.sender = self_,
-                   .number = 1,
-                   .life = Incarnation{1},
-                   .stamp = said_->stamp,
-                   .delay = rules_->delay + Nanos{describe_steps == kLies ? 1 : 0},
-                   .signers = std::uint64_t{1} << index(self_),
-                   .content = {static_cast<std::uint8_t>(describe_steps == 2 ? 2 : 1)}});
+    turn.out.send(NodeId{to}, {.sender = self_,
+                               .number = 1,
+                               .life = Incarnation{1},
+                               .stamp = said_->stamp,
+                               .delay = rules_->delay + Nanos{choice == kLies ? 1 : 0},
+                               .signers = std::uint64_t{1} << index(self_),
+                               .content = {static_cast<std::uint8_t>(choice == 2 ? 2 : 1)}});
   }
   speak_at_ = left_ == 0 ? kNever : own(turn.now) + Nanos{1};
   if (left_ > 0) --left_;

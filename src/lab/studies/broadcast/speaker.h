@@ -1,12 +1,12 @@
 // A process with an atomic broadcast and a clock of its own, for the checker.
 //
-// The checker's ticks are the world's time; a process reads them from a clock that is ahead by a
-// fixed number of ticks, any number up to the precision. It may have one word to say, in any of its
-// first ticks, and writes down what is delivered to it.
+// The checker's ticks are the world's time. A process reads them from a clock that is ahead by a
+// fixed number of ticks, up to the precision. It may send one message, in any of its first ticks,
+// and records what it delivers.
 //
-// A faulty process of the omission class fails to send or to receive any copy it likes, which
-// includes stopping for ever half way through a broadcast. One of the malicious class speaks under
-// its own signature alone: different things under one number, to whom it likes, when it likes.
+// A faulty process of the omission class fails to send or to receive any copies, which includes
+// stopping in the middle of a broadcast. One of the malicious class sends under its own signature
+// only: different contents under one number, to any process, at any time.
 #pragma once
 
 #include <cstddef>
@@ -30,13 +30,13 @@ struct Payload {
   }
 };
 
-// Something delivered, or to be delivered, by its identity.
+// A message delivered or to be delivered, by its identity.
 struct Saying {
   NodeId sender = kNobody;
   std::uint32_t number = 0;
   Nanos stamp{0};
   Payload word{};
-  Nanos at{0};  // what clocks show when it is delivered
+  Nanos at{0};  // clock reading at its delivery
 
   bool same(const Saying& other) const {
     return sender == other.sender && number == other.number && stamp == other.stamp &&
@@ -64,11 +64,11 @@ class Speaker {
   struct Part {
     Nature nature = Nature::correct;
     bool speaks = false;
-    std::uint8_t window = 1;  // it speaks in one of the first ticks, up to this
-    Nanos horizon{0};         // clocks stop then; nothing may be left to do
+    std::uint8_t window = 1;  // last tick in which it may send
+    Nanos horizon{0};         // the clock stops then; nothing may be left to do
   };
 
-  // The rules are shared and must outlive it.
+  // The rules are shared and must outlive the process.
   Speaker(NodeId self, const broadcast::Rules& rules, const Part& part)
       : self_(self), rules_(&rules), part_(part), carrier_(self, Incarnation{1}, rules) {}
 
@@ -77,7 +77,7 @@ class Speaker {
   void on_timer(Turn<Speaker>& turn, TimerId timer);
   void command(Turn<Speaker>& /*turn*/, const Command& /*command*/) {}
 
-  // The carrier's, seen from the world's time, and one more: to speak.
+  // The timers of the carrier in the world's time, and the timer to send.
   class AllTimers {
    public:
     explicit AllTimers(const Speaker& speaker) : speaker_(&speaker) {}
@@ -94,10 +94,10 @@ class Speaker {
 
   bool correct() const { return part_.nature == Nature::correct; }
   Nanos reading(Instant now) const;
-  // Whether its clock has stopped with something left to do.
+  // True if its clock has stopped with something left to do.
   bool cut_short(Instant now) const;
   const std::vector<Saying>& log() const { return log_; }
-  const std::optional<Saying>& said() const { return said_; }  // none if it was refused
+  const std::optional<Saying>& said() const { return said_; }  // unset if the carrier refused it
   broadcast::Doubt doubt() const { return carrier_.doubt(); }
 
   template <class Self, class Visitor>
@@ -116,11 +116,11 @@ class Speaker {
  private:
   static constexpr std::size_t kTimers = static_cast<std::size_t>(broadcast::Timer::count) + 1;
   static constexpr std::size_t kMaxDelivered = 16;
-  static constexpr std::uint32_t kLies = 3;  // that a malicious one tells each of the others
-  // No clock shows less: stamps are above zero.
-  static constexpr Nanos kDawn{10};
+  static constexpr std::uint32_t kLies = 3;  // different lies to each other process
+  // Smallest clock reading: stamps are above zero.
+  static constexpr Nanos kClockStart{10};
 
-  // Shows instants of the process's own clock as plain numbers: they do not move with the world's
+  // Visits instants of the process's own clock as plain numbers: they do not shift with the world's
   // time.
   template <class Visitor>
   class OwnTime : public FieldWalk<OwnTime<Visitor>> {
@@ -157,11 +157,11 @@ class Speaker {
   const broadcast::Rules* rules_;
   Part part_;
   Carrier carrier_;
-  Instant end_ = kNever;       // of the world's time: start + horizon
-  Nanos ahead_{0};             // of the world's time
-  Instant speak_at_ = kNever;  // by its own clock
-  std::uint8_t left_ = 0;      // malicious: ticks in which it may still speak
-  std::uint32_t given_ = 0;    // malicious: kLies bits for each node, what it was told
+  Instant end_ = kNever;       // start + horizon, in the world's time
+  Nanos ahead_{0};             // offset of its clock from the world's time
+  Instant speak_at_ = kNever;  // on its own clock
+  std::uint8_t left_ = 0;      // malicious: ticks left in which it may send
+  std::uint32_t given_ = 0;    // malicious: lies sent, kLies bits per node
   std::vector<Saying> log_;
   std::optional<Saying> said_;
 };
