@@ -14,7 +14,8 @@ namespace {
 
 constexpr double kFloor = 100e-6;
 constexpr double kTau = 256;
-constexpr std::size_t kSettled = 64;  // exchanges after which a member's clock is known well
+// Exchanges after which the estimate of a member's clock is good.
+constexpr std::size_t kSettled = 64;
 
 enum Cause : std::uint32_t { wander = 11, jitter, rate };
 
@@ -39,7 +40,7 @@ class Run {
         std::ranges::fill(estimators_, Estimator{});
       }
       for (std::size_t i = 0; i < count(); ++i)
-        if (i != master_) ask(i, second + 0.001 * static_cast<double>(i));
+        if (i != master_) probe(i, second + 0.001 * static_cast<double>(i));
       if (second % kRound == kRound - 1) round(second + 0.9);
     }
     return judge();
@@ -54,8 +55,8 @@ class Run {
     away_ = second >= trial_.seconds * 3 / 5 && second < trial_.seconds * 7 / 10;
   }
 
-  // The master asks member i, whose clock plays the reference.
-  void ask(std::size_t i, double t) {
+  // The master probes member i, whose clock serves as the reference.
+  void probe(std::size_t i, double t) {
     const double out = kFloor + jitter_.exponential(trial_.jitter);
     const double back = kFloor + jitter_.exponential(trial_.jitter);
     if (i == 3 && away_) return;

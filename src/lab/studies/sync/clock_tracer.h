@@ -1,7 +1,6 @@
-// A trace of a network that keeps time: its messages, and in the place of states what becomes of
-// the clocks. A client says how far off it finds itself when it is corrected, the master what it
-// makes of all clocks; how far off a clock really is is written down by who knows. Loops, which
-// look for time that runs in a circle, are left out.
+// A trace of time synchronization: messages, and clock events in place of states. A client records
+// the offset that it corrects, the master the average of all clocks; `shows` records the true
+// offset of a clock. Loop messages, which search for time loops, are left out.
 #pragma once
 
 #include <deque>
@@ -37,18 +36,18 @@ class ClockTracer : public Tracer {
     const node::Sync& sync = world.machine(id).sync();
     if (notice.sync.what == What::stepped) {
       stepped_at_ = world.now();
-      says(world, id, fmt::format("corrects {} at once", text(notice.sync.by)));
+      add_label(world, id, fmt::format("corrects {} at once", text(notice.sync.by)));
     } else if (notice.sync.what == What::steered && sync.leads()) {
-      says(world, id, fmt::format("averages {} clocks", sync.members().size() + 1));
+      add_label(world, id, fmt::format("averages {} clocks", sync.members().size() + 1));
     } else if (notice.sync.what == What::steered && stepped_at_ != world.now()) {
       if (const auto error = sync.error(world.local_now(id)))
-        says(world, id, fmt::format("corrects {}", text(-*error)));
+        add_label(world, id, fmt::format("corrects {}", text(-*error)));
     }
   }
-  // How far its clock is from network time, now.
+  // Records the offset of its clock from network time.
   template <class World>
   void shows(const World& world, NodeId id, Nanos ahead) {
-    says(world, id, fmt::format("off by {}", text(ahead)));
+    add_label(world, id, fmt::format("off by {}", text(ahead)));
   }
 
  private:
@@ -62,12 +61,13 @@ class ClockTracer : public Tracer {
     return fmt::format("{:+.2f} ms", microseconds / 1000);
   }
   template <class World>
-  void says(const World& world, NodeId id, std::string label) {
+  void add_label(const World& world, NodeId id, std::string label) {
     becomes(world, id, labels_.emplace_back(std::move(label)));
   }
 
-  std::deque<std::string> labels_;  // what the trace's labels view
-  Instant stepped_at_ = kNever;     // the last step; the steering that goes with it says no more
+  std::deque<std::string> labels_;  // storage of the trace's labels
+  // Time of the last step; the steering that goes with it adds no label.
+  Instant stepped_at_ = kNever;
 };
 
 }  // namespace tempo::sim::sync

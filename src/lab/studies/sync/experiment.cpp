@@ -19,12 +19,13 @@ namespace tempo::sim::sync {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr Nanos kCritical = 60s;  // after whatever happens, looked at closely
+constexpr Nanos kCritical = 60s;  // period of close observation after each event
 constexpr Nanos kClosely = 100ms;
-constexpr Nanos kCarriedBy = 64s;     // whose rate carries network time on while a liar leads
-constexpr double kForGood = 10;       // seconds
-constexpr std::uint32_t kBend = 32;   // seconds to each side
-constexpr std::uint32_t kAfter = 60;  // seconds after a death
+// Span that determines the rate of network time while a liar leads.
+constexpr Nanos kRateSpan = 64s;
+constexpr double kPermanent = 10;     // seconds within the limit that count as permanent
+constexpr std::uint32_t kBend = 32;   // seconds to each side of the second difference
+constexpr std::uint32_t kAfter = 60;  // seconds after the master's death
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
@@ -36,7 +37,7 @@ double quantile(std::vector<double> values, double q) {
   return values[at];
 }
 
-// A mean square that grows.
+// Running root mean square.
 struct Squares {
   double sum = 0;
   double count = 0;
@@ -71,7 +72,7 @@ class Judge {
   bool judged(std::uint32_t second) const { return second > experiment_.discard; }
   bool honest(std::uint32_t i) const { return network_.up(i) && !network_.lies(i); }
 
-  // The first minute, and the one after whatever happens.
+  // True in the first minute and in the minute after each event.
   bool critical(Instant at) const {
     const auto within = [at](Instant from) { return at >= from && at - from < kCritical; };
     const auto after = [&](std::optional<std::uint32_t> second) {
@@ -81,7 +82,7 @@ class Judge {
            after(experiment_.change_at);
   }
 
-  // How far all clients are from the master, at most; nothing while there is none.
+  // Largest offset of a client from the master; unset while there is no master.
   std::optional<Nanos> worst() const {
     const auto master = network_.master();
     if (!master) return std::nullopt;
@@ -100,13 +101,13 @@ class Judge {
     if (first == kNever) return;
     const double since = in_seconds(network_.now() - first);
     const std::optional<Nanos> worst_now = worst();
-    const auto note = [&](double& converged, Nanos limit) {
+    const auto update = [&](double& converged, Nanos limit) {
       const bool within = worst_now && *worst_now <= limit;
-      if (!within && since - converged < kForGood) converged = -1;
+      if (!within && since - converged < kPermanent) converged = -1;
       if (within && converged < 0) converged = since;
     };
-    note(outcome_.converged_1ms, 1ms);
-    note(outcome_.converged_20us, 20us);
+    update(outcome_.converged_1ms, 1ms);
+    update(outcome_.converged_20us, 20us);
   }
 
   void check_bounds() {
@@ -119,23 +120,23 @@ class Judge {
     }
   }
 
-  // What bounds must contain; nothing while there is no master. A liar's word is not network time:
-  // that goes on as the last honest master left it.
+  // The time that the bounds must contain; unset while there is no master. While a liar leads,
+  // network time continues as the last honest master left it.
   std::optional<WallTime> network_time() {
     const auto master = network_.master();
     if (!master) return std::nullopt;
     const Instant now = network_.now();
     if (!network_.lies(*master)) {
-      if (last_honest_ != master) course_of_honest_.clear();
+      if (last_honest_ != master) honest_times_.clear();
       last_honest_ = master;
       const WallTime time = network_.reading(*master).time;
-      course_of_honest_.push_back({now, time});
-      while (now - course_of_honest_.front().at > kCarriedBy) course_of_honest_.pop_front();
+      honest_times_.push_back({now, time});
+      while (now - honest_times_.front().at > kRateSpan) honest_times_.pop_front();
       return time;
     }
-    if (course_of_honest_.empty()) return std::nullopt;
-    const auto& [from, first] = course_of_honest_.front();
-    const auto& [to, last] = course_of_honest_.back();
+    if (honest_times_.empty()) return std::nullopt;
+    const auto& [from, first] = honest_times_.front();
+    const auto& [to, last] = honest_times_.back();
     const double rate = to > from ? in_seconds(last - first) / in_seconds(to - from) : 1;
     return last + Nanos{std::llround(rate * static_cast<double>((now - to).count()))};
   }
@@ -181,7 +182,7 @@ class Judge {
     if (!judged(second) || clients.empty()) return;
     for (std::size_t a = 0; a < clients.size(); ++a)
       for (std::size_t b = a + 1; b < clients.size(); ++b) pairs_.add(clients[a] - clients[b]);
-    note_spread(second, high - low);
+    record_spread(second, high - low);
     course_.push_back(mean / static_cast<double>(clients.size()));
     scale_.push_back(course_.back() * 1e-6);
     if (master && !network_.lies(*master)) scale_.back() = network * 1e-6;
@@ -189,7 +190,7 @@ class Judge {
       phases_[i].push_back(network_.seconds_ahead(i));
   }
 
-  void note_spread(std::uint32_t second, double spread) {
+  void record_spread(std::uint32_t second, double spread) {
     spreads_.push_back(spread);
     const auto killed = experiment_.kill_master_at;
     if (!killed) return;
@@ -240,16 +241,16 @@ class Judge {
   std::vector<double> spreads_;
   std::vector<double> before_;
   std::vector<double> all_widths_;
-  std::vector<double> course_;  // of the honest clients' mean, us ahead of true time
+  std::vector<double> course_;  // mean of the honest clients, us ahead of true time
   std::vector<double> scale_;   // network time, s ahead of true time
   std::vector<std::vector<double>> phases_;
   std::uint64_t steps_before_ = kUncounted;
-  // Network time under the last honest master, for as long as its rate is taken from.
+  // Recent network time under the last honest master, for the span that determines its rate.
   struct Moment {
     Instant at;
     WallTime time;
   };
-  std::deque<Moment> course_of_honest_;
+  std::deque<Moment> honest_times_;
   std::optional<std::uint32_t> last_honest_;
 };
 
@@ -273,7 +274,7 @@ Result<Liars> parse_liars(std::string_view text) {
         return liars;
       }
   return std::unexpected(fmt::format(
-      "--liars should have the form 2:constant, 2:drifting, 2:random or 2:gone, not '{}'", text));
+      "bad --liars '{}': use COUNT:KIND with the kind constant, drifting, random or gone", text));
 }
 
 double apart(const Outcome& a, const Outcome& b, std::uint32_t from, std::uint32_t to) {

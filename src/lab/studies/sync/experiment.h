@@ -1,17 +1,16 @@
-// Whole nodes keeping time in a simulated network: what is simulated, and what came of it.
+// Time synchronization of complete nodes in a simulated network: parameters and results.
 //
-// Node 0 is started first and becomes master; then the clients start within half a second. Unless
-// the network is isolated, node 0's oscillator is perfect. Every client's clock starts wrong, runs
-// wrong and wanders; every datagram takes the delay of its direction: up towards the master, down
-// from it. One seed decides a run.
+// Node 0 starts first and becomes master; the clients start within half a second. Unless the
+// network is isolated, node 0's oscillator is perfect. Every client's clock starts with an offset,
+// has a rate error and wanders; every datagram takes the delay of its direction: up towards the
+// master, down from it. One seed determines a run.
 //
 // Every second each clock is compared with the master's, with the others and with true time, and
-// what it says about its own error is compared with the truth, ten times a second in the first
-// minute and in the one after whatever happens. Network time is the reading of the highest-epoch
-// master's steered clock. While that one lies it is what the honest had: the clock of the last
-// honest master as it was at the last reading before the first lie, carried on in true time at the
-// rate it had in the minute before. From the liar's resignation on the next master's clock counts,
-// at once.
+// its stated error bound with the true error, ten times a second in the first minute and in the
+// minute after each event. Network time is the reading of the highest-epoch master's steered clock.
+// While this master lies, network time is the clock of the last honest master at the last reading
+// before the first lie, extrapolated in true time at its rate in the minute before. When the liar
+// resigns, the next master's clock counts at once.
 #pragma once
 
 #include <array>
@@ -29,17 +28,17 @@ namespace tempo::sim::sync {
 
 enum class Lie : std::uint8_t {
   none,
-  constant,  // from a moment on everything it says of its clock is 10 ms off
-  drifting,  // from then on it is off by 100 us more every second
-  random,    // from then on each datagram is off by up to 10 ms to either side
-  gone,      // from then on it is silent: what a lie is to be compared with
+  constant,  // from some time on, every statement about its clock is 10 ms off
+  drifting,  // from some time on, its error grows by 100 us per second
+  random,    // from some time on, each datagram is off by up to 10 ms in either direction
+  gone,      // from some time on, it is silent: the case that lies are compared with
 };
 std::string_view name_of(Lie lie);
-// As "2:drifting": how many lie, and how.
+// Written as "2:drifting": number of liars, and kind of lie.
 struct Liars {
   std::uint32_t count = 0;
   Lie lie = Lie::none;
-  bool master = false;  // one of them is the master; the others are the last clients
+  bool master = false;  // one liar is the master; the others are the last clients
 };
 Result<Liars> parse_liars(std::string_view text);
 
@@ -49,35 +48,36 @@ struct Experiment {
   Delay down = Delay::constant(100us);
   double loss = 0;
 
-  // Clocks; all but the offset also the master's in an isolated network.
-  Nanos offset = 5ms;        // a client's clock starts within this of the master's
-  double frequency = 50e-6;  // and runs within this of true time
-  double wander = 1e-9;      // of its rate, per square root of a second
-  double white = 0;          // of its phase, per square root of a second
-  double aging = 0;          // of its rate, per second
-  double temperature = 0;    // of its rate, to each side in the course of a day
-  double worse_half = 1;     // the later half of the nodes wander so many times more
+  // Clocks; in an isolated network all but the offset also apply to the master.
+  Nanos offset = 5ms;        // largest initial offset of a client's clock from the master's
+  double frequency = 50e-6;  // largest initial rate error
+  double wander = 1e-9;      // random walk of the rate, per square root of a second
+  double white = 0;          // white noise of the phase, per square root of a second
+  double aging = 0;          // change of the rate, per second
+  double temperature = 0;    // amplitude of the daily variation of the rate
+  double worse_half = 1;     // factor on the wander of the later half of the nodes
   bool isolated = false;     // no clock is perfect
 
   double rate = 1;  // requests per second and client
   std::uint32_t seconds = 4000;
-  std::uint32_t discard = 1000;  // at the start, not judged
+  std::uint32_t discard = 1000;  // seconds at the start that are not evaluated
 
-  // What happens on the way.
+  // Events during the run.
   Liars liars{};
-  std::uint32_t lies_from = 0;  // second; 0: in the middle of what is judged
+  std::uint32_t lies_from = 0;  // second of the first lie; 0: in the middle of the evaluated part
   std::optional<std::uint32_t> kill_master_at{};
   std::optional<std::uint32_t> change_at{};  // second of the following changes
-  Nanos longer_up{0};                        // what is on the way up takes this much longer
-  std::optional<Delay> later_up{};           // other delays altogether
+  Nanos longer_up{0};                        // added to the delays towards the master
+  std::optional<Delay> later_up{};           // replacement for the delays towards the master
   std::optional<Delay> later_down{};
-  double clock_jump = 0;  // of the first client's clock, in seconds
-  double rate_jump = 0;   // of its rate
-  double diurnal = 0;  // delays above the least grow by this part in the middle of the day, hourly
-  std::uint32_t churn = 0;  // every so many seconds a client crashes, and returns a minute later
+  double clock_jump = 0;  // jump of the first client's clock, in seconds
+  double rate_jump = 0;   // change of its rate
+  double diurnal = 0;  // delays above the minimum grow by this fraction in the middle of each hour
+  // Seconds between crashes of a client; it returns after a minute; 0: none.
+  std::uint32_t churn = 0;
 
-  // The first so many clients carry UTC: true time, from kernel clocks that others keep to 100 us
-  // and say are within 1 ms. The last of these are wrong by 100 ms and say the same.
+  // Number of clients, the lowest ids, that provide UTC: true time from kernel clocks that are
+  // within 100 us and claim 1 ms. The last of these are wrong by 100 ms and claim the same.
   std::uint32_t trusted = 0;
   std::uint32_t utc_liars = 0;
   std::optional<std::uint32_t> leap_at{};  // second in which their kernels insert a leap second
@@ -89,50 +89,50 @@ struct Experiment {
   }
 };
 
-// At these spans, in seconds, Allan deviations are given.
+// Averaging times of the Allan deviations, in seconds.
 inline constexpr std::array<int, 5> kTaus{1, 16, 64, 256, 1024};
 
 struct Outcome {
-  // In microseconds; of honest clients, after the part that is not judged.
+  // In microseconds; honest clients, without the discarded part.
   double rms = 0;  // client minus master
   double p99 = 0;
   double most = 0;
   double true_rms = 0;  // client minus true time
   double client_to_client_rms = 0;
-  double spread_p99 = 0;         // largest minus smallest, master included
-  double election_spread = 0;    // the largest in the minute after the master was killed
-  double spread_before_p99 = 0;  // p99 of the spread until then
-  // How much network time bends within a minute, at most: the second difference over 32 s, halved.
+  double spread_p99 = 0;         // largest minus smallest clock, master included
+  double election_spread = 0;    // largest spread in the minute after the master was killed
+  double spread_before_p99 = 0;  // 99th percentile of the spread until then
+  // Largest bend of network time within a minute: half the second difference over 32 s.
   double bend = 0;
 
   double converged_1ms = -1;   // seconds from the first Masterup; -1: never
-  double converged_20us = -1;  // for good: for ten seconds at least
+  double converged_20us = -1;  // the same, within 20 us for at least ten seconds
 
-  std::uint64_t bound_violations = 0;  // from the start on
-  double bound_width = 0;              // median
-  double least_trip = 0;               // the least round trip a client met, on the mean
+  std::uint64_t bound_violations = 0;  // from the start of the run
+  double bound_width = 0;              // median width of the bounds
+  double least_trip = 0;               // smallest round trip of a client, mean over the clients
 
-  std::array<double, kTaus.size()> member_adev{};    // of the median member's oscillator
-  std::array<double, kTaus.size()> ensemble_adev{};  // of network time
+  std::array<double, kTaus.size()> member_adev{};    // oscillator of the median member
+  std::array<double, kTaus.size()> ensemble_adev{};  // network time
 
   double packets_per_second = 0;  // sent by all machines together
-  std::uint64_t steps = 0;        // of clocks, after the part that is not judged
+  std::uint64_t steps = 0;        // clock steps after the discarded part
   std::uint32_t master_changes = 0;
   std::uint64_t config_hash = 0;
 
-  // By second, for pictures; not-a-number where there is none.
-  std::vector<std::vector<double>> errors;  // of each client
+  // By second, for plots; NaN where there is no value.
+  std::vector<std::vector<double>> errors;  // by client
   std::vector<double> widths;               // median over the clients
-  std::vector<double> course;               // of the honest nodes' mean, us ahead of true time
+  std::vector<double> course;               // mean of the honest nodes, us ahead of true time
 };
 
 Outcome run(const Experiment& experiment);
 
-// How far apart the honest nodes' time was in two runs of one seed, rms in microseconds over the
-// seconds `from` to `to`: with lies, and with the liars gone instead.
+// Rms difference, in microseconds, of the honest nodes' time between two runs of one seed over the
+// seconds `from` to `to`: a run with lies, and a run in which the liars are gone instead.
 double apart(const Outcome& a, const Outcome& b, std::uint32_t from, std::uint32_t to);
 
-// Runs with seeds from the experiment's on, on all cores; in the order of the seeds.
+// Runs consecutive seeds, starting with the experiment's, on all cores; results are in seed order.
 std::vector<Outcome> run_seeds(const Experiment& experiment, std::uint32_t seeds,
                                std::uint32_t threads = 0);
 

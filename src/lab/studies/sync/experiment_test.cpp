@@ -24,7 +24,7 @@ Experiment brief() {
 TEST(SyncExperiment, KeepsClocksTogetherInsideTheirBounds) {
   const Outcome outcome = run(brief());
   EXPECT_LT(outcome.rms, 2);
-  EXPECT_GT(outcome.rms, 0.01) << "clocks that never differ were not simulated";
+  EXPECT_GT(outcome.rms, 0.01) << "the simulated clocks must differ";
   EXPECT_LE(outcome.rms, outcome.p99);
   EXPECT_LE(outcome.p99, outcome.most);
   EXPECT_EQ(outcome.bound_violations, 0U);
@@ -36,7 +36,7 @@ TEST(SyncExperiment, KeepsClocksTogetherInsideTheirBounds) {
   EXPECT_EQ(outcome.steps, 0U);
 }
 
-// Of each client, what happens first with this label in a round's picture.
+// The first event of the node with this label in the picture of a round.
 const Happening* first_in(const Round& round, NodeId node, What what, std::string_view label) {
   const auto& all = round.drawn->trace().happenings();
   const auto found = std::ranges::find_if(all, [&](const Happening& it) {
@@ -45,13 +45,13 @@ const Happening* first_in(const Round& round, NodeId node, What what, std::strin
   });
   return found == all.end() ? nullptr : &*found;
 }
-// Of "corrects -698.7 us at once" and "off by +1.25 ms", in microseconds.
+// Parses "corrects -698.7 us at once" and "off by +1.25 ms"; in microseconds.
 double microseconds_in(std::string_view label) {
   const double value = std::atof(label.data() + label.find_first_of("+-"));
   return label.find("ms") != label.npos ? 1000 * value : value;
 }
 
-TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
+TEST(SyncRound, ClientsMeasureThenTheMasterAveragesThenClientsCorrect) {
   Experiment experiment = brief();
   experiment.clients = 3;
   experiment.up = experiment.down = *Delay::parse("2ms+exp:1ms");
@@ -62,16 +62,16 @@ TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
     const Happening* const off = first_in(round, client, What::becomes, "off by");
     const Happening* const asks = first_in(round, client, What::sent, "probe");
     const Happening* const hears = first_in(round, client, What::received, "echo");
-    const Happening* const describe_steps = first_in(round, client, What::received, "adjtime");
+    const Happening* const gets_adjtime = first_in(round, client, What::received, "adjtime");
     const Happening* const corrects = first_in(round, client, What::becomes, "corrects");
-    for (const Happening* const it : {off, asks, hears, describe_steps, corrects})
+    for (const Happening* const it : {off, asks, hears, gets_adjtime, corrects})
       ASSERT_NE(it, nullptr);
     EXPECT_LT(off->at, asks->at);
     EXPECT_LT(asks->at, hears->at);
     EXPECT_LT(hears->at, averages->at);
-    EXPECT_LT(averages->at, describe_steps->at);
-    EXPECT_GE(corrects->at, describe_steps->at);
-    // What it found is what is so, as far as delays of that kind let it know.
+    EXPECT_LT(averages->at, gets_adjtime->at);
+    EXPECT_GE(corrects->at, gets_adjtime->at);
+    // The measured offset is the true one, within the accuracy that such delays allow.
     EXPECT_NEAR(microseconds_in(corrects->label), -microseconds_in(off->label), 200)
         << corrects->label << ", " << off->label;
   }
@@ -79,7 +79,7 @@ TEST(SyncRound, EverybodyMeasuresThenTheMasterAveragesThenAllAreCorrected) {
   EXPECT_GT(round.after, 0ns);
 }
 
-TEST(SyncExperiment, OneSeedIsOneStory) {
+TEST(SyncExperiment, SeedDeterminesTheRun) {
   const Outcome a = run(brief());
   const std::vector<Outcome> both = run_seeds(brief(), 2, 2);
   EXPECT_EQ(a.rms, both[0].rms);
@@ -87,7 +87,7 @@ TEST(SyncExperiment, OneSeedIsOneStory) {
   EXPECT_NE(a.rms, both[1].rms);
 }
 
-TEST(SyncExperiment, NothingIsTunedToTheCase) {
+TEST(SyncExperiment, ConfigurationIsTheSameInAllCases) {
   Experiment loud = brief();
   loud.up = loud.down = *Delay::parse("100us+normal:1ms,100us");
   loud.rate = 4;
@@ -95,18 +95,18 @@ TEST(SyncExperiment, NothingIsTunedToTheCase) {
   EXPECT_EQ(run(brief()).config_hash, run(loud).config_hash);
 }
 
-TEST(SyncExperiment, AMasterThatIsKilledIsReplaced) {
+TEST(SyncExperiment, ReplacesAKilledMaster) {
   Experiment killed = brief();
   killed.kill_master_at = 200;
   const Outcome outcome = run(killed);
   EXPECT_EQ(outcome.master_changes, 1U);
   EXPECT_GT(outcome.election_spread, 0);
   EXPECT_EQ(outcome.bound_violations, 0U);
-  EXPECT_EQ(outcome.steps, 0U) << "nobody jumps when the master changes";
+  EXPECT_EQ(outcome.steps, 0U) << "no clock is stepped when the master changes";
 }
 
-// A client that reports nonsense must not be missed by the judge: it is left out, the others stay.
-TEST(SyncExperiment, LiarsAreNotJudged) {
+// The evaluation must leave out a client that lies, and keep the others.
+TEST(SyncExperiment, LiarsAreNotEvaluated) {
   Experiment lies = brief();
   lies.clients = 6;
   lies.liars = {.count = 2, .lie = Lie::random};
@@ -115,7 +115,7 @@ TEST(SyncExperiment, LiarsAreNotJudged) {
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
 
-// Two of seven lie, from some moment on.
+// Two of seven nodes lie from some time on.
 Experiment with_liars(Lie lie, bool master) {
   Experiment seven = brief();
   seven.clients = 6;
@@ -130,30 +130,30 @@ struct Case {
   bool master;
 };
 void PrintTo(const Case& one, std::ostream* out) {
-  *out << name_of(one.lie) << (one.master ? ", the master too" : "");
+  *out << name_of(one.lie) << (one.master ? ", including the master" : "");
 }
 class Lies : public ::testing::TestWithParam<Case> {};
 
-// The honest keep their time as if the liars had fallen silent instead, and what they promise of it
-// holds all the while, also as long as a liar leads.
-TEST_P(Lies, MoveNobody) {
+// Honest nodes keep the same time as if the liars had become silent, and their bounds hold all the
+// time, also while a liar leads.
+TEST_P(Lies, DoNotMoveHonestNodes) {
   const auto& [lie, master] = GetParam();
   const Outcome lied = run(with_liars(lie, master));
   const Outcome without = run(with_liars(Lie::gone, master));
   EXPECT_LE(apart(lied, without, 400, 600), 2);
-  EXPECT_EQ(apart(lied, without, 1, 399), 0) << "until then it is one story";
+  EXPECT_EQ(apart(lied, without, 1, 399), 0) << "both runs are equal until the first lie";
   EXPECT_EQ(lied.bound_violations, 0U);
-  EXPECT_EQ(lied.master_changes > 0, master) << "a liar that leads is deposed, and nobody else";
-  // One that drifts is deposed before it has come a millisecond away: that is slewed.
+  EXPECT_EQ(lied.master_changes > 0, master) << "only a lying master is deposed";
+  // A drifting liar is deposed before its error reaches a millisecond; this is slewed.
   EXPECT_EQ(lied.steps, master && lie != Lie::drifting ? 1U : 0U)
-      << "only the one that was deposed is set anew";
+      << "only the deposed master is stepped";
 }
 INSTANTIATE_TEST_SUITE_P(All, Lies,
                          ::testing::Values(Case{Lie::constant, false}, Case{Lie::drifting, false},
                                            Case{Lie::random, false}, Case{Lie::constant, true},
                                            Case{Lie::drifting, true}, Case{Lie::random, true}));
 
-TEST(Liars, AreReadAsWritten) {
+TEST(Liars, Parse) {
   ASSERT_TRUE(parse_liars("2:drifting").has_value());
   EXPECT_EQ(parse_liars("2:drifting")->count, 2U);
   EXPECT_EQ(parse_liars("2:drifting")->lie, Lie::drifting);
@@ -162,38 +162,38 @@ TEST(Liars, AreReadAsWritten) {
     EXPECT_FALSE(parse_liars(wrong).has_value()) << wrong;
 }
 
-// --- what can be wrong with clocks, queues and machines ---
+// --- faulty clocks, queues and machines ---
 
 double excess_width(const Outcome& outcome) { return outcome.bound_width - outcome.least_trip; }
 
-TEST(Oscillators, WhiteNoiseShowsWithinASecond) {
+TEST(Oscillators, WhiteNoiseIsVisibleWithinASecond) {
   Experiment noisy = brief();
   noisy.white = 1e-7;
   EXPECT_GT(run(noisy).member_adev[0], 10 * run(brief()).member_adev[0]);
   EXPECT_NEAR(run(noisy).member_adev[0], 1e-7, 0.3e-7);
 }
 
-TEST(Oscillators, AgeingAndTemperatureShowOverAMinute) {
-  const double delay_stats = run(brief()).member_adev[2];
+TEST(Oscillators, AgingAndTemperatureAreVisibleOverAMinute) {
+  const double baseline = run(brief()).member_adev[2];
   Experiment aging = brief();
   aging.aging = 1e-9;
   // The rate grows by 64e-9 from one minute to the next.
   EXPECT_NEAR(run(aging).member_adev[2], 64e-9 / std::sqrt(2), 10e-9);
   Experiment warm = brief();
   warm.temperature = 100e-6;
-  EXPECT_GT(run(warm).member_adev[2], 2 * delay_stats);
+  EXPECT_GT(run(warm).member_adev[2], 2 * baseline);
 }
 
-TEST(Accidents, QueuesGrowTowardsTheMiddleOfTheHour) {
+TEST(Events, QueuesGrowTowardsTheMiddleOfTheHour) {
   Experiment loaded = brief();
   loaded.diurnal = 100;
-  const Outcome delay_stats = run(brief());
+  const Outcome baseline = run(brief());
   const Outcome outcome = run(loaded);
-  EXPECT_GT(excess_width(outcome), 2 * excess_width(delay_stats));
+  EXPECT_GT(excess_width(outcome), 2 * excess_width(baseline));
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
 
-TEST(Accidents, WhoCrashesIsAwayForAMinute) {
+TEST(Events, CrashedClientIsAwayForAMinute) {
   Experiment churn = brief();
   churn.churn = 100;
   const auto missed = [](const Outcome& outcome) {
@@ -205,13 +205,14 @@ TEST(Accidents, WhoCrashesIsAwayForAMinute) {
   };
   EXPECT_EQ(missed(run(brief())), 0);
   const Outcome outcome = run(churn);
-  EXPECT_NEAR(static_cast<double>(missed(outcome)), 2 * 60, 5);  // of those in seconds 100 and 200
+  // Clients that crash in seconds 100 and 200.
+  EXPECT_NEAR(static_cast<double>(missed(outcome)), 2 * 60, 5);
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
 
 // --- UTC ---
 
-// No clock is right but those that some clients are kept by.
+// Only the clocks that provide UTC are right.
 Experiment with_utc(std::uint32_t trusted, std::uint32_t wrong = 0) {
   Experiment carried = brief();
   carried.clients = 5;
@@ -224,25 +225,25 @@ Experiment with_utc(std::uint32_t trusted, std::uint32_t wrong = 0) {
   return carried;
 }
 
-TEST(Utc, IsFollowedWithoutSteps) {
+TEST(Utc, NetworkFollowsItWithoutSteps) {
   const Outcome alone = run(with_utc(0));
   const Outcome outcome = run(with_utc(3));
-  EXPECT_GT(alone.true_rms, 1000) << "a network that is left alone goes its own way";
+  EXPECT_GT(alone.true_rms, 1000) << "an isolated network drifts away from UTC";
   EXPECT_LT(outcome.true_rms, 200);
   EXPECT_EQ(outcome.steps, 0U);
   EXPECT_EQ(outcome.bound_violations, 0U);
-  EXPECT_LT(outcome.rms, 2) << "the clients stay with their master";
+  EXPECT_LT(outcome.rms, 2) << "the clients follow their master";
 }
 
-TEST(Utc, OfAMinorityIsOutvoted) {
+TEST(Utc, MinorityIsOutvoted) {
   const Outcome outcome = run(with_utc(5, 2));
   EXPECT_LT(outcome.true_rms, 200);
   EXPECT_EQ(outcome.steps, 0U);
   EXPECT_EQ(outcome.bound_violations, 0U);
 }
 
-// Two against two: nobody is believed, as if nobody had spoken.
-TEST(Utc, WithoutAMajorityIsLeftAlone) {
+// Two against two: the network trusts neither, as if it had no UTC.
+TEST(Utc, IsIgnoredWithoutAMajority) {
   Experiment torn = with_utc(4, 2);
   torn.seconds = 1000;
   torn.discard = 500;
@@ -251,20 +252,20 @@ TEST(Utc, WithoutAMajorityIsLeftAlone) {
   EXPECT_EQ(run(torn).true_rms, run(silent).true_rms);
 }
 
-// The kernels' clocks go back by a second. Network time follows slowly: it bends by what a rate may
-// bend, and nobody's clock is stepped or leaves its bound.
-TEST(Utc, ALeapSecondIsNoStep) {
+// The kernel clocks go back by a second. Network time follows slowly, within the limit of its rate;
+// no clock is stepped or leaves its bound.
+TEST(Utc, LeapSecondCausesNoStep) {
   Experiment leap = with_utc(3);
   leap.leap_at = 7000;
-  const Outcome delay_stats = run(with_utc(3));
+  const Outcome baseline = run(with_utc(3));
   const Outcome outcome = run(leap);
   EXPECT_EQ(outcome.steps, 0U);
   EXPECT_EQ(outcome.bound_violations, 0U);
-  EXPECT_LT(outcome.bend, delay_stats.bend + 2);
-  EXPECT_LT(outcome.rms, delay_stats.rms + 0.5);
-  const double moved = std::abs(outcome.course.back() - delay_stats.course.back());
-  EXPECT_GT(moved, 100) << "it begins to follow";
-  EXPECT_LT(moved, 50e3) << "by no more than is given back";
+  EXPECT_LT(outcome.bend, baseline.bend + 2);
+  EXPECT_LT(outcome.rms, baseline.rms + 0.5);
+  const double moved = std::abs(outcome.course.back() - baseline.course.back());
+  EXPECT_GT(moved, 100) << "network time must start to follow";
+  EXPECT_LT(moved, 50e3) << "network time must not follow the whole second at once";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Samples and slots made to measure, for tests that look at one part of the estimator.
+// Constructed samples and slots, for tests of single parts of the estimator.
 #pragma once
 
 #include "base/random.h"
@@ -15,7 +15,7 @@ inline Sample made(double t, const Line& theta, double out, double back) {
            Reading{.t = end, .value = back + theta.at(end)}}};
 }
 
-// Slots one second apart, with a floor of 100 us a way and exponential jitter.
+// Slots one second apart, with a minimum delay of 100 us in each direction and exponential jitter.
 class SlotMaker {
  public:
   SlotMaker(Line theta, double jitter, std::uint64_t seed = 1)

@@ -12,19 +12,19 @@ enum Cause : std::uint32_t { rates = 201, offsets, starts, wandering, lying, chu
 
 constexpr Nanos kLie = 10ms;
 constexpr double kLyingRate = 100e-6;
-constexpr Nanos kAway = 60s;          // of one that crashed
-constexpr double kDay = 24.0 * 3600;  // of the temperature
-constexpr double kLoadCycle = 3600;   // of the load
-constexpr double kBooted = 1000;      // seconds on each raw clock at the start, and more
-constexpr Nanos kUtcEvery = 1s;       // a carrier asks its kernel
-constexpr Nanos kUtcOff = 100us;      // its clock may be off by this
-constexpr Nanos kUtcBound = 1ms;      // and says that it may be by this
-constexpr Nanos kWrongUtc = 100ms;    // a wrong one is off by this
-constexpr int kTai = 37;              // seconds from UTC to TAI, before the leap second
+constexpr Nanos kAway = 60s;          // downtime of a crashed client
+constexpr double kDay = 24.0 * 3600;  // period of the temperature, in seconds
+constexpr double kLoadCycle = 3600;   // period of the load, in seconds
+constexpr double kBooted = 1000;      // smallest initial reading of a raw clock, in seconds
+constexpr Nanos kUtcEvery = 1s;       // interval at which a UTC provider reads its kernel clock
+constexpr Nanos kUtcOff = 100us;      // largest error of a correct kernel clock
+constexpr Nanos kUtcBound = 1ms;      // error bound that the kernel claims
+constexpr Nanos kWrongUtc = 100ms;    // error of a wrong kernel clock
+constexpr int kTai = 37;              // TAI - UTC in seconds, before the leap second
 
 Instant second(double t) { return Instant{Nanos{std::llround(t * 1e9)}}; }
 
-// How often a client asks is all that a case sets.
+// A case sets only the probe rate of the clients.
 node::SyncRules sync_rules(double rate) {
   node::SyncRules rules;
   rules.interval = Nanos{std::llround(1e9 / rate)};
@@ -77,41 +77,41 @@ Network::Network(const Experiment& experiment)
   plan();
 }
 
-// Accidents in the order of their time, the last one first.
+// Plans the events in descending order of time, so that the next one is last.
 void Network::plan() {
-  using What = Accident::What;
+  using What = Event::What;
   Stream starts(experiment_.seed, Cause::starts, 0);
-  accidents_.push_back({.at = Instant{}, .what = What::start});
+  events_.push_back({.at = Instant{}, .what = What::start});
   for (std::uint32_t i = 1; i < size(); ++i)
-    accidents_.push_back(
+    events_.push_back(
         {.at = Instant{starts.uniform(1050ms, 1450ms)}, .what = What::start, .node = i});
   if (experiment_.kill_master_at)
-    accidents_.push_back({.at = second(*experiment_.kill_master_at), .what = What::kill_master});
+    events_.push_back({.at = second(*experiment_.kill_master_at), .what = What::kill_master});
   if (experiment_.change_at)
-    accidents_.push_back({.at = second(*experiment_.change_at), .what = What::change});
+    events_.push_back({.at = second(*experiment_.change_at), .what = What::change});
   if (experiment_.churn > 0) {
     Stream churn(experiment_.seed, Cause::churning, 0);
     for (std::uint32_t t = experiment_.churn; t + 60 < experiment_.seconds;
          t += experiment_.churn) {
       const auto node = static_cast<std::uint32_t>(1 + churn.below(experiment_.clients));
-      accidents_.push_back({.at = second(t), .what = What::crash, .node = node});
-      accidents_.push_back({.at = second(t) + kAway, .what = What::start, .node = node});
+      events_.push_back({.at = second(t), .what = What::crash, .node = node});
+      events_.push_back({.at = second(t) + kAway, .what = What::start, .node = node});
     }
   }
   plan_lies();
-  std::ranges::stable_sort(accidents_, std::ranges::greater{}, &Accident::at);
+  std::ranges::stable_sort(events_, std::ranges::greater{}, &Event::at);
   if (experiment_.trusted == 0) return;
   next_utc_ = Instant{kUtcEvery};
   Stream carrying(experiment_.seed, Cause::carrying, 0);
   for (std::uint32_t k = 0; k < experiment_.trusted; ++k) {
     const bool wrong = k + experiment_.utc_liars >= experiment_.trusted;
-    carriers_.push_back(
+    providers_.push_back(
         {.off = carrying.uniform(-kUtcOff, kUtcOff) + (wrong ? kWrongUtc : Nanos{0})});
   }
 }
 
 void Network::plan_lies() {
-  using What = Accident::What;
+  using What = Event::What;
   const Liars& liars = experiment_.liars;
   if (liars.count == 0) return;
   lies_from_ = second(experiment_.begin_of_lies());
@@ -120,63 +120,62 @@ void Network::plan_lies() {
         liars.master && k == 0 ? 0 : size() - 1 - (k - (liars.master ? 1 : 0));
     liar_[node] = true;
     if (liars.lie == Lie::gone)
-      accidents_.push_back({.at = lies_from_, .what = What::crash, .node = node});
+      events_.push_back({.at = lies_from_, .what = What::crash, .node = node});
   }
-  world_.set_corruption([this](NodeId from, node::Node::Message& m) { forge(from, m); });
+  world_.set_corruption([this](NodeId from, node::Node::Message& m) { apply_lie(from, m); });
 }
 
 void Network::run_until(Instant limit) {
-  const auto next = [&] { return accidents_.empty() ? kNever : accidents_.back().at; };
+  const auto next = [&] { return events_.empty() ? kNever : events_.back().at; };
   while (std::min(next(), next_utc_) <= limit) {
     if (next_utc_ < next()) {
       world_.run_until(next_utc_);
-      carry_utc();
+      report_utc();
       continue;
     }
-    const Accident accident = accidents_.back();
-    accidents_.pop_back();
-    world_.run_until(accident.at);
-    happen(accident);
+    const Event event = events_.back();
+    events_.pop_back();
+    world_.run_until(event.at);
+    apply(event);
   }
   world_.run_until(limit);
 }
 
-// As the daemon does: what the kernel's clock shows, without the steps of leap seconds. True time
-// is UTC but for the leap second, which every kernel makes.
-void Network::carry_utc() {
+// Like the daemon: reports the kernel clock without the steps of leap seconds. True time is UTC
+// except for the leap second, which every kernel inserts.
+void Network::report_utc() {
   next_utc_ += kUtcEvery;
   const int leaps = experiment_.leap_at && now() >= second(*experiment_.leap_at) ? 1 : 0;
-  for (std::uint32_t k = 0; k < carriers_.size(); ++k) {
+  for (std::uint32_t k = 0; k < providers_.size(); ++k) {
     const NodeId node{k + 1};
     if (!world_.up(node)) continue;
     const Instant raw = world_.local_now(node);
     const Nanos real =
-        (kWallStart + now().time_since_epoch()).time_since_epoch() + carriers_[k].off - leaps * 1s;
+        (kWallStart + now().time_since_epoch()).time_since_epoch() + providers_[k].off - leaps * 1s;
     world_.command(node, {.what = node::Node::Command::What::sync,
                           .network = node::kNoNetwork,
                           .sync = {.what = node::SyncCommand::What::utc,
                                    .at = raw,
-                                   .by = carriers_[k].leaps.utc(raw, real, kTai + leaps),
+                                   .by = providers_[k].leaps.utc(raw, real, kTai + leaps),
                                    .bound = kUtcBound}});
   }
 }
 
-void Network::happen(const Accident& accident) {
-  const NodeId node{accident.node};
-  switch (accident.what) {
-    case Accident::What::start:
+void Network::apply(const Event& event) {
+  const NodeId node{event.node};
+  switch (event.what) {
+    case Event::What::start:
       if (world_.up(node)) break;
-      if (accident.node > 0 && accident.node <= carriers_.size())
-        carriers_[accident.node - 1].leaps = {};
+      if (event.node > 0 && event.node <= providers_.size()) providers_[event.node - 1].leaps = {};
       world_.start(node);
       break;
-    case Accident::What::crash:
+    case Event::What::crash:
       world_.crash(node);
       break;
-    case Accident::What::kill_master:
+    case Event::What::kill_master:
       if (const auto dead = master()) world_.crash(NodeId{*dead});
       break;
-    case Accident::What::change:
+    case Event::What::change:
       changed_ = true;
       std::ranges::fill(watch_.least_trips, Nanos::max());
       world_.clock(NodeId{1}).jump(experiment_.clock_jump);
@@ -187,9 +186,9 @@ void Network::happen(const Accident& accident) {
 
 Nanos Network::route(NodeId from, NodeId to, Stream& stream) {
   const bool down = world_.machine(from).sync().leads() && to != from;
-  const Delay& delay_stats = down ? experiment_.down : experiment_.up;
+  const Delay& initial = down ? experiment_.down : experiment_.up;
   const std::optional<Delay>& later = down ? experiment_.later_down : experiment_.later_up;
-  Nanos delay = (changed_ && later ? *later : delay_stats).sample(stream);
+  Nanos delay = (changed_ && later ? *later : initial).sample(stream);
   if (changed_ && !down) delay += experiment_.longer_up;
   if (experiment_.diurnal > 0) {
     Nanos& least = down ? least_down_ : least_up_;
@@ -218,8 +217,8 @@ Nanos Network::lie() {
   std::unreachable();
 }
 
-// A lie about its raw clock: as a member it reports another offset, as a master its stamps are off.
-void Network::forge(NodeId from, node::Node::Message& message) {
+// Applies a lie about the raw clock: a member reports another offset, a master sends wrong stamps.
+void Network::apply_lie(NodeId from, node::Node::Message& message) {
   if (!liar_[index(from)] || now() < lies_from_ || message.sync() == nullptr) return;
   node::SyncMessage sync = *message.sync();
   const Nanos by = lie();
@@ -282,7 +281,7 @@ std::optional<std::uint32_t> Network::master() const {
   return found;
 }
 
-// Everything that somebody could have tuned; how often clients ask is a property of the case.
+// Covers every parameter that could be tuned; the probe rate belongs to the case.
 std::uint64_t Network::config_hash() const {
   const auto part = [](double value) { return std::bit_cast<std::uint64_t>(value); };
   const election::Timing& t = rules_.timing;

@@ -1,4 +1,4 @@
-// The simulated network of an experiment: nodes with oscillators, routes, liars and accidents.
+// The simulated network of an experiment: nodes with oscillators, routes, liars and planned events.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,17 @@ inline constexpr WallTime kWallStart{1'700'000'000s};
 
 class Network {
  public:
-  // What is counted while it happens.
+  // Counters.
   struct Watch : NoWatch {
     explicit Watch(std::size_t nodes) : least_trips(nodes, Nanos::max()), asked(nodes) {}
 
     Instant first_masterup = kNever;
-    std::vector<Nanos> least_trips;  // of each node's exchanges, since the routes changed
-    std::vector<std::pair<std::uint32_t, Instant>> asked;  // the last exchange of each node
+    std::vector<Nanos> least_trips;  // by node: smallest round trip since the routes changed
+    std::vector<std::pair<std::uint32_t, Instant>> asked;  // by node: last exchange and its time
     std::uint64_t packets = 0;
     std::uint64_t steps = 0;
     std::uint32_t reigns = 0;
-    std::unique_ptr<ClockTracer> tracer;  // none: nothing is written down
+    std::unique_ptr<ClockTracer> tracer;  // null: no trace
 
     template <class World, class Message>
     void sent(const World& world, NodeId from, NodeId to, const Message& message,
@@ -70,56 +70,56 @@ class Network {
   Network& operator=(const Network&) = delete;
   ~Network() = default;
 
-  // Everything before this true time happens, accidents included.
+  // Runs the network and its planned events up to this true time.
   void run_until(Instant limit);
 
   std::uint32_t size() const { return experiment_.clients + 1; }
   Instant now() const { return world_.now(); }
   bool up(std::uint32_t i) const { return world_.up(NodeId{i}); }
   bool lies(std::uint32_t i) const { return liar_[i] && now() >= lies_from_; }
-  Instant lies_from() const { return lies_from_; }  // kNever: nobody lies
+  Instant lies_from() const { return lies_from_; }  // kNever: no node lies
   node::Reading reading(std::uint32_t i) const;
-  double seconds_ahead(std::uint32_t i);  // of its oscillator
-  // Whose reading is network time: the living master of the highest epoch.
+  double seconds_ahead(std::uint32_t i);  // offset of its oscillator
+  // The live master of the highest epoch, whose reading is network time.
   std::optional<std::uint32_t> master() const;
   const Watch& watch() const { return watch_; }
-  Nanos least_trip() const;  // of a client's exchanges, on the mean
+  Nanos least_trip() const;  // of a client's exchanges, mean over the clients
   std::uint64_t config_hash() const;
-  // From now on what happens is written down, first what all clocks show, until that is taken.
+  // Starts a trace with the offsets of all clocks; `end_trace` returns it.
   void begin_trace();
   std::unique_ptr<ClockTracer> end_trace() { return std::move(watch_.tracer); }
 
  private:
-  struct Accident {
+  struct Event {
     Instant at;
     enum class What : std::uint8_t { start, kill_master, change, crash } what;
     std::uint32_t node = 0;
   };
 
-  // One that carries UTC: its kernel's clock, which somebody else keeps.
-  struct Carrier {
-    Nanos off{0};  // of that clock
+  // A provider of UTC, with a kernel clock that an external source keeps.
+  struct UtcProvider {
+    Nanos off{0};  // error of that clock
     clock::LeapSmear leaps{};
   };
 
   void plan();
   void plan_lies();
-  void happen(const Accident& accident);
+  void apply(const Event& event);
   Nanos route(NodeId from, NodeId to, Stream& stream);
-  void forge(NodeId from, node::Node::Message& message);
+  void apply_lie(NodeId from, node::Node::Message& message);
   Nanos lie();
-  void carry_utc();
+  void report_utc();
 
   Experiment experiment_;
   election::Rules rules_;
   node::SyncRules sync_rules_;
   std::vector<Nanos> offsets_;
   std::vector<bool> liar_;
-  std::vector<Accident> accidents_;  // the next one last
+  std::vector<Event> events_;  // the next event is last
   bool changed_ = false;
   Instant lies_from_ = kNever;
   Stream lies_;
-  std::vector<Carrier> carriers_;  // of the first clients
+  std::vector<UtcProvider> providers_;  // of the first clients
   Instant next_utc_ = kNever;
   Nanos least_up_ = Nanos::max();
   Nanos least_down_ = Nanos::max();

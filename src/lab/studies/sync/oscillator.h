@@ -1,4 +1,4 @@
-// The simulated clock of lab/sim as a member of a network that keeps true time sees it.
+// The simulated clock of lab/sim, seen by a client of a reference with true time.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ class Oscillator : public sim::Oscillator {
   Instant reading(double t) {
     return Instant{kBoot + Nanos{std::llround(t * 1e9)} + Nanos{std::llround(ahead(t) * 1e9)}};
   }
-  // Theta against a reference that shows true time and epoch().
+  // Theta relative to a reference that shows true time.
   Nanos theta(double t) { return reading(t).time_since_epoch() - wall(t).time_since_epoch(); }
   static WallTime wall(double t) { return WallTime{kEpoch + Nanos{std::llround(t * 1e9)}}; }
 

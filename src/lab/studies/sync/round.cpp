@@ -12,16 +12,17 @@
 namespace tempo::sim::sync {
 namespace {
 
-constexpr Nanos kLongEnough = 10s;  // for everybody to have started and a round to come
+constexpr Nanos kLongEnough = 10s;  // time until all nodes have started and completed a round
 constexpr Nanos kMargin = 1ms;
-constexpr Nanos kThanks = 6ms;      // for what they answer to be seen to arrive
-constexpr Nanos kAnswered = 100ms;  // after the master's word everybody has been corrected
+constexpr Nanos kAcknowledged = 6ms;  // time for the acknowledgements to arrive
+// After this time every client has applied the master's correction.
+constexpr Nanos kAnswered = 100ms;
 
 bool is(const Happening& it, What what, std::string_view label) {
   return it.what == what && it.label.starts_with(label);
 }
 
-// When the master averages all clocks for the first time.
+// Time of the first average over all clocks.
 Instant first_average(const std::vector<Happening>& all, std::uint32_t clocks) {
   const auto found = std::ranges::find_if(all, [&](const Happening& it) {
     return is(it, What::becomes, fmt::format("averages {} clocks", clocks));
@@ -30,7 +31,7 @@ Instant first_average(const std::vector<Happening>& all, std::uint32_t clocks) {
   return found->at;
 }
 
-// When the first of the clients asks for the last time before `round`.
+// Earliest of the clients' last probes before `round`.
 Instant first_of_last_probes(const std::vector<Happening>& all, std::uint32_t nodes,
                              Instant round) {
   std::vector<Instant> last(nodes, round);
@@ -58,16 +59,16 @@ Nanos farthest(const Network& network) {
 }  // namespace
 
 Round first_round(const Experiment& experiment) {
-  Network scout(experiment);
-  scout.begin_trace();
-  scout.run_until(Instant{kLongEnough});
-  const std::unique_ptr<const ClockTracer> whole = scout.end_trace();
+  Network first_pass(experiment);
+  first_pass.begin_trace();
+  first_pass.run_until(Instant{kLongEnough});
+  const std::unique_ptr<const ClockTracer> whole = first_pass.end_trace();
   const std::vector<Happening>& all = whole->trace().happenings();
-  const Instant round = first_average(all, scout.size());
-  Round found{.from = first_of_last_probes(all, scout.size(), round) - kMargin,
-              .to = last_correction(all, round) + kThanks};
+  const Instant round = first_average(all, first_pass.size());
+  Round found{.from = first_of_last_probes(all, first_pass.size(), round) - kMargin,
+              .to = last_correction(all, round) + kAcknowledged};
 
-  // The same once more, now that it is known when to look at the clocks.
+  // The same run again, now that the time of the round is known.
   Network network(experiment);
   network.run_until(found.from);
   network.begin_trace();

@@ -1,5 +1,5 @@
-// One round of keeping time as a trace, to be drawn: the first of a network that has just started,
-// from the last time everybody measures until everybody has been corrected.
+// One round of time synchronization as a trace to be drawn: the first round of a new network, from
+// the last measurements until all corrections.
 #pragma once
 
 #include <memory>
@@ -12,13 +12,13 @@ namespace tempo::sim::sync {
 
 struct Round {
   std::unique_ptr<const ClockTracer> drawn{};
-  Instant from{};  // the picture
+  Instant from{};  // start of the picture
   Instant to{};
-  Nanos before{0};  // how far from the master's the worst clock was at `from`
-  Nanos after{0};   // and a second later
+  Nanos before{0};  // largest offset of a clock from the master's at `from`
+  Nanos after{0};   // the same a second later
 };
 
-// Of an experiment without accidents. The delays must be well below a tenth of a second.
+// For an experiment without events. Delays must be well below a tenth of a second.
 Round first_round(const Experiment& experiment);
 
 }  // namespace tempo::sim::sync

@@ -27,8 +27,8 @@ sim::Delay parse(const std::string& text) {
 
 double microseconds(Nanos span) { return static_cast<double>(span.count()) * 1e-3; }
 
-// The moments at which the client asks.
-std::vector<double> asking(const Trial& trial) {
+// The times at which the client sends a probe.
+std::vector<double> probe_times(const Trial& trial) {
   std::vector<double> moments;
   for (int i = 0; i < kBurst; ++i) moments.push_back(i * kBurstGap);
   for (int i = 0;; ++i) {
@@ -55,12 +55,12 @@ class Run {
     out_ = parse(trial_.out);
     back_ = parse(trial_.back);
     int second = 1;
-    for (const double moment : asking(trial_)) {
-      // A hair before it asks, when what it knows is oldest.
+    for (const double moment : probe_times(trial_)) {
+      // Evaluate just before a probe, when the estimate is oldest.
       for (; second - 1e-3 < moment; ++second) judge(second);
       if (!changed && moment >= half) change(moment);
       changed = moment >= half;
-      ask(moment);
+      probe(moment);
     }
     for (; second <= trial_.seconds; ++second) judge(second);
     finish();
@@ -76,7 +76,7 @@ class Run {
     clock_.change_rate(trial_.rate_step);
   }
 
-  void ask(double moment) {
+  void probe(double moment) {
     const bool lost = loss_stream_.chance(trial_.loss);
     const double there = in_seconds(out_.sample(out_stream_));
     const double here = in_seconds(back_.sample(back_stream_));
