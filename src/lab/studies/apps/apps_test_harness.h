@@ -1,5 +1,5 @@
-// For the tests of duties: one duty alone at a desk, with a clock that the test sets and a pile of
-// what it said.
+// Test harness for duties: runs one duty alone, with a clock that the test sets, and collects its
+// messages and notices.
 #pragma once
 
 #include <cstdint>
@@ -13,29 +13,29 @@ namespace tempo::apps {
 inline constexpr NodeId kSelf{1};
 inline constexpr Nanos kBound = 10ms;
 
-inline Rules usual_rules() {
+inline Rules default_rules() {
   return {.members = 3, .bound = kBound, .work = 2 * kBound, .founders = 2};
 }
 
 template <class Duty>
 class Harness {
  public:
-  explicit Harness(const Rules& rules = usual_rules()) : rules_(rules), duty_(kSelf, rules_) {}
+  explicit Harness(const Rules& rules = default_rules()) : rules_(rules), duty_(kSelf, rules_) {}
   Harness(const Harness&) = delete;
   Harness& operator=(const Harness&) = delete;
 
   const Duty& duty() const { return duty_; }
   Instant now() const { return now_; }
 
-  void order(const Command& command) {
+  void command(const Command& command) {
     step([&](auto& turn) { duty_.command(turn, command); });
   }
-  void elect(NodeId node, std::uint32_t number = 1) { order(Command::elected(node, number)); }
+  void elect(NodeId node, std::uint32_t number = 1) { command(Command::elected(node, number)); }
   void receive(NodeId from, const typename Duty::Message& message) {
     step([&](auto& turn) { duty_.receive(turn, from, message); });
   }
-  // Time passes; every timer that is due is woken.
-  void pass(Nanos span) {
+  // Advances the clock and fires every timer that is due.
+  void advance(Nanos span) {
     const Instant until = now_ + span;
     while (duty_.timers().first() <= until) {
       now_ = duty_.timers().first();
@@ -44,11 +44,11 @@ class Harness {
     now_ = until;
   }
 
-  // What was said since it was asked last.
-  std::vector<typename Duty::Message> said() { return std::exchange(said_, {}); }
-  // Notices of this kind since it was asked last; all others are forgotten.
-  std::vector<Notice> noted(Notice::Kind kind) {
-    std::vector<Notice> all = std::exchange(noted_, {});
+  // Messages sent since the last call.
+  std::vector<typename Duty::Message> sent() { return std::exchange(sent_, {}); }
+  // Notices of this kind since the last call; other notices are dropped.
+  std::vector<Notice> notices(Notice::Kind kind) {
+    std::vector<Notice> all = std::exchange(notices_, {});
     std::erase_if(all, [&](const Notice& notice) { return notice.kind != kind; });
     return all;
   }
@@ -67,9 +67,9 @@ class Harness {
     todo(turn);
     for (const auto& output : out_) {
       if (output.kind == OutputKind::notice)
-        noted_.push_back(output.notice);
+        notices_.push_back(output.notice);
       else
-        said_.push_back(output.message);
+        sent_.push_back(output.message);
     }
     CHECK(duty_.check() == nullptr);
   }
@@ -78,8 +78,8 @@ class Harness {
   Duty duty_;
   Instant now_{1s};
   Outbox<Duty> out_;
-  std::vector<typename Duty::Message> said_;
-  std::vector<Notice> noted_;
+  std::vector<typename Duty::Message> sent_;
+  std::vector<Notice> notices_;
 };
 
 }  // namespace tempo::apps

@@ -1,8 +1,8 @@
-// Crash recovery: when the coordinator of a task dies, another takes over and finishes what was
-// begun; every step is done once.
+// Crash recovery: when the coordinator of a task dies, another process takes over and finishes the
+// task; every step is done once.
 //
-// Criterion: the number of the process; any would do. All members hear of every step, so the next
-// coordinator goes on where the last one was heard. Naive: it begins anew.
+// Criterion: the number of the process; any other would do. All members receive every step, so the
+// next coordinator continues after the last step received. Naive: it restarts the task.
 #pragma once
 
 #include "lab/studies/apps/errands.h"
@@ -11,7 +11,7 @@ namespace tempo::apps {
 
 class Coordination {
  public:
-  static constexpr Slip kSlip = Slip::begins_anew;
+  static constexpr Slip kSlip = Slip::restarts;
 
   Coordination(NodeId self, const Rules& /*rules*/) : self_(self) {}
   Capacity capacity(Instant /*now*/) const { return index(self_); }

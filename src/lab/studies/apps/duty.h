@@ -1,14 +1,14 @@
-// What the applications of elections have in common: an election and a duty, side by side.
+// Common base of the applications of elections: an election and a duty, side by side.
 //
-// A duty is a machine that knows what is to be done and by whom; who that is, the election beside
-// it decides (B.1, by capacity). The duty says what its own capacity is (`offer`) and that an
-// election is to be held (`hold`); it is told who was elected. Both ride on one atomic broadcast:
-// what a member says, all members hear in one order, or none does. So all members know the same
-// things in the same order, and a duty that begins an election when it hears something begins it
-// everywhere at one reading of the clock.
+// A duty is a machine that knows the work to be done; the election beside it (B.1, by capacity)
+// decides which member does it. The duty reports its own capacity (`offer`) and calls elections
+// (`hold`); the election reports the winner. Both use one atomic broadcast: all members receive a
+// message in one order, or none does. So all members know the same things in the same order, and a
+// duty that calls an election on receipt of a message calls it everywhere at the same reading of
+// the clock.
 //
 // Applications after King, Gendreau, Ni, "Distributed Election in Computer Networks", 1988,
-// section 7. Each differs from the next in its criterion, the function that gives the capacity.
+// section 7. They differ in their criterion, the function that gives the capacity.
 #pragma once
 
 #include <cstdint>
@@ -28,27 +28,27 @@ using election::capacity::kNotCandidate;
 struct Rules {
   std::uint32_t members = 2;   // nodes 0 to members - 1
   Nanos bound{0};              // T: a broadcast is delivered everywhere within this
-  Nanos work{0};               // what the elected does takes this long
-  std::uint32_t founders = 0;  // joining a group: its first members; the others come to join
-  bool naive = false;          // for studies: as one writes it first. Each file says what is wrong
+  Nanos work{0};               // time that the elected member's work takes
+  std::uint32_t founders = 0;  // joining a group: number of founding members; the others join later
+  bool naive = false;  // for studies: an obvious but wrong version; each file says what is wrong
 
-  // A live worker that was elected has been heard by then: the others may decide T after it, it
-  // waits for them, works, and is heard within T.
+  // By this time the others have received a message of a live elected worker: they may decide T
+  // after it, it waits for them, works, and its message arrives within T.
   Nanos patience() const { return 4 * bound + work; }
 };
 
-// The longer ago, the larger.
+// The longer ago, the larger the capacity.
 constexpr Capacity since(Nanos reading) {
   return std::numeric_limits<Capacity>::max() - reading.count();
 }
 
 struct Command {
   enum class Kind : std::uint8_t {
-    ask,       // a user's wish; `value` says how much, or what
-    offer,     // from now on `value` is our capacity, if users decide it
-    distrust,  // `node` is not to be let in
-    elected,   // `node` was, in the election `number`; nobody: there was no candidate
-    give_up,   // the network broke its promise
+    ask,       // request of a user; `value` is its size or content
+    offer,     // sets our capacity to `value`, if users decide it
+    distrust,  // `node` must not be admitted
+    elected,   // `node` won the election `number`; kNobody: there was no candidate
+    give_up,   // the network violated its bounds
   };
   Kind kind = Kind::ask;
   NodeId node = kNobody;
@@ -76,17 +76,17 @@ struct Notice {
   enum class Kind : std::uint8_t {
     // For the election.
     offer,    // `value` is our capacity
-    hold,     // an election
-    give_up,  // the one under way
-    // For whoever watches.
+    hold,     // call an election
+    give_up,  // abandon the current election
+    // For observers.
     accepted,  // the task `value` is known here and will be done
-    begins,    // it is its turn
-    done,      // step `number` of the task `value` was done by `node`
-    refused,   // more is asked than we can remember
-    wants,     // to enter
+    begins,    // the turn of the task `value` begins
+    done,      // `node` has done step `number` of the task `value`
+    refused,   // too many requests to remember
+    wants,     // wants to enter
     enters,
     leaves,
-    votes,   // yes to what `node` proposes as version `number`
+    votes,   // yes to version `number`, proposed by `node`
     writes,  // version `number` is `value`
   };
   Kind kind = Kind::hold;
@@ -105,7 +105,7 @@ struct Notice {
 
 std::string_view name_of(Notice::Kind kind);
 
-// What the election and the duty beside it tell each other.
+// Connects the election and the duty.
 struct ElectionAndDuty {
   template <class Mux, class Turn>
   static void on(Mux& mux, Turn& turn, Part<0> /*election*/,

@@ -1,4 +1,4 @@
-// A whole member: carrier, election and duty together, without a network around it.
+// A whole member: carrier, election and duty, without a network.
 #include "lab/studies/apps/duty.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +28,7 @@ class OneMember {
   void ask() {
     step([](M& machine, auto& turn) { machine.command(turn, M::Command::of<1>(Command::ask(1))); });
   }
-  // A datagram of the other, whose clock is ahead by more than clocks can be.
+  // A datagram of the other member, whose clock is ahead by more than the precision.
   void receive_from_the_future() {
     M::Message message{.sender = NodeId{0},
                        .number = 1,
@@ -77,7 +77,7 @@ class OneMember {
   Outbox<M> out_;
 };
 
-TEST(MemberOfAGroup, ElectsItselfAndDoesWhatItWasAsked) {
+TEST(MemberOfAGroup, ElectsItselfAndDoesTheRequestedWork) {
   OneMember member;
   member.ask();
   member.pass(8 * member.bound());
@@ -89,7 +89,7 @@ TEST(MemberOfAGroup, ElectsItselfAndDoesWhatItWasAsked) {
   EXPECT_EQ(member.notices.back().node, kSelf);
 }
 
-TEST(MemberOfAGroup, GivesUpItsElectionWhenTheBoundsBreak) {
+TEST(MemberOfAGroup, AbandonsItsElectionWhenTheBoundsBreak) {
   OneMember member;
   member.ask();
   member.pass(2 * member.bound());
@@ -97,7 +97,7 @@ TEST(MemberOfAGroup, GivesUpItsElectionWhenTheBoundsBreak) {
   ASSERT_EQ(member.elections.size(), 1U);
   EXPECT_EQ(member.elections[0].kind, Elected::Kind::given_up);
   member.pass(30 * member.bound());
-  EXPECT_EQ(member.notices.back().kind, Notice::Kind::done) << "and tries again";
+  EXPECT_EQ(member.notices.back().kind, Notice::Kind::done) << "the member must try again";
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// each-step-once: every step of every task is done once and in its order, and no task is left
-// half done.
+// each-step-once: every step of every task is done once and in order, and no task stays unfinished.
 #pragma once
 
 #include "lab/studies/apps/property.h"
@@ -42,7 +41,8 @@ class EachStepOnce : public Property {
   }
 
   std::map<std::uint64_t, std::uint32_t> sizes_;
-  std::vector<std::map<std::uint64_t, std::uint32_t>> heard_;  // by node: steps of each task
+  // By node: steps received of each task.
+  std::vector<std::map<std::uint64_t, std::uint32_t>> heard_;
   std::map<std::pair<std::uint64_t, std::uint32_t>, NodeId> doers_;
 };
 

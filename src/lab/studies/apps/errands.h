@@ -1,15 +1,15 @@
-// Tasks that come from users of any member and are done one after another, each by one member.
+// Tasks from users of any member, done one after another, each by one member.
 //
-// A task is told to all, so that all have the same list. For its turn they hold an election; the
-// elected does the task step by step and tells all of each step, which is done when it is heard:
-// by all, or by none. If nothing is heard for longer than a live member needs, the elected is dead,
-// and the next election finds who goes on with the first step that was not heard of. So every step
-// is done once, whoever dies, as long as one lives.
+// A task is broadcast, so that all members have the same list. For each task they hold an election;
+// the elected member does the task step by step and broadcasts each step. A step is done when the
+// message is delivered: at all members or at none. If no message arrives for longer than a live
+// member needs, the elected member is dead, and the next winner continues with the first step that
+// was not delivered. So every step is done once, whichever members die, as long as one is live.
 //
-// The `Trade` says what is special:
-//     capacity(now), offer(value)  the criterion, and what users say of it
-//     took(now, size)              we have done a task of this size
-//     kSlip                        what the naive version does wrong
+// The parameter `Trade` defines the application:
+//     capacity(now), offer(value)  the criterion, and its value set by users
+//     took(now, size)              this member has done a task of this size
+//     kSlip                        the flaw of the naive version
 #pragma once
 
 #include <cstdint>
@@ -20,20 +20,20 @@
 
 namespace tempo::apps {
 
-// What the naive version of an application does.
+// The flaw of the naive version of an application.
 enum class Slip : std::uint8_t {
-  in_trade,     // its criterion is wrong
-  trusts,       // nobody watches the elected: a task that is not done is forgotten
-  begins_anew,  // who takes over does not know how far the task was
+  in_trade,  // its criterion is wrong
+  trusts,    // no member watches the elected one: a task that is not done is forgotten
+  restarts,  // the next coordinator does not know the progress of the task
 };
 
-struct ErrandWord {
+struct TaskMessage {
   enum class Kind : std::uint8_t { task, done };
   Kind kind = Kind::task;
   std::uint32_t number = 0;  // task: its size; done: the step
-  std::uint64_t task = 0;    // its name: who asked, and a number of that member's
+  std::uint64_t task = 0;    // id of the task: the asking member and its counter
 
-  bool operator==(const ErrandWord&) const = default;
+  bool operator==(const TaskMessage&) const = default;
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("kind", self.kind);
@@ -42,19 +42,19 @@ struct ErrandWord {
   }
 };
 
-inline std::string_view name_of(const ErrandWord& word) {
-  return word.kind == ErrandWord::Kind::task ? "task" : "done";
+inline std::string_view name_of(const TaskMessage& message) {
+  return message.kind == TaskMessage::Kind::task ? "task" : "done";
 }
 
 template <class Trade>
 class Errands {
  public:
-  using Message = ErrandWord;
+  using Message = TaskMessage;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
-    work,   // a step of ours is done
-    watch,  // the elected should have been heard
+    work,   // our next step is done
+    watch,  // no message of the elected member in time
     count
   };
 
@@ -63,11 +63,11 @@ class Errands {
 
   void start(Turn<Errands>& /*turn*/) {}
 
-  void receive(Turn<Errands>& turn, NodeId from, const Message& word) {
-    if (word.kind == Message::Kind::task)
-      accept(turn, {.name = word.task, .size = word.number});
+  void receive(Turn<Errands>& turn, NodeId from, const Message& message) {
+    if (message.kind == Message::Kind::task)
+      accept(turn, {.name = message.task, .size = message.number});
     else
-      receive_done(turn, from, word);
+      receive_done(turn, from, message);
   }
 
   void on_timer(Turn<Errands>& turn, TimerId id) {
@@ -107,7 +107,7 @@ class Errands {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    if (list_.empty() != !timers_.running(Timer::watch)) return "a task that nobody watches";
+    if (list_.empty() != !timers_.running(Timer::watch)) return "a task without a watch timer";
     if (timers_.running(Timer::work) && worker_ != self_) return "works without being elected";
     return nullptr;
   }
@@ -147,7 +147,7 @@ class Errands {
     if (list_.size() == 1) begin(turn);
   }
 
-  // The first task's turn, for everybody at the same reading of the clock.
+  // Begins the first task, at all members at the same reading of the clock.
   void begin(Turn<Errands>& turn) {
     timers_.stop_all();
     worker_ = kNobody;
@@ -161,17 +161,19 @@ class Errands {
 
   void receive_elected(Turn<Errands>& turn, NodeId elected) {
     if (list_.empty()) return;
-    if (rules_->naive && Trade::kSlip == Slip::begins_anew && worker_ != elected) done_ = 0;
+    if (rules_->naive && Trade::kSlip == Slip::restarts && worker_ != elected) done_ = 0;
     worker_ = elected;
     timers_.set(Timer::watch, turn.now + rules_->patience());
-    // Nobody may hear of our work before it has heard of our election: T later all have.
+    // All members must know our election before our first step arrives: wait for T.
     if (elected == self_) timers_.set(Timer::work, turn.now + rules_->bound + rules_->work);
   }
 
-  void receive_done(Turn<Errands>& turn, NodeId from, const Message& word) {
-    if (list_.empty() || word.task != list_.front().name || word.number != done_ + 1) return;
-    turn.out.notify(
-        {.kind = Notice::Kind::done, .node = from, .number = word.number, .value = word.task});
+  void receive_done(Turn<Errands>& turn, NodeId from, const Message& message) {
+    if (list_.empty() || message.task != list_.front().name || message.number != done_ + 1) return;
+    turn.out.notify({.kind = Notice::Kind::done,
+                     .node = from,
+                     .number = message.number,
+                     .value = message.task});
     ++done_;
     if (done_ < trade_.steps(list_.front().size)) {
       timers_.set(Timer::watch, turn.now + rules_->patience());
@@ -187,10 +189,10 @@ class Errands {
   NodeId self_;
   const Rules* rules_;
   Trade trade_;
-  std::vector<Task> list_;   // the same everywhere; the first is being done
-  std::uint32_t asked_ = 0;  // by our own users
-  std::uint32_t done_ = 0;   // steps of the first task
-  NodeId worker_ = kNobody;  // elected for it
+  std::vector<Task> list_;   // the same at all members; the first is in progress
+  std::uint32_t asked_ = 0;  // number of requests of our own users
+  std::uint32_t done_ = 0;   // steps done of the first task
+  NodeId worker_ = kNobody;  // member elected for the first task
   Timers<Timer> timers_;
 };
 

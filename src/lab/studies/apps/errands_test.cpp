@@ -1,5 +1,5 @@
-// King, Gendreau, Ni 1988, section 7: group server, load balancing and crash recovery, each of a
-// member alone; the whole is in lab/sim/apps.
+// King, Gendreau, Ni 1988, section 7: group server, load balancing and crash recovery at a single
+// member; run_test.cpp tests the whole.
 #include "lab/studies/apps/errands.h"
 
 #include <gmock/gmock.h>
@@ -21,137 +21,137 @@ using Kind = Notice::Kind;
 
 constexpr NodeId kOther{2};
 constexpr std::uint64_t kTask = 77;
-constexpr Nanos kWorkAndWait = 3 * kBound;  // T until all know, and the work
+constexpr Nanos kWorkAndWait = 3 * kBound;  // T until all members know, and the work
 
-ErrandWord task(std::uint64_t name, std::uint32_t size = 1) {
-  return {.kind = ErrandWord::Kind::task, .number = size, .task = name};
+TaskMessage task(std::uint64_t name, std::uint32_t size = 1) {
+  return {.kind = TaskMessage::Kind::task, .number = size, .task = name};
 }
-ErrandWord done(std::uint64_t name, std::uint32_t step = 1) {
-  return {.kind = ErrandWord::Kind::done, .number = step, .task = name};
+TaskMessage done(std::uint64_t name, std::uint32_t step = 1) {
+  return {.kind = TaskMessage::Kind::done, .number = step, .task = name};
 }
 
-TEST(GroupServer, TellsAllWhatIsAsked) {
+TEST(GroupServer, BroadcastsRequests) {
   Harness<GroupServer> harness;
-  harness.order(Command::ask(1));
-  harness.order(Command::ask(1));
-  const auto said = harness.said();
-  ASSERT_THAT(said, SizeIs(2));
-  EXPECT_EQ(said[0].kind, ErrandWord::Kind::task);
-  EXPECT_NE(said[0].task, said[1].task) << "two requests, two names";
+  harness.command(Command::ask(1));
+  harness.command(Command::ask(1));
+  const auto sent = harness.sent();
+  ASSERT_THAT(sent, SizeIs(2));
+  EXPECT_EQ(sent[0].kind, TaskMessage::Kind::task);
+  EXPECT_NE(sent[0].task, sent[1].task) << "two requests must have two ids";
 }
 
-TEST(GroupServer, HoldsAnElectionWithItsWorth) {
+TEST(GroupServer, HoldsAnElectionWithItsCapacity) {
   Harness<GroupServer> harness;
-  harness.order(Command::offer(42));
+  harness.command(Command::offer(42));
   harness.receive(kOther, task(kTask));
-  const auto offers = harness.noted(Kind::offer);
+  const auto offers = harness.notices(Kind::offer);
   ASSERT_THAT(offers, SizeIs(1));
   EXPECT_EQ(offers[0].value, 42U);
   harness.receive(kOther, task(kTask + 1));
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty()) << "one request at a time";
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty()) << "one request at a time";
 }
 
-TEST(GroupServer, TheElectedAnswersOthersDoNot) {
+TEST(GroupServer, OnlyTheElectedAnswers) {
   Harness<GroupServer> harness;
   harness.receive(kOther, task(kTask));
   harness.elect(kSelf);
-  harness.pass(kWorkAndWait - 1ns);
-  EXPECT_THAT(harness.said(), IsEmpty()) << "others may not know yet that it is elected";
-  harness.pass(1ns);
-  EXPECT_THAT(harness.said(), ElementsAre(done(kTask)));
+  harness.advance(kWorkAndWait - 1ns);
+  EXPECT_THAT(harness.sent(), IsEmpty()) << "other members may not know the winner yet";
+  harness.advance(1ns);
+  EXPECT_THAT(harness.sent(), ElementsAre(done(kTask)));
 
   Harness<GroupServer> other;
   other.receive(kOther, task(kTask));
   other.elect(kOther);
-  other.pass(kWorkAndWait);
-  EXPECT_THAT(other.said(), IsEmpty());
+  other.advance(kWorkAndWait);
+  EXPECT_THAT(other.sent(), IsEmpty());
 }
 
-TEST(GroupServer, ElectsAgainWhenNoAnswerIsHeard) {
+TEST(GroupServer, ElectsAgainWithoutAnAnswer) {
   Harness<GroupServer> harness;
   harness.receive(kOther, task(kTask));
   harness.elect(kOther);
-  harness.noted(Kind::hold);
-  harness.pass(usual_rules().patience() - 1ns);
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
-  harness.pass(1ns);
-  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
+  harness.notices(Kind::hold);
+  harness.advance(default_rules().patience() - 1ns);
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
+  harness.advance(1ns);
+  EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
   harness.receive(kOther, done(kTask));
-  EXPECT_EQ(harness.duty().timers().first(), kNever) << "nothing is left to be done";
+  EXPECT_EQ(harness.duty().timers().first(), kNever) << "no work is left";
 }
 
-TEST(GroupServer, NaiveForgetsTheRequest) {
-  Rules rules = usual_rules();
+TEST(GroupServer, NaiveVersionForgetsTheRequest) {
+  Rules rules = default_rules();
   rules.naive = true;
   Harness<GroupServer> harness(rules);
   harness.receive(kOther, task(kTask));
   harness.elect(kOther);
-  harness.noted(Kind::hold);
-  harness.pass(rules.patience());
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
+  harness.notices(Kind::hold);
+  harness.advance(rules.patience());
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
 }
 
-TEST(GroupServer, ASecondAnswerDoesNotCount) {
+TEST(GroupServer, IgnoresASecondAnswer) {
   Harness<GroupServer> harness;
   harness.receive(kOther, task(kTask));
   harness.elect(kOther);
   harness.receive(kOther, done(kTask));
-  EXPECT_THAT(harness.noted(Kind::done), SizeIs(1));
+  EXPECT_THAT(harness.notices(Kind::done), SizeIs(1));
   harness.receive(NodeId{0}, done(kTask));
-  EXPECT_THAT(harness.noted(Kind::done), IsEmpty());
+  EXPECT_THAT(harness.notices(Kind::done), IsEmpty());
 }
 
-TEST(GroupServer, WorksOnNoLongerWhenTheNetworkBroke) {
+TEST(GroupServer, StopsWorkWhenTheBoundsBreak) {
   Harness<GroupServer> harness;
   harness.receive(kOther, task(kTask));
   harness.elect(kSelf);
-  harness.order(Command::give_up());
-  EXPECT_THAT(harness.noted(Kind::give_up), SizeIs(1));
-  harness.pass(kWorkAndWait);
-  EXPECT_THAT(harness.said(), IsEmpty());
+  harness.command(Command::give_up());
+  EXPECT_THAT(harness.notices(Kind::give_up), SizeIs(1));
+  harness.advance(kWorkAndWait);
+  EXPECT_THAT(harness.sent(), IsEmpty());
 }
 
-TEST(CrashRecovery, GoesOnWhereTheDeadWasHeard) {
+TEST(CrashRecovery, ContinuesAfterTheLastDeliveredStep) {
   Harness<CrashRecovery> harness;
   harness.receive(kOther, task(kTask, 3));
   harness.elect(kOther, 1);
   harness.receive(kOther, done(kTask, 1));
-  harness.pass(usual_rules().patience());
+  harness.advance(default_rules().patience());
   harness.elect(kSelf, 2);
-  harness.pass(kWorkAndWait);
-  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 2)));
+  harness.advance(kWorkAndWait);
+  EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 2)));
   harness.receive(kSelf, done(kTask, 2));
-  harness.pass(usual_rules().work);
-  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 3))) << "it stays in charge";
+  harness.advance(default_rules().work);
+  EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 3))) << "the coordinator must stay the same";
 }
 
-TEST(CrashRecovery, NaiveBeginsAnew) {
-  Rules rules = usual_rules();
+TEST(CrashRecovery, NaiveVersionRestarts) {
+  Rules rules = default_rules();
   rules.naive = true;
   Harness<CrashRecovery> harness(rules);
   harness.receive(kOther, task(kTask, 3));
   harness.elect(kOther, 1);
   harness.receive(kOther, done(kTask, 1));
   harness.elect(kSelf, 2);
-  harness.pass(kWorkAndWait);
-  EXPECT_THAT(harness.said(), ElementsAre(done(kTask, 1)));
+  harness.advance(kWorkAndWait);
+  EXPECT_THAT(harness.sent(), ElementsAre(done(kTask, 1)));
 }
 
-TEST(CrashRecovery, NoStepIsTakenTwiceOrTooEarly) {
+TEST(CrashRecovery, IgnoresRepeatedAndEarlySteps) {
   Harness<CrashRecovery> harness;
   harness.receive(kOther, task(kTask, 3));
   harness.elect(kOther);
   harness.receive(kOther, done(kTask, 2));
-  EXPECT_THAT(harness.noted(Kind::done), IsEmpty());
+  EXPECT_THAT(harness.notices(Kind::done), IsEmpty());
   harness.receive(kOther, done(kTask, 1));
   harness.receive(kOther, done(kTask, 1));
-  EXPECT_THAT(harness.noted(Kind::done), SizeIs(1));
+  EXPECT_THAT(harness.notices(Kind::done), SizeIs(1));
 }
 
 std::uint64_t offered(Harness<LoadBalancing>& harness, std::uint64_t name) {
-  harness.noted(Kind::offer);
+  harness.notices(Kind::offer);
   harness.receive(kOther, task(name, 3));
-  const auto offers = harness.noted(Kind::offer);
+  const auto offers = harness.notices(Kind::offer);
   CHECK(offers.size() == 1);
   return offers[0].value;
 }
@@ -160,38 +160,38 @@ void take_a_job_of_three(Harness<LoadBalancing>& harness) {
   harness.receive(kSelf, done(kTask));
 }
 
-TEST(LoadBalancing, AJobWeighsUntilItEnds) {
+TEST(LoadBalancing, AJobCountsUntilItEnds) {
   Harness<LoadBalancing> harness;
   const std::uint64_t idle = offered(harness, kTask);
   take_a_job_of_three(harness);
   EXPECT_EQ(offered(harness, kTask + 1), idle - 3);
   harness.receive(kOther, done(kTask + 1));
-  // Ten T until it runs, twenty for each unit of its size.
-  harness.pass((10 + 3 * 20) * kBound - 1ns);
+  // Ten T until the job runs, twenty for each unit of its size.
+  harness.advance((10 + 3 * 20) * kBound - 1ns);
   EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
   harness.receive(kOther, done(kTask + 2));
-  harness.pass(1ns);
+  harness.advance(1ns);
   EXPECT_EQ(offered(harness, kTask + 3), idle);
 }
 
-TEST(LoadBalancing, NaiveItWeighsOnlyWhenItRuns) {
-  Rules rules = usual_rules();
+TEST(LoadBalancing, InTheNaiveVersionAJobCountsOnlyWhileItRuns) {
+  Rules rules = default_rules();
   rules.naive = true;
   Harness<LoadBalancing> harness(rules);
   const std::uint64_t idle = offered(harness, kTask);
   take_a_job_of_three(harness);
   EXPECT_EQ(offered(harness, kTask + 1), idle);
   harness.receive(kOther, done(kTask + 1));
-  harness.pass(10 * kBound);
+  harness.advance(10 * kBound);
   EXPECT_EQ(offered(harness, kTask + 2), idle - 3);
 }
 
-TEST(Errands, RefuseMoreThanTheyCanRemember) {
+TEST(Errands, RefuseTooManyTasks) {
   Harness<GroupServer> harness;
   for (std::uint64_t i = 0; i < 1024; ++i) harness.receive(kOther, task(i));
-  EXPECT_THAT(harness.noted(Kind::refused), IsEmpty());
+  EXPECT_THAT(harness.notices(Kind::refused), IsEmpty());
   harness.receive(kOther, task(5000));
-  EXPECT_THAT(harness.noted(Kind::refused), SizeIs(1));
+  EXPECT_THAT(harness.notices(Kind::refused), SizeIs(1));
 }
 
 TEST(Errands, ListEveryField) {
@@ -200,7 +200,7 @@ TEST(Errands, ListEveryField) {
   take_a_job_of_three(harness);
   offered(harness, kTask + 1);
   EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "the rules alone";
+  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "only the rules are not listed";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// fair-entry: at most one is inside, and nobody who waits is overtaken by more than all the others,
-// once each; nobody waits for ever.
+// fair-entry: at most one process is inside, each of the others overtakes a waiting process at most
+// once, and every waiting process enters.
 #pragma once
 
 #include "lab/studies/apps/property.h"

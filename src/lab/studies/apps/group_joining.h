@@ -1,9 +1,9 @@
-// Joining a group: a process is let in by a yes of the majority of the members, and all members
-// have the same list of members.
+// Joining a group: a majority of the members admits a process, and all members have the same list
+// of members.
 //
-// Criterion: how long the process has waited; the value that a majority agrees on is the list, one
-// bit for each process. Who is let in counts in the next majority. Naive: a majority of those who
-// answer is enough, and in a partition each part lets in others.
+// Criterion: the waiting time of the process. The value that a majority agrees on is the list, one
+// bit for each process. An admitted process counts in the next majority. Naive: a majority of the
+// members that answer suffices, and in a partition the two parts admit different processes.
 #pragma once
 
 #include <bit>
@@ -24,10 +24,10 @@ class Admission {
   static std::size_t members(std::uint64_t list) {
     return static_cast<std::size_t>(std::popcount(list));
   }
-  static std::uint64_t proposal(std::uint64_t list, std::uint64_t /*wish*/, NodeId self) {
+  static std::uint64_t proposal(std::uint64_t list, std::uint64_t /*request*/, NodeId self) {
     return list | std::uint64_t{1} << index(self);
   }
-  static bool fulfilled(std::uint64_t list, std::uint64_t /*wish*/, NodeId self) {
+  static bool fulfilled(std::uint64_t list, std::uint64_t /*request*/, NodeId self) {
     return counts(self, list);
   }
   bool approves(NodeId node) const { return !distrusted_.contains(node); }

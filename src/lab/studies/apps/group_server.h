@@ -1,9 +1,9 @@
-// A group server: many servers, one service; every request is answered once, by the most
-// appropriate server.
+// A group server: many servers, one service; the most appropriate server answers every request,
+// once.
 //
-// Criterion: what each server says of itself (load, location). The answer is told to all members;
-// who does not hear it in time holds the next election. Naive: whoever is elected is trusted to
-// answer, and a request whose server dies is never answered.
+// Criterion: the load or location that each server reports. The answer is broadcast to all members;
+// a member that does not receive it in time calls the next election. Naive: the members trust the
+// elected server, and a request whose server dies is never answered.
 #pragma once
 
 #include "lab/studies/apps/errands.h"

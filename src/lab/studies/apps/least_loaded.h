@@ -1,7 +1,7 @@
-// least-loaded: every job is given to one processor, and to none that was more loaded than another
-// all the time from when its turn began until it was given.
+// least-loaded: every job is given to one processor, and to none that had a higher load than
+// another during the whole time from the beginning of its turn until it was given out.
 //
-// The load of a processor is counted here from what it was given, not asked of it.
+// The load of a processor is counted from the jobs given to it, not reported by it.
 #pragma once
 
 #include "lab/studies/apps/property.h"
@@ -11,10 +11,10 @@ namespace tempo::sim::apps {
 class LeastLoaded : public Property {
  public:
   struct Job {
-    Nanos lasts{0};  // for each unit of its size
-    Nanos waits{0};  // before
+    Nanos lasts{0};  // run time for each unit of its size
+    Nanos waits{0};  // time before it runs
   };
-  // Members' clocks, and so their idea of when a job ends, differ by up to `precision`.
+  // The members' clocks, and therefore their ends of a job, differ by up to `precision`.
   LeastLoaded(std::uint32_t nodes, const Job& job, Nanos precision)
       : Property(nodes), job_(job), precision_(precision), given_(nodes) {}
 
@@ -49,7 +49,7 @@ class LeastLoaded : public Property {
   };
 
   void give(const Scene& scene, const Notice& notice, Waiting& job) {
-    if (job.to == notice.node) return;  // another member has heard of it
+    if (job.to == notice.node) return;  // another member has received the message too
     if (job.to != kNobody)
       return breaks(scene, fmt::format("job {} is given out twice", task_text(notice.value)));
     job.to = notice.node;

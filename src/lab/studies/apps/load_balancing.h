@@ -1,7 +1,7 @@
-// Load balancing: every job goes to the processor that is least loaded when it is given out.
+// Load balancing: every job goes to the processor with the lowest load at that time.
 //
-// Criterion: the load. A job weighs from the moment it is given to a processor. Naive: it weighs
-// when it runs; jobs that come in a burst all go to the processor that was idle.
+// Criterion: the load. A job counts from the moment it is given to a processor. Naive: it counts
+// only while it runs; all jobs of a burst go to the processor that was idle.
 #pragma once
 
 #include "lab/studies/apps/errands.h"
@@ -11,7 +11,7 @@ namespace tempo::apps {
 class Processor {
  public:
   static constexpr Slip kSlip = Slip::in_trade;
-  // A job waits as long as ten broadcasts take before it runs, and runs as long as its size says.
+  // A job waits for the time of ten broadcasts before it runs, and runs in proportion to its size.
   static constexpr int kWaits = 10;
   static constexpr int kRunsPerSize = 20;
 
@@ -58,7 +58,7 @@ class Processor {
   }
 
   const Rules* rules_;
-  std::vector<Job> jobs_;  // given to us, and not ended when we looked last
+  std::vector<Job> jobs_;  // jobs given to us that had not ended at the last look
 };
 
 using LoadBalancing = Errands<Processor>;

@@ -1,21 +1,22 @@
-// A value in many copies that changes only by a majority, whatever the network does.
+// A replicated value that changes only by a majority, whatever the network does.
 //
-// Who wants to change it stands in an election; who has waited longest is elected. The election
-// alone is no right to write: where the network is in parts each part elects somebody. So the
-// elected proposes and needs the yes of a majority of the members, and its write counts when a
-// majority has acknowledged it. A member that says yes to one promises to follow no smaller ballot,
-// and tells what it has acknowledged already; the elected then finishes that before its own. Two
-// majorities have a member in common: no version has two values, however messages are lost, late or
-// cut off. (Versions are decided one by one, each as in Lamport's single-decree synod.)
+// A member that wants to change the value is a candidate in an election; the longest-waiting
+// candidate wins. Winning gives no right to write, because each part of a partition elects a
+// member. So the winner proposes and needs the yes of a majority of the members, and its write
+// counts when a majority has acknowledged it. A member that votes yes promises to follow no smaller
+// ballot, and reports what it has already acknowledged; the winner then finishes that value before
+// its own. Two majorities have a common member: no version has two values, however messages are
+// lost, late or cut off. (Versions are decided one by one, each as in Lamport's single-decree
+// synod.)
 //
-// The `Cause` says what is special:
-//     counts(node, value)          whether the node is a member while this is the value
-//     members(value)               how many there are
-//     proposal(value, wish, self)  the new value that the elected wants
-//     fulfilled(value, wish, self) whether it has what it wanted
-//     approves(node)               yes to that one
-//     distrust(node)               not to that one
-// Naive: a majority of those who answer is enough, and what the elected says is written at once.
+// The parameter `Cause` defines the application:
+//     counts(node, value)          whether the node is a member under this value
+//     members(value)               number of members
+//     proposal(value, request, self)  the new value that the winner wants
+//     fulfilled(value, request, self) whether the value satisfies the request
+//     approves(node)               whether we vote yes for this node
+//     distrust(node)               from now on we do not
+// Naive: a majority of the members that answer suffices, and the winner writes at once.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 
 namespace tempo::apps {
 
-// The elected's try to write; a later one is larger than all it has heard of. Number 0 is nobody's.
+// An attempt to write; a later one is larger than all that its node has seen. Number 0: none.
 struct Ballot {
   std::uint32_t number = 0;
   NodeId node = kNobody;
@@ -41,7 +42,7 @@ struct Ballot {
   }
 };
 
-// A value and where it comes from: the version it is, or the ballot it was acknowledged in.
+// A value with its origin: its version, or the ballot in which it was acknowledged.
 struct Copy {
   std::uint32_t version = 0;
   std::uint64_t value = 0;
@@ -70,9 +71,9 @@ struct MajorityMessage {
   Kind kind = Kind::propose;
   bool yes = false;  // of a vote
   Ballot ballot{};
-  Copy known{};  // what is written, as far as the sender knows; this is about the next
-  // Of a yes: what was acknowledged before. Of a no: the ballot that was promised. Of write and
-  // ack: the value, in this ballot.
+  Copy known{};  // last written value known to the sender; the message concerns the next one
+  // Yes: the value acknowledged before. No: the ballot that was promised. Write and ack: the value
+  // in this ballot.
   Acknowledged proposed{};
 
   bool operator==(const MajorityMessage&) const = default;
@@ -86,12 +87,12 @@ struct MajorityMessage {
   }
 };
 
-inline std::string_view name_of(const MajorityMessage& word) {
-  switch (word.kind) {
+inline std::string_view name_of(const MajorityMessage& message) {
+  switch (message.kind) {
     case MajorityMessage::Kind::propose:
       return "propose";
     case MajorityMessage::Kind::vote:
-      return word.yes ? "yes" : "no";
+      return message.yes ? "yes" : "no";
     case MajorityMessage::Kind::write:
       return "write";
     case MajorityMessage::Kind::ack:
@@ -108,8 +109,8 @@ class Majority {
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
-    retry,  // our wish should have been fulfilled
-    tally,  // naive: those who answer have answered
+    retry,  // our request should have been fulfilled
+    tally,  // naive: the time for answers is over
     count
   };
 
@@ -119,22 +120,22 @@ class Majority {
 
   void start(Turn<Majority>& /*turn*/) {}
 
-  void receive(Turn<Majority>& turn, NodeId from, const Message& word) {
-    learn(turn, word.known);
-    highest_ = std::max({highest_, word.ballot.number, word.proposed.ballot.number});
-    if (word.kind == Message::Kind::propose) return vote(turn, word);
-    if (word.known.version != known_.version) return;
-    switch (word.kind) {
+  void receive(Turn<Majority>& turn, NodeId from, const Message& message) {
+    learn(turn, message.known);
+    highest_ = std::max({highest_, message.ballot.number, message.proposed.ballot.number});
+    if (message.kind == Message::Kind::propose) return vote(turn, message);
+    if (message.known.version != known_.version) return;
+    switch (message.kind) {
       case Message::Kind::propose:
         break;
       case Message::Kind::vote:
-        count_vote(turn, from, word);
+        count_vote(turn, from, message);
         break;
       case Message::Kind::write:
-        acknowledge(turn, word);
+        acknowledge(turn, message);
         break;
       case Message::Kind::ack:
-        count_ack(turn, from, word);
+        count_ack(turn, from, message);
         break;
     }
   }
@@ -152,17 +153,17 @@ class Majority {
   void command(Turn<Majority>& turn, const Command& command) {
     switch (command.kind) {
       case Command::Kind::ask:
-        if (wish_) return turn.out.notify({.kind = Notice::Kind::refused});
-        wish_ = static_cast<std::uint64_t>(command.value);
+        if (request_) return turn.out.notify({.kind = Notice::Kind::refused});
+        request_ = static_cast<std::uint64_t>(command.value);
         asked_ = turn.now.time_since_epoch();
-        turn.out.notify({.kind = Notice::Kind::accepted, .value = *wish_});
+        turn.out.notify({.kind = Notice::Kind::accepted, .value = *request_});
         stand(turn);
         break;
       case Command::Kind::distrust:
         cause_.distrust(command.node);
         break;
       case Command::Kind::elected:
-        if (command.node == self_ && wish_) propose(turn);
+        if (command.node == self_ && request_) propose(turn);
         break;
       case Command::Kind::give_up:
         turn.out.notify({.kind = Notice::Kind::give_up});
@@ -174,8 +175,9 @@ class Majority {
 
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
-    if (wish_.has_value() != timers_.running(Timer::retry)) return "a wish that nobody follows up";
-    if (promised_ < acknowledged_.ballot) return "acknowledged what it had promised not to";
+    if (request_.has_value() != timers_.running(Timer::retry))
+      return "a request without a retry timer";
+    if (promised_ < acknowledged_.ballot) return "acknowledged a smaller ballot than promised";
     return nullptr;
   }
 
@@ -189,7 +191,7 @@ class Majority {
     visit("known", self.known_);
     visit("promised", self.promised_);
     visit("acknowledged", self.acknowledged_);
-    visit("wish", self.wish_);
+    visit("wish", self.request_);
     visit("asked", self.asked_);
     visit("mine", self.mine_);
     visit("best", self.best_);
@@ -201,7 +203,7 @@ class Majority {
   }
 
  private:
-  // Long enough for an election, four broadcasts, and the silence of a member in doubt.
+  // Time for an election, four broadcasts, and the silence of a member in doubt.
   Nanos patience() const { return 12 * rules_->bound; }
 
   void stand(Turn<Majority>& turn) {
@@ -212,7 +214,7 @@ class Majority {
   }
 
   void propose(Turn<Majority>& turn) {
-    asked_ = turn.now.time_since_epoch();  // should we fail, others may be more welcome
+    asked_ = turn.now.time_since_epoch();  // if we fail, other candidates come first
     mine_ = {.number = ++highest_, .node = self_};
     best_ = {};
     yes_.clear();
@@ -221,39 +223,39 @@ class Majority {
     turn.out.broadcast({.kind = Message::Kind::propose, .ballot = mine_, .known = known_});
   }
 
-  // A no tells the proposer what it does not know: a newer version, or a larger ballot.
-  void vote(Turn<Majority>& turn, const Message& word) {
+  // A no carries what the proposer does not know: a newer version or a larger ballot.
+  void vote(Turn<Majority>& turn, const Message& message) {
     if (!cause_.counts(self_, known_.value)) return;
-    const bool yes = word.known.version == known_.version && word.ballot > promised_ &&
-                     cause_.approves(word.ballot.node);
+    const bool yes = message.known.version == known_.version && message.ballot > promised_ &&
+                     cause_.approves(message.ballot.node);
     Message vote{.kind = Message::Kind::vote,
                  .yes = yes,
-                 .ballot = word.ballot,
+                 .ballot = message.ballot,
                  .known = known_,
                  .proposed = acknowledged_};
     if (yes) {
-      promised_ = word.ballot;
+      promised_ = message.ballot;
       turn.out.notify(
-          {.kind = Notice::Kind::votes, .node = word.ballot.node, .number = known_.version + 1});
+          {.kind = Notice::Kind::votes, .node = message.ballot.node, .number = known_.version + 1});
     } else {
       vote.proposed = {.ballot = promised_, .value = 0};
     }
     turn.out.broadcast(vote);
   }
 
-  void count_vote(Turn<Majority>& turn, NodeId from, const Message& word) {
-    if (mine_.number == 0 || word.ballot != mine_ || !cause_.counts(from, known_.value)) return;
+  void count_vote(Turn<Majority>& turn, NodeId from, const Message& message) {
+    if (mine_.number == 0 || message.ballot != mine_ || !cause_.counts(from, known_.value)) return;
     ++answers_;
-    if (!word.yes) return;
+    if (!message.yes) return;
     yes_.insert(from);
-    if (word.proposed.ballot > best_.ballot) best_ = word.proposed;
+    if (message.proposed.ballot > best_.ballot) best_ = message.proposed;
     if (!rules_->naive && is_majority(yes_)) write(turn);
   }
 
   void write(Turn<Majority>& turn) {
-    if (!wish_ || mine_.number == 0) return;
+    if (!request_ || mine_.number == 0) return;
     const std::uint64_t value =
-        best_.ballot.number > 0 ? best_.value : cause_.proposal(known_.value, *wish_, self_);
+        best_.ballot.number > 0 ? best_.value : cause_.proposal(known_.value, *request_, self_);
     turn.out.broadcast({.kind = Message::Kind::write,
                         .ballot = mine_,
                         .known = known_,
@@ -261,35 +263,36 @@ class Majority {
     mine_ = {};
   }
 
-  void acknowledge(Turn<Majority>& turn, const Message& word) {
-    if (rules_->naive) return settle(turn, {known_.version + 1, word.proposed.value});
-    if (word.ballot < promised_ || !cause_.counts(self_, known_.value)) return;
-    promised_ = word.ballot;
-    acknowledged_ = word.proposed;
+  void acknowledge(Turn<Majority>& turn, const Message& message) {
+    if (rules_->naive) return settle(turn, {known_.version + 1, message.proposed.value});
+    if (message.ballot < promised_ || !cause_.counts(self_, known_.value)) return;
+    promised_ = message.ballot;
+    acknowledged_ = message.proposed;
     turn.out.broadcast({.kind = Message::Kind::ack,
-                        .ballot = word.ballot,
+                        .ballot = message.ballot,
                         .known = known_,
-                        .proposed = word.proposed});
+                        .proposed = message.proposed});
   }
 
-  void count_ack(Turn<Majority>& turn, NodeId from, const Message& word) {
-    if (word.ballot < counted_ || !cause_.counts(from, known_.value)) return;
-    if (word.ballot > counted_) acks_.clear();
-    counted_ = word.ballot;
+  void count_ack(Turn<Majority>& turn, NodeId from, const Message& message) {
+    if (message.ballot < counted_ || !cause_.counts(from, known_.value)) return;
+    if (message.ballot > counted_) acks_.clear();
+    counted_ = message.ballot;
     acks_.insert(from);
-    if (is_majority(acks_)) settle(turn, {known_.version + 1, word.proposed.value});
+    if (is_majority(acks_)) settle(turn, {known_.version + 1, message.proposed.value});
   }
 
   bool is_majority(const NodeSet& nodes) const {
     return 2 * nodes.size() > cause_.members(known_.value);
   }
 
-  // Everybody says what it knows: who was cut off catches up.
+  // Every message carries the sender's newest version, so that a member that was cut off catches
+  // up.
   void learn(Turn<Majority>& turn, const Copy& copy) {
     if (copy.version > known_.version) settle(turn, copy);
   }
 
-  // The next version begins with no promises.
+  // The next version begins without promises.
   void settle(Turn<Majority>& turn, const Copy& copy) {
     known_ = copy;
     promised_ = mine_ = counted_ = {};
@@ -298,14 +301,14 @@ class Majority {
     acks_.clear();
     timers_.stop(Timer::tally);
     turn.out.notify({.kind = Notice::Kind::writes, .number = copy.version, .value = copy.value});
-    if (!wish_) return;
-    if (cause_.fulfilled(copy.value, *wish_, self_)) {
-      wish_.reset();
+    if (!request_) return;
+    if (cause_.fulfilled(copy.value, *request_, self_)) {
+      request_.reset();
       timers_.stop(Timer::retry);
       turn.out.notify(
           {.kind = Notice::Kind::offer, .value = static_cast<std::uint64_t>(kNotCandidate)});
     } else {
-      // When all have heard of this version.
+      // By then all members know this version.
       timers_.set(Timer::retry, turn.now + rules_->bound);
     }
   }
@@ -313,18 +316,18 @@ class Majority {
   NodeId self_;
   const Rules* rules_;
   Cause cause_;
-  std::uint32_t highest_ = 0;    // number of a ballot that we have heard of
-  Copy known_;                   // the newest version we know to be written
-  Ballot promised_{};            // for the version after it: we follow no smaller ballot
-  Acknowledged acknowledged_{};  // likewise: may have been written already
-  std::optional<std::uint64_t> wish_;
-  Nanos asked_{0};           // the reading of our clock since which we wait for our turn
-  Ballot mine_{};            // we were elected and have not written yet
-  Acknowledged best_{};      // of the votes for us: the newest that was acknowledged
-  NodeSet yes_;              // who voted for us
-  std::size_t answers_ = 0;  // naive: how many votes came, yes or no
-  Ballot counted_{};         // the newest ballot that was acknowledged
-  NodeSet acks_;             // by whom
+  std::uint32_t highest_ = 0;    // largest number of a ballot seen so far
+  Copy known_;                   // newest version known to be written
+  Ballot promised_{};            // for the next version: we follow no smaller ballot
+  Acknowledged acknowledged_{};  // for the next version: a value that may already be written
+  std::optional<std::uint64_t> request_;
+  Nanos asked_{0};           // reading of our clock since which we wait for our turn
+  Ballot mine_{};            // our ballot while we are elected and have not written yet
+  Acknowledged best_{};      // newest acknowledged value in the votes for us
+  NodeSet yes_;              // members that voted for us
+  std::size_t answers_ = 0;  // naive: number of votes, yes or no
+  Ballot counted_{};         // newest acknowledged ballot
+  NodeSet acks_;             // members that acknowledged it
   Timers<Timer> timers_;
 };
 

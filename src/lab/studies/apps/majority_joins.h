@@ -1,7 +1,8 @@
-// majority-joins: there is one list of members, which grows by one at a time; who is new has the
-// yes of a majority of the list before; and who is welcome and lives is on it in the end.
+// majority-joins: there is one list of members, which grows by one process at a time; a majority of
+// the previous list has voted for each new process; and every live, welcome process is on the list
+// in the end.
 //
-// A list is a word with a bit for each process.
+// A list is an integer with a bit for each process.
 #pragma once
 
 #include <bit>
@@ -30,15 +31,15 @@ class MajorityJoins : public Property {
     const std::uint64_t outside = askers_ & welcome_ & ~lists_.back();
     for (std::uint32_t i = 0; i < scene.up.size(); ++i)
       if (scene.up[i] && (outside >> i & 1) != 0)
-        breaks(scene, fmt::format("{} is welcome and never let in", i + 1));
+        breaks(scene, fmt::format("{} is welcome and never admitted", i + 1));
   }
 
  private:
   void grow(const Scene& scene, NodeId node, const Notice& notice) {
     if (notice.number < lists_.size()) {
       if (lists_[notice.number] != notice.value)
-        breaks(scene,
-               fmt::format("{} has another list {} than others", shown(node), notice.number));
+        breaks(scene, fmt::format("{} has a different list {} than the others", shown(node),
+                                  notice.number));
       return;
     }
     if (notice.number > lists_.size())
@@ -48,12 +49,12 @@ class MajorityJoins : public Property {
     const std::uint64_t entered = notice.value ^ before;
     lists_.push_back(notice.value);
     if (std::popcount(entered) != 1 || (entered & before) != 0)
-      return breaks(scene,
-                    fmt::format("list {} is not the one before and one more", notice.number));
+      return breaks(scene, fmt::format("list {} does not extend the previous list by one member",
+                                       notice.number));
     const NodeId joined{static_cast<std::uint32_t>(std::countr_zero(entered))};
     const std::size_t yes = count_yes(notice.number, joined, before);
     if (2 * yes <= static_cast<std::size_t>(std::popcount(before)))
-      breaks(scene, fmt::format("{} is let in by {} of {} members", shown(joined), yes,
+      breaks(scene, fmt::format("{} is admitted by {} of {} members", shown(joined), yes,
                                 std::popcount(before)));
     did(index(joined), joined, scene.now);
   }
@@ -68,7 +69,7 @@ class MajorityJoins : public Property {
   std::uint64_t welcome_;
   std::uint64_t askers_ = 0;
   std::vector<std::uint64_t> lists_;                         // by version
-  std::set<std::tuple<std::uint32_t, NodeId, NodeId>> yes_;  // version, to whom, by whom
+  std::set<std::tuple<std::uint32_t, NodeId, NodeId>> yes_;  // version, for whom, by whom
 };
 
 }  // namespace tempo::sim::apps

@@ -1,12 +1,12 @@
-// Mutual exclusion by election, with fairness: whenever a process leaves, all who want to enter
-// stand, and the elected enters.
+// Fair mutual exclusion by election: whenever a process leaves, all processes that want to enter
+// are candidates, and the winner enters.
 //
-// Criterion: the time since a process entered last. Who has waited while another entered beats that
-// one at the next election, so that nobody is overtaken twice by the same process: every candidate
-// enters after at most members - 1 others. A process that dies inside is missed when it should have
-// left; it stays inside for a known time at most, and that is what this kind of exclusion rests on,
-// with the bounds of the broadcast. (Locks that do not rest on bounds are leases of a majority.)
-// Naive: the number of the process is the criterion, and small numbers starve.
+// Criterion: the time since a process last entered. A process that waited while another entered
+// beats that one in the next election, so that no process is overtaken twice by the same process:
+// every candidate enters after at most members - 1 others. The members notice a process that dies
+// inside when it should have left. This kind of exclusion relies on a bounded stay and on the
+// bounds of the broadcast. (Majority leases do not rely on bounds.)
+// Naive: the criterion is the number of the process, and small numbers starve.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@
 
 namespace tempo::apps {
 
-struct LeaveWord {
-  bool operator==(const LeaveWord&) const = default;
+struct LeaveMessage {
+  bool operator==(const LeaveMessage&) const = default;
   template <class Self, class Visitor>
   static void fields(Self& /*self*/, Visitor& /*visit*/) {}
 };
 
-inline std::string_view name_of(const LeaveWord& /*word*/) { return "leave"; }
+inline std::string_view name_of(const LeaveMessage& /*message*/) { return "leave"; }
 
 class MutualExclusion {
  public:
-  using Message = LeaveWord;
+  using Message = LeaveMessage;
   using Command = apps::Command;
   using Notice = apps::Notice;
   enum class Timer : std::uint8_t {
@@ -40,7 +40,7 @@ class MutualExclusion {
 
   void start(Turn<MutualExclusion>& /*turn*/) {}
 
-  void receive(Turn<MutualExclusion>& turn, NodeId from, const Message& /*word*/) {
+  void receive(Turn<MutualExclusion>& turn, NodeId from, const Message& /*message*/) {
     if (from == holder_) compete(turn);
   }
 
@@ -62,8 +62,8 @@ class MutualExclusion {
   const Timers<Timer>& timers() const { return timers_; }
   const char* check() const {
     if (inside_ && holder_ != self_) return "inside without being elected";
-    if (inside_ != timers_.running(Timer::leave)) return "inside for ever";
-    if (wants_ && !timers_.running(Timer::watch)) return "waits for ever";
+    if (inside_ != timers_.running(Timer::leave)) return "inside without a leave timer";
+    if (wants_ && !timers_.running(Timer::watch)) return "waits without a watch timer";
     return nullptr;
   }
 
@@ -87,10 +87,10 @@ class MutualExclusion {
     if (holder_ == kNobody)
       compete(turn);
     else
-      offer(turn);  // for the election when the holder has left, or is found dead
+      offer(turn);  // for the election after the holder has left or is found dead
   }
 
-  // Nobody is inside. Everybody learns that at one reading of the clock.
+  // No process is inside. All members learn this at the same reading of the clock.
   void compete(Turn<MutualExclusion>& turn) {
     holder_ = kNobody;
     timers_.stop(Timer::watch);
@@ -115,7 +115,7 @@ class MutualExclusion {
     entered_ = turn.now.time_since_epoch();
     turn.out.notify({.kind = Notice::Kind::enters});
     offer(turn);
-    // Nobody may hear that we have left before it has heard that we entered: T later all have.
+    // All members must know our entry before our leave message arrives: wait for T.
     timers_.set(Timer::leave, turn.now + rules_->bound + rules_->work);
   }
 
@@ -123,8 +123,8 @@ class MutualExclusion {
   const Rules* rules_;
   bool wants_ = false;
   bool inside_ = false;
-  NodeId holder_ = kNobody;  // elected last, and not known to have left
-  Nanos entered_{0};         // the reading of our clock when we entered last
+  NodeId holder_ = kNobody;  // last elected member, not known to have left
+  Nanos entered_{0};         // reading of our clock at our last entry
   Timers<Timer> timers_;
 };
 

@@ -1,4 +1,4 @@
-// King, Gendreau, Ni 1988, section 7: mutual exclusion, a member alone.
+// King, Gendreau, Ni 1988, section 7: mutual exclusion, at a single member.
 #include "lab/studies/apps/mutual_exclusion.h"
 
 #include <gmock/gmock.h>
@@ -17,71 +17,71 @@ using Kind = Notice::Kind;
 constexpr NodeId kOther{2};
 
 std::int64_t last_offer(Harness<MutualExclusion>& harness) {
-  const auto offers = harness.noted(Kind::offer);
+  const auto offers = harness.notices(Kind::offer);
   CHECK(!offers.empty());
   return static_cast<std::int64_t>(offers.back().value);
 }
 
-TEST(MutualExclusion, TheElectedEntersAndLeaves) {
+TEST(MutualExclusion, ElectedProcessEntersAndLeaves) {
   Harness<MutualExclusion> harness;
-  harness.order(Command::ask(1));
-  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1)) << "nobody is inside";
+  harness.command(Command::ask(1));
+  EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1)) << "no process is inside";
   harness.elect(kSelf);
   EXPECT_TRUE(harness.duty().inside());
-  harness.pass(kBound + usual_rules().work - 1ns);
+  harness.advance(kBound + default_rules().work - 1ns);
   EXPECT_TRUE(harness.duty().inside());
-  harness.pass(1ns);
+  harness.advance(1ns);
   EXPECT_FALSE(harness.duty().inside());
-  EXPECT_THAT(harness.said(), SizeIs(1)) << "all hear that it left";
+  EXPECT_THAT(harness.sent(), SizeIs(1)) << "the leave message is broadcast";
 }
 
-TEST(MutualExclusion, WhoWantsWaitsUntilTheHolderLeft) {
+TEST(MutualExclusion, WaitsUntilTheHolderLeaves) {
   Harness<MutualExclusion> harness;
   harness.elect(kOther);
-  harness.order(Command::ask(1));
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
+  harness.command(Command::ask(1));
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
   harness.receive(NodeId{0}, {});
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty()) << "that one was not inside";
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty()) << "the sender was not inside";
   harness.receive(kOther, {});
-  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
+  EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
 }
 
-TEST(MutualExclusion, AHolderThatDiedIsMissed) {
+TEST(MutualExclusion, NoticesADeadHolder) {
   Harness<MutualExclusion> harness;
   harness.elect(kOther);
-  harness.order(Command::ask(1));
-  harness.pass(usual_rules().patience() - 1ns);
-  EXPECT_THAT(harness.noted(Kind::hold), IsEmpty());
-  harness.pass(1ns);
-  EXPECT_THAT(harness.noted(Kind::hold), SizeIs(1));
+  harness.command(Command::ask(1));
+  harness.advance(default_rules().patience() - 1ns);
+  EXPECT_THAT(harness.notices(Kind::hold), IsEmpty());
+  harness.advance(1ns);
+  EXPECT_THAT(harness.notices(Kind::hold), SizeIs(1));
 }
 
-TEST(MutualExclusion, TheCriterionIsTheTimeSinceTheLastEntry) {
+TEST(MutualExclusion, CriterionIsTheTimeSinceTheLastEntry) {
   Harness<MutualExclusion> harness;
-  harness.order(Command::ask(1));
+  harness.command(Command::ask(1));
   const std::int64_t never_inside = last_offer(harness);
   harness.elect(kSelf);
-  EXPECT_EQ(last_offer(harness), kNotCandidate) << "who is inside does not stand";
+  EXPECT_EQ(last_offer(harness), kNotCandidate) << "a process inside is not a candidate";
   const std::int64_t entered = harness.now().time_since_epoch().count();
-  harness.pass(5 * kBound);
+  harness.advance(5 * kBound);
   harness.receive(kSelf, {});
-  harness.order(Command::ask(1));
+  harness.command(Command::ask(1));
   EXPECT_EQ(last_offer(harness), never_inside - entered);
 }
 
-TEST(MutualExclusion, NaiveTheCriterionIsTheNumber) {
-  Rules rules = usual_rules();
+TEST(MutualExclusion, InTheNaiveVersionTheCriterionIsTheNumber) {
+  Rules rules = default_rules();
   rules.naive = true;
   Harness<MutualExclusion> harness(rules);
-  harness.order(Command::ask(1));
+  harness.command(Command::ask(1));
   EXPECT_EQ(last_offer(harness), 1);
 }
 
 TEST(MutualExclusion, ListsEveryField) {
   Harness<MutualExclusion> harness;
-  harness.order(Command::ask(1));
+  harness.command(Command::ask(1));
   EXPECT_THAT(unnoticed_writes(harness.duty(), harness.now()), IsEmpty());
-  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "the rules alone";
+  EXPECT_EQ(unlisted_bytes(harness.duty()), sizeof(void*)) << "only the rules are not listed";
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// one-answer: every request is answered once, by the most appropriate of the servers that live.
+// one-answer: every request is answered once, by the most appropriate live server.
 #pragma once
 
 #include "lab/studies/apps/property.h"
@@ -7,7 +7,7 @@ namespace tempo::sim::apps {
 
 class OneAnswer : public Property {
  public:
-  // How appropriate each server is; of equal ones the larger number.
+  // Suitability of each server; of equal servers the larger number is better.
   explicit OneAnswer(std::vector<std::int64_t> worths)
       : Property(static_cast<std::uint32_t>(worths.size())), worths_(std::move(worths)) {}
 

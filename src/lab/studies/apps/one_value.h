@@ -1,5 +1,5 @@
-// one-value: no version is two different values, wherever it is known; and every update of a member
-// that lives is written in the end.
+// one-value: no version has two values anywhere, and every update of a live member is written in
+// the end.
 #pragma once
 
 #include <set>

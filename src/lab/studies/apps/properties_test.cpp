@@ -1,4 +1,4 @@
-// Each promise hears a story in which it is kept, and one for each way in which it can be broken.
+// Each property on a run that satisfies it, and on one run for each way to violate it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -36,7 +36,7 @@ Notice votes(std::uint32_t version, NodeId to) {
   return {.kind = Kind::votes, .node = to, .number = version};
 }
 
-TEST(OneAnswer, IsKeptByTheBestAndMeasuresTheWait) {
+TEST(OneAnswer, HoldsForTheBestServerAndMeasuresTheWait) {
   OneAnswer property({5, 9, 9});
   property.noticed(at(1ms), kA, accepted(7));
   property.noticed(at(4ms), kA, done(7, kC));
@@ -48,21 +48,22 @@ TEST(OneAnswer, IsKeptByTheBestAndMeasuresTheWait) {
   EXPECT_EQ(property.measures().longest_wait, 3ms);
 }
 
-TEST(OneAnswer, NoticesAWorseServer) {
+TEST(OneAnswer, DetectsAWorseServer) {
   OneAnswer property({5, 9, 9});
   property.noticed(at(1ms), kA, accepted(7));
   property.noticed(at(2ms), kA, done(7, kB));
-  EXPECT_THAT(property.broken(), HasSubstr("3 is more appropriate")) << "ties go to larger numbers";
+  EXPECT_THAT(property.broken(), HasSubstr("3 is more appropriate"))
+      << "of equal servers the larger number is better";
 }
 
-TEST(OneAnswer, TheDeadAreNotMoreAppropriate) {
+TEST(OneAnswer, IgnoresDeadServers) {
   OneAnswer property({5, 9, 9});
   property.noticed(at(1ms), kA, accepted(7));
   property.noticed(at(2ms, {true, true, false}), kA, done(7, kB));
   EXPECT_EQ(property.broken(), "");
 }
 
-TEST(OneAnswer, NoticesTwoAnswersAndNone) {
+TEST(OneAnswer, DetectsTwoAnswersAndNone) {
   OneAnswer twice({1, 1, 2});
   twice.noticed(at(1ms), kA, done(7, kC));
   twice.noticed(at(2ms), kB, done(7, kB));
@@ -74,7 +75,7 @@ TEST(OneAnswer, NoticesTwoAnswersAndNone) {
   OneAnswer none({1, 1, 2});
   none.noticed(at(1ms), kA, accepted(7));
   none.ended(at(2ms, {false, true, true}));
-  EXPECT_EQ(none.broken(), "") << "who asked is dead, and nobody else knows";
+  EXPECT_EQ(none.broken(), "") << "the asking member is dead, and no other knows the request";
   none.ended(at(2ms));
   EXPECT_THAT(none.broken(), HasSubstr("never answered"));
 }
@@ -89,7 +90,7 @@ TEST(LeastLoaded, CountsAJobUntilItEnds) {
     property.noticed(at(3ms), kA, done(job, node_at(job)));
     property.noticed(at(3ms), kB, done(job, node_at(job)));
   }
-  // Each ends at 3 + 5 + 2 * 10 ms; after that all are idle again.
+  // Each job ends at 3 + 5 + 2 * 10 ms; after that all processors are idle again.
   property.noticed(at(40ms), kA, accepted(3, 1));
   property.noticed(at(40ms), kA, {.kind = Kind::begins, .value = 3});
   property.noticed(at(41ms), kA, done(3, kB));
@@ -98,7 +99,7 @@ TEST(LeastLoaded, CountsAJobUntilItEnds) {
   EXPECT_EQ(property.measures().by_node, (std::vector<std::uint64_t>{1, 2, 1}));
 }
 
-TEST(LeastLoaded, NoticesABurstThatGoesToOne) {
+TEST(LeastLoaded, DetectsABurstThatGoesToOneProcessor) {
   LeastLoaded property = balance();
   for (std::uint64_t job = 0; job < 2; ++job) {
     property.noticed(at(1ms), kA, accepted(job, 2));
@@ -108,7 +109,7 @@ TEST(LeastLoaded, NoticesABurstThatGoesToOne) {
   EXPECT_THAT(property.broken(), HasSubstr("goes to 2 with a load of 2, and 1 has only 0"));
 }
 
-TEST(LeastLoaded, NoticesAJobGivenTwiceOrNever) {
+TEST(LeastLoaded, DetectsAJobGivenTwiceOrNever) {
   LeastLoaded twice = balance();
   twice.noticed(at(1ms), kA, done(1, kB));
   twice.noticed(at(1ms), kB, done(1, kC));
@@ -119,7 +120,7 @@ TEST(LeastLoaded, NoticesAJobGivenTwiceOrNever) {
   EXPECT_THAT(never.broken(), HasSubstr("never given out"));
 }
 
-TEST(EachStepOnce, IsKeptWhoeverDoesIt) {
+TEST(EachStepOnce, HoldsAcrossCoordinators) {
   EachStepOnce property(3);
   for (const NodeId node : {kA, kB}) {
     property.noticed(at(1ms), node, accepted(7, 2));
@@ -131,7 +132,7 @@ TEST(EachStepOnce, IsKeptWhoeverDoesIt) {
   EXPECT_EQ(property.measures().done, 2U);
 }
 
-TEST(EachStepOnce, NoticesRepetitionDisagreementAndLeftovers) {
+TEST(EachStepOnce, DetectsRepetitionDisagreementAndUnfinishedTasks) {
   EachStepOnce again(3);
   again.noticed(at(1ms), kA, accepted(7, 2));
   again.noticed(at(2ms), kA, done(7, kC, 1));
@@ -148,7 +149,7 @@ TEST(EachStepOnce, NoticesRepetitionDisagreementAndLeftovers) {
   EXPECT_THAT(half.broken(), HasSubstr("ends after step 1 of 2"));
 }
 
-TEST(FairEntry, IsKeptWhenEachOvertakesOnce) {
+TEST(FairEntry, HoldsWhenEachOvertakesOnce) {
   FairEntry property(3);
   property.noticed(at(1ms), kA, only(Kind::wants));
   for (const NodeId node : {kB, kC, kA}) {
@@ -159,7 +160,7 @@ TEST(FairEntry, IsKeptWhenEachOvertakesOnce) {
   EXPECT_EQ(property.broken(), "");
 }
 
-TEST(FairEntry, NoticesStarvation) {
+TEST(FairEntry, DetectsStarvation) {
   FairEntry property(3);
   property.noticed(at(1ms), kA, only(Kind::wants));
   for (const NodeId node : {kB, kC, kB}) {
@@ -175,16 +176,16 @@ TEST(FairEntry, NoticesStarvation) {
   EXPECT_THAT(waits.broken(), HasSubstr("never enters"));
 }
 
-TEST(FairEntry, NoticesTwoInside) {
+TEST(FairEntry, DetectsTwoInside) {
   FairEntry property(3);
   property.noticed(at(1ms), kA, only(Kind::enters));
   property.noticed(at(2ms, {false, true, true}), kB, only(Kind::enters));
-  EXPECT_EQ(property.broken(), "") << "the first is dead";
+  EXPECT_EQ(property.broken(), "") << "the first process is dead";
   property.noticed(at(3ms, {false, true, true}), kC, only(Kind::enters));
   EXPECT_THAT(property.broken(), HasSubstr("2 and 3 are both inside"));
 }
 
-TEST(OneValue, NoticesTwoValuesAndLostUpdates) {
+TEST(OneValue, DetectsTwoValuesAndLostUpdates) {
   OneValue kept(3);
   kept.noticed(at(1ms), kA, accepted(5));
   kept.noticed(at(2ms), kA, writes(1, 5));
@@ -199,10 +200,10 @@ TEST(OneValue, NoticesTwoValuesAndLostUpdates) {
   EXPECT_THAT(lost.broken(), HasSubstr("never written"));
 }
 
-// A and B have founded the group; C joins and is welcome.
+// A and B are the founders; C joins and is welcome.
 MajorityJoins group() { return {3, 0b011, 0b100}; }
 
-TEST(MajorityJoins, IsKeptByAMajority) {
+TEST(MajorityJoins, HoldsWithAMajority) {
   MajorityJoins property = group();
   property.noticed(at(1ms), kC, accepted(1));
   property.noticed(at(2ms), kA, votes(1, kC));
@@ -214,27 +215,27 @@ TEST(MajorityJoins, IsKeptByAMajority) {
   EXPECT_EQ(property.measures().done, 1U);
 }
 
-TEST(MajorityJoins, NoticesEveryOtherWayIn) {
+TEST(MajorityJoins, DetectsEveryWrongAdmission) {
   MajorityJoins half = group();
   half.noticed(at(2ms), kA, votes(1, kC));
   half.noticed(at(2ms), kC, votes(1, kC));  // not a member
   half.noticed(at(3ms), kA, writes(1, 0b111));
-  EXPECT_THAT(half.broken(), HasSubstr("let in by 1 of 2"));
+  EXPECT_THAT(half.broken(), HasSubstr("admitted by 1 of 2"));
   MajorityJoins lists = group();
   for (const NodeId node : {kA, kB}) lists.noticed(at(2ms), node, votes(1, kC));
   lists.noticed(at(3ms), kA, writes(1, 0b111));
   lists.noticed(at(3ms), kB, writes(1, 0b1011));
-  EXPECT_THAT(lists.broken(), HasSubstr("2 has another list 1"));
+  EXPECT_THAT(lists.broken(), HasSubstr("2 has a different list 1"));
   MajorityJoins skipped = group();
   skipped.noticed(at(3ms), kA, writes(2, 0b111));
   EXPECT_THAT(skipped.broken(), HasSubstr("list 2 follows list 0"));
   MajorityJoins shrunk = group();
   shrunk.noticed(at(3ms), kA, writes(1, 0b001));
-  EXPECT_THAT(shrunk.broken(), HasSubstr("not the one before and one more"));
+  EXPECT_THAT(shrunk.broken(), HasSubstr("does not extend the previous list by one member"));
   MajorityJoins waits = group();
   waits.noticed(at(1ms), kC, accepted(1));
   waits.ended(at(9ms));
-  EXPECT_THAT(waits.broken(), HasSubstr("never let in"));
+  EXPECT_THAT(waits.broken(), HasSubstr("never admitted"));
 }
 
 }  // namespace

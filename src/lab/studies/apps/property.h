@@ -1,9 +1,10 @@
-// What the promises about applications have in common: the first breach is kept, and who asked and
-// who did what, and when, is counted. Each promise is a file of its own; it hears the notices of
-// all members and never looks into them.
+// Base class of the properties of applications: keeps the first violation, and counts requests,
+// completions and waiting times. Each property has a file of its own; it sees the notices of all
+// members and never their state.
 //
-//     noticed(scene, node, notice)  as it happens
-//     ended(scene)                  faults have stopped, and there was time enough for everything
+//     noticed(scene, node, notice)  called for every notice
+//     ended(scene)                  called when faults have stopped and all work has had time to
+//                                   finish
 #pragma once
 
 #include <algorithm>
@@ -23,25 +24,25 @@ namespace tempo::sim::apps {
 
 using tempo::apps::Notice;
 
-// What can be seen from outside when something happens.
+// The part of the world that properties see.
 struct Scene {
   Instant now{};
   std::vector<bool> up{};  // by node
 };
 
-// What was asked and what was done.
+// Requests and completions.
 struct Measures {
   std::uint64_t asked = 0;
   std::uint64_t done = 0;
   std::vector<std::uint64_t> by_node{};
-  Nanos longest_wait{0};  // from the asking to the doing
+  Nanos longest_wait{0};  // longest time from request to completion
 };
 
 class Property {
  public:
   explicit Property(std::uint32_t nodes) { measures_.by_node.resize(nodes); }
 
-  const std::string& broken() const { return broken_; }  // empty: kept so far
+  const std::string& broken() const { return broken_; }  // first violation; empty: none
   Instant broken_at() const { return broken_at_; }
   const Measures& measures() const { return measures_; }
 
@@ -67,10 +68,10 @@ class Property {
   std::string broken_;
   Instant broken_at_{};
   Measures measures_;
-  std::map<std::uint64_t, Instant> asked_at_;  // and not done yet
+  std::map<std::uint64_t, Instant> asked_at_;  // requests that are not done yet
 };
 
-// For people: nodes are counted from 1, a task is named by who asked and which of its tasks it is.
+// Text output: nodes count from 1; a task is named by the asking node and its counter.
 inline std::uint32_t shown(NodeId node) { return index(node) + 1; }
 inline std::string task_text(std::uint64_t task) {
   return fmt::format("{}.{}", (task >> 32) + 1, task & 0xffffffff);

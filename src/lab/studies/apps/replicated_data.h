@@ -1,8 +1,8 @@
-// Replicated data: only an elected updater that holds a majority of the copies writes.
+// Replicated data: only an elected updater with a majority of the copies writes.
 //
-// Criterion: how long the update has waited. An updater that was cut off when its update was
-// written may write it again: updates must bear that. Naive: a majority of the copies that answer
-// is enough; in a partition each part has one, and the copies differ for ever.
+// Criterion: the waiting time of the update. An updater that was cut off while its update was
+// written may write it again; updates must be idempotent. Naive: a majority of the copies that
+// answer suffices; in a partition each part has one, and the copies differ permanently.
 #pragma once
 
 #include "lab/studies/apps/majority.h"
@@ -15,11 +15,11 @@ class Update {
   static std::uint64_t first() { return 0; }
   bool counts(NodeId node, std::uint64_t /*value*/) const { return index(node) < rules_->members; }
   std::size_t members(std::uint64_t /*value*/) const { return rules_->members; }
-  static std::uint64_t proposal(std::uint64_t /*value*/, std::uint64_t wish, NodeId /*self*/) {
-    return wish;
+  static std::uint64_t proposal(std::uint64_t /*value*/, std::uint64_t request, NodeId /*self*/) {
+    return request;
   }
-  static bool fulfilled(std::uint64_t value, std::uint64_t wish, NodeId /*self*/) {
-    return value == wish;
+  static bool fulfilled(std::uint64_t value, std::uint64_t request, NodeId /*self*/) {
+    return value == request;
   }
   static bool approves(NodeId /*node*/) { return true; }
   void distrust(NodeId /*node*/) {}

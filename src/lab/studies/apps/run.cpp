@@ -28,11 +28,11 @@ using tempo::apps::App;
 using tempo::apps::Member;
 using tempo::election::CapacityB1;
 
-// Tells the promise and the trace what the members say.
-template <class Pledge>
-class Ear : public Tracer {
+// Feeds the property and the trace with the members' notices.
+template <class CheckedProperty>
+class Observer : public Tracer {
  public:
-  Ear(Pledge& property, bool keep) : Tracer(keep), property_(&property) {}
+  Observer(CheckedProperty& property, bool keep) : Tracer(keep), property_(&property) {}
 
   std::uint64_t broadcasts() const { return broadcasts_; }
   std::uint32_t elections() const { return elections_; }
@@ -50,7 +50,7 @@ class Ear : public Tracer {
     if (member == nullptr) return;
     if (const auto* elected = std::get_if<0>(&member->body))
       elections_ = std::max(elections_, elected->number);
-    if (const auto* said = std::get_if<1>(&member->body)) receive(world, node, *said);
+    if (const auto* from_duty = std::get_if<1>(&member->body)) receive(world, node, *from_duty);
   }
   template <class World>
   void stepped(const World& world, NodeId node) {
@@ -74,30 +74,30 @@ class Ear : public Tracer {
     property_->noticed(scene(world), node, notice);
   }
 
-  Pledge* property_;
+  CheckedProperty* property_;
   std::uint64_t broadcasts_ = 0;
   std::uint32_t elections_ = 0;
 };
 
-// What the network does to a copy.
-class Weather {
+// Decides the delivery of each copy of a datagram.
+class DeliveryModel {
  public:
-  Weather(const Setup& setup, const Plan& plan)
+  DeliveryModel(const Setup& setup, const Plan& plan)
       : setup_(setup),
         plan_(&plan),
         repeats_(repeats_for(setup.loss)),
         stream_(setup.seed, std::to_underlying(Cause::plan), 2) {}
 
-  DeliveryDecision fate(Instant now, NodeId from) {
-    DeliveryDecision fate;
+  DeliveryDecision decide(Instant now, NodeId from) {
+    DeliveryDecision decision;
     const Instant crash = plan_->crashes[index(from)];
-    if (crash != kNever && now + plan_->carrier.delay > crash) fate.lost = stream_.chance(0.5);
-    if (setup_.loss == 0) return fate;
+    if (crash != kNever && now + plan_->carrier.delay > crash) decision.lost = stream_.chance(0.5);
+    if (setup_.loss == 0) return decision;
     std::uint32_t failures = 0;
     while (failures <= repeats_ && stream_.chance(setup_.loss)) ++failures;
-    fate.lost |= failures > repeats_;
-    fate.extra = failures * kRepeatGap;
-    return fate;
+    decision.lost |= failures > repeats_;
+    decision.extra = failures * kRepeatGap;
+    return decision;
   }
 
  private:
@@ -108,21 +108,21 @@ class Weather {
 };
 
 template <class World>
-void play(World& world, const Plan& plan) {
+void execute(World& world, const Plan& plan) {
   using ElectionCommand = typename World::Command;
-  for (const Happening& happening : plan.happenings) {
-    world.run_until(happening.at);
-    switch (happening.kind) {
-      case Happening::Kind::command:
-        world.command(happening.node, ElectionCommand::template of<1>(happening.command));
+  for (const PlannedEvent& event : plan.events) {
+    world.run_until(event.at);
+    switch (event.kind) {
+      case PlannedEvent::Kind::command:
+        world.command(event.node, ElectionCommand::template of<1>(event.command));
         break;
-      case Happening::Kind::crash:
-        world.crash(happening.node);
+      case PlannedEvent::Kind::crash:
+        world.crash(event.node);
         break;
-      case Happening::Kind::cut:
-        world.set_partition(partition_between(happening.side));
+      case PlannedEvent::Kind::cut:
+        world.set_partition(partition_between(event.side));
         break;
-      case Happening::Kind::heal:
+      case PlannedEvent::Kind::heal:
         world.set_partition({});
         break;
     }
@@ -148,51 +148,51 @@ Outcome outcome_of(const Property& property, const Scene& scene, Nanos bound) {
   return outcome;
 }
 
-template <class Duty, class Pledge>
-Outcome run_with(const Setup& setup, const Plan& plan, Pledge property, Trace* kept) {
+template <class Duty, class CheckedProperty>
+Outcome run_with(const Setup& setup, const Plan& plan, CheckedProperty property, Trace* trace) {
   using M = App<Duty>;
   const tempo::election::capacity::Rules election{.members = setup.nodes,
                                                   .bound = plan.rules.bound};
-  Ear<Pledge> ear(property, kept != nullptr);
-  World<M, Ear<Pledge>> world(
+  Observer<CheckedProperty> observer(property, trace != nullptr);
+  World<M, Observer<CheckedProperty>> world(
       {.nodes = setup.nodes,
        .seed = setup.seed,
        .link = {.delay = Delay::uniform(Nanos{1}, setup.delay)}},
-      [&](NodeId id, Incarnation life) {
-        return M(typename M::Carrier(id, life, plan.carrier),
+      [&](NodeId id, Incarnation incarnation) {
+        return M(typename M::Carrier(id, incarnation, plan.carrier),
                  Member<Duty>(CapacityB1(id, election), Duty(id, plan.rules)));
       },
-      ear);
+      observer);
   Stream clocks(setup.seed, std::to_underlying(Cause::plan), 1);
   for (std::uint32_t i = 0; i < setup.nodes; ++i)
     world.set_clock(NodeId{i},
                     Oscillator({.offset = clocks.unit() * in_seconds(setup.precision)}, Stream{}));
-  Weather weather(setup, plan);
+  DeliveryModel model(setup, plan);
   if (setup.crashes > 0 || setup.loss > 0)
     world.set_delivery([&](NodeId from, NodeId /*to*/, const typename M::Message& /*message*/) {
-      return weather.fate(world.now(), from);
+      return model.decide(world.now(), from);
     });
   for (std::uint32_t i = 0; i < setup.nodes; ++i) world.start(NodeId{i});
-  play(world, plan);
+  execute(world, plan);
 
-  const Scene scene = Ear<Pledge>::scene(world);
+  const Scene scene = Observer<CheckedProperty>::scene(world);
   property.ended(scene);
   Outcome outcome = outcome_of(property, scene, plan.rules.bound);
-  outcome.elections = ear.elections();
-  outcome.broadcasts = ear.broadcasts();
-  outcome.hash = ear.trace().hash();
-  if (kept != nullptr) *kept = ear.trace();
+  outcome.elections = observer.elections();
+  outcome.broadcasts = observer.broadcasts();
+  outcome.hash = observer.trace().hash();
+  if (trace != nullptr) *trace = observer.trace();
   return outcome;
 }
 
 }  // namespace
 
-Outcome run(const Setup& setup, Trace* kept) {
+Outcome run(const Setup& setup, Trace* trace) {
   const Plan plan = plan_of(setup);
   const Nanos bound = plan.rules.bound;
   switch (setup.application) {
     case Application::group_server:
-      return run_with<tempo::apps::GroupServer>(setup, plan, OneAnswer(plan.worths), kept);
+      return run_with<tempo::apps::GroupServer>(setup, plan, OneAnswer(plan.worths), trace);
     case Application::load_balancing:
       return run_with<tempo::apps::LoadBalancing>(
           setup, plan,
@@ -200,18 +200,18 @@ Outcome run(const Setup& setup, Trace* kept) {
                       {.lasts = tempo::apps::Processor::kRunsPerSize * bound,
                        .waits = tempo::apps::Processor::kWaits * bound},
                       2 * setup.precision),
-          kept);
+          trace);
     case Application::replicated_data:
-      return run_with<tempo::apps::ReplicatedData>(setup, plan, OneValue(setup.nodes), kept);
+      return run_with<tempo::apps::ReplicatedData>(setup, plan, OneValue(setup.nodes), trace);
     case Application::crash_recovery:
-      return run_with<tempo::apps::CrashRecovery>(setup, plan, EachStepOnce(setup.nodes), kept);
+      return run_with<tempo::apps::CrashRecovery>(setup, plan, EachStepOnce(setup.nodes), trace);
     case Application::group_joining: {
       const std::uint64_t founders = (std::uint64_t{1} << plan.rules.founders) - 1;
       return run_with<tempo::apps::GroupJoining>(
-          setup, plan, MajorityJoins(setup.nodes, founders, plan.welcome), kept);
+          setup, plan, MajorityJoins(setup.nodes, founders, plan.welcome), trace);
     }
     case Application::mutual_exclusion:
-      return run_with<tempo::apps::MutualExclusion>(setup, plan, FairEntry(setup.nodes), kept);
+      return run_with<tempo::apps::MutualExclusion>(setup, plan, FairEntry(setup.nodes), trace);
   }
   CHECK(false);
   return {};

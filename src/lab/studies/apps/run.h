@@ -1,7 +1,7 @@
-// One run of an application of elections in a simulated network, with whatever goes wrong in it.
+// One run of an application of elections in a simulated network, with faults.
 //
-// The members are the machines that ship: an election by capacity and a duty, on atomic broadcast,
-// on clocks that are apart. A process that is about to crash already loses half of what it sends.
+// The members are the shipped machines: an election by capacity and a duty, on atomic broadcast,
+// with clocks that differ. A process that is about to crash already loses half of its datagrams.
 #pragma once
 
 #include <cstdint>
@@ -15,19 +15,19 @@ namespace tempo::sim::apps {
 
 struct Outcome {
   bool ran = false;
-  std::string broken;  // how the promise was; empty: kept
+  std::string broken;  // the violation of the property; empty: none
   Instant broken_at{};
   std::uint64_t asked = 0;
   std::uint64_t done = 0;
-  std::uint64_t fewest = 0;  // done by one node, of those that live at the end
+  std::uint64_t fewest = 0;  // smallest number done by a node that is live at the end
   std::uint64_t most = 0;
   double longest_wait = 0;  // in T
   std::uint32_t elections = 0;
-  std::uint64_t broadcasts = 0;  // what is handed on is no new one
-  std::uint64_t hash = 0;        // of everything that happened
+  std::uint64_t broadcasts = 0;  // without relayed messages
+  std::uint64_t hash = 0;        // hash of the trace
 };
 
-// `kept`, if not null, becomes the story of the run.
-Outcome run(const Setup& setup, Trace* kept = nullptr);
+// A non-null `trace` receives the trace of the run.
+Outcome run(const Setup& setup, Trace* trace = nullptr);
 
 }  // namespace tempo::sim::apps

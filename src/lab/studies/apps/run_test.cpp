@@ -1,4 +1,4 @@
-// King, Gendreau, Ni 1988, section 7: each application keeps its promise under faults, and its
+// King, Gendreau, Ni 1988, section 7: each application satisfies its property under faults, and its
 // naive version does not.
 #include "lab/studies/apps/run.h"
 
@@ -10,11 +10,11 @@
 namespace tempo::sim::apps {
 namespace {
 
-using Case = Setup;  // a test fixture has a member of that name
+using Case = Setup;  // `Setup` is a member of every test fixture
 
 struct Sum {
   std::uint64_t runs = 0, broken = 0, asked = 0, done = 0;
-  std::string first{};  // breach, and its seed
+  std::string first{};  // first violation, and its seed
 };
 
 Sum many(Case setup, std::uint64_t runs) {
@@ -41,21 +41,21 @@ class Applications : public ::testing::TestWithParam<Portrait> {
   }
 };
 
-TEST_P(Applications, KeepTheirPromise) {
+TEST_P(Applications, SatisfyTheirProperty) {
   const Sum sum = many(setup(), 100);
   EXPECT_EQ(sum.broken, 0U) << sum.first;
-  EXPECT_GT(sum.asked, sum.runs) << "little was asked";
-  EXPECT_GT(sum.done, 0U) << "nothing was done";
+  EXPECT_GT(sum.asked, sum.runs) << "too few requests";
+  EXPECT_GT(sum.done, 0U) << "no request was done";
 }
 
-TEST_P(Applications, KeepItWithoutCrashes) {
+TEST_P(Applications, SatisfyItWithoutCrashes) {
   Case calm = setup();
   calm.crashes = 0;
   const Sum sum = many(calm, 20);
   EXPECT_EQ(sum.broken, 0U) << sum.first;
 }
 
-TEST_P(Applications, KeepItWhenAsManyCrashAsCanBeBorne) {
+TEST_P(Applications, SatisfyItWithTheLargestNumberOfCrashes) {
   for (const std::uint32_t nodes : {3U, 7U}) {
     Case hard = setup(nodes);
     hard.crashes = most_crashes(hard.application, nodes);
@@ -64,21 +64,21 @@ TEST_P(Applications, KeepItWhenAsManyCrashAsCanBeBorne) {
   }
 }
 
-TEST_P(Applications, KeepItWhenDatagramsAreLost) {
+TEST_P(Applications, SatisfyItWithLostDatagrams) {
   Case lossy = setup();
   lossy.loss = 0.2;
   const Sum sum = many(lossy, 20);
   EXPECT_EQ(sum.broken, 0U) << sum.first;
 }
 
-TEST_P(Applications, BreakItWhenTheyAreNaive) {
+TEST_P(Applications, ViolateItInTheNaiveVersion) {
   Case naive = setup();
   naive.naive = true;
   const Sum sum = many(naive, 60);
   EXPECT_GT(sum.broken, 0U);
 }
 
-TEST_P(Applications, DoTheSameWithTheSameSeed) {
+TEST_P(Applications, AreDeterministic) {
   Trace trace(true);
   const Outcome once = run(setup(), &trace);
   const Outcome again = run(setup());
@@ -96,10 +96,10 @@ INSTANTIATE_TEST_SUITE_P(All, Applications, ::testing::ValuesIn(portraits()), []
   return name;
 });
 
-TEST(Losses, AreRepeatedUntilOneOfAMillionMillionsIsLeft) {
+TEST(Losses, RepeatsBringTheLossBelow1e12) {
   EXPECT_EQ(repeats_for(0), 0U);
-  EXPECT_EQ(repeats_for(0.2), 17U);  // 0.2^18 is the first below 10^-12
-  EXPECT_EQ(repeats_for(0.5), 39U);  // 2^-40 is the first below 10^-12
+  EXPECT_EQ(repeats_for(0.2), 17U);  // 0.2^18 is the first power below 10^-12
+  EXPECT_EQ(repeats_for(0.5), 39U);  // 2^-40 is the first power below 10^-12
 }
 
 }  // namespace

@@ -51,13 +51,13 @@ class Planner {
         exclude();
         break;
     }
-    std::ranges::stable_sort(plan_.happenings, {}, &Happening::at);
+    std::ranges::stable_sort(plan_.events, {}, &PlannedEvent::at);
     return std::move(plan_);
   }
 
  private:
-  // A task takes an election, its work and two broadcasts: less than this, and as long again for
-  // everybody who dies over it.
+  // Upper bound on a task: an election, its work and two broadcasts. The same again for every
+  // process that dies during it. In T.
   static constexpr int kTask = 20;
 
   void serve() {
@@ -71,7 +71,7 @@ class Planner {
     end(60 + kTask * (kRequests + crashes()));
   }
 
-  // All jobs come in a burst: they are given out faster than they begin to run.
+  // All jobs come in a burst: they are given out faster than they start to run.
   void balance() {
     const int jobs = 2 * static_cast<int>(setup_.nodes);
     ask(jobs, 10, [this](int) { return static_cast<std::int64_t>(1 + stream_.below(5)); });
@@ -86,7 +86,7 @@ class Planner {
     end(50 + 2 * kTask * (kTasks + crashes()));
   }
 
-  // Everybody wants to enter all the time.
+  // All processes want to enter all the time.
   void exclude() {
     const int rounds = 4 * static_cast<int>(setup_.nodes);
     for (int round = 0; round < rounds; ++round)
@@ -107,7 +107,7 @@ class Planner {
   void join() {
     const std::uint32_t founders = plan_.rules.founders;
     for (std::uint32_t i = founders; i < setup_.nodes; ++i) {
-      // Nobody who is there from the start lets an unwelcome one in.
+      // No founder admits an unwelcome process.
       const bool welcome = stream_.below(4) > 0;
       if (welcome) plan_.welcome |= std::uint64_t{1} << i;
       for (std::uint32_t member = 0; member < founders && !welcome; ++member)
@@ -126,8 +126,8 @@ class Planner {
   void end(int bounds) { plan_.end = at(bounds); }
 
   void command(double when, NodeId node, const Command& order) {
-    plan_.happenings.push_back(
-        {.at = at(when), .kind = Happening::Kind::command, .node = node, .command = order});
+    plan_.events.push_back(
+        {.at = at(when), .kind = PlannedEvent::Kind::command, .node = node, .command = order});
   }
   template <class Value>
   void ask(int count, int until, Value value) {
@@ -138,7 +138,7 @@ class Planner {
     }
   }
 
-  // Of the first `among` nodes.
+  // Crashes some of the first `among` nodes.
   void crash(std::uint32_t among, int until) {
     std::vector<std::uint32_t> nodes(among);
     for (std::uint32_t i = 0; i < among; ++i) nodes[i] = i;
@@ -146,12 +146,12 @@ class Planner {
       std::swap(nodes[i], nodes[i + stream_.below(among - i)]);
       const Instant when = at(until * stream_.unit());
       plan_.crashes[nodes[i]] = when;
-      plan_.happenings.push_back(
-          {.at = when, .kind = Happening::Kind::crash, .node = NodeId{nodes[i]}});
+      plan_.events.push_back(
+          {.at = when, .kind = PlannedEvent::Kind::crash, .node = NodeId{nodes[i]}});
     }
   }
 
-  // For a while the network is in two parts.
+  // Splits the network in two parts for a while.
   void cut() {
     std::vector<bool> side(setup_.nodes);
     for (std::uint32_t i = 0; i < setup_.nodes; ++i) side[i] = stream_.below(2) == 0;
@@ -159,9 +159,9 @@ class Planner {
     side[setup_.nodes - 1] = false;
     const double from = 30 * stream_.unit();
     const double to = from + 10 + 30 * stream_.unit();
-    plan_.happenings.push_back(
-        {.at = at(from), .kind = Happening::Kind::cut, .command = {}, .side = std::move(side)});
-    plan_.happenings.push_back({.at = at(to), .kind = Happening::Kind::heal});
+    plan_.events.push_back(
+        {.at = at(from), .kind = PlannedEvent::Kind::cut, .command = {}, .side = std::move(side)});
+    plan_.events.push_back({.at = at(to), .kind = PlannedEvent::Kind::heal});
   }
 
   Setup setup_;
@@ -177,49 +177,50 @@ const std::vector<Portrait>& portraits() {
       {.application = Application::group_server,
        .name = "group-server",
        .property = "one-answer",
-       .criterion = "what a server says of its load and location",
-       .about = "every request is answered once, by the most appropriate server",
-       .naive = "nobody watches the elected: a request whose server dies is not answered",
+       .criterion = "the load and location that a server reports",
+       .about = "the most appropriate server answers every request, once",
+       .naive = "no member watches the winner: a request whose server dies is not answered",
        .asked = "requests",
        .done = "answers"},
       {.application = Application::load_balancing,
        .name = "load-balancing",
        .property = "least-loaded",
-       .criterion = "the load: less is better",
+       .criterion = "the load: lower is better",
        .about = "every job goes to the least loaded processor",
-       .naive = "a job weighs when it runs, not when it is given out: a burst goes to one",
+       .naive = "a job counts only while it runs: a burst goes to one processor",
        .asked = "jobs",
        .done = "placements"},
       {.application = Application::replicated_data,
        .name = "replicated-data",
        .property = "one-value",
-       .criterion = "how long an update has waited",
-       .about = "only the elected with a majority writes: no version has two values",
-       .naive = "a majority of those who answer writes: each part of a partition has one",
+       .criterion = "the waiting time of an update",
+       .about = "only the winner with a majority writes: no version has two values",
+       .naive = "a majority of the members that answer writes: each part of a partition has one",
        .asked = "updates",
        .done = "writes"},
       {.application = Application::crash_recovery,
        .name = "crash-recovery",
        .property = "each-step-once",
        .criterion = "the number of the process",
-       .about = "another finishes what a dead coordinator began; every step is done once",
-       .naive = "who takes over begins anew",
+       .about = "another process finishes a dead coordinator's task; every step is done once",
+       .naive = "the next coordinator restarts the task",
        .asked = "tasks",
        .done = "steps"},
       {.application = Application::group_joining,
        .name = "group-joining",
        .property = "majority-joins",
-       .criterion = "how long a process has waited",
-       .about = "who joins has the yes of a majority, and all have one list of members",
-       .naive = "a majority of those who answer is enough: in a partition there are two lists",
+       .criterion = "the waiting time of a process",
+       .about = "a majority admits each new member, and all members have the same list",
+       .naive = "a majority of the members that answer suffices: a partition has two lists",
        .asked = "joiners",
        .done = "joins"},
       {.application = Application::mutual_exclusion,
        .name = "mutual-exclusion",
        .property = "fair-entry",
-       .criterion = "the time since it was inside",
-       .about = "one is inside at a time, and everybody enters after each other one once at most",
-       .naive = "the largest number enters: small ones starve",
+       .criterion = "the time since the process was last inside",
+       .about =
+           "one process is inside at a time, and each other one overtakes a process at most once",
+       .naive = "the largest number enters: small numbers starve",
        .asked = "wishes",
        .done = "entries"},
   };
@@ -237,7 +238,7 @@ std::uint32_t founders_of(std::uint32_t nodes) { return nodes / 2 + 1; }
 std::uint32_t most_crashes(Application application, std::uint32_t nodes) {
   if (application == Application::replicated_data) return (nodes - 1) / 2;
   if (application == Application::group_joining) return (founders_of(nodes) - 1) / 2;
-  return nodes - 2;  // fewer than two are no group
+  return nodes - 2;  // fewer than two members are not a group
 }
 
 std::uint32_t repeats_for(double loss) {

@@ -1,8 +1,8 @@
-// What happens to an application in one run, before anything has happened: what is asked of whom
-// and when, who crashes, who is cut off. One seed decides it all.
+// The plan of one run of an application: requests with their nodes and times, crashes, partitions.
+// One seed determines the plan.
 //
-// Times are counted in T, the time within which a broadcast is delivered. Every application has the
-// fault that its naive version does not survive: crashes; a burst of jobs; contention; a partition.
+// Times are in units of T, the bound on the delivery of a broadcast. Every plan contains the fault
+// that breaks the naive version: crashes, a burst of jobs, contention or a partition.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,15 @@ enum class Application : std::uint8_t {
   mutual_exclusion,
 };
 
-// How it is called, what it promises, and how people speak of it.
+// Description of an application: names, property and texts for reports.
 struct Portrait {
   Application application;
   std::string_view name;
-  std::string_view property;   // its name is that of the file in promises/
-  std::string_view criterion;  // what the capacity is
-  std::string_view about;      // the promise in words
-  std::string_view naive;      // what the naive version does
-  std::string_view asked;      // what is counted, for JSON
+  std::string_view property;   // name of the property; its file has the same name
+  std::string_view criterion;  // meaning of the capacity
+  std::string_view about;      // the property in words
+  std::string_view naive;      // behaviour of the naive version
+  std::string_view asked;      // name of the requests, for JSON
   std::string_view done;
 };
 const std::vector<Portrait>& portraits();
@@ -42,43 +42,43 @@ const Portrait& portrait_of(Application application);
 struct Setup {
   Application application = Application::group_server;
   std::uint32_t nodes = 5;
-  double loss = 0;            // of each datagram; links repeat what was lost
-  std::uint32_t crashes = 1;  // so many stop for ever
+  double loss = 0;            // probability for each datagram; links repeat lost datagrams
+  std::uint32_t crashes = 1;  // number of processes that stop permanently
   bool naive = false;
   std::uint64_t seed = 1;
-  Nanos delay = 1ms;        // of a datagram at most
-  Nanos precision = 100us;  // clocks differ by at most this
+  Nanos delay = 1ms;        // longest delay of a datagram
+  Nanos precision = 100us;  // largest difference between clocks
 };
 
 inline constexpr std::uint32_t kMaxNodes = 64;
 inline constexpr double kMaxLoss = 0.5;
-// Founders of the group that others join.
+// Number of founders of the group that others join.
 std::uint32_t founders_of(std::uint32_t nodes);
-// So many may crash, that the application can keep its promise.
+// Largest number of crashes that the application tolerates.
 std::uint32_t most_crashes(Application application, std::uint32_t nodes);
 
-// How often a link repeats a datagram that is lost: then one of a million millions is.
+// Number of repeats after which a datagram is lost with probability below 1e-12.
 std::uint32_t repeats_for(double loss);
-// Between two repeats.
+// Time between two repeats.
 inline constexpr Nanos kRepeatGap = 250us;
 
-struct Happening {
+struct PlannedEvent {
   enum class Kind : std::uint8_t { command, crash, cut, heal };
   Instant at{};
   Kind kind = Kind::command;
   NodeId node = kNobody;
   tempo::apps::Command command{};
-  std::vector<bool> side{};  // of a cut: who is on one side
+  std::vector<bool> side{};  // cut: nodes on one side
 };
 
 struct Plan {
   tempo::broadcast::Rules carrier{};
   tempo::apps::Rules rules{};
-  std::vector<Happening> happenings{};  // in their order
-  std::vector<Instant> crashes{};       // by node; kNever: it lives
-  std::vector<std::int64_t> worths{};   // group server: by node
-  std::uint64_t welcome = 0;            // joining: a bit for each process
-  Instant end{};                        // there was time enough for everything
+  std::vector<PlannedEvent> events{};  // by time
+  std::vector<Instant> crashes{};      // by node; kNever: no crash
+  std::vector<std::int64_t> worths{};  // group server: capacity of each node
+  std::uint64_t welcome = 0;           // joining: a bit for each process
+  Instant end{};                       // by then all work has had time to finish
 };
 Plan plan_of(const Setup& setup);
 
