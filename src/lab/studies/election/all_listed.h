@@ -1,6 +1,7 @@
-// all-listed, as one-master, three Adjtime intervals and a Loop later by the slowest clock: every
-// follower is on its master's list and is corrected. (An overlooked slave finds out after two
-// intervals of its own, says so at the next Loop, and is corrected in the next round.)
+// all-listed, judged like one-master, but three Adjtime intervals and a Loop later on the slowest
+// clock: every follower is on its master's list and receives corrections. (An overlooked follower
+// notices after two of its own intervals, reports at the next Loop, and is corrected in the next
+// round.)
 #pragma once
 
 #include <optional>
@@ -15,7 +16,7 @@
 
 namespace tempo::sim::election {
 
-// Remembers when each node was last corrected.
+// Records the time of each node's last correction.
 class Corrections : public NoWatch {
  public:
   template <class World>
@@ -37,7 +38,7 @@ class Corrections : public NoWatch {
   std::vector<std::uint64_t> count_;
 };
 
-// What keeps the promise from being true right now; nothing if it is true.
+// The reason why the property does not hold now; unset: it holds.
 template <class World>
 std::optional<std::string> not_all_listed(const World& world, const Corrections& corrections,
                                           Nanos adjtime) {

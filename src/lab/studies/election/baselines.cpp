@@ -12,7 +12,7 @@ namespace {
 using tempo::election::BullyElection;
 using tempo::election::LeLannElection;
 
-// Counts messages and notes whom each node believes in and when the last one changed its mind.
+// Counts messages, and records the leader that each node believes in and the last change of one.
 class Tally : public NoWatch {
  public:
   explicit Tally(std::uint32_t nodes) : beliefs_(nodes, kNobody) {}
@@ -33,7 +33,7 @@ class Tally : public NoWatch {
 
   std::uint64_t messages() const { return messages_; }
   Instant settled() const { return settled_; }
-  // kNobody unless all believe in the same node, and that node in itself: then no other can.
+  // kNobody unless all nodes believe in the same leader.
   NodeId leader() const {
     const bool all_agree =
         std::ranges::all_of(beliefs_, [&](NodeId belief) { return belief == beliefs_[0]; });
@@ -46,7 +46,7 @@ class Tally : public NoWatch {
   Instant settled_{};
 };
 
-// What the rows of one table have in common, and what each row is.
+// The common parameters of one table, and the parameters of each row.
 struct Setting {
   std::uint32_t survivors = 0;
   std::uint64_t seed = 0;
@@ -56,7 +56,7 @@ struct Setting {
 struct Row {
   const char* name = "";
   std::uint64_t predicted = 0;
-  NodeId first_to_suspect{};  // it and all above it, up to the last, suspect at time zero
+  NodeId first_to_suspect{};  // all nodes from this one to the last suspect at time zero
   NodeId last_to_suspect{};
 };
 
@@ -80,10 +80,10 @@ BaselineCost cost_of(const Setting& setting, const Row& row, const Rules& rules)
           .time = tally.settled() - Instant{}};
 }
 
-constexpr Nanos kLongestHop = 1h;  // keeps sums of many delays far from the end of time
-constexpr int kMeansInBound = 50;  // of a delay that has no bound
+constexpr Nanos kLongestHop = 1h;  // keeps sums of many delays far from the largest Instant
+constexpr int kMeansInBound = 50;  // for a delay without a bound
 
-// A span that no message exceeds, or hardly any: e^-50 of an exponential delay is longer.
+// A delay that (almost) no message exceeds: an exponential delay is longer with probability e^-50.
 Nanos longest(const Delay& delay) {
   if (delay.bound() != Nanos::max()) return std::min(delay.bound(), kLongestHop);
   return std::min(delay.mean(), kLongestHop / kMeansInBound) * kMeansInBound;
@@ -108,7 +108,8 @@ std::vector<BaselineCost> baseline_costs(std::uint32_t survivors, std::uint64_t 
   const Setting setting{.survivors = survivors,
                         .seed = seed,
                         .link = {.delay = delay},
-                        // Twice round the ring is long for every row: the bully takes six hops.
+                        // Time for two rounds on the ring suffices for every row: the bully takes
+                        // six hops.
                         .limit = Instant{} + 2 * (survivors + 6) * hop};
   const Row lelann{"LeLann", n * n, lowest, highest};
   const Row best{"bully, best case", n - 1, highest, highest};

@@ -7,8 +7,8 @@
 namespace tempo::sim::election {
 namespace {
 
-// LeLann: N ids go round N hops. Bully: the highest tells N-1; or the lowest asks, everybody asks
-// everybody above it and is answered, and the highest tells N-1.
+// LeLann: N ids make N hops. Bully: the highest informs N-1; or the lowest asks, each node asks all
+// above it and is answered, and the highest informs N-1.
 void expect_laws(std::uint32_t survivors, const Delay& delay, std::uint64_t seed) {
   const std::uint64_t n = survivors;
   const std::vector<BaselineCost> costs = baseline_costs(survivors, seed, delay);
@@ -23,14 +23,14 @@ void expect_laws(std::uint32_t survivors, const Delay& delay, std::uint64_t seed
   }
 }
 
-TEST(Baselines, CostWhatTheirPapersSay) {
+TEST(Baselines, CostAsPublished) {
   for (std::uint32_t survivors = 2; survivors <= 40; ++survivors)
     expect_laws(survivors, Delay::constant(1ms), 1);
 }
 
-// The highest wins. An id goes round the whole ring; the bully's highest waits four hops for an
-// answer from above before it tells all, and the lowest's question takes one more to reach it.
-TEST(Baselines, ElectTheRightOneInTime) {
+// The highest wins. An id goes round the whole ring. The bully's highest waits four hops for an
+// answer from above before it informs all; the lowest's question takes one more hop to reach it.
+TEST(Baselines, ElectTheHighestInTime) {
   for (const std::uint32_t survivors : {2U, 3U, 9U}) {
     const std::vector<BaselineCost> costs = baseline_costs(survivors, 1, Delay::constant(1ms));
     for (const BaselineCost& cost : costs) EXPECT_EQ(cost.leader, NodeId{survivors - 1});
@@ -40,9 +40,9 @@ TEST(Baselines, ElectTheRightOneInTime) {
   }
 }
 
-// Where delays have no bound that could be waited for, a row may show that nobody won. The highest
-// tells four; each fails to hear of it in time about once in four runs, and one is enough.
-TEST(Baselines, SayWhenThereIsNoAgreement) {
+// With unbounded delays a row may show that no node won. The highest informs four nodes; each
+// misses the message in about one of four runs, and one miss is enough.
+TEST(Baselines, ReportDisagreement) {
   std::size_t split = 0;
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     const std::vector<BaselineCost> costs = baseline_costs(5, seed, *Delay::parse("pareto:1h,0.5"));

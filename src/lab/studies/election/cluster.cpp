@@ -14,7 +14,7 @@ namespace {
 
 bool lossless(const Setup& setup) { return setup.link.loss == 0; }
 
-// Every delay the link may cause is below half the candidate timer.
+// True if every delay of the link is below half the candidate timer.
 bool prompt(const Setup& setup) {
   Nanos longest = setup.link.delay.bound();
   if (longest == Nanos::max()) return false;
@@ -41,8 +41,8 @@ Watches::Watches(const Setup& setup, Violations& into)
 
 Cluster::Cluster(Setup setup) : setup_(std::move(setup)), watches_(setup_, violations_) {
   world_ = std::make_unique<Sim>(
-      // Starting together costs nodes squared; a Loop every few milliseconds to each node is the
-      // most else.
+      // A simultaneous start causes nodes squared events; otherwise a Loop to each node every few
+      // milliseconds is the largest load.
       Sim::Options{.nodes = setup_.nodes,
                    .seed = setup_.seed,
                    .link = setup_.link,

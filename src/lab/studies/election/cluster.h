@@ -1,6 +1,6 @@
-// A World of master elections with everything that watches it, and the ways to disturb it.
+// A World of master elections with all its watches, and the operations that disturb it.
 //
-// Scenarios, scripts and tests all act on a Stage; there is no second way to run an election.
+// Scenarios, scripts and tests all act on a Cluster; there is no second way to run an election.
 #pragma once
 
 #include <memory>
@@ -28,12 +28,12 @@ struct Setup {
   tempo::election::Rules rules{};
   Link link{};
   std::uint64_t seed = 1;
-  std::vector<Ppb> rates{};  // of the nodes' clocks; missing ones are 0
+  std::vector<Ppb> rates{};  // of the nodes' clocks; missing entries are 0
   bool keep_trace = false;
-  bool pauses = false;  // the plan has pauses: some promises are then not made
+  bool pauses = false;  // the plan has pauses: some properties are then not checked
 };
 
-// How many masters there are, and whether there were ever two in a network that was whole.
+// Counts the current masters, and records whether there were ever two in a connected network.
 class Reigns : public NoWatch {
  public:
   template <class World>
@@ -60,7 +60,7 @@ class Reigns : public NoWatch {
   }
 
   std::uint32_t count() const { return count_; }
-  std::uint32_t reigns() const { return reigns_; }  // begun so far
+  std::uint32_t reigns() const { return reigns_; }  // number of terms begun
   bool ever_two() const { return ever_two_; }
   Instant last_began() const { return last_began_; }
   NodeId last() const { return last_; }
@@ -81,7 +81,7 @@ class Reigns : public NoWatch {
   NodeId last_ = kNobody;
 };
 
-// All who watch, in one.
+// All watches in one.
 class Watches {
  public:
   Watches(const Setup& setup, Violations& violations);
@@ -147,11 +147,10 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
   ~Cluster() = default;
 
-  // Runs to the fault's time and carries it out; its end, if it has one, is carried out in due
-  // time.
+  // Runs to the fault's time and applies it; its end, if any, is applied in due time.
   void apply(const Fault& fault);
   void run_until(Instant limit);
-  // Stops after the step in which `done()` becomes true; says whether it did.
+  // Stops after the step in which `done()` becomes true; returns whether it did.
   template <class Done>
   bool run_until(Instant limit, Done done) {
     while (!ends_.empty() && ends_.front().first <= limit) {
@@ -163,13 +162,13 @@ class Cluster {
 
   Instant now() const { return world_->now(); }
   const Sim& world() const { return *world_; }
-  // For what no Fault says: forged messages and liars.
+  // For actions that no Fault describes: forged messages and Byzantine nodes.
   Sim& world() { return *world_; }
   Watches& watches() { return watches_; }
   const Watches& watches() const { return watches_; }
   Violations& violations() { return violations_; }
   const Setup& setup() const { return setup_; }
-  // The only master that runs, or kNobody.
+  // The only running master, or kNobody.
   NodeId master() const;
 
  private:
@@ -183,8 +182,8 @@ class Cluster {
   Violations violations_;
   Watches watches_;
   std::unique_ptr<Sim> world_;
-  std::vector<Fault> in_force_;                  // cuts and special fates
-  std::vector<std::pair<Instant, Fault>> ends_;  // sorted by time, then in the order they were made
+  std::vector<Fault> in_force_;                  // partitions and delivery rules in effect
+  std::vector<std::pair<Instant, Fault>> ends_;  // by time, then in the order of creation
 };
 
 }  // namespace tempo::sim::election

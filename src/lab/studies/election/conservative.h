@@ -1,9 +1,8 @@
 // conservative, under no loss, no pause and every delay below half the candidate timer: at no
-// instant do two masters rule in one connected part.
+// instant are there two masters in one connected part.
 //
-// Two parts that grow together each bring their master; that is repair, not rashness. So a new
-// master is judged only if nothing about who reaches whom has changed for the longest time it may
-// have been on its way to the throne.
+// When two parts join, each brings its master; this is not a violation. So a new master is judged
+// only if the connectivity has not changed for the longest time that an election may take.
 #pragma once
 
 #include <vector>
@@ -22,8 +21,8 @@ class Conservative : public NoWatch {
  public:
   Conservative(Violations& violations, const tempo::election::Timing& timing, bool applies)
       : violations_(&violations),
-        way_to_the_throne_(std::max(timing.startup + timing.no_master, timing.accept) +
-                           2 * timing.delay),
+        longest_election_(std::max(timing.startup + timing.no_master, timing.accept) +
+                          2 * timing.delay),
         applies_(applies) {}
 
   template <class World>
@@ -48,14 +47,14 @@ class Conservative : public NoWatch {
   void disturbed(const World& world, NodeId id, const char* /*what*/) {
     if (ruled_.size() < world.size()) ruled_.resize(world.size());
     if (id == kNobody)
-      judge_from_ = world.now() + way_to_the_throne_;
+      judge_from_ = world.now() + longest_election_;
     else
       ruled_[index(id)] = false;
   }
 
  private:
   Violations* violations_;
-  Nanos way_to_the_throne_;
+  Nanos longest_election_;
   bool applies_;
   Instant judge_from_{};
   std::vector<bool> ruled_;

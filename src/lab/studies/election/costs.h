@@ -1,9 +1,9 @@
-// What an election costs in messages, counted as the paper counts: a broadcast once,
-// acknowledgements too; a message sent again under its old number is a repeat and counted apart.
+// The cost of an election in messages, counted as in the paper: a broadcast counts once, and
+// acknowledgements count; a message sent is_repeat under its old number is a repeat, counted apart.
 //
 // The election under study is either the one that made the next master (Election, Accepts, Acks,
-// Masterup, Slaveups: 3N-1 of them), or, when several candidates are made to stand together, all
-// that their Elections caused, Masterup apart (4N-2 for two).
+// Masterup, Slaveups: 3N-1 messages), or, with several simultaneous candidates, all messages that
+// their Elections caused, without Masterup (4N-2 for two).
 #pragma once
 
 #include <array>
@@ -23,19 +23,18 @@ class Costs : public NoWatch {
   using State = tempo::election::State;
   enum class Study : std::uint8_t { winner, joint_candidates };
 
-  // How many times an attempt of this number was made, and how often two or more stood in it at
-  // once.
+  // Number of attempts, and how many of them had two or more candidates at once.
   struct Attempts {
     std::uint32_t made = 0;
     std::uint32_t collided = 0;
   };
 
-  // What is sent from now on counts.
+  // Starts the count.
   void begin(Study study) {
     study_ = study;
     counting_ = true;
   }
-  // The last Election of this node is one of those studied together.
+  // Adds the last Election of this node to the jointly studied ones.
   void study_candidate(NodeId id) {
     PerNode& node = nodes_[index(id)];
     node.joint = node.election;
@@ -61,18 +60,18 @@ class Costs : public NoWatch {
   void sent(const World& world, NodeId from, NodeId to, const Message& message,
             std::uint32_t /*number*/) {
     PerNode& sender = of(world, from);
-    // A node numbers its messages as it makes them, so an old number is an old message.
-    const bool again = message.sequence <= sender.last_sent;
-    if (!again) sender.last_sent = message.sequence;
+    // A node numbers its messages in order, so a number that is not higher is a repeat.
+    const bool is_repeat = message.sequence <= sender.last_sent;
+    if (!is_repeat) sender.last_sent = message.sequence;
     if (!counting_) return;
     ++by_kind_[static_cast<std::size_t>(message.kind)];
-    if (again)
+    if (is_repeat)
       ++repeats_;
     else
       attribute(from, to, message);
   }
 
-  // The message a node is handling explains the Acks it sends in that step.
+  // An Ack sent in a step belongs to the message that the node handles in it.
   template <class World>
   void received(const World&, NodeId from, NodeId to, const Message& message, std::uint32_t,
                 Instant) {
@@ -103,21 +102,21 @@ class Costs : public NoWatch {
   template <class World>
   void disturbed(const World& world, NodeId id, const char* what) {
     if (id == kNobody) return;
-    const std::string_view word = what;
-    if (word != "starts" && word != "crashes") return;
+    const std::string_view event = what;
+    if (event != "starts" && event != "crashes") return;
     PerNode& node = of(world, id);
     if (node.state == State::candidate) --standing_;
     node.state = State::startup;
-    if (word == "starts") node.last_sent = kNoSequence;
+    if (event == "starts") node.last_sent = kNoSequence;
   }
 
  private:
   struct PerNode {
     State state = State::startup;
     Sequence last_sent = kNoSequence;
-    Sequence election = kNoSequence;  // its latest
-    std::uint64_t caused = 0;         // by that one
-    Sequence joint = kNoSequence;     // the one studied together with others
+    Sequence election = kNoSequence;  // its latest Election
+    std::uint64_t caused = 0;         // messages caused by that Election
+    Sequence joint = kNoSequence;     // its Election among the jointly studied ones
     std::uint64_t joint_caused = 0;
   };
   struct Handling {
@@ -146,20 +145,20 @@ class Costs : public NoWatch {
         charge(to, message.answers);
         break;
       case Kind::ack:
-        // Of what this node is handling now: an answer to its own Election?
+        // The handled message may be an answer to the node's own Election.
         if (handling_.who == from && handling_.from == to &&
             tempo::election::answer(handling_.kind))
           charge(from, handling_.answers);
         break;
       case Kind::masterup:
-        // The sender is seen in Master only after this.
+        // The sender enters the state Master only after this message.
         if (winner_ != kNobody) break;
-        crowned_ = from;
+        announced_ = from;
         ++of_winner_;
         break;
       case Kind::slaveup:
-        // Once from each: an overlooked slave says it again.
-        if (to == crowned_ && reported_.insert(from)) ++of_winner_;
+        // Counts once per node: an overlooked follower repeats it.
+        if (to == announced_ && reported_.insert(from)) ++of_winner_;
         break;
       default:
         break;
@@ -181,9 +180,9 @@ class Costs : public NoWatch {
   std::array<std::uint64_t, tempo::election::kKinds> by_kind_{};
   std::uint64_t of_winner_ = 0;
   std::uint64_t repeats_ = 0;
-  NodeId winner_ = kNobody;   // the first to become master in the study
-  NodeId crowned_ = kNobody;  // sender of the Masterup studied
-  NodeSet reported_;          // to it
+  NodeId winner_ = kNobody;     // the first node to become master in the study
+  NodeId announced_ = kNobody;  // sender of the studied Masterup
+  NodeSet reported_;            // nodes that sent it a Slaveup
   std::uint32_t standing_ = 0;
   std::vector<Attempts> attempts_;
   std::vector<PerNode> nodes_;

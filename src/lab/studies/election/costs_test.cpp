@@ -1,4 +1,4 @@
-// The counter of messages, fed by hand with elections counted on paper.
+// The message counter, fed with elections counted by hand.
 #include "lab/studies/election/costs.h"
 
 #include <vector>
@@ -25,7 +25,7 @@ struct MadeUpWorld {
   const MadeUpMachine& machine(NodeId id) const { return machines[index(id)]; }
 };
 
-// Nodes that number their messages; whoever handles one says what it got.
+// Nodes that number their messages; a node that handles a message reports it.
 class Network {
  public:
   explicit Network(std::uint32_t nodes, Costs::Study study = Costs::Study::winner)
@@ -45,7 +45,7 @@ class Network {
   void receive(NodeId from, NodeId to, const Message& message) {
     costs.received(world_, from, to, message, 0, Instant{});
   }
-  // The answer is sent, received and acknowledged.
+  // Sends, receives and acknowledges an answer.
   Message answer(NodeId from, NodeId to, Kind kind, const Message& election) {
     const Message sent = send(from, to, kind, election.sequence);
     acknowledge(to, from, sent);
@@ -81,7 +81,7 @@ class Network {
 TEST(Costs, OfOneCandidate) {
   Network network(3);
   const Message election = network.stand(kOne);
-  EXPECT_EQ(network.costs.election_messages(), 0U) << "nobody has won yet";
+  EXPECT_EQ(network.costs.election_messages(), 0U) << "no node has won yet";
   network.answer(kTwo, kOne, Kind::accept, election);
   network.answer(kThree, kOne, Kind::accept, election);
   network.win(kOne);
@@ -91,7 +91,7 @@ TEST(Costs, OfOneCandidate) {
   EXPECT_EQ(network.costs.election_messages(), 8U);
 }
 
-TEST(Costs, WhatIsSentAgainIsCountedApart) {
+TEST(Costs, CountsRepeatsApart) {
   Network network(3);
   const Message election = network.stand(kOne);
   network.send_again(kOne, kNobody, election);
@@ -99,7 +99,7 @@ TEST(Costs, WhatIsSentAgainIsCountedApart) {
   network.send_again(kTwo, kOne, accept);
   network.win(kOne);
   network.send(kTwo, kOne, Kind::slaveup);
-  network.send(kTwo, kOne, Kind::slaveup);  // overlooked: it reports anew
+  network.send(kTwo, kOne, Kind::slaveup);  // an overlooked follower reports again
   EXPECT_EQ(network.costs.election_messages(), 5U);
   EXPECT_EQ(network.costs.repeats(), 2U);
   EXPECT_EQ(network.costs.by_kind()[static_cast<std::size_t>(Kind::election)], 2U);
@@ -107,7 +107,7 @@ TEST(Costs, WhatIsSentAgainIsCountedApart) {
   EXPECT_EQ(network.costs.by_kind()[static_cast<std::size_t>(Kind::slaveup)], 2U);
 }
 
-TEST(Costs, AcksOfOtherThingsAreNotTheElections) {
+TEST(Costs, ExcludesAcksOfOtherMessages) {
   Network network(3);
   const Message election = network.stand(kOne);
   network.answer(kTwo, kOne, Kind::accept, election);
@@ -119,7 +119,7 @@ TEST(Costs, AcksOfOtherThingsAreNotTheElections) {
   EXPECT_EQ(network.costs.election_messages(), 4U);
 }
 
-TEST(Costs, OnlyTheElectionThatMadeTheMasterCounts) {
+TEST(Costs, CountsOnlyTheElectionThatMadeTheMaster) {
   Network network(3);
   const Message lost = network.stand(kOne);
   network.answer(kTwo, kOne, Kind::refuse, lost);
@@ -128,15 +128,15 @@ TEST(Costs, OnlyTheElectionThatMadeTheMasterCounts) {
   network.answer(kOne, kTwo, Kind::accept, won);
   network.win(kTwo);
   EXPECT_EQ(network.costs.election_messages(), 4U) << "Election, Accept, Ack, Masterup";
-  // A later reign does not count: the first one is studied.
+  // A later term does not count: the first one is studied.
   network.becomes(kTwo, State::slave);
   network.stand(kThree);
   network.win(kThree);
   EXPECT_EQ(network.costs.election_messages(), 4U);
 }
 
-// A late Accept still belongs to the election it answers.
-TEST(Costs, OfAnAcceptThatComesLate) {
+// A late Accept still belongs to the Election it answers.
+TEST(Costs, CountALateAccept) {
   Network network(3);
   const Message election = network.stand(kOne);
   network.win(kOne);
@@ -145,8 +145,8 @@ TEST(Costs, OfAnAcceptThatComesLate) {
   EXPECT_EQ(network.costs.election_messages(), 4U);
 }
 
-// Two Elections, each answered by one Accept or Refuse of every other node and its Ack: with N = 3
-// that is 2 + 2(N-1) + 2(N-1) = 4N - 2 = 10. Masterup stays apart.
+// Two Elections, each with one Accept or Refuse of every other node and its Ack: for N = 3, 2 +
+// 2(N-1) + 2(N-1) = 4N - 2 = 10. Masterup is not included.
 TEST(Costs, OfTwoCandidatesTogether) {
   Network network(3, Costs::Study::joint_candidates);
   const Message first = network.stand(kOne);
@@ -158,7 +158,7 @@ TEST(Costs, OfTwoCandidatesTogether) {
   network.answer(kThree, kTwo, Kind::refuse, second);
   network.answer(kOne, kTwo, Kind::refuse, second);
   EXPECT_EQ(network.costs.election_messages(), 10U);
-  // A later attempt is another story.
+  // A later attempt is not included.
   network.becomes(kOne, State::slave);
   network.becomes(kTwo, State::slave);
   network.stand(kThree);
@@ -166,7 +166,7 @@ TEST(Costs, OfTwoCandidatesTogether) {
   EXPECT_EQ(network.costs.election_messages(), 10U);
 }
 
-TEST(Costs, NothingIsCountedBeforeTheStudy) {
+TEST(Costs, CountNothingBeforeTheStudy) {
   MadeUpWorld world{std::vector<MadeUpMachine>(2)};
   Costs costs;
   const Message masterreq{.kind = Kind::masterreq, .sequence = Sequence{1}};
@@ -174,12 +174,12 @@ TEST(Costs, NothingIsCountedBeforeTheStudy) {
   costs.begin(Costs::Study::winner);
   EXPECT_EQ(costs.by_kind()[static_cast<std::size_t>(Kind::masterreq)], 0U);
   costs.sent(world, kOne, kNobody, masterreq, 0);
-  EXPECT_EQ(costs.repeats(), 1U) << "its first send was seen";
+  EXPECT_EQ(costs.repeats(), 1U) << "the first send was observed";
 }
 
 // --- collisions ---
 
-TEST(Attempts, CollideWhenASecondStandsBesideTheFirst) {
+TEST(Attempts, CollideWithASecondCandidate) {
   Network network(3);
   network.stand(kOne);
   network.stand(kTwo);
@@ -192,7 +192,7 @@ TEST(Attempts, CollideWhenASecondStandsBesideTheFirst) {
   EXPECT_TRUE(network.costs.collided());
 }
 
-TEST(Attempts, OneAfterTheOtherDoNotCollide) {
+TEST(Attempts, DoNotCollideOneAfterTheOther) {
   Network network(3);
   network.stand(kOne);
   network.becomes(kOne, State::slave);
@@ -201,7 +201,7 @@ TEST(Attempts, OneAfterTheOtherDoNotCollide) {
   EXPECT_FALSE(network.costs.collided());
 }
 
-TEST(Attempts, ADeadCandidateDoesNotStand) {
+TEST(Attempts, IgnoreADeadCandidate) {
   Network network(3);
   network.stand(kOne);
   network.disturb(kOne, "crashes");
@@ -210,8 +210,8 @@ TEST(Attempts, ADeadCandidateDoesNotStand) {
   EXPECT_FALSE(network.costs.collided());
 }
 
-// A restarted node counts from 1; its first message is not taken for an old one.
-TEST(Attempts, ARestartedNodeSendsNothingAgain) {
+// A restarted node counts from 1; its first message is not a repeat.
+TEST(Attempts, OfARestartedNodeAreNoRepeats) {
   Network network(2);
   network.send(kOne, kNobody, Kind::masterreq);
   network.send(kOne, kNobody, Kind::loop);

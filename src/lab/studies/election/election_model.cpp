@@ -6,16 +6,16 @@ namespace {
 using election::State;
 using View = ElectionModel::View;
 
-// What is remembered of a node.
-constexpr Memory kCandidacies = 0x3;  // so far
-constexpr Memory kRival = 0x4;        // this candidacy is not alone, or was disturbed
-constexpr Memory kHaunted = 0x8;      // a candidate died: its Election may still be under way
+// Memory of a node.
+constexpr Memory kCandidacies = 0x3;    // number of candidacies so far
+constexpr Memory kRival = 0x4;          // the current candidacy has a rival or was disturbed
+constexpr Memory kStaleElection = 0x8;  // a candidate died: its Election may still be in transit
 
-bool is_candidate(const Scene<View>::Slot& seat) {
-  return seat.view != nullptr && seat.view->state == State::candidate;
+bool is_candidate(const Scene<View>::Slot& slot) {
+  return slot.view != nullptr && slot.view->state == State::candidate;
 }
 
-// Nobody else stands, has stood, rules or may come to rule without an election.
+// True if no other node is or was a candidate, is master or may become master without an election.
 bool alone(const Scene<View>& scene, NodeId node) {
   for (std::uint32_t i = 0; i < scene.nodes; ++i) {
     if (i == index(node) || !scene.up(i)) continue;
@@ -23,7 +23,7 @@ bool alone(const Scene<View>& scene, NodeId node) {
         (scene.slots[i].memory & kCandidacies) != 0)
       return false;
   }
-  return (scene.slots[index(node)].memory & kHaunted) == 0;
+  return (scene.slots[index(node)].memory & kStaleElection) == 0;
 }
 
 std::uint32_t masters_of(const Scene<View>& scene) {
@@ -112,7 +112,7 @@ bool ElectionModel::remember(const Scene<View>& before, Scene<View>& after, Node
   for (std::uint32_t i = 0; i < after.nodes; ++i) {
     if (i == index(node) || !after.up(i)) continue;
     if ((disturbed || new_threat) && is_candidate(after.slots[i])) after.slots[i].memory |= kRival;
-    if (died) after.slots[i].memory |= kHaunted;
+    if (died) after.slots[i].memory |= kStaleElection;
   }
   if (!stands || stood) return true;
   if (!alone(after, node)) is.memory |= kRival;

@@ -29,9 +29,11 @@ constexpr std::array<std::pair<std::string_view, Act>, 15> kActs{{{"start", Act:
                                                                   {"calm", Act::calm},
                                                                   {"rough", Act::rough}}};
 
-std::string who(NodeId node) { return node == kNobody ? "*" : fmt::format("{}", index(node) + 1); }
+std::string node_text(NodeId node) {
+  return node == kNobody ? "*" : fmt::format("{}", index(node) + 1);
+}
 
-// Takes words off the front of a line.
+// Takes words from the front of a line.
 class Words {
  public:
   explicit Words(std::string_view text) : rest_(text) { trim(); }
@@ -74,7 +76,7 @@ Result<std::vector<NodeId>> parse_side(std::string_view text, std::uint32_t node
 Result<Kind> parse_kind(std::string_view text) {
   for (std::size_t i = 0; i < tempo::election::kKinds; ++i)
     if (name_of(static_cast<Kind>(i)) == text) return static_cast<Kind>(i);
-  return std::unexpected(fmt::format("there is no message '{}'", text));
+  return std::unexpected(fmt::format("unknown message kind '{}'", text));
 }
 
 }  // namespace
@@ -89,20 +91,20 @@ std::string fault_text(const Fault& fault) {
       break;
     case Act::partition:
       for (std::size_t i = 0; i < fault.side.size(); ++i)
-        text += (i == 0 ? ' ' : ',') + who(fault.side[i]);
+        text += (i == 0 ? ' ' : ',') + node_text(fault.side[i]);
       break;
     case Act::cut:
-      text += fmt::format(" {}->{}", who(fault.node), who(fault.peer));
+      text += fmt::format(" {}->{}", node_text(fault.node), node_text(fault.peer));
       break;
     case Act::lose:
     case Act::twice:
     case Act::late:
-      text += fmt::format(" {}->{} {}", who(fault.node), who(fault.peer),
+      text += fmt::format(" {}->{} {}", node_text(fault.node), node_text(fault.peer),
                           fault.any_kind ? "any" : name_of(fault.kind));
       if (fault.act == Act::late) text += ' ' + span_text(fault.extra);
       break;
     default:
-      text += ' ' + who(fault.node);
+      text += ' ' + node_text(fault.node);
   }
   if (fault.lasts != kForEver) text += " for " + span_text(fault.lasts);
   return text;
@@ -118,7 +120,7 @@ Result<Fault> parse_fault(std::string_view text, std::uint32_t nodes) {
     fault.act = act;
     known = true;
   }
-  if (!known) return std::unexpected(fmt::format("'{}' is not something a script can do", name));
+  if (!known) return std::unexpected(fmt::format("'{}' is not a script command", name));
   switch (fault.act) {
     case Act::calm:
     case Act::rough:
@@ -136,7 +138,7 @@ Result<Fault> parse_fault(std::string_view text, std::uint32_t nodes) {
       const std::size_t arrow = pair.find("->");
       if (arrow == std::string_view::npos)
         return std::unexpected(
-            fmt::format("'{}' should name two nodes, for example 1->2 or *->3", pair));
+            fmt::format("'{}' must name two nodes, for example 1->2 or *->3", pair));
       const bool any = fault.act != Act::cut;
       TRY(from, parse_node(pair.substr(0, arrow), nodes, any));
       TRY(to, parse_node(pair.substr(arrow + 2), nodes, any));
@@ -161,11 +163,11 @@ Result<Fault> parse_fault(std::string_view text, std::uint32_t nodes) {
     }
   }
   if (!words.empty()) {
-    if (words.next() != "for") return std::unexpected(fmt::format("'{}' has words too many", text));
+    if (words.next() != "for") return std::unexpected(fmt::format("too many words in '{}'", text));
     TRY(lasts, parse_span(words.next()));
     fault.lasts = lasts;
   }
-  if (!words.empty()) return std::unexpected(fmt::format("'{}' has words too many", text));
+  if (!words.empty()) return std::unexpected(fmt::format("too many words in '{}'", text));
   return fault;
 }
 

@@ -1,7 +1,7 @@
-// Faults and other interventions, as data: what a scenario plans, the shrinker drops and a script
-// says.
+// Faults and other interventions as data: scenarios plan them, the shrinker removes them, scripts
+// describe them.
 //
-// Each is complete in itself, with its own end, so that any of them can be left out of a plan.
+// Each is complete, with its own end, so that any of them can be removed from a plan.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ namespace tempo::sim::election {
 inline constexpr Nanos kForEver = Nanos::max();
 
 enum class Act : std::uint8_t {
-  start,      // node, if it is down
-  crash,      // node; after `lasts` it starts again with lost state
-  hint,       // crash, and the node's parent says so with Masterdown
-  pause,      // node, for `lasts`
-  partition,  // the nodes of `side` and the others do not reach each other, for `lasts`
-  deaf,       // node hears nothing, for `lasts`
-  mute,       // node is not heard, for `lasts`
-  cut,        // node does not reach peer, for `lasts`
+  start,      // start node, if it is down
+  crash,      // crash node; after `lasts` it restarts without its state
+  hint,       // crash, and the node's parent reports it with Masterdown
+  pause,      // pause node for `lasts`
+  partition,  // the nodes of `side` and the others cannot reach each other for `lasts`
+  deaf,       // node receives nothing for `lasts`
+  mute,       // messages of node are lost for `lasts`
+  cut,        // messages from node to peer are lost for `lasts`
   stand,      // node calls an election
-  stop,       // node ends cleanly; after `lasts` it starts again
-  lose,       // node -> peer messages of `kind` are lost, for `lasts`; kNobody: any
-  twice,      // ... arrive twice
+  stop,       // node stops cleanly; after `lasts` it restarts
+  lose,       // node -> peer messages of `kind` are lost for `lasts`; kNobody: any node
+  twice,      // ... are delivered twice
   late,       // ... take `extra` longer
-  calm,       // the links lose, duplicate and reorder nothing from now on
-  rough,      // they do again, as set up
+  calm,       // from now on the links lose, duplicate and reorder nothing
+  rough,      // from now on they do again, as set up
 };
 
 struct Fault {
@@ -48,8 +48,8 @@ struct Fault {
   Nanos extra{0};
 };
 
-// One line of a script, without its time: `crash 3 for 500ms`, `partition 1,2,3 for 5s`,
-// `lose 1->2 election`, `late *->3 accept 300ms for 1s`.
+// One line of a script, without its time: `crash 3 for 500ms`, `partition 1,2,3 for 5s`, `lose 1->2
+// election`, `late *->3 accept 300ms for 1s`.
 std::string fault_text(const Fault& fault);
 Result<Fault> parse_fault(std::string_view text, std::uint32_t nodes);
 

@@ -17,7 +17,7 @@ using ::testing::StartsWith;
 constexpr std::uint32_t kNodes = 12;
 constexpr int kActs = static_cast<int>(Act::rough) + 1;
 
-// Only what the act's line can say is set; the rest stays at its default.
+// Sets only the members that the act's line contains; the others keep their defaults.
 rc::Gen<Fault> any_fault() {
   return rc::gen::exec([] {
     const auto node = [] { return NodeId{*rc::gen::inRange(0U, kNodes)}; };
@@ -54,7 +54,7 @@ rc::Gen<Fault> any_fault() {
   });
 }
 
-// What is written down as a script does the same when it is read.
+// A fault written as text and parsed again is the same fault.
 RC_GTEST_PROP(FaultText, ReadsBackAsWritten, ()) {
   const Fault fault = *any_fault();
   const std::string text = fault_text(fault);
@@ -72,7 +72,7 @@ RC_GTEST_PROP(FaultText, ReadsBackAsWritten, ()) {
   RC_ASSERT(read->at == Instant{});
 }
 
-TEST(FaultText, IsWhatAPersonWouldWrite) {
+TEST(FaultText, IsReadable) {
   EXPECT_EQ(fault_text({.act = Act::start, .node = NodeId{0}}), "start 1");
   EXPECT_EQ(fault_text({.act = Act::crash, .node = NodeId{2}, .lasts = 500ms}),
             "crash 3 for 500ms");
@@ -108,9 +108,9 @@ std::string failure_of(std::string_view text) {
   return fault.has_value() ? "no failure" : fault.error();
 }
 
-TEST(ParseFault, SaysWhatIsWrong) {
-  EXPECT_EQ(failure_of(""), "'' is not something a script can do");
-  EXPECT_EQ(failure_of("Crash 1"), "'Crash' is not something a script can do");
+TEST(ParseFault, ReportsErrors) {
+  EXPECT_EQ(failure_of(""), "'' is not a script command");
+  EXPECT_EQ(failure_of("Crash 1"), "'Crash' is not a script command");
   EXPECT_EQ(failure_of("crash"), "'' is not a node; nodes are numbered from 1 to 3");
   EXPECT_EQ(failure_of("crash 4"), "'4' is not a node; nodes are numbered from 1 to 3");
   EXPECT_EQ(failure_of("crash *"), "'*' is not a node; nodes are numbered from 1 to 3");
@@ -118,10 +118,10 @@ TEST(ParseFault, SaysWhatIsWrong) {
   EXPECT_EQ(failure_of("crash 99999999999"),
             "'99999999999' is not a node; nodes are numbered from 1 to 3");
   EXPECT_EQ(failure_of("partition"), "'' is not a node; nodes are numbered from 1 to 3");
-  EXPECT_EQ(failure_of("lose 1->2"), "there is no message ''");
-  EXPECT_EQ(failure_of("lose 1>2 any"), "'1>2' should name two nodes, for example 1->2 or *->3");
-  EXPECT_EQ(failure_of("calm 1"), "'calm 1' has words too many");
-  EXPECT_EQ(failure_of("crash 1 for 1s now"), "'crash 1 for 1s now' has words too many");
+  EXPECT_EQ(failure_of("lose 1->2"), "unknown message kind ''");
+  EXPECT_EQ(failure_of("lose 1>2 any"), "'1>2' must name two nodes, for example 1->2 or *->3");
+  EXPECT_EQ(failure_of("calm 1"), "too many words in 'calm 1'");
+  EXPECT_EQ(failure_of("crash 1 for 1s now"), "too many words in 'crash 1 for 1s now'");
   EXPECT_THAT(failure_of("crash 1 for"), StartsWith("'' is not a duration"));
   EXPECT_THAT(failure_of("late 1->2 any soon"), StartsWith("'soon' is not a duration"));
 }

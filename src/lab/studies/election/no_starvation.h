@@ -1,5 +1,5 @@
-// no-starvation, when one daemon restarts for ever, or a master hears nothing though it is heard:
-// the others have a master that corrects them.
+// no-starvation, when one daemon restarts repeatedly, or a master receives nothing although others
+// receive its messages: the other nodes have a master that corrects them.
 #pragma once
 
 #include <optional>
@@ -13,15 +13,15 @@
 
 namespace tempo::sim::election {
 
-// What keeps the others from being served right now; nothing if they are.
+// The reason why the other nodes are not served now; unset: they are.
 template <class World>
 std::optional<std::string> starved(const World& world, const Corrections& corrections,
-                                   Nanos adjtime, NodeId troublemaker) {
+                                   Nanos adjtime, NodeId faulty) {
   using tempo::election::State;
   bool anybody_rules = false;
   for (std::uint32_t i = 0; i < world.size(); ++i) {
     const NodeId id{i};
-    if (id == troublemaker || !runs(world, id)) continue;
+    if (id == faulty || !runs(world, id)) continue;
     if (world.machine(id).state() == State::master) {
       anybody_rules = true;
       continue;
@@ -29,7 +29,7 @@ std::optional<std::string> starved(const World& world, const Corrections& correc
     if (corrections.last(id) + 3 * adjtime < world.now())
       return fmt::format("{} has not been corrected for three intervals", i + 1);
   }
-  if (!anybody_rules) return std::string("nobody but the troublemaker rules");
+  if (!anybody_rules) return std::string("only the faulty node is master");
   return std::nullopt;
 }
 

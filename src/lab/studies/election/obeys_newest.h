@@ -1,5 +1,5 @@
-// obeys-newest, always, where there are epochs: no node applies an Adjtime or Settime of an epoch
-// lower than one it has followed since it started.
+// obeys-newest, always, if there are epochs: no node applies an Adjtime or Settime of an epoch
+// lower than one it has followed since its start.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class ObeysNewest : public NoWatch {
 
   Violations* violations_;
   bool applies_;
-  std::vector<Epoch> highest_;  // followed or applied by each node in this life
+  std::vector<Epoch> highest_;  // by node: highest epoch followed or applied in this incarnation
 };
 
 }  // namespace tempo::sim::election

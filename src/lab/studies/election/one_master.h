@@ -1,5 +1,5 @@
-// one-master, when faults have stopped and timers have run out: exactly one master in each
-// connected part, and everyone in it follows that one.
+// one-master, when faults have stopped and timers have expired: exactly one master in each
+// connected part, and all nodes of the part follow it.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace tempo::sim::election {
 
-// What keeps the promise from being true right now; nothing if it is true.
+// The reason why the property does not hold now; unset: it holds.
 template <class World>
 std::optional<std::string> not_one_master(const World& world) {
   using tempo::election::State;

@@ -1,5 +1,5 @@
-// The connected parts of a simulated network, as the promises mean them: two nodes that are up are
-// in one part if each reaches the other, directly or through others of the part.
+// The connected parts of a simulated network, as the properties define them: two running nodes are
+// in one part if each reaches the other, directly or through other nodes of the part.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ bool runs(const World& world, NodeId id) {
   return world.up(id) && !world.machine(id).ended();
 }
 
-// part[i] is the smallest node of i's part; of nodes that are down, i itself.
+// part[i] is the smallest node of i's part; for a node that is down, i itself.
 template <class World>
 std::vector<std::uint32_t> parts_of(const World& world) {
   std::vector<std::uint32_t> part(world.size());

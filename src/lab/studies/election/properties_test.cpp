@@ -1,5 +1,5 @@
-// Each promise's checker is shown a network that keeps the promise and one that does not. The
-// networks are made up: a checker that never says no proves nothing.
+// Each property is tested on a constructed network that satisfies it and on one that does not: a
+// check that never fails proves nothing.
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +26,7 @@ using ::testing::Optional;
 
 const Timing kLan = *tempo::election::profile("lan");
 
-struct MadeUpMachine {
+struct FakeMachine {
   State state_now = State::slave;
   Epoch follows{};
   NodeSet listed{};
@@ -39,14 +39,14 @@ struct MadeUpMachine {
   bool ended() const { return over; }
 };
 
-// As much of a World as a checker looks at.
-struct MadeUpWorld {
-  explicit MadeUpWorld(std::uint32_t nodes) : machines(nodes), running(nodes, true) {}
+// The part of a World that the checks use.
+struct FakeWorld {
+  explicit FakeWorld(std::uint32_t nodes) : machines(nodes), running(nodes, true) {}
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(machines.size()); }
   Instant now() const { return clock; }
   bool up(NodeId id) const { return running[index(id)]; }
-  const MadeUpMachine& machine(NodeId id) const { return machines[index(id)]; }
+  const FakeMachine& machine(NodeId id) const { return machines[index(id)]; }
   bool whole() const { return partition.empty(); }
   bool reaches(NodeId from, NodeId to) const {
     for (const auto& [a, b] : partition)
@@ -59,9 +59,9 @@ struct MadeUpWorld {
     cut(one, other);
     cut(other, one);
   }
-  // This node rules in this round, and those follow and are listed.
+  // Makes this node master in this round, with these followers on its list.
   void reign(std::uint32_t master, std::uint32_t round, const std::vector<std::uint32_t>& slaves) {
-    MadeUpMachine& machine = machines[master];
+    FakeMachine& machine = machines[master];
     machine.state_now = State::master;
     machine.follows = {round, NodeId{master}, Incarnation{1}};
     for (const std::uint32_t slave : slaves) {
@@ -71,7 +71,7 @@ struct MadeUpWorld {
     }
   }
 
-  std::vector<MadeUpMachine> machines;
+  std::vector<FakeMachine> machines;
   std::vector<bool> running;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> partition;
   Instant clock{100s};
@@ -86,24 +86,24 @@ std::vector<std::string> broken(const Violations& violations) {
 
 // --- parts ---
 
-TEST(Parts, AreThoseWhoReachEachOtherBothWays) {
-  MadeUpWorld world(5);
+TEST(Parts, AreNodesThatReachEachOther) {
+  FakeWorld world(5);
   EXPECT_THAT(parts_of(world), ElementsAre(0, 0, 0, 0, 0));
-  world.cut(0, 1);  // one way, but both reach the others
+  world.cut(0, 1);  // one direction only, but both reach the others
   EXPECT_THAT(parts_of(world), ElementsAre(0, 0, 0, 0, 0));
   for (const std::uint32_t one : {0U, 1U})
     for (const std::uint32_t other : {2U, 3U, 4U}) world.cut(one, other);
-  EXPECT_THAT(parts_of(world), ElementsAre(0, 1, 2, 2, 2)) << "0 reaches 1 by nobody";
+  EXPECT_THAT(parts_of(world), ElementsAre(0, 1, 2, 2, 2)) << "no node forwards from 0 to 1";
 }
 
-TEST(Parts, WhoIsDownIsAloneAndCarriesNothing) {
-  MadeUpWorld world(3);
+TEST(Parts, NodesThatAreDownAreAloneAndForwardNothing) {
+  FakeWorld world(3);
   world.running[0] = false;
   EXPECT_THAT(parts_of(world), ElementsAre(0, 1, 1));
   world.machines[2].over = true;
   EXPECT_THAT(parts_of(world), ElementsAre(0, 1, 2));
-  // 1 and 2 meet through 0 only.
-  MadeUpWorld star(3);
+  // 1 and 2 reach each other only through 0.
+  FakeWorld star(3);
   star.cut_both_ways(1, 2);
   EXPECT_THAT(parts_of(star), ElementsAre(0, 0, 0));
   star.running[0] = false;
@@ -113,20 +113,20 @@ TEST(Parts, WhoIsDownIsAloneAndCarriesNothing) {
 // --- one-master ---
 
 TEST(OneMaster, Holds) {
-  MadeUpWorld world(3);
+  FakeWorld world(3);
   world.reign(1, 4, {0, 2});
   EXPECT_EQ(not_one_master(world), std::nullopt);
 }
 
-TEST(OneMaster, IsBrokenByTwo) {
-  MadeUpWorld world(4);
+TEST(OneMaster, IsViolatedByTwo) {
+  FakeWorld world(4);
   world.reign(0, 4, {1});
   world.reign(2, 5, {3});
   EXPECT_THAT(not_one_master(world), Optional(std::string("1 and 3 are both masters")));
 }
 
 TEST(OneMaster, AllowsOneInEachPart) {
-  MadeUpWorld world(4);
+  FakeWorld world(4);
   world.reign(0, 4, {1});
   world.reign(2, 5, {3});
   for (const std::uint32_t one : {0U, 1U})
@@ -136,13 +136,13 @@ TEST(OneMaster, AllowsOneInEachPart) {
   EXPECT_THAT(not_one_master(world), Optional(std::string("3 has no master")));
 }
 
-TEST(OneMaster, IsBrokenByNone) {
-  MadeUpWorld world(2);
+TEST(OneMaster, IsViolatedByNone) {
+  FakeWorld world(2);
   EXPECT_THAT(not_one_master(world), Optional(std::string("1 has no master")));
 }
 
-TEST(OneMaster, IsBrokenByOneWhoFollowsAnother) {
-  MadeUpWorld world(3);
+TEST(OneMaster, IsViolatedByANodeThatFollowsAnother) {
+  FakeWorld world(3);
   world.reign(0, 4, {1, 2});
   world.machines[2].follows.round = 3;
   EXPECT_THAT(not_one_master(world), Optional(std::string("3 does not follow 1")));
@@ -150,17 +150,17 @@ TEST(OneMaster, IsBrokenByOneWhoFollowsAnother) {
   world.machines[1].state_now = State::accept;
   EXPECT_THAT(not_one_master(world), Optional(std::string("2 is still in accept")));
   world.running[1] = false;
-  EXPECT_EQ(not_one_master(world), std::nullopt) << "who is down follows nobody";
+  EXPECT_EQ(not_one_master(world), std::nullopt) << "a node that is down follows no master";
 }
 
 // --- all-listed ---
 
-void correct(Corrections& corrections, const MadeUpWorld& world, std::uint32_t node, Change news) {
+void correct(Corrections& corrections, const FakeWorld& world, std::uint32_t node, Change news) {
   corrections.noticed(world, NodeId{node}, Notice{.news = news});
 }
 
-TEST(AllListed, HoldsWhileEverybodyIsCorrected) {
-  MadeUpWorld world(3);
+TEST(AllListed, HoldsWhileAllAreCorrected) {
+  FakeWorld world(3);
   world.reign(0, 4, {1, 2});
   Corrections corrections;
   correct(corrections, world, 1, Change::adjusted);
@@ -172,8 +172,8 @@ TEST(AllListed, HoldsWhileEverybodyIsCorrected) {
               Optional(std::string("2 has not been corrected for three intervals")));
 }
 
-TEST(AllListed, IsBrokenByOneWhoIsMissing) {
-  MadeUpWorld world(3);
+TEST(AllListed, IsViolatedByAMissingNode) {
+  FakeWorld world(3);
   world.reign(0, 4, {1, 2});
   Corrections corrections;
   correct(corrections, world, 1, Change::adjusted);
@@ -188,7 +188,7 @@ TEST(AllListed, IsBrokenByOneWhoIsMissing) {
 }
 
 TEST(Corrections, CountOnlyCorrections) {
-  MadeUpWorld world(2);
+  FakeWorld world(2);
   Corrections corrections;
   correct(corrections, world, 1, Change::peer_down);
   correct(corrections, world, 1, Change::ended);
@@ -202,14 +202,14 @@ TEST(Corrections, CountOnlyCorrections) {
 
 // --- no-starvation ---
 
-TEST(NoStarvation, IsBrokenWhenOnlyTheTroublemakerRules) {
-  MadeUpWorld world(3);
+TEST(NoStarvation, IsViolatedWhenOnlyTheFaultyNodeIsMaster) {
+  FakeWorld world(3);
   Corrections corrections;
   correct(corrections, world, 1, Change::adjusted);
   correct(corrections, world, 2, Change::adjusted);
   world.reign(0, 4, {1, 2});
   EXPECT_THAT(starved(world, corrections, 1s, NodeId{0}),
-              Optional(std::string("nobody but the troublemaker rules")));
+              Optional(std::string("only the faulty node is master")));
   world.reign(1, 5, {2});
   EXPECT_EQ(starved(world, corrections, 1s, NodeId{0}), std::nullopt);
   world.clock += 3s + 1ns;
@@ -231,7 +231,7 @@ class ObeysNewestTest : public ::testing::Test {
         Notice{.news = news, .peer = NodeId{0}, .epoch = {round, NodeId{0}, Incarnation{1}}});
   }
 
-  MadeUpWorld world{2};
+  FakeWorld world{2};
   Violations violations;
   ObeysNewest checker{violations, true};
 };
@@ -245,7 +245,7 @@ TEST_F(ObeysNewestTest, HoldsWhileRoundsRise) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(ObeysNewestTest, IsBrokenByALowerRoundThanOneFollowed) {
+TEST_F(ObeysNewestTest, IsViolatedByALowerRoundThanOneFollowed) {
   follow(5);
   apply(4);
   EXPECT_THAT(
@@ -255,14 +255,14 @@ TEST_F(ObeysNewestTest, IsBrokenByALowerRoundThanOneFollowed) {
   EXPECT_EQ(violations.count(), 2U);
 }
 
-TEST_F(ObeysNewestTest, RemembersWhatWasFollowedEvenIfTheMachineForgets) {
+TEST_F(ObeysNewestTest, RemembersTheFollowedEpochEvenIfTheMachineForgets) {
   follow(5);
   follow(1);
   apply(4);
   EXPECT_EQ(violations.count(), 1U);
 }
 
-TEST_F(ObeysNewestTest, BeginsAnewWithANewLife) {
+TEST_F(ObeysNewestTest, RestartsWithANewIncarnation) {
   follow(5);
   world.machines[1].follows = kNoEpoch;
   checker.disturbed(world, NodeId{1}, "crashes");
@@ -271,14 +271,14 @@ TEST_F(ObeysNewestTest, BeginsAnewWithANewLife) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(ObeysNewestTest, OtherNewsIsNoCorrection) {
+TEST_F(ObeysNewestTest, IgnoresOtherNotices) {
   follow(5);
   apply(4, Change::peer_down);
   EXPECT_EQ(violations.count(), 0U);
 }
 
-// Without epochs there is no newest.
-TEST_F(ObeysNewestTest, IsNotPromisedWithoutEpochs) {
+// Without epochs no epoch is the newest.
+TEST_F(ObeysNewestTest, IsNotCheckedWithoutEpochs) {
   ObeysNewest lenient{violations, false};
   world.machines[1].follows = {5, NodeId{0}, Incarnation{1}};
   lenient.stepped(world, NodeId{1});
@@ -296,7 +296,7 @@ class ConservativeTest : public ::testing::Test {
     checker.stepped(world, NodeId{node});
   }
 
-  MadeUpWorld world{3};
+  FakeWorld world{3};
   Violations violations;
   Conservative checker{violations, kLan, true};
 };
@@ -308,21 +308,21 @@ TEST_F(ConservativeTest, AllowsOneAfterTheOther) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(ConservativeTest, IsBrokenByTheSecond) {
+TEST_F(ConservativeTest, IsViolatedByTheSecond) {
   becomes(0, State::master);
   becomes(2, State::master);
   EXPECT_THAT(broken(violations), ElementsAre("conservative: 3 became master beside 1"));
   becomes(2, State::master);
-  EXPECT_EQ(violations.count(), 1U) << "it is said once for each reign";
+  EXPECT_EQ(violations.count(), 1U) << "each term is reported once";
 }
 
-TEST_F(ConservativeTest, AMasterInConflictRulesToo) {
+TEST_F(ConservativeTest, CountsAMasterInConflict) {
   becomes(0, State::conflict);
   becomes(2, State::master);
   EXPECT_EQ(violations.count(), 1U);
 }
 
-TEST_F(ConservativeTest, ACrashedMasterDoesNotRule) {
+TEST_F(ConservativeTest, IgnoresACrashedMaster) {
   becomes(0, State::master);
   world.running[0] = false;
   checker.disturbed(world, NodeId{0}, "crashes");
@@ -330,8 +330,8 @@ TEST_F(ConservativeTest, ACrashedMasterDoesNotRule) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-// A candidate of the other part may win shortly after the parts have met.
-TEST_F(ConservativeTest, PartsThatMeetAreGivenTime) {
+// A candidate of the other part may win shortly after the parts have joined.
+TEST_F(ConservativeTest, AllowsTimeAfterPartsJoin) {
   becomes(0, State::master);
   checker.disturbed(world, kNobody, "whole");
   world.clock += 1s + 2 * 50ms - 1ns;  // start-up and no-master, or accept, and two delays
@@ -342,7 +342,7 @@ TEST_F(ConservativeTest, PartsThatMeetAreGivenTime) {
   EXPECT_EQ(violations.count(), 2U) << "beside 1 and beside 2";
 }
 
-TEST_F(ConservativeTest, MastersOfTwoPartsAreNoConcern) {
+TEST_F(ConservativeTest, AllowsMastersOfTwoParts) {
   world.cut_both_ways(0, 2);
   world.cut_both_ways(0, 1);
   becomes(0, State::master);
@@ -350,7 +350,7 @@ TEST_F(ConservativeTest, MastersOfTwoPartsAreNoConcern) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(ConservativeTest, IsNotPromisedUnderLoss) {
+TEST_F(ConservativeTest, IsNotCheckedUnderLoss) {
   Conservative lenient{violations, kLan, false};
   world.machines[0].state_now = world.machines[1].state_now = State::master;
   lenient.stepped(world, NodeId{0});
@@ -370,7 +370,7 @@ class SoleCandidateTest : public ::testing::Test {
     checker.stepped(world, NodeId{node});
   }
 
-  MadeUpWorld world{3};
+  FakeWorld world{3};
   Violations violations;
   SoleCandidateWins checker{violations, kLan, true};
 };
@@ -381,14 +381,14 @@ TEST_F(SoleCandidateTest, HoldsIfItWins) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(SoleCandidateTest, IsBrokenIfItIsTurnedBack) {
+TEST_F(SoleCandidateTest, IsViolatedIfItLoses) {
   becomes(1, State::candidate);
   becomes(1, State::slave);
   EXPECT_THAT(broken(violations),
               ElementsAre("sole-candidate-wins: 2 stood alone and became slave"));
 }
 
-TEST_F(SoleCandidateTest, ARivalExcusesIt) {
+TEST_F(SoleCandidateTest, IsExcusedByARival) {
   becomes(0, State::candidate);
   becomes(1, State::candidate);
   becomes(0, State::slave);
@@ -396,15 +396,15 @@ TEST_F(SoleCandidateTest, ARivalExcusesIt) {
   EXPECT_EQ(violations.count(), 0U);
 }
 
-TEST_F(SoleCandidateTest, ALivingMasterExcusesIt) {
+TEST_F(SoleCandidateTest, IsExcusedByALiveMaster) {
   becomes(0, State::master);
   becomes(1, State::candidate);
   becomes(1, State::slave);
   EXPECT_EQ(violations.count(), 0U);
 }
 
-// Somebody who accepted an earlier candidate refuses the next until it has forgotten.
-TEST_F(SoleCandidateTest, AnEarlierCandidacyIsRememberedForOneAcceptTime) {
+// A node that accepted an earlier candidate refuses the next one until its accept timer expires.
+TEST_F(SoleCandidateTest, RemembersAnEarlierCandidacyForOneAcceptTime) {
   becomes(0, State::candidate);
   becomes(0, State::master);
   becomes(0, State::slave);
@@ -418,7 +418,7 @@ TEST_F(SoleCandidateTest, AnEarlierCandidacyIsRememberedForOneAcceptTime) {
   EXPECT_EQ(violations.count(), 1U);
 }
 
-TEST_F(SoleCandidateTest, AFaultDuringTheCandidacyExcusesIt) {
+TEST_F(SoleCandidateTest, IsExcusedByAFaultDuringTheCandidacy) {
   becomes(1, State::candidate);
   checker.disturbed(world, NodeId{0}, "crashes");
   becomes(1, State::slave);

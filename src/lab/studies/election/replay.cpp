@@ -24,7 +24,7 @@ using World = sim::World<MasterElection, sim::Tracer>;
 constexpr std::uint32_t kMaxSteps = 100'000;
 constexpr Nanos kTick{1};
 
-// The draws of one step, and no more than these.
+// The draws of one step; any other draw is an error.
 class StepDraws final : public Draw {
  public:
   explicit StepDraws(std::vector<std::uint32_t> values) : values_(std::move(values)) {}
@@ -52,8 +52,8 @@ std::string joined(std::span<const std::uint32_t> numbers) {
   return text;
 }
 
-// The numbers in play as the simulator has them. The checker names them anew after every step and
-// has few; these only grow.
+// The numbers in the simulator's state, which only grow. The checker renumbers them after every
+// step and has only a few.
 class GrownNumbers {
  public:
   void call(NodeId of, std::uint32_t number) { mention(calls_, of, number); }
@@ -76,7 +76,7 @@ class GrownNumbers {
   std::uint32_t shift() const { return rounds_.shift(); }
 
  private:
-  using OfEach = std::array<std::set<std::uint32_t>, kMaxNodes>;  // of each sender
+  using OfEach = std::array<std::set<std::uint32_t>, kMaxNodes>;  // by sender
 
   static void mention(OfEach& all, NodeId of, std::uint32_t number) {
     if (number != 0 && index(of) < kMaxNodes) all[index(of)].insert(number);
@@ -86,27 +86,27 @@ class GrownNumbers {
   }
 
   OfEach calls_;
-  std::array<OfEach, kMaxNodes> messages_;  // to each
-  Numbers rounds_;                          // of these the rounds alone
+  std::array<OfEach, kMaxNodes> messages_;  // by destination
+  Numbers rounds_;                          // only its rounds are used
 };
 
-// A held World of elections.
-class Theatre {
+// A World of elections whose messages are held until the script delivers them.
+class ReplayWorld {
  public:
-  Theatre(std::uint32_t nodes, const election::Variant& variant)
+  ReplayWorld(std::uint32_t nodes, const election::Variant& variant)
       : rules_(tiny_rules(variant)),
-        lives_(nodes),
+        incarnations_(nodes),
         tracer_(true),
         world_(
             {.nodes = nodes},
             [this](NodeId node, Incarnation) {
-              return MasterElection({node, Incarnation{++lives_[index(node)]}}, rules_);
+              return MasterElection({node, Incarnation{++incarnations_[index(node)]}}, rules_);
             },
             tracer_) {
     world_.hold();
   }
-  Theatre(const Theatre&) = delete;
-  Theatre& operator=(const Theatre&) = delete;
+  ReplayWorld(const ReplayWorld&) = delete;
+  ReplayWorld& operator=(const ReplayWorld&) = delete;
 
   World& world() { return world_; }
   const sim::Trace& trace() const { return tracer_.trace(); }
@@ -126,7 +126,7 @@ class Theatre {
 
  private:
   election::Rules rules_;
-  std::vector<std::uint32_t> lives_;
+  std::vector<std::uint32_t> incarnations_;
   sim::Tracer tracer_;
   World world_;
 };
@@ -136,23 +136,23 @@ class Theatre {
 class Writer {
  public:
   Writer(Space<ElectionModel>& space, std::string_view counterexample)
-      : space_(&space), theatre_(space.freedom().nodes, space.model().rules.variant) {
+      : space_(&space), replay_world_(space.freedom().nodes, space.model().rules.variant) {
     text_ = fmt::format("# {}\nnodes {}\nvariant {}\n", counterexample, space.freedom().nodes,
                         election::variant_text(space.model().rules.variant));
   }
 
   void add(const Move& move) {
-    World& world = theatre_.world();
-    const std::string who = move.node == kNobody ? "" : fmt::format(" {}", index(move.node) + 1);
+    World& world = replay_world_.world();
+    const std::string node = move.node == kNobody ? "" : fmt::format(" {}", index(move.node) + 1);
     switch (move.what) {
       case Happening::start:
       case Happening::restart:
         if (move.what == Happening::restart) --restarts_left_;
-        acts(move, "start" + who, [&] { world.start(move.node); });
+        acts(move, "start" + node, [&] { world.start(move.node); });
         break;
       case Happening::wake: {
         const auto timer = static_cast<election::Timer>(move.detail);
-        acts(move, fmt::format("wake{} {}", who, name_of(timer)),
+        acts(move, fmt::format("wake{} {}", node, name_of(timer)),
              [&] { world.on_timer(move.node, timer_id(move.detail)); });
         break;
       }
@@ -171,15 +171,15 @@ class Writer {
         break;
       case Happening::crash:
         world.crash(move.node);
-        text_ += "crash" + who + "\n";
+        text_ += "crash" + node + "\n";
         break;
       case Happening::pause:
         world.pause(move.node);
-        text_ += "pause" + who + "\n";
+        text_ += "pause" + node + "\n";
         break;
       case Happening::resume:
         world.resume(move.node);
-        text_ += "resume" + who + "\n";
+        text_ += "resume" + node + "\n";
         break;
       case Happening::miss: {
         const std::size_t place = find(move);
@@ -189,14 +189,14 @@ class Writer {
         world.lose_held(place);
         break;
       }
-      case Happening::command:  // there is one that a check gives
-        acts(move, "stand" + who, [&] { world.command(move.node, election::Command::stand); });
+      case Happening::command:  // the checker has only one command
+        acts(move, "stand" + node, [&] { world.command(move.node, election::Command::stand); });
         break;
       case Happening::gain:
       case Happening::lag:
-        CHECK(false);  // no check of elections has them
+        CHECK(false);  // not used by checks of elections
     }
-    forget();
+    drop_dead_messages();
   }
 
   std::string text() const { return text_; }
@@ -204,25 +204,25 @@ class Writer {
  private:
   template <class Act>
   void acts(const Move& move, const std::string& line, Act act) {
-    World& world = theatre_.world();
+    World& world = replay_world_.world();
     const auto& outcome = space_->parts().outcome(move.outcome);
     const auto drawn = space_->parts().draws(outcome);
     StepDraws draws{{drawn.begin(), drawn.end()}};
     world.draw_from(&draws);
-    // What the step delivers is gone when its own copies are made.
+    // The message that this step delivers is removed before its own copies are made.
     const std::size_t before =
         world.held() - (move.what == Happening::deliver ? std::size_t{1} : std::size_t{0});
     act();
     CHECK(draws.right());
     text_ += line;
     if (!drawn.empty()) text_ += fmt::format(" draws {}", joined(drawn));
-    text_ += fmt::format(" = {}\n", theatre_.state_of(move.node));
-    // Losing one shifts the others forward: from the last to the first.
-    for (std::size_t i = world.held() - before; i-- > 0;) fate(move, i, before + i);
+    text_ += fmt::format(" = {}\n", replay_world_.state_of(move.node));
+    // Removing a message shifts the later ones: proceed from the last to the first.
+    for (std::size_t i = world.held() - before; i-- > 0;) record_delivery(move, i, before + i);
   }
 
-  void fate(const Move& move, std::size_t send, std::size_t place) {
-    World& world = theatre_.world();
+  void record_delivery(const Move& move, std::size_t send, std::size_t place) {
+    World& world = replay_world_.world();
     const World::Held held = world.held_at(place);
     const Freedom& freedom = space_->freedom();
     const bool cut =
@@ -238,11 +238,11 @@ class Writer {
       world.copy_held(place);
   }
 
-  // The copy that the checker calls by its flight: names of numbers keep their order.
+  // The held copy that corresponds to the checker's flight; renumbering preserves the order.
   std::size_t find(const Move& move) {
     const auto& flight = space_->parts().flight(move.detail);
     const election::Message wanted = space_->parts().message(move.detail);
-    const World& world = theatre_.world();
+    const World& world = replay_world_.world();
     std::optional<std::size_t> best;
     for (std::size_t i = 0; i < world.held(); ++i) {
       const World::Held held = world.held_at(i);
@@ -255,7 +255,7 @@ class Writer {
     return *best;
   }
 
-  // Whether the simulator's message becomes the checker's when its numbers get their names.
+  // True if the simulator's message equals the checker's after renumbering.
   bool matches(const election::Message& message, const election::Message& wanted,
                const Parts<ElectionModel>::Flight& flight) {
     election::Message renamed = message;
@@ -266,7 +266,7 @@ class Writer {
   }
 
   GrownNumbers numbers() {
-    const World& world = theatre_.world();
+    const World& world = replay_world_.world();
     GrownNumbers all;
     for (std::uint32_t i = 0; i < world.size(); ++i) {
       if (!world.up(NodeId{i})) continue;
@@ -281,10 +281,10 @@ class Writer {
     return all;
   }
 
-  // What the checker carries no further: copies to a node that will never run again, and those
-  // that were due while their receiver did not run.
-  void forget() {
-    World& world = theatre_.world();
+  // Drops the messages that the checker drops: those to a node that never runs again, and those
+  // that were due while their destination was down.
+  void drop_dead_messages() {
+    World& world = replay_world_.world();
     for (std::size_t i = world.held(); i-- > 0;) {
       const World::Held held = world.held_at(i);
       if (world.up(held.to)) continue;
@@ -294,7 +294,7 @@ class Writer {
   }
 
   Space<ElectionModel>* space_;
-  Theatre theatre_;
+  ReplayWorld replay_world_;
   std::uint32_t restarts_left_ = space_->freedom().budget.restarts;
   std::string text_;
 };
@@ -322,39 +322,40 @@ class Reader {
       ++line_number;
       if (line.empty() || line[0] == '#') continue;
       if (steps_ == kMaxSteps) return std::unexpected("a replay has at most 100,000 steps");
-      if (const Result<void> done = play(words_of(line)); !done)
+      if (const Result<void> done = execute(words_of(line)); !done)
         return std::unexpected(fmt::format("line {}: {}", line_number, done.error()));
     }
-    if (!theatre_) return std::unexpected("the replay has no steps");
-    Replayed replayed{.trace = theatre_->trace(), .nodes = nodes_, .steps = steps_, .states = {}};
+    if (!replay_world_) return std::unexpected("the replay has no steps");
+    Replayed replayed{
+        .trace = replay_world_->trace(), .nodes = nodes_, .steps = steps_, .states = {}};
     for (std::uint32_t i = 0; i < nodes_; ++i)
-      replayed.states.push_back(theatre_->summary(NodeId{i}));
+      replayed.states.push_back(replay_world_->summary(NodeId{i}));
     return replayed;
   }
 
  private:
-  Result<void> play(const std::vector<std::string_view>& words) {
-    if (words.size() == 2 && words[0] == "nodes" && !theatre_) {
+  Result<void> execute(const std::vector<std::string_view>& words) {
+    if (words.size() == 2 && words[0] == "nodes" && !replay_world_) {
       const auto nodes = parse_number<std::uint32_t>(words[1]);
       if (!nodes || *nodes < 1 || *nodes > kMaxNodes)
-        return std::unexpected(fmt::format("nodes is a number from 1 to {}", kMaxNodes));
+        return std::unexpected(fmt::format("'nodes' must be a number from 1 to {}", kMaxNodes));
       nodes_ = *nodes;
       return {};
     }
-    if (words.size() == 2 && words[0] == "variant" && !theatre_) {
+    if (words.size() == 2 && words[0] == "variant" && !replay_world_) {
       TRY(variant, election::parse_variant(words[1]));
       variant_ = variant;
       return {};
     }
     if (words.size() < 2) return std::unexpected("a step has at least two words");
-    if (nodes_ == 0) return std::unexpected("'nodes N' comes first");
-    if (!theatre_) theatre_ = std::make_unique<Theatre>(nodes_, variant_);
+    if (nodes_ == 0) return std::unexpected("the script must begin with 'nodes N'");
+    if (!replay_world_) replay_world_ = std::make_unique<ReplayWorld>(nodes_, variant_);
     ++steps_;
     const std::string_view verb = words[0];
     if (verb == "tick") {
       const auto ticks = parse_number<std::uint32_t>(words[1]);
-      if (!ticks) return std::unexpected("tick needs how many");
-      theatre_->world().pass(kTick * *ticks);
+      if (!ticks) return std::unexpected("tick needs a number of ticks");
+      replay_world_->world().pass(kTick * *ticks);
       return {};
     }
     if (verb == "deliver" || verb == "lose" || verb == "twice") return post(verb, words);
@@ -362,11 +363,11 @@ class Reader {
   }
 
   Result<void> post(std::string_view verb, const std::vector<std::string_view>& words) {
-    World& world = theatre_->world();
+    World& world = replay_world_->world();
     const std::size_t arrow = words[1].find("->");
     if (words.size() < 4 || arrow == std::string_view::npos || words[3].size() < 2 ||
         words[3][0] != '#')
-      return std::unexpected(fmt::format("'{} FROM->TO KIND #NUMBER' is the form", verb));
+      return std::unexpected(fmt::format("bad step; use '{} FROM->TO KIND #NUMBER'", verb));
     const auto to = parse_number<std::uint32_t>(words[1].substr(arrow + 2));
     const auto sent = parse_number<std::uint32_t>(words[3].substr(1));
     std::optional<std::size_t> place;
@@ -374,7 +375,7 @@ class Reader {
       if (index(world.held_at(i).to) + 1 == *to && world.held_at(i).number == *sent &&
           name_of(world.held_message(i)) == words[2])
         place = i;
-    if (!place) return std::unexpected("no such message is under way");
+    if (!place) return std::unexpected("no such message is in transit");
     if (verb == "lose") {
       world.lose_held(*place);
       return {};
@@ -384,21 +385,21 @@ class Reader {
       return {};
     }
     const NodeId node{*to - 1};
-    if (!world.up(node) || world.paused(node)) return std::unexpected("the node does not run");
+    if (!world.up(node) || world.paused(node)) return std::unexpected("the node is not running");
     return with_draws(node, words, 4, [&] { world.deliver_held(*place); });
   }
 
   Result<void> act(std::string_view verb, const std::vector<std::string_view>& words) {
-    World& world = theatre_->world();
+    World& world = replay_world_->world();
     const auto given = parse_number<std::uint32_t>(words[1]);
     if (!given || *given < 1 || *given > nodes_)
-      return std::unexpected(fmt::format("nodes are numbered 1 to {}", nodes_));
+      return std::unexpected(fmt::format("node numbers are 1 to {}", nodes_));
     const NodeId node{*given - 1};
     if (verb == "start") {
-      if (world.up(node)) return std::unexpected("the node runs already");
+      if (world.up(node)) return std::unexpected("the node is already running");
       return with_draws(node, words, 2, [&] { world.start(node); });
     }
-    if (!world.up(node)) return std::unexpected("the node does not run");
+    if (!world.up(node)) return std::unexpected("the node is not running");
     if (verb == "crash") {
       world.crash(node);
       return {};
@@ -426,12 +427,12 @@ class Reader {
       return std::unexpected(fmt::format("there is no timer '{}'", words[2]));
     }
     return std::unexpected(
-        fmt::format("'{}' is no step; there are start, wake, stand, deliver, lose, twice, tick, "
-                    "crash, pause, resume",
+        fmt::format("unknown step '{}'; use start, wake, stand, deliver, lose, twice, tick, "
+                    "crash, pause or resume",
                     verb));
   }
 
-  // The rest of the line: "draws 1,2" and "= state".
+  // Parses the rest of the line: "draws 1,2" and "= state".
   template <class Act>
   Result<void> with_draws(NodeId node, const std::vector<std::string_view>& words, std::size_t at,
                           Act act) {
@@ -449,20 +450,20 @@ class Reader {
       at += 2;
     }
     StepDraws draws{std::move(values)};
-    theatre_->world().draw_from(&draws);
+    replay_world_->world().draw_from(&draws);
     act();
-    theatre_->world().draw_from(nullptr);
-    if (!draws.right()) return std::unexpected("the node draws otherwise");
-    if (at + 1 < words.size() && words[at] == "=" && theatre_->state_of(node) != words[at + 1])
+    replay_world_->world().draw_from(nullptr);
+    if (!draws.right()) return std::unexpected("the node makes other draws");
+    if (at + 1 < words.size() && words[at] == "=" && replay_world_->state_of(node) != words[at + 1])
       return std::unexpected(fmt::format("node {} is {}, not {}", index(node) + 1,
-                                         theatre_->state_of(node), words[at + 1]));
+                                         replay_world_->state_of(node), words[at + 1]));
     return {};
   }
 
   std::uint32_t nodes_ = 0;
   std::uint32_t steps_ = 0;
   election::Variant variant_{};
-  std::unique_ptr<Theatre> theatre_;
+  std::unique_ptr<ReplayWorld> replay_world_;
 };
 
 }  // namespace

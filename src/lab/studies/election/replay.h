@@ -1,4 +1,4 @@
-// What the checker found, as a text that the simulator plays again.
+// A counterexample of the checker as a script that the simulator replays.
 //
 //     # conservative is broken
 //     nodes 3
@@ -12,9 +12,9 @@
 //     twice 1->3 loop #7
 //     crash 1
 //
-// One line for each step, in order; `= state` is what the node is then, for the checker and for the
-// simulator alike. Messages are named by the number of their transmission, as in a trace. The rules
-// are those of profile `tiny`; a tick is a nanosecond.
+// One line per step, in order; `= state` is the node's state after the step, both in the checker
+// and in the simulator. A message is identified by the number of its transmission, as in a trace.
+// The rules are those of profile `tiny`; a tick is a nanosecond.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@
 
 namespace tempo::check {
 
-// The moves as a script. They must come from this space.
+// Writes the moves as a script. They must come from this space.
 std::string replay_script(Space<ElectionModel>& space, const std::vector<Move>& moves,
                           std::string_view counterexample);
 
@@ -36,12 +36,12 @@ struct Replayed {
   sim::Trace trace{true};
   std::uint32_t nodes = 0;
   std::uint32_t steps = 0;
-  std::vector<std::string>
-      states;  // of each node at the end: "master of 2,3", "slave of 1", "down"
+  // Of each node at the end: "master of 2,3", "slave of 1", "down".
+  std::vector<std::string> states;
 };
 
-// Plays a script in the simulator. A failure names the line: what cannot be played, or a node that
-// is not in the state the script says.
+// Replays a script in the simulator. An error names the line with an impossible step, or with a
+// node in another state than the script says.
 Result<Replayed> replay(std::string_view script);
 
 }  // namespace tempo::check

@@ -32,20 +32,21 @@ constexpr NodeId kFirst{0};
 constexpr NodeId kSecond{1};
 constexpr NodeId kThird{2};
 
-// Generous: the longest draws after four collisions in a row, and time to give a deaf master up.
+// Generous limit: the longest draws after four consecutive collisions, and time to give up a deaf
+// master.
 Nanos patience(const Timing& timing) {
   return 10 * timing.adjtime +
          4 * (timing.election_min + 16 * (timing.election_max - timing.election_min)) +
          4 * (timing.startup + timing.no_master);
 }
 
-// Two intervals until a slave finds itself overlooked, a Loop that it can answer, one interval
-// until the next round, and the messages themselves.
+// Two intervals until an overlooked follower notices, a Loop that it can answer, one interval until
+// the next round, and the messages themselves.
 Nanos time_to_be_listed(const Timing& timing) {
   return 3 * timing.adjtime + timing.loop + 8 * timing.delay;
 }
 
-// How long a span may take that nodes measure with their own clocks: the slowest shows it last.
+// Longest duration of a span that the nodes measure with their own clocks; the slowest decides.
 Nanos by_slowest_clock(Nanos span, const Setup& setup) {
   std::int64_t slowest = 0;
   for (const Ppb rate : setup.rates) slowest = std::min(slowest, rate.value);
@@ -54,7 +55,7 @@ Nanos by_slowest_clock(Nanos span, const Setup& setup) {
       std::llround(static_cast<double>(span.count()) / (1 + static_cast<double>(slowest) * 1e-9))};
 }
 
-// Long enough after the crash that nothing of the old master is under way.
+// Late enough after the crash that no message of the old master is in transit.
 Instant stand_at(const Experiment& experiment) {
   return experiment.study_from + 2 * experiment.setup.rules.timing.delay;
 }
@@ -83,8 +84,8 @@ void plan_candidates(Experiment& experiment, std::uint32_t candidates) {
   if (candidates > 1) experiment.study = Costs::Study::joint_candidates;
 }
 
-// Each side of the split lives long enough to have its own master; the end comes at any phase of a
-// Loop.
+// Each side of the split exists long enough to elect its own master; it ends at a random phase of
+// the Loop.
 Instant plan_split(Experiment& experiment, std::uint32_t of_nodes) {
   const Timing& timing = experiment.setup.rules.timing;
   Stream stream(experiment.setup.seed, std::to_underlying(Cause::plan), 0);
@@ -105,7 +106,7 @@ void plan_churn(Experiment& experiment) {
   const Timing& timing = experiment.setup.rules.timing;
   Stream stream(experiment.setup.seed, std::to_underlying(Cause::plan), 0);
   const bool with_pauses = experiment.setup.link.loss > 0;
-  const Nanos busy = 8 * timing.election_max;  // then everything stops at once
+  const Nanos busy = 8 * timing.election_max;  // then all faults stop at once
   for (std::uint32_t i = 0; i < experiment.setup.nodes; ++i)
     experiment.plan.push_back({.at = Instant{} + stream.uniform(0s, timing.startup),
                                .act = Act::start,
@@ -153,8 +154,8 @@ void plan_churn(Experiment& experiment) {
   experiment.measure = Measure::one_master;
 }
 
-// A collision is told from a majority's refusal only if a candidate outlasts the delay: the timers
-// that depend on it grow with it.
+// A collision can be distinguished from a majority's refusal only if a candidacy is longer than the
+// delay: the timers that depend on the delay grow with it.
 void stretch(Timing& timing, Nanos delay) {
   if (delay <= timing.delay) return;
   timing.delay = delay;
@@ -221,7 +222,7 @@ Experiment settled(const Setup& setup, NodeId spare) {
     if (NodeId{i} != spare)
       experiment.plan.push_back(
           {.at = reign + timing.loop / 2, .act = Act::start, .node = NodeId{i}});
-  // Two rounds later, between two Loops and away from a round.
+  // Two rounds later, between two Loops and not near a round.
   experiment.study_from = reign + 2 * timing.adjtime + 3 * timing.loop / 5;
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::rough});
   return experiment;
@@ -242,11 +243,11 @@ void complete(Experiment& experiment, Nanos until) {
   if (experiment.judge_at == Instant{}) experiment.judge_at = experiment.limit;
 }
 
-Result<Experiment> plan_of(Scenario scenario, const Setup& asked, Nanos until) {
-  if (asked.nodes < fewest_nodes(scenario))
+Result<Experiment> plan_of(Scenario scenario, const Setup& requested, Nanos until) {
+  if (requested.nodes < fewest_nodes(scenario))
     return std::unexpected(fmt::format("scenario {} needs at least {} nodes, not {}",
-                                       name_of(scenario), fewest_nodes(scenario), asked.nodes));
-  Setup setup = asked;
+                                       name_of(scenario), fewest_nodes(scenario), requested.nodes));
+  Setup setup = requested;
   if (scenario == Scenario::collision) {
     if (setup.link.delay.bound() == Nanos::max())
       return std::unexpected(fmt::format(
@@ -285,7 +286,8 @@ Result<Experiment> plan_of(Scenario scenario, const Setup& asked, Nanos until) {
                                  .lasts = timing.accept,
                                  .kind = Kind::election,
                                  .any_kind = false});
-      std::swap(experiment.plan.back(), *(experiment.plan.end() - 2));  // lost before it is sent
+      // The loss must start before the send.
+      std::swap(experiment.plan.back(), *(experiment.plan.end() - 2));
       experiment.plan.push_back(
           {.at = stand_at(experiment) + timing.candidate / 4, .act = Act::stand, .node = kThird});
       break;
@@ -329,8 +331,7 @@ Result<Experiment> plan_of(Scenario scenario, const Setup& asked, Nanos until) {
 
 namespace {
 
-// Two masters when the run is judged, as a count of the connected parts' surplus: each part may
-// have one.
+// The masters when the run is judged; each connected part may have one.
 std::uint32_t masters_now(const Cluster& cluster, std::vector<NodeId>& which) {
   which.clear();
   for (std::uint32_t i = 0; i < cluster.setup().nodes; ++i) {
@@ -356,12 +357,13 @@ Instant settle(Cluster& cluster, Instant limit, const std::function<void()>& on_
     return cluster.watches().reigns.count() > 0 && !not_one_master(cluster.world());
   };
   if (cluster.world().exhausted()) {
-    cluster.violations().add({"no-storm", cluster.now(), "messages beget messages without end"});
+    cluster.violations().add(
+        {"no-storm", cluster.now(), "messages cause further messages without end"});
     return kNever;
   }
   if (!cluster.run_until(limit, one_master_now)) {
-    cluster.violations().add(
-        {"one-master", cluster.now(), not_one_master(cluster.world()).value_or("nobody rules")});
+    cluster.violations().add({"one-master", cluster.now(),
+                              not_one_master(cluster.world()).value_or("there is no master")});
     return kNever;
   }
   const Instant settled_at = cluster.now();
@@ -396,12 +398,12 @@ Outcome run(const Experiment& experiment, Trace* trace,
     studying = true;
   };
   Instant first_reign = kNever;
-  const auto note_reign = [&] {
+  const auto record_first_reign = [&] {
     if (studying && first_reign == kNever && watches.reigns.reigns() > reigns_before)
       first_reign = watches.reigns.last_began();
   };
   const auto watch_reigns = [&] {
-    note_reign();
+    record_first_reign();
     return false;
   };
 
@@ -412,14 +414,14 @@ Outcome run(const Experiment& experiment, Trace* trace,
     }
     cluster.run_until(fault.at, watch_reigns);
     cluster.apply(fault);
-    note_reign();
+    record_first_reign();
     if (fault.act == Act::stand && std::ranges::count(experiment.joint_candidates, fault.node) > 0)
       watches.costs.study_candidate(fault.node);
   }
   if (!studying) begin_study();
   if (cluster.now() < experiment.peace_from) cluster.run_until(experiment.peace_from, watch_reigns);
 
-  // The state at the moment of judgement, then on to one master.
+  // Judge the state, then continue to one master.
   std::vector<NodeId> which;
   const Instant judge_at = std::max(std::min(experiment.judge_at, experiment.limit), cluster.now());
   const Instant limit = std::max(experiment.limit, cluster.now());
@@ -430,7 +432,7 @@ Outcome run(const Experiment& experiment, Trace* trace,
     judged = true;
   }
   const Instant wait_from = cluster.now();
-  const Instant settled_at = settle(cluster, limit, note_reign);
+  const Instant settled_at = settle(cluster, limit, record_first_reign);
   if (judged && outcome.masters > 1 && settled_at != kNever)
     outcome.repair = settled_at - wait_from;
 

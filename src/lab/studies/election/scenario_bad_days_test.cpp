@@ -1,5 +1,5 @@
-// What is promised about elections, as statistics over bad days: churn, loss, clocks of different
-// speed, and the printed protocol.
+// Properties of elections, as statistics over runs with many faults: churn, loss, clocks with
+// different rates, and the printed protocol.
 #include <algorithm>
 #include <cstdint>
 #include <ostream>
@@ -14,24 +14,24 @@
 namespace tempo::sim::election {
 namespace {
 
-// --- bad days ---
+// --- churn ---
 
-struct BadDays {
+struct ChurnCase {
   std::string_view name;
   std::string_view profile;
   std::uint32_t nodes;
   Link link;
   std::uint64_t usual, soak;
 };
-void PrintTo(const BadDays& days, std::ostream* out) { *out << days.name; }
+void PrintTo(const ChurnCase& days, std::ostream* out) { *out << days.name; }
 
-const std::vector<BadDays>& bad_days() {
-  static const std::vector<BadDays> all{
+const std::vector<ChurnCase>& churn_cases() {
+  static const std::vector<ChurnCase> all{
       {"Lan", "lan", 7, {.loss = 0.1, .duplicate = 0.05, .reorder = 0.1}, 150, 10'000},
       {"Fast", "fast", 7, {.loss = 0.1, .duplicate = 0.05, .reorder = 0.1}, 100, 10'000},
       {"Classic", "classic", 7, {.loss = 0.1, .duplicate = 0.05, .reorder = 0.1}, 100, 10'000},
       {"LanHeavyLoss", "lan", 7, {.loss = 0.3, .duplicate = 0.1, .reorder = 0.1}, 60, 10'000},
-      // No loss: `conservative` and `sole-candidate-wins` are promised too.
+      // Without loss `conservative` and `sole-candidate-wins` are checked too.
       {"LanNoLoss", "lan", 7, {.duplicate = 0.05, .reorder = 0.1}, 150, 10'000},
       {"FastNoLoss", "fast", 7, {.duplicate = 0.05}, 100, 10'000},
       {"LanAmongThree", "lan", 3, {.loss = 0.1, .duplicate = 0.05, .reorder = 0.1}, 30, 10'000},
@@ -41,10 +41,10 @@ const std::vector<BadDays>& bad_days() {
   return all;
 }
 
-class Churn : public ::testing::TestWithParam<BadDays> {};
+class Churn : public ::testing::TestWithParam<ChurnCase> {};
 
-TEST_P(Churn, KeepsItsPromises) {
-  const BadDays& days = GetParam();
+TEST_P(Churn, SatisfiesItsProperties) {
+  const ChurnCase& days = GetParam();
   for (std::uint64_t seed = 1; seed <= seeds(days.usual, days.soak); ++seed) {
     auto setup = setup_of(days.profile, days.nodes);
     setup.link = days.link;
@@ -55,12 +55,12 @@ TEST_P(Churn, KeepsItsPromises) {
     EXPECT_EQ(outcome.masters, 1U) << replay(Scenario::churn, days.profile, setup, outcome);
   }
 }
-INSTANTIATE_TEST_SUITE_P(All, Churn, ::testing::ValuesIn(bad_days()),
+INSTANTIATE_TEST_SUITE_P(All, Churn, ::testing::ValuesIn(churn_cases()),
                          [](const auto& row) { return std::string(row.param.name); });
 
-// The loss-free half of the above proves something only if those promises are watched there.
-TEST(Churn, WatchesTheConservativePromiseWithoutLoss) {
-  // Delays beyond half the candidate timer: two masters appear, and the promise is not made.
+// The runs without loss above prove something only if these properties are checked there.
+TEST(Churn, ChecksConservativeWithoutLoss) {
+  // Delays beyond half the candidate timer: two masters appear, and the property is not checked.
   auto setup = setup_of("lan", 7);
   setup.link.delay = Delay::uniform(100ms, 150ms);
   std::uint64_t two = 0;
@@ -74,7 +74,7 @@ TEST(Churn, WatchesTheConservativePromiseWithoutLoss) {
   EXPECT_GT(two, 0U);
 }
 
-// --- starting together while messages are lost ---
+// --- simultaneous start with loss ---
 
 struct Starts {
   std::uint64_t runs = 0, two_masters = 0;
@@ -105,18 +105,18 @@ TEST(LossyStart, SeldomHasTwoMasters) {
   }
 }
 
-// Nothing is repeated: then two masters are common, and each case is repaired all the same.
+// Without repeats two masters are common, and each case must still be repaired.
 TEST(LossyStart, IsRepairedWithinTwoAdjtimeIntervals) {
   const Starts starts = lossy_starts("lan", 0, seeds(100, 10'000));
-  EXPECT_GT(starts.two_masters * 20, starts.runs) << "more than 5 %, or the repair is not tried";
+  EXPECT_GT(starts.two_masters * 20, starts.runs) << "below 5 % the test exercises no repair";
   EXPECT_GT(starts.longest_repair, 0s);
   EXPECT_LE(starts.longest_repair, 2s);
 }
 
-// --- clocks of different speed ---
+// --- clocks with different rates ---
 
 TEST(ClockRates, DoNotMatter) {
-  // A quartz is off by 100 millionths; a twentieth is a broken one.
+  // A quartz is off by up to 100 ppm; 5 % is a broken clock.
   for (const std::int64_t rate : {100'000, 50'000'000}) {
     for (const Scenario scenario :
          {Scenario::start, Scenario::master_crash, Scenario::two_candidates,
@@ -125,7 +125,7 @@ TEST(ClockRates, DoNotMatter) {
         for (std::uint64_t seed = 1; seed <= seeds(3, 1000); ++seed) {
           auto setup = setup_of(profile, 7);
           setup.seed = seed;
-          Stream stream(seed, 1000, 0);  // a cause of its own
+          Stream stream(seed, 1000, 0);  // a separate stream
           for (std::uint32_t i = 0; i < setup.nodes; ++i)
             setup.rates.push_back(Ppb{rate - static_cast<std::int64_t>(stream.below(
                                                  static_cast<std::uint64_t>(2 * rate + 1)))});
@@ -152,8 +152,8 @@ TEST(ClockRates, ChangeTheRunButNotTheCost) {
 
 // --- without epochs, and as printed ---
 
-// What remains true without epochs; that the newest is obeyed is said of epochs.
-void expect_one_master_in_the_end(Scenario scenario, const Setup& setup) {
+// Checks the property that remains without epochs; obeys-newest needs epochs.
+void expect_one_master_at_the_end(Scenario scenario, const Setup& setup) {
   std::string why;
   const Outcome outcome = run(*plan_of(scenario, setup, 0s), nullptr, [&](const Cluster& cluster) {
     why = not_one_master(cluster.world()).value_or("");
@@ -174,7 +174,7 @@ TEST(NoEpoch, EndsWithOneMaster) {
       auto setup = setup_of("lan", 7);
       setup.rules.variant.no_epoch = true;
       setup.seed = seed;
-      expect_one_master_in_the_end(scenario, setup);
+      expect_one_master_at_the_end(scenario, setup);
     }
   }
 }
@@ -190,7 +190,7 @@ TEST(NoEpoch, CostsTheSame) {
   }
 }
 
-// The paper's network stays split until a newcomer hears both masters.
+// The paper's network stays split until a newcomer receives answers of both masters.
 TEST(AsPrinted, TwoMastersNeedANewcomer) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     auto setup = setup_of("lan", 7, 0);
@@ -202,9 +202,9 @@ TEST(AsPrinted, TwoMastersNeedANewcomer) {
   }
 }
 
-// One duplicated Election draws a Refuse from whoever accepted: with every one duplicated nobody is
-// elected for long.
-TEST(AsPrinted, ADuplicateKillsAnElection) {
+// A node that has accepted refuses a duplicated Election: if every Election is duplicated,
+// elections take a long time.
+TEST(AsPrinted, DuplicateEndsAnElection) {
   Nanos corrected{0}, printed{0};
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     auto setup = setup_of("lan", 5, 0);

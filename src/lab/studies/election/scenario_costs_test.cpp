@@ -1,5 +1,5 @@
-// What elections cost, in messages and collisions, against the paper's laws and values computed
-// elsewhere.
+// The cost of elections in messages and collisions, compared with the paper's formulas and with
+// independently computed values.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 using tempo::election::Kind;
 using tempo::election::State;
 
-// --- what an election costs ---
+// --- cost of an election ---
 
 // Election 1, Accept N-1, Ack N-1, Masterup 1, Slaveup N-1.
 void expect_3n_1(std::string_view profile, std::uint32_t survivors, std::uint64_t seed) {
@@ -49,8 +49,8 @@ TEST(OneCandidate, Costs3NMinus1InEveryProfile) {
         expect_3n_1(profile, survivors, seed);
 }
 
-// Two Elections, and an answer of each of the others to each, and its Ack. With equal delays those
-// who are not candidates accept one and refuse the other, and the candidates refuse each other.
+// Two Elections, an answer of every other node to each, and its Ack. With equal delays the
+// non-candidates accept one and refuse the other, and the candidates refuse each other.
 void expect_4n_2(std::string_view profile, std::uint32_t survivors, const Delay& delay,
                  std::uint64_t seed) {
   auto setup = setup_of(profile, survivors + 1, 0);
@@ -86,7 +86,7 @@ TEST(TwoCandidates, Cost4NMinus2InEveryProfile) {
       }
 }
 
-// With equal delays nobody is elected and both double their range.
+// With equal delays no candidate wins and both double their range.
 TEST(TwoCandidates, BackOffWhenDelaysAreEqual) {
   for (const std::uint32_t survivors : {2U, 3U, 6U, 15U}) {
     auto setup = setup_of("lan", survivors + 1, 0);
@@ -103,14 +103,14 @@ TEST(TwoCandidates, BackOffWhenDelaysAreEqual) {
   }
 }
 
-// --- golden values, computed elsewhere ---
+// --- independently computed values ---
 
 nlohmann::json golden() {
   std::ifstream file(std::string(TEMPO_TESTDATA) + "/tempo_golden.json");
   return nlohmann::json::parse(file);
 }
 
-// "1/100" as a number.
+// Parses "1/100".
 double fraction(const std::string& text) {
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) return std::stod(text);
@@ -130,16 +130,16 @@ TEST(Golden, MessageTotals) {
   }
 }
 
-// Timers drawn afresh from a width R by N daemons: two of them stand together with probability
-// 1-(1-d/R)^N, where d is the time for which a candidate is not heard. Loops as rare as in 4.3BSD
-// keep the runs short.
+// N daemons draw new timers from a range of width R: two become candidates together with
+// probability 1-(1-d/R)^N, where d is the time until a candidate is received. Rare Loops as in
+// 4.3BSD keep the runs short.
 TEST(Golden, CollisionFrequency) {
   const std::uint64_t runs = seeds(250, 20'000);
   int compared = 0;
   const nlohmann::json all = golden();
   for (const auto& row : all.at("collision")) {
     const double predicted = fraction(row.at("P").get<std::string>());
-    if (predicted < 0.02) continue;  // too rare to tell from never in so few runs
+    if (predicted < 0.02) continue;  // too rare to distinguish from zero with this number of runs
     const auto survivors = row.at("N").get<std::uint32_t>();
     const double window = fraction(row.at("delta").get<std::string>());
     const double width = fraction(row.at("R").get<std::string>());

@@ -1,4 +1,4 @@
-// What follows when a master stops, dies with a hint, or is heard one way only.
+// A master that stops, dies with a hint, or has one-way connectivity.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -28,20 +28,20 @@ using tempo::election::Timing;
 // A settled network of five; node 5 is the heir.
 Experiment settled_five() { return settled(setup_of("lan", 5, 0)); }
 
-TEST(CleanStop, TheHeirStandsAtOnce) {
+TEST(CleanStop, HeirBecomesCandidateAtOnce) {
   Experiment experiment = settled_five();
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::stop, .node = kMaster});
   complete(experiment);
   const Outcome outcome = run(experiment);
   EXPECT_EQ(outcome.violation_count, 0U);
   EXPECT_THAT(outcome.final_masters, ::testing::ElementsAre(kFifth));
-  // One delay, the candidacy, which the last Accept prolongs by two delays at most.
+  // One delay, and the candidacy, which the last Accept extends by at most two delays.
   EXPECT_LE(outcome.time_to_master, 200ms + 3 * 2ms);
   EXPECT_EQ(count_of(outcome, Kind::masterdown), 1U);
   EXPECT_EQ(count_of(outcome, Kind::election), 1U);
 }
 
-TEST(CleanStop, WhoStartsAgainFollows) {
+TEST(CleanStop, RestartedMasterFollows) {
   Experiment experiment = settled_five();
   experiment.plan.push_back(
       {.at = experiment.study_from, .act = Act::stop, .node = kMaster, .lasts = 2s});
@@ -52,8 +52,8 @@ TEST(CleanStop, WhoStartsAgainFollows) {
   EXPECT_FALSE(outcome.ever_two_masters);
 }
 
-// The highest listed id is dead: the heir is the highest that answers.
-TEST(CrashHint, ADeadHeirIsNotNamed) {
+// The highest listed node is dead: the heir is the highest that answers.
+TEST(CrashHint, DeadHeirIsNotNamed) {
   Experiment experiment = settled_five();
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kFifth});
   // One round without an answer, and a Loop after it.
@@ -67,7 +67,7 @@ TEST(CrashHint, ADeadHeirIsNotNamed) {
 }
 
 // The heir dies with the master: the others wait two candidate times and a draw.
-TEST(CrashHint, TheOthersFollowIfTheHeirIsDeadAsWell) {
+TEST(CrashHint, OthersFollowIfTheHeirIsDeadToo) {
   Experiment experiment = settled_five();
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::crash, .node = kFifth});
   experiment.plan.push_back({.at = experiment.study_from, .act = Act::hint, .node = kMaster});
@@ -78,9 +78,9 @@ TEST(CrashHint, TheOthersFollowIfTheHeirIsDeadAsWell) {
   EXPECT_LE(outcome.time_to_master, 400ms + 2500ms + 200ms + 10ms);
 }
 
-// Node 1 dies, its parent's Masterdown is held up, and by the time it arrives node 1 rules again in
-// another life. The hint is about the earlier one.
-TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
+// Node 1 dies, its parent's Masterdown is delayed, and when it arrives node 1 is master again in a
+// new incarnation. The hint refers to the earlier one.
+TEST(CrashHint, OfAnEarlierIncarnationIsIgnored) {
   Experiment experiment = settled_five();
   const Instant from = experiment.study_from;
   const Instant arrives = from + 30s;
@@ -103,20 +103,20 @@ TEST(CrashHint, OfAnEarlierLifeIsIgnored) {
   cluster.run_until(arrives + 5s);
   const auto& sent = cluster.watches().costs.by_kind();
   EXPECT_GT(sent[static_cast<std::size_t>(Kind::loop)], 0U);
-  EXPECT_EQ(sent[static_cast<std::size_t>(Kind::election)], 0U) << "somebody stood";
+  EXPECT_EQ(sent[static_cast<std::size_t>(Kind::election)], 0U) << "no node may become a candidate";
   EXPECT_EQ(cluster.master(), kMaster);
   EXPECT_EQ(cluster.violations().count(), 0U);
 }
 
-// --- asymmetric reach ---
+// --- one-way connectivity ---
 
-// How long each node went without a correction at most, from now on; masters need none.
-class Famine {
+// Measures the longest time of each node without a correction; masters need none.
+class CorrectionGaps {
  public:
-  explicit Famine(Cluster& cluster)
+  explicit CorrectionGaps(Cluster& cluster)
       : cluster_(cluster),
         longest_(cluster.setup().nodes),
-        fed_(cluster.setup().nodes, cluster.now()) {}
+        last_correction_(cluster.setup().nodes, cluster.now()) {}
 
   void run(Nanos span, Nanos step = 50ms) {
     const Instant end = cluster_.now() + span;
@@ -124,9 +124,11 @@ class Famine {
       cluster_.run_until(std::min(cluster_.now() + step, end));
       for (std::uint32_t i = 0; i < longest_.size(); ++i) {
         const NodeId id{i};
-        fed_[i] = std::max(fed_[i], cluster_.watches().corrections.last(id));
-        if (cluster_.world().machine(id).state() == State::master) fed_[i] = cluster_.now();
-        longest_[i] = std::max(longest_[i], cluster_.now() - fed_[i]);
+        last_correction_[i] =
+            std::max(last_correction_[i], cluster_.watches().corrections.last(id));
+        if (cluster_.world().machine(id).state() == State::master)
+          last_correction_[i] = cluster_.now();
+        longest_[i] = std::max(longest_[i], cluster_.now() - last_correction_[i]);
       }
     }
   }
@@ -135,16 +137,16 @@ class Famine {
  private:
   Cluster& cluster_;
   std::vector<Nanos> longest_;
-  std::vector<Instant> fed_;
+  std::vector<Instant> last_correction_;
 };
 
 void begin(Cluster& cluster, const Experiment& experiment) {
   for (const Fault& fault : experiment.plan) cluster.apply(fault);
 }
 
-// The master hears but is not heard: the others choose another. What the mute one thinks it is
-// harms nobody.
-TEST(Asymmetry, AMuteMasterIsReplaced) {
+// The master receives but its messages are lost: the others elect another. The state of the mute
+// master harms no other node.
+TEST(Asymmetry, MuteMasterIsReplaced) {
   constexpr std::array kOthers{kSecond, kThird, kFourth, kFifth};
   for (const std::string_view profile : {"lan", "fast"}) {
     const Experiment experiment = settled(setup_of(profile, 5));
@@ -152,12 +154,12 @@ TEST(Asymmetry, AMuteMasterIsReplaced) {
     begin(cluster, experiment);
     cluster.apply({.at = cluster.now(), .act = Act::mute, .node = kMaster});
     cluster.run_until(cluster.now() + 2 * experiment.setup.rules.timing.election_max);
-    Famine famine(cluster);
-    famine.run(30s);
+    CorrectionGaps gaps(cluster);
+    gaps.run(30s);
     std::set<NodeId> followed;
     for (const NodeId id : kOthers) {
       followed.insert(cluster.world().machine(id).master());
-      EXPECT_LE(famine.of(id), 1200ms) << profile << ", node " << index(id) + 1;
+      EXPECT_LE(gaps.of(id), 1200ms) << profile << ", node " << index(id) + 1;
     }
     EXPECT_EQ(followed.size(), 1U) << profile;
     EXPECT_FALSE(followed.contains(kMaster)) << profile;
@@ -165,7 +167,7 @@ TEST(Asymmetry, AMuteMasterIsReplaced) {
   }
 }
 
-TEST(Asymmetry, ADeafMasterIsReplaced) {
+TEST(Asymmetry, DeafMasterIsReplaced) {
   Experiment experiment = settled(setup_of("lan", 5));
   Cluster cluster(experiment.setup);
   begin(cluster, experiment);
@@ -183,26 +185,26 @@ void PrintTo(const OneWay& cut, std::ostream* out) { *out << cut.name; }
 
 class OneWayCut : public ::testing::TestWithParam<OneWay> {};
 
-// Master and slave that reach each other one way only take turns at ruling, because each in its
-// turn gives the other up. The others are corrected all the while.
-TEST_P(OneWayCut, TheOthersAreServed) {
+// A master and a follower with one-way connectivity alternate as masters, because each gives up the
+// other. The other nodes are corrected all the time.
+TEST_P(OneWayCut, OtherNodesAreServed) {
   const Experiment experiment = settled(setup_of("lan", 5));
   const Timing& timing = experiment.setup.rules.timing;
   Cluster cluster(experiment.setup);
   begin(cluster, experiment);
   cluster.apply(
       {.at = cluster.now(), .act = Act::cut, .node = GetParam().from, .peer = GetParam().to});
-  Famine famine(cluster);
-  famine.run(120s);
+  CorrectionGaps gaps(cluster);
+  gaps.run(120s);
   for (const NodeId id : {kMaster, kSecond, kThird, kFourth, kFifth}) {
     const bool concerned = id == GetParam().from || id == GetParam().to;
-    EXPECT_LE(famine.of(id),
+    EXPECT_LE(gaps.of(id),
               concerned ? 9 * timing.adjtime + timing.election_max : 3 * timing.adjtime)
         << "node " << index(id) + 1;
   }
-  // Nobody is given up before eight intervals have passed; two reigns fit into that time.
+  // No master is given up before eight intervals; two terms fit into that time.
   EXPECT_LE(cluster.watches().reigns.reigns(), 2 * (120 / 8));
-  // A cut is a loss: that masters rule one at a time is not promised, the rest is.
+  // A cut is a loss: `conservative` is not checked, the other properties are.
   for (const Violation& violation : cluster.violations().kept())
     EXPECT_EQ(violation.property, "conservative");
 }

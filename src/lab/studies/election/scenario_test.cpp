@@ -1,4 +1,4 @@
-// Every scenario keeps every promise, and a plan is complete before it runs.
+// Every scenario satisfies every property, and a plan is complete before it runs.
 #include "lab/studies/election/scenario.h"
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// --- every scenario keeps every promise ---
+// --- every scenario satisfies every property ---
 
 class EveryScenario
     : public ::testing::TestWithParam<std::tuple<std::string_view, std::string_view>> {};
 
-TEST_P(EveryScenario, KeepsItsPromises) {
+TEST_P(EveryScenario, SatisfiesItsProperties) {
   const auto& [name, profile] = GetParam();
   const Scenario scenario = *parse_scenario(name);
   for (std::uint64_t seed = 1; seed <= seeds(10, 500); ++seed) {
@@ -39,8 +39,8 @@ TEST_P(EveryScenario, KeepsItsPromises) {
   }
 }
 
-// The smallest network in which it can be told at all.
-TEST_P(EveryScenario, KeepsItsPromisesAmongAsFewAsPossible) {
+// The smallest network of the scenario.
+TEST_P(EveryScenario, SatisfiesItsPropertiesWithTheFewestNodes) {
   const auto& [name, profile] = GetParam();
   const Scenario scenario = *parse_scenario(name);
   for (std::uint64_t seed = 1; seed <= seeds(5, 500); ++seed) {
@@ -51,7 +51,7 @@ TEST_P(EveryScenario, KeepsItsPromisesAmongAsFewAsPossible) {
   }
 }
 
-TEST_P(EveryScenario, IsTheSameForTheSameSeed) {
+TEST_P(EveryScenario, IsDeterministic) {
   const auto& [name, profile] = GetParam();
   const Scenario scenario = *parse_scenario(name);
   auto setup = setup_of(profile, 5);
@@ -63,7 +63,7 @@ TEST_P(EveryScenario, IsTheSameForTheSameSeed) {
     EXPECT_EQ(run(*plan_of(scenario, setup, 0s)).trace_hash, hash);
     hashes.insert(hash);
   }
-  EXPECT_EQ(hashes.size(), 3U) << "another seed, another run";
+  EXPECT_EQ(hashes.size(), 3U) << "another seed must give another run";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryScenario,
@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryScenario,
                            return name;
                          });
 
-// What tests/cli has from the program of the release build; here it is of every other build, too.
+// tests/cli has these values from the release build of the program; other builds must agree.
 TEST(SameSeed, SameHashInEveryBuild) {
   auto setup = setup_of("lan", 7);
   setup.link.loss = 0.1;
@@ -88,8 +88,8 @@ TEST(SameSeed, SameHashInEveryBuild) {
   EXPECT_EQ(run(*plan_of(Scenario::churn, setup, 0s)).trace_hash, 0xdcd7e27b2ee91d54);
 }
 
-// With no newcomer: the first Loop of either master repairs it.
-TEST(PartitionHeal, WithinTwoLoopsAndTwoDelays) {
+// Without a newcomer: the first Loop of either master repairs it.
+TEST(PartitionHeal, TakesAtMostTwoLoopsAndTwoDelays) {
   for (const std::string_view profile : tempo::election::profile_names()) {
     for (std::uint64_t seed = 1; seed <= seeds(15, 2000); ++seed) {
       auto setup = setup_of(profile, 7);
@@ -116,7 +116,7 @@ TEST(Plan, NeedsEnoughNodes) {
   }
 }
 
-TEST(Plan, SaysEveryContradictionOfTheTimers) {
+TEST(Plan, ReportsEveryContradictionOfTheTimers) {
   auto setup = setup_of("lan", 5, 9);
   setup.rules.timing.election_max = 1s;
   const auto failed = plan_of(Scenario::start, setup, 0s);
@@ -134,7 +134,7 @@ TEST(Plan, OfCollisionsNeedsABoundedDelay) {
   EXPECT_EQ(failed.error(), "scenario collision needs a delay with an upper bound, not exp:1ms");
 }
 
-TEST(Plan, ScenariosAreFoundByTheirNames) {
+TEST(Plan, FindsScenariosByName) {
   std::set<std::string_view> names;
   for (const std::string_view name : scenario_names()) {
     EXPECT_EQ(name_of(*parse_scenario(name)), name);
@@ -148,8 +148,8 @@ TEST(Plan, ScenariosAreFoundByTheirNames) {
   for (const std::string_view name : names) EXPECT_THAT(failed.error(), HasSubstr(name));
 }
 
-// A plan is complete before the run: by time, with its peace worked out.
-TEST(Plan, IsSortedAndEndsInPeace) {
+// A plan is complete before the run: sorted by time, with its end of faults computed.
+TEST(Plan, IsSortedAndEndsWithoutFaults) {
   for (const std::string_view name : scenario_names()) {
     for (std::uint64_t seed = 1; seed <= 5; ++seed) {
       auto setup = setup_of("lan", 7);
@@ -169,7 +169,7 @@ TEST(Plan, IsSortedAndEndsInPeace) {
 }
 
 TEST(Plan, UntilLimitsTheWait) {
-  // Nobody can rule within a tenth of a second.
+  // No node can become master within a tenth of a second.
   const Outcome outcome = run(*plan_of(Scenario::start, setup_of("lan", 3), 100ms));
   EXPECT_FALSE(outcome.reached);
   ASSERT_EQ(outcome.violation_count, 1U);

@@ -1,4 +1,4 @@
-// What the tests of scenarios have in common. With TEMPO_SOAK in the environment they make the same
+// Common parts of the scenario tests. With TEMPO_SOAK in the environment they make the same
 // statements about many more runs.
 #pragma once
 
@@ -31,7 +31,7 @@ inline std::uint64_t count_of(const Outcome& outcome, tempo::election::Kind kind
   return outcome.messages[static_cast<std::size_t>(kind)];
 }
 
-// Says how to see it again, and what was seen.
+// The command that repeats the run, and its violations.
 inline std::string replay(Scenario scenario, std::string_view profile, const Setup& setup,
                           const Outcome& outcome) {
   std::string text = fmt::format(
@@ -39,7 +39,7 @@ inline std::string replay(Scenario scenario, std::string_view profile, const Set
       "--duplicate {} --reorder {} --variant {} --seed {}{}",
       setup.nodes, name_of(scenario), profile, setup.link.delay.text(), setup.rules.repeats,
       setup.link.loss, setup.link.duplicate, setup.link.reorder, variant_text(setup.rules.variant),
-      setup.seed, setup.rates.empty() ? "" : " (with clocks of different speed)");
+      setup.seed, setup.rates.empty() ? "" : " (with different clock rates)");
   for (const Violation& violation : outcome.violations)
     text += fmt::format("\n  {} at {} ms: {}", violation.property, milliseconds(violation.at),
                         violation.seen);

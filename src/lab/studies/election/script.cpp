@@ -34,11 +34,11 @@ Result<Number> number_within(std::string_view text, Number low, Number high) {
   return *number;
 }
 
-class Player {
+class ScriptRunner {
  public:
-  Player() { setup_.rules.timing = *tempo::election::profile("lan"); }
+  ScriptRunner() { setup_.rules.timing = *tempo::election::profile("lan"); }
 
-  // Carries out one command line; what it shows is appended to `answer`.
+  // Executes one command line; its output is appended to `answer`.
   Result<void> command(std::string_view line, std::string& answer) {
     const std::size_t space = std::min(line.find(' '), line.size());
     const std::string_view word = line.substr(0, space);
@@ -69,7 +69,7 @@ class Player {
       show_counts(answer);
     } else if (word == "promises") {
       show_happenings(answer);
-      show_promises(answer);
+      show_properties(answer);
     } else if (line == "start all") {
       for (std::uint32_t i = 0; i < setup_.nodes; ++i)
         cluster_->apply({.at = cluster_->now(), .act = Act::start, .node = NodeId{i}});
@@ -81,7 +81,7 @@ class Player {
     return {};
   }
 
-  // What happened since the last time.
+  // Shows the trace since the last call.
   void show_happenings(std::string& answer) {
     if (cluster_ == nullptr) return;
     const auto& all = cluster_->watches().tracer.trace().happenings();
@@ -173,7 +173,7 @@ class Player {
     counted_ = now;
   }
 
-  void show_promises(std::string& answer) {
+  void show_properties(std::string& answer) {
     const Violations& violations = cluster_->violations();
     if (violations.count() == 0) answer += "promises are kept\n";
     for (const Violation& violation : violations.kept())
@@ -195,7 +195,7 @@ class Player {
 }  // namespace
 
 Result<std::string> answered(std::string_view script) {
-  Player player;
+  ScriptRunner runner;
   std::string out;
   std::string answer;
   bool in_answer = false;
@@ -204,19 +204,19 @@ Result<std::string> answered(std::string_view script) {
     ++number;
     if (line == "----") {
       in_answer = true;
-      player.show_happenings(answer);
+      runner.show_happenings(answer);
       out += "----\n" + answer;
       answer.clear();
     } else if (line.empty()) {
       in_answer = false;
       out += '\n';
     } else if (in_answer) {
-      continue;  // the old answer
+      continue;  // skip the old answer
     } else {
       out += line;
       out += '\n';
       if (line.starts_with('#')) continue;
-      if (const Result<void> done = player.command(line, answer); !done)
+      if (const Result<void> done = runner.command(line, answer); !done)
         return std::unexpected(fmt::format("line {}: {}", number, done.error()));
     }
   }
@@ -228,7 +228,7 @@ Result<std::string> script_of(const Experiment& experiment, std::string_view cou
   const Link& link = setup.link;
   std::string text;
   for (const std::string_view line : lines_of(counterexample)) text += fmt::format("# {}\n", line);
-  // The profile whose values these are; a changed election timer is a setting of its own.
+  // The profile with these values; a changed election timer is a separate setting.
   std::string_view profile = "lan";
   for (const std::string_view name : tempo::election::profile_names())
     if (tempo::election::profile(name)->loop == setup.rules.timing.loop) profile = name;
@@ -248,7 +248,7 @@ Result<std::string> script_of(const Experiment& experiment, std::string_view cou
     now = std::max(now, fault.at);
     text += fault_text(fault) + '\n';
   }
-  // As `run` does it: to the end of the plan, to the moment of judgement, then to one master.
+  // Like `run`: to the end of the plan, to the time of judgement, then to one master.
   const Instant judged = experiment.judge_at < experiment.limit ? experiment.judge_at : now;
   const Instant peace = std::max({now, experiment.peace_from, judged});
   if (peace > now) text += fmt::format("run {}\n", span_text(peace - now));

@@ -1,4 +1,4 @@
-// Elections told as text: a story, commands, four dashes, what happened.
+// Elections as text: a comment, commands, four dashes, the resulting trace.
 //
 //     # Two daemons start a second apart.
 //     nodes 2
@@ -9,17 +9,17 @@
 //     0 1->* masterreq
 //     ...
 //
-// A file is a row of such blocks, separated by blank lines; the network lives through all of them.
-// Settings come before the first act: nodes, profile, variant, repeats, seed, delay, loss,
-// duplicate, reorder, lateness, election-timer (a..b), hide (messages not shown, comma-separated).
-// Then acts, as in fault.h, `start all`, and
+// A file is a sequence of such blocks, separated by blank lines; they share one network. Settings
+// come before the first act: nodes, profile, variant, repeats, seed, delay, loss, duplicate,
+// reorder, lateness, election-timer (a..b), hide (messages not shown, comma-separated). Then follow
+// acts, as in fault.h, `start all`, and
 //
 //     run SPAN     lets time pass
-//     settle SPAN  waits at most so long for one master, then for peace, and judges what is
-//                  promised then
-//     states       shows every node's state, whom it follows and its list
+//     settle SPAN  waits at most SPAN for one master, then until all nodes must be listed, and
+//                  checks the properties of a network without faults
+//     states       shows every node's state, its master and its list
 //     counts       shows how many messages of each kind were sent since the last `counts`
-//     promises     shows which promises were broken so far, or that they are kept
+//     promises     shows the violated properties, or that there are none
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@
 
 namespace tempo::sim::election {
 
-// The same script with the answers that this run gives; a failure names the line.
+// The script with the answers of this run; an error names the line.
 Result<std::string> answered(std::string_view script);
 
-// A script that repeats the experiment; its answers are filled in.
+// A script that repeats the experiment, with its answers.
 Result<std::string> script_of(const Experiment& experiment, std::string_view counterexample);
 
 }  // namespace tempo::sim::election

@@ -1,6 +1,5 @@
-// Every script of testdata/ is a test: it must give the answers written in it. tools/rewrite runs
-// this program with TEMPO_REWRITE set; then the answers of this run are written into the scripts
-// instead.
+// Every script of testdata/ is a test: it must give the answers written in it. With TEMPO_REWRITE
+// set, as in tools/rewrite, this program writes the answers of this run into the scripts instead.
 #include "lab/studies/election/script.h"
 
 #include <algorithm>
@@ -43,7 +42,7 @@ TEST_P(Script, GivesTheAnswersWrittenInIt) {
   const Result<std::string> answer = answered(text);
   ASSERT_TRUE(answer.has_value()) << GetParam().filename().string() << " " << answer.error();
   if (std::getenv("TEMPO_REWRITE") == nullptr) {
-    EXPECT_EQ(text, *answer) << "If this is how it should be, let tools/rewrite write it.";
+    EXPECT_EQ(text, *answer) << "If this change is intended, run tools/rewrite.";
   } else if (text != *answer) {
     std::ofstream file(GetParam());
     file << *answer;
@@ -51,8 +50,8 @@ TEST_P(Script, GivesTheAnswersWrittenInIt) {
   }
 }
 
-// A script proves nothing unless it tells a story and asks for an answer.
-TEST_P(Script, TellsAStoryAndAsksForAnAnswer) {
+// A script proves nothing unless it has a comment and asks for an answer.
+TEST_P(Script, HasACommentAndAnAnswer) {
   const std::string text = content(GetParam());
   EXPECT_THAT(text, StartsWith("# "));
   EXPECT_THAT(text, HasSubstr("\n----\n"));
@@ -65,7 +64,7 @@ TEST_P(Script, TellsAStoryAndAsksForAnAnswer) {
 INSTANTIATE_TEST_SUITE_P(Testdata, Script, ::testing::ValuesIn(scripts()),
                          [](const auto& each) { return each.param.stem().string(); });
 
-// The scripts of the paper's claims are there at all.
+// The scripts of the paper's claims must be found.
 TEST(Scripts, AreFound) { EXPECT_GE(scripts().size(), 40U); }
 
 std::string failure_of(const std::string& script) {
@@ -75,7 +74,7 @@ std::string failure_of(const std::string& script) {
 
 TEST(BadScript, NamesTheLine) {
   EXPECT_EQ(failure_of("# A story.\nnodes 3\nexplode 1\n----\n"),
-            "line 3: 'explode' is not something a script can do");
+            "line 3: 'explode' is not a script command");
   EXPECT_EQ(failure_of("nodes 3\ndelay 1ms\n\nstart 4\n----\n"),
             "line 4: '4' is not a node; nodes are numbered from 1 to 3");
   EXPECT_EQ(failure_of("nodes 3\nstart 0\n----\n"),
@@ -85,13 +84,13 @@ TEST(BadScript, NamesTheLine) {
   EXPECT_EQ(failure_of("nodes three\n"), "line 1: 'three' is not a number from 1 to 1000");
 }
 
-// An old answer is skipped, but it is counted.
+// The lines of an old answer are skipped but counted.
 TEST(BadScript, CountsTheLinesOfOldAnswers) {
   EXPECT_THAT(failure_of("nodes 1\nstart 1\n----\n0 1 starts\n0 1->* masterreq\n\nrun\n----\n"),
               StartsWith("line 7: "));
 }
 
-TEST(BadScript, SaysWhatIsWrongWithASetting) {
+TEST(BadScript, ReportsBadSettings) {
   EXPECT_EQ(failure_of("nodes 0\n"), "line 1: '0' is not a number from 1 to 1000");
   EXPECT_EQ(failure_of("nodes 1001\n"), "line 1: '1001' is not a number from 1 to 1000");
   EXPECT_EQ(failure_of("nodes 3x\n"), "line 1: '3x' is not a number from 1 to 1000");
@@ -107,26 +106,26 @@ TEST(BadScript, SaysWhatIsWrongWithASetting) {
   EXPECT_THAT(failure_of("delay 0ms\n"), StartsWith("line 1: a delay of zero is not allowed"));
 }
 
-// Timers that contradict each other are found at the first act, when all settings are known.
-TEST(BadScript, HasTimersThatContradictEachOther) {
+// Contradicting timers are reported at the first act, when all settings are known.
+TEST(BadScript, HasContradictingTimers) {
   EXPECT_THAT(failure_of("nodes 2\nelection-timer 3s..2s\nstart 1\n"),
               StartsWith("line 3: the longest election timer must not be shorter"));
 }
 
-TEST(BadScript, SaysWhatIsWrongWithAnAct) {
+TEST(BadScript, ReportsBadActs) {
   const std::string nodes = "nodes 3\n";
   EXPECT_EQ(failure_of(nodes + "crash x\n"),
             "line 2: 'x' is not a node; nodes are numbered from 1 to 3");
   EXPECT_EQ(failure_of(nodes + "cut 1\n"),
-            "line 2: '1' should name two nodes, for example 1->2 or *->3");
+            "line 2: '1' must name two nodes, for example 1->2 or *->3");
   EXPECT_EQ(failure_of(nodes + "cut *->2\n"),
             "line 2: '*' is not a node; nodes are numbered from 1 to 3");
-  EXPECT_EQ(failure_of(nodes + "lose 1->2 hello\n"), "line 2: there is no message 'hello'");
+  EXPECT_EQ(failure_of(nodes + "lose 1->2 hello\n"), "line 2: unknown message kind 'hello'");
   EXPECT_EQ(failure_of(nodes + "partition 1,,2\n"),
             "line 2: '' is not a node; nodes are numbered from 1 to 3");
-  EXPECT_EQ(failure_of(nodes + "crash 1 2\n"), "line 2: 'crash 1 2' has words too many");
+  EXPECT_EQ(failure_of(nodes + "crash 1 2\n"), "line 2: too many words in 'crash 1 2'");
   EXPECT_EQ(failure_of(nodes + "crash 1 for 2s 3s\n"),
-            "line 2: 'crash 1 for 2s 3s' has words too many");
+            "line 2: too many words in 'crash 1 for 2s 3s'");
   EXPECT_THAT(failure_of(nodes + "crash 1 for ever\n"),
               StartsWith("line 2: 'ever' is not a duration"));
   EXPECT_THAT(failure_of(nodes + "late 1->2 accept\n"), StartsWith("line 2: '' is not a duration"));
@@ -134,7 +133,7 @@ TEST(BadScript, SaysWhatIsWrongWithAnAct) {
   EXPECT_THAT(failure_of(nodes + "run -1s\n"), StartsWith("line 2: '-1s' is not a duration"));
 }
 
-// What a network does with these settings: only the answer.
+// The answer of a network with these settings.
 std::string answer_with(const std::string& settings) {
   const Result<std::string> answer =
       answered("nodes 4\n" + settings + "start all\nrun 30s\ncounts\n----\n");
@@ -162,7 +161,7 @@ Setup four_on_a_lan() {
   return setup;
 }
 
-// An experiment written down as a script and answered does the same again.
+// An experiment written as a script gives the same run again.
 TEST(ScriptOf, RepeatsTheExperiment) {
   const auto experiment = plan_of(Scenario::master_crash, four_on_a_lan(), 12s);
   ASSERT_TRUE(experiment.has_value()) << experiment.error();
@@ -179,8 +178,8 @@ TEST(ScriptOf, RepeatsTheExperiment) {
   EXPECT_THAT(*script, HasSubstr("one-master holds\n"));
 }
 
-// Whatever a setup sets and a plan does: the script's answer is the trace of the run.
-TEST(ScriptOf, RepeatsEveryStepOfABadDay) {
+// For any setup and plan the script's answer is the trace of the run.
+TEST(ScriptOf, RepeatsEveryStepOfAChurn) {
   for (const Scenario scenario : {Scenario::churn, Scenario::partition_heal, Scenario::collision}) {
     auto setup = four_on_a_lan();
     setup.nodes = 5;

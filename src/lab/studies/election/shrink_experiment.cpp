@@ -7,7 +7,7 @@
 namespace tempo::sim::election {
 namespace {
 
-// The highest node any fault speaks of; a node nobody starts need not exist.
+// Highest node in any fault; nodes that are never started can be left out.
 std::uint32_t nodes_needed(const std::vector<Fault>& plan) {
   std::uint32_t highest = 0;
   for (const Fault& fault : plan) {
@@ -34,7 +34,7 @@ Experiment shrink(Experiment experiment, const std::function<bool(const Experime
     return fails(smaller);
   });
 
-  // With fewer faults peace comes earlier.
+  // With fewer faults the end of the faults comes earlier.
   Experiment earlier = experiment;
   complete(earlier);
   if (earlier.peace_from < experiment.peace_from && fails(earlier)) experiment = earlier;
@@ -43,7 +43,7 @@ Experiment shrink(Experiment experiment, const std::function<bool(const Experime
   fewer.setup.nodes = nodes_needed(experiment.plan);
   if (fewer.setup.nodes < experiment.setup.nodes && fails(fewer)) experiment = fewer;
 
-  // Shorter runs fail if the violation comes early; a promise about the end fails whatever the
+  // Shorter runs help if the violation comes early; a property of the final state fails at any
   // length.
   const Nanos length = least(experiment.peace_from.time_since_epoch(),
                              experiment.limit.time_since_epoch(), [&](Nanos limit) {

@@ -1,4 +1,4 @@
-// A failing election, made small: fewer faults, then fewer nodes, then less time.
+// Shrinks a failing election: fewer faults, then fewer nodes, then less time.
 #pragma once
 
 #include <functional>
@@ -7,10 +7,10 @@
 
 namespace tempo::sim::election {
 
-// `fails` must hold for the experiment; it holds for what is returned.
+// `fails` must hold for the experiment; it also holds for the result.
 Experiment shrink(Experiment experiment, const std::function<bool(const Experiment&)>& fails);
 
-// Whether a run breaks this promise.
+// True if a run violates this property.
 bool breaks(const Experiment& experiment, const std::string& property);
 
 }  // namespace tempo::sim::election

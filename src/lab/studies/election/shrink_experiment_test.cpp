@@ -39,8 +39,8 @@ void add(Experiment& experiment, Nanos at, const std::string& text) {
   experiment.plan.push_back(*fault);
 }
 
-// Forty faults of which two matter: node 5 starts, and dies with a parent who says so. Nobody else
-// ever sends a Masterdown.
+// Forty faults, of which two matter: node 5 starts, and dies with a parent that reports it. No
+// other node ever sends a Masterdown.
 Experiment forty_faults() {
   Experiment experiment{.setup = seven_on_a_lan()};
   for (int i = 1; i <= 7; ++i) add(experiment, 10ms * i, "start " + std::to_string(i));
@@ -62,7 +62,7 @@ Experiment forty_faults() {
   return experiment;
 }
 
-TEST(ShrinkExperiment, LeavesTheTwoFaultsOfFortyThatAreNeeded) {
+TEST(ShrinkExperiment, KeepsTheTwoNeededFaultsOfForty) {
   const Experiment large = forty_faults();
   ASSERT_EQ(large.plan.size(), 40U);
   int runs = 0;
@@ -74,13 +74,13 @@ TEST(ShrinkExperiment, LeavesTheTwoFaultsOfFortyThatAreNeeded) {
   const Experiment small = shrink(large, says_masterdown);
   EXPECT_EQ(texts(small.plan), (std::vector<std::string>{"start 5", "hint 5 for 1s"}));
   EXPECT_EQ(small.setup.nodes, 5U);
-  EXPECT_EQ(small.limit, large.peace_from);  // it shows before peace begins
+  EXPECT_EQ(small.limit, large.peace_from);  // the violation shows before the faults end
   EXPECT_TRUE(says_masterdown(small));
   EXPECT_LT(runs, 200);
 }
 
-// A promise that is broken in a run with much noise is broken in what is left of it.
-TEST(ShrinkExperiment, KeepsThePromiseBroken) {
+// A property violated in a run with many faults is violated in the shrunk run.
+TEST(ShrinkExperiment, KeepsThePropertyViolated) {
   Experiment experiment{.setup = seven_on_a_lan()};
   experiment.setup.rules.variant.refuse_duplicate = true;
   experiment.setup.link.delay = Delay::constant(1ms);

@@ -1,8 +1,8 @@
-// sole-candidate-wins, under no loss and no crash during the candidacy: a candidate without rival
-// becomes master, whatever is duplicated, however late.
+// sole-candidate-wins, under no loss and no crash during the candidacy: a candidate without a rival
+// becomes master, whatever messages are duplicated or late.
 //
-// A rival is anybody who stands, stood within one accept time before, rules or is made ruler
-// meanwhile.
+// A rival is a node that is a candidate, was one within the last accept time, is master, or becomes
+// master meanwhile.
 #pragma once
 
 #include <vector>
@@ -32,8 +32,8 @@ class SoleCandidateWins : public NoWatch {
     if (before == after) return;
     states_[index(id)] = after;
     if (after == State::candidate) {
-      sole_ = world.now() >= trouble_until_ && nobody_else(world, id) ? id : kNobody;
-      trouble_until_ = std::max(trouble_until_, world.now() + memory_);
+      sole_ = world.now() >= disturbed_until_ && nobody_else(world, id) ? id : kNobody;
+      disturbed_until_ = std::max(disturbed_until_, world.now() + memory_);
       return;
     }
     if (id == sole_) {
@@ -43,7 +43,8 @@ class SoleCandidateWins : public NoWatch {
              fmt::format("{} stood alone and became {}", index(id) + 1, name_of(after))});
       sole_ = kNobody;
     } else if (after == State::master || after == State::no_master) {
-      sole_ = kNobody;  // somebody else rules or is about to: not alone any more
+      // Another node is master or about to become master: the candidate has a rival.
+      sole_ = kNobody;
     }
   }
   template <class World>
@@ -51,7 +52,7 @@ class SoleCandidateWins : public NoWatch {
     if (id != kNobody && index(id) < states_.size())
       states_[index(id)] = tempo::election::State::startup;
     sole_ = kNobody;
-    trouble_until_ = std::max(trouble_until_, world.now() + memory_);
+    disturbed_until_ = std::max(disturbed_until_, world.now() + memory_);
   }
 
  private:
@@ -71,8 +72,8 @@ class SoleCandidateWins : public NoWatch {
   Violations* violations_;
   Nanos memory_;
   bool applies_;
-  NodeId sole_ = kNobody;    // the candidate under judgement
-  Instant trouble_until_{};  // an earlier candidacy or fault may still be remembered
+  NodeId sole_ = kNobody;      // the candidate being judged
+  Instant disturbed_until_{};  // until then nodes may remember an earlier candidacy or fault
   std::vector<tempo::election::State> states_;
 };
 

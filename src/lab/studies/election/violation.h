@@ -1,4 +1,4 @@
-// A promise that was not kept: which, when, and what was seen.
+// A violated property: its name, the time, and the observation.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct Violation {
   std::string seen;
 };
 
-// Violations of one run; the first few are kept, all are counted.
+// Violations of one run; all are counted, the first few are kept.
 class Violations {
  public:
   void add(Violation violation) {
