@@ -31,7 +31,7 @@ struct LockLabels {
   }
 };
 
-// What is printed, what the checker is to find, and how it shows in simulations.
+// A printed statement, the check that refutes it, and a simulation of the same variant.
 struct Printed {
   const char* section;
   const char* says;
@@ -61,13 +61,14 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
   Outcome sum;
   for (const Outcome& one : outcomes) sum.add(one);
   return erratum(
-      said_of_archimedean(printed.section, printed.says),
+      cited_archimedean(printed.section, printed.says),
       {.printed = printed.would_be,
-       .seen = broken ? fmt::format("two inside after {} steps; {} of {} simulated entries, {} of "
-                                    "{} runs end in deadlock",
-                                    way->steps(), sum.tally.violations, sum.tally.entries,
-                                    sum.tally.deadlocks, outcomes.size())
-                      : "nothing was found",
+       .seen = broken ? fmt::format(
+                            "two clients inside after {} steps; {} of {} simulated entries, {} of "
+                            "{} runs end in deadlock",
+                            way->steps(), sum.tally.violations, sum.tally.entries,
+                            sum.tally.deadlocks, outcomes.size())
+                      : "no counterexample was found",
        .repair = printed.repair,
        .found = broken,
        .diagram = printed.id});
@@ -76,64 +77,64 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
 const std::array<Printed, 5>& all_printed() {
   static const std::array<Printed, 5> all{
       {{"2.2.1, process (a)",
-        "the sequence number is taken, and only then the site sleeps",
-        "two are never inside",
-        "the number is taken after the sleep, in the step in which the request is sent",
+        "a site takes its sequence number before it sleeps",
+        "no two clients are inside",
+        "the site takes the number after the sleep, in the step in which it sends the request",
         "lock-number-before-sleep",
         "A number taken before the sleep",
-        "The shortest way, found by the checker. Who slept asks with an old number and is not "
-        "refused by the one inside. A tick is a millisecond.",
+        "Shortest counterexample, found by the checker. The site that slept asks with an old "
+        "number and the site inside does not refuse it. A tick is a millisecond.",
         {.sites = 2, .hold = 2, .variant = Variant::as_printed},
         {.variant = Variant::as_printed}},
        {"2.2.1, process (a)",
-        "the window covers both ways of a message and one handler, that of requests",
-        "two are never inside",
-        "it covers the handlers of replies too, and the queues before both",
+        "the window covers a message in both directions and one handler, that of requests",
+        "no two clients are inside",
+        "the window also covers the handlers of replies, and the queues before both",
         "lock-window",
         "A window for one handler",
-        "The shortest way, found by the checker; handling a message takes two ticks. The refusal "
-        "is there in time, and is read when its receiver is inside.",
+        "Shortest counterexample, found by the checker; handling a message takes two ticks. The "
+        "refusal arrives in time, but is read when its receiver is already inside.",
         {.sites = 2, .hold = 2, .handling = 2, .variant = Variant::printed_window},
         {.variant = Variant::printed_window,
          .handling = {.request = 20, .reply = 20},
          .delay_max = 200us}},
        {"2.2.5",
-        "a refuser that crashed is detected by another time-out, without sending a message",
-        "two are never inside",
-        "the refuser is asked again; its silence within a window is consent",
+        "a crashed refuser is detected by a second time-out, without a message",
+        "no two clients are inside",
+        "the site asks the refuser again; silence for one window is consent",
         "lock-second-timeout",
         "A second time-out without a message",
-        "The shortest way, found by the checker, and nobody has crashed: the refuser is itself "
+        "Shortest counterexample, found by the checker. No site has crashed: the refuser is itself "
         "waiting. No time-out is long enough.",
         {.contending = 3, .hold = 3, .variant = Variant::silent_second_timeout},
         {.variant = Variant::silent_second_timeout}},
        {"2.2.5",
         "sequence numbers may be kept modulo 2n − 1",
-        "two are never inside",
+        "no two clients are inside",
         "numbers of 64 bits",
         "lock-modulo",
         "Numbers modulo 2n − 1",
-        "The shortest way, found by the checker: a site that restarts takes a number far behind "
-        "for one ahead.",
+        "Shortest counterexample, found by the checker: a restarted site takes a number that is "
+        "far behind for one that is ahead.",
         {.sites = 2,
          .entries = 2,
          .budget = {.crashes = 1, .restarts = 1},
          .variant = Variant::modulo},
         {.variant = Variant::modulo, .crashes = 0.3}},
        {"3.1",
-        "readers never refuse readers, and all else stays as it is",
-        "two in conflict are never inside",
+        "readers never refuse readers, and everything else stays the same",
+        "no two conflicting clients are inside",
         "the same corrections as for mutual exclusion",
         "lock-readers-writers",
         "Readers and writers, as printed",
-        "The shortest way, found by the checker: a writer and a reader are inside together.",
+        "Shortest counterexample, found by the checker: a writer and a reader are inside together.",
         {.sites = 2, .readers = 1, .hold = 2, .variant = Variant::as_printed},
         {.kind = Kind::rw, .readers = 2, .variant = Variant::as_printed}}}};
   return all;
 }
 
-// One entry, corrected, in a world of two sites. Remembered of a site: that it was refused and had
-// to wait.
+// One entry of the corrected lock in a world of two sites. The memory of a site records that it was
+// refused and had to wait.
 struct EntryModel {
   using Machine = sim::lock::Site;
   struct View {
@@ -143,7 +144,7 @@ struct EntryModel {
   using Scene = check::Scene<View>;
 
   sim::lock::SiteRules rules;
-  bool (*found)(const Scene::Slot&);  // asked about every site in every state
+  bool (*found)(const Scene::Slot&);  // evaluated for every site in every state
 
   Machine make(NodeId node, Incarnation life) const {
     return {node, life, rules, lock::mutex::Birth::first};
@@ -154,7 +155,7 @@ struct EntryModel {
   }
   const char* broken(const Scene& scene) const {
     for (std::uint32_t i = 0; i < scene.nodes; ++i)
-      if (scene.up(i) && found(scene.slots[i])) return "what is looked for";
+      if (scene.up(i) && found(scene.slots[i])) return "search target";
     return nullptr;
   }
   bool remember(const Scene& /*before*/, Scene& after, NodeId node) const {
@@ -174,7 +175,7 @@ check::Space<EntryModel> space_of(const EntryModel& model, const LockWorld& worl
   return {model, freedom_of(world), commands_of(world)};
 }
 
-// What arrived for the sake of one site's entry.
+// The messages received for the entry of one site.
 struct EntryCost {
   std::uint32_t requests = 0;
   std::uint32_t negative = 0;
@@ -198,7 +199,8 @@ EntryCost cost_of_last_entry(const sim::Trace& trace) {
 
 }  // namespace
 
-// Of one site that competes the mean is 0, not s/(2(1+γ)) = 1/4: nobody is there to refuse it.
+// With one contending site the mean is 0, not s/(2(1+γ)) = 1/4: there is no other site to refuse
+// it.
 Claim erratum_of_lemma_1(Workshop& workshop, double printed, const Estimate& refusals,
                          Findings& findings) {
   const LockWorld world{.sites = 2, .contending = 1};
@@ -211,21 +213,21 @@ Claim erratum_of_lemma_1(Workshop& workshop, double printed, const Estimate& ref
   const std::optional<Shown> way = shown(
       workshop, space, LockLabels{},
       {.id = "lock-lemma-1",
-       .title = "One site competes, and nobody refuses",
-       .caption = "The shortest way, found by the checker. With s = 1 and γ = 1 the printed mean "
-                  "is 1/4; in none of the states of this world is the site refused."},
+       .title = "A single contending site is never refused",
+       .caption = "Shortest entry, found by the checker. With s = 1 and γ = 1 the printed mean is "
+                  "1/4; no state of this world contains a refusal."},
       findings);
   const bool silent = way && cost_of_last_entry(way->way.trace).negative == 0;
-  return erratum(
-      said_of_archimedean("2.2.3, lemma 1",
-                          "the mean number of refusals is s/(2(1+γ)); s = 12, γ = 1, and s = 1"),
-      {.printed = fmt::format("{:.4g}, and 1/4", printed),
-       .seen = fmt::format("{:.4g}, and {} in all {} states", refusals.value,
-                           never_refused ? "0" : "some", searched_all.states),
-       .repair = "it is a bound: the proof itself estimates from above",
-       .found = silent && never_refused && !refusals.contains(printed),
-       .diagram = "lock-lemma-1",
-       .measured = refusals});
+  return erratum(cited_archimedean(
+                     "2.2.3, lemma 1",
+                     "the mean number of refusals is s/(2(1+γ)); for s = 12, γ = 1, and for s = 1"),
+                 {.printed = fmt::format("{:.4g}, and 1/4", printed),
+                  .seen = fmt::format("{:.4g}, and {} in all {} states", refusals.value,
+                                      never_refused ? "0" : "not 0", searched_all.states),
+                  .repair = "this is an upper bound: the proof itself estimates from above",
+                  .found = silent && never_refused && !refusals.contains(printed),
+                  .diagram = "lock-lemma-1",
+                  .measured = refusals});
 }
 
 Claim erratum_of_lemma_2(Workshop& workshop, std::uint32_t sites, const Estimate& refusals,
@@ -233,23 +235,24 @@ Claim erratum_of_lemma_2(Workshop& workshop, std::uint32_t sites, const Estimate
   const LockWorld world{.sites = 2};
   const EntryModel model{.rules = rules_of(world), .found = EntryModel::enters_refused};
   check::Space<EntryModel> space = space_of(model, world);
-  const std::optional<Shown> way = shown(
-      workshop, space, LockLabels{},
-      {.id = "lock-lemma-2",
-       .title = "A refused entry costs three messages, not two",
-       .caption = "The shortest way, found by the checker, to an entry that had to wait: n = 2, "
-                  "one refusal. A request, a negative and later a positive reply."},
-      findings);
+  const std::optional<Shown> way =
+      shown(workshop, space, LockLabels{},
+            {.id = "lock-lemma-2",
+             .title = "A refused entry costs three messages, not two",
+             .caption =
+                 "Shortest entry with a wait, found by the checker: n = 2, one refusal. A request, "
+                 "a negative reply and later a positive reply."},
+            findings);
   const EntryCost cost = way ? cost_of_last_entry(way->way.trace) : EntryCost{};
   const bool drawn = cost.negative > 0 && cost.messages() == world.sites - 1 + 2 * cost.negative;
   const double printed = sites - 1 + refusals.value;
   return erratum(
-      said_of_archimedean("2.2.3, lemma 2",
-                          "an entry costs n − 1 + nnr messages; n = s = 12, γ = 1, and the first "
-                          "refused one of n = 2"),
+      cited_archimedean("2.2.3, lemma 2",
+                        "an entry costs n − 1 + nnr messages; for n = s = 12, γ = 1, and for the "
+                        "first refused entry with n = 2"),
       {.printed = fmt::format("{:.4g}, and {}", printed, world.sites - 1 + cost.negative),
        .seen = fmt::format("{:.4g}, and {}", messages.value, cost.messages()),
-       .repair = "n − 1 + 2 nnr: who is refused gets a negative and later a positive reply",
+       .repair = "n − 1 + 2 nnr: a refused site receives a negative and later a positive reply",
        .found = drawn && !messages.contains(printed) &&
                 messages.contains(sites - 1 + 2 * refusals.value),
        .diagram = "lock-lemma-2",
@@ -267,10 +270,11 @@ Findings archimedean_lock_errata(Workshop& workshop) {
     check::Space<LockModel> space(model, freedom_of(world), commands_of(world));
     const check::Finding finding = searched(workshop, space);
     findings.claims.push_back(holds_everywhere(
-        said_of_archimedean(
+        cited_archimedean(
             "2.2",
-            fmt::format("corrected, {} sites{}: exclusion, and all can come to rest", world.sites,
-                        world.budget.crashes > 0 ? ", one may crash and restart" : "")),
+            fmt::format("corrected, {} sites{}: exclusion holds, and all sites can come to rest",
+                        world.sites,
+                        world.budget.crashes > 0 ? ", one of which may crash and restart" : "")),
         finding.complete, finding.violation.has_value(), finding.states));
   }
   return findings;

@@ -18,11 +18,11 @@ using sim::lock::Setup;
 
 constexpr std::uint64_t kEntriesOfRun = 2'000;
 
-Saying said(std::string section, std::string says) {
-  return said_of_archimedean(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_archimedean(std::move(section), std::move(says));
 }
 
-// Runs of so many entries each, by their seeds.
+// Runs consecutive seeds of `entries` entries each.
 std::vector<Outcome> locked(Workshop& workshop, const Setup& setup, std::uint64_t entries) {
   const std::uint64_t runs = std::max<std::uint64_t>(4, workshop.runs(entries) / kEntriesOfRun);
   const std::uint64_t of_run = std::min(kEntriesOfRun, workshop.runs(entries));
@@ -40,7 +40,7 @@ Outcome sum_of(const std::vector<Outcome>& outcomes) {
   return sum;
 }
 
-// The mean of the runs' means.
+// Mean over the means of the runs.
 template <class Count>
 Estimate per_entry(const std::vector<Outcome>& outcomes, Count count) {
   Moments moments;
@@ -64,11 +64,11 @@ Findings messages(Workshop& workshop) {
   constexpr std::uint32_t kSites = 12;
   Findings findings;
   Chart chart{.id = "lock-messages",
-              .title = "Messages an entry costs, 12 sites",
+              .title = "Messages per entry, 12 sites",
               .caption =
-                  "Silence costs n − 1 messages and two for each refusal; explicit replies "
-                  "cost 2(n − 1) always.",
-              .x_name = "sites that want the lock, s",
+                  "Silence costs n − 1 messages and two more for each refusal; explicit replies "
+                  "always cost 2(n − 1).",
+              .x_name = "contending sites, s",
               .y_name = "messages per entry"};
   Extremes surplus;
   for (const double gamma : {0.2, 0.5, 1.0}) {
@@ -84,12 +84,13 @@ Findings messages(Workshop& workshop) {
                   static_cast<double>((kSites - 1) * sum.tally.entries + 2 * sum.tally.refusals));
       if (competing == 1)
         findings.claims.push_back(equals(
-            said("2.2", fmt::format("without contention an entry costs n − 1, γ = {:g}", gamma)),
+            cited("2.2",
+                  fmt::format("without contention an entry costs n − 1 messages, γ = {:g}", gamma)),
             kSites - 1, cost));
       if (competing != kSites) continue;
       findings.claims.push_back(at_most(
-          said("2.2.3, lemma 1",
-               fmt::format("refusals an entry are at most s/(2(1+γ)), s = 12, γ = {:g}", gamma)),
+          cited("2.2.3, lemma 1",
+                fmt::format("refusals per entry are at most s/(2(1+γ)), s = 12, γ = {:g}", gamma)),
           refusals_bound(kSites, gamma), refusals));
       if (gamma != 1) continue;
       findings.claims.push_back(
@@ -100,18 +101,19 @@ Findings messages(Workshop& workshop) {
   }
   const Estimate replies = messages_of(
       locked(workshop, {.kind = Kind::replies, .sites = kSites, .contending = kSites}, 10'000));
-  findings.claims.push_back(equals(said("2.1", "Ricart and Agrawala's lock costs 2(n − 1), n = 12"),
-                                   2 * (kSites - 1), replies));
+  findings.claims.push_back(
+      equals(cited("2.1", "Ricart and Agrawala's lock costs 2(n − 1) messages, n = 12"),
+             2 * (kSites - 1), replies));
   chart.series.push_back({.name = "Ricart–Agrawala, 2(n−1)",
                           .points = {{1, 2.0 * (kSites - 1)}, {kSites, 2.0 * (kSites - 1)}}});
   chart.series.push_back({.name = "n − 1", .points = {{1, kSites - 1.0}, {kSites, kSites - 1.0}}});
   findings.charts.push_back(std::move(chart));
-  findings.claims.push_back(
-      always(said("2.2", "messages beyond (n − 1) entries + 2 refusals, all runs"), 0, surplus));
+  findings.claims.push_back(always(
+      cited("2.2", "messages in excess of (n − 1) entries + 2 refusals, all runs"), 0, surplus));
   const Estimate crowded =
       messages_of(locked(workshop, {.sites = kSites, .contending = kSites, .sleep = 0}, 10'000));
   findings.claims.push_back(
-      at_most(said("2.2", "at most 3(n − 1): all want it and nobody sleeps, n = 12"),
+      at_most(cited("2.2", "at most 3(n − 1) messages: all sites contend without sleep, n = 12"),
               3 * (kSites - 1), crowded));
   return findings;
 }
@@ -120,12 +122,12 @@ Findings tail(Workshop& workshop) {
   constexpr double kBeta = 0.5;
   Findings findings;
   Chart chart{.id = "lock-tail",
-              .title = "Lemma 1's tail",
+              .title = "Tail of lemma 1",
               .caption =
-                  "How often an entry is refused more than 1.5 times as often as lemma 1 "
-                  "allows on the average; all sites want the lock.",
+                  "Fraction of entries with more than 1.5 times the mean number of refusals of "
+                  "lemma 1; all sites contend.",
               .x_name = "sites, n = s",
-              .y_name = "part of the entries"};
+              .y_name = "fraction of entries"};
   for (const double gamma : {0.5, 1.0}) {
     Series dots{.name = fmt::format("γ = {:g}", gamma), .mark = Mark::dots};
     Estimate first;
@@ -143,9 +145,9 @@ Findings tail(Workshop& workshop) {
     }
     chart.series.push_back(std::move(dots));
     findings.claims.push_back(
-        at_most(said("2.2.3, lemma 1", fmt::format("the tail vanishes as n grows: at n = 24, "
-                                                   "against n = 3, γ = {:g}",
-                                                   gamma)),
+        at_most(cited("2.2.3, lemma 1", fmt::format("the tail vanishes as n grows: n = 24 compared "
+                                                    "with n = 3, γ = {:g}",
+                                                    gamma)),
                 first.value, last));
   }
   findings.charts.push_back(std::move(chart));
@@ -154,13 +156,14 @@ Findings tail(Workshop& workshop) {
 
 Findings delays(Workshop& workshop) {
   Findings findings;
-  Chart chart{.id = "lock-wait",
-              .title = "From the wish to the entry",
-              .caption =
-                  "Mean wait of all who want the lock, sleep included. The sleep saves "
-                  "messages and costs time.",
-              .x_name = "sites, n = s",
-              .y_name = "milliseconds"};
+  Chart chart{
+      .id = "lock-wait",
+      .title = "From request to entry",
+      .caption =
+          "Mean wait of all contending sites, including the sleep. The sleep saves messages "
+          "and costs time.",
+      .x_name = "sites, n = s",
+      .y_name = "milliseconds"};
   Series silent{.name = "silence", .mark = Mark::dots};
   Series awake{.name = "silence, no sleep", .mark = Mark::dots};
   Series replies{.name = "explicit replies", .mark = Mark::dots};
@@ -185,12 +188,11 @@ Findings delays(Workshop& workshop) {
   chart.series = {std::move(silent), std::move(awake), std::move(replies)};
   findings.charts.push_back(std::move(chart));
   findings.claims.push_back(
-      never_above(said("2.2.4",
-                       "the granting delay is bounded: the longest, by the bound corrected for "
-                       "windows, holds and handlers"),
+      never_above(cited("2.2.4",
+                        "the granting delay is bounded: largest delay, relative to the bound "
+                        "corrected for windows, holds and handlers"),
                   1, by_bound));
-  findings.claims.push_back(
-      never(said("2.2.4", "an entry comes later than that bound"), beyond, entries));
+  findings.claims.push_back(never(cited("2.2.4", "an entry exceeds that bound"), beyond, entries));
   return findings;
 }
 
@@ -201,24 +203,24 @@ Findings exclusion(Workshop& workshop) {
     const std::uint32_t readers = kind == Kind::rw ? 2 : 0;
     const Outcome corrected = sum_of(locked(workshop, {.kind = kind, .readers = readers}, 60'000));
     findings.claims.push_back(
-        never(said(kind == Kind::mutex ? "2.2" : "3.1",
-                   fmt::format("{}, corrected: two in conflict are inside", name)),
+        never(cited(kind == Kind::mutex ? "2.2" : "3.1",
+                    fmt::format("{}, corrected: two conflicting clients are inside", name)),
               corrected.tally.violations, corrected.tally.entries));
     const Outcome crashed =
         sum_of(locked(workshop, {.kind = kind, .readers = readers, .crashes = 0.3}, 20'000));
     findings.claims.push_back(
-        never(said("2.2.5", fmt::format("{}, corrected, a crash and restart at every third entry: "
-                                        "two inside, or all wait for ever",
-                                        name)),
+        never(cited("2.2.5", fmt::format("{}, corrected, a crash and restart at every third entry: "
+                                         "two conflicting clients inside, or a deadlock",
+                                         name)),
               crashed.tally.violations + crashed.tally.deadlocks, crashed.tally.entries));
   }
   Chart chart{.id = "lock-loss",
-              .title = "Silence where messages are lost",
+              .title = "Silence under message loss",
               .caption =
-                  "Entries while another is inside. A lock that takes silence for consent "
-                  "needs a network that loses nothing.",
-              .x_name = "part of the messages lost",
-              .y_name = "part of the entries",
+                  "Fraction of entries while another client is inside. A lock that treats silence "
+                  "as consent requires a network without loss.",
+              .x_name = "fraction of messages lost",
+              .y_name = "fraction of entries",
               .x_log = true,
               .y_log = true};
   Series silent{.name = "silence", .mark = Mark::dots};
@@ -226,13 +228,14 @@ Findings exclusion(Workshop& workshop) {
     const Outcome sum = sum_of(locked(workshop, {.loss = loss}, 30'000));
     silent.points.push_back(point(loss, proportion(sum.tally.violations, sum.tally.entries)));
     if (loss == 0.1) {
-      findings.claims.push_back(happens(
-          said("1", "without the assumption that nothing is lost exclusion fails, 10 % lost"),
-          sum.tally.violations, sum.tally.entries));
+      findings.claims.push_back(
+          happens(cited("1", "exclusion fails if messages are lost, 10 % loss"),
+                  sum.tally.violations, sum.tally.entries));
       const Outcome explicitly =
           sum_of(locked(workshop, {.kind = Kind::replies, .loss = loss}, 10'000));
-      findings.claims.push_back(never(said("2.1", "explicit replies keep it, 10 % lost"),
-                                      explicitly.tally.violations, explicitly.tally.entries));
+      findings.claims.push_back(
+          never(cited("2.1", "explicit replies preserve exclusion, 10 % loss"),
+                explicitly.tally.violations, explicitly.tally.entries));
     }
   }
   chart.series = {std::move(silent)};
@@ -262,19 +265,19 @@ Findings readers(Workshop& workshop) {
     torn += sum.torn;
     reads += sum.tally.entries;
     findings.claims.push_back(at_most(
-        said("3.2", fmt::format("attempts of a reader are at most 2/γ + 1, γ = {:g}", gamma)),
+        cited("3.2", fmt::format("attempts of a reader are at most 2/γ + 1, γ = {:g}", gamma)),
         2 / gamma + 1, attempts));
   }
   chart.series = {std::move(bound), std::move(dots)};
   findings.charts.push_back(std::move(chart));
   findings.claims.push_back(
-      never(said("3.2", "a reader takes pieces of two writes for one"), torn, reads));
+      never(cited("3.2", "a reader accepts pieces of two writes as one value"), torn, reads));
   const auto lamport = locked(workshop, {.kind = Kind::optimistic, .waits = false}, 4'000);
-  findings.claims.push_back(
-      happens(said("3.2",
-                   "without the waits (Lamport's version) readers starve: runs in which no "
-                   "read succeeds any more"),
-              sum_of(lamport).tally.deadlocks, lamport.size()));
+  findings.claims.push_back(happens(
+      cited("3.2",
+            "without the waits (Lamport's version) readers starve: runs in which reads stop "
+            "succeeding"),
+      sum_of(lamport).tally.deadlocks, lamport.size()));
   return findings;
 }
 
@@ -282,21 +285,19 @@ Findings readers(Workshop& workshop) {
 
 const std::vector<Experiment>& archimedean_lock_experiments() {
   static const std::vector<Experiment> all{
-      {"lock-messages", Paper::archimedean, "Messages an entry costs",
-       "Silence as consent against contention and γ = rmin/rmax, beside Ricart and Agrawala's "
-       "lock.",
+      {"lock-messages", Paper::archimedean, "Messages per entry",
+       "Silence as consent, depending on contention and γ = rmin/rmax, compared with Ricart and "
+       "Agrawala's lock.",
        2, messages},
-      {"lock-tail", Paper::archimedean, "How often an entry is refused",
-       "The distribution behind lemma 1's mean.", 1, tail},
-      {"lock-wait", Paper::archimedean, "Granting delay", "How long it takes to be let in.", 1,
-       delays},
+      {"lock-tail", Paper::archimedean, "Refusals per entry",
+       "The distribution behind the mean of lemma 1.", 1, tail},
+      {"lock-wait", Paper::archimedean, "Granting delay", "Time from request to entry.", 1, delays},
       {"lock-exclusion", Paper::archimedean, "Exclusion",
-       "The corrected locks, with and without crashes, and what happens where the bounds break.",
-       1.5, exclusion},
+       "The corrected locks, with and without crashes, and under violated bounds.", 1.5, exclusion},
       {"lock-readers", Paper::archimedean, "Optimistic readers",
-       "Readers that try again, and how often.", 0.5, readers},
+       "Readers that retry, and their number of attempts.", 0.5, readers},
       {"lock-errata", Paper::archimedean, "The locks as printed",
-       "Found by the checker, step by step, and counted in simulations.", 0.5,
+       "Counterexamples found by the checker, and their frequency in simulation.", 0.5,
        archimedean_lock_errata}};
   return all;
 }

@@ -20,8 +20,8 @@ using report::Series;
 using sim::ring::AnonymousOutcome;
 using sim::ring::AnonymousSetup;
 
-Saying said(std::string section, std::string says) {
-  return said_of_archimedean(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_archimedean(std::move(section), std::move(says));
 }
 
 std::vector<AnonymousOutcome> simulated(Workshop& workshop, const AnonymousSetup& setup,
@@ -55,10 +55,10 @@ Estimate all_elected_first(const monte_carlo::AnonymousCounts& counts, std::uint
 Findings two_leaders(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "anonymous-error",
-              .title = "Candidates in step who are all elected",
+              .title = "Probability that all candidates in step are elected",
               .caption =
-                  "Against the number of stages, k. Lines: exact, and the paper's (3/4)^k. "
-                  "Dots: drawn.",
+                  "By the number of stages, k. Lines: exact, and the paper's (3/4)^k. Dots: "
+                  "simulated.",
               .x_name = "stages, k",
               .y_name = "probability",
               .y_log = true};
@@ -67,7 +67,7 @@ Findings two_leaders(Workshop& workshop) {
     bound.points.push_back({static_cast<double>(k), std::pow(0.75, k)});
   for (const std::uint32_t candidates : {2U, 3U}) {
     Series exact{.name = fmt::format("{} candidates, exact", candidates)};
-    Series dots{.name = fmt::format("{} candidates, drawn", candidates), .mark = Mark::dots};
+    Series dots{.name = fmt::format("{} candidates, simulated", candidates), .mark = Mark::dots};
     for (std::uint32_t k = 1; k <= 12; ++k) {
       const analysis::Fraction truth = analysis::all_elected(candidates, k);
       const Estimate part =
@@ -78,9 +78,9 @@ Findings two_leaders(Workshop& workshop) {
       dots.points.push_back({static_cast<double>(k), part.value, part.low, part.high});
       if (k >= 2 && k <= 5)
         findings.claims.push_back(
-            equals(said("4.3, lemma 6", fmt::format("{} candidates in step are all elected after "
-                                                    "{} stages, drawn",
-                                                    candidates, k)),
+            equals(cited("4.3, lemma 6", fmt::format("{} candidates in step are all elected after "
+                                                     "{} stages, simulated",
+                                                     candidates, k)),
                    truth.nearest(), truth.text(), part));
     }
     dots.colour = static_cast<std::uint32_t>(chart.series.size());
@@ -97,16 +97,16 @@ Findings two_leaders(Workshop& workshop) {
                   workshop.runs(3'000));
     for (const AnonymousOutcome& one : outcomes) both += one.first_phase_leaders == 2 ? 1U : 0U;
     findings.claims.push_back(
-        equals(said("4.3, lemma 6",
-                    fmt::format("two candidates in step, {} stages, the machine that ships", k)),
+        equals(cited("4.3, lemma 6",
+                     fmt::format("two candidates in step, {} stages, shipped implementation", k)),
                truth.nearest(), truth.text(), proportion(both, outcomes.size())));
   }
   std::uint64_t beyond = 0;
   for (std::uint32_t k = 2; k <= 200; ++k)
     beyond += analysis::all_elected(2, k) <= analysis::Fraction::power({3, 4}, k) ? 0U : 1U;
-  findings.claims.push_back(
-      never(said("4.3, lemma 6", "two leaders are likelier than (3/4)^k, k = 2 … 200, exact"),
-            beyond, 199));
+  findings.claims.push_back(never(
+      cited("4.3, lemma 6", "the probability of two leaders exceeds (3/4)^k, k = 2 … 200, exact"),
+      beyond, 199));
   findings.claims.push_back(erratum_of_lemma_6(workshop, findings));
   return findings;
 }
@@ -115,12 +115,12 @@ Findings phases(Workshop& workshop) {
   constexpr std::uint32_t kStages = 30;
   Findings findings;
   Chart chart{.id = "anonymous-phases",
-              .title = "Phases until somebody leads",
-              .caption = "Exactly one of n must draw 1: (1 − 1/n)^−(n−1) phases, below e.",
+              .title = "Phases until a station leads",
+              .caption = "Exactly one of n stations must draw 1: (1 − 1/n)^−(n−1) phases, below e.",
               .x_name = "stations, n",
-              .y_name = "mean phases"};
+              .y_name = "mean number of phases"};
   Series law{.name = "(1 − 1/n)^−(n−1)"};
-  Series dots{.name = "drawn, k = 30", .mark = Mark::dots};
+  Series dots{.name = "simulated, k = 30", .mark = Mark::dots};
   for (const std::uint32_t n : {2U, 3U, 5U, 8U, 16U, 32U}) {
     const monte_carlo::AnonymousCounts counts =
         drawn(workshop, {.stations = n, .stages = kStages}, workshop.runs(1U << 17));
@@ -131,9 +131,9 @@ Findings phases(Workshop& workshop) {
     law.points.push_back({static_cast<double>(n), analysis::mean_phases(n).nearest()});
     dots.points.push_back({static_cast<double>(n), mean.value, mean.low, mean.high});
     if (n == 8 || n == 32)
-      findings.claims.push_back(
-          equals(said("4.3, theorem 1", fmt::format("mean phases, n = {}, drawn", n)),
-                 analysis::mean_phases(n).nearest(), mean));
+      findings.claims.push_back(equals(
+          cited("4.3, theorem 1", fmt::format("mean number of phases, n = {}, simulated", n)),
+          analysis::mean_phases(n).nearest(), mean));
   }
   chart.series = {std::move(law), std::move(dots)};
   findings.charts.push_back(std::move(chart));
@@ -154,20 +154,20 @@ Findings phases(Workshop& workshop) {
     broken += one.broken.empty() ? 0U : 1U;
   }
   findings.claims.push_back(
-      at_most(said("4.3, theorem 1", "messages are fewer than e n (k + 3), n = 8, k = 4"),
+      at_most(cited("4.3, theorem 1", "the number of messages is below e n (k + 3), n = 8, k = 4"),
               std::numbers::e * kStations * (kFew + 3), mean_of(messages)));
-  findings.claims.push_back(
-      at_most(said("4.3, theorem 1", "bits are fewer than 4 c e n k with c = 2, n = 8, k = 4"),
-              4 * 2 * std::numbers::e * kStations * kFew, mean_of(bits)));
+  findings.claims.push_back(at_most(
+      cited("4.3, theorem 1", "the number of bits is below 4 c e n k with c = 2, n = 8, k = 4"),
+      4 * 2 * std::numbers::e * kStations * kFew, mean_of(bits)));
   findings.claims.push_back(never_above(
-      said("4.3, lemma 4", "every station begins a phase within n (dmax + rmax) of its beginning"),
+      cited("4.3, lemma 4", "every station begins a phase within n (dmax + rmax) of its beginning"),
       static_cast<double>((kStations * (rules.delay_max + rules.step_max)).count()) * 1e-6, starts,
       " ms"));
-  findings.claims.push_back(
-      never(said("4.3, lemma 5",
-                 "a phase in which one station drew 1 ends otherwise than with it "
-                 "elected and all others defeated"),
-            broken, outcomes.size()));
+  findings.claims.push_back(never(
+      cited("4.3, lemma 5",
+            "a phase in which exactly one station drew 1 does not end with it elected and all "
+            "others defeated"),
+      broken, outcomes.size()));
   return findings;
 }
 
@@ -176,15 +176,15 @@ Findings time_bound(Workshop& workshop) {
   constexpr std::uint32_t kStages = 4;
   Findings findings;
   Chart chart{.id = "anonymous-time",
-              .title = "How long a phase lasts at most",
+              .title = "Longest duration of a phase",
               .caption =
-                  "Six stations, four stages. The paper forgets that a slow station counts "
-                  "its steps 1/γ times as long as a fast one.",
+                  "Six stations, four stages. The paper ignores that a slow station counts its "
+                  "steps 1/γ times as long as a fast one.",
               .x_name = "γ = rmin/rmax",
               .y_name = "milliseconds"};
   Series printed{.name = "4 n dmax k, as printed"};
   Series corrected{.name = "corrected bound"};
-  Series seen{.name = "the longest phase seen", .mark = Mark::dots};
+  Series seen{.name = "longest phase in simulation", .mark = Mark::dots};
   Extremes by_bound;
   double longest_by_a_tenth = 0;
   double printed_bound = 0;
@@ -205,9 +205,9 @@ Findings time_bound(Workshop& workshop) {
   chart.series = {std::move(printed), std::move(corrected), std::move(seen)};
   findings.charts.push_back(std::move(chart));
   findings.claims.push_back(
-      never_above(said("4.3, theorem 1",
-                       "a phase lasts at most max(k + 2, rmax/rmin + 1) L rmax + "
-                       "2 n (dmax + rmax): the longest, by that bound"),
+      never_above(cited("4.3, theorem 1",
+                        "a phase lasts at most max(k + 2, rmax/rmin + 1) L rmax + "
+                        "2 n (dmax + rmax): longest phase, relative to this bound"),
                   1, by_bound));
   findings.claims.push_back(
       erratum_of_theorem_1(workshop, printed_bound, longest_by_a_tenth, findings));
@@ -218,13 +218,13 @@ Findings time_bound(Workshop& workshop) {
 Findings faster(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "anonymous-faster",
-              .title = "Is the faster candidate favoured?",
+              .title = "Advantage of the faster candidate",
               .caption =
-                  "What comes of the first phase, two stages, two candidates opposite each "
-                  "other on a ring of four; one is faster by 1/γ.",
+                  "Result of the first phase, two stages, two candidates opposite each other on a "
+                  "ring of four; one is faster by 1/γ.",
               .x_name = "γ = rmin/rmax",
-              .y_name = "part of the runs"};
-  Series fast{.name = "the fast one alone", .mark = Mark::dots};
+              .y_name = "fraction of runs"};
+  Series fast{.name = "only the fast one elected", .mark = Mark::dots};
   Series both{.name = "both", .mark = Mark::dots};
   Series none{.name = "another phase", .mark = Mark::dots};
   std::uint64_t slow_alone = 0;
@@ -260,13 +260,13 @@ Findings faster(Workshop& workshop) {
   }
   chart.series = {std::move(fast), std::move(both), std::move(none)};
   findings.charts.push_back(std::move(chart));
+  findings.claims.push_back(happens(
+      cited("4.3, note",
+            "the faster candidate has an advantage: it alone is elected in the first phase, "
+            "γ = 0.9"),
+      fast_alone, runs_at_best));
   findings.claims.push_back(
-      happens(said("4.3, note",
-                   "the faster candidate is favoured: elected alone in the first "
-                   "phase, γ = 0.9"),
-              fast_alone, runs_at_best));
-  findings.claims.push_back(
-      never(said("4.3, note", "the slower one is elected alone in the first phase, any γ"),
+      never(cited("4.3, note", "only the slower candidate is elected in the first phase, any γ"),
             slow_alone, runs));
   return findings;
 }
@@ -276,15 +276,16 @@ Findings faster(Workshop& workshop) {
 const std::vector<Experiment>& archimedean_ring_experiments() {
   static const std::vector<Experiment> all{
       {"anonymous-error", Paper::archimedean, "The anonymous ring: two leaders",
-       "Stations without names can never be sure; how sure they can be.", 0.6, two_leaders},
+       "Stations without names can never be certain; the probability of an error.", 0.6,
+       two_leaders},
       {"anonymous-phases", Paper::archimedean, "The anonymous ring: phases, messages, bits",
-       "What theorem 1 and lemmas 4 and 5 promise.", 0.2, phases},
+       "The statements of theorem 1 and lemmas 4 and 5.", 0.2, phases},
       {"anonymous-time", Paper::archimedean, "The anonymous ring: time",
-       "The longest phase against the paper's bound and a corrected one.", 0.1, time_bound},
+       "The longest phase, compared with the paper's bound and a corrected one.", 0.1, time_bound},
       {"anonymous-faster", Paper::archimedean, "The anonymous ring: the faster candidate",
        "A remark that the paper leaves open.", 0.3, faster},
       {"anonymous-errata", Paper::archimedean, "The anonymous ring as printed",
-       "The rules by which a phase is left, and by which a candidate waits for the last time.", 0.1,
+       "The rules for leaving a phase, and for the last wait of a candidate.", 0.1,
        archimedean_ring_errata}};
   return all;
 }

@@ -20,8 +20,8 @@ using election::anonymous::Rules;
 using election::anonymous::State;
 using Commands = std::vector<std::pair<NodeId, election::anonymous::Command>>;
 
-Saying said(std::string section, std::string says) {
-  return said_of_archimedean(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_archimedean(std::move(section), std::move(says));
 }
 
 struct AnonymousLabels {
@@ -33,7 +33,7 @@ struct AnonymousLabels {
   }
 };
 
-// Each of them may wake up by itself, at any time.
+// Each station may wake up by itself at any time.
 Commands all_wake(std::uint32_t stations) {
   Commands commands;
   for (std::uint32_t i = 0; i < stations; ++i)
@@ -41,8 +41,8 @@ Commands all_wake(std::uint32_t stations) {
   return commands;
 }
 
-// One phase of two stations, each with rules of its own: they agree on how many steps everything
-// takes, not on how long a step is.
+// One phase of two stations with individual rules: the numbers of steps are the same, the lengths
+// of a step differ.
 struct PhaseModel {
   using Machine = election::AnonymousRingElection;
   struct View {
@@ -59,10 +59,8 @@ struct PhaseModel {
     if (in_step) machine.command(turn, election::anonymous::Command::wake);
   }
   View view(const Machine& machine) const { return {machine.state()}; }
-  const char* broken(const Scene& scene) const {
-    return found(scene) ? "what is looked for" : nullptr;
-  }
-  // Who leaves the phase, or is not in step, is looked at no longer.
+  const char* broken(const Scene& scene) const { return found(scene) ? "search target" : nullptr; }
+  // Stops at stations that leave the phase or are not in step.
   bool remember(const Scene& /*before*/, Scene& after, NodeId node) const {
     if (!after.up(index(node))) return true;
     const State state = after.slots[index(node)].view->state;
@@ -82,7 +80,7 @@ struct PhaseModel {
   }
 };
 
-// The same numbers of steps, each of them `step` long.
+// The same numbers of steps, with steps of length `step`.
 Rules stretched(const Rules& rules, Nanos step) {
   const std::int64_t on_the_way =
       (rules.delay_max + rules.step_min - Nanos{1}) / rules.step_min;  // steps, rounded up
@@ -100,30 +98,32 @@ void add_next_timer(Workshop& workshop, Findings& findings) {
   const RingWorld world{.stations = 2};
   const check::AnonymousModel model{.rules = anonymous_rules(world, 2, true)};
   check::Space<check::AnonymousModel> space(model, freedom_of(world), all_wake(world.stations));
-  const std::optional<Shown> way = shown(
-      workshop, space, AnonymousLabels{},
-      {.id = "anonymous-next-time",
-       .title = "A Next-time that never ends",
-       .caption = "Found by the checker on a ring of two. The last moves lead back to where they "
-                  "began."},
-      findings);
+  const std::optional<Shown> way =
+      shown(workshop, space, AnonymousLabels{},
+            {.id = "anonymous-next-time",
+             .title = "A Next-time message that never stops circulating",
+             .caption = "Found by the checker on a ring of two. The "
+                        "last steps lead back to the state where they "
+                        "began."},
+            findings);
   const bool circles = way && !way->violation.cycle.empty();
   findings.claims.push_back(erratum(
-      said("appendix A, 3.2", "a next-timer passes the first Next-time it receives on"),
+      cited("appendix A, 3.2", "a next-timer forwards the first Next-time message it receives"),
       {.printed = "the next phase begins",
-       .seen = circles ? fmt::format("a circle of {} steps, after {}", way->violation.cycle.size(),
+       .seen = circles ? fmt::format("a cycle of {} steps, after {}", way->violation.cycle.size(),
                                      way->steps())
-                       : "nothing was found",
-       .repair = "a Next-time is a marker: who leaves a phase sends exactly one, and begins "
-                 "the next phase when it has one from the station before it",
+                       : "no counterexample was found",
+       .repair =
+           "a Next-time message is a marker: a station that leaves a phase sends exactly one, "
+           "and begins the next phase when it has received one from its predecessor",
        .found = circles,
        .diagram = "anonymous-next-time"}));
 }
 
 // --- appendix A, 4.8 ---
 
-// Steps of 3 ticks and of 4; a message takes up to two ticks and then waits for a step of who
-// receives it.
+// Steps of 3 and of 4 ticks; a message takes up to two ticks and then waits for a step of its
+// receiver.
 constexpr Nanos kFastStep{3};
 constexpr Nanos kSlowStep{4};
 constexpr Nanos kWay{2};
@@ -140,7 +140,7 @@ PhaseModel last_wait_model(const RingWorld& world, bool printed) {
 void add_last_wait(Workshop& workshop, Findings& findings) {
   const RingWorld world{.stations = 2,
                         .delay_max = static_cast<std::uint8_t>((kWay + kSlowStep).count())};
-  // What has arrived is looked at before a wait ends: no tie decides this.
+  // Messages that have arrived are read before a wait ends: the result does not depend on ties.
   check::Freedom freedom = freedom_of(world);
   freedom.mail_first = true;
   const PhaseModel printed = last_wait_model(world, true);
@@ -149,25 +149,27 @@ void add_last_wait(Workshop& workshop, Findings& findings) {
       workshop, space, AnonymousLabels{},
       {.id = "anonymous-last-wait",
        .title = "A last wait of n·dmax steps",
-       .caption = "The shortest way, found by the checker: two stations with steps of 3 and 4 "
-                  "ticks, dmax of two ticks, one stage. The faster one is elected and says so, but "
-                  "the slower one has waited enough before its Termination arrives."},
+       .caption =
+           "Shortest counterexample, found by the checker: two stations with steps of 3 and 4 "
+           "ticks, dmax of two ticks, one stage. The faster one is elected and announces it, "
+           "but the slower one has finished its wait before the Termination arrives."},
       findings);
   const PhaseModel corrected = last_wait_model(world, false);
   check::Space<PhaseModel> every(corrected, freedom, all_wake(world.stations));
   const check::Finding held = searched(workshop, every);
-  findings.claims.push_back(
-      erratum(said("appendix A, 4.8",
-                   "after the last stage a candidate waits for n·dmax steps, to get any messages "
-                   "in progress"),
-              {.printed = "what was under way has arrived",
-               .seen = way ? fmt::format("two are elected after {} steps", way->steps())
-                           : "nothing was found",
-               .repair = fmt::format("L steps, as in a stage: then two are elected in none of the "
-                                     "{} states of the same world",
-                                     held.states),
-               .found = way && held.complete,
-               .diagram = "anonymous-last-wait"}));
+  findings.claims.push_back(erratum(
+      cited("appendix A, 4.8",
+            "after the last stage a candidate waits for n·dmax steps, to receive any "
+            "messages in progress"),
+      {.printed = "all messages in transit have arrived",
+       .seen = way ? fmt::format("two stations are elected after {} steps", way->steps())
+                   : "no counterexample was found",
+       .repair =
+           fmt::format("L steps, as in a stage: then no two stations are elected in any of the "
+                       "{} states of the same world",
+                       held.states),
+       .found = way && held.complete,
+       .diagram = "anonymous-last-wait"}));
 }
 
 void add_corrected(Workshop& workshop, Findings& findings) {
@@ -176,13 +178,14 @@ void add_corrected(Workshop& workshop, Findings& findings) {
   check::Space<check::AnonymousModel> every(corrected, freedom_of(small), all_wake(small.stations));
   const check::Finding held = searched(workshop, every);
   findings.claims.push_back(holds_everywhere(
-      said("4.3",
-           "corrected, three stations: nobody who alone drew 1 gives up, and it can always "
-           "still end"),
+      cited(
+          "4.3",
+          "corrected, three stations: a sole candidate never gives up, and the election can always "
+          "still end"),
       held.complete, held.violation.has_value(), held.states));
 }
 
-// How many ticks an election of one phase takes at least; nothing if it was not found.
+// Smallest number of ticks of an election with one phase; unset: none was found.
 std::optional<std::uint32_t> shortest_phase(Workshop& workshop, Nanos step_max, Diagram shell,
                                             Findings& findings) {
   const RingWorld world{.stations = 2, .delay_max = 1};
@@ -193,7 +196,7 @@ std::optional<std::uint32_t> shortest_phase(Workshop& workshop, Nanos step_max, 
   const std::optional<Shown> way =
       shown(workshop, space, AnonymousLabels{}, std::move(shell), findings);
   if (!way) return std::nullopt;
-  std::uint32_t asleep = 0;  // ticks before the first one wakes up
+  std::uint32_t asleep = 0;  // ticks before the first station wakes up
   for (const check::Move& move : way->violation.prefix) {
     if (move.what == check::Happening::command) break;
     if (move.what == check::Happening::tick) asleep += move.detail;
@@ -203,7 +206,7 @@ std::optional<std::uint32_t> shortest_phase(Workshop& workshop, Nanos step_max, 
 
 }  // namespace
 
-// In the first stage every candidate forwards: with k = 1 nothing is ever decided by a coin.
+// In the first stage every candidate forwards: with k = 1 no coin decides anything.
 Claim erratum_of_lemma_6(Workshop& workshop, Findings& findings) {
   const RingWorld world{.stations = 2, .delay_max = 1};
   const Rules rules = anonymous_rules(world, 1, false);
@@ -213,8 +216,9 @@ Claim erratum_of_lemma_6(Workshop& workshop, Findings& findings) {
       workshop, space, AnonymousLabels{},
       {.id = "anonymous-one-stage",
        .title = "Two leaders after one stage",
-       .caption = "The shortest way, found by the checker: two candidates in step, k = 1. Each "
-                  "takes the other's claim for its own. It never ends otherwise."},
+       .caption =
+           "Shortest run, found by the checker: two candidates in step, k = 1. Each takes the "
+           "other's claim for its own. There is no other outcome."},
       findings);
   const PhaseModel otherwise{
       .rules = {rules, rules}, .in_step = true, .found = PhaseModel::one_gives_up};
@@ -222,13 +226,13 @@ Claim erratum_of_lemma_6(Workshop& workshop, Findings& findings) {
   const check::Finding never = searched(workshop, every);
   const analysis::Fraction once = analysis::all_elected(2, 1);
   return erratum(
-      said("4.3, lemma 6",
-           "with probability at least 1 − (3/4)^k there is one leader, "
-           "whatever k; two leaders at k = 1"),
+      cited("4.3, lemma 6",
+            "there is one leader with probability at least 1 − (3/4)^k, for every k; "
+            "two leaders at k = 1"),
       {.printed = "≤ 3/4",
        .seen = fmt::format("{}; neither gives up in any of {} states", once.text(), never.states),
-       .repair = "from k = 2 on: in the first stage every candidate forwards, so "
-                 "nothing is decided in it",
+       .repair = "for k ≥ 2: in the first stage every candidate forwards, so this stage decides "
+                 "nothing",
        .found = way && never.complete && once > analysis::Fraction{3, 4},
        .diagram = "anonymous-one-stage"});
 }
@@ -239,17 +243,19 @@ Claim erratum_of_theorem_1(Workshop& workshop, double printed_ms, double longest
   const std::optional<std::uint32_t> ticks = shortest_phase(
       workshop, Nanos{2},
       {.id = "anonymous-phase-time",
-       .title = "A phase that outlasts 4 n dmax k",
-       .caption = "The shortest way to a leader, found by the checker: n = 2, k = 2, dmax of one "
-                  "tick. The steps of these two take a tick each, but as some might take two, L is "
-                  "6 steps and not 4, and a phase takes 24 ticks where 16 are printed."},
+       .title = "A phase longer than 4 n dmax k",
+       .caption =
+           "Shortest run with a leader, found by the checker: n = 2, k = 2, dmax of one tick. "
+           "The steps of these two take one tick each, but because steps may take two, L is 6 "
+           "steps instead of 4, and a phase takes 24 ticks instead of the printed 16."},
       findings);
   return erratum(
-      said("4.3, theorem 1",
-           "a phase lasts at most 4 n dmax k; γ = 0.1, n = 6, k = 4, and γ = 1/2, n = k = 2"),
+      cited("4.3, theorem 1",
+            "a phase lasts at most 4 n dmax k; for γ = 0.1, n = 6, k = 4, and for γ = 1/2, n = k = "
+            "2"),
       {.printed = fmt::format("≤ {:.4g} ms, and ≤ {} ticks", printed_ms, kPrinted),
-       .seen = fmt::format("{:.4g} ms, and {} ticks at least", longest_ms, ticks.value_or(0)),
-       .repair = "with the factor that a slow station's L steps take: "
+       .seen = fmt::format("{:.4g} ms, and at least {} ticks", longest_ms, ticks.value_or(0)),
+       .repair = "with a factor for the L steps of a slow station: "
                  "max(k + 2, rmax/rmin + 1) L rmax + 2 n (dmax + rmax)",
        .found = longest_ms > printed_ms && ticks.value_or(0) > kPrinted,
        .diagram = "anonymous-phase-time"});

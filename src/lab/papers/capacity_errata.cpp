@@ -58,7 +58,7 @@ struct Printed {
   const char* says;
   const char* would_be;
   const char* repair;
-  const char* property;  // that breaks
+  const char* property;  // the violated property
   const char* id;
   const char* title;
   const char* caption;
@@ -80,13 +80,13 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
     return run(one);
   });
   const auto wrong = static_cast<std::uint64_t>(std::ranges::count_if(outcomes, printed.wrong));
-  return erratum(said_of_capacity(printed.section, printed.says),
+  return erratum(cited_capacity(printed.section, printed.says),
                  {.printed = printed.would_be,
-                  .seen = broken ? fmt::format("{} is broken after {} steps; {} in {} of {} "
+                  .seen = broken ? fmt::format("{} is violated after {} steps; {} in {} of {} "
                                                "simulated elections",
                                                printed.property, way->steps(), printed.counted,
                                                wrong, outcomes.size())
-                                 : "nothing was found",
+                                 : "no counterexample was found",
                   .repair = printed.repair,
                   .found = broken,
                   .diagram = printed.id});
@@ -95,15 +95,15 @@ Claim refuted(Workshop& workshop, const Printed& printed, Findings& findings) {
 const std::array<Printed, 2>& all_printed() {
   static const std::array<Printed, 2> all{
       {{"5.2, el(Y)",
-        "a process chooses the master by looking for its own list of bids among the reports",
-        "all correct processes elect the same",
-        "the longest list with which at least t + 1 of the first n − t reports begin: one of "
+        "a process chooses the master by searching its own list of bids among the reports",
+        "all correct processes elect the same process",
+        "the longest list that is a prefix of at least t + 1 of the first n − t reports: one of "
         "these reports is honest",
         "unique",
         "capacity-b2",
-        "B.2 as printed, one liar",
-        "The shortest way, found by the checker: a late bid comes to one process before it "
-        "reports and to another after. A tick is a millisecond.",
+        "B.2 as printed, one malicious process",
+        "Shortest counterexample, found by the checker: a late bid reaches one process before it "
+        "reports and another one after. A tick is a millisecond.",
         {.algorithm = CapacityAlgorithm::b2,
          .nodes = 4,
          .candidates = 1,
@@ -116,23 +116,24 @@ const std::array<Printed, 2>& all_printed() {
          .malicious = 1,
          .start_skew = 10ms},
         [](const Outcome& it) { return it.disagree; },
-        "two elect different ones"},
+        "two processes elect different ones"},
        {"6, table 4",
-        "a process that still collects bids does not listen to announcements of the elected",
-        "without losses nobody asks for help",
-        "it notes whoever is announced meanwhile (transitions 6a, 7a, 7b and 8a)",
+        "a process that still collects bids ignores announcements of the winner",
+        "without loss no process asks for help",
+        "the process records winners announced meanwhile (transitions 6a, 7a, 7b and 8a)",
         "no-help",
         "capacity-c",
-        "C as printed, nothing lost",
-        "The shortest way, found by the checker: who begins late hears of the elected too early.",
+        "C as printed, without loss",
+        "Shortest counterexample, found by the checker: a process that begins late receives the "
+        "announcement too early.",
         {.algorithm = CapacityAlgorithm::c, .candidates = 3, .variant = Variant::as_printed},
         {.algorithm = Algorithm::c, .variant = Variant::as_printed, .start_skew = 10ms},
         [](const Outcome& it) { return it.help > 0; },
-        "somebody asks for help"}}};
+        "a process asks for help"}}};
   return all;
 }
 
-// B.2 as printed where nobody is faulty: looks for a choice from too few reports.
+// B.2 as printed without faults: searches for a choice based on too few reports.
 struct ReportsModel {
   using Machine = election::CapacityB2;
   struct View {
@@ -165,33 +166,34 @@ void add_early_reports(Workshop& workshop, Findings& findings) {
                       .variant = Variant::as_printed};
   const ReportsModel printed{.world = world, .rules = rules_of(world)};
   check::Space<ReportsModel> space(printed, freedom_of(world), commands_of(world));
-  const std::optional<Shown> way =
-      shown(workshop, space, CapacityLabels{},
-            {.id = "capacity-b2-early",
-             .title = "B.2 as printed: a report that comes too early",
-             .caption = "The shortest way, found by the checker: two processes, none of them "
-                        "faulty. The report of the first comes while the second still collects "
-                        "bids, where Table 3 has no place for it."},
-            findings);
+  const std::optional<Shown> way = shown(
+      workshop, space, CapacityLabels{},
+      {.id = "capacity-b2-early",
+       .title = "B.2 as printed: a report that arrives too early",
+       .caption = "Shortest counterexample, found by the checker: two processes, none of them "
+                  "faulty. The report of the first arrives while the second still collects "
+                  "bids, a case that Table 3 does not cover."},
+      findings);
   world.variant = Variant::corrected;
   const ReportsModel corrected{.world = world, .rules = rules_of(world)};
   check::Space<ReportsModel> every(corrected, freedom_of(world), commands_of(world));
   const check::Finding held = searched(workshop, every);
   findings.claims.push_back(erratum(
-      said_of_capacity("5.2, table 3",
-                       "every process is guaranteed to have at least n − t reports when it "
-                       "chooses; those that come before its own are not kept"),
+      cited_capacity("5.2, table 3",
+                     "every process is guaranteed to have at least n − t reports when it "
+                     "chooses; reports that arrive before its own are not kept"),
       {.printed = "at least n − t reports",
-       .seen = way ? fmt::format("fewer, after {} steps and without a fault", way->steps())
-                   : "nothing was found",
-       .repair = fmt::format("a report is kept whenever it comes (transition 8a): then there are "
-                             "n − t in all {} states of the same world",
-                             held.states),
+       .seen = way ? fmt::format("fewer, after {} steps without a fault", way->steps())
+                   : "no counterexample was found",
+       .repair =
+           fmt::format("a process keeps a report whenever it arrives (transition 8a): then it has "
+                       "n − t in all {} states of the same world",
+                       held.states),
        .found = way && held.complete,
        .diagram = "capacity-b2-early"}));
 }
 
-// Algorithm C, corrected: looks for a process that goes from one phase to another.
+// Corrected Algorithm C: searches for a transition of a process from one phase to another.
 struct TransitionModel {
   using Machine = election::CapacityC;
   using Phase = Machine::Phase;
@@ -215,7 +217,7 @@ struct TransitionModel {
     const std::uint32_t i = index(node);
     return before.up(i) && after.up(i) && before.slots[i].view->phase == from &&
                    after.slots[i].view->phase == to
-               ? "what is looked for"
+               ? "search target"
                : nullptr;
   }
 };
@@ -235,7 +237,7 @@ const election::capacity_c::Row& row_of_c(std::string_view number) {
   return *row;
 }
 
-// The text names a transition of its own table, which does something else.
+// The text refers to a transition of its own table that does something else.
 void add_transition_15(Workshop& workshop, Findings& findings) {
   using Phase = TransitionModel::Phase;
   const auto& named = row_of_c("15");
@@ -250,18 +252,18 @@ void add_transition_15(Workshop& workshop, Findings& findings) {
       named.phase, named.next,
       {.id = "capacity-transition-15",
        .title = "Transition 15",
-       .caption = "The shortest way, found by the checker: a bid is lost, two call themselves "
-                  "elected, and the lesser one takes transition 15. It becomes no master: it "
-                  "waits for the other."},
+       .caption = "Shortest run, found by the checker: a bid is lost, two processes consider "
+                  "themselves elected, and the lesser one takes transition 15. It does not become "
+                  "master: it waits for the other."},
       findings);
   findings.claims.push_back(
-      erratum(said_of_capacity("6",
-                               "a candidate without rival will stop and become the new "
-                               "master (transition 15)"),
+      erratum(cited_capacity("6",
+                             "a candidate without a rival will stop and become the new "
+                             "master (transition 15)"),
               {.printed = "transition 15 leads to master",
                .seen = way ? fmt::format("from {} to {}, after {} steps", name_of(named.phase),
                                          name_of(named.next), way->steps())
-                           : "nothing was found",
+                           : "no counterexample was found",
                .repair = fmt::format("transition {}, from {} to {}", meant.number,
                                      name_of(meant.phase), name_of(meant.next)),
                .found = way && named.next != Phase::master && meant.next == Phase::master,
@@ -275,9 +277,10 @@ void add_rounds_of_one(Workshop& workshop, Findings& findings) {
       workshop, {.algorithm = CapacityAlgorithm::c, .nodes = 2, .candidates = 1}, Phase::coll2,
       Phase::master,
       {.id = "capacity-rounds-of-one",
-       .title = "A candidate without rival takes two rounds",
-       .caption = "The shortest way to a master, found by the checker: it bids and waits for 2T, "
-                  "announces itself and waits for 3T."},
+       .title = "A candidate without a rival takes two rounds",
+       .caption =
+           "Shortest run with a master, found by the checker: the candidate bids and waits for 2T, "
+           "announces itself and waits for 3T."},
       findings);
   std::uint64_t announced = 0;  // each round begins with a broadcast of the candidate
   if (way)
@@ -289,31 +292,31 @@ void add_rounds_of_one(Workshop& workshop, Findings& findings) {
              Setup{.algorithm = Algorithm::c, .candidates = 1, .seed = workshop.seed() + number});
        }))
     rounds.add(one.rounds);
-  findings.claims.push_back(
-      erratum(said_of_capacity("appendix",
-                               "a candidate without rival is done in one round: "
-                               "E[N | 1] = 1"),
-              {.printed = "1",
-               .seen = rounds.least == rounds.most
-                           ? fmt::format("{:g} in each of {} elections", rounds.most, rounds.runs)
-                           : fmt::format("{:g} to {:g}", rounds.least, rounds.most),
-               .repair = "two rounds: one in which bids are collected, and one in which it "
-                         "announces itself and waits for rivals; the chain describes the rounds "
-                         "after the first",
-               .found = rounds.least > 1 && announced == 2,
-               .diagram = "capacity-rounds-of-one"}));
+  findings.claims.push_back(erratum(
+      cited_capacity("appendix",
+                     "a candidate without a rival needs one round: "
+                     "E[N | 1] = 1"),
+      {.printed = "1",
+       .seen = rounds.least == rounds.most
+                   ? fmt::format("{:g} in each of {} elections", rounds.most, rounds.runs)
+                   : fmt::format("{:g} to {:g}", rounds.least, rounds.most),
+       .repair = "two rounds: one to collect bids, and one in which the candidate announces "
+                 "itself and waits for rivals; the chain describes the rounds after the "
+                 "first",
+       .found = rounds.least > 1 && announced == 2,
+       .diagram = "capacity-rounds-of-one"}));
 }
 
-// Algorithm A in worlds that break one of its conditions.
+// Algorithm A in worlds that violate one of its conditions.
 struct Broken {
   const char* name;
   const char* id;
   CapacityWorld world;
 };
 constexpr std::array<Broken, 3> kBroken{
-    {{"one begins a tick later", "capacity-a-skew", {.skew = 1}},
-     {"nobody hears itself", "capacity-a-deaf", {.self_delivery = false}},
-     {"one pauses", "capacity-a-pause", {.budget = {.pauses = 1}}}}};
+    {{"one process begins a tick later", "capacity-a-skew", {.skew = 1}},
+     {"no self-delivery", "capacity-a-deaf", {.self_delivery = false}},
+     {"one process pauses", "capacity-a-pause", {.budget = {.pauses = 1}}}}};
 
 }  // namespace
 
@@ -332,29 +335,31 @@ Findings capacity_checked(Workshop& workshop) {
   for (const Broken& broken : kBroken) {
     Looked looked = look(workshop, broken.world);
     const bool found = looked.finding.violation && looked.finding.violation->property == "unique";
-    Claim claim = happens(said_of_capacity("4", fmt::format("a counterexample: {}", broken.name)),
-                          found ? 1 : 0, 1);
+    Claim claim =
+        happens(cited_capacity("4", fmt::format("a counterexample exists: {}", broken.name)),
+                found ? 1 : 0, 1);
     if (found) {
       claim.diagram = broken.id;
       findings.diagrams.push_back(
           diagram_of(looked.way->trace, broken.id, fmt::format("Algorithm A: {}", broken.name),
-                     "The shortest way to two processes that elect different ones. Behind the name "
-                     "of its phase stands whom a process has elected; a tick is a millisecond.",
+                     "Shortest run in which two processes elect different ones, found by the "
+                     "checker. The elected process stands behind the name of the phase; a tick is "
+                     "a millisecond.",
                      {.nodes = broken.world.nodes}));
     }
     findings.claims.push_back(std::move(claim));
   }
   for (const auto& [name, world] :
        {std::pair<const char*, CapacityWorld>{
-            "B.2, four processes, one lies: unique",
+            "B.2, four processes, one of them malicious: unique",
             {.algorithm = CapacityAlgorithm::b2, .nodes = 4, .candidates = 1, .malicious = 1}},
-        {"C, three candidates, delays of 1 and 2 ticks: one master, nobody asks for help",
+        {"C, three candidates, delays of 1 and 2 ticks: one master, and no process asks for help",
          {.algorithm = CapacityAlgorithm::c, .candidates = 3, .delay_max = 2}},
-        {"B.1, three candidates, two may crash: unique, and the dead are replaced",
+        {"B.1, three candidates, two may crash: unique, and dead winners are replaced",
          {.algorithm = CapacityAlgorithm::b1, .candidates = 3, .budget = {.crashes = 2}}}}) {
     const check::Finding finding = look(workshop, world).finding;
     findings.claims.push_back(
-        holds_everywhere(said_of_capacity("5, 6", fmt::format("corrected, {}", name)),
+        holds_everywhere(cited_capacity("5, 6", fmt::format("corrected, {}", name)),
                          finding.complete, finding.violation.has_value(), finding.states));
   }
   return findings;

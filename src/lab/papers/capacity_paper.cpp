@@ -25,10 +25,10 @@ using sim::capacity::Algorithm;
 using sim::capacity::Outcome;
 using sim::capacity::Setup;
 
-constexpr Nanos kT = 10ms;  // as long as a broadcast takes at most
+constexpr Nanos kT = 10ms;  // longest duration of a broadcast
 
-Saying said(std::string section, std::string says) {
-  return said_of_capacity(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_capacity(std::move(section), std::move(says));
 }
 
 std::vector<Outcome> elections(Workshop& workshop, const Setup& setup, std::uint64_t runs) {
@@ -59,10 +59,10 @@ Findings figure_1(Workshop& workshop) {
   Chart chart{.id = "capacity-rounds",
               .title = "Rounds of Algorithm C (the paper's figure 1)",
               .caption =
-                  "Lines: exact. Dots: the chain, drawn. Each message is lost with "
+                  "Lines: exact. Dots: the chain, simulated. Each message is lost with "
                   "probability p.",
               .x_name = "candidates, a",
-              .y_name = "mean rounds"};
+              .y_name = "mean number of rounds"};
   for (const std::int64_t tenths : {1, 2, 3, 4, 5}) {
     const AlgorithmC chain(kMaxCandidates, Fraction{tenths, 10});
     Series line{.name = fmt::format("p = 0.{}", tenths)};
@@ -72,7 +72,7 @@ Findings figure_1(Workshop& workshop) {
   }
   for (const std::int64_t tenths : {1, 3, 5}) {
     const AlgorithmC chain(kMaxCandidates, Fraction{tenths, 10});
-    Series dots{.name = fmt::format("p = 0.{}, drawn", tenths),
+    Series dots{.name = fmt::format("p = 0.{}, simulated", tenths),
                 .mark = Mark::dots,
                 .colour = static_cast<std::uint32_t>(tenths - 1)};
     for (const std::uint32_t a : {2U, 5U, 10U, 20U}) {
@@ -89,36 +89,36 @@ Findings figure_1(Workshop& workshop) {
           moments.add(static_cast<double>(k), part.rounds[k]);
       dots.points.push_back(point(a, mean_of(moments)));
       if (a >= 10)
-        findings.claims.push_back(
-            equals(said("6, appendix", fmt::format("E[N] for p = 0.{}, a = {}, drawn", tenths, a)),
-                   chain.mean_rounds(a).nearest(), mean_of(moments)));
+        findings.claims.push_back(equals(
+            cited("6, appendix", fmt::format("E[N] for p = 0.{}, a = {}, simulated", tenths, a)),
+            chain.mean_rounds(a).nearest(), mean_of(moments)));
     }
     chart.series.push_back(std::move(dots));
   }
   findings.charts.push_back(std::move(chart));
   const AlgorithmC chain(kMaxCandidates, Fraction{3, 10});
-  findings.claims.push_back(same(said("6, figure 1", "E[N] for p = 0.3, a = 20"), "2.557",
+  findings.claims.push_back(same(cited("6, figure 1", "E[N] for p = 0.3, a = 20"), "2.557",
                                  fmt::format("{:.3f}", chain.mean_rounds(20).nearest())));
   Extremes rounds;
   for (std::uint32_t a = 1; a <= kMaxCandidates; ++a) rounds.add(chain.mean_rounds(a).nearest());
   findings.claims.push_back(never_above(
-      said("6", "with losses below 0.3 the expected rounds are no more than 3, a = 1 … 20"), 3,
+      cited("6", "with loss below 0.3 the expected number of rounds is at most 3, a = 1 … 20"), 3,
       rounds));
   return findings;
 }
 
-// What each algorithm promises where its conditions are kept.
-struct Promised {
+// The properties of each algorithm under its conditions.
+struct PropertyCase {
   const char* section;
   const char* name;
   Setup setup;
-  double bound;  // T
+  double bound;  // in T
   std::uint64_t runs;
 };
 
 Findings times(Workshop& workshop) {
   Findings findings;
-  const std::array<Promised, 7> all{{
+  const std::array<PropertyCase, 7> all{{
       {"4", "A, 5 processes", {.algorithm = Algorithm::a}, 1, 4'000},
       {"4",
        "A, 20 processes",
@@ -126,27 +126,27 @@ Findings times(Workshop& workshop) {
        1,
        1'000},
       {"5.1",
-       "B.1, 5 processes, one stops",
+       "B.1, 5 processes, one crashes",
        {.algorithm = Algorithm::b1, .crashes = 1, .start_skew = kT},
        3,
        6'000},
       {"5.1",
-       "B.1, 7 processes, three stop",
+       "B.1, 7 processes, three crash",
        {.algorithm = Algorithm::b1, .nodes = 7, .candidates = 7, .crashes = 3, .start_skew = kT},
        3,
        4'000},
       {"5.2",
-       "B.2, 4 processes, one lies",
+       "B.2, 4 processes, one malicious",
        {.algorithm = Algorithm::b2, .nodes = 4, .candidates = 4, .malicious = 1, .start_skew = kT},
        5,
        6'000},
       {"5.2",
-       "B.2, 7 processes, two lie",
+       "B.2, 7 processes, two malicious",
        {.algorithm = Algorithm::b2, .nodes = 7, .candidates = 7, .malicious = 2, .start_skew = kT},
        5,
        2'000},
       {"5.3",
-       "B.2 unordered, 4 processes, one lies",
+       "B.2 unordered, 4 processes, one malicious",
        {.algorithm = Algorithm::b2_unordered,
         .nodes = 4,
         .candidates = 4,
@@ -155,18 +155,19 @@ Findings times(Workshop& workshop) {
        5 + 6 * 2,
        1'000},
   }};
-  for (const Promised& one : all) {
+  for (const PropertyCase& one : all) {
     const auto outcomes = elections(workshop, one.setup, workshop.runs(one.runs));
     Extremes longest;
     for (const Outcome& outcome : outcomes)
       longest.add(static_cast<double>(outcome.time.count()) /
                   static_cast<double>(one.setup.bound.count()));
     findings.claims.push_back(
-        never(said(one.section, fmt::format("{}: two elect different ones", one.name)),
+        never(cited(one.section, fmt::format("{}: two processes elect different ones", one.name)),
               disagreeing(outcomes), outcomes.size()));
-    findings.claims.push_back(
-        never_above(said(one.section, fmt::format("{}: time from the first start", one.name)),
-                    one.bound, longest, " T"));
+    findings.claims.push_back(never_above(
+        cited(one.section,
+              fmt::format("{}: time from the first start to the last decision", one.name)),
+        one.bound, longest, " T"));
   }
   Extremes surplus;
   for (const std::uint32_t n : {3U, 5U, 12U})
@@ -174,7 +175,8 @@ Findings times(Workshop& workshop) {
          elections(workshop, {.algorithm = Algorithm::a, .nodes = n, .candidates = n},
                    workshop.runs(200)))
       surplus.add(static_cast<double>(outcome.broadcasts) - n);
-  findings.claims.push_back(always(said("4", "A: broadcasts beyond n, n = 3, 5, 12"), 0, surplus));
+  findings.claims.push_back(
+      always(cited("4", "A: broadcasts in excess of n, n = 3, 5, 12"), 0, surplus));
   return findings;
 }
 
@@ -185,22 +187,22 @@ Findings conditions(Workshop& workshop) {
     Setup setup;
   };
   const std::array<Violated, 4> all{{
-      {"begins up to T/10 apart", {.algorithm = Algorithm::a, .start_skew = 1ms}},
-      {"clocks up to T/10 apart", {.algorithm = Algorithm::a, .clock_error = 1ms}},
-      {"one pauses for up to 2T", {.algorithm = Algorithm::a, .pauses = 1}},
-      {"nobody hears itself", {.algorithm = Algorithm::a, .self_delivery = false}},
+      {"starts differ by up to T/10", {.algorithm = Algorithm::a, .start_skew = 1ms}},
+      {"clocks differ by up to T/10", {.algorithm = Algorithm::a, .clock_error = 1ms}},
+      {"one process pauses for up to 2T", {.algorithm = Algorithm::a, .pauses = 1}},
+      {"no self-delivery", {.algorithm = Algorithm::a, .self_delivery = false}},
   }};
   Chart chart{.id = "capacity-conditions",
-              .title = "Algorithm A, one condition broken",
+              .title = "Algorithm A with one violated condition",
               .caption =
-                  "How often two processes elect different ones, against how far apart "
-                  "beginnings or clocks are.",
-              .x_name = "apart, in T",
-              .y_name = "part of the elections"};
+                  "Fraction of elections in which two processes elect different ones, by the "
+                  "difference of starts or clocks.",
+              .x_name = "difference, in T",
+              .y_name = "fraction of elections"};
   for (const Violated& one : all) {
     const auto outcomes = elections(workshop, one.setup, workshop.runs(3'000));
     findings.claims.push_back(
-        happens(said("4", fmt::format("violating any condition of A breaks it: {}", one.name)),
+        happens(cited("4", fmt::format("a violation of any condition breaks A: {}", one.name)),
                 disagreeing(outcomes), outcomes.size()));
   }
   Series starts{.name = "beginnings", .mark = Mark::dots};
@@ -221,12 +223,12 @@ Findings conditions(Workshop& workshop) {
 Findings help(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "capacity-help",
-              .title = "Algorithm C: who asks for help",
+              .title = "Algorithm C: requests for help",
               .caption =
-                  "Part of the elections, five processes, in which somebody is left without "
-                  "a master, against the losses.",
-              .x_name = "probability that a message is lost, p",
-              .y_name = "part of the elections"};
+                  "Fraction of elections among five processes in which a process is left without "
+                  "a master, by the loss.",
+              .x_name = "message loss probability, p",
+              .y_name = "fraction of elections"};
   for (const Variant variant : {Variant::as_printed, Variant::corrected}) {
     const bool printed = variant == Variant::as_printed;
     Series dots{.name = printed ? "as printed" : "corrected", .mark = Mark::dots};
@@ -237,10 +239,10 @@ Findings help(Workshop& workshop) {
       dots.points.push_back(point(loss, proportion(helpless(outcomes), outcomes.size())));
       if (loss == 0 && !printed) {
         findings.claims.push_back(
-            never(said("6", "C, corrected, nothing lost: somebody asks for help"),
+            never(cited("6", "C, corrected, without loss: a process asks for help"),
                   helpless(outcomes), outcomes.size()));
         findings.claims.push_back(
-            never(said("6", "C, corrected, nothing lost: two elect different ones"),
+            never(cited("6", "C, corrected, without loss: two processes elect different ones"),
                   disagreeing(outcomes), outcomes.size()));
       }
     }
@@ -251,8 +253,8 @@ Findings help(Workshop& workshop) {
   Chart twins{.id = "capacity-two-masters",
               .title = "Algorithm C: two masters",
               .caption = "Two processes that begin together; the line is p³(2 − p).",
-              .x_name = "probability that a message is lost, p",
-              .y_name = "part of the elections"};
+              .x_name = "message loss probability, p",
+              .y_name = "fraction of elections"};
   Series law{.name = "p³(2 − p)"};
   Series dots{.name = "simulated", .mark = Mark::dots};
   for (const double loss : {0.1, 0.2, 0.3, 0.4, 0.5}) {
@@ -265,10 +267,11 @@ Findings help(Workshop& workshop) {
     law.points.push_back({loss, predicted});
     dots.points.push_back(point(loss, part));
     if (loss >= 0.3)
-      findings.claims.push_back(equals(
-          said("6",
-               fmt::format("C may fail, seldom: two masters of two, p = {:g}, are p³(2−p)", loss)),
-          predicted, part));
+      findings.claims.push_back(
+          equals(cited("6", fmt::format("C may fail with small probability: two masters of two "
+                                        "processes, p³(2−p) for p = {:g}",
+                                        loss)),
+                 predicted, part));
   }
   twins.series = {std::move(law), std::move(dots)};
   findings.charts.push_back(std::move(twins));
@@ -280,11 +283,11 @@ Findings applications(Workshop& workshop) {
   Chart chart{.id = "capacity-applications",
               .title = "Six applications",
               .caption =
-                  "How often the promise of each is broken, five processes of which one "
-                  "crashes: 1 group server, 2 load balancing, 3 replicated data, 4 crash "
-                  "recovery, 5 joining a group, 6 mutual exclusion.",
+                  "Fraction of runs that violate the property of each application; five processes, "
+                  "one of which crashes: 1 group server, 2 load balancing, 3 replicated data, 4 "
+                  "crash recovery, 5 joining a group, 6 mutual exclusion.",
               .x_name = "application",
-              .y_name = "part of the runs"};
+              .y_name = "fraction of runs"};
   Series naive{.name = "naive", .mark = Mark::bars};
   Series corrected{.name = "corrected", .mark = Mark::bars};
   double number = 0;
@@ -303,11 +306,11 @@ Findings applications(Workshop& workshop) {
           .points.push_back({number, proportion(broken, outcomes.size()).value});
       if (simple)
         findings.claims.push_back(
-            happens(said("7", fmt::format("{}, naive: {}", portrait.name, portrait.naive)), broken,
-                    outcomes.size()));
+            happens(cited("7", fmt::format("{}, naive version: {}", portrait.name, portrait.naive)),
+                    broken, outcomes.size()));
       else
         findings.claims.push_back(
-            never(said("7", fmt::format("{}: it is broken that {}", portrait.name, portrait.about)),
+            never(cited("7", fmt::format("{}, violations of: {}", portrait.name, portrait.about)),
                   broken, outcomes.size()));
     }
   }
@@ -321,23 +324,27 @@ Findings applications(Workshop& workshop) {
 const std::vector<Experiment>& capacity_experiments() {
   static const std::vector<Experiment> all{
       {"capacity-rounds", Paper::capacity, "Figure 1: rounds of Algorithm C",
-       "The chain of the appendix, exact and drawn.", 0.5, figure_1},
+       "The Markov chain of the appendix, exact and simulated.", 0.5, figure_1},
       {"capacity-times", Paper::capacity, "Times and uniqueness",
-       "Each algorithm with its conditions kept, under the faults it is made for. T is the time "
-       "within which a broadcast is delivered.",
+       "Each algorithm under its conditions, with the faults that it tolerates. T is the bound "
+       "on the delivery of a broadcast.",
        0.7, times},
       {"capacity-conditions", Paper::capacity, "The conditions of Algorithm A",
-       "Each broken once: it is easy to find counterexamples, the paper says.", 0.5, conditions},
+       "Each violated once; according to the paper, counterexamples are easy to find.", 0.5,
+       conditions},
       {"capacity-help", Paper::capacity, "Algorithm C under loss",
-       "Processes that end asking for help, and elections that end with two masters.", 0.8, help},
+       "Processes that end by asking for help, and elections that end with two masters.", 0.8,
+       help},
       {"capacity-applications", Paper::capacity, "Six applications",
-       "What an election is for is decided by its criterion. Each with a naive version beside it.",
+       "The criterion of an election determines its application. Each with a naive version for "
+       "comparison.",
        2.5, applications},
-      {"capacity-checked", Paper::capacity, "Every state of small worlds",
-       "What the checker has seen: A with a condition broken, the others corrected.", 0.3,
+      {"capacity-checked", Paper::capacity, "All states of small worlds",
+       "Results of the checker: A with one violated condition, the others corrected.", 0.3,
        capacity_checked},
-      {"capacity-errata", Paper::capacity, "What is printed wrong",
-       "Found by the checker, and counted in simulations.", 0.3, capacity_errata}};
+      {"capacity-errata", Paper::capacity, "Errata",
+       "Counterexamples found by the checker, and their frequency in simulation.", 0.3,
+       capacity_errata}};
   return all;
 }
 

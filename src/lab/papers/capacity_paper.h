@@ -11,11 +11,11 @@ namespace tempo::papers {
 
 const std::vector<Experiment>& capacity_experiments();
 
-// In a file of their own: what the checker has to say.
+// Defined in a separate file: the errata, found by the checker.
 Findings capacity_errata(Workshop& workshop);
 Findings capacity_checked(Workshop& workshop);
 
-inline Saying said_of_capacity(std::string section, std::string says) {
+inline Statement cited_capacity(std::string section, std::string says) {
   return {Paper::capacity, std::move(section), std::move(says)};
 }
 

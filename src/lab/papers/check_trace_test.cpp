@@ -1,4 +1,4 @@
-// What the checker found, drawn: the trace says what the moves say.
+// Counterexamples of the checker as traces: the trace agrees with the moves.
 #include "lab/papers/check_trace.h"
 
 #include <algorithm>
@@ -73,14 +73,13 @@ TEST(DrawnWay, ReceivesWhatWasSentAndEndsWithTwoInside) {
   EXPECT_GT(delivered, 0U);
 }
 
-TEST(DrawnWay, IsPlayedAgainByMachinesOfItsOwn) {
+TEST(DrawnWay, IsReplayedBySeparateMachines) {
   EXPECT_TRUE(
       way_in({.sites = 2, .hold = 2, .variant = lock::mutex::Variant::as_printed}).drawn.replayed);
 }
 
-// Whatever a step is said to have led to, the machine must agree: one word changed, and it does
-// not.
-TEST(DrawnWay, IsNotPlayedAgainIfTheCheckerSaidSomethingElse) {
+// The replay must agree with every step of the checker: one changed message, and it does not.
+TEST(DrawnWay, DetectsADifferenceFromTheChecker) {
   const LockWorld world{.sites = 2, .hold = 2, .variant = lock::mutex::Variant::as_printed};
   const LockModel model{.rules = rules_of(world)};
   check::Space<LockModel> space(model, freedom_of(world), commands_of(world));

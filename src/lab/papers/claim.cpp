@@ -39,13 +39,14 @@ std::string out_of(std::uint64_t count, std::uint64_t runs) {
 
 Verdict verdict_of(bool agrees) { return agrees ? Verdict::agrees : Verdict::disagrees; }
 
-Claim claim_of(Saying saying) {
-  return {
-      .paper = saying.paper, .section = std::move(saying.section), .says = std::move(saying.says)};
+Claim claim_of(Statement statement) {
+  return {.paper = statement.paper,
+          .section = std::move(statement.section),
+          .says = std::move(statement.says)};
 }
 
-Claim measured_claim(Saying saying, double predicted, const Estimate& measured) {
-  Claim claim = claim_of(std::move(saying));
+Claim measured_claim(Statement statement, double predicted, const Estimate& measured) {
+  Claim claim = claim_of(std::move(statement));
   claim.predicted = predicted;
   claim.measured = measured;
   claim.measurement = number(measured.value);
@@ -64,26 +65,27 @@ std::string_view name_of(Paper paper) { return kNames[static_cast<std::size_t>(p
 const Citation& citation_of(Paper paper) { return kCitations[static_cast<std::size_t>(paper)]; }
 std::string_view name_of(Verdict verdict) { return kVerdicts[static_cast<std::size_t>(verdict)]; }
 
-Claim equals(Saying saying, double predicted, const Estimate& measured) {
-  return equals(std::move(saying), predicted, number(predicted), measured);
+Claim equals(Statement statement, double predicted, const Estimate& measured) {
+  return equals(std::move(statement), predicted, number(predicted), measured);
 }
 
-Claim equals(Saying saying, double predicted, std::string name, const Estimate& measured) {
-  Claim claim = measured_claim(std::move(saying), predicted, measured);
+Claim equals(Statement statement, double predicted, std::string name, const Estimate& measured) {
+  Claim claim = measured_claim(std::move(statement), predicted, measured);
   claim.prediction = std::move(name);
   claim.verdict = verdict_of(measured.runs > 0 && measured.contains(predicted));
   return claim;
 }
 
-Claim at_most(Saying saying, double bound, const Estimate& measured) {
-  Claim claim = measured_claim(std::move(saying), bound, measured);
+Claim at_most(Statement statement, double bound, const Estimate& measured) {
+  Claim claim = measured_claim(std::move(statement), bound, measured);
   claim.prediction = "≤ " + number(bound);
   claim.verdict = verdict_of(measured.runs > 0 && measured.high <= bound);
   return claim;
 }
 
-Claim never_above(Saying saying, double bound, const Extremes& measured, std::string_view unit) {
-  Claim claim = measured_claim(std::move(saying), bound, estimate_of(measured));
+Claim never_above(Statement statement, double bound, const Extremes& measured,
+                  std::string_view unit) {
+  Claim claim = measured_claim(std::move(statement), bound, estimate_of(measured));
   claim.prediction = fmt::format("always ≤ {}{}", number(bound), unit);
   claim.measurement = fmt::format("at most {}{}", number(measured.most), unit);
   claim.interval = fmt::format("all of {}", report::grouped(measured.runs));
@@ -91,8 +93,8 @@ Claim never_above(Saying saying, double bound, const Extremes& measured, std::st
   return claim;
 }
 
-Claim always(Saying saying, double predicted, const Extremes& measured) {
-  Claim claim = measured_claim(std::move(saying), predicted, estimate_of(measured));
+Claim always(Statement statement, double predicted, const Extremes& measured) {
+  Claim claim = measured_claim(std::move(statement), predicted, estimate_of(measured));
   claim.prediction = number(predicted);
   const bool one = measured.least == measured.most;
   claim.measurement = one ? number(measured.most) : between(measured.least, measured.most);
@@ -101,24 +103,24 @@ Claim always(Saying saying, double predicted, const Extremes& measured) {
   return claim;
 }
 
-Claim never(Saying saying, std::uint64_t count, std::uint64_t runs) {
-  Claim claim = measured_claim(std::move(saying), 0, proportion(count, runs));
+Claim never(Statement statement, std::uint64_t count, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(statement), 0, proportion(count, runs));
   claim.prediction = "never";
   claim.measurement = out_of(count, runs);
   claim.verdict = verdict_of(runs > 0 && count == 0);
   return claim;
 }
 
-Claim happens(Saying saying, std::uint64_t count, std::uint64_t runs) {
-  Claim claim = measured_claim(std::move(saying), report::kNoValue, proportion(count, runs));
+Claim happens(Statement statement, std::uint64_t count, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(statement), report::kNoValue, proportion(count, runs));
   claim.prediction = "happens";
   claim.measurement = out_of(count, runs);
   claim.verdict = verdict_of(count > 0);
   return claim;
 }
 
-Claim distributed(Saying saying, const Distance& distance, std::uint64_t runs) {
-  Claim claim = measured_claim(std::move(saying), distance.limit,
+Claim distributed(Statement statement, const Distance& distance, std::uint64_t runs) {
+  Claim claim = measured_claim(std::move(statement), distance.limit,
                                {.value = distance.chi_square,
                                 .low = distance.chi_square,
                                 .high = distance.chi_square,
@@ -130,8 +132,8 @@ Claim distributed(Saying saying, const Distance& distance, std::uint64_t runs) {
   return claim;
 }
 
-Claim same(Saying saying, std::string predicted, std::string computed) {
-  Claim claim = claim_of(std::move(saying));
+Claim same(Statement statement, std::string predicted, std::string computed) {
+  Claim claim = claim_of(std::move(statement));
   claim.verdict = verdict_of(predicted == computed);
   claim.prediction = std::move(predicted);
   claim.measurement = std::move(computed);
@@ -139,17 +141,17 @@ Claim same(Saying saying, std::string predicted, std::string computed) {
   return claim;
 }
 
-Claim holds_everywhere(Saying saying, bool complete, bool broken, std::uint64_t states) {
-  Claim claim = claim_of(std::move(saying));
+Claim holds_everywhere(Statement statement, bool complete, bool broken, std::uint64_t states) {
+  Claim claim = claim_of(std::move(statement));
   claim.prediction = "in every state";
-  claim.measurement = broken ? "broken" : complete ? "in every state" : "not all states were seen";
+  claim.measurement = broken ? "violated" : complete ? "in every state" : "incomplete search";
   claim.interval = fmt::format("{} states", report::grouped(states));
   claim.verdict = verdict_of(complete && !broken);
   return claim;
 }
 
-Claim erratum(Saying saying, Refutation refutation) {
-  Claim claim = claim_of(std::move(saying));
+Claim erratum(Statement statement, Refutation refutation) {
+  Claim claim = claim_of(std::move(statement));
   claim.prediction = std::move(refutation.printed);
   claim.measurement = std::move(refutation.seen);
   claim.measured = refutation.measured;

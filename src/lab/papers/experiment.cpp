@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kEfforts{"glance", "quick", "full"};
 constexpr std::uint64_t kFewestRuns = 8;
-constexpr std::uint64_t kGlance = 50;  // a glance has so many times fewer runs
-constexpr std::uint64_t kFull = 20;    // and full so many times more
+constexpr std::uint64_t kGlance = 50;  // divisor of the number of runs
+constexpr std::uint64_t kFull = 20;    // factor on the number of runs
 
 }  // namespace
 

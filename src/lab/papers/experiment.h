@@ -1,7 +1,7 @@
-// An experiment: a piece of a paper that is worked out, simulated or checked, and what comes of it.
+// An experiment: a part of a paper that is computed, simulated or checked, and its findings.
 //
 // Experiments call the simulations, checks and formulas that `tempo sim`, `tempo check` and `tempo
-// analyze` call. What one finds depends on its effort and seed, and neither on the number of
+// analyze` call. The findings depend on the effort and the seed, but neither on the number of
 // threads nor on the other experiments.
 #pragma once
 
@@ -17,15 +17,15 @@
 namespace tempo::papers {
 
 enum class Effort : std::uint8_t {
-  glance,  // to see whether everything runs
+  glance,  // tests that everything runs
   quick,
   full,  // narrower intervals
 };
 std::string_view name_of(Effort effort);
 
-// A drawn run: a fragment of HTML (report::space_time_figure).
+// A drawn run: an HTML fragment (report::space_time_figure).
 struct Diagram {
-  std::string id{};  // as a chart's
+  std::string id{};  // like the id of a chart
   std::string title{};
   std::string caption{};
   std::string html{};
@@ -37,7 +37,7 @@ struct Findings {
   std::vector<Diagram> diagrams{};
 };
 
-// Where an experiment is run: how much of it, and with how many hands.
+// The environment of an experiment: effort, seed and threads.
 class Workshop {
  public:
   virtual ~Workshop() = default;
@@ -45,15 +45,15 @@ class Workshop {
   virtual Effort effort() const = 0;
   virtual std::uint64_t seed() const = 0;
   virtual std::uint32_t threads() const = 0;
-  // Somebody has asked to end it: what is found from now on is thrown away.
+  // True after a request to stop: later findings are discarded.
   virtual bool stopped() const = 0;
-  // Calls work(number) once for each number below count, in any order, on any thread; if it is
-  // stopped, for fewer.
+  // Calls work(number) once for each number below count, in any order, on any thread; after a stop,
+  // for fewer numbers.
   virtual void each(std::uint64_t count, const std::function<void(std::uint64_t)>& work) = 0;
-  // Called now and then by work that is not done by `each`, to show how far it is.
+  // Called regularly by work outside `each`, to show progress.
   virtual void breathe() {}
 
-  // So many runs, if quick has this many.
+  // Number of runs at this effort, if `quick` has this many.
   std::uint64_t runs(std::uint64_t quick) const;
 
  protected:
@@ -64,7 +64,7 @@ class Workshop {
   Workshop& operator=(Workshop&&) = default;
 };
 
-// work(number) for each number, in their order. If it is stopped, some are as they were made.
+// Results of work(number) in the order of the numbers. After a stop some keep their initial value.
 template <class Work>
 auto gathered(Workshop& workshop, std::uint64_t count, Work work) {
   std::vector<decltype(work(std::uint64_t{}))> results(count);
@@ -73,15 +73,15 @@ auto gathered(Workshop& workshop, std::uint64_t count, Work work) {
 }
 
 struct Experiment {
-  std::string_view name;  // letters and hyphens, once
+  std::string_view name;  // letters and hyphens, unique
   Paper paper;
   std::string_view title;
-  std::string_view about;  // a sentence or two
-  double seconds;          // what quick takes on two cores, about
+  std::string_view about;  // one or two sentences
+  double seconds;          // approximate duration of `quick` on two cores
   Findings (*run)(Workshop&);
 };
 
-// All, in the order of the papers.
+// All experiments, in the order of the papers.
 const std::vector<Experiment>& experiments();
 
 }  // namespace tempo::papers

@@ -1,4 +1,5 @@
-// Experiments at a glance, the page made of them, and that chance does not depend on hands.
+// Experiments with the smallest effort, the page made of them, and independence from the order of
+// work.
 #include "lab/papers/experiment.h"
 
 #include <algorithm>
@@ -20,7 +21,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// One pair of hands, from the first piece to the last or the other way round.
+// One thread, which works forwards or backwards.
 class Bench final : public Workshop {
  public:
   explicit Bench(bool backwards = false) : backwards_(backwards) {}
@@ -36,7 +37,7 @@ class Bench final : public Workshop {
   bool backwards_;
 };
 
-TEST(Experiments, HaveNamesOfTheirOwn) {
+TEST(Experiments, HaveUniqueNames) {
   std::set<std::string_view> names;
   std::set<Paper> papers;
   for (const Experiment& one : experiments()) {
@@ -51,13 +52,13 @@ TEST(Experiments, HaveNamesOfTheirOwn) {
 TEST(Workshop, ScalesRunsWithTheEffort) {
   Bench bench;
   EXPECT_EQ(bench.runs(5'000), 100U);
-  EXPECT_EQ(bench.runs(100), 8U);  // but not below what can be looked at
+  EXPECT_EQ(bench.runs(100), 8U);  // not below the smallest useful number
   EXPECT_EQ(bench.runs(4), 4U);
 }
 
 class RingPaper : public ::testing::TestWithParam<Experiment> {};
 
-TEST_P(RingPaper, AgreesAtAGlance) {
+TEST_P(RingPaper, AgreesWithTheSmallestEffort) {
   Bench bench;
   const Findings findings = GetParam().run(bench);
   EXPECT_FALSE(findings.claims.empty());
@@ -81,8 +82,8 @@ INSTANTIATE_TEST_SUITE_P(All, RingPaper, ::testing::ValuesIn(ring_experiments())
                            return name;
                          });
 
-// Everything that is known to be printed wrong is refuted by a way that is drawn; a glance has no
-// time for the refused duplicate, which takes half a million states.
+// Every known erratum is refuted by a drawn counterexample; the smallest effort omits the refused
+// duplicate, which takes half a million states.
 TEST(Errata, AreAllDrawn) {
   Bench bench;
   std::set<std::string> drawn;
@@ -96,7 +97,7 @@ TEST(Errata, AreAllDrawn) {
       ASSERT_NE(diagram, findings.diagrams.end()) << claim.section << ", " << claim.says;
       EXPECT_THAT(diagram->html, HasSubstr("<svg")) << claim.diagram;
       EXPECT_THAT(diagram->caption, HasSubstr("ound by the checker")) << claim.diagram;
-      EXPECT_TRUE(drawn.insert(claim.diagram).second) << claim.diagram << " shows two things";
+      EXPECT_TRUE(drawn.insert(claim.diagram).second) << claim.diagram << " belongs to two claims";
       ++errata[claim.paper];
     }
   }
@@ -123,14 +124,14 @@ TEST(Page, HasEveryClaimChartAndDiagram) {
       EXPECT_THAT(html, HasSubstr("id=\"diagram-" + diagram.id + '"'));
     }
   }
-  EXPECT_THAT(html, HasSubstr("<dt>repair</dt><dd>the larger one goes"));
-  // Nothing is fetched from anywhere.
+  EXPECT_THAT(html, HasSubstr("<dt>repair</dt><dd>the larger one becomes inactive"));
+  // The page loads nothing from elsewhere.
   EXPECT_THAT(html, Not(HasSubstr("src=")));
   EXPECT_THAT(html, Not(HasSubstr("@import")));
   EXPECT_LT(html.size(), 2'000'000U);
 }
 
-TEST(Page, SaysWhatDisagrees) {
+TEST(Page, ShowsDisagreement) {
   const Experiment one{"bad", Paper::tempo, "Bad & worse", "", 1, nullptr};
   const std::string html =
       page({{&one, {.claims = {never({Paper::tempo, "1", "it <fails>"}, 3, 9)}}}}, {});

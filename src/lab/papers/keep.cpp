@@ -20,7 +20,7 @@ using report::Series;
 constexpr std::size_t kMarks = 3;
 constexpr std::size_t kVerdicts = 3;
 
-// Numbers that are none are left out.
+// Leaves out values that are not finite.
 void add_number(Json& json, std::string_view key, double value) {
   if (std::isfinite(value)) json.add(key, value);
 }
@@ -28,7 +28,7 @@ double number_of(const Json& json, std::string_view key) {
   return json.number_at(key).value_or(kNoValue);
 }
 
-// Reads members one after another and remembers whether one was missing.
+// Reads members one after another and records whether one was missing.
 class Members {
  public:
   explicit Members(const Json& json) : json_(&json) {}
@@ -37,7 +37,7 @@ class Members {
   bool flag(std::string_view key) { return or_missing(json_->flag_at(key)); }
   std::uint64_t count(std::string_view key) { return or_missing(json_->count_at(key)); }
   double number(std::string_view key) const { return number_of(*json_, key); }
-  // One of so many, by its name.
+  // Reads one of `kNames` by its name.
   template <class Choice>
   Choice choice(std::string_view key, std::size_t choices) {
     const std::string name = text(key);
@@ -120,7 +120,7 @@ std::optional<Diagram> diagram_of(const Json& json) {
   return diagram;
 }
 
-// Each of the list, or nothing at all.
+// Reads all items of a list, or none.
 template <class Item>
 bool read_list(const Json& json, std::string_view key, std::optional<Item> (*read)(const Json&),
                std::vector<Item>& into) {
@@ -226,12 +226,12 @@ std::string kept_text(const Findings& findings, std::uint64_t key) {
 Result<Findings> read_kept(std::string_view text, std::uint64_t key) {
   TRY(json, Json::parse(text));
   if (json.text_at("key") != fmt::format("{:016x}", key))
-    return std::unexpected("it was found with other settings or by another program");
+    return std::unexpected("it was made with other settings or by another version");
   Findings findings;
   if (!json.flag_at("whole") || !read_list(json, "claims", claim_of, findings.claims) ||
       !read_list(json, "charts", chart_of, findings.charts) ||
       !read_list(json, "diagrams", diagram_of, findings.diagrams))
-    return std::unexpected("it is not whole");
+    return std::unexpected("it is incomplete");
   return findings;
 }
 

@@ -1,5 +1,5 @@
-// Findings as JSON: to be published, and to be kept, so that a run that was interrupted goes on
-// where it ended.
+// Findings as JSON: for publication, and as a cache, so that an interrupted run continues where it
+// stopped.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,12 @@ Json json_of(const Claim& claim);
 Json json_of(const report::Chart& chart);
 Json json_of(const Diagram& diagram);
 
-// Everything an experiment's result depends on, as one number: equal keys, equal findings.
-// `program` stands for the code that ran.
+// Hash of everything that determines an experiment's findings: equal keys, equal findings.
+// `program` identifies the code.
 std::uint64_t key_of(const Experiment& experiment, Effort effort, std::uint64_t seed,
                      std::uint64_t program);
 
-// What is written to a file, and what is read from it: nothing but an error if it was found under
-// another key, or is not whole.
+// Text of the cache file, and its reader: an error if the file has another key or is incomplete.
 std::string kept_text(const Findings& findings, std::uint64_t key);
 Result<Findings> read_kept(std::string_view text, std::uint64_t key);
 

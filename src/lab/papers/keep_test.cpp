@@ -31,11 +31,11 @@ Findings something() {
 const Experiment kExperiment{
     .name = "some", .paper = Paper::ring, .title = "", .about = "", .seconds = 1, .run = nullptr};
 
-TEST(Keep, GivesBackWhatWasKept) {
+TEST(Keep, RestoresWhatWasWritten) {
   const Findings before = something();
   const Result<Findings> after = read_kept(kept_text(before, 7), 7);
   ASSERT_TRUE(after) << after.error();
-  // Written again it is the same, and so is everything in it.
+  // Writing it again gives the same text.
   EXPECT_EQ(kept_text(*after, 7), kept_text(before, 7));
   ASSERT_EQ(after->claims.size(), 2U);
   EXPECT_EQ(after->claims[0].paper, Paper::capacity);
@@ -55,7 +55,7 @@ TEST(Keep, GivesBackWhatWasKept) {
   EXPECT_EQ(after->diagrams[0].html, "<div>\"</div>\n");
 }
 
-TEST(Keep, TrustsNothingThatIsNotWholeOrOfAnotherKey) {
+TEST(Keep, RejectsIncompleteTextAndOtherKeys) {
   const std::string text = kept_text(something(), 7);
   EXPECT_FALSE(read_kept(text, 8));
   EXPECT_FALSE(read_kept("", 7));
@@ -66,7 +66,7 @@ TEST(Keep, TrustsNothingThatIsNotWholeOrOfAnotherKey) {
   EXPECT_FALSE(read_kept(spoilt, 7));
 }
 
-TEST(Keep, AKeyDependsOnEverythingThatMatters) {
+TEST(Keep, KeyDependsOnEveryInput) {
   const std::uint64_t key = key_of(kExperiment, Effort::quick, 1, 2);
   EXPECT_EQ(key, key_of(kExperiment, Effort::quick, 1, 2));
   EXPECT_NE(key, key_of(kExperiment, Effort::full, 1, 2));

@@ -112,7 +112,7 @@ void put_chapter(std::string& all, const Chapter& chapter) {
     all += "</div>\n";
   }
   put_claims(all, findings.claims);
-  // What refutes something is with the errata.
+  // Diagrams of errata stand in the section of errata.
   for (const Diagram& diagram : findings.diagrams)
     if (!shows_erratum(findings, diagram)) put_diagram(all, diagram);
   all += "</section>\n";
@@ -130,9 +130,9 @@ void put_erratum(std::string& all, const Claim& claim, const Findings& findings)
 
 void put_errata(std::string& all, const std::vector<Chapter>& chapters) {
   all +=
-      "<h2 id=\"errata\">Errata</h2><p class=\"about\">What is printed in the papers and is not "
-      "so. Each was refuted in this run, by a shortest way that the checker found in the smallest "
-      "world that shows it, drawn as machines of their own have played it again.</p>\n";
+      "<h2 id=\"errata\">Errata</h2><p class=\"about\">Statements printed in the papers that are "
+      "false. Each was refuted in this run by a shortest counterexample that the checker found in "
+      "the smallest world that shows it, drawn from a replay by separate machines.</p>\n";
   for (const Chapter& chapter : chapters)
     for (const Claim& claim : chapter.findings.claims)
       if (claim.verdict == Verdict::erratum) put_erratum(all, claim, chapter.findings);
@@ -153,13 +153,13 @@ void put_summary(std::string& all, const std::vector<Chapter>& chapters,
                  const PageOptions& options) {
   put(all,
       "<h1>The papers, reproduced</h1>\n<p class=\"lead\">Each claim of the papers that tempo is "
-      "built on, predicted and measured side by side. Predictions are exact or the papers' own; "
-      "measurements are simulations of the machines that ship, searches of all their states, or "
-      "Monte Carlo. Intervals hold with a confidence of {:.2f} %. A claim agrees if its "
-      "interval contains what was predicted; it is an erratum if it is printed and this run has "
-      "refuted it.</p>\n<p class=\"about\">tempo {}, effort {}, seed {}. Drag over a chart to "
-      "look closer, double-click to see all of it; point at a mark to read it off; click a name "
-      "to hide its series.</p>\n",
+      "based on, with its prediction and its measurement. Predictions are exact or taken from the "
+      "papers; measurements are simulations of the shipped machines, exhaustive searches of their "
+      "states, or Monte Carlo samples. Intervals have a confidence of {:.2f} %. A claim agrees if "
+      "its interval contains the predicted value; it is an erratum if it is printed and this run "
+      "has refuted it.</p>\n<p class=\"about\">tempo {}, effort {}, seed {}. Drag over a chart to "
+      "zoom, double-click to reset; point at a mark to read its value; click a name to hide its "
+      "series.</p>\n",
       kConfidence * 100, escaped(options.version), name_of(options.effort), options.seed);
   all += "<div class=\"tallies\">";
   for (const Verdict verdict : {Verdict::agrees, Verdict::erratum, Verdict::disagrees})

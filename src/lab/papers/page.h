@@ -1,4 +1,4 @@
-// The page: everything that was found, in one file that needs nothing else.
+// The report page: all findings in one self-contained HTML file.
 #pragma once
 
 #include <string>

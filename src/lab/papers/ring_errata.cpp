@@ -20,11 +20,11 @@ namespace {
 using analysis::Fraction;
 using analysis::Whole;
 
-Saying said(std::string section, std::string says) {
+Statement cited(std::string section, std::string says) {
   return {Paper::ring, std::move(section), std::move(says)};
 }
 
-// Every assignment of 1..m to n stations in a line, counted by its non-decreasing chains.
+// Counts every assignment of 1..m to n stations in a line by its number of non-decreasing chains.
 std::vector<std::uint64_t> enumerated(std::uint32_t n, std::uint32_t m) {
   std::vector<std::uint64_t> counts(n + 1);
   std::vector<std::uint32_t> drawn(n, 1);
@@ -39,7 +39,7 @@ std::vector<std::uint64_t> enumerated(std::uint32_t n, std::uint32_t m) {
   }
 }
 
-// With the sign as printed: (-1)^k where it should be (-1)^i.
+// With the printed sign: (-1)^k instead of (-1)^i.
 Whole printed_1b(std::uint32_t n, std::uint32_t m, std::uint32_t k) {
   Whole sum = 0;
   for (std::uint32_t i = 0; i <= k; ++i)
@@ -57,16 +57,16 @@ struct RingLabels {
   }
 };
 
-// Two stations, priorities 1 and 2: the smallest ring in which anything can be printed wrong.
+// Two stations, priorities 1 and 2: the smallest ring that refutes the printed statements.
 constexpr std::uint32_t kStations = 2;
 constexpr std::uint32_t kRange = 2;
 constexpr check::RingWorld kWorld{.stations = kStations, .wakers = kStations};
 
-// Of each station is remembered what it drew first, and that it has stayed in after comparing.
+// The memory of a station records its first draw, and that it stayed active after a comparison.
 constexpr check::Memory kFirst = 0x0f;
 constexpr check::Memory kStayed = 0x80;
 
-// What is looked for: `found` is asked about every state.
+// Searches for a state that satisfies `found`.
 struct RoundModel {
   using Machine = election::RingElection;
   struct View {
@@ -78,12 +78,12 @@ struct RoundModel {
   election::ring::EquitableRules rules{.link = link_rules(kWorld), .range = kRange};
   bool (*found)(const check::Scene<View>&);
 
-  Machine make(NodeId node, Incarnation life) const { return {node, life, rules}; }
+  Machine make(NodeId node, Incarnation incarnation) const { return {node, incarnation, rules}; }
   View view(const Machine& machine) const { return {machine.state(), machine.priority()}; }
   const char* broken(const check::Scene<View>& scene) const {
-    return found(scene) ? "what is printed" : nullptr;
+    return found(scene) ? "search target" : nullptr;
   }
-  // Who draws again draws, in one of the ways, something else.
+  // A station that draws again draws, in one of the branches, a different value.
   bool remember(const check::Scene<View>& before, check::Scene<View>& after, NodeId node) const {
     const Slot& was = before.slots[index(node)];
     Slot& is = after.slots[index(node)];
@@ -97,15 +97,15 @@ struct RoundModel {
 };
 using RoundScene = check::Scene<RoundModel::View>;
 
-bool is_out(const RoundScene::Slot& seat) {
-  return seat.view != nullptr && seat.view->state == election::ring::State::relay;
+bool is_out(const RoundScene::Slot& slot) {
+  return slot.view != nullptr && slot.view->state == election::ring::State::relay;
 }
-bool has_stayed(const RoundScene::Slot& seat) { return (seat.memory & kStayed) != 0; }
+bool has_stayed(const RoundScene::Slot& slot) { return (slot.memory & kStayed) != 0; }
 
-bool somebody_out(const RoundScene& scene) {
+bool some_station_out(const RoundScene& scene) {
   return is_out(scene.slots[0]) || is_out(scene.slots[1]);
 }
-bool everybody_stayed(const RoundScene& scene) {
+bool all_stations_stayed(const RoundScene& scene) {
   return has_stayed(scene.slots[0]) && has_stayed(scene.slots[1]);
 }
 bool somebody_leads(const RoundScene& scene) {
@@ -113,7 +113,7 @@ bool somebody_leads(const RoundScene& scene) {
     if (scene.up(i) && scene.slots[i].view->state == election::ring::State::leader) return true;
   return false;
 }
-// A first round is over whose number of chains is none by the printed formula.
+// A first round has ended whose number of chains is zero by the printed formula.
 bool impossible_as_printed(const RoundScene& scene) {
   for (std::uint32_t i = 0; i < kStations; ++i)
     if (!is_out(scene.slots[i]) && !has_stayed(scene.slots[i])) return false;
@@ -123,7 +123,7 @@ bool impossible_as_printed(const RoundScene& scene) {
 
 struct Round {
   std::optional<Shown> shown;
-  std::array<std::uint32_t, kStations> drew{};  // first
+  std::array<std::uint32_t, kStations> drew{};  // first draw of each station
   std::array<std::uint32_t, kStations> draws{};
   NodeId out = kNobody;
 };
@@ -148,11 +148,11 @@ Round shortest(Workshop& workshop, bool (*found)(const RoundScene&), Diagram she
 }
 
 std::string text_of(const Round& round) {
-  return round.shown ? fmt::format("{} and {} are drawn", round.drew[0], round.drew[1])
-                     : "nothing was found";
+  return round.shown ? fmt::format("the stations draw {} and {}", round.drew[0], round.drew[1])
+                     : "no counterexample was found";
 }
 
-// With an odd k the printed number is negative, and yet there is a run.
+// With an odd k the printed number is negative, although such runs exist.
 void add_sign_of_1b(Workshop& workshop, Findings& findings) {
   const Whole printed = printed_1b(kStations, kRange, 1);
   const std::uint64_t counted = enumerated(kStations, kRange)[1];
@@ -161,16 +161,16 @@ void add_sign_of_1b(Workshop& workshop, Findings& findings) {
       shortest(workshop, impossible_as_printed,
                {.id = "ring-proposition-1",
                 .title = "One of −3 assignments",
-                .caption = "The shortest way, found by the checker, to the end of a round whose "
-                           "priorities form one chain that does not fall: two stations, "
-                           "priorities 1 and 2. As printed there are −3 such assignments."},
+                .caption = "Shortest run, found by the checker, to the end of a round whose "
+                           "priorities form one non-decreasing chain: two stations, priorities 1 "
+                           "and 2. As printed there are −3 such assignments."},
                findings);
   findings.claims.push_back(erratum(
-      said("3, proposition 1(b)",
-           "L~(n,k) is a sum with the sign (−1)^k. Counted for n = 2, m = 2, k = 1"),
+      cited("3, proposition 1(b)",
+            "L~(n,k) is a sum with the sign (−1)^k. Counted for n = 2, m = 2, k = 1"),
       {.printed = printed.text(),
        .seen = fmt::format("{} of the 4 assignments; in one of them {}", counted, text_of(round)),
-       .repair = "the sign is (−1)^i and stands under the sum: " + corrected.text(),
+       .repair = "the sign is (−1)^i inside the sum: " + corrected.text(),
        .found = round.shown && printed < Whole{0} &&
                 corrected == Whole(static_cast<std::int64_t>(counted)),
        .diagram = "ring-proposition-1"}));
@@ -182,26 +182,26 @@ void add_range_of_8(Workshop& workshop, Findings& findings) {
   for (std::uint32_t k = 0; k < kStations; ++k) printed += right[k];
   const Whole all = printed + right[kStations];
   const Round round = shortest(
-      workshop, everybody_stayed,
+      workshop, all_stations_stayed,
       {.id = "ring-equation-8",
-       .title = "A round in which nobody goes",
-       .caption = "The shortest way, found by the checker: two stations draw the same, both stay, "
-                  "and both draw again. There are as many chains as stations, and the printed "
-                  "range has no such k."},
+       .title = "A round that eliminates no station",
+       .caption = "Shortest run, found by the checker: two stations draw the same value, both stay "
+                  "active, and both draw again. There are as many chains as stations, and the "
+                  "printed range does not contain this k."},
       findings);
   findings.claims.push_back(erratum(
-      said("3, (7) and (8)",
-           "the recurrence for R(n,k) holds for k in 0 … n−1. "
-           "Assignments it accounts for, n = 2, m = 2"),
+      cited("3, (7) and (8)",
+            "the recurrence for R(n,k) holds for k in 0 … n−1. "
+            "Assignments that it covers, n = 2, m = 2"),
       {.printed = printed.text() + " of 4",
-       .seen = fmt::format("{} of 4; {}, and nobody goes", all.text(), text_of(round)),
-       .repair = "k = 1 … n, and R(n,0) = 0: that nobody is eliminated has n chains",
+       .seen = fmt::format("{} of 4; {}, and none is eliminated", all.text(), text_of(round)),
+       .repair = "k = 1 … n, and R(n,0) = 0: a round that eliminates no station has n chains",
        .found =
            round.shown && round.drew[0] == round.drew[1] && printed != Whole{4} && all == Whole{4},
        .diagram = "ring-equation-8"}));
 }
 
-// By (9) as it stands, with p(1,1) = R(1,1)/m = 1.
+// By (9) as printed, with p(1,1) = R(1,1)/m = 1.
 void add_state_one_of_9(Workshop& workshop, Findings& findings) {
   const analysis::RingTime ring(kStations, kRange);
   const Fraction printed = ring.step(2, 2) * ring.step(2, 1) + ring.step(2, 1) * Fraction{1};
@@ -209,39 +209,42 @@ void add_state_one_of_9(Workshop& workshop, Findings& findings) {
   const Round round = shortest(
       workshop, somebody_leads,
       {.id = "ring-equation-9",
-       .title = "An election that is counted again",
-       .caption = "The shortest election, found by the checker: T = 1, and in the second round the "
-                  "only one left receives its own priority. As printed it is counted for T = 1, "
-                  "and again for T = 2, 3, …"},
+       .title = "An election that is counted twice",
+       .caption =
+           "Shortest election, found by the checker: T = 1, and in the second round the only "
+           "active station receives its own priority. As printed it is counted for T = 1, "
+           "and again for T = 2, 3, …"},
       findings);
   const std::uint32_t rounds = std::max(round.draws[0], round.draws[1]);
   findings.claims.push_back(erratum(
-      said("4, (9)",
-           "P{T = k} is p(n,1,k) of the recurrence, in which p(1,1) = 1. For "
-           "n = m = k = 2"),
+      cited("4, (9)",
+            "P{T = k} is p(n,1,k) of the recurrence, in which p(1,1) = 1. For "
+            "n = m = k = 2"),
       {.printed = printed.text(),
        .seen = right.text(),
        .repair = "p(1,1) = 0 in the recurrence: an election that has ended is not "
-                 "counted again in every later round",
+                 "counted again in later rounds",
        .found = round.shown && rounds == 2 && printed != right && printed == right + ring.by_sum(1),
        .diagram = "ring-equation-9"}));
 }
 
 void add_section_3(Workshop& workshop, Findings& findings) {
-  const Round round = shortest(
-      workshop, somebody_out,
-      {.id = "ring-section-3",
-       .title = "Who draws more is out",
-       .caption = "The shortest way, found by the checker: two stations, priorities 1 and 2."},
-      findings);
+  const Round round =
+      shortest(workshop, some_station_out,
+               {.id = "ring-section-3",
+                .title = "The station with the larger draw becomes inactive",
+                .caption = "Shortest run, found by the checker: two stations, priorities 1 and 2."},
+               findings);
   const std::uint32_t its = round.out == kNobody ? 0 : round.drew.at(index(round.out));
   const std::uint32_t other = round.out == kNobody ? 0 : round.drew.at(1 - index(round.out));
   findings.claims.push_back(erratum(
-      said("3", "of neighbours with x_i < x_j station i, which drew less, becomes inactive"),
-      {.printed = "who drew less goes",
-       .seen = fmt::format("of {} and {} the one that drew {} goes", its, other, its),
-       .repair = "the larger one goes, as in the algorithm of section 2: who drew no more "
-                 "than the one before it stays",
+      cited("3", "of neighbours with x_i < x_j station i, with the smaller draw, becomes inactive"),
+      {.printed = "the station with the smaller draw becomes inactive",
+       .seen =
+           fmt::format("of {} and {} the station that drew {} becomes inactive", its, other, its),
+       .repair =
+           "the larger one becomes inactive, as in the algorithm of section 2: a station stays "
+           "active if it drew no more than its predecessor",
        .found = its > other,
        .diagram = "ring-section-3"}));
 }

@@ -31,7 +31,7 @@ struct Ring {
   std::uint32_t range;
 };
 
-Saying said(std::string section, std::string says) {
+Statement cited(std::string section, std::string says) {
   return {Paper::ring, std::move(section), std::move(says)};
 }
 
@@ -67,7 +67,7 @@ std::uint64_t broken_in(const std::vector<EquitableOutcome>& outcomes) {
       std::ranges::count_if(outcomes, [](const auto& it) { return !it.broken.empty(); }));
 }
 
-// Up to the rounds that hardly any election takes.
+// More rounds than almost any election takes.
 constexpr std::uint32_t kRounds = 60;
 
 std::vector<double> exact_distribution(const RingTime& ring) {
@@ -91,8 +91,8 @@ Series exact_series(std::string name, const std::vector<double>& exact) {
 Findings distribution(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "ring-time",
-              .title = "How many rounds an election takes",
-              .caption = "Lines: exact. Dots: drawn elections with their intervals.",
+              .title = "Number of rounds of an election",
+              .caption = "Lines: exact. Dots: simulated elections with their intervals.",
               .x_name = "rounds",
               .y_name = "probability"};
   for (const Ring ring : {Ring{3, 2}, Ring{8, 16}, Ring{16, 4}, Ring{64, 16}}) {
@@ -105,7 +105,7 @@ Findings distribution(Workshop& workshop) {
       seen[std::min<std::size_t>(k, kRounds)] += counts.rounds[k];
     std::vector<double> expected;
     for (const double p : exact) expected.push_back(p * static_cast<double>(counts.elections));
-    Series dots{.name = name_of(ring) + ", drawn", .mark = Mark::dots};
+    Series dots{.name = name_of(ring) + ", simulated", .mark = Mark::dots};
     for (std::uint32_t k = 1; k < kRounds; ++k) {
       if (seen[k] * 2000 < counts.elections) continue;
       const Estimate part = proportion(seen[k], counts.elections);
@@ -115,28 +115,30 @@ Findings distribution(Workshop& workshop) {
     dots.colour = static_cast<std::uint32_t>(chart.series.size());
     chart.series.push_back(exact_series(name_of(ring) + ", exact", exact));
     chart.series.push_back(std::move(dots));
-    findings.claims.push_back(distributed(
-        said("4, theorem 3", fmt::format("T has the distribution of theorem 3, {}", name_of(ring))),
-        distance(seen, expected), counts.elections));
+    findings.claims.push_back(
+        distributed(cited("4, theorem 3",
+                          fmt::format("T has the distribution of theorem 3, {}", name_of(ring))),
+                    distance(seen, expected), counts.elections));
     Moments moments;
     for (std::size_t k = 0; k < counts.rounds.size(); ++k)
       moments.add(static_cast<double>(k), counts.rounds[k]);
     findings.claims.push_back(
-        equals(said("5, theorem 4", fmt::format("the mean of T exists, {}", name_of(ring))),
+        equals(cited("5, theorem 4", fmt::format("mean of T, {}", name_of(ring))),
                time.moments(1)[1].nearest, mean_of(moments)));
     if (ring.stations != 3) continue;
-    findings.claims.push_back(same(said("4, theorem 3",
-                                        "P{T = 2} of three stations, m = 2: all "
-                                        "six assignments but two, then one of two"),
-                                   "3/8", time.by_sum(2).text()));
-    findings.claims.push_back(equals(said("4, theorem 3", "the same, drawn"), 0.375, "3/8",
+    findings.claims.push_back(same(
+        cited("4, theorem 3",
+              "P{T = 2} of three stations, m = 2: all six assignments except two, then one of two"),
+        "3/8", time.by_sum(2).text()));
+    findings.claims.push_back(equals(cited("4, theorem 3", "the same, simulated"), 0.375, "3/8",
                                      proportion(seen[2], counts.elections)));
   }
   findings.charts.push_back(std::move(chart));
   return findings;
 }
 
-// The explicit sum against the recurrence, and Lemma 2's bound, wherever both can be had.
+// The explicit sum compared with the recurrence, and the bound of lemma 2, where both are
+// computable.
 Findings formulas(Workshop& workshop) {
   std::uint64_t compared = 0;
   std::uint64_t unequal = 0;
@@ -157,10 +159,10 @@ Findings formulas(Workshop& workshop) {
     }
   Findings findings;
   findings.claims.push_back(
-      never(said("4, theorem 3", "the explicit sum differs from the recurrence, n = 2 … 7"),
+      never(cited("4, theorem 3", "the explicit sum differs from the recurrence, n = 2 … 7"),
             unequal, compared));
   findings.claims.push_back(
-      never(said("5, lemma 2", "P{T = k} exceeds m^(n−k−1) k^(n−2), k ≥ n"), beyond, bounded));
+      never(cited("5, lemma 2", "P{T = k} exceeds m^(n−k−1) k^(n−2), k ≥ n"), beyond, bounded));
   return findings;
 }
 
@@ -175,18 +177,18 @@ Findings growth(Workshop& workshop) {
   });
   Findings findings;
   Chart chart{.id = "ring-growth",
-              .title = "Rounds against the size of the ring",
+              .title = "Rounds by the size of the ring",
               .caption =
-                  "The exact mean, and ln n / ln(2m/(m+1)): the law is about growth, the "
-                  "lines are parallel.",
+                  "The exact mean, and ln n / ln(2m/(m+1)): the formula describes the growth, and "
+                  "the lines are parallel.",
               .x_name = "stations",
-              .y_name = "mean rounds",
+              .y_name = "mean number of rounds",
               .x_log = true};
   for (std::size_t r = 0; r < kRanges.size(); ++r) {
     const auto m = static_cast<double>(kRanges[r]);
     const double per_e = 1 / std::log(2 * m / (m + 1));
     Series exact{.name = fmt::format("m = {}, exact", kRanges[r]), .mark = Mark::dots};
-    Series law{.name = fmt::format("m = {}, law", kRanges[r]), .mark = Mark::line};
+    Series law{.name = fmt::format("m = {}, formula", kRanges[r]), .mark = Mark::line};
     for (std::size_t i = 0; i < most; ++i) {
       const double n = kStations[i];
       exact.points.push_back({.x = n, .y = means[r * most + i]});
@@ -197,11 +199,11 @@ Findings growth(Workshop& workshop) {
     exact.colour = law.colour = static_cast<std::uint32_t>(chart.series.size());
     chart.series.push_back(std::move(exact));
     chart.series.push_back(std::move(law));
-    findings.claims.push_back(
-        at_most(said("6", fmt::format("twice as many stations take ln 2 / ln(2m/(m+1)) rounds "
-                                      "more, m = {}: relative error of the law",
-                                      kRanges[r])),
-                0.01, {.value = error, .low = error, .high = error, .runs = 1}));
+    findings.claims.push_back(at_most(
+        cited("6", fmt::format("doubling the number of stations adds ln 2 / ln(2m/(m+1)) rounds, "
+                               "m = {}: relative error of the formula",
+                               kRanges[r])),
+        0.01, {.value = error, .low = error, .high = error, .runs = 1}));
   }
   findings.charts.push_back(std::move(chart));
   return findings;
@@ -225,22 +227,22 @@ Findings machines(Workshop& workshop) {
     runs += outcomes.size();
     broken += broken_in(outcomes);
     findings.claims.push_back(
-        equals(said("4", fmt::format("mean of T, the machine that ships, {}", name_of(ring))),
+        equals(cited("4", fmt::format("mean of T, shipped implementation, {}", name_of(ring))),
                RingTime(ring.stations, ring.range).moments(1)[1].nearest, mean_of(rounds)));
-    findings.claims.push_back(
-        always(said("2", fmt::format("messages beyond n (T + 1), {}", name_of(ring))), 0, surplus));
+    findings.claims.push_back(always(
+        cited("2", fmt::format("messages in excess of n (T + 1), {}", name_of(ring))), 0, surplus));
   }
-  findings.claims.push_back(
-      never(said("2, theorem 1", "an election ends with other than one leader"), broken, runs));
-  findings.claims.push_back(
-      never_above(said("2", "a buffer of n messages is enough: the fullest, by n"), 1, buffers));
+  findings.claims.push_back(never(
+      cited("2, theorem 1", "an election does not end with exactly one leader"), broken, runs));
+  findings.claims.push_back(never_above(
+      cited("2", "a buffer of n messages suffices: largest use, relative to n"), 1, buffers));
   sim::Trace trace(true);
   run(EquitableSetup{.stations = 5, .range = 4, .seed = workshop.seed() + 3}, &trace);
-  findings.diagrams.push_back(diagram_of(
-      trace, "ring-election", "An election of five stations, priorities 1 to 4",
-      "Each active station sends its priority to the next active one; who receives its own leads, "
-      "and announces itself.",
-      {.nodes = 5}));
+  findings.diagrams.push_back(
+      diagram_of(trace, "ring-election", "An election of five stations, priorities 1 to 4",
+                 "Each active station sends its priority to the next active one; the station that "
+                 "receives its own priority leads and announces it.",
+                 {.nodes = 5}));
   return findings;
 }
 
@@ -250,13 +252,14 @@ Findings equity(Workshop& workshop) {
   const monte_carlo::EquitableCounts counts = drawn(workshop, large, workshop.runs(1U << 20), true);
   if (workshop.stopped()) return {};
   std::vector<double> even(64, static_cast<double>(counts.elections) / 64);
-  findings.claims.push_back(distributed(said("1", "all of 64 stations win equally often, drawn"),
-                                        distance(counts.wins, even), counts.elections));
+  findings.claims.push_back(
+      distributed(cited("1", "all 64 stations win with equal frequency, simulated"),
+                  distance(counts.wins, even), counts.elections));
   Chart chart{.id = "ring-equity",
-              .title = "Who wins",
-              .caption = "64 stations; the line is one in 64.",
+              .title = "Frequency of winning",
+              .caption = "64 stations; the line is 1/64.",
               .x_name = "station",
-              .y_name = "part of all elections"};
+              .y_name = "fraction of elections"};
   Series wins{.name = "wins", .mark = Mark::dots};
   Series fair{.name = "1/64", .mark = Mark::line, .points = {{1, 1 / 64.0}, {64, 1 / 64.0}}};
   for (std::size_t i = 0; i < counts.wins.size(); ++i) {
@@ -271,7 +274,7 @@ Findings equity(Workshop& workshop) {
   for (const EquitableOutcome& one : outcomes)
     if (one.leader != kNobody) ++seen[index(one.leader)];
   even.assign(8, static_cast<double>(outcomes.size()) / 8);
-  findings.claims.push_back(distributed(said("1", "the same, the machine that ships, 8 stations"),
+  findings.claims.push_back(distributed(cited("1", "the same, shipped implementation, 8 stations"),
                                         distance(seen, even), outcomes.size()));
   return findings;
 }
@@ -280,10 +283,10 @@ Findings faulty(Workshop& workshop) {
   Findings findings;
   Chart chart{
       .id = "ring-faulty",
-      .title = "A faulty leader is elected again",
-      .caption = "Eight stations. Where a faulty one was elected, another election is held.",
+      .title = "Repeated election of a faulty leader",
+      .caption = "Eight stations. If a faulty station is elected, another election is held.",
       .x_name = "faulty stations of 8",
-      .y_name = "part of these elections"};
+      .y_name = "fraction of these elections"};
   Series law{.name = "f/8", .mark = Mark::line, .points = {{1, 1 / 8.0}, {4, 0.5}}};
   for (const Method method : {Method::equitable, Method::highest_id}) {
     Series dots{.name = std::string(name_of(method)), .mark = Mark::dots};
@@ -300,9 +303,9 @@ Findings faulty(Workshop& workshop) {
       dots.points.push_back({static_cast<double>(bad), part.value, part.low, part.high});
       const bool fair = method == Method::equitable;
       findings.claims.push_back(
-          equals(said("1", fmt::format("{} faulty of 8: a faulty leader is followed by a faulty "
-                                       "one, {}",
-                                       bad, fair ? "equitable" : "highest id wins")),
+          equals(cited("1", fmt::format("{} faulty of 8: a faulty leader is followed by another "
+                                        "faulty one, {}",
+                                        bad, fair ? "equitable" : "highest id wins")),
                  fair ? bad / 8.0 : 1, part));
     }
     chart.series.push_back(std::move(dots));
@@ -317,10 +320,10 @@ Findings ties(Workshop& workshop) {
   Chart chart{.id = "ring-ties",
               .title = "Ties resolved by id",
               .caption =
-                  "16 stations with ids that rise along the ring. The rounds saved are the "
-                  "price of equal chances.",
+                  "16 stations with ids that rise along the ring. The saved rounds are the price "
+                  "of equal chances.",
               .x_name = "priorities, m",
-              .y_name = "mean rounds",
+              .y_name = "mean number of rounds",
               .x_log = true};
   Series exact{.name = "equitable, exact", .mark = Mark::line};
   Series by_id{.name = "ties by id, simulated", .mark = Mark::dots};
@@ -335,7 +338,7 @@ Findings ties(Workshop& workshop) {
     by_id.points.push_back({static_cast<double>(m), measured.value, measured.low, measured.high});
     if (m <= 16)
       findings.claims.push_back(
-          at_most(said("6", fmt::format("ties resolved by id speed the election up, m = {}", m)),
+          at_most(cited("6", fmt::format("resolving ties by id shortens the election, m = {}", m)),
                   mean, measured));
   }
   chart.series = {std::move(exact), std::move(by_id)};
@@ -348,24 +351,24 @@ Findings ties(Workshop& workshop) {
 const std::vector<Experiment>& ring_experiments() {
   static const std::vector<Experiment> all{
       {"ring-time", Paper::ring, "Election time",
-       "The distribution of the number of rounds, exact and drawn.", 0.3, distribution},
-      {"ring-formulas", Paper::ring, "The formulas against each other",
-       "Theorem 3's sum over all ways, the recurrence, and the bound of lemma 2, in exact "
+       "The distribution of the number of rounds, exact and simulated.", 0.3, distribution},
+      {"ring-formulas", Paper::ring, "Consistency of the formulas",
+       "The explicit sum of theorem 3, the recurrence, and the bound of lemma 2, in exact "
        "fractions.",
        0.3, formulas},
-      {"ring-growth", Paper::ring, "Growth", "The exact mean for larger and larger rings.", 0.4,
+      {"ring-growth", Paper::ring, "Growth", "The exact mean for rings of increasing size.", 0.4,
        growth},
-      {"ring-machines", Paper::ring, "The machine that ships",
+      {"ring-machines", Paper::ring, "The shipped implementation",
        "Simulated hop by hop, with delays of 0.1 to 2 ms.", 0.4, machines},
-      {"ring-equity", Paper::ring, "Equal chances", "Who wins, counted.", 0.5, equity},
+      {"ring-equity", Paper::ring, "Equal chances", "Frequency of winning of each station.", 0.5,
+       equity},
       {"ring-faulty", Paper::ring, "Faulty leaders",
-       "Why chances should be equal: a rule by id elects the station that failed again.", 0.7,
-       faulty},
+       "The reason for equal chances: a rule by id elects the failed station again.", 0.7, faulty},
       {"ring-ties", Paper::ring, "Ties by id",
-       "What deterministic resolution of ties, which the conclusion mentions, would save.", 0.4,
-       ties},
-      {"ring-errata", Paper::ring, "What is printed wrong",
-       "Small cases worked out by hand, against what is printed.", 0.1, ring_errata}};
+       "The rounds that deterministic resolution of ties, mentioned in the conclusion, would save.",
+       0.4, ties},
+      {"ring-errata", Paper::ring, "Errata",
+       "Small cases computed by hand, compared with the printed formulas.", 0.1, ring_errata}};
   return all;
 }
 

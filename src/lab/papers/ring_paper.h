@@ -9,7 +9,7 @@ namespace tempo::papers {
 
 const std::vector<Experiment>& ring_experiments();
 
-// What is printed and wrong, in a file of its own.
+// Defined in a separate file: the errata.
 Findings ring_errata(Workshop& workshop);
 
 }  // namespace tempo::papers

@@ -9,8 +9,8 @@
 namespace tempo::papers {
 namespace {
 
-constexpr double kOneSided = 3.7190;  // deviations that are passed to one side alone
-constexpr double kFewest = 5;         // expected in a cell
+constexpr double kOneSided = 3.7190;  // one-sided limit, in standard deviations
+constexpr double kFewest = 5;         // smallest expected count of a cell
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -62,7 +62,7 @@ Distance distance(const std::vector<std::uint64_t>& counts, const std::vector<do
   Distance result;
   double seen = 0;
   double wanted = 0;
-  double last_wanted = 0;  // of the last whole cell, which takes what is left over
+  double last_wanted = 0;  // expected count of the last complete cell, which receives the remainder
   double last_seen = 0;
   std::uint32_t cells = 0;
   const auto close = [&] {

@@ -1,7 +1,7 @@
-// What a number of runs says about the truth: a value and the interval in which the truth is.
+// Statistics of a number of runs: a value, and an interval that contains the truth.
 //
-// All intervals have one confidence, so high that among a hundred claims that are true hardly ever
-// one seems false.
+// All intervals have the same confidence, high enough that among a hundred true claims almost never
+// one appears false.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace tempo::papers {
 
 inline constexpr double kConfidence = 0.9999;
-inline constexpr double kDeviations = 3.8906;  // of a normal distribution, to both sides of it
+inline constexpr double kDeviations = 3.8906;  // two-sided limit of a normal distribution
 
 struct Estimate {
   double value = 0;
@@ -21,10 +21,10 @@ struct Estimate {
   bool contains(double truth) const { return low <= truth && truth <= high; }
 };
 
-// So many of the runs: Wilson's interval. Without runs it is everything.
+// Fraction count / runs with Wilson's interval. Without runs the interval is [0, 1].
 Estimate proportion(std::uint64_t count, std::uint64_t runs);
 
-// Sums of which mean and variance follow; they add up in any order only if they are whole.
+// Sums for mean and variance; the order of addition is irrelevant only for whole numbers.
 struct Moments {
   std::uint64_t runs = 0;
   double sum = 0;
@@ -35,7 +35,7 @@ struct Moments {
 // The mean, with the interval of a normal distribution.
 Estimate mean_of(const Moments& moments);
 
-// What single runs gave: the least and the most.
+// Smallest and largest value of single runs.
 struct Extremes {
   std::uint64_t runs = 0;
   double least = 0;
@@ -44,15 +44,15 @@ struct Extremes {
   void add(double value);
 };
 
-// How far counts are from what they should be, and how far they may be. Cells expected to have
-// fewer than five are put together with their neighbours.
+// Chi-square distance of counts from their expected values, and its limit. Cells with an expected
+// count below five are merged with their neighbours.
 struct Distance {
   double chi_square = 0;
-  std::uint32_t freedom = 0;  // degrees of it
-  double limit = 0;           // passed with probability 1 - kConfidence
+  std::uint32_t freedom = 0;  // degrees of freedom
+  double limit = 0;           // exceeded with probability 1 - kConfidence
 };
 Distance distance(const std::vector<std::uint64_t>& counts, const std::vector<double>& expected);
-// By Wilson and Hilferty.
+// Approximation of Wilson and Hilferty.
 double chi_square_limit(std::uint32_t freedom);
 
 }  // namespace tempo::papers

@@ -1,4 +1,4 @@
-// Statistics against values worked out elsewhere, and against chance itself.
+// Statistics compared with independently computed values and with random samples.
 #include "lab/papers/statistics.h"
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace tempo::papers {
 namespace {
 
 TEST(Proportion, HasWilsonsInterval) {
-  // Centre (p + z²/2n)/(1 + z²/n), worked out by hand for 50 of 100 and z = 3.8906.
+  // Centre (p + z²/2n)/(1 + z²/n), computed by hand for 50 of 100 and z = 3.8906.
   const Estimate half = proportion(50, 100);
   EXPECT_DOUBLE_EQ(half.value, 0.5);
   EXPECT_NEAR(half.low, 0.31871, 1e-4);
@@ -40,8 +40,8 @@ TEST(MeanOf, IsMeanAndDeviations) {
   EXPECT_EQ(mean_of(weighted).runs, 4U);
 }
 
-// The 99.99th percentiles, from the incomplete gamma function. The approximation is generous where
-// there are few degrees of freedom.
+// The 99.99th percentiles, from the incomplete gamma function. The approximation is too large for
+// few degrees of freedom.
 TEST(ChiSquareLimit, IsNearTheTables) {
   EXPECT_NEAR(chi_square_limit(1), 15.1367, 1.1);
   EXPECT_NEAR(chi_square_limit(5), 25.7448, 0.6);
@@ -56,17 +56,17 @@ TEST(Distance, IsTheSumOfSquares) {
   EXPECT_EQ(distance({50, 50}, {50, 50}).chi_square, 0);
 }
 
-TEST(Distance, PutsRareCellsTogether) {
-  // 2 + 4 are one cell, and the last 1 goes to the one before it.
+TEST(Distance, MergesRareCells) {
+  // 2 + 4 form one cell, and the last 1 is merged with the cell before it.
   const Distance rare = distance({3, 3, 50, 1}, {2, 4, 50, 1});
   EXPECT_EQ(rare.freedom, 1U);
   EXPECT_DOUBLE_EQ(rare.chi_square, 0);
   EXPECT_GT(distance({9, 3, 44, 1}, {2, 4, 50, 1}).chi_square, 5);
 }
 
-// Of intervals around something true at most a few of ten thousand leave it out, and around
-// something false nearly all do.
-TEST(Proportion, ContainsTheTruthAndNothingElse) {
+// At most a few of ten thousand intervals around a true value miss it, and almost all intervals
+// around a false value do.
+TEST(Proportion, ContainsTheTruthOnly) {
   Stream stream(1, 1, 0);
   int missed = 0;
   int fooled = 0;

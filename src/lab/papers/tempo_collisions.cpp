@@ -16,8 +16,8 @@ using sim::election::Outcome;
 using sim::election::Scenario;
 using sim::election::Setup;
 
-Saying said(std::string section, std::string says) {
-  return said_of_tempo(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_tempo(std::move(section), std::move(says));
 }
 
 struct Case {
@@ -32,7 +32,7 @@ double law(const Case& asked) {
       .nearest();
 }
 
-// Timers drawn afresh; the window is the time for which a candidate is not heard.
+// Newly drawn timers; the window is the time until a candidate is received.
 Setup setup_of(const Case& asked) {
   Setup setup = plain_setup("classic", asked.daemons + 1);
   setup.link.delay = sim::Delay::constant(std::chrono::seconds(asked.window_s));
@@ -52,7 +52,7 @@ Estimate first_attempts(const std::vector<Outcome>& outcomes) {
   return proportion(collided, made);
 }
 
-// One more chart of the law: what varies, and how.
+// One more chart of the formula: the varied parameter and its values.
 struct Sweep {
   const char* id;
   const char* title;
@@ -69,7 +69,7 @@ void add_sweep(Workshop& workshop, const Sweep& sweep, Findings& findings) {
                   "elections.",
               .x_name = sweep.x_name,
               .y_name = "probability of a collision"};
-  Series line{.name = "the paper's law"};
+  Series line{.name = "the paper's formula"};
   Series dots{.name = "simulated", .mark = Mark::dots};
   for (const Case& one : sweep.cases) {
     const double x = sweep.x(one);
@@ -79,15 +79,15 @@ void add_sweep(Workshop& workshop, const Sweep& sweep, Findings& findings) {
     line.points.push_back({x, predicted});
     dots.points.push_back({x, part.value, part.low, part.high});
     findings.claims.push_back(
-        equals(said("appendix, (3)", fmt::format("collision of {} daemons, δ = {} s, R = {} s",
-                                                 one.daemons, one.window_s, one.width_s)),
+        equals(cited("appendix, (3)", fmt::format("collision of {} daemons, δ = {} s, R = {} s",
+                                                  one.daemons, one.window_s, one.width_s)),
                predicted, part));
   }
   chart.series = {std::move(line), std::move(dots)};
   findings.charts.push_back(std::move(chart));
 }
 
-// How often the k-th attempt collides, of those that were made.
+// Fraction of the k-th attempts that collide.
 std::vector<Estimate> by_attempt(const std::vector<Outcome>& outcomes, std::size_t attempts) {
   std::vector<std::uint64_t> made(attempts);
   std::vector<std::uint64_t> collided(attempts);
@@ -101,10 +101,10 @@ std::vector<Estimate> by_attempt(const std::vector<Outcome>& outcomes, std::size
   return parts;
 }
 
-// Two daemons that collide both draw from twice the width. The difference of two draws of a width
-// W is triangular; after a collision both begin as far apart as they stood, which makes the next
-// one a little less likely than the law says. The probability of each attempt, by summing over that
-// distance.
+// Two daemons that collide draw again from twice the width. The difference of two draws of a width
+// W is triangular; after a collision the two timers start with the offset of the candidacies, so
+// that the next collision is slightly less likely than by the formula. Computes the probability of
+// each attempt by summing over this offset.
 std::vector<double> repeated(const Case& pair, std::size_t attempts) {
   constexpr std::size_t kPieces = 400;
   const auto window = static_cast<double>(pair.window_s);
@@ -141,12 +141,12 @@ void add_repetitions(Workshop& workshop, Findings& findings) {
   Chart chart{.id = "tempo-repetitions",
               .title = "Collisions in each repetition",
               .caption =
-                  "Who collided draws from twice the width. 2 daemons, δ/R = 1/3, and 20 "
-                  "daemons, δ/R = 1/60.",
+                  "Daemons that collide draw again from twice the width. 2 daemons, δ/R = 1/3, and "
+                  "20 daemons, δ/R = 1/60.",
               .x_name = "attempt",
               .y_name = "probability of a collision"};
   const std::vector<double> predicted = repeated(pair, kAttempts);
-  Series line{.name = "2 daemons, what follows from R, 2R, 4R, 8R"};
+  Series line{.name = "2 daemons, computed from R, 2R, 4R, 8R"};
   Series dots{.name = "2 daemons", .mark = Mark::dots};
   Series many{.name = "20 daemons", .mark = Mark::dots};
   const auto pairs = by_attempt(
@@ -161,9 +161,9 @@ void add_repetitions(Workshop& workshop, Findings& findings) {
       many.points.push_back({x, crowds[i].value, crowds[i].low, crowds[i].high});
     if (i > 0 && i < 3)
       findings.claims.push_back(
-          equals(said("5.2, 7", fmt::format("each repetition is less likely to collide: attempt "
-                                            "{} of two daemons, drawn from {} times the width",
-                                            i + 1, 1 << i)),
+          equals(cited("5.2, 7", fmt::format("each repetition is less likely to collide: attempt "
+                                             "{} of two daemons, drawn from {} times the width",
+                                             i + 1, 1 << i)),
                  predicted[i], pairs[i]));
   }
   chart.series = {std::move(line), std::move(dots), std::move(many)};
@@ -176,21 +176,21 @@ Findings tempo_collisions(Workshop& workshop) {
   Findings findings;
   add_sweep(workshop,
             {"tempo-collision-daemons",
-             "Against the number of daemons, δ = 10 s, R = 540 s",
+             "By the number of daemons, δ = 10 s, R = 540 s",
              "daemons, N",
              {{2, 10, 540}, {5, 10, 540}, {10, 10, 540}, {20, 10, 540}, {40, 10, 540}},
              [](const Case& it) { return static_cast<double>(it.daemons); }},
             findings);
   add_sweep(workshop,
             {"tempo-collision-window",
-             "Against the window, N = 10, R = 540 s",
+             "By the window, N = 10, R = 540 s",
              "window δ, seconds",
              {{10, 2, 540}, {10, 5, 540}, {10, 15, 540}, {10, 20, 540}},
              [](const Case& it) { return static_cast<double>(it.window_s); }},
             findings);
   add_sweep(workshop,
             {"tempo-collision-width",
-             "Against the width, N = 10, δ = 10 s",
+             "By the width, N = 10, δ = 10 s",
              "width R, seconds",
              {{10, 10, 100}, {10, 10, 200}, {10, 10, 300}, {10, 10, 1000}},
              [](const Case& it) { return static_cast<double>(it.width_s); }},
@@ -198,12 +198,11 @@ Findings tempo_collisions(Workshop& workshop) {
   add_repetitions(workshop, findings);
   const analysis::Collision usual{
       .daemons = 20, .window = analysis::Fraction(1, 100), .width = 540};
-  findings.claims.push_back(
-      same(said("appendix, (2)",
-                "the integral and the closed form are one, N = 20, δ = 10 ms, R = 540 s"),
-           fmt::format("{:.9g}", collision(usual).nearest()),
-           fmt::format("{:.9g}", collision_integral(usual).nearest())));
-  findings.claims.push_back(at_most(said("5.2", "and are at most Nδ/R"),
+  findings.claims.push_back(same(
+      cited("appendix, (2)", "the integral equals the closed form, N = 20, δ = 10 ms, R = 540 s"),
+      fmt::format("{:.9g}", collision(usual).nearest()),
+      fmt::format("{:.9g}", collision_integral(usual).nearest())));
+  findings.claims.push_back(at_most(cited("5.2", "collision probabilities are at most Nδ/R"),
                                     collision_bound(usual).nearest(),
                                     {.value = collision(usual).nearest(),
                                      .low = collision(usual).nearest(),

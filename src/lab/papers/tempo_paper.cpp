@@ -22,12 +22,12 @@ using sim::election::Outcome;
 using sim::election::Scenario;
 using sim::election::Setup;
 
-Saying said(std::string section, std::string says) {
-  return said_of_tempo(std::move(section), std::move(says));
+Statement cited(std::string section, std::string says) {
+  return cited_tempo(std::move(section), std::move(says));
 }
 
-// An Ethernet of 1985, as far as it can be had now: a round every four minutes, machines whose
-// clocks run up to 50 millionths wrong, and daemons that wait for the processor.
+// An approximation of a 1985 Ethernet: a round every four minutes, clocks with rate errors of up to
+// 50 ppm, and daemons that wait for the processor.
 sim::sync::Experiment of_1985(std::uint64_t seed) {
   return {.clients = 14,
           .up = *sim::Delay::parse("2ms+exp:3ms"),
@@ -46,16 +46,16 @@ Diagram round_of(std::uint64_t seed) {
   const auto ms = [](Nanos span) { return static_cast<double>(span.count()) * 1e-6; };
   return diagram_of(
       round.drawn->trace(), "tempo-round", "One round (the paper's figure 1)",
-      fmt::format(
-          "The first round of three machines that have just started, whole nodes. Each slave asks "
-          "the master for its time (probe, echo), finds how far off its own clock is, and says so "
-          "when it asks again. The master averages the rates of all clocks, its own among them, "
-          "and tells the slaves that it is time (adjtime); each corrects its clock by what it has "
-          "found: slowly, or at once if it was set wrongly when it joined. In the paper the master "
-          "asks, and its message carries the correction: a difference, so that here as there it "
-          "does not matter how long that takes to arrive. At the beginning of the picture the "
-          "clocks are up to {:.2f} ms from the master's, a second later up to {:.2f} ms.",
-          ms(round.before), ms(round.after)),
+      fmt::format("The first round of three machines that have just started, with complete nodes. "
+                  "Each slave asks the master for its time (probe, echo), measures the offset of "
+                  "its own clock, and reports it with its next probe. The master averages the "
+                  "rates of all clocks, including its own, and sends adjtime to the slaves; each "
+                  "corrects its clock by the measured offset: slowly, or at once if the clock was "
+                  "far off when the machine joined. In the paper the master asks, and its message "
+                  "carries the correction: a difference, so that in both cases the delay of this "
+                  "message does not matter. At the beginning of the picture the clocks are up to "
+                  "{:.2f} ms from the master's, a second later up to {:.2f} ms.",
+                  ms(round.before), ms(round.after)),
       {.names = {"master", "slave 1", "slave 2"}, .from = round.from, .to = round.to});
 }
 
@@ -74,23 +74,23 @@ Findings synchronization(Workshop& workshop) {
   Extremes farthest;
   for (const Kept& one : outcomes) farthest.add(one.apart_ms);
   findings.claims.push_back(never_above(
-      said("1",
-           "clocks are kept within 20 ms, with 1985's rounds, drift and delays: twice the "
-           "largest distance from the master"),
+      cited("1",
+            "clocks stay within 20 ms, with the rounds, drift and delays of 1985: twice the "
+            "largest offset from the master"),
       20, farthest, " ms"));
   std::uint64_t broken = 0;
   for (const Kept& one : outcomes) broken += one.broken ? 1U : 0U;
   findings.claims.push_back(
-      never(said("1", "a clock is outside the bound it claims (tempo's addition)"), broken,
+      never(cited("1", "a clock is outside its claimed bound (tempo's addition)"), broken,
             outcomes.size()));
 
   Chart chart{.id = "tempo-clocks",
-              .title = "Clocks that come together",
+              .title = "Convergence of the clocks",
               .caption =
-                  "Distance from the master's clock after a start; 1985's parameters, five "
-                  "of the fourteen clients. The paper's 20 ms are the line.",
+                  "Offset from the master's clock after a start; parameters of 1985, five of the "
+                  "fourteen clients. The line is the paper's 20 ms.",
               .x_name = "seconds",
-              .y_name = "distance, ms",
+              .y_name = "offset, ms",
               .y_log = true};
   sim::sync::Experiment start = of_1985(workshop.seed());
   start.discard = 0;
@@ -112,10 +112,10 @@ Findings synchronization(Workshop& workshop) {
 Findings messages(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "tempo-messages",
-              .title = "What an election costs",
+              .title = "Messages of an election",
               .caption =
-                  "Messages among N survivors, a broadcast counted once. Lines: the laws. "
-                  "Dots: simulated.",
+                  "Messages among N survivors; a broadcast counts once. Lines: formulas. Dots: "
+                  "simulated.",
               .x_name = "survivors, N",
               .y_name = "messages",
               .x_log = true,
@@ -162,12 +162,12 @@ Findings messages(Workshop& workshop) {
   chart.series = {one_law, two_law, square, one, two, lelann, best, bully};
   findings.charts.push_back(std::move(chart));
   findings.claims.push_back(
-      always(said("7", "one candidate: messages beyond 3N−1, N = 2 … 100"), 0, one_surplus));
+      always(cited("7", "one candidate: messages in excess of 3N−1, N = 2 … 100"), 0, one_surplus));
+  findings.claims.push_back(always(
+      cited("7", "two candidates: messages in excess of 4N−2, N = 2 … 100"), 0, two_surplus));
   findings.claims.push_back(
-      always(said("7", "two candidates: messages beyond 4N−2, N = 2 … 100"), 0, two_surplus));
-  findings.claims.push_back(
-      always(said("2", "LeLann's and the bully election: messages beyond N², N−1 and N²−1"), 0,
-             baseline_surplus));
+      always(cited("2", "LeLann's and the bully election: messages in excess of N², N−1 and N²−1"),
+             0, baseline_surplus));
   sim::Trace trace(true);
   Setup small = plain_setup("lan", 5);
   small.seed = workshop.seed();
@@ -175,24 +175,25 @@ Findings messages(Workshop& workshop) {
   run(crash, &trace);
   findings.diagrams.push_back(
       diagram_of(trace, "tempo-election", "The normal case (section 5.1)",
-                 "The master dies; of four survivors the one whose timer runs out first is elected "
+                 "The master dies; of four survivors the one whose timer expires first is elected "
                  "with eleven messages.",
                  {.nodes = 5, .from = crash.study_from - 1ms, .to = crash.study_from + 6s}));
   return findings;
 }
 
-// Everybody's timer begins with the last word of the master; the first to run out stands, the
-// answers take two delays, and then it is quiet for the candidate's time.
+// Every timer starts with the last message of the master; the first node whose timer expires
+// becomes a candidate, the answers take two delays, and then the candidate time passes without
+// messages.
 Findings new_master(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "tempo-time",
               .title = "Time to a new master",
               .caption =
-                  "From the master's crash; profile lan, delay 1 ms. The line is what "
-                  "follows from the least of N timers.",
+                  "From the master's crash; profile lan, delay 1 ms. The line follows from the "
+                  "minimum of N timers.",
               .x_name = "survivors, N",
               .y_name = "seconds"};
-  Series law{.name = "r + R/(N+1) and what follows"};
+  Series law{.name = "r + R/(N+1) and the following delays"};
   Series dots{.name = "simulated", .mark = Mark::dots};
   for (const std::uint32_t n : {2U, 3U, 6U, 12U, 25U}) {
     const Setup setup = plain_setup("lan", n + 1);
@@ -211,11 +212,12 @@ Findings new_master(Workshop& workshop) {
     const Estimate measured = mean_of(times);
     law.points.push_back({static_cast<double>(n), expected});
     dots.points.push_back({static_cast<double>(n), measured.value, measured.low, measured.high});
-    findings.claims.push_back(
-        equals(said("5.1", fmt::format("the first of {} timers stands and is master when no more "
-                                       "Accepts come: mean time in seconds, no collision",
-                                       n)),
-               expected, measured));
+    findings.claims.push_back(equals(
+        cited("5.1", fmt::format(
+                         "the first of {} timers gives the candidate, which is master when no more "
+                         "Accepts come: mean time in seconds, no collision",
+                         n)),
+        expected, measured));
   }
   chart.series = {std::move(law), std::move(dots)};
   findings.charts.push_back(std::move(chart));
@@ -225,11 +227,11 @@ Findings new_master(Workshop& workshop) {
   std::uint64_t not_first = 0;
   for (const Outcome& outcome : missed)
     not_first += outcome.final_masters != std::vector<NodeId>{NodeId{1}} ? 1U : 0U;
-  findings.claims.push_back(
-      never(said("5.2",
-                 "a slave that missed the Election stands too: another than the first "
-                 "candidate becomes master"),
-            not_first, missed.size()));
+  findings.claims.push_back(never(
+      cited("5.2",
+            "a slave that missed the Election becomes a candidate too: another than the first "
+            "candidate becomes master"),
+      not_first, missed.size()));
   return findings;
 }
 
@@ -242,43 +244,44 @@ Findings partition(Workshop& workshop) {
   for (const Outcome& outcome : elections(workshop, Scenario::partition_heal, printed, runs, 60s))
     split.add(outcome.masters);
   findings.claims.push_back(always(
-      said("5.3", "after a partition is repaired two masters are stable: masters after a minute"),
-      2, split));
+      cited("5.3", "two masters remain after a partition is repaired: masters after a minute"), 2,
+      split));
   Extremes resolved;
   for (const Outcome& outcome : elections(workshop, Scenario::newcomer_conflict, printed, runs))
     resolved.add(static_cast<double>(outcome.final_masters.size()));
-  findings.claims.push_back(
-      always(said("5.3", "a newcomer that hears both brings it back to one"), 1, resolved));
+  findings.claims.push_back(always(
+      cited("5.3", "a newcomer that receives answers of both restores one master"), 1, resolved));
   const Setup corrected = plain_setup("lan", 7);
   Extremes repair;
   for (const Outcome& outcome :
        elections(workshop, Scenario::partition_heal, corrected, workshop.runs(400)))
     repair.add(milliseconds_of(outcome.time_to_master));
-  findings.claims.push_back(
-      never_above(said("5.3", "tempo repairs without a newcomer, within two Loops and two delays"),
-                  2 * milliseconds_of(corrected.rules.timing.loop) + 2, repair, " ms"));
+  findings.claims.push_back(never_above(
+      cited("5.3", "tempo repairs this without a newcomer, within two Loops and two delays"),
+      2 * milliseconds_of(corrected.rules.timing.loop) + 2, repair, " ms"));
   sim::Trace trace(true);
   Setup small = plain_setup("lan", 5);
   small.rules.variant = election::kAsPrinted;
   small.seed = workshop.seed();
   const sim::election::Experiment conflict = *plan_of(Scenario::newcomer_conflict, small, Nanos{0});
   run(conflict, &trace);
-  findings.diagrams.push_back(diagram_of(
-      trace, "tempo-two-masters", "Two masters and a newcomer (section 5.3), as printed",
-      "Node 5 starts when the network is whole again and hears two masters; it tells the first.",
-      {.nodes = 5, .from = conflict.peace_from - 2ms, .to = conflict.peace_from + 1s}));
+  findings.diagrams.push_back(
+      diagram_of(trace, "tempo-two-masters", "Two masters and a newcomer (section 5.3), as printed",
+                 "Node 5 starts after the network has healed and receives answers of two masters; "
+                 "it informs the first.",
+                 {.nodes = 5, .from = conflict.peace_from - 2ms, .to = conflict.peace_from + 1s}));
   return findings;
 }
 
 Findings repeats(Workshop& workshop) {
   Findings findings;
   Chart chart{.id = "tempo-loss",
-              .title = "Seven start together while messages are lost",
+              .title = "Simultaneous start of seven nodes under loss",
               .caption =
-                  "How often two of them become master. Repeating Masterreq and Election is "
+                  "Fraction of starts with two masters. Repeating Masterreq and Election is "
                   "tempo's addition.",
-              .x_name = "part of the messages lost",
-              .y_name = "part of the starts with two masters"};
+              .x_name = "fraction of messages lost",
+              .y_name = "fraction of starts with two masters"};
   std::uint64_t broken = 0;
   std::uint64_t all = 0;
   for (const std::uint32_t extra : {0U, 4U}) {
@@ -297,20 +300,21 @@ Findings repeats(Workshop& workshop) {
       const Estimate part = proportion(two, outcomes.size());
       dots.points.push_back({loss, part.value, part.low, part.high});
       if (loss == 0.3 && extra == 4)
-        findings.claims.push_back(at_most(
-            said("3, 5.1", "repeats make two masters rare: 30 % lost, seven start together"), 0.02,
-            part));
+        findings.claims.push_back(
+            at_most(cited("3, 5.1",
+                          "repeats make two masters rare: 30 % loss, simultaneous start of seven"),
+                    0.02, part));
       if (loss == 0.3 && extra == 0)
         findings.claims.push_back(
-            happens(said("3, 5.1", "without repeats two masters are common, 30 % lost"), two,
+            happens(cited("3, 5.1", "without repeats two masters are common, 30 % loss"), two,
                     outcomes.size()));
     }
     chart.series.push_back(std::move(dots));
   }
   findings.charts.push_back(std::move(chart));
   findings.claims.push_back(
-      never(said("1", "loss is masked: it ends with other than one master that all follow"), broken,
-            all));
+      never(cited("1", "loss is masked: a run does not end with one master that all follow"),
+            broken, all));
   Setup churned = plain_setup("lan", 7);
   churned.rules.repeats = 4;
   churned.link = {
@@ -319,9 +323,9 @@ Findings repeats(Workshop& workshop) {
   const auto outcomes = elections(workshop, Scenario::churn, churned, workshop.runs(400));
   for (const Outcome& outcome : outcomes) days += outcome.violation_count > 0 ? 1U : 0U;
   findings.claims.push_back(
-      never(said("1",
-                 "machine failures during elections, loss, delay, duplicates and partitions are "
-                 "withstood: a promise is broken"),
+      never(cited("1",
+                  "machine failures during elections, loss, delay, duplicates and partitions are "
+                  "tolerated: a property is violated"),
             days, outcomes.size()));
   return findings;
 }
@@ -331,30 +335,30 @@ Findings repeats(Workshop& workshop) {
 const std::vector<Experiment>& tempo_experiments() {
   static const std::vector<Experiment> all{
       {"tempo-synchronization", Paper::tempo, "One round, and 20 ms",
-       "Figure 1: clocks are measured, averaged and corrected. Whole nodes, simulated with the "
+       "Figure 1: clocks are measured, averaged and corrected. Complete nodes, simulated with the "
        "parameters of 1985.",
        3, synchronization},
       {"tempo-messages", Paper::tempo, "Messages",
-       "An election with one candidate and with two, beside LeLann's and the bully election.", 0.5,
-       messages},
+       "An election with one candidate and with two, compared with LeLann's and the bully "
+       "election.",
+       0.5, messages},
       {"tempo-collisions", Paper::tempo, "Collisions",
-       "How often two timers run out together: against the number of daemons, the window and the "
+       "Probability that two timers expire together: by the number of daemons, the window and the "
        "width, and in each repetition.",
        4, tempo_collisions},
       {"tempo-time", Paper::tempo, "Time to a new master",
-       "From the death of the master to the next one.", 1, new_master},
+       "From the death of the master to the next master.", 1, new_master},
       {"tempo-partition", Paper::tempo, "Partition and repair",
-       "Two masters after a network has grown together, and how they find each other.", 0.2,
-       partition},
-      {"tempo-loss", Paper::tempo, "Repeats under loss", "What repeating is good for.", 2, repeats},
-      {"tempo-hypotheses", Paper::tempo, "The hypotheses, each broken once",
-       "Section 3 lists what the algorithm stands on. Without one of these it fails; the protocol "
-       "as printed.",
+       "Two masters after a partition has healed, and how they find each other.", 0.2, partition},
+      {"tempo-loss", Paper::tempo, "Repeats under loss", "The effect of repeated messages.", 2,
+       repeats},
+      {"tempo-hypotheses", Paper::tempo, "The hypotheses, each violated once",
+       "Section 3 lists the assumptions of the algorithm. Without any one of them it fails; the "
+       "protocol as printed.",
        0.2, tempo_hypotheses},
-      {"tempo-errata", Paper::tempo, "What is printed wrong",
+      {"tempo-errata", Paper::tempo, "Errata",
        "Readings of the text that fail, found by the checker, and the corrected election in the "
-       "same "
-       "worlds.",
+       "same worlds.",
        2, tempo_errata}};
   return all;
 }

@@ -14,17 +14,17 @@ namespace tempo::papers {
 
 const std::vector<Experiment>& tempo_experiments();
 
-// In files of their own.
+// Defined in separate files.
 Findings tempo_collisions(Workshop& workshop);
 Findings tempo_hypotheses(Workshop& workshop);
 Findings tempo_errata(Workshop& workshop);
 
-// What these files have in common.
-inline Saying said_of_tempo(std::string section, std::string says) {
+// Common to these files.
+inline Statement cited_tempo(std::string section, std::string says) {
   return {Paper::tempo, std::move(section), std::move(says)};
 }
 
-// Nothing is repeated, messages take a millisecond.
+// Without repeats; messages take a millisecond.
 inline sim::election::Setup plain_setup(std::string_view profile, std::uint32_t nodes) {
   return {.nodes = nodes,
           .rules = {.timing = *election::profile(profile), .repeats = 0},

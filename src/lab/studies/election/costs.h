@@ -75,7 +75,7 @@ class Costs : public NoWatch {
   template <class World>
   void received(const World&, NodeId from, NodeId to, const Message& message, std::uint32_t,
                 Instant) {
-    handling_ = {.who = to, .from = from, .kind = message.kind, .answers = message.answers};
+    handling_ = {.node = to, .from = from, .kind = message.kind, .answers = message.answers};
   }
 
   template <class World>
@@ -120,7 +120,7 @@ class Costs : public NoWatch {
     std::uint64_t joint_caused = 0;
   };
   struct Handling {
-    NodeId who = kNobody;
+    NodeId node = kNobody;
     NodeId from = kNobody;
     Kind kind = Kind::ack;
     Sequence answers = kNoSequence;
@@ -146,7 +146,7 @@ class Costs : public NoWatch {
         break;
       case Kind::ack:
         // The handled message may be an answer to the node's own Election.
-        if (handling_.who == from && handling_.from == to &&
+        if (handling_.node == from && handling_.from == to &&
             tempo::election::answer(handling_.kind))
           charge(from, handling_.answers);
         break;
