@@ -128,8 +128,7 @@ TEST(BadScript, ReportsBadActs) {
             "line 2: too many words in 'crash 1 for 2s 3s'");
   EXPECT_THAT(failure_of(nodes + "crash 1 for long\n"),
               StartsWith("line 2: 'long' is not a duration"));
-  EXPECT_THAT(failure_of(nodes + "late 1->2 accept\n"),
-              StartsWith("line 2: '' is not a duration"));
+  EXPECT_THAT(failure_of(nodes + "late 1->2 accept\n"), StartsWith("line 2: '' is not a duration"));
   EXPECT_THAT(failure_of(nodes + "run soon\n"), StartsWith("line 2: 'soon' is not a duration"));
   EXPECT_THAT(failure_of(nodes + "run -1s\n"), StartsWith("line 2: '-1s' is not a duration"));
 }

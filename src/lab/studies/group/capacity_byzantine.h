@@ -106,7 +106,7 @@ class Byzantine {
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
     visit("character", self.character_);
-    visit("sent_count", self.said_);
+    visit("said", self.said_);
     visit("taken", self.taken_);
     visit("timers", self.timers_);
   }
