@@ -207,3 +207,5 @@ NodeId Cluster::master() const {
 }
 
 }  // namespace tempo::sim::election
+
+template class tempo::sim::World<tempo::election::MasterElection, tempo::sim::election::Watches>;

@@ -187,3 +187,7 @@ class Cluster {
 };
 
 }  // namespace tempo::sim::election
+
+// Compiled once, in cluster.cpp.
+extern template class tempo::sim::World<tempo::election::MasterElection,
+                                        tempo::sim::election::Watches>;
