@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "protocol/lock/lease/lease_mutation.h"
+
 namespace tempo::lock::lease {
 namespace {
 
@@ -13,6 +15,31 @@ constexpr std::uint32_t kBootsMissed = 65'536;
 Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) + by}; }
 
 }  // namespace
+
+bool MemberState::speaks(Instant now) const {
+  return running && (abstain_until <= now || mutated(Mutation::no_abstention));
+}
+
+bool MemberState::asks(Instant now) const {
+  return speaks(now) || (running && mutated(Mutation::pass_to_newer_boot));
+}
+
+std::uint64_t MemberState::next_count(std::uint64_t top) const {
+  const bool theirs = view().available && (top + 1) % 2 != view().chair_of(self).value_or(0) % 2 &&
+                      !mutated(Mutation::counts_alike);
+  return top + (theirs ? 2 : 1);
+}
+
+std::uint64_t MemberState::next_ticket(std::uint64_t network_us, std::uint64_t seen) {
+  const std::uint64_t last = mutated(Mutation::tickets_forgotten) ? 0 : ticket;
+  return ticket = std::max({network_us, seen + 1, last + 1});
+}
+
+#ifdef TEMPO_MUTATIONS
+Instant MemberState::heard_at(Instant now) const {
+  return mutated(Mutation::promise_before_receipt) ? last_reading : now;
+}
+#endif
 
 // --- what is on disk ---
 
@@ -154,6 +181,21 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       on_lock(turn, kViewLock, [](Lock&, Scope&) {});
       break;
   }
+}
+
+void Member::finish_step(Turn<Member>& turn, LockId id, Lock& lock) {
+  if (lock.forgettable()) {
+    if (!mutated(Mutation::floor_forgotten)) state_.floor = std::max(state_.floor, lock.top());
+    lock = Lock{};
+  }
+  if (id == kViewLock)
+    advance_change(turn);
+  else
+    deadlines_.set(std::to_underlying(id), lock.due(state_.rules));
+  set_alarm();
+#ifdef TEMPO_MUTATIONS
+  state_.last_reading = turn.now;
+#endif
 }
 
 Boot Member::newest_of(NodeId member) const {

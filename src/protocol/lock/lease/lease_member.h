@@ -24,7 +24,6 @@
 #include "protocol/lock/lease/lease_lock.h"
 #include "protocol/lock/lease/lease_member_state.h"
 #include "protocol/lock/lease/lease_message.h"
-#include "protocol/lock/lease/lease_mutation.h"
 #include "protocol/lock/lease/lease_rules.h"
 
 namespace tempo::lock::lease {
@@ -89,6 +88,7 @@ class Member {
  private:
   template <class Do>
   void on_lock(Turn<Member>& turn, LockId id, Do todo);
+  void finish_step(Turn<Member>& turn, LockId id, Lock& lock);
   void wake_locks(Turn<Member>& turn);
   void resume_locks(Turn<Member>& turn);
   Boot newest_of(NodeId member) const;
@@ -177,18 +177,7 @@ void Member::on_lock(Turn<Member>& turn, LockId id, Do todo) {
   Lock& lock = id == kViewLock ? view_lock_ : locks_[at];
   Scope scope{turn, state_, id};
   todo(lock, scope);
-  if (lock.forgettable()) {
-    if (!mutated(Mutation::floor_forgotten)) state_.floor = std::max(state_.floor, lock.top());
-    lock = Lock{};
-  }
-  if (id == kViewLock)
-    advance_change(turn);
-  else
-    deadlines_.set(at, lock.due(state_.rules));
-  set_alarm();
-#ifdef TEMPO_MUTATIONS
-  state_.last_reading = turn.now;
-#endif
+  finish_step(turn, id, lock);
 }
 
 }  // namespace tempo::lock::lease

@@ -2,13 +2,11 @@
 // what is on disk, and since when it may speak (sections 4 and 8).
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "base/units.h"
 #include "machine/fields.h"
 #include "protocol/lock/lease/lease_message.h"
-#include "protocol/lock/lease/lease_mutation.h"
 #include "protocol/lock/lease/lease_rules.h"
 
 namespace tempo::lock::lease {
@@ -57,25 +55,13 @@ struct MemberState {
 
   const View& view() const { return disk.view; }
   // May it grant? Not before promises that it does not remember are over.
-  bool speaks(Instant now) const {
-    return running && (abstain_until <= now || mutated(Mutation::no_abstention));
-  }
+  bool speaks(Instant now) const;
   // May it ask? Boots alone would be enough: this is a second line of defence.
-  bool asks(Instant now) const {
-    return speaks(now) || (running && mutated(Mutation::pass_to_newer_boot));
-  }
+  bool asks(Instant now) const;
 
   // The next ballot's count. Where each of two members is enough, one counts odd, the other even.
-  std::uint64_t next_count(std::uint64_t top) const {
-    const bool theirs = view().available &&
-                        (top + 1) % 2 != view().chair_of(self).value_or(0) % 2 &&
-                        !mutated(Mutation::counts_alike);
-    return top + (theirs ? 2 : 1);
-  }
-  std::uint64_t next_ticket(std::uint64_t network_us, std::uint64_t seen) {
-    const std::uint64_t last = mutated(Mutation::tickets_forgotten) ? 0 : ticket;
-    return ticket = std::max({network_us, seen + 1, last + 1});
-  }
+  std::uint64_t next_count(std::uint64_t top) const;
+  std::uint64_t next_ticket(std::uint64_t network_us, std::uint64_t seen);
   bool reserved(std::uint64_t count) const { return count <= disk.reserve; }
   // The reserve to be written so that counts from this one on have room, ahead of need; 0: none.
   std::uint64_t write_for(std::uint64_t count) const {
@@ -96,9 +82,7 @@ struct MemberState {
 
 #ifdef TEMPO_MUTATIONS
   Instant last_reading{};  // of the clock, in the step before
-  Instant heard_at(Instant now) const {
-    return mutated(Mutation::promise_before_receipt) ? last_reading : now;
-  }
+  Instant heard_at(Instant now) const;
 #else
   static Instant heard_at(Instant now) { return now; }
 #endif
