@@ -324,7 +324,7 @@ bool LockDriver::serves() const { return service_ && service_->speaks(sys::boot_
 
 std::size_t LockDriver::voters_found() const {
   const lock::lease::View& view = service_->view();
-  return static_cast<std::size_t>(std::ranges::count_if(view.chairs, [&](NodeId voter) {
+  return static_cast<std::size_t>(std::ranges::count_if(view.slots, [&](NodeId voter) {
     const node::Directory::Host* host = parts_.codec->directory().find(voter);
     return voter != kNobody && (voter == parts_.codec->self() || (host != nullptr && host->heard));
   }));

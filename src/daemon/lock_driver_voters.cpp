@@ -22,14 +22,14 @@ std::string LockDriver::name_of(HostId host) const {
 std::uint8_t LockDriver::votes_of(HostId host) const {
   const lock::lease::View& view = service_->view();
   for (std::size_t i = 0; i < view.votes.size(); ++i)
-    if (view.votes[i] > 0 && parts_.codec->directory().host_of(view.chairs[i]) == host)
+    if (view.votes[i] > 0 && parts_.codec->directory().host_of(view.slots[i]) == host)
       return view.votes[i];
   return 0;
 }
 
 std::string LockDriver::names_of_voters() const {
   std::string names;
-  for (const NodeId voter : service_->view().chairs) {
+  for (const NodeId voter : service_->view().slots) {
     if (voter == kNobody) continue;
     if (!names.empty()) names += ", ";
     names += name_of_node(*parts_.codec, voter);
@@ -68,10 +68,10 @@ Result<std::uint64_t> LockDriver::change_voters(std::string_view machine, bool v
         "machines and restart tempod first");
   if (votes && votes_of(host) > 0)
     return std::unexpected(fmt::format("{} is already a voter", name_of(host)));
-  if (votes && std::ranges::count(view.chairs, kNobody) == 0)
+  if (votes && std::ranges::count(view.slots, kNobody) == 0)
     return std::unexpected(fmt::format(
         "there are already {} voters, the maximum; remove one of {} with 'tempo forget' first",
-        view.chairs.size(), names_of_voters()));
+        view.slots.size(), names_of_voters()));
   if (!votes && std::ranges::count(view.votes, 0) + 1 == std::ssize(view.votes))
     return std::unexpected(fmt::format(
         "{} is the only voter; add another one with 'tempo admit HOST' first", name_of(host)));

@@ -43,7 +43,7 @@ TEST_F(LiveLease, IsNotLongerThanTheNetworkAllows) {
   for (const char* wrong : {"--lease 4001ms x -- true", "--lease 10ms x -- true"}) {
     const Ended ended = Child(daemons_->lock(0, wrong)).wait();
     EXPECT_EQ(ended.status, 103) << wrong;
-    EXPECT_THAT(ended.err, HasSubstr("a lease may be 40ms to 4s long here"));
+    EXPECT_THAT(ended.err, HasSubstr("the lease must be 40ms to 4s long"));
     EXPECT_THAT(ended.err, HasSubstr("'lease-max-ms' under [locks]"));
   }
   for (const char* wrong :

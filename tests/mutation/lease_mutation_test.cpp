@@ -130,7 +130,7 @@ constexpr Rules kRules{};
 std::string after_the_end() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.set_delivery([](const Cluster::Datagram&) { return false; });
   cluster.pass(cluster.granted(0, 1)->deadline - cluster.now());
   cluster.acquire(0, 2);
   cluster.release(0, 1);
@@ -142,11 +142,11 @@ std::string after_the_end() {
 std::string late_extension() {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.set_delivery([](const Cluster::Datagram&) { return false; });
   cluster.pass(cluster.granted(0, 1)->deadline - cluster.now() - 1ns);
   const Message extension = cluster.sent().back();
   cluster.crash(0);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.pass(1ns + kRules.keep(kRules.lease) - kRules.hold());
   cluster.acquire(1, 1);
   cluster.release(1, 1);
@@ -164,15 +164,16 @@ std::string late_extension() {
 // longer, and that member acquires the lock.
 std::string late_grants() {
   Cluster cluster(5, kRules);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.from != NodeId{1}; });
+  cluster.set_delivery(
+      [](const Cluster::Datagram& datagram) { return datagram.from != NodeId{1}; });
   cluster.acquire(1, 1);
-  cluster.set_carrier(
-      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.set_delivery(
+      [](const Cluster::Datagram& datagram) { return datagram.message.kind != Kind::grant; });
   cluster.acquire(0, 1);
   std::vector<Message> grants;
   for (const Message& message : cluster.sent())
     if (message.kind == Kind::grant) grants.push_back(message);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.acquire(1, 2);  // makes site 1 ask again
   cluster.pass(kRules.retry() * 5 / 4);
   if (grants.size() != 3 || !cluster.granted(1, 1) || cluster.granted(0, 1))
@@ -194,15 +195,15 @@ std::string old_ask() {
   const Message ask = *asked;
   cluster.release(0, 1);
   cluster.release(1, 1);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.to != NodeId{0}; });
+  cluster.set_delivery([](const Cluster::Datagram& datagram) { return datagram.to != NodeId{0}; });
   cluster.pass(kRules.lease * 5 / 6);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.acquire(2, 1, tempo::lock::Mode::shared);
   cluster.acquire(1, 2);
-  cluster.set_carrier(
-      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::grant; });
+  cluster.set_delivery(
+      [](const Cluster::Datagram& datagram) { return datagram.message.kind != Kind::grant; });
   cluster.release(2, 1);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   if (!cluster.granted(1, 1) || !cluster.granted(2, 1) || cluster.granted(1, 2))
     return "the run went differently";
   cluster.inject(NodeId{1}, 0, ask);
@@ -214,11 +215,11 @@ std::string old_ask() {
 // The remaining sites know site 0's counter only if they asked while it was alive.
 std::string lost_disk() {
   Cluster cluster(3, kRules);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.to != NodeId{1}; });
+  cluster.set_delivery([](const Cluster::Datagram& datagram) { return datagram.to != NodeId{1}; });
   cluster.acquire(0, 1);
   cluster.release(0, 1);
   cluster.pass(2 * kRules.lease);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.crash(2);
   cluster.lose_disk(2);
   cluster.restart(2);
@@ -268,7 +269,7 @@ std::string old_extension() {
 // Either of two members is enough, and they do not hear each other.
 std::string each_alone() {
   Cluster cluster(2, kRules, two_members(tempo::lock::lease::TwoNode::available));
-  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.set_delivery([](const Cluster::Datagram&) { return false; });
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
   cluster.pass(kRules.lease / 2);
@@ -280,12 +281,13 @@ std::string each_alone() {
 // loses its vote, sites 2 and 3 are a quorum.
 std::string two_changes() {
   Cluster cluster(4, kRules, one_vote_each(3));
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.lock != LockId{0} || datagram.to == NodeId{1} ||
+           datagram.to == NodeId{0};
   });
   cluster.acquire(0, 1);
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.message.lock != LockId{0} || letter.from != NodeId{0};
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.lock != LockId{0} || datagram.from != NodeId{0};
   });
   cluster.command(2, Command::change(NodeId{3}, 1));
   cluster.command(2, Command::change(NodeId{1}, 0));
@@ -298,10 +300,11 @@ std::string two_changes() {
 // The same after a crash of site 0: its counter is known only to a site that has no vote any more.
 std::string counter_continues() {
   Rules rules = kRules;
-  rules.most_sub = 1;  // one ballot for each grant
+  rules.max_sub = 1;  // one ballot for each grant
   Cluster cluster(4, rules, one_vote_each(3));
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.message.lock != LockId{0} || letter.to == NodeId{1} || letter.to == NodeId{0};
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.message.lock != LockId{0} || datagram.to == NodeId{1} ||
+           datagram.to == NodeId{0};
   });
   for (std::uint32_t i = 1; i <= 5; ++i) {
     cluster.acquire(0, i);
@@ -312,7 +315,7 @@ std::string counter_continues() {
   cluster.pass(2 * rules.lease);
   cluster.command(2, Command::change(NodeId{1}, 0));
   cluster.pass(2 * rules.lease);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.acquire(2, 1);
   if (!cluster.granted(0, 5) || cluster.member(2).state().view().number != 3)
     return "the run went differently";
@@ -324,13 +327,13 @@ std::string counter_continues() {
 // it. Site 1 restarts, and site 2 requests a vote for site 4.
 std::string two_next_views() {
   Cluster cluster(5, kRules, one_vote_each(3));
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.to != NodeId{2} && letter.message.kind != Kind::record;
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.to != NodeId{2} && datagram.message.kind != Kind::record;
   });
   cluster.command(0, Command::change(NodeId{3}, 1));
   const View first = cluster.member(0).state().view();
   for (const std::uint32_t site : {0U, 1U, 3U}) cluster.crash(site);
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.restart(1);
   cluster.pass(2 * kRules.lease);
   cluster.command(2, Command::change(NodeId{4}, 1));
@@ -345,16 +348,16 @@ std::string two_next_views() {
 // site 3 gets @view, and site 4, of which only site 3 has heard, has waited longer.
 std::string handed_over() {
   Cluster cluster(6, kRules, one_vote_each(3));
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.to != NodeId{2} && letter.message.kind != Kind::record;
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.to != NodeId{2} && datagram.message.kind != Kind::record;
   });
   cluster.command(0, Command::change(NodeId{5}, 1));
   cluster.crash(0);
-  cluster.set_carrier([](const Cluster::Letter& letter) {
-    return letter.from != NodeId{4} || letter.to == NodeId{3};
+  cluster.set_delivery([](const Cluster::Datagram& datagram) {
+    return datagram.from != NodeId{4} || datagram.to == NodeId{3};
   });
   cluster.command(4, Command::change(NodeId{4}, 1));
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.command(3, Command::change(NodeId{3}, 1));
   cluster.pass(kRules.lease);
   if (cluster.views(2).size() < 2) return "the run went differently";

@@ -7,7 +7,7 @@
 namespace tempo::lock {
 namespace {
 
-constexpr int kSilences = 3;  // after so many intervals of silence a claim is forgotten
+constexpr int kSilences = 3;  // a proposal expires after this many intervals of silence
 
 bool before(const VoterSet& one, const VoterSet& other) {
   return std::ranges::lexicographical_compare(one, other);
@@ -22,21 +22,22 @@ bool among(const VoterSet& voters, NodeId member) {
 Bootstrap::Bootstrap(const Start& start)
     : self_(start.self), expected_(start.expected), interval_(start.interval) {
   CHECK(expected_ >= 1 && expected_ <= kMaxVoterSet);
-  if (start.saved) said_ = *start.saved;
+  if (start.saved) current_ = *start.saved;
 }
 
 void Bootstrap::start(Turn<Bootstrap>& turn) {
-  if (committed()) return turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
+  if (committed()) return turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
   next_ = turn.now;
 }
 
 void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& message) {
   if (from == self_) return;
-  if (message.stage != Stage::proposed && message.voters.empty()) return;  // nobody founds nothing
+  if (message.stage != Stage::proposed && message.voters.empty())
+    return;  // an empty voter set is invalid
   if (committed()) {
     if (message.stage != Stage::committed)
-      turn.out.send(from, said_);
-    else if (message.voters != said_.voters)
+      turn.out.send(from, current_);
+    else if (message.voters != current_.voters)
       turn.out.notify({.kind = Notice::Kind::split, .word = message});
     return;
   }
@@ -46,60 +47,61 @@ void Bootstrap::receive(Turn<Bootstrap>& turn, NodeId from, const Message& messa
   advance(turn);
 }
 
-void Bootstrap::remember(NodeId from, const VoterProposal& word, Instant now) {
+void Bootstrap::remember(NodeId from, const VoterProposal& proposal, Instant now) {
   const auto place = std::ranges::lower_bound(others_, from, {}, &Other::member);
   if (place != others_.end() && place->member == from)
-    *place = {.member = from, .word = word, .at = now};
+    *place = {.member = from, .proposal = proposal, .at = now};
   else
-    others_.insert(place, {.member = from, .word = word, .at = now});
+    others_.insert(place, {.member = from, .proposal = proposal, .at = now});
   if (others_.size() > kMaxOthers) others_.pop_back();
 }
 
-void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& word) {
-  if (among(word.voters, self_)) return want(turn, word);
-  said_ = word;
-  wanted_.reset();
+void Bootstrap::receive_committed(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
+  if (among(proposal.voters, self_)) return request_write(turn, proposal);
+  current_ = proposal;
+  pending_.reset();
   next_ = kNever;
-  turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
+  turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
 }
 
-void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& word) {
-  if (said_.stage == Stage::ready &&
-      (!before(word.voters, said_.voters) || !among(said_.voters, from)))
+void Bootstrap::receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal) {
+  if (current_.stage == Stage::ready &&
+      (!before(proposal.voters, current_.voters) || !among(current_.voters, from)))
     return;
-  if (among(word.voters, self_)) want(turn, word);
+  if (among(proposal.voters, self_)) request_write(turn, proposal);
 }
 
 void Bootstrap::on_timer(Turn<Bootstrap>& turn, TimerId /*timer*/) {
   next_ = turn.now + interval_;
   std::erase_if(others_, [&](const auto& other) {
-    return other.at + kSilences * interval_ < turn.now && other.word.stage == Stage::proposed;
+    return other.at + kSilences * interval_ < turn.now && other.proposal.stage == Stage::proposed;
   });
-  if (said_.stage == Stage::proposed && !wanted_) choose();
-  turn.out.broadcast(said_);
+  if (current_.stage == Stage::proposed && !pending_) choose();
+  turn.out.broadcast(current_);
   advance(turn);
 }
 
 void Bootstrap::command(Turn<Bootstrap>& turn, const Command& command) {
-  if (!wanted_ || command.written != *wanted_) return;
-  said_ = *wanted_;
-  wanted_.reset();
+  if (!pending_ || command.written != *pending_) return;
+  current_ = *pending_;
+  pending_.reset();
   if (committed()) {
     next_ = kNever;
-    turn.out.broadcast(said_);
-    turn.out.notify({.kind = Notice::Kind::committed, .word = said_});
+    turn.out.broadcast(current_);
+    turn.out.notify({.kind = Notice::Kind::committed, .word = current_});
     return;
   }
-  turn.out.broadcast(said_);
+  turn.out.broadcast(current_);
   advance(turn);
 }
 
-// The first so many of those that were heard lately, this one among them.
+// The first recently heard members up to the expected number, in ascending order; this member takes
+// its place among them.
 void Bootstrap::choose() {
-  said_.voters.clear();
+  current_.voters.clear();
   bool self_is_in = false;
   const auto take = [&](NodeId member) {
-    if (said_.voters.size() < expected_) said_.voters.push_back(member);
+    if (current_.voters.size() < expected_) current_.voters.push_back(member);
   };
   for (const Other& other : others_) {
     if (!self_is_in && self_ < other.member) {
@@ -112,33 +114,34 @@ void Bootstrap::choose() {
 }
 
 void Bootstrap::advance(Turn<Bootstrap>& turn) {
-  if (wanted_ || said_.voters.size() != expected_ || !among(said_.voters, self_)) return;
-  if (said_.stage == Stage::proposed &&
+  if (pending_ || current_.voters.size() != expected_ || !among(current_.voters, self_)) return;
+  if (current_.stage == Stage::proposed &&
       all_others(Stage::proposed, turn.now - kSilences * interval_))
-    return want(turn, {.stage = Stage::ready, .voters = said_.voters});
-  if (said_.stage == Stage::ready && all_others(Stage::ready, Instant::min()))
-    want(turn, {.stage = Stage::committed, .voters = said_.voters});
+    return request_write(turn, {.stage = Stage::ready, .voters = current_.voters});
+  if (current_.stage == Stage::ready && all_others(Stage::ready, Instant::min()))
+    request_write(turn, {.stage = Stage::committed, .voters = current_.voters});
 }
 
 bool Bootstrap::all_others(Stage least, Instant since) const {
-  return std::ranges::all_of(said_.voters, [&](NodeId voter) {
+  return std::ranges::all_of(current_.voters, [&](NodeId voter) {
     if (voter == self_) return true;
     const auto found = std::ranges::find(others_, voter, &Other::member);
-    return found != others_.end() && found->word.stage >= least &&
-           found->word.voters == said_.voters && found->at >= since;
+    return found != others_.end() && found->proposal.stage >= least &&
+           found->proposal.voters == current_.voters && found->at >= since;
   });
 }
 
-void Bootstrap::want(Turn<Bootstrap>& turn, const VoterProposal& word) {
-  if (wanted_ == word) return;
-  wanted_ = word;
-  turn.out.notify({.kind = Notice::Kind::write, .word = word});
+void Bootstrap::request_write(Turn<Bootstrap>& turn, const VoterProposal& proposal) {
+  if (pending_ == proposal) return;
+  pending_ = proposal;
+  turn.out.notify({.kind = Notice::Kind::write, .word = proposal});
 }
 
 const char* Bootstrap::check() const {
-  if (said_.stage == Stage::ready && !among(said_.voters, self_))
-    return "ready for voters without this one";
-  if (said_.stage != Stage::proposed && said_.voters.empty()) return "founded by nobody";
+  if (current_.stage == Stage::ready && !among(current_.voters, self_))
+    return "ready for voters that exclude this member";
+  if (current_.stage != Stage::proposed && current_.voters.empty())
+    return "ready for or committed to an empty voter set";
   return nullptr;
 }
 

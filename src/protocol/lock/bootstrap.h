@@ -1,14 +1,16 @@
-// How the first voters of a network's locks are found: as many as are expected, all of whom agree.
+// Finds the first voters of a network's locks: the expected number of members, which all agree.
 //
-// Every member that has no voters yet says now and then whom it would choose: the first so many of
-// those it hears. When all of them say the same it is *ready* for that list, which goes on disk
-// before it is said. When all of them are ready for it, it is founded, for ever.
+// Every member without voters periodically broadcasts a proposal: the first members, up to the
+// expected number, of those it hears. When all of them propose the same list, a member is *ready*
+// for that list; it writes this to disk before it says so. When all of them are ready, the list is
+// committed and never changes.
 //
-// Who is ready leaves its list only for a smaller one (in the order of the members), and only when
-// it hears a member of its own list say that it is ready for that one: then its own can never be
-// founded. For the first who left a list L had heard somebody of L who never was ready for it, or
-// had left before the first; so nobody has heard all of L ready. Two lists with a common member are
-// therefore never both founded. If more than half of all members are expected, any two have one.
+// A ready member leaves its list only for a smaller one (in the order of the members), and only
+// when a member of its own list says that it is ready for the smaller one: then its own list can
+// never be committed. For the first member that left a list L had received such a message from a
+// member of L that never was ready for L, or that had left L before; so no member has seen all of L
+// ready. Two lists with a common member are therefore never both committed. If more than half of
+// all members are expected, any two lists have a common member.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +26,7 @@
 namespace tempo::lock {
 
 inline constexpr std::size_t kMaxVoterSet = 8;
-using VoterSet = InlineVector<NodeId, kMaxVoterSet>;  // in their order, none twice
+using VoterSet = InlineVector<NodeId, kMaxVoterSet>;  // in ascending order, without duplicates
 
 bool among(const VoterSet& voters, NodeId member);
 
@@ -32,7 +34,7 @@ class Bootstrap {
  public:
   enum class Stage : std::uint8_t { proposed, ready, committed };
 
-  // What is said, and what is kept on disk.
+  // A message, and the record on disk.
   struct VoterProposal {
     Stage stage = Stage::proposed;
     VoterSet voters{};
@@ -47,16 +49,16 @@ class Bootstrap {
   };
   using Message = VoterProposal;
 
-  // `word` of the last `write` notice is on disk.
+  // The proposal of the last `write` notice is on disk.
   struct Command {
     VoterProposal written{};
   };
 
   struct Notice {
     enum class Kind : std::uint8_t {
-      write,      // put the word on disk and say so
-      committed,  // these are the voters; this member may not be one
-      split,      // somebody has other voters
+      write,      // write the proposal to disk and confirm with the command
+      committed,  // these are the voters; this member may not be one of them
+      split,      // another member has different voters
     };
     Kind kind = Kind::write;
     VoterProposal word{};
@@ -64,9 +66,9 @@ class Bootstrap {
 
   struct Start {
     NodeId self = kNobody;
-    std::uint8_t expected = 0;             // at most kMaxInRoster
-    std::optional<VoterProposal> saved{};  // of an earlier life
-    Nanos interval = 1s;                   // between words while there are no voters
+    std::uint8_t expected = 0;             // number of voters; at most kMaxVoterSet
+    std::optional<VoterProposal> saved{};  // written by an earlier incarnation; unset: none
+    Nanos interval = 1s;                   // between broadcasts while there are no voters
   };
   explicit Bootstrap(const Start& start);
 
@@ -78,14 +80,14 @@ class Bootstrap {
   OneTimer timers() const { return OneTimer{next_}; }
   const char* check() const;
 
-  const VoterProposal& word() const { return said_; }
-  bool committed() const { return said_.stage == Stage::committed; }
+  const VoterProposal& word() const { return current_; }
+  bool committed() const { return current_.stage == Stage::committed; }
   std::size_t heard() const { return others_.size(); }
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
-    visit("said", self.said_);
-    visit("wanted", self.wanted_);
+    visit("said", self.current_);
+    visit("wanted", self.pending_);
     visit("others", self.others_);
     visit("next", self.next_);
   }
@@ -95,31 +97,31 @@ class Bootstrap {
 
   struct Other {
     NodeId member = kNobody;
-    VoterProposal word{};
-    Instant at{};  // when it was heard last
+    VoterProposal proposal{};
+    Instant at{};  // arrival of its last message
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
       visit("member", self.member);
-      visit("word", self.word);
+      visit("word", self.proposal);
       visit("at", self.at);
     }
   };
 
-  void want(Turn<Bootstrap>& turn, const VoterProposal& word);
+  void request_write(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   void choose();
   void advance(Turn<Bootstrap>& turn);
-  void remember(NodeId from, const VoterProposal& word, Instant now);
-  void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& word);
-  void receive_committed(Turn<Bootstrap>& turn, const VoterProposal& word);
+  void remember(NodeId from, const VoterProposal& proposal, Instant now);
+  void receive_ready(Turn<Bootstrap>& turn, NodeId from, const VoterProposal& proposal);
+  void receive_committed(Turn<Bootstrap>& turn, const VoterProposal& proposal);
   bool all_others(Stage least, Instant since) const;
 
   NodeId self_;
   std::uint8_t expected_;
   Nanos interval_;
-  VoterProposal said_{};                 // on disk, unless it only claims
-  std::optional<VoterProposal> wanted_;  // being written
-  std::vector<Other> others_;            // the first kMaxOthers, in their order
+  VoterProposal current_{};               // on disk, unless its stage is proposed
+  std::optional<VoterProposal> pending_;  // being written; unset: none
+  std::vector<Other> others_;             // the first kMaxOthers, in ascending order
   Instant next_ = kNever;
 };
 

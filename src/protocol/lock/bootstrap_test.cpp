@@ -1,4 +1,4 @@
-// Members with disks, on a network that loses, delays and repeats, that crash and come back.
+// Members with disks that crash and restart, on a network that loses, delays and repeats messages.
 #include "protocol/lock/bootstrap.h"
 
 #include <algorithm>
@@ -16,16 +16,17 @@ namespace {
 
 NodeId node(std::uint32_t number) { return NodeId{number}; }
 
-VoterSet roster_of(std::initializer_list<std::uint32_t> numbers) {
+VoterSet voters_of(std::initializer_list<std::uint32_t> numbers) {
   VoterSet voters;
   for (const std::uint32_t number : numbers) voters.push_back(node(number));
   return voters;
 }
 
-// One step at a time: somebody hears the oldest word for him, or a disk is done, or time passes.
-class Stage {
+// A cluster that advances one step at a time: a member receives a message, a disk write finishes,
+// or time passes.
+class BootstrapCluster {
  public:
-  Stage(std::uint32_t members, std::uint8_t expected, std::uint64_t seed)
+  BootstrapCluster(std::uint32_t members, std::uint8_t expected, std::uint64_t seed)
       : expected_(expected), chance_(seed, 0, 0), sites_(members) {
     for (std::uint32_t i = 0; i < members; ++i) begin(i);
   }
@@ -52,7 +53,7 @@ class Stage {
     }
   }
 
-  // Words and disks in any order, until there is nothing left.
+  // Delivers messages and finishes writes in random order until none are left.
   void settle() {
     const auto idle = [](const Site& site) { return site.inbox.empty() && !site.writing; };
     for (int i = 0; i < 10'000 && !std::ranges::all_of(sites_, idle); ++i) {
@@ -65,11 +66,12 @@ class Stage {
         });
       } else if (!site.inbox.empty()) {
         const auto pick = static_cast<std::ptrdiff_t>(chance_.below(site.inbox.size()));
-        const Letter letter = site.inbox[static_cast<std::size_t>(pick)];
-        if (!chance_.chance(0.1)) site.inbox.erase(site.inbox.begin() + pick);  // else twice
-        if (site.off || sites_[index(letter.from)].off || chance_.chance(loss_)) continue;
+        const Datagram datagram = site.inbox[static_cast<std::size_t>(pick)];
+        if (!chance_.chance(0.1))
+          site.inbox.erase(site.inbox.begin() + pick);  // otherwise it arrives twice
+        if (site.off || sites_[index(datagram.from)].off || chance_.chance(loss_)) continue;
         step(at, [&](Bootstrap& machine, Turn<Bootstrap>& turn) {
-          machine.receive(turn, letter.from, letter.word);
+          machine.receive(turn, datagram.from, datagram.proposal);
         });
       }
     }
@@ -77,18 +79,18 @@ class Stage {
 
   const Bootstrap& of(std::uint32_t member) const { return *sites_[member].machine; }
   int splits() const { return splits_; }
-  std::vector<VoterSet> committed() const { return founded_; }
+  std::vector<VoterSet> committed() const { return committed_; }
 
  private:
-  struct Letter {
+  struct Datagram {
     NodeId from;
-    Bootstrap::VoterProposal word;
+    Bootstrap::VoterProposal proposal;
   };
   struct Site {
     std::unique_ptr<Bootstrap> machine{};
     std::optional<Bootstrap::VoterProposal> disk{};
     std::optional<Bootstrap::VoterProposal> writing{};
-    std::deque<Letter> inbox{};
+    std::deque<Datagram> inbox{};
     bool off = false;
   };
 
@@ -110,7 +112,7 @@ class Stage {
       if (output.kind == OutputKind::notice) {
         using Kind = Bootstrap::Notice::Kind;
         if (output.notice.kind == Kind::write) sites_[member].writing = output.notice.word;
-        if (output.notice.kind == Kind::committed) founded_.push_back(output.notice.word.voters);
+        if (output.notice.kind == Kind::committed) committed_.push_back(output.notice.word.voters);
         if (output.notice.kind == Kind::split) ++splits_;
         continue;
       }
@@ -126,80 +128,80 @@ class Stage {
   Instant now_{};
   double loss_ = 0;
   int splits_ = 0;
-  std::vector<VoterSet> founded_;
+  std::vector<VoterSet> committed_;
 };
 
 TEST(Bootstrap, AllFindTheSameVoters) {
-  Stage stage(3, 3, 1);
-  stage.pass(5s);
+  BootstrapCluster cluster(3, 3, 1);
+  cluster.pass(5s);
   for (std::uint32_t i = 0; i < 3; ++i) {
-    EXPECT_TRUE(stage.of(i).committed());
-    EXPECT_EQ(stage.of(i).word().voters, roster_of({0, 1, 2}));
+    EXPECT_TRUE(cluster.of(i).committed());
+    EXPECT_EQ(cluster.of(i).word().voters, voters_of({0, 1, 2}));
   }
 }
 
 TEST(Bootstrap, WaitsForAll) {
-  Stage stage(3, 3, 1);
-  stage.cut_off(2, true);
-  stage.pass(30s);
-  EXPECT_TRUE(stage.committed().empty());
-  stage.cut_off(2, false);
-  stage.pass(5s);
-  EXPECT_EQ(stage.committed().size(), 3);
+  BootstrapCluster cluster(3, 3, 1);
+  cluster.cut_off(2, true);
+  cluster.pass(30s);
+  EXPECT_TRUE(cluster.committed().empty());
+  cluster.cut_off(2, false);
+  cluster.pass(5s);
+  EXPECT_EQ(cluster.committed().size(), 3);
 }
 
-TEST(Bootstrap, OfOneIsAtOnce) {
-  Stage stage(1, 1, 1);
-  stage.pass(1s);
-  EXPECT_TRUE(stage.of(0).committed());
+TEST(Bootstrap, OfOneMemberSucceedsAtOnce) {
+  BootstrapCluster cluster(1, 1, 1);
+  cluster.pass(1s);
+  EXPECT_TRUE(cluster.of(0).committed());
 }
 
-TEST(Bootstrap, OthersLearnWhoTheVotersAre) {
-  Stage stage(5, 3, 7);
-  stage.cut_off(0, true);
-  stage.pass(5s);
-  EXPECT_EQ(stage.of(1).word().voters, roster_of({1, 2, 3}));
-  EXPECT_EQ(stage.of(4).word().voters, roster_of({1, 2, 3}));
-  EXPECT_FALSE(stage.of(0).committed());
-  stage.cut_off(0, false);  // the first of all comes too late
-  stage.pass(5s);
-  EXPECT_TRUE(stage.of(0).committed());
-  EXPECT_EQ(stage.of(0).word().voters, roster_of({1, 2, 3}));
+TEST(Bootstrap, OtherMembersLearnTheVoters) {
+  BootstrapCluster cluster(5, 3, 7);
+  cluster.cut_off(0, true);
+  cluster.pass(5s);
+  EXPECT_EQ(cluster.of(1).word().voters, voters_of({1, 2, 3}));
+  EXPECT_EQ(cluster.of(4).word().voters, voters_of({1, 2, 3}));
+  EXPECT_FALSE(cluster.of(0).committed());
+  cluster.cut_off(0, false);  // the first member returns too late
+  cluster.pass(5s);
+  EXPECT_TRUE(cluster.of(0).committed());
+  EXPECT_EQ(cluster.of(0).word().voters, voters_of({1, 2, 3}));
 }
 
-TEST(Bootstrap, IsRememberedAndSaidAgain) {
-  Stage stage(3, 3, 1);
-  stage.pass(5s);
-  stage.crash(1);
-  EXPECT_TRUE(stage.of(1).committed());
+TEST(Bootstrap, SurvivesARestart) {
+  BootstrapCluster cluster(3, 3, 1);
+  cluster.pass(5s);
+  cluster.crash(1);
+  EXPECT_TRUE(cluster.of(1).committed());
 }
 
-TEST(Bootstrap, OfTwoNetworksIsSeen) {
-  Stage stage(4, 2, 1);
-  stage.cut_off(0, true);
-  stage.cut_off(1, true);
-  stage.pass(5s);
-  EXPECT_EQ(stage.of(2).word().voters, roster_of({2, 3}));
-  // Two that never heard of the others found another set.
+TEST(Bootstrap, DetectsTwoVoterSets) {
+  BootstrapCluster cluster(4, 2, 1);
+  cluster.cut_off(0, true);
+  cluster.cut_off(1, true);
+  cluster.pass(5s);
+  EXPECT_EQ(cluster.of(2).word().voters, voters_of({2, 3}));
+  // Two members that never received a message of the others commit another set.
   Bootstrap other(
       {.self = node(0),
        .expected = 2,
-       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, roster_of({0, 1})}});
+       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::committed, voters_of({0, 1})}});
   Outbox<Bootstrap> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};
   Turn<Bootstrap> turn{Instant{}, draw, out};
-  other.receive(turn, node(2), stage.of(2).word());
+  other.receive(turn, node(2), cluster.of(2).word());
   ASSERT_EQ(out.size(), 1);
   EXPECT_EQ(out.begin()->notice.kind, Bootstrap::Notice::Kind::split);
 }
 
-// The word that member 3, ready for 2, 3, 5, wants on disk after hearing this; nothing: it stays.
+// The voter set that member 3, ready for 2, 3, 5, writes to disk after this message; unset: none.
 std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
   Bootstrap machine(
       {.self = node(3),
        .expected = 3,
-       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, roster_of({2, 3, 5})}});
+       .saved = Bootstrap::VoterProposal{Bootstrap::Stage::ready, voters_of({2, 3, 5})}});
   Outbox<Bootstrap> out;
   Stream chance(1, 0, 0);
   StreamDraw draw{chance};
@@ -209,18 +211,16 @@ std::optional<VoterSet> moves_to(NodeId from, const VoterSet& voters) {
   return out.begin()->notice.word.voters;
 }
 
-TEST(Bootstrap, WhoIsReadyLeavesOnlyForASmallerListThatAnotherOfItsOwnHasTaken) {
-  EXPECT_EQ(moves_to(node(2), roster_of({1, 2, 3})), roster_of({1, 2, 3}));
-  EXPECT_EQ(moves_to(node(1), roster_of({1, 2, 3})), std::nullopt)
-      << "its own may still be founded";
-  EXPECT_EQ(moves_to(node(5), roster_of({3, 4, 5})), std::nullopt) << "a larger one";
-  EXPECT_EQ(moves_to(node(2), roster_of({1, 2, 4})), std::nullopt) << "it is not in it";
+TEST(Bootstrap, AReadyMemberMovesOnlyToASmallerListOfAFellow) {
+  EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 3})), voters_of({1, 2, 3}));
+  EXPECT_EQ(moves_to(node(1), voters_of({1, 2, 3})), std::nullopt)
+      << "its own list may still be committed";
+  EXPECT_EQ(moves_to(node(5), voters_of({3, 4, 5})), std::nullopt) << "a larger list";
+  EXPECT_EQ(moves_to(node(2), voters_of({1, 2, 4})), std::nullopt) << "a list without this member";
 }
 
-// Whatever is lost, repeated, disordered or crashes: nobody ever finds other voters than somebody
-// else, and in the end everybody has found them. More than half are expected.
-// Without voters there would be nobody to ask, for ever.
-TEST(Bootstrap, ByNobodyIsNotBelieved) {
+// An empty voter set would leave no member to ask.
+TEST(Bootstrap, IgnoresEmptyVoterSets) {
   Stream stream(1, 0, 0);
   StreamDraw draw(stream);
   Outbox<Bootstrap> out;
@@ -234,26 +234,29 @@ TEST(Bootstrap, ByNobodyIsNotBelieved) {
   EXPECT_EQ(bootstrap.heard(), 0U);
 }
 
-TEST(Bootstrap, NeverFindsTwoSets) {
+// Whatever is lost, repeated, reordered or crashes: no two members ever commit different voters,
+// and in the end all members have committed. More than half are expected.
+TEST(Bootstrap, NeverCommitsTwoVoterSets) {
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     Stream chance(seed, 1, 0);
     const auto members = static_cast<std::uint32_t>(3 + chance.below(3));
     const auto expected = static_cast<std::uint8_t>(members / 2 + 1);
-    Stage stage(members, expected, seed);
-    stage.set_loss(0.4);
+    BootstrapCluster cluster(members, expected, seed);
+    cluster.set_loss(0.4);
     for (int i = 0; i < 12; ++i) {
-      const auto who = static_cast<std::uint32_t>(chance.below(members));
-      if (chance.chance(0.4)) stage.crash(who);
-      if (chance.chance(0.5)) stage.cut_off(who, chance.chance(0.5));
-      stage.pass(chance.chance(0.5) ? 300ms : 1s);
+      const auto member = static_cast<std::uint32_t>(chance.below(members));
+      if (chance.chance(0.4)) cluster.crash(member);
+      if (chance.chance(0.5)) cluster.cut_off(member, chance.chance(0.5));
+      cluster.pass(chance.chance(0.5) ? 300ms : 1s);
     }
-    for (std::uint32_t i = 0; i < members; ++i) stage.cut_off(i, false);
-    stage.set_loss(0);
-    stage.pass(10s);
-    for (const VoterSet& voters : stage.committed()) EXPECT_EQ(voters, stage.committed().front());
+    for (std::uint32_t i = 0; i < members; ++i) cluster.cut_off(i, false);
+    cluster.set_loss(0);
+    cluster.pass(10s);
+    for (const VoterSet& voters : cluster.committed())
+      EXPECT_EQ(voters, cluster.committed().front());
     for (std::uint32_t i = 0; i < members; ++i)
-      EXPECT_TRUE(stage.of(i).committed()) << "seed " << seed << ", member " << i;
-    EXPECT_EQ(stage.splits(), 0);
+      EXPECT_TRUE(cluster.of(i).committed()) << "seed " << seed << ", member " << i;
+    EXPECT_EQ(cluster.splits(), 0);
   }
 }
 

@@ -14,7 +14,9 @@ using lock::mutex::Phase;
 using lock::mutex::Timer;
 
 constexpr Nanos kStep = 1ms;
-constexpr Nanos kBusyFor = 5s;  // after the last client here, or word of somebody who has one
+// How long heartbeats continue after the last client here, or the last message of a host that has
+// one.
+constexpr Nanos kBusyFor = 5s;
 
 lock::mutex::Rules rules_of(std::uint32_t members) {
   return {.members = members,
@@ -26,7 +28,7 @@ lock::mutex::Rules rules_of(std::uint32_t members) {
           .readers = true};
 }
 
-// A pause at either end makes a way longer, so a delay is both.
+// A pause at either end lengthens the transit, so the delay of the bounds covers both.
 lock::Bounds bounds_of(const BoundsMonitor::Rules& rules) {
   return {.step_min = kStep * 999 / 1000,
           .step_max = kStep * 1001 / 1000,
@@ -41,9 +43,9 @@ BoundedDelayLocks::BoundedDelayLocks(Start start, Instant now, Draw& draw,
       draw_(&draw),
       driver_(&driver),
       bounds_(bounds_of(start_.bounds)),
-      rest_until_(now + start_.lease.keep(start_.lease.lease * 5 / 4)) {}
+      silent_until_(now + start_.lease.keep(start_.lease.lease * 5 / 4)) {}
 
-// --- who takes part ---
+// --- members ---
 
 void BoundedDelayLocks::follow(Instant now, const wire::LockVoters& voters) {
   if (voters.number <= (next_ ? next_->number : voters_.number)) return;
@@ -59,7 +61,7 @@ bool BoundedDelayLocks::nobody_inside() const {
   return std::ranges::all_of(slots_, [](const auto& entry) { return entry.second.inside.empty(); });
 }
 
-// All begin anew, as after a restart: what was said under other voters counts no more.
+// Every lock starts over, as after a restart: messages sent under other voters no longer count.
 void BoundedDelayLocks::enter_view(Instant now) {
   voters_ = *std::exchange(next_, std::nullopt);
   slots_.clear();
@@ -74,7 +76,7 @@ void BoundedDelayLocks::enter_view(Instant now) {
     names.push_back(start_.name_of(voter.host));
   }
   if (voters_.number > 1)
-    rest_until_ = std::max(rest_until_, now + start_.lease.keep(start_.lease.lease * 5 / 4));
+    silent_until_ = std::max(silent_until_, now + start_.lease.keep(start_.lease.lease * 5 / 4));
   if (const auto self = site_of(start_.self)) {
     rules_ = rules_of(static_cast<std::uint32_t>(sites_.size()));
     monitor_.emplace(start_.bounds, *self, std::move(names), voters_.number);
@@ -94,19 +96,19 @@ std::optional<std::uint32_t> BoundedDelayLocks::site_of(HostId host) const {
   return static_cast<std::uint32_t>(found - sites_.begin());
 }
 
-// --- what is heard ---
+// --- received messages ---
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life,
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnation,
                                 const wire::MutexBody& body) {
   const auto site = site_of(from);
-  if (!member() || rests(now) || !site || body.view != voters_.number) return;
-  monitor_->received(now, *site, life);
+  if (!member() || must_stay_silent(now) || !site || body.view != voters_.number) return;
+  monitor_->received(now, *site, incarnation);
   follow_monitor(now);
   busy_until_ = now + kBusyFor;
-  stay_busy(now);
+  start_beating(now);
   Slot* const found = slot(now, body.name.text());
   if (found == nullptr)
-    return;  // too many locks: nobody here wants this one, and no reply goes out
+    return;  // too many locks: no client here wants this one, so no reply is sent
   found->heard_until = now + start_.lease.lease;
   const lock::mutex::Message message{.kind = static_cast<lock::mutex::Kind>(body.kind),
                                      .mode = body.shared ? Mode::shared : Mode::exclusive,
@@ -118,13 +120,13 @@ void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life,
        [&](Mutex& machine, Turn<Mutex>& turn) { machine.receive(turn, NodeId{*site}, message); });
 }
 
-void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation life,
+void BoundedDelayLocks::receive(Instant now, HostId from, Incarnation incarnation,
                                 const wire::BeatBody& body) {
   const auto site = site_of(from);
-  if (!member() || rests(now) || !site) return;
+  if (!member() || must_stay_silent(now) || !site) return;
   if (body.busy) busy_until_ = now + kBusyFor;
-  stay_busy(now);
-  monitor_->receive(now, *site, life, body);
+  start_beating(now);
+  monitor_->receive(now, *site, incarnation, body);
   follow_monitor(now);
   wake_locks(now);
   for (auto& [name, slot] : slots_) serve(now, name, slot);
@@ -137,16 +139,16 @@ Result<void> BoundedDelayLocks::acquire(Instant now, const LockRequest& request)
   CHECK(!clients_.contains(request.client));
   if (!member())
     return std::unexpected(
-        "silent and explicit locks are for machines that vote on locks, and this one does not; "
-        "take --kind lease, or give it a vote: 'tempo admit'");
+        "this machine has no vote on locks, and only voters can use silent and explicit locks; "
+        "use --kind lease, or give this machine a vote with 'tempo admit'");
   if (clients_.size() >= kMaxClients)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
   clients_[request.client] = {.lock = std::string(request.name),
                               .mode = request.mode,
                               .silent = request.silent,
                               .since = now};
-  stay_busy(now);
-  if (rests(now) || enlist(now, request.client)) return {};
+  start_beating(now);
+  if (must_stay_silent(now) || enqueue(now, request.client)) return {};
   clients_.erase(request.client);
   return std::unexpected("too many locks are in use; try again when some have been released");
 }
@@ -158,8 +160,8 @@ bool BoundedDelayLocks::uses(Instant now, std::string_view name) const {
                              [&](const auto& entry) { return entry.second.lock == name; });
 }
 
-// False: there are too many locks.
-bool BoundedDelayLocks::enlist(Instant now, ClientId client) {
+// False: too many locks are in use.
+bool BoundedDelayLocks::enqueue(Instant now, ClientId client) {
   Client& known = clients_.at(client);
   const std::string name = known.lock;
   Slot* const found = slot(now, name);
@@ -183,7 +185,7 @@ void BoundedDelayLocks::release(Instant now, ClientId client) {
   Slot& slot = place->second;
   std::erase(slot.waiting, client);
   const bool was_inside = std::erase(slot.inside, client) > 0;
-  // What is asked for is for the first that waits; if nobody does, for nobody.
+  // The machine's request is for the first waiter; without a waiter nobody needs it.
   const bool idle = slot.inside.empty() && (was_inside || slot.waiting.empty());
   if (idle) command(now, name, slot, MutexCommand::release());
   if (next_ && nobody_inside()) return enter_view(now);
@@ -191,7 +193,7 @@ void BoundedDelayLocks::release(Instant now, ClientId client) {
   serve(now, name, slot);
 }
 
-// The machine asks for one at a time: for the first that waits.
+// The machine requests the lock for one client at a time: the first waiter.
 void BoundedDelayLocks::acquire(Instant now, const std::string& name, Slot& slot) {
   const Phase phase = slot.machine.phase();
   if (slot.waiting.empty() || (phase != Phase::idle && phase != Phase::abstaining)) return;
@@ -202,7 +204,8 @@ void BoundedDelayLocks::acquire(Instant now, const std::string& name, Slot& slot
   command(now, name, slot, MutexCommand::acquire(first.mode));
 }
 
-// The lock is told to a client when this host has it and more than half have heard of it lately.
+// A client gets the lock when this host has it and more than half of the members recently heard
+// this host.
 void BoundedDelayLocks::serve(Instant now, const std::string& name, Slot& slot) {
   if (slot.machine.phase() != Phase::inside || !monitor_->supported(now, start_.lease.lease / 4))
     return;
@@ -215,15 +218,15 @@ void BoundedDelayLocks::serve(Instant now, const std::string& name, Slot& slot) 
     }
     slot.entered = now;
     slot.deadline = now + start_.lease.hold();
-    give(now, slot, slot.waiting.front());
+    grant(now, slot, slot.waiting.front());
   }
-  // Readers come in together; not for ever, for a writer may wait elsewhere.
+  // Readers enter together, but only for a lease: a writer may wait at another host.
   if (!shared || now - slot.entered >= start_.lease.lease) return;
   while (!slot.waiting.empty() && clients_.at(slot.waiting.front()).mode == Mode::shared)
-    give(now, slot, slot.waiting.front());
+    grant(now, slot, slot.waiting.front());
 }
 
-void BoundedDelayLocks::give(Instant now, Slot& slot, ClientId client) {
+void BoundedDelayLocks::grant(Instant now, Slot& slot, ClientId client) {
   std::erase(slot.waiting, client);
   slot.inside.push_back(client);
   Client& known = clients_.at(client);
@@ -245,7 +248,7 @@ void BoundedDelayLocks::lose(Instant now, const std::string& name, Slot& slot) {
 BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view name) {
   if (const auto found = slots_.find(name); found != slots_.end()) return &found->second;
   if (slots_.size() >= kMaxLocks) {
-    // One that nothing is known of makes room: what it knew the others tell again.
+    // Replace a machine without a request: the other hosts repeat what it knew.
     const auto idle = std::ranges::find_if(slots_, [](const auto& entry) {
       return entry.second.machine.phase() == Phase::idle && entry.second.waiting.empty();
     });
@@ -253,7 +256,7 @@ BoundedDelayLocks::Slot* BoundedDelayLocks::slot(Instant now, std::string_view n
     slots_.erase(idle);
   }
   const NodeId self{*site_of(start_.self)};
-  // What was missed the others tell; one alone has missed nothing.
+  // A new machine learns from the others what it missed; a single member has missed nothing.
   const auto birth = sites_.size() == 1 ? lock::mutex::Birth::first : lock::mutex::Birth::again;
   const auto [place, made] =
       slots_.emplace(name, Slot{.machine = Mutex(self, start_.life, rules_, birth)});
@@ -270,7 +273,7 @@ void BoundedDelayLocks::step(Instant now, const std::string& name, Slot& slot, D
   todo(slot.machine, turn);
   bool spoke = false;
   for (const Output<Mutex>& output : out) {
-    if (output.kind == OutputKind::notice) continue;  // its phase says the same
+    if (output.kind == OutputKind::notice) continue;  // the machine's phase says the same
     const wire::MutexBody body{.kind = static_cast<std::uint8_t>(output.message.kind),
                                .shared = output.message.mode == Mode::shared,
                                .reply = output.message.reply,
@@ -298,7 +301,7 @@ void BoundedDelayLocks::command(Instant now, const std::string& name, Slot& slot
   step(now, name, slot, [&](Mutex& machine, Turn<Mutex>& turn) { machine.command(turn, command); });
 }
 
-// A window, or a refuser's time to answer, is over when silence is confirmed, not before.
+// A window, or the time in which a refuser must answer, ends only when silence is confirmed.
 bool BoundedDelayLocks::held_back(const Slot& slot) const {
   const Mutex& machine = slot.machine;
   if (!machine.trusts() || monitor_->confirmed(slot.mark)) return false;
@@ -332,24 +335,24 @@ void BoundedDelayLocks::on_timer(Instant now) {
   wake_locks(now);
 }
 
-// Beats go on while such locks are in use, here or elsewhere.
-void BoundedDelayLocks::stay_busy(Instant now) {
+// Heartbeats continue while such locks are in use, here or elsewhere.
+void BoundedDelayLocks::start_beating(Instant now) {
   if (beat_at_ != kNever) return;
-  beat_at_ = std::max(now, rest_until_);
+  beat_at_ = std::max(now, silent_until_);
   monitor_->restart(now);
 }
 
 void BoundedDelayLocks::beat(Instant now) {
-  monitor_->stalled(now - beat_at_);  // a beat that comes late comes after a pause
-  monitor_->look(now);
+  monitor_->stalled(now - beat_at_);  // a late heartbeat means that this host paused
+  monitor_->expire_silent(now);
   follow_monitor(now);
   extend(now);
-  if (!member() || rests(now)) return;  // other voters are followed from now on
-  std::vector<ClientId> rested;
+  if (!member() || must_stay_silent(now)) return;  // it may have entered a new view
+  std::vector<ClientId> unlisted;
   for (const auto& [id, client] : clients_)
-    if (!client.listed) rested.push_back(id);
-  for (const ClientId id : rested) {
-    if (enlist(now, id)) continue;
+    if (!client.listed) unlisted.push_back(id);
+  for (const ClientId id : unlisted) {
+    if (enqueue(now, id)) continue;
     clients_.erase(id);
     driver_->notify(id, {.kind = LockUpdate::Kind::refused});
   }
@@ -379,7 +382,7 @@ void BoundedDelayLocks::extend(Instant now) {
   if (next_ && nobody_inside()) enter_view(now);
 }
 
-// Whether silence counts is told to every machine in the step in which it is known.
+// Passes a change of the bounds to every machine in the step in which it becomes known.
 void BoundedDelayLocks::follow_monitor(Instant now) {
   if (std::exchange(trusted_, monitor_->holds()) == monitor_->holds()) return;
   for (auto& [name, slot] : slots_) {
@@ -391,7 +394,7 @@ void BoundedDelayLocks::follow_monitor(Instant now) {
   }
 }
 
-// --- for people ---
+// --- for users ---
 
 std::vector<Known> BoundedDelayLocks::known() const {
   std::vector<Known> all;

@@ -1,19 +1,19 @@
-// The locks of one host that are not leases: silence is consent while the bounds hold, else
-// everybody has to reply (doc/internals/lock.md). Names, clients and hosts on one side, a Mutex for
-// each lock on the other, and the monitor that says when silence counts.
+// The locks of one host that are not leases: silence is consent while the bounds hold; otherwise
+// every voter has to reply (doc/internals/lock.md). This class maps names, clients and hosts to one
+// Mutex per lock and owns the monitor that decides when silence counts.
 //
-// Those who vote take part, and all of them must: who is dead or cut off blocks these locks until
-// it is back or forgotten. No token goes with a grant.
+// All voters take part, and all of them are needed: a voter that is dead or cut off blocks these
+// locks until it returns or is forgotten. A grant carries no token.
 //
-// The machine alone would let two in when a site's daemon is dead and its client is not, or when a
-// word is lost that the bounds say cannot be. So, beside it:
+// The Mutex alone would let two clients in when a site's daemon is dead but its client is not, or
+// when a message is lost although the bounds exclude that. So this class adds three rules:
 //   - a window ends only when silence is confirmed (bounds_monitor.h);
-//   - a client holds the lock until a deadline, HOLD(L) from now, which is moved on only while more
-//     than half of the members have heard of this host within L/4 and know the same voters;
-//   - a host that starts, or enters a view, says nothing for KEEP(L + L/4): by then whoever was
-//     inside here before, or is no member any more, is not.
+//   - a client holds the lock until a deadline, HOLD(L) from now. The deadline is extended only
+//     while more than half of the members have heard this host within L/4 and know the same voters;
+//   - a host that starts, or enters a view, sends nothing for KEEP(L + L/4): by then the holds of
+//     its previous incarnation, and those of former members, have ended.
 //
-// It is pure, as machines are. Times are of a clock that goes on while the host sleeps.
+// It is pure, like a machine. Times are of a clock that keeps running while the host is suspended.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,7 @@
 
 namespace tempo::locks {
 
-// What is to be done.
+// Carries out the outputs of BoundedDelayLocks.
 class BoundedDelayDriver {
  public:
   virtual ~BoundedDelayDriver() = default;
@@ -50,36 +50,36 @@ class BoundedDelayLocks {
   struct Start {
     HostId self = kNoHost;
     Incarnation life{};
-    lock::lease::Rules lease{};  // L, and how far clocks run apart
+    lock::lease::Rules lease{};  // L, and the largest drift between clocks
     BoundsMonitor::Rules bounds{};
-    std::function<std::string(HostId)> name_of{};  // as people are told
+    std::function<std::string(HostId)> name_of{};  // name of a host for messages to users
   };
   BoundedDelayLocks(Start start, Instant now, Draw& draw, BoundedDelayDriver& driver);
   BoundedDelayLocks(const BoundedDelayLocks&) = delete;
   BoundedDelayLocks& operator=(const BoundedDelayLocks&) = delete;
 
-  // These take part from now on, or as soon as no client is inside here.
+  // Makes these voters the members: now, or as soon as no client of this host is inside.
   void follow(Instant now, const wire::LockVoters& voters);
 
-  void receive(Instant now, HostId from, Incarnation life, const wire::MutexBody& body);
-  void receive(Instant now, HostId from, Incarnation life, const wire::BeatBody& body);
+  void receive(Instant now, HostId from, Incarnation incarnation, const wire::MutexBody& body);
+  void receive(Instant now, HostId from, Incarnation incarnation, const wire::BeatBody& body);
   void on_timer(Instant now);
   Instant due() const;
 
   struct LockRequest {
-    ClientId client{};  // not there already
+    ClientId client{};  // must not hold or wait for a lock already
     std::string_view name;
     Mode mode = Mode::exclusive;
-    bool silent = true;  // else only replies count
+    bool silent = true;  // false: only explicit replies count
   };
   Result<void> acquire(Instant now, const LockRequest& request);
   void release(Instant now, ClientId client);
 
   std::vector<Known> known() const;
-  // Whether a client here has or wants such a lock of that name, or another host has spoken of it
-  // within L. Somebody who is inside elsewhere without a rival says nothing.
+  // Whether a client of this host holds or waits for such a lock, or another host has sent a
+  // message about it within L. A host whose client is inside without a rival sends nothing.
   bool uses(Instant now, std::string_view name) const;
-  // Which mode is in force, and why, in a sentence; empty: nobody uses such locks.
+  // The mode in force and its reason, as a sentence; empty: no host uses such locks.
   std::string mode() const;
   bool trusts() const { return monitor_ && monitor_->holds(); }
 
@@ -93,16 +93,16 @@ class BoundedDelayLocks {
     bool silent = true;
     bool inside = false;
     Instant since{};
-    bool listed = false;  // it waits at its lock; not while this host rests
+    bool listed = false;  // it waits in its lock's queue; false while this host has to stay silent
   };
   struct Slot {
     lock::Mutex machine;
     std::deque<ClientId> waiting{};
     std::vector<ClientId> inside{};
-    Instant entered{};  // the first of those inside
+    Instant entered{};  // when the first of those inside entered
     Instant deadline{};
-    BoundsMonitor::Mark mark{};  // what had been said when it last spoke
-    Instant heard_until{};       // L after another host spoke of it
+    BoundsMonitor::Mark mark{};  // messages sent when this machine last sent one
+    Instant heard_until{};       // L after the last message of another host about this lock
   };
   using Slots = std::map<std::string, Slot, std::less<>>;
 
@@ -110,7 +110,7 @@ class BoundedDelayLocks {
   bool nobody_inside() const;
   std::optional<std::uint32_t> site_of(HostId host) const;
   bool member() const { return monitor_.has_value(); }
-  bool rests(Instant now) const { return now < rest_until_; }
+  bool must_stay_silent(Instant now) const { return now < silent_until_; }
 
   Slot* slot(Instant now, std::string_view name);
   template <class Do>
@@ -118,31 +118,31 @@ class BoundedDelayLocks {
   void command(Instant now, const std::string& name, Slot& slot,
                const lock::mutex::Command& command);
   void serve(Instant now, const std::string& name, Slot& slot);
-  void give(Instant now, Slot& slot, ClientId client);
-  bool enlist(Instant now, ClientId client);
+  void grant(Instant now, Slot& slot, ClientId client);
+  bool enqueue(Instant now, ClientId client);
   void acquire(Instant now, const std::string& name, Slot& slot);
   void lose(Instant now, const std::string& name, Slot& slot);
-  bool held_back(const Slot& slot) const;  // its next timer waits for silence to be confirmed
+  bool held_back(const Slot& slot) const;  // its next timer waits until silence is confirmed
   void wake_locks(Instant now);
   void beat(Instant now);
-  void stay_busy(Instant now);
+  void start_beating(Instant now);
   void extend(Instant now);
   void follow_monitor(Instant now);
 
   Start start_;
   Draw* draw_;
   BoundedDelayDriver* driver_;
-  wire::LockVoters voters_{};               // of the view that is followed; number 0: none
-  std::optional<wire::LockVoters> next_{};  // to be followed when nobody is inside
-  std::vector<HostId> sites_;               // members, in the order of their chairs
-  lock::mutex::Rules rules_{};              // outlives the machines
+  wire::LockVoters voters_{};               // of the current view; number 0: none
+  std::optional<wire::LockVoters> next_{};  // view to enter when no client is inside; unset: none
+  std::vector<HostId> sites_;               // members, in the order of their slots among the voters
+  lock::mutex::Rules rules_{};              // must outlive the machines
   lock::Bounds bounds_{};
-  std::optional<BoundsMonitor> monitor_;  // none: this host is no member
-  bool trusted_ = false;                  // what the machines were last told
+  std::optional<BoundsMonitor> monitor_;  // unset: this host is not a member
+  bool trusted_ = false;                  // the state last passed to the machines
   Slots slots_;                           // at most kMaxLocks
   std::map<ClientId, Client> clients_;    // at most kMaxClients
-  Instant rest_until_{};
-  Instant beat_at_ = kNever;  // while such locks are used somewhere
+  Instant silent_until_{};
+  Instant beat_at_ = kNever;  // next heartbeat; kNever: no host uses such locks
   Instant busy_until_{};
 };
 

@@ -14,10 +14,10 @@ BoundsMonitor::BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector
     : rules_(rules), self_(self), view_(view) {
   CHECK(self < names.size() && names.size() <= wire::BeatBody::kMost);
   for (std::string& name : names) peers_.push_back({.name = std::move(name)});
-  settle();
+  update_why();
 }
 
-// --- words ---
+// --- messages ---
 
 void BoundsMonitor::sent_to_all() {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) sent(i);
@@ -25,30 +25,30 @@ void BoundsMonitor::sent_to_all() {
 
 void BoundsMonitor::sent(std::uint32_t to) { ++peers_[to].sent; }
 
-void BoundsMonitor::received(Instant now, std::uint32_t from, Incarnation life) {
-  meet(now, peers_[from], life);
+void BoundsMonitor::received(Instant now, std::uint32_t from, Incarnation incarnation) {
+  note_incarnation(now, peers_[from], incarnation);
   ++peers_[from].received;
 }
 
-// What an earlier life of it had heard or said counts no more.
-void BoundsMonitor::meet(Instant now, Peer& peer, Incarnation life) {
-  if (peer.life == life) return;
-  const bool again = peer.life != Incarnation{};
-  peer.life = life;
+// Messages that an earlier incarnation of the peer sent or received no longer count.
+void BoundsMonitor::note_incarnation(Instant now, Peer& peer, Incarnation incarnation) {
+  if (peer.incarnation == incarnation) return;
+  const bool again = peer.incarnation != Incarnation{};
+  peer.incarnation = incarnation;
   peer.received = peer.counted = 0;
   peer.beat = 0;
   peer.heard = now;
   peer.answered = Instant{};
-  breach(peer, again ? fmt::format("{} has started anew", peer.name) : "");
+  breach(peer, again ? fmt::format("{} has restarted", peer.name) : "");
 }
 
-// --- beats ---
+// --- heartbeats ---
 
 wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
   wire::BeatBody body{.view = view_, .number = ++last_beat_, .busy = busy};
   for (const Peer& peer : peers_) {
     const auto age = std::chrono::duration_cast<std::chrono::microseconds>(now - peer.heard);
-    body.members.push_back({.life = std::to_underlying(peer.life),
+    body.members.push_back({.life = std::to_underlying(peer.incarnation),
                             .heard = peer.beat,
                             .age_us = peer.beat == 0
                                           ? 0
@@ -59,29 +59,30 @@ wire::BeatBody BoundsMonitor::beat(Instant now, bool busy) {
   }
   beats_[last_beat_ % kKept] = {last_beat_, now, mark()};
   ++calm_;
-  settle();
+  update_why();
   return body;
 }
 
-void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation life,
+void BoundsMonitor::receive(Instant now, std::uint32_t from, Incarnation incarnation,
                             const wire::BeatBody& beat) {
   Peer& peer = peers_[from];
-  meet(now, peer, life);
-  if (beat.number <= peer.beat) return;  // an older one came late
+  note_incarnation(now, peer, incarnation);
+  if (beat.number <= peer.beat) return;  // an older one that arrived late
   const bool gap = peer.beat != 0 && beat.number != peer.beat + 1;
   peer.beat = beat.number;
   peer.counted = peer.received;
   peer.heard = now;
-  if (beat.view != view_) return breach(peer, fmt::format("{} knows of other voters", peer.name));
+  if (beat.view != view_)
+    return breach(peer, fmt::format("{} has a different set of voters", peer.name));
   if (gap) breach(peer, fmt::format("a datagram from {} was lost", peer.name));
-  if (self_ < beat.members.size()) judge(now, peer, beat.members[self_]);
-  settle();
+  if (self_ < beat.members.size()) evaluate(now, peer, beat.members[self_]);
+  update_why();
 }
 
-void BoundsMonitor::judge(Instant now, Peer& peer, const wire::BeatBody::Entry& entry) {
+void BoundsMonitor::evaluate(Instant now, Peer& peer, const wire::BeatBody::Entry& entry) {
   const Beat& ours = beats_[entry.heard % kKept];
   if (entry.heard == 0 || ours.number != entry.heard)
-    return;  // it does not know us yet, or no more
+    return;  // it does not know us yet, or we no longer remember that heartbeat
   peer.answered = std::max(peer.answered, ours.at);
   const Nanos trip = now - ours.at - std::chrono::microseconds(entry.age_us);
   if (trip > 2 * rules_.delay_max)
@@ -90,13 +91,13 @@ void BoundsMonitor::judge(Instant now, Peer& peer, const wire::BeatBody::Entry& 
   const auto at = static_cast<std::size_t>(&peer - peers_.data());
   const std::int64_t out = std::int64_t{ours.sent[at]} - entry.received;
   const std::int64_t in = std::int64_t{entry.sent} - peer.received;
-  // The least that was ever missing was lost before, or in another life.
+  // The smallest number ever missing was lost earlier, or belongs to another incarnation.
   const bool short_out = peer.out && out > *peer.out;
   const bool short_in = peer.in && in > *peer.in;
   peer.out = std::min(out, peer.out.value_or(out));
   peer.in = std::min(in, peer.in.value_or(in));
   if (short_out || short_in) {
-    // It may have been overtaken by the beat; not by two.
+    // One heartbeat may overtake a message; two do not.
     if (++peer.short_beats >= 2)
       breach(peer, fmt::format("a datagram {} {} was lost", short_out ? "to" : "from", peer.name));
     return;
@@ -109,16 +110,16 @@ void BoundsMonitor::judge(Instant now, Peer& peer, const wire::BeatBody::Entry& 
 void BoundsMonitor::stalled(Nanos by) {
   if (by <= rules_.delay_max) return;
   calm_ = 0;
-  last_breach_ = fmt::format("this machine stood still for {}", span_text(by));
-  settle();
+  last_breach_ = fmt::format("this machine was paused for {}", span_text(by));
+  update_why();
 }
 
-void BoundsMonitor::look(Instant now) {
+void BoundsMonitor::expire_silent(Instant now) {
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
     Peer& peer = peers_[i];
     if (i == self_ || peer.clean == 0 || now - peer.heard <= rules_.silence_max()) continue;
     breach(peer,
-           fmt::format("{} has not been heard for {}", peer.name, span_text(rules_.silence_max())));
+           fmt::format("{} has been silent for {}", peer.name, span_text(rules_.silence_max())));
   }
 }
 
@@ -137,10 +138,10 @@ void BoundsMonitor::breach(Peer& peer, std::string why) {
   peer.out.reset();
   peer.in.reset();
   if (!why.empty()) last_breach_ = std::move(why);
-  settle();
+  update_why();
 }
 
-void BoundsMonitor::settle() {
+void BoundsMonitor::update_why() {
   bool calm = calm_ >= rules_.clean;
   std::string silent;
   for (std::uint32_t i = 0; i < peers_.size(); ++i) {
@@ -154,13 +155,13 @@ void BoundsMonitor::settle() {
   } else if (!last_breach_.empty()) {
     why_ = last_breach_;
   } else if (!silent.empty()) {
-    why_ = fmt::format("{} has not been heard yet", silent);
+    why_ = fmt::format("no heartbeat from {} yet", silent);
   } else {
-    why_ = "delays are being measured";
+    why_ = "delays are still being measured";
   }
 }
 
-// --- what silence is worth ---
+// --- the value of silence ---
 
 BoundsMonitor::Mark BoundsMonitor::mark() const {
   Mark mark{};

@@ -1,20 +1,22 @@
-// Whether silence may be taken for consent now: a site measures what its locks of known time stand
-// on, all the time while they are in use.
+// Decides whether silence counts as consent at the moment: a member measures the bounds that its
+// bounded-delay locks depend on, continuously while such locks are in use.
 //
-// Every member beats, to all, so many times a second. A beat tells each member which of its beats
-// came last and how long ago, how many of its words came, and how many went to it. That gives every
-// member, for every other: the round trip, what was lost each way, and that it lives; whether a
-// word sent to it has come, and whether all it has said is here. Its own pauses a site sees itself.
+// Every member broadcasts a heartbeat at a fixed interval. For each member the heartbeat states the
+// number and age of the last heartbeat received from it, how many of its messages arrived, and how
+// many were sent to it. From this every member knows, for every other: the round trip, the losses
+// in each direction, that it is alive, whether a message sent to it has arrived, and whether all of
+// its messages have arrived here. A member detects pauses of its own host itself.
 //
-// The bounds hold when for `clean` beats in a row, of everybody, nothing was lost, no round trip
-// took longer than two delays, nobody started anew, and this host did not stand still. One breach
-// breaks them at once; they hold again after as many beats without one. So a network that loses one
-// datagram in a while is trusted for a while less, and one that is at its bounds is never.
+// The bounds hold when, for `clean` heartbeats of every member in a row, no message was lost, no
+// round trip took longer than two delays, no member restarted, and this host did not pause. One
+// breach ends this at once; the bounds hold again after as many heartbeats without a breach. So a
+// network that loses an occasional datagram is trusted a little less often, and a network that
+// works at its bounds is never trusted.
 //
-// Bounds that held until now say nothing of a site that has died just now. So silence is taken for
-// consent only when it is `confirmed`: everybody has told in a later beat that the words said
-// before have come to it, and all that it said until then is here, so that it has not refused. What
-// is left to time is when to ask for more than silence, not whether two get in.
+// Bounds that held until now say nothing about a member that died a moment ago. So silence counts
+// as consent only when it is `confirmed`: every member reports in a later heartbeat that the
+// earlier messages arrived, and every message it sent until then has arrived here, so it has not
+// refused. Time only decides when to ask for explicit replies, never whether two clients enter.
 #pragma once
 
 #include <array>
@@ -32,60 +34,63 @@ namespace tempo::locks {
 class BoundsMonitor {
  public:
   struct Rules {
-    Nanos interval = 20ms;     // from beat to beat
-    Nanos delay_max = 10ms;    // a datagram's longest way, and this host's longest pause
-    std::uint32_t clean = 50;  // beats without a breach before silence is trusted
+    Nanos interval = 20ms;     // time between two heartbeats
+    Nanos delay_max = 10ms;    // longest transit of a datagram, and longest pause of this host
+    std::uint32_t clean = 50;  // heartbeats without a breach before silence is trusted
 
-    // A member that has not been heard for so long is not there.
+    // A member that has been silent for longer than this counts as absent.
     Nanos silence_max() const { return 5 * interval + 2 * delay_max; }
   };
 
-  // Members are numbered from 0, in the order of their chairs.
+  // Members are numbered from 0, in the order of their slots among the voters.
   BoundsMonitor(const Rules& rules, std::uint32_t self, std::vector<std::string> names,
                 std::uint32_t view);
 
-  // --- words about locks, counted ---
+  // --- messages about locks, counted ---
   void sent_to_all();
   void sent(std::uint32_t to);
-  void received(Instant now, std::uint32_t from, Incarnation life);
+  void received(Instant now, std::uint32_t from, Incarnation incarnation);
 
-  // --- beats ---
-  wire::BeatBody beat(Instant now, bool busy);  // to be sent to all
-  void receive(Instant now, std::uint32_t from, Incarnation life, const wire::BeatBody& beat);
-  void stalled(Nanos by);  // this host stood still
-  void look(Instant now);  // who has not been heard?
-  // Measuring begins anew: until now nobody beat.
+  // --- heartbeats ---
+  wire::BeatBody beat(Instant now, bool busy);  // the next heartbeat, for the caller to broadcast
+  void receive(Instant now, std::uint32_t from, Incarnation incarnation,
+               const wire::BeatBody& beat);
+  void stalled(Nanos by);  // this host paused for this long
+  // Reports a breach for each member that has been silent too long.
+  void expire_silent(Instant now);
+  // Starts measuring from the beginning: no member sent heartbeats until now.
   void restart(Instant now);
 
   bool holds() const { return why_.empty(); }
-  // Why they do not hold, in words that go on from "because".
+  // Why the bounds do not hold, as the continuation of "because"; empty: they hold.
   const std::string& why() const { return why_; }
 
-  // What has been said so far, to each.
+  // Number of messages sent so far, to each member.
   using Mark = std::array<std::uint32_t, wire::BeatBody::kMost>;
   Mark mark() const;
-  // All of it has come, and so has what was said back.
+  // Whether every message counted in `mark` has arrived, and every message sent back has too.
   bool confirmed(const Mark& mark) const;
-  // More than half, this one included, have heard of this one lately and know the same voters.
+  // Whether more than half of the members, this one included, have recently heard this one and know
+  // the same voters.
   bool supported(Instant now, Nanos lately) const;
 
  private:
-  static constexpr std::size_t kKept = 64;  // beats of ours that are remembered
+  static constexpr std::size_t kKept = 64;  // own heartbeats that are remembered
 
   struct Peer {
     std::string name{};
-    Incarnation life{};
-    std::uint32_t sent = 0;      // words to it, in this life of ours
-    std::uint32_t received = 0;  // words from it, in its present life
-    std::uint32_t counted = 0;   // how many of them before its last beat
-    std::uint32_t beat = 0;      // its last one's number
-    Instant heard{};             // when that came
-    Instant answered{};          // when a beat of ours was sent that it has heard, in this view
-    std::uint32_t clean = 0;     // beats of it without a breach
-    std::optional<std::int64_t> out{};  // words that never came to it, when silence was not trusted
-    std::optional<std::int64_t> in{};   // words of it that never came here, then
-    int short_beats = 0;                // beats in a row that miss a word
-    std::uint32_t confirmed = 0;        // words to it that have come, all it said before being here
+    Incarnation incarnation{};
+    std::uint32_t sent = 0;      // messages to it, during our current incarnation
+    std::uint32_t received = 0;  // messages from it, during its current incarnation
+    std::uint32_t counted = 0;   // messages from it that arrived before its last heartbeat
+    std::uint32_t beat = 0;      // number of its last heartbeat; 0: none yet
+    Instant heard{};             // arrival of that heartbeat
+    Instant answered{};  // sending time of our newest heartbeat that it confirmed under this view
+    std::uint32_t clean = 0;            // heartbeats from it without a breach; at most Rules::clean
+    std::optional<std::int64_t> out{};  // messages to it lost while silence was not trusted
+    std::optional<std::int64_t> in{};   // messages from it lost during that time
+    int short_beats = 0;                // heartbeats in a row that miss a message
+    std::uint32_t confirmed = 0;  // messages to it that arrived, all of its earlier ones being here
   };
   struct Beat {
     std::uint32_t number = 0;
@@ -94,17 +99,17 @@ class BoundsMonitor {
   };
 
   void breach(Peer& peer, std::string why);
-  void meet(Instant now, Peer& peer, Incarnation life);
-  void judge(Instant now, Peer& peer, const wire::BeatBody::Entry& entry);
-  void settle();
+  void note_incarnation(Instant now, Peer& peer, Incarnation incarnation);
+  void evaluate(Instant now, Peer& peer, const wire::BeatBody::Entry& entry);
+  void update_why();
 
   Rules rules_;
   std::uint32_t self_;
   std::uint32_t view_;
-  std::vector<Peer> peers_;  // our own stays empty
+  std::vector<Peer> peers_;  // the own entry is unused
   std::array<Beat, kKept> beats_{};
   std::uint32_t last_beat_ = 0;
-  std::uint32_t calm_ = 0;  // beats of ours since this host stood still
+  std::uint32_t calm_ = 0;  // own heartbeats since this host last paused
   std::string why_;
   std::string last_breach_;
 };

@@ -30,8 +30,9 @@ wire::LockWaiters waiters_of(const Waiting& waiting) {
   return all;
 }
 
-// A host may be nobody; whoever is somebody must have a seat. What counts up for ever must leave
-// room to count on: a count that does not comes from no honest member, and would be kept for good.
+// Reads the parts of a body and remembers whether all are valid. A host may be absent, but a
+// present one must have a member number. A counter must leave room to count on: an honest member
+// never sends a larger value, and this member would keep it for good.
 class Reading {
  public:
   explicit Reading(const MemberMap& members) : members_(&members) {}

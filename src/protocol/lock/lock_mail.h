@@ -1,4 +1,5 @@
-// Between what the lease machine says and what datagrams carry: seats and hosts, numbers and names.
+// Converts messages of the lease machine to datagram bodies and back: member numbers to host ids,
+// lock numbers to names.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +15,13 @@ namespace tempo::locks {
 wire::LockBody body_of(const lock::lease::Message& message, const MemberMap& members,
                        std::string_view name);
 
-// The largest that are taken from others. A token has 40 bits for the count, and tickets are
+// Largest values accepted from other members. A token has 40 bits for the count; tickets are
 // microseconds since 1970.
 inline constexpr std::uint64_t kMaxCount = (std::uint64_t{1} << 40) - (std::uint64_t{1} << 20);
 inline constexpr std::uint32_t kMaxSub = (std::uint32_t{1} << lock::lease::Held::kSubBits) - 1;
 inline constexpr std::uint64_t kMaxTicket = std::uint64_t{1} << 62;
 
-// Nothing, if it names a host that has no seat, or counts higher than that.
+// Unset if the body names a host without a member number, or exceeds one of these limits.
 std::optional<lock::lease::Message> message_of(const wire::LockBody& body, const MemberMap& members,
                                                lock::LockId lock);
 

@@ -30,7 +30,7 @@ MemberMap members() {
                         }});
 }
 
-TEST(MemberMap, AreTheHostsNumbers) {
+TEST(MemberMap, NumbersHosts) {
   EXPECT_EQ(members().member_of(HostId{10}), NodeId{0});
   EXPECT_EQ(members().member_of(HostId{40}), NodeId{12});
   EXPECT_EQ(members().member_of(HostId{50}), std::nullopt);
@@ -40,12 +40,12 @@ TEST(MemberMap, AreTheHostsNumbers) {
   EXPECT_EQ(members().host_of(kNobody), kNoHost);
 }
 
-// A chair that is free stays so, and the others stay where they are.
-TEST(MemberMap, VotersKeepTheirChairs) {
+// A free slot stays free, and the other voters keep theirs.
+TEST(MemberMap, VotersKeepTheirSlots) {
   lock::lease::View view{.number = 7};
-  view.chairs[0] = NodeId{8};
+  view.slots[0] = NodeId{8};
   view.votes[0] = 2;
-  view.chairs[2] = NodeId{4};
+  view.slots[2] = NodeId{4};
   view.votes[2] = 1;
   const wire::LockVoters voters = voters_of(view, members());
   EXPECT_EQ(voters.number, 7U);
@@ -57,7 +57,7 @@ TEST(MemberMap, VotersKeepTheirChairs) {
   EXPECT_FALSE(view_of(first_voters({HostId{50}}), members()));
 }
 
-// Something in every field.
+// A message with a value in every field.
 Message pass() {
   Message message{.kind = lock::lease::Kind::pass,
                   .lock = LockId{7},
@@ -87,7 +87,7 @@ Message pass() {
   return message;
 }
 
-std::string told(const wire::LockBody& body) {
+std::string encoded(const wire::LockBody& body) {
   std::array<std::byte, 1024> bytes{};
   wire::Writer out(bytes);
   wire::put_lock(out, body);
@@ -107,18 +107,18 @@ TEST(LockMail, NamesHostsAndLocks) {
   EXPECT_EQ(body.ends[0].origin, HostId{30});
 }
 
-TEST(LockMail, IsReadAsWritten) {
+TEST(LockMail, DecodesWhatItEncodes) {
   const wire::LockBody body = body_of(pass(), members(), "door");
   const auto read = message_of(body, members(), LockId{99});
   ASSERT_TRUE(read);
   EXPECT_EQ(read->lock, LockId{99});
   EXPECT_EQ(read->target, NodeId{12});
   EXPECT_EQ(read->standings[0].member, NodeId{0});
-  // All other fields: what is read says the same again.
-  EXPECT_EQ(told(body_of(*read, members(), "door")), told(body));
+  // All other fields: encoding the decoded message gives the same body.
+  EXPECT_EQ(encoded(body_of(*read, members(), "door")), encoded(body));
 }
 
-TEST(LockMail, SaysWhoVotesAndWhoIsTo) {
+TEST(LockMail, CarriesTheVotersAndTheProposal) {
   Message record{.kind = lock::lease::Kind::record, .view = 3, .boot = Boot{1}};
   record.set = view_of(first_voters({HostId{10}, HostId{20}}), members()).value();
   record.next = {9, *lock::lease::changed(record.set, NodeId{8}, 1)};
@@ -133,13 +133,13 @@ TEST(LockMail, SaysWhoVotesAndWhoIsTo) {
 
   wire::LockBody silent = body;
   silent.set = {};
-  EXPECT_FALSE(message_of(silent, members(), LockId{0})) << "a record says who votes";
+  EXPECT_FALSE(message_of(silent, members(), LockId{0})) << "a record needs a voter set";
   Message propose = record;
   propose.kind = lock::lease::Kind::propose;
   EXPECT_EQ(body_of(propose, members(), "").set.number, 0U);
 }
 
-TEST(LockMail, OfAHostWithoutASeatIsRefused) {
+TEST(LockMail, RefusesAHostWithoutAMemberNumber) {
   wire::LockBody body = body_of(pass(), members(), "door");
   body.pass.target = HostId{50};
   EXPECT_FALSE(message_of(body, members(), LockId{0}));
@@ -148,12 +148,12 @@ TEST(LockMail, OfAHostWithoutASeatIsRefused) {
   EXPECT_FALSE(message_of(body, members(), LockId{0}));
 }
 
-// What would leave no room to count on is from no honest member.
-TEST(LockMail, ThatCountsTooHighIsRefused) {
+// No honest member sends a value that leaves no room to count on.
+TEST(LockMail, RefusesExcessiveCounts) {
   const auto refused = [](auto change) {
     wire::LockBody body = body_of(pass(), members(), "door");
     change(body, 0);
-    EXPECT_TRUE(message_of(body, members(), LockId{0})) << "the highest";
+    EXPECT_TRUE(message_of(body, members(), LockId{0})) << "the largest accepted value";
     change(body, 1);
     return !message_of(body, members(), LockId{0});
   };

@@ -13,20 +13,20 @@ std::optional<LockId> Names::find(std::string_view name) const {
   return found->second;
 }
 
-// A few numbers in use are passed over at each call, so that no call takes long: with some free
-// among the first so many it reuses, else it takes a fresh one while there are any.
+// Each call examines only a few numbers in use, so that no call takes long. It reuses the first
+// free one of these; otherwise it takes a new number while there are any.
 std::optional<LockId> Names::number(std::string_view name, const Forgotten& forgotten) {
   if (const auto known = find(name)) return known;
   std::optional<LockId> given;
   const std::size_t tries =
-      names_.size() < most_ ? std::min(kMaxTries, names_.size()) : names_.size();
+      names_.size() < max_names_ ? std::min(kMaxTries, names_.size()) : names_.size();
   for (std::size_t i = 0; i < tries && !given; ++i) {
     hand_ = (hand_ + 1) % names_.size();
     const LockId id{static_cast<std::uint32_t>(hand_)};
     if (forgotten(id)) given = id;
   }
   if (!given) {
-    if (names_.size() >= most_) return std::nullopt;
+    if (names_.size() >= max_names_) return std::nullopt;
     given = LockId{static_cast<std::uint32_t>(names_.size())};
     names_.emplace_back();
   }

@@ -1,8 +1,8 @@
-// Names of locks and their numbers at this host. Numbers are this host's affair: others know a lock
-// by its name.
+// Names of locks and their numbers at this host. Numbers are local: other hosts know a lock by its
+// name.
 //
-// There are only so many numbers. That of a lock of which the machine knows nothing any more is
-// given to the next name that needs one.
+// The number of numbers is limited. When the machine has no state about a lock any more, its number
+// goes to the next name that needs one.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ namespace tempo::locks {
 
 class Names {
  public:
-  explicit Names(std::size_t most) : most_(most) {}
+  explicit Names(std::size_t max_names) : max_names_(max_names) {}
 
   std::optional<lock::LockId> find(std::string_view name) const;
 
-  // The number of this name, a new one if it has none; nothing if all are in use. `forgotten` says
-  // whether the machine knows nothing of a lock.
+  // The number of this name; allocates one if it has none. Unset: all numbers are in use.
+  // `forgotten` says whether the machine has no state about a lock.
   using Forgotten = std::function<bool(lock::LockId)>;
   std::optional<lock::LockId> number(std::string_view name, const Forgotten& forgotten);
 
-  // Empty: none has that number.
+  // Empty: no name has that number.
   const std::string& name_of(lock::LockId id) const;
   std::size_t size() const { return numbers_.size(); }
 
@@ -38,12 +38,12 @@ class Names {
   }
 
  private:
-  static constexpr std::size_t kMaxTries = 8;  // numbers looked at for one to give again
+  static constexpr std::size_t kMaxTries = 8;  // numbers examined for reuse in one call
 
-  std::size_t most_;
+  std::size_t max_names_;
   std::map<std::string, lock::LockId, std::less<>> numbers_;
   std::vector<std::string> names_;  // by number
-  std::size_t hand_ = 0;            // where the last look for a free number ended
+  std::size_t hand_ = 0;            // number at which the last search for a free number ended
 };
 
 }  // namespace tempo::locks

@@ -11,7 +11,7 @@ using lock::LockId;
 
 const Names::Forgotten kNone = [](LockId) { return false; };
 
-TEST(Names, EachHasANumberOfItsOwn) {
+TEST(Names, EachNameHasItsOwnNumber) {
   Names names(3);
   const auto first = names.number("a", kNone);
   const auto second = names.number("b", kNone);
@@ -24,20 +24,20 @@ TEST(Names, EachHasANumberOfItsOwn) {
   EXPECT_EQ(names.name_of(LockId{9}), "");
 }
 
-TEST(Names, ThereAreOnlySoMany) {
+TEST(Names, NumbersAreLimited) {
   Names names(2);
   names.number("a", kNone);
   const auto second = names.number("b", kNone);
   EXPECT_EQ(names.number("c", kNone), std::nullopt);
   EXPECT_EQ(names.size(), 2);
-  // One that is forgotten makes room, and is known no more.
+  // The number of a forgotten name goes to the new one; the old name is unknown.
   EXPECT_EQ(names.number("c", [&](LockId id) { return id == *second; }), second);
   EXPECT_EQ(names.find("b"), std::nullopt);
   EXPECT_EQ(names.name_of(*second), "c");
   EXPECT_EQ(names.find("a"), LockId{0});
 }
 
-TEST(Names, ForgottenNumbersAreUsedBeforeFreshOnes) {
+TEST(Names, ReusesForgottenNumbersFirst) {
   Names names(1000);
   for (int i = 0; i < 500; ++i)
     names.number("name" + std::to_string(i), [](LockId) { return true; });

@@ -23,12 +23,12 @@ using lock::lease::Message;
 using lock::lease::Notice;
 
 std::optional<std::string> wrong_with_name(std::string_view name) {
-  if (name.empty()) return "a lock has a name; give it one of 1 to 64 characters";
+  if (name.empty()) return "the lock's name is empty; give it 1 to 64 characters";
   if (name.size() > wire::kMaxLockName)
-    return "the lock's name is longer than 64 characters; give it a shorter one";
+    return "the lock's name is longer than 64 characters; use a shorter one";
   const auto plain = [](char c) { return c > ' ' && c <= '~'; };
   if (!std::ranges::all_of(name, plain))
-    return "a lock's name has printable ASCII characters and no spaces";
+    return "the lock's name has a space or a character that is not printable ASCII; remove it";
   return std::nullopt;
 }
 
@@ -40,7 +40,7 @@ Service::Service(Start start, Draw& draw, Driver& driver)
       member_(member_start(start)),
       names_(lock::lease::kMaxLocks) {}
 
-// A record that names more hosts than can be known counts as none.
+// A record that names more hosts than this host can number counts as no record.
 std::optional<Record> Service::record_of(const Saved& saved) const {
   const auto view = view_of(saved.view, members_);
   const auto next = view_of(saved.next, members_);
@@ -68,8 +68,8 @@ void Service::start(Instant now) {
 }
 
 void Service::receive(Instant now, HostId from, const wire::LockBody& body) {
-  // A longer lease than ours could outlast our silence after a restart. What is handed over is
-  // counted from when its taker was heard, up to a lease ago.
+  // A lease longer than our longest could outlast our silence after a restart. The remaining time
+  // of a hand-over counts from the receiver's last message, which may be up to a lease old.
   if (body.length > rules_.longest || body.pass.left > 2 * rules_.longest) {
     ++dropped_;
     return;
@@ -103,8 +103,8 @@ Result<void> Service::acquire(Instant now, const LockRequest& request) {
   if (request.lease != Nanos{0} &&
       (request.lease < kShortestLease || request.lease > rules_.longest))
     return std::unexpected(fmt::format(
-        "a lease may be {} to {} long here; for longer ones set 'lease-max-ms' under [locks] in "
-        "tempo.toml, the same on every machine",
+        "the lease must be {} to {} long on this machine; for longer leases raise 'lease-max-ms' "
+        "under [locks] in tempo.toml on every machine",
         span_text(kShortestLease), span_text(rules_.longest)));
   if (clients_.size() >= kMaxClientsHere)
     return std::unexpected("too many clients hold or wait for locks on this host; try again later");
@@ -129,10 +129,13 @@ void Service::release(Instant now, ClientId client) {
 
 Result<void> Service::change(Instant now, HostId host, std::uint8_t votes) {
   const auto member = members_.member_of(host);
-  if (!member) return std::unexpected("there are too many machines; none can be added");
+  if (!member) return std::unexpected("too many machines are known; this one cannot get a vote");
   refused_ = false;
   step(now, [&](Turn<Member>& turn) { member_.command(turn, Command::change(*member, votes)); });
-  if (refused_) return std::unexpected("the voters cannot be changed like this");
+  if (refused_)
+    return std::unexpected(
+        "the voters cannot change: another change is in progress, no voter would remain, or the "
+        "policy 'available' forbids it");
   return {};
 }
 
@@ -157,7 +160,7 @@ void Service::step(Instant now, Do todo) {
 }
 
 void Service::carry_out(Instant now) {
-  // What is told may make a client ask for more, which is a step of its own.
+  // A notification may make a client send another request, which is a step of its own.
   const std::vector<Output<Member>> outputs(outbox_.begin(), outbox_.end());
   for (const auto& output : outputs) {
     if (output.kind == OutputKind::notice) {
@@ -240,7 +243,7 @@ bool Service::uses(Instant now, std::string_view name) const {
          });
 }
 
-// --- for people ---
+// --- for users ---
 
 std::vector<Known> Service::known(Instant now) const {
   std::vector<Known> all;

@@ -1,8 +1,8 @@
-// The locks of one host: names, clients and hosts on one side, the lease machine on the other.
+// The leases of one host: maps names, clients and hosts to the lease machine and back.
 //
-// It is pure, as machines are: whoever drives it brings what was heard, what clients want and what
-// time it is, and carries out what it wants done. Times are of a clock that goes on while the host
-// sleeps (CLOCK_BOOTTIME).
+// It is pure, like a machine: the driver passes in received messages, client requests and the time,
+// and carries out the outputs. Times are of a clock that keeps running while the host is suspended
+// (CLOCK_BOOTTIME).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ using lock::Token;
 using lock::lease::ClientId;
 using lock::lease::Record;
 
-// What is kept on disk from one life to the next: a record, with hosts instead of members.
+// State kept on disk between two incarnations: a lease record with hosts instead of members.
 struct Saved {
   lock::lease::Boot boot{};
   std::uint64_t reserve = 0;
@@ -37,75 +37,75 @@ struct Saved {
   bool operator==(const Saved&) const = default;
 };
 
-// Clients with this bit are groups of this host, not programs.
+// A client with this bit is a group of this host, not a program.
 inline constexpr std::uint32_t kGroupBit = 0x8000'0000;
 inline bool is_group(ClientId client) { return (std::to_underlying(client) & kGroupBit) != 0; }
 
-// Sentences say what is wrong with a name; nothing is.
+// The defect of a lock name, as a sentence; unset: the name is valid.
 std::optional<std::string> wrong_with_name(std::string_view name);
 
-// What a client is told.
+// A message to a client about its lock.
 struct LockUpdate {
   enum class Kind : std::uint8_t {
-    granted,   // it is inside until `deadline`
-    extended,  // until a later one
-    lost,      // it is inside no more, and has to ask again
-    refused,   // too many clients wait for this lock here
+    granted,   // the client is inside until `deadline`
+    extended,  // the client is inside until a later `deadline`
+    lost,      // the client is no longer inside and has to acquire the lock again
+    refused,   // too many clients of this host wait for this lock, unless `sentence` says otherwise
   };
   Kind kind = Kind::granted;
-  Token token = lock::kNoToken;  // granted
-  Instant deadline{};            // granted, extended
-  std::string sentence{};        // refused: why, if it is something else
+  Token token = lock::kNoToken;  // valid for granted
+  Instant deadline{};            // valid for granted and extended
+  std::string sentence{};        // refused: the reason, if it is another one; empty: none
 };
 
-// What the service wants done.
+// Carries out the outputs of the service.
 class Driver {
  public:
   virtual ~Driver() = default;
   virtual void broadcast(const wire::LockBody& body) = 0;
   virtual void send(HostId to, const wire::LockBody& body) = 0;
-  virtual void write(const Saved& saved) = 0;  // on disk; then Service::written
+  virtual void write(const Saved& saved) = 0;  // to disk; then call Service::written
   virtual void notify(ClientId client, const LockUpdate& update) = 0;
   virtual void voters_changed() {}
 };
 
-// How a lock is agreed on (doc/internals/lock.md).
+// How the members agree on a lock (doc/internals/lock.md).
 enum class LockKind : std::uint8_t { lease, silent, explicit_replies };
 
-// A lock that something is known of here.
+// A lock that this host has state about.
 struct Known {
   std::string name;
   LockKind kind = LockKind::lease;
   Mode mode = Mode::exclusive;   // of the lease that is held or promised
-  HostId holder = kNoHost;       // who has the lease, as far as is known
-  bool held_here = false;        // then clients of this host are or were inside
-  Token token = lock::kNoToken;  // of the newest grant, if it is held here
-  Instant until{};               // when the lease or the promise ends
+  HostId holder = kNoHost;       // holder of the lease, as far as this host knows; kNoHost: unknown
+  bool held_here = false;        // a client of this host is or was inside under the current lease
+  Token token = lock::kNoToken;  // of the newest grant; valid if held here
+  Instant until{};               // end of the lease or of the promise
   struct Client {
     ClientId id{};
     Mode mode = Mode::exclusive;
     bool inside = false;
-    Instant since{};  // inside, or waiting
+    Instant since{};  // time of entry, or of the request while it waits
     Token token = lock::kNoToken;
   };
-  std::vector<Client> clients;  // of this host
+  std::vector<Client> clients;  // clients of this host
   struct Waiter {
     HostId host = kNoHost;
     Mode mode = Mode::exclusive;
-    std::uint64_t ticket = 0;  // network time at which it asked, in microseconds, or a little more
+    std::uint64_t ticket = 0;  // network time of the request, in microseconds, or slightly later
   };
-  std::vector<Waiter> elsewhere;  // as heard lately, each host's oldest
+  std::vector<Waiter> elsewhere;  // recently announced by other hosts; each host's oldest
 };
 
 class Service {
  public:
   struct Start {
     HostId self = kNoHost;
-    std::vector<HostId> voters;  // in their order: for a host that has nothing on disk
+    std::vector<HostId> voters;  // in their order; used only by a host without saved state
     Numbering hosts{};
     lock::lease::Rules rules{};
     std::optional<Saved> saved{};
-    bool available = false;  // if two vote, each is enough where the other does not answer: UNSAFE
+    bool available = false;  // two voters: each grants alone when the other does not answer, UNSAFE
     bool rebooted = false;
   };
   Service(Start start, Draw& draw, Driver& driver);
@@ -116,39 +116,40 @@ class Service {
   void written(Instant now, const Saved& saved);
   Instant due() const { return member_.timers().first(); }
 
-  // A client waits for a lock from now on; `network_us` orders those who wait at different hosts.
+  // Adds a client to the waiters for a lock. `network_us` orders waiters of different hosts.
   struct LockRequest {
-    ClientId client{};  // not there already
+    ClientId client{};  // must not hold or wait for a lock already
     std::string_view name;
     Mode mode = Mode::exclusive;
     std::uint64_t network_us = 0;
-    Nanos lease{
-        0};  // how long it is to be, from kShortestLease to the longest; 0: as the rules say
+    Nanos lease{0};  // lease length, kShortestLease to Rules::longest; 0: Rules::lease
   };
   static constexpr Nanos kShortestLease = 40ms;
-  // What becomes of it is told, perhaps before this returns. A sentence says why it cannot wait.
+  // The outcome comes through Driver::notify, perhaps before this returns. The error says why the
+  // client cannot wait.
   Result<void> acquire(Instant now, const LockRequest& request);
-  // It is done, waits no longer, or died. A client that is not there is no mistake.
+  // The client has finished, no longer waits, or died. An unknown client is not an error.
   void release(Instant now, ClientId client);
 
-  // This host is to have so many votes, one more or one less than now; a later `voters_changed`
-  // says that it has. A sentence says why it cannot be.
+  // Gives a host this number of votes, which must be one more or one less than it has now.
+  // Driver::voters_changed reports success later. The error says why the change is impossible.
   Result<void> change(Instant now, HostId host, std::uint8_t votes);
   void give_up_change(Instant now);
-  // Asks a host whether it takes part in locks; `last_record` is then it.
+  // Asks a host whether it takes part in locks; if it does, `last_record` names it later.
   void ask_record(HostId host);
   HostId last_record() const { return last_record_; }
 
   std::vector<Known> known(Instant now) const;
-  // Whether somebody has, wants or was promised a lease of that name, as far as is known here; also
-  // one that nobody uses until it is given back.
+  // Whether any member holds, wants or was promised a lease of this name, as far as this host
+  // knows. An unused lease counts until it is given back.
   bool uses(Instant now, std::string_view name) const;
   const lock::lease::View& view() const { return member_.state().view(); }
   bool running() const { return member_.state().running; }
   bool speaks(Instant now) const { return member_.state().speaks(now); }
   const MemberMap& members() const { return members_; }
-  const char* check() const { return member_.check(); }  // null, or the invariant that is broken
-  // Messages of hosts or locks that there is no number for, or of leases that are too long.
+  const char* check() const { return member_.check(); }  // null, or the broken invariant
+  // Messages dropped because they name a host or lock without a number, or a lease that is too
+  // long.
   std::uint64_t dropped() const { return dropped_; }
 
  private:
@@ -180,7 +181,7 @@ class Service {
   std::map<ClientId, Client> clients_;  // at most kMaxClientsHere
   std::uint64_t dropped_ = 0;
   HostId last_record_ = kNoHost;
-  bool refused_ = false;  // the last change that was wanted
+  bool refused_ = false;  // the last requested change of the voters was refused
 };
 
 }  // namespace tempo::locks

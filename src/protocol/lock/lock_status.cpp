@@ -22,7 +22,7 @@ std::string lock_status(const lock::lease::View& view,
   const std::string count = fmt::format("{} voter{}", voters, voters == 1 ? "" : "s");
   if (*most * 2U > all) {
     return fmt::format("{}; locks need {}", count,
-                       name_of(view.chairs[static_cast<std::size_t>(most - view.votes.begin())]));
+                       name_of(view.slots[static_cast<std::size_t>(most - view.votes.begin())]));
   }
   if (*most > 1) return fmt::format("{}; locks need {} of {} votes", count, quorum, all);
   if (quorum == all) return fmt::format("{}; locks need both", count);

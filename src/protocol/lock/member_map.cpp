@@ -14,11 +14,11 @@ wire::LockVoters first_voters(const std::vector<HostId>& hosts) {
 
 wire::LockVoters voters_of(const View& view, const MemberMap& members) {
   wire::LockVoters voters{.number = view.number};
-  std::uint32_t chairs = 0;
+  std::uint32_t slots = 0;
   for (std::uint32_t i = 0; i < lock::lease::kMaxVoters; ++i)
-    if (view.votes[i] > 0) chairs = i + 1;
-  for (std::uint32_t i = 0; i < chairs; ++i)
-    voters.chairs.push_back({.host = members.host_of(view.chairs[i]), .votes = view.votes[i]});
+    if (view.votes[i] > 0) slots = i + 1;
+  for (std::uint32_t i = 0; i < slots; ++i)
+    voters.chairs.push_back({.host = members.host_of(view.slots[i]), .votes = view.votes[i]});
   return voters;
 }
 
@@ -28,7 +28,7 @@ std::optional<View> view_of(const wire::LockVoters& voters, const MemberMap& mem
     if (voters.chairs[i].host == kNoHost) continue;
     const auto member = members.member_of(voters.chairs[i].host);
     if (!member) return std::nullopt;
-    view.chairs[i] = *member;
+    view.slots[i] = *member;
     view.votes[i] = voters.chairs[i].votes;
   }
   return view;

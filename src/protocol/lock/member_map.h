@@ -1,6 +1,6 @@
-// Which host is which member of the lock machines, and who votes, in the words of datagrams and of
-// the disk. Members are numbered in the order of their hosts' ids: everybody finds the same order,
-// though not the same numbers.
+// Maps hosts to members of the lock machines, and converts voter sets between the machines and
+// datagrams or disk records. Members are numbered in the order of their hosts' ids: all hosts find
+// the same order, though not the same numbers.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@
 
 namespace tempo::locks {
 
-// Hosts by numbers that are in the order of their ids; kNobody and kNoHost: unknown.
+// Numbers hosts in the order of their ids. kNobody: unknown host; kNoHost: unknown number.
 struct Numbering {
   std::function<NodeId(HostId)> number_of{};
   std::function<HostId(NodeId)> host_of{};
@@ -37,11 +37,11 @@ class MemberMap {
   Numbering hosts_;
 };
 
-// One vote each, in this order; the first view.
+// The first view: one vote for each host, in this order.
 wire::LockVoters first_voters(const std::vector<HostId>& hosts);
 
 wire::LockVoters voters_of(const lock::lease::View& view, const MemberMap& members);
-// Nothing: one of them has no seat.
+// Unset: one of the voters has no member number.
 std::optional<lock::lease::View> view_of(const wire::LockVoters& voters, const MemberMap& members);
 
 }  // namespace tempo::locks

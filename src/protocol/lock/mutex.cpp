@@ -36,8 +36,8 @@ Steps times_ratio(Steps steps, const Bounds& known) {
 
 }  // namespace
 
-// Rule 3. A request travels, is handled, and so is the reply to it; if the client of a crashed site
-// may be inside still, that must have ended too.
+// Rule 3. The window covers the transit and the handling of a request and of its reply. If the
+// client of a crashed site may still be inside, it covers the rest of that hold as well.
 Steps Rules::window(const Bounds& known) const {
   Steps slow = handling_steps(*this);
   if (hold_outlives && !mutated(Mutation::window_no_hold)) slow += longest_hold;
@@ -48,7 +48,7 @@ Steps Rules::window(const Bounds& known) const {
   return mutated(Mutation::window_no_spare) ? steps - 1 : steps;
 }
 
-// Rule 6. With these nobody asks again unless something has gone wrong.
+// Rule 6. With this limit a site asks again only after something has gone wrong.
 Steps Rules::patience(const Bounds& known) const {
   const Steps steps = longest_hold + window(known);
   if (variant == Variant::silent_second_timeout) return steps;
@@ -72,9 +72,9 @@ std::string_view name_of(const Message& message) {
 
 }  // namespace mutex
 
-Mutex::Mutex(NodeId self, Incarnation life, const mutex::Rules& rules, Birth birth)
+Mutex::Mutex(NodeId self, Incarnation incarnation, const mutex::Rules& rules, Birth birth)
     : self_(self),
-      life_(life),
+      incarnation_(incarnation),
       rules_(&rules),
       birth_(birth),
       bounds_(rules.bounds),
@@ -106,21 +106,21 @@ void Mutex::on_timer(Turn<Mutex>& turn, TimerId id) {
   if (turn.now < timers_.at(id)) return;
   const auto timer = static_cast<Timer>(id);
   timers_.stop(timer);
-  if (timer == Timer::patience) return lose_patience(turn);
+  if (timer == Timer::patience) return on_patience_expired(turn);
   if (timer == Timer::answer) {
     peers_[index(head_)].positive = true;  // rule 6: silence within a window
-    return look(turn);
+    return try_enter(turn);
   }
   switch (phase_) {
     case Phase::abstaining:
       return end_abstaining(turn);
     case Phase::asleep:
-      return ask(turn);
+      return send_request(turn);
     case Phase::window:
       phase_ = Phase::waiting;
-      return look(turn);
+      return try_enter(turn);
     default:
-      CHECK(false);  // no other phase has an end
+      CHECK(false);  // no other phase ends by a timer
   }
 }
 
@@ -142,7 +142,7 @@ void Mutex::command(Turn<Mutex>& turn, const Command& command) {
   }
 }
 
-// --- rules 1 to 5: one's own request ---
+// --- rules 1 to 5: the own request ---
 
 // Rule 1.
 void Mutex::sleep(Turn<Mutex>& turn) {
@@ -154,7 +154,7 @@ void Mutex::sleep(Turn<Mutex>& turn) {
 }
 
 // Rules 2 and 3.
-void Mutex::ask(Turn<Mutex>& turn) {
+void Mutex::send_request(Turn<Mutex>& turn) {
   if (rules_->variant != Variant::as_printed) {
     if (!mutated(Mutation::number_before_sleep)) number_ = next_number();
     highest_ = higher(highest_, number_);
@@ -169,11 +169,11 @@ void Mutex::ask(Turn<Mutex>& turn) {
   if (by_silence_)
     set(turn, Timer::phase, rules_->window(*bounds_));
   else
-    look(turn);
+    try_enter(turn);
 }
 
 // Rule 4. Called whenever something may have changed while it waits.
-void Mutex::look(Turn<Mutex>& turn) {
+void Mutex::try_enter(Turn<Mutex>& turn) {
   if (phase_ != Phase::waiting) return;
   if (may_enter()) return enter(turn);
   if (by_silence_) return watch_head(turn, head());
@@ -189,7 +189,7 @@ void Mutex::enter(Turn<Mutex>& turn) {
   turn.out.notify({Notice::Kind::granted, mode_, number_});
 }
 
-// Rule 5; also when the client no longer wants what it has asked for.
+// Rule 5; also when the client withdraws its request.
 void Mutex::stop(Turn<Mutex>& turn) {
   wants_.reset();
   if (phase_ == Phase::abstaining || phase_ == Phase::idle) return;
@@ -218,22 +218,22 @@ void Mutex::take_back_refusals(Turn<Mutex>& turn) {
 
 void Mutex::receive_reply(Turn<Mutex>& turn, NodeId from, const Message& message) {
   const bool any_number = rules_->variant == Variant::as_printed || mutated(Mutation::any_number);
-  const bool ours = message.number == number_ && message.life == life_;
+  const bool ours = message.number == number_ && message.life == incarnation_;
   if (!asked() || (!ours && !any_number)) return;
   Peer& peer = peers_[index(from)];
   if (message.kind == Kind::positive) {
     peer.positive = true;
-    return look(turn);
+    return try_enter(turn);
   }
   if (mutated(Mutation::positive_forgotten)) peer.positive = false;
-  if (peer.positive) return;  // it was sent before the positive one, which overtook it
+  if (peer.positive) return;  // it was sent before the positive reply, which overtook it
   peer.negative = true;
   peer.ahead = message.ahead;
-  if (from == head_) {  // it lives, and is still ahead
+  if (from == head_) {  // it is alive and still ahead
     timers_.stop(Timer::answer);
     head_ = kNobody;
   }
-  look(turn);
+  try_enter(turn);
 }
 
 bool Mutex::may_enter() const {
@@ -246,7 +246,7 @@ bool Mutex::all_positive() const {
          peers_.size();
 }
 
-// --- rule 6: asking again ---
+// --- rule 6: repeated requests ---
 
 NodeId Mutex::head() const {
   NodeId first = kNobody;
@@ -267,22 +267,22 @@ void Mutex::watch_head(Turn<Mutex>& turn, NodeId head) {
   set(turn, Timer::patience, rules_->patience(*bounds_));
 }
 
-void Mutex::lose_patience(Turn<Mutex>& turn) {
+void Mutex::on_patience_expired(Turn<Mutex>& turn) {
   if (phase_ == Phase::abstaining) return abstain(turn);
   if (!by_silence_) {
     for (std::uint32_t i = 0; i < peers_.size(); ++i)
       if (NodeId{i} != self_ && !peers_[i].positive) turn.out.send(NodeId{i}, request());
-    return look(turn);
+    return try_enter(turn);
   }
   if (rules_->variant == Variant::silent_second_timeout) {
     for (Peer& peer : peers_) peer.positive = peer.positive || peer.negative;
-    return look(turn);
+    return try_enter(turn);
   }
   turn.out.send(head_, request());
   set(turn, Timer::answer, rules_->window(*bounds_));
 }
 
-// --- rule 7: the requests of others ---
+// --- rule 7: requests of others ---
 
 void Mutex::receive_request(Turn<Mutex>& turn, NodeId from, const Message& message) {
   const bool deaf = mutated(Mutation::number_not_raised) ||
@@ -299,14 +299,14 @@ void Mutex::receive_request(Turn<Mutex>& turn, NodeId from, const Message& messa
   peer.owed = true;
   peer.life = message.life;
   if (mutated(Mutation::explicit_at_once) && message.reply) return turn.out.send(from, reply);
-  if (message.reply) return;  // who waits for an explicit reply need not be told that it has to
+  if (message.reply) return;  // a requester that needs an explicit reply waits without a refusal
   reply.kind = Kind::negative;
   reply.ahead = number_;
   turn.out.send(from, reply);
 }
 
 bool Mutex::refuses(NodeId from, const Message& request) const {
-  // A client of our earlier life may still be inside: nobody hears yes from us before it is not.
+  // A client of our previous incarnation may still be inside: send no consent before it has left.
   if (phase_ == Phase::abstaining) return request.reply && rules_->hold_outlives;
   if (!asked() && phase_ != Phase::inside) return false;
   if (!conflict(mode_, request.mode) && !mutated(Mutation::reader_refuses_reader)) return false;
@@ -324,7 +324,7 @@ bool Mutex::refuses(NodeId from, const Message& request) const {
 void Mutex::abstain(Turn<Mutex>& turn) {
   if (mutated(Mutation::straight_on) || rules_->variant == Variant::as_printed) return;
   if (!mutated(Mutation::no_restart_message))
-    turn.out.broadcast({.kind = Kind::restart, .life = life_});
+    turn.out.broadcast({.kind = Kind::restart, .life = incarnation_});
   if (mutated(Mutation::no_abstaining)) return;
   phase_ = Phase::abstaining;
   if (trusts())
@@ -344,8 +344,8 @@ void Mutex::end_abstaining(Turn<Mutex>& turn) {
   sleep(turn);
 }
 
-// What it refused us it no longer knows, and what it held ended with it: this is the positive reply
-// that the crash swallowed. Without bounds the word may be old, so it is asked instead.
+// The site has forgotten its refusals, and its hold ended with it: this message replaces the
+// positive reply that the crash lost. Without bounds the message may be old, so ask the site.
 void Mutex::receive_restart(Turn<Mutex>& turn, NodeId from, const Message& message) {
   turn.out.send(from, {.kind = Kind::answer, .number = highest_, .life = message.life});
   Peer& peer = peers_[index(from)];
@@ -358,20 +358,22 @@ void Mutex::receive_restart(Turn<Mutex>& turn, NodeId from, const Message& messa
     return;
   }
   peer.positive = true;
-  look(turn);
+  try_enter(turn);
 }
 
 void Mutex::receive_answer(Turn<Mutex>& turn, NodeId from, const Message& message) {
-  if (message.life != life_) return;
+  if (message.life != incarnation_) return;
   highest_ = higher(highest_, message.number);
   if (phase_ != Phase::abstaining) return;
   peers_[index(from)].positive = true;
-  if (knows_enough()) end_abstaining(turn);
+  if (may_stop_abstaining()) end_abstaining(turn);
 }
 
-// Without bounds nobody's silence says that it has crashed; and nothing says that a client of our
-// earlier life has left.
-bool Mutex::knows_enough() const { return !trusts() && all_positive() && !rules_->hold_outlives; }
+// Without bounds, silence does not show that a site has crashed, and nothing shows that a client of
+// our previous incarnation has left.
+bool Mutex::may_stop_abstaining() const {
+  return !trusts() && all_positive() && !rules_->hold_outlives;
+}
 
 // --- the bounds ---
 
@@ -381,7 +383,7 @@ void Mutex::trust(Turn<Mutex>& turn, const Bounds& known) {
   bounds_ = known;
   if (!trusted) turn.out.notify({Notice::Kind::trusts, mode_, number_});
   if (!longer) return;
-  // What was waited for so far was too short, perhaps: a whole window from now covers it.
+  // The time waited so far may be too short: a whole window from now covers the new bounds.
   if (asked() && by_silence_) {
     phase_ = Phase::window;
     head_ = kNobody;
@@ -398,19 +400,19 @@ void Mutex::distrust(Turn<Mutex>& turn) {
   turn.out.notify({Notice::Kind::distrusts, mode_, number_});
   if (phase_ == Phase::abstaining) {
     timers_.stop_all();
-    if (knows_enough()) return end_abstaining(turn);
+    if (may_stop_abstaining()) return end_abstaining(turn);
     if (rules_->repeat > 0) set(turn, Timer::patience, rules_->repeat);
   }
   if (!asked() || !by_silence_) return;
-  // Somebody may already be inside because we were silent: our number is to be above its.
+  // Another site may already be inside because we were silent: our number must be above its number.
   take_back_refusals(turn);
-  ask(turn);
+  send_request(turn);
 }
 
-// --- small things ---
+// --- helpers ---
 
-// As printed in 2.2.5: numbers modulo 2n - 1, and the smaller of two that differ by n or more is
-// taken for the larger.
+// As printed in 2.2.5: numbers modulo 2n - 1; of two numbers that differ by n or more, the smaller
+// counts as the larger.
 bool Mutex::after(Number number, NodeId site, Number other, NodeId other_site) const {
   if (rules_->variant == Variant::modulo) {
     const Number modulus = 2 * Number{rules_->members} - 1;
@@ -436,7 +438,7 @@ mutex::Message Mutex::request() const {
           .mode = mode_,
           .reply = !by_silence_,
           .number = number_,
-          .life = life_};
+          .life = incarnation_};
 }
 
 void Mutex::set(Turn<Mutex>& turn, Timer timer, Steps steps) {
@@ -446,14 +448,14 @@ void Mutex::set(Turn<Mutex>& turn, Timer timer, Steps steps) {
 const char* Mutex::check() const {
   const bool has_end = phase_ == Phase::asleep || phase_ == Phase::window ||
                        (phase_ == Phase::abstaining && trusts());
-  if (has_end != timers_.running(Timer::phase)) return "a phase without an end, or an end too many";
+  if (has_end != timers_.running(Timer::phase)) return "phase and phase timer do not match";
   if (by_silence_ && asked() && !trusts()) return "trusts silence without bounds";
-  if (wants_ && phase_ != Phase::abstaining) return "wants the lock and does not ask for it";
-  if (timers_.running(Timer::answer) && head_ == kNobody) return "an answer is due from nobody";
-  if (phase_ == Phase::waiting && may_enter()) return "waits for nobody";
+  if (wants_ && phase_ != Phase::abstaining) return "a pending acquire outside abstaining";
+  if (timers_.running(Timer::answer) && head_ == kNobody) return "answer timer without a refuser";
+  if (phase_ == Phase::waiting && may_enter()) return "waits although it may enter";
   const bool refuses_some = std::ranges::any_of(peers_, &Peer::owed);
   if (refuses_some && (phase_ == Phase::idle || phase_ == Phase::asleep))
-    return "owes a reply and has no reason";
+    return "owes a reply without a request of its own";
   return nullptr;
 }
 

@@ -1,45 +1,47 @@
-// A lock in which silence is consent: mutual exclusion, and readers and writers, in a network of
-// which the bounds of steps and delays are known.
+// A lock in which silence is consent: mutual exclusion, and readers and writers, in a network with
+// known bounds of steps and delays.
 //
-// Who wants the lock sends one request to everybody and waits for as long as a refusal could take.
-// Silence within that window is consent; who refuses says so, and says later that it has left. An
-// entry costs n - 1 messages and 2 for each refusal, where explicit replies cost 2(n - 1) always.
-// Requests have numbers; of two in conflict the one with the lower (number, site) goes first.
-// Mutual exclusion is the case in which all requests are exclusive.
+// A site that wants the lock sends one request to all sites and waits as long as a refusal could
+// take. Silence within that window is consent; a site that refuses says so, and later takes the
+// refusal back. An entry costs n - 1 messages and 2 for each refusal; explicit replies always cost
+// 2(n - 1). Requests have numbers; of two requests in conflict the one with the lower (number,
+// site) goes first. Mutual exclusion is the case in which all requests are exclusive.
 //
 // The rules, by the numbers used in mutex.cpp:
-//   1  who wants the lock sleeps for a random time, longer the more refused it last time
-//   2  then takes a number above all it has heard of and sends its request, in one step
-//   3  waits for a window that covers both ways and the handlers of all messages
-//   4  waits until each that refused has taken that back, and enters
-//   5  who leaves takes back its refusals
-//   6  asks the refuser that goes first again when that has been silent for too long, and takes
-//      silence within a window for consent: it has crashed, or its word was lost
-//   7  refuses later requests in conflict while it has asked or is inside
-//   8  who restarts with nothing asks all what the highest number is, and asks for nothing else
-//      within a window
+//   1  a site that wants the lock sleeps for a random time; it sleeps longer if more sites refused
+//      its last request
+//   2  then it takes a number above all numbers it has seen and sends its request, in one step
+//   3  it waits for a window that covers both directions and the handlers of all messages
+//   4  it waits until each refuser has taken its refusal back, and enters
+//   5  a site that leaves takes its refusals back
+//   6  when the first refuser has been silent for too long, the site repeats its request to it and
+//      takes silence within a window for consent: the refuser has crashed, or its message was lost
+//   7  a site that has requested the lock or is inside refuses later requests in conflict
+//   8  a site that restarts without state asks all sites for the highest number, and sends no
+//      request within a window
 //
-// The bounds are a command that can come at any time. A machine that is told that they no longer
-// hold trusts silence no more from that step on: it asks anew, for an explicit reply from each (the
-// algorithm of Ricart and Agrawala), and blocks rather than guess. Silence counts again from the
-// first request after the bounds hold again.
+// The bounds are a command that can come at any time. A machine that learns that they no longer
+// hold stops trusting silence in that step: it sends a new request that needs an explicit reply
+// from each site (the algorithm of Ricart and Agrawala), and blocks rather than guess. Silence
+// counts again from the first request after the bounds hold again.
 //
-// What is left to others: one client at a time (a second acquire is ignored); that holds end within
-// `longest_hold`; measuring whether the bounds hold. Numbers are not fencing tokens: they rise from
-// grant to grant only while a site that never crashed is up.
+// Left to the caller: one client at a time (a second acquire is ignored); holds that end within
+// `longest_hold`; measuring whether the bounds hold. Numbers are not fencing tokens: they increase
+// from grant to grant only while a site that never crashed is up.
 //
 // Source: Spirakis, Tampakas, "Efficient distributed algorithms by using the Archimedean time
-// assumption", 1989, sections 2 and 3.1; Ricart, Agrawala, 1981. Where we differ from it, because
-// what is printed lets two in:
+// assumption", 1989, sections 2 and 3.1; Ricart, Agrawala, 1981. We differ from the printed
+// algorithm, which lets two sites in:
 //   - the number is taken after the sleep (rule 2), and so is the highest number seen;
 //   - the window covers all handlers and their queues, not one (rule 3);
-//   - replies carry the number they answer, and each site's are told apart (rule 4);
-//   - a refuser that is silent is asked, never only waited for (rule 6): no silent time-out is long
-//     enough, because the refuser may itself be waiting;
+//   - replies carry the number they answer, and each site's replies are kept apart (rule 4);
+//   - a silent refuser is asked, never only waited for (rule 6): no silent timeout is long enough,
+//     because the refuser may itself be waiting;
 //   - restarts (rule 8), 64-bit numbers;
-//   - who is inside refuses everybody in conflict, whatever the number (rule 7). Within the bounds
-//     that never matters; where they broke, it keeps a site out that comes back with an old number.
-// doc/internals/lock.md says what each kind of lock promises.
+//   - a site inside refuses every request in conflict, whatever its number (rule 7). Within the
+//     bounds that never matters; where the bounds broke, it keeps out a site that returns with an
+//     old number.
+// doc/internals/lock.md states the guarantees of each kind of lock.
 #pragma once
 
 #include <cstdint>
@@ -55,47 +57,49 @@
 namespace tempo::lock {
 namespace mutex {
 
-// A place in the order of requests; 0 is before all of them.
+// A place in the order of requests; 0 precedes all of them.
 using Number = std::uint64_t;
 
 enum class Variant : std::uint8_t {
   corrected,
   as_printed,
-  printed_window,         // of what is printed the window alone: it covers one handler of requests
+  printed_window,         // only the window is as printed: it covers one handler of requests
   modulo,                 // the paper's numbers, modulo 2n - 1
-  silent_second_timeout,  // who refused longer ago than the longest hold and a window is gone
+  silent_second_timeout,  // a refusal older than the longest hold and a window no longer counts
 };
 
-// What a site that starts knows of the past.
+// Whether a starting site may have run before.
 enum class Birth : std::uint8_t {
-  first,  // nobody has asked for anything yet
-  again,  // it may have run before, and has forgotten
+  first,  // no site has requested anything yet
+  again,  // it may have run before and has lost its state
 };
 
 struct Rules {
-  std::uint32_t members = 2;       // sites 0 to members - 1
-  std::optional<Bounds> bounds{};  // none: explicit replies from the start
-  Nanos step{1};                   // what the site's own clock shows of a step
+  std::uint32_t members = 2;       // the sites are 0 to members - 1
+  std::optional<Bounds> bounds{};  // unset: explicit replies from the start
+  Nanos step{1};                   // length of a step on the site's own clock
   Handling handling{};
-  Steps longest_hold = 0;  // H
-  Steps mindelay = 0;
-  Steps delaystep = 0;
-  Steps repeat = 0;            // explicit replies: who has not replied is asked again; 0: never
-  bool load_jumps = false;     // then the sleep is for the most refusals there can be
+  Steps longest_hold = 0;  // H: longest time inside
+  Steps mindelay = 0;      // shortest sleep
+  Steps delaystep = 0;     // more sleep for each expected refusal
+  // Explicit replies: interval between repeated requests to a site without a reply; 0: never.
+  Steps repeat = 0;
+  bool load_jumps = false;     // the sleep assumes the largest possible number of refusals
   bool readers = false;        // some requests are shared: waits are twice as long
-  bool hold_outlives = false;  // the client may run on when its site has crashed; needs bounds
+  bool hold_outlives = false;  // the client may keep running after its site crashed; needs bounds
   Variant variant = Variant::corrected;
 
-  Steps window(const Bounds& known) const;    // W
-  Steps patience(const Bounds& known) const;  // P; of the variant, its second time-out
+  Steps window(const Bounds& known) const;  // W: steps of the window
+  // P: wait before a refuser is asked again; silent_second_timeout: its second timeout.
+  Steps patience(const Bounds& known) const;
 };
 
 enum class Phase : std::uint8_t {
-  abstaining,  // has just restarted
+  abstaining,  // has just restarted and sends no request
   idle,
   asleep,
-  window,   // has asked, and would hear of a refusal
-  waiting,  // for those that refused, or for explicit replies
+  window,   // has sent its request and would receive a refusal
+  waiting,  // for refusers, or for explicit replies
   inside,
 };
 
@@ -104,10 +108,10 @@ enum class Kind : std::uint8_t { request, negative, positive, restart, answer };
 struct Message {
   Kind kind = Kind::request;
   Mode mode = Mode::exclusive;  // of the request
-  bool reply = false;           // of the request: silence is not enough
-  Number number = 0;   // of the request, also in replies to it; in an answer the highest seen
-  Number ahead = 0;    // of a negative reply: the number of the refuser's own request
-  Incarnation life{};  // of who asks or restarts, also in replies and answers to it
+  bool reply = false;           // of the request: it needs an explicit reply
+  Number number = 0;  // of the request, also in replies to it; in an answer the highest number seen
+  Number ahead = 0;   // of a negative reply: number of the refuser's own request
+  Incarnation life{};  // of the site that requests or restarts, also in replies and answers to it
 
   bool operator==(const Message&) const = default;
   template <class Self, class Visitor>
@@ -124,9 +128,9 @@ struct Message {
 struct Command {
   enum class Kind : std::uint8_t {
     acquire,
-    release,    // or: no longer wants it
-    bounds,     // these hold from now on
-    no_bounds,  // none do
+    release,    // also: the client no longer wants it
+    bounds,     // `known` holds from now on
+    no_bounds,  // no bounds hold from now on
   };
   Kind kind = Kind::acquire;
   Mode mode = Mode::exclusive;
@@ -149,10 +153,10 @@ struct Command {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    requested,  // has sent its request
+    requested,  // the site has sent its request
     granted,
-    distrusts,  // explicit replies from now on
-    trusts,
+    distrusts,  // the site needs explicit replies from now on
+    trusts,     // silence counts again
   };
   Kind kind = Kind::granted;
   Mode mode = Mode::exclusive;
@@ -167,20 +171,21 @@ struct Notice {
 };
 
 enum class Timer : std::uint8_t {
-  phase,     // the sleep, the window, or the abstaining is over
-  patience,  // the same site has been first of the refusers for too long
-  answer,    // and has not answered within a window
+  phase,     // the sleep, the window or the abstention is over
+  patience,  // the same site has been the first refuser for too long
+  answer,    // the first refuser has not answered within a window
   count
 };
 
-// What one site knows of another.
+// State that one site keeps about another.
 struct Peer {
   bool owed = false;  // repgiven: we refused it and will take that back
   bool negative = false;
-  bool positive = false;  // for the rest of the attempt, whatever comes later; or it has answered
-  Number refused = 0;     // the number of its request, while owed
-  Incarnation life{};     // and which life of it that was
-  Number ahead = 0;       // the number with which it refused us, while negative
+  bool positive = false;  // until the end of the attempt, whatever arrives later; while abstaining:
+                          // it has answered
+  Number refused = 0;     // number of its request; valid while owed
+  Incarnation life{};     // its incarnation when it sent that request
+  Number ahead = 0;       // number with which it refused us; valid while negative
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -205,8 +210,8 @@ class Mutex {
   using Command = mutex::Command;
   using Notice = mutex::Notice;
 
-  // The rules are shared by many machines and must outlive them.
-  Mutex(NodeId self, Incarnation life, const mutex::Rules& rules, mutex::Birth birth);
+  // Many machines share the rules, which must outlive them.
+  Mutex(NodeId self, Incarnation incarnation, const mutex::Rules& rules, mutex::Birth birth);
 
   void start(Turn<Mutex>& turn);
   void receive(Turn<Mutex>& turn, NodeId from, const Message& message);
@@ -226,7 +231,7 @@ class Mutex {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("self", self.self_);
-    visit("life", self.life_);
+    visit("life", self.incarnation_);
     visit("birth", self.birth_);
     visit("phase", self.phase_);
     visit("mode", self.mode_);
@@ -248,13 +253,13 @@ class Mutex {
   void receive_answer(Turn<Mutex>& turn, NodeId from, const Message& message);
 
   void sleep(Turn<Mutex>& turn);
-  void ask(Turn<Mutex>& turn);
-  void look(Turn<Mutex>& turn);
+  void send_request(Turn<Mutex>& turn);
+  void try_enter(Turn<Mutex>& turn);
   void enter(Turn<Mutex>& turn);
   void stop(Turn<Mutex>& turn);
   void take_back_refusals(Turn<Mutex>& turn);
   void watch_head(Turn<Mutex>& turn, NodeId head);
-  void lose_patience(Turn<Mutex>& turn);
+  void on_patience_expired(Turn<Mutex>& turn);
   void abstain(Turn<Mutex>& turn);
   void end_abstaining(Turn<Mutex>& turn);
   void trust(Turn<Mutex>& turn, const Bounds& known);
@@ -265,8 +270,8 @@ class Mutex {
   bool may_enter() const;
   NodeId head() const;
   bool all_positive() const;
-  bool knows_enough() const;
-  // Whether the first request goes after the second.
+  bool may_stop_abstaining() const;
+  // Whether the first request comes after the second in the order.
   bool after(mutex::Number number, NodeId site, mutex::Number other, NodeId other_site) const;
   mutex::Number higher(mutex::Number one, mutex::Number other) const;
   mutex::Number next_number() const;
@@ -274,19 +279,19 @@ class Mutex {
   void set(Turn<Mutex>& turn, mutex::Timer timer, Steps steps);
 
   NodeId self_;
-  Incarnation life_;
+  Incarnation incarnation_;
   const mutex::Rules* rules_;
   mutex::Birth birth_;
   mutex::Phase phase_ = mutex::Phase::idle;
-  Mode mode_ = Mode::exclusive;     // of the request under way
-  std::optional<Mode> wants_;       // set while abstaining only: asked for afterwards
-  bool by_silence_ = true;          // the request under way trusts silence
-  std::optional<Bounds> bounds_;    // none: they do not hold
-  mutex::Number number_ = 0;        // osn, of the request under way
-  mutex::Number highest_ = 0;       // hsn
-  std::uint32_t predict_ = 0;       // nnr of the attempt before
-  std::vector<mutex::Peer> peers_;  // one for each member, our own stays empty
-  NodeId head_ = kNobody;           // the refuser that `patience` and `answer` are about
+  Mode mode_ = Mode::exclusive;     // of the current request
+  std::optional<Mode> wants_;       // set only while abstaining: mode to request afterwards
+  bool by_silence_ = true;          // the current request trusts silence
+  std::optional<Bounds> bounds_;    // unset: no bounds hold
+  mutex::Number number_ = 0;        // osn: number of the current request
+  mutex::Number highest_ = 0;       // hsn: highest number seen
+  std::uint32_t predict_ = 0;       // nnr of the previous attempt: its number of refusals
+  std::vector<mutex::Peer> peers_;  // one for each member; the own entry is unused
+  NodeId head_ = kNobody;           // refuser that `patience` and `answer` wait for; kNobody: none
   Timers<mutex::Timer> timers_;
 };
 

@@ -1,4 +1,4 @@
-// Mutations of the lock in which silence is consent: single faults built in on purpose, to test the
+// Mutations of the bounded-delay mutex: single faults that are built in on purpose, to test the
 // tests (machine/mutation.h).
 #pragma once
 
@@ -10,31 +10,31 @@ namespace tempo::lock::mutex {
 
 enum class Mutation : std::uint8_t {
   none,
-  number_before_sleep,    // rule 2: the number is taken before the sleep
+  number_before_sleep,    // rule 2: the site takes its number before the sleep
   window_one_way,         // rule 3: the window covers one delay
-  window_no_handlers,     // rule 3: and no handlers
-  window_no_replies,      // rule 3: no handlers of replies
-  window_no_queue,        // rule 3: no queues before handlers
-  window_equal_steps,     // rule 3: as if everybody's steps were of one length
-  window_no_spare,        // rule 3: not the one step more
-  window_no_hold,         // a hold may outlive its site, and the window does not know it
-  enter_refused,          // rule 4: refusers are not waited for
-  no_positive,            // rule 5: who leaves keeps it to itself
-  no_asking_again,        // rule 6
-  repeated_unanswered,    // rule 7: who was refused once is not refused again
-  number_not_raised,      // rule 7: a request heard does not raise the highest number
-  readers_not_raised,     // rule 7: a reader's does not
+  window_no_handlers,     // rule 3: the window covers no handlers
+  window_no_replies,      // rule 3: the window covers no handlers of replies
+  window_no_queue,        // rule 3: the window covers no queues of handlers
+  window_equal_steps,     // rule 3: the window assumes that all sites' steps have one length
+  window_no_spare,        // rule 3: the window lacks the one additional step
+  window_no_hold,         // a hold may outlive its site, and the window does not cover it
+  enter_refused,          // rule 4: the site does not wait for refusers
+  no_positive,            // rule 5: a site that leaves does not take its refusals back
+  no_asking_again,        // rule 6: a silent refuser is not asked again
+  repeated_unanswered,    // rule 7: a repeated request is not refused again
+  number_not_raised,      // rule 7: a received request does not raise the highest number
+  readers_not_raised,     // rule 7: a received shared request does not raise the highest number
   equals_pass,            // rule 7: of equal numbers neither site refuses the other
-  reader_passes_writer,   // rule 7: a writer that waits lets readers pass
-  reader_refuses_reader,  // rule 7
-  inside_lets_pass,       // rule 7: who is inside refuses later numbers only
+  reader_passes_writer,   // rule 7: a waiting writer lets readers pass
+  reader_refuses_reader,  // rule 7: a reader refuses readers
+  inside_lets_pass,       // rule 7: a site inside refuses only later numbers
   any_number,             // a reply to another number counts
-  positive_forgotten,     // a negative reply takes back the positive one that overtook it
-  no_restart_message,     // rule 8: abstains, and asks nobody what it forgot
-  no_abstaining,          // rule 8: sends restarts and goes on at once
-  straight_on,            // rule 8: neither
-  restart_frees_hold,     // rule 8: though the hold may outlive the site
-  trusts_for_ever,        // bounds that are gone change nothing
+  positive_forgotten,     // a negative reply cancels the positive one that overtook it
+  no_restart_message,     // rule 8: abstains without asking the others for the highest number
+  no_abstaining,          // rule 8: sends restarts and continues at once
+  straight_on,            // rule 8: neither sends restarts nor abstains
+  restart_frees_hold,     // rule 8: a restart ends a hold that may outlive the site
+  trusts_for_ever,        // losing the bounds changes nothing
   explicit_at_once,       // an explicit reply does not wait for its turn
   count,
 };

@@ -1,5 +1,4 @@
-// One site of the lock of known time in somebody's hands, who tells it what happens and reads what
-// it does as words.
+// One site of the bounded-delay mutex, driven by hand; its outputs are recorded as text.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +28,7 @@ using mutex::Variant;
 inline constexpr Bounds kBounds{
     .step_min = 1ns, .step_max = 2ns, .delay_min = 1ns, .delay_max = 10ns};
 
-inline constexpr Incarnation kLife{9};
+inline constexpr Incarnation kIncarnation{9};
 
 inline Rules three_sites() {
   return {.members = 3,
@@ -40,7 +39,7 @@ inline Rules three_sites() {
           .delaystep = 3};
 }
 
-// Always the same draw.
+// Draws always the same value.
 class Fixed final : public Draw {
  public:
   explicit Fixed(std::uint64_t value) : value_(value) {}
@@ -50,56 +49,56 @@ class Fixed final : public Draw {
   std::uint64_t value_;
 };
 
-// Site 1 of three, in somebody's hands. What it does is a list of words: "*request 4" to all,
-// "0:positive 2" to one, "granted 4".
+// Site 1 of three, driven by hand. Its outputs are a list of texts: "*request 4" to all sites,
+// "0:positive 2" to one site, "granted 4".
 class Harness {
  public:
   explicit Harness(const Rules& rules, Birth birth = Birth::first, NodeId self = NodeId{1})
-      : rules_(rules), site_(self, kLife, rules_, birth) {
-    Turn<Mutex> turn = fresh();
+      : rules_(rules), site_(self, kIncarnation, rules_, birth) {
+    Turn<Mutex> turn = new_turn();
     site_.start(turn);
-    notify();
+    record();
   }
 
-  void acquire(Mode mode = Mode::exclusive) { notify(Command::acquire(mode)); }
-  void release() { notify(Command::release()); }
-  void notify(const Command& command) {
-    Turn<Mutex> turn = fresh();
+  void acquire(Mode mode = Mode::exclusive) { command(Command::acquire(mode)); }
+  void release() { command(Command::release()); }
+  void command(const Command& command) {
+    Turn<Mutex> turn = new_turn();
     site_.command(turn, command);
-    notify();
+    record();
   }
-  void hears(std::uint32_t from, const Message& message) {
-    Turn<Mutex> turn = fresh();
+  void receive(std::uint32_t from, const Message& message) {
+    Turn<Mutex> turn = new_turn();
     site_.receive(turn, NodeId{from}, message);
-    notify();
+    record();
   }
-  // So much time, and whatever is due in it.
+  // Lets this many steps pass; due timers fire.
   void pass(Steps steps) {
     const Instant until = now_ + Nanos{static_cast<std::int64_t>(steps)};
     while (site_.timers().first() <= until) {
       now_ = site_.timers().first();
-      Turn<Mutex> turn = fresh();
+      Turn<Mutex> turn = new_turn();
       site_.on_timer(turn, site_.timers().first_name());
-      notify();
+      record();
     }
     now_ = until;
   }
   void draws(std::uint64_t value) { draw_ = Fixed(value); }
 
-  // What it has done since this was asked last.
-  std::vector<std::string> done() { return std::exchange(done_, {}); }
+  // Outputs since the last call.
+  std::vector<std::string> outputs() { return std::exchange(outputs_, {}); }
   const Mutex& site() const { return site_; }
 
  private:
-  Turn<Mutex> fresh() {
+  Turn<Mutex> new_turn() {
     out_.clear();
     return {now_, draw_, out_};
   }
-  void notify() {
+  void record() {
     EXPECT_EQ(site_.check(), nullptr);
     for (const Output<Mutex>& output : out_) {
       if (output.kind == OutputKind::notice) {
-        notify(output.notice);
+        record(output.notice);
         continue;
       }
       const Message& message = output.message;
@@ -109,14 +108,14 @@ class Harness {
       if (message.kind == Kind::negative) text += fmt::format(" behind {}", message.ahead);
       if (message.reply) text += " reply";
       if (message.mode == Mode::shared) text += " shared";
-      done_.push_back(text);
+      outputs_.push_back(text);
     }
   }
-  void notify(const Notice& notice) {
+  void record(const Notice& notice) {
     if (notice.kind == Notice::Kind::granted)
-      done_.push_back(fmt::format("granted {}", notice.number));
-    if (notice.kind == Notice::Kind::distrusts) done_.emplace_back("distrusts");
-    if (notice.kind == Notice::Kind::trusts) done_.emplace_back("trusts");
+      outputs_.push_back(fmt::format("granted {}", notice.number));
+    if (notice.kind == Notice::Kind::distrusts) outputs_.emplace_back("distrusts");
+    if (notice.kind == Notice::Kind::trusts) outputs_.emplace_back("trusts");
   }
 
   Rules rules_;
@@ -124,34 +123,34 @@ class Harness {
   Instant now_{1s};
   Fixed draw_{0};
   Outbox<Mutex> out_;
-  std::vector<std::string> done_;
+  std::vector<std::string> outputs_;
 };
 
-using Words = std::vector<std::string>;
+using Outputs = std::vector<std::string>;
 
 inline Message request(Number number, Mode mode = Mode::exclusive, bool reply = false) {
   return {.kind = Kind::request, .mode = mode, .reply = reply, .number = number};
 }
 inline Message negative(Number number, Number ahead) {
-  return {.kind = Kind::negative, .number = number, .ahead = ahead, .life = kLife};
+  return {.kind = Kind::negative, .number = number, .ahead = ahead, .life = kIncarnation};
 }
 inline Message positive(Number number) {
-  return {.kind = Kind::positive, .number = number, .life = kLife};
+  return {.kind = Kind::positive, .number = number, .life = kIncarnation};
 }
 
-// Has asked, with this number.
+// A site that has sent its request with this number.
 inline Harness asking(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
   Harness harness(rules);
-  if (number > 1) harness.hears(0, request(number - 1));
+  if (number > 1) harness.receive(0, request(number - 1));
   harness.acquire(mode);
   harness.pass(4);
-  harness.done();
+  harness.outputs();
   return harness;
 }
 inline Harness inside(const Rules& rules, Number number, Mode mode = Mode::exclusive) {
   Harness harness = asking(rules, number, mode);
   harness.pass(27);
-  EXPECT_EQ(harness.done(), Words{fmt::format("granted {}", number)});
+  EXPECT_EQ(harness.outputs(), Outputs{fmt::format("granted {}", number)});
   return harness;
 }
 

@@ -1,5 +1,5 @@
-// When each of many locks wants to be woken: a tournament, so that a change costs the logarithm of
-// their number and the first is always at hand.
+// The next deadline of each of many locks, as a tournament tree: a change costs the logarithm of
+// their number, and the first deadline is always available.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class Deadlines {
     for (at /= 2; at >= 1; at /= 2) tree_[at] = std::min(tree_[2 * at], tree_[2 * at + 1]);
   }
 
-  // Adds the locks that are due to `found`, in their order.
+  // Appends the locks that are due to `found`, in ascending order.
   void find(Instant now, std::vector<std::size_t>& found) const {
     if (first() <= now) find(1, now, found);
   }
@@ -52,7 +52,7 @@ class Deadlines {
     find(2 * at + 1, now, found);
   }
 
-  // The root is 1, the children of i are 2i and 2i + 1, the leaves the second half: locks by
+  // The root is 1, the children of i are 2i and 2i + 1; the leaves are the second half: locks by
   // number.
   std::vector<Instant> tree_;
 };

@@ -6,29 +6,30 @@
 
 namespace tempo::lock::lease {
 
-Why Grantor::decide(const Plea& plea, Instant now, const Rules& rules) {
+Why Grantor::decide(const GrantRequest& request, Instant now, const Rules& rules) {
   drop_passed(now);
-  if (std::ranges::find(ended_, plea.ballot) != ended_.end()) return Why::ended;  // 2
-  Promise* mine = std::ranges::find(promises_, plea.ballot, &Promise::ballot);
+  if (std::ranges::find(ended_, request.ballot) != ended_.end()) return Why::ended;  // 2
+  Promise* mine = std::ranges::find(promises_, request.ballot, &Promise::ballot);
   const bool promised = mine != promises_.end();
   for (const Promise& promise : promises_)  // 3
-    if (promise.ballot != plea.ballot && conflict(plea.mode, promise.mode)) return Why::busy;
-  if (!plea.held && !promised) {
-    // 4: the own new proposal has raised `top` itself.
-    const std::uint64_t least = plea.own ? top_ : top_ + 1;
-    if (plea.ballot.count < least && !mutated(Mutation::no_low_test)) return Why::low;
-    if (plea.behind) return Why::queue;  // 5
+    if (promise.ballot != request.ballot && conflict(request.mode, promise.mode)) return Why::busy;
+  if (!request.held && !promised) {
+    // 4: a new proposal of this member has already raised `top`.
+    const std::uint64_t least = request.own ? top_ : top_ + 1;
+    if (request.ballot.count < least && !mutated(Mutation::no_low_test)) return Why::low;
+    if (request.behind) return Why::queue;  // 5
   }
   if (!promised && promises_.full()) return Why::busy;
-  raise(plea.ballot.count);  // 6
-  const Nanos length = mutated(Mutation::promise_of_own_length) ? rules.lease : plea.length;
-  const Instant until = now + std::min(rules.keep(length), plea.over_in);
+  raise(request.ballot.count);  // 6
+  const Nanos length = mutated(Mutation::promise_of_own_length) ? rules.lease : request.length;
+  const Instant until = now + std::min(rules.keep(length), request.over_in);
   if (!promised) {
-    promises_.push_back({plea.ballot, plea.mode, until});
+    promises_.push_back({request.ballot, request.mode, until});
     return Why::none;
   }
   mine->until = std::max(mine->until, until);
-  if (plea.mode == Mode::shared || mutated(Mutation::shared_promise_raised)) mine->mode = plea.mode;
+  if (request.mode == Mode::shared || mutated(Mutation::shared_promise_raised))
+    mine->mode = request.mode;
   return Why::none;
 }
 
@@ -47,7 +48,7 @@ bool Grantor::promised(const Ballot& ballot) const {
 
 const char* Grantor::check() const {
   for (const Promise& one : promises_) {
-    if (one.ballot.count > top_) return "a promise above top";
+    if (one.ballot.count > top_) return "a promise with a count above top";
     for (const Promise& other : promises_)
       if (&one != &other && conflict(one.mode, other.mode)) return "promises in conflict";
   }

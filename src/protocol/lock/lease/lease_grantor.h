@@ -1,7 +1,7 @@
-// The grantor's half of a lease lock: what this member has promised to whom, for one lock.
+// The grantor's half of a lease lock: the promises of this member for one lock.
 //
-// A promise says that until its end no ballot in conflict is granted here. It is this half alone
-// that keeps two quorums apart; it knows nothing of clients, waiters or messages.
+// A promise says that this member grants no conflicting ballot until the promise ends. This half
+// alone keeps two quorums apart; it knows nothing of clients, waiters or messages.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMaxPromises = 16;  // beyond: busy
+inline constexpr std::size_t kMaxPromises = 16;  // further ones are refused as busy
 inline constexpr std::size_t kMaxEnded = 4;
 
 struct Promise {
@@ -30,15 +30,15 @@ struct Promise {
   }
 };
 
-// What is asked of a grantor.
-struct Plea {
+// A request to the grantor.
+struct GrantRequest {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
   bool held = false;
   Nanos length{0};
-  Nanos over_in = Nanos::max();  // then it is over by network time (section 11)
-  bool own = false;              // by this member itself
-  bool behind = false;           // somebody in conflict waits longer (DECIDE 5)
+  Nanos over_in = Nanos::max();  // it is over after this span by network time (section 11)
+  bool own = false;              // from this member itself
+  bool behind = false;           // a waiter in conflict has waited longer (DECIDE 5)
 };
 
 class Grantor {
@@ -46,9 +46,9 @@ class Grantor {
   std::uint64_t top() const { return top_; }
   void raise(std::uint64_t count) { top_ = std::max(count, top_); }
 
-  // DECIDE 2 to 6. Why::none: granted. The caller has made sure that the count is reserved.
-  Why decide(const Plea& plea, Instant now, const Rules& rules);
-  // This ballot is over for good.
+  // DECIDE 2 to 6. Why::none: granted. The caller must have reserved the count.
+  Why decide(const GrantRequest& request, Instant now, const Rules& rules);
+  // This ballot has ended and can never be granted again.
   void end(const Ballot& ballot);
   void drop_passed(Instant now);
 
@@ -66,7 +66,7 @@ class Grantor {
   }
 
  private:
-  std::uint64_t top_ = 0;  // the largest count proposed, accepted or seen
+  std::uint64_t top_ = 0;  // largest count proposed, accepted or seen
   InlineVector<Promise, kMaxPromises> promises_;
   InlineVector<Ballot, kMaxEnded> ended_;
 };

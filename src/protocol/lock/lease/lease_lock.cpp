@@ -10,11 +10,12 @@
 namespace tempo::lock::lease {
 namespace {
 
-constexpr Turnstile kLast{.ticket = std::numeric_limits<std::uint64_t>::max(), .member = kNobody};
+constexpr QueuePosition kLast{.ticket = std::numeric_limits<std::uint64_t>::max(),
+                              .member = kNobody};
 
-// Where the first who waits there stands; behind everybody, and no member's, if none waits.
-Turnstile place_of(NodeId member, const Waiting& waiting) {
-  return waiting.empty() ? kLast : Turnstile{waiting.front().ticket, member};
+// Position of the member's first waiter; after all others, and of no member, if none waits.
+QueuePosition place_of(NodeId member, const Waiting& waiting) {
+  return waiting.empty() ? kLast : QueuePosition{waiting.front().ticket, member};
 }
 
 bool holds_ticket(const Waiting& waiting, std::uint64_t ticket) {
@@ -76,7 +77,7 @@ void Lock::receive(Scope& scope, NodeId from, const Message& message) {
     case Kind::record:
     case Kind::propose:
     case Kind::accept:
-      break;  // of the member, not of a lock
+      break;  // for the member, not for a lock
   }
   finish(scope);
 }
@@ -95,7 +96,7 @@ void Lock::resume(Scope& scope) {
   finish(scope);
 }
 
-// --- around every input ---
+// --- before and after every input ---
 
 void Lock::begin(Scope& scope) {
   const Instant now = scope.now();
@@ -115,29 +116,30 @@ void Lock::finish(Scope& scope) {
   if (!attempt_ && !lease_) length_ = Nanos{0};
   if (!asks) {
     retry_ = kNever;
-    hushed_ = false;
+    backing_off_ = false;
   } else if (retry_ == kNever) {
     const Nanos span = scope.rules().retry(length(scope.rules()));
     retry_ = scope.now() + span + scope.turn.draw.between(Nanos{0}, span / 4);
   }
 }
 
-// A lease in use is extended in time, one that nobody uses is given back before it ends; at once if
-// it is longer than others: who did not ask for that is not to wait so long for a daemon that dies.
+// Extends a lease in use in time, and gives an unused lease back before it ends. An unused lease
+// longer than L goes back at once: other members did not ask for that length and shall not wait
+// that long if this daemon dies.
 void Lock::keep_lease(Scope& scope) {
   if (!lease_) return;
   const Nanos left = lease_->until - scope.now();
   if (inside() || own_waits()) {
     if (left <= length(scope.rules()) / 2 && renew_at_ <= scope.now()) ask(scope, true);
   } else if (scope.lock == kViewLock ||
-             (!peers_.anybody_waits() && (left <= length_ / 6 || length_ > scope.rules().lease))) {
-    free_lease(scope);  // @view is asked for anew each time: the asking tells what was accepted
+             (!peers_.has_waiters() && (left <= length_ / 6 || length_ > scope.rules().lease))) {
+    free_lease(scope);  // each use of @view needs new answers: they report accepted proposals
   }
 }
 
 void Lock::on_retry(Scope& scope) {
   retry_ = kNever;  // `finish` sets it again
-  hushed_ = false;
+  backing_off_ = false;
   if (attempt_ && !own_waits()) {
     send_free(scope, give_up_attempt());
     return;
@@ -158,7 +160,7 @@ Instant Lock::due(const Rules& rules) const {
   const Instant end = std::min(retry_, lease_->until);
   if (inside() || own_waits())
     return std::min(end, std::max(renew_at_, lease_->until - length(rules) / 2));
-  if (peers_.anybody_waits())
+  if (peers_.has_waiters())
     return std::min(end, std::max(renew_at_, lease_->until - Rules::least_left(length_)));
   return std::min(end, lease_->until - length_ / 6);
 }
@@ -183,33 +185,33 @@ bool Lock::known(ClientId client) const {
 }
 
 bool Lock::forgettable() const {
-  return grantor_.idle() && !lease_ && !attempt_ && clients_.empty() && !peers_.anybody_waits();
+  return grantor_.idle() && !lease_ && !attempt_ && clients_.empty() && !peers_.has_waiters();
 }
 
-// --- hearing things (section 6) ---
+// --- receiving (section 6) ---
 
 void Lock::receive_ask(Scope& scope, NodeId from, const Message& message) {
   peers_.learn(from, message, scope.now(), scope.rules(), pass_target());
   for (const Ballot& ballot : message.ends) grantor_.end(ballot);
   if (yields_to(scope, from, message)) send_free(scope, give_up_attempt());
-  const Plea plea{.ballot = message.ballot,
-                  .mode = message.mode,
-                  .held = message.held,
-                  .length = message.length,
-                  .over_in = scope.state.over_in(message.over_at, scope.now())};
-  const std::optional<Why> why = decide(scope, from, plea, place_of(from, message.waiting));
+  const GrantRequest request{.ballot = message.ballot,
+                             .mode = message.mode,
+                             .held = message.held,
+                             .length = message.length,
+                             .over_in = scope.state.over_in(message.over_at, scope.now())};
+  const std::optional<Why> why = decide(scope, from, request, place_of(from, message.waiting));
   if (why == Why::none) peers_.forget_attempt(from);
   const bool named = (message.named & scope.state.view().bit_of(scope.self())) != 0;
   if (why && (named || why == Why::low))
     answer(scope, {from, message.boot, message.k}, message.ballot, *why);
-  if (message.held && message.mode == Mode::shared) decide_pending(scope);  // perhaps X until now
+  if (message.held && message.mode == Mode::shared)
+    decide_pending(scope);  // it may have been X until now
   pass_again(scope, from, message);
   if (passed_ && message.held && message.ballot.count >= passed_->lease.ballot.count)
     passed_.reset();
 }
 
-// An attempt with part of the grants stands in the way of a holder, or of somebody who waits
-// longer.
+// An attempt with some of the grants blocks a holder, or a client that has waited longer.
 bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) const {
   if (!attempt_) return false;
   if (!own_waits()) return true;
@@ -219,16 +221,17 @@ bool Lock::yields_to(const Scope& scope, NodeId from, const Message& message) co
          (message.held || place_of(from, message.waiting) < own_place(scope.self()));
 }
 
-// The PASS may have been lost: it is said again to who still waits for it. Only its newest word
-// says whether it does: an old copy would have a lease revived that was used and freed since.
+// The PASS may have been lost: repeat it to a target that still waits for it. Only the target's
+// newest message shows that it does: an old copy would revive a lease that was used and freed
+// since.
 void Lock::pass_again(Scope& scope, NodeId from, const Message& message) {
   if (!passed_ || passed_->target != from || message.held) return;
   const Peer& peer = peers_.of(from);
   if (peer.heard_until <= scope.now()) return;
   const bool newest = message.k == peer.heard_k || mutated(Mutation::pass_on_old_word);
-  const bool same_life =
+  const bool same_boot =
       passed_->boot == message.boot && holds_ticket(message.waiting, passed_->ticket);
-  if (newest && (same_life || mutated(Mutation::pass_to_newer_boot))) send_pass(scope);
+  if (newest && (same_boot || mutated(Mutation::pass_to_newer_boot))) send_pass(scope);
 }
 
 void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
@@ -236,16 +239,16 @@ void Lock::receive_grant(Scope& scope, NodeId from, const Message& message) {
   const bool of_attempt = attempt_ && attempt_->ballot == message.ballot;
   const bool of_lease = lease_ && lease_->ballot == message.ballot;
   if (sent == sent_.end() || (!of_attempt && !of_lease)) return;
-  const auto chair = scope.state.view().chair_of(from);
-  if (!chair) return;
+  const auto slot = scope.state.view().slot_of(from);
+  if (!slot) return;
   const Rules& rules = scope.rules();
   const Instant asked = sent->until - rules.lease;
   if (rules.suppress_replies) scope.state.answered |= scope.state.view().bit_of(from);
   if (of_attempt) attempt_->answered = scope.state.view().available;
   if (of_attempt)
     peers_.forget_waiters_before(from, asked, own_place(scope.self()), attempt_->mode);
-  scope.state.heard(message.next);
-  Instant& until = granted_until_[*chair];
+  scope.state.note_proposal(message.next);
+  Instant& until = granted_until_[*slot];
   const Nanos length =
       mutated(Mutation::grant_by_other_length) ? this->length(rules) : sent->length;
   until = std::max(until, asked + rules.hold(length));
@@ -258,7 +261,7 @@ void Lock::receive_refuse(Scope& scope, NodeId from, const Message& message) {
   if (!attempt_ || attempt_->ballot != message.ballot) return;
   attempt_->answered = scope.state.view().available;
   if (message.why != Why::low) return;
-  // So it would be for the next lock that nothing is known of.
+  // The next lock without state would be refused in the same way.
   scope.state.floor = std::max(scope.state.floor, message.top);
   withdraw();
   attempt(scope);
@@ -286,8 +289,8 @@ void Lock::receive_pass(Scope& scope, NodeId from, const Message& message) {
     take_pass(scope, message);
 }
 
-// It ends on this clock before it ends on the giver's: what is left is counted from before this
-// member's own ASK was sent.
+// The lease ends on this clock before it ends on the giver's: the rest counts from before this
+// member sent its own ASK.
 void Lock::take_pass(Scope& scope, const Message& message) {
   const Held offered{message.ballot.count, message.sub};
   const Sent* sent = std::ranges::find(sent_, message.to_k, &Sent::k);
@@ -306,14 +309,14 @@ void Lock::take_pass(Scope& scope, const Message& message) {
   passed_.reset();
 }
 
-// A promise is over: what waited for it is decided without being asked again, oldest first.
+// A promise has ended: decide the requests that waited for it, oldest first, without a new ASK.
 void Lock::decide_pending(Scope& scope) {
-  InlineVector<Turnstile, kMaxPeers + 1> pending;
+  InlineVector<QueuePosition, kMaxPeers + 1> pending;
   if (attempt_ && !grantor_.promised(attempt_->ballot)) pending.push_back(own_place(scope.self()));
   for (const Peer& peer : peers_.all())
     if (peer.attempt.count != 0) pending.push_back(peer.first());
   std::ranges::sort(pending);
-  for (const Turnstile& place : pending) {
+  for (const QueuePosition& place : pending) {
     if (place.member == scope.self()) {
       own_vote(scope);
       continue;
@@ -321,15 +324,16 @@ void Lock::decide_pending(Scope& scope) {
     const Peer& peer = peers_.of(place.member);
     const Ballot ballot = peer.attempt;
     const Address asker{place.member, peer.boot, peer.attempt_k};
-    const Plea plea{.ballot = ballot, .mode = peer.attempt_mode, .length = peer.attempt_length};
-    const std::optional<Why> why = decide(scope, place.member, plea, place);
+    const GrantRequest request{
+        .ballot = ballot, .mode = peer.attempt_mode, .length = peer.attempt_length};
+    const std::optional<Why> why = decide(scope, place.member, request, place);
     if (why != Why::none && why != Why::low) continue;
     peers_.forget_attempt(place.member);
     answer(scope, asker, ballot, *why);
   }
 }
 
-// --- small ---
+// --- helpers ---
 
 void Lock::ask_or_attempt(Scope& scope) {
   if (attempt_) attempt_->answered = false;
@@ -346,9 +350,9 @@ const Client* Lock::first_waiting() const {
   return first == clients_.end() ? nullptr : &*first;
 }
 
-Turnstile Lock::own_place(NodeId self) const {
+QueuePosition Lock::own_place(NodeId self) const {
   const Client* first = first_waiting();
-  return first == nullptr ? Turnstile{kLast.ticket, self} : Turnstile{first->ticket, self};
+  return first == nullptr ? QueuePosition{kLast.ticket, self} : QueuePosition{first->ticket, self};
 }
 
 Waiting Lock::announced() const {

@@ -1,19 +1,21 @@
-// One lock of a member: its clients, the lease they share, and how it is asked for, extended,
-// served, handed over and ended (sections 4 to 6). Section numbers are those of the lock's
-// specification, retold in doc/internals/lease.md.
+// One lock of a member: its clients, the lease they share, and how the member asks for it, extends,
+// serves, hands over and ends it (sections 4 to 6). Section numbers are those of the lock's
+// specification, summarized in doc/internals/lease.md.
 //
-// The idea: a member that wants the lock asks all for a lease; each grantor promises to grant
-// nothing in conflict for a while. A majority of promises is a lease. Its holder serves its own
-// clients at once and hands the lease over to the member whose client waits longest. It extends the
-// lease while somebody uses it. Every time is counted from before the asking by the holder and from
-// after the hearing by the grantors, so a lease is over at its holder before any promise is.
+// The idea: a member that wants the lock asks all voters for a lease; each grantor promises to
+// grant nothing in conflict for a while. Promises of a majority are a lease. Its holder serves its
+// own clients at once and hands the lease over to the member whose client has waited longest. It
+// extends the lease while a client uses it. The holder counts every span from before it asked, and
+// the grantors from after they received the ASK, so a lease ends at its holder before any promise
+// ends.
 //
-// Moments that have passed are kept as the deadlines that follow from them: a multicast is known
-// until L after its sending.
+// The lock stores deadlines instead of past instants: a multicast is remembered until L after it
+// was sent.
 //
-// A client may ask for a lease of another length. Each ASK says the length it asks for: what those
-// inside want, the longest of it, or with nobody inside who is next. Grantors keep what that ASK
-// said, and a grant counts by what its own ASK said, so that no two need agree on a length.
+// A client may ask for a lease of another length. Each ASK states the wanted length: the longest
+// that a client inside wants, or with no client inside the length that the next client wants. A
+// grantor keeps its promise for the length in that ASK, and a grant counts by the length in the ASK
+// that it answers, so members need not agree on a length.
 #pragma once
 
 #include <array>
@@ -31,10 +33,10 @@ namespace tempo::lock::lease {
 
 class Member;
 
-inline constexpr std::size_t kMaxClients = 32;  // of one lock at one member; beyond: refused
-inline constexpr std::size_t kMaxSent = 32;     // multicasts whose sending is remembered
+inline constexpr std::size_t kMaxClients = 32;  // of one lock at one member; more: refused
+inline constexpr std::size_t kMaxSent = 32;     // multicasts whose sending time is remembered
 
-// What a step of a lock may use.
+// Context of a step of a lock.
 struct Scope {
   Turn<Member>& turn;
   MemberState& state;
@@ -49,7 +51,7 @@ struct Client {
   ClientId id{};
   Mode mode = Mode::exclusive;
   std::uint64_t ticket = 0;
-  Nanos length{0};  // of the lease it wants
+  Nanos length{0};  // length of the lease it wants
   bool inside = false;
 
   template <class Self, class Visitor>
@@ -65,8 +67,8 @@ struct Client {
 struct Attempt {
   Ballot ballot{};
   Mode mode = Mode::exclusive;
-  bool answered = false;  // since it was asked for the last time
-  bool alone = false;     // it was not: where one is enough, this one is
+  bool answered = false;  // since the last ASK for it
+  bool alone = false;     // no answer came: with `available`, the own vote is enough
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -113,7 +115,7 @@ struct Passed {
 struct Sent {
   std::uint32_t k = 0;
   Instant until{};  // s_k + L
-  Nanos length{0};  // of the lease that it asked for
+  Nanos length{0};  // length of the lease that it asked for
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -130,18 +132,19 @@ class Lock {
   void release(Scope& scope, ClientId client);
   void receive(Scope& scope, NodeId from, const Message& message);
   void on_timer(Scope& scope);
-  // More counts are reserved, or abstention is over: what was held back is done.
+  // More counts are reserved, or the abstention is over: do the deferred work.
   void resume(Scope& scope);
 
-  // The view changes: what was asked of the old one, for @view, counts no more.
+  // The view changes: grants and requests for @view under the old view no longer count.
   void abandon(Scope& scope);
-  void reseat(const View& before, const View& after);
-  // A proposal under this ballot was heard. False: a larger one may have been promised since.
+  void change_view(const View& before, const View& after);
+  // A proposal under this ballot arrived. False: this member may have promised a larger ballot
+  // since.
   bool accepts(const Ballot& ballot, std::uint64_t floor);
 
-  // When `wake` is due.
+  // When `on_timer` is due.
   Instant due(const Rules& rules) const;
-  // Nothing is promised, held, wanted or known to be wanted.
+  // No promise, lease, client or known waiter.
   bool forgettable() const;
   bool known(ClientId client) const;
   std::uint64_t top() const { return grantor_.top(); }
@@ -166,7 +169,7 @@ class Lock {
     visit("lease", self.lease_);
     visit("seen", self.seen_);
     visit("passed", self.passed_);
-    visit("hushed", self.hushed_);
+    visit("hushed", self.backing_off_);
     visit("retry", self.retry_);
     visit("renew_at", self.renew_at_);
     visit("length", self.length_);
@@ -174,11 +177,11 @@ class Lock {
 
  private:
   struct Place {
-    Turnstile at;
+    QueuePosition at;
     Mode mode = Mode::exclusive;
-    Client* own = nullptr;  // null: another member's
+    Client* own = nullptr;  // null: a waiter of another member
   };
-  // Whom an answer is for: a life of a member, and which of its multicasts.
+  // Addressee of an answer: a member, its boot, and the multicast that is answered.
   struct Address {
     NodeId member{};
     Boot boot{};
@@ -186,7 +189,7 @@ class Lock {
   };
   enum class Next : std::uint8_t { stop, go_on, again };
 
-  // Around every input.
+  // Before and after every input.
   void begin(Scope& scope);
   void finish(Scope& scope);
   void keep_lease(Scope& scope);
@@ -196,9 +199,9 @@ class Lock {
   void ask_or_attempt(Scope& scope);
 
   // Section 5.
-  bool behind(const Scope& scope, NodeId from, Turnstile first, Mode mode) const;
-  // Nothing: this member does not vote, or a durable write must come first.
-  std::optional<Why> decide(Scope& scope, NodeId from, Plea plea, Turnstile first);
+  bool behind(const Scope& scope, NodeId from, QueuePosition first, Mode mode) const;
+  // Unset: this member does not vote, or a durable write must come first.
+  std::optional<Why> decide(Scope& scope, NodeId from, GrantRequest request, QueuePosition first);
   Instant valid(const Scope& scope) const;
   void attempt(Scope& scope);
   void withdraw();
@@ -208,11 +211,11 @@ class Lock {
   bool serve_in_order(Scope& scope);
   Next serve_own(Scope& scope, const Place& place);
   Next serve_other(Scope& scope, const Place& place);
-  void give(Scope& scope, Client& client);
+  void grant(Scope& scope, Client& client);
   Next pass(Scope& scope, const Place& place);
-  Next start_anew(Scope& scope);
+  Next start_new_ballot(Scope& scope);
 
-  // Saying things.
+  // Sending.
   static void notify(Scope& scope, Notice notice);
   void multicast(Scope& scope, Message message);
   void ask(Scope& scope, bool held);
@@ -221,7 +224,7 @@ class Lock {
   void answer(Scope& scope, const Address& to, const Ballot& ballot, Why why);
   Voters helpers(const Scope& scope) const;
 
-  // Hearing things (section 6).
+  // Receiving (section 6).
   void receive_ask(Scope& scope, NodeId from, const Message& message);
   void receive_grant(Scope& scope, NodeId from, const Message& message);
   void receive_refuse(Scope& scope, NodeId from, const Message& message);
@@ -232,7 +235,7 @@ class Lock {
   void pass_again(Scope& scope, NodeId from, const Message& message);
   void decide_pending(Scope& scope);
 
-  // Having and not having the lease.
+  // Getting and losing the lease.
   void count_grants(Scope& scope);
   void own_vote(Scope& scope);
   bool waits_for_other(const Scope& scope) const;
@@ -241,31 +244,31 @@ class Lock {
   void forget_grants();
 
   const Client* first_waiting() const;
-  Turnstile own_place(NodeId self) const;  // the last of all if nobody waits
+  QueuePosition own_place(NodeId self) const;  // after all others if no client waits
   Waiting announced() const;
   bool own_waits() const { return first_waiting() != nullptr; }
   bool inside() const;
   bool writer_inside() const;
-  Nanos length(const Rules& rules) const;  // of the lease that is wanted now
-  NodeId pass_target() const;              // nobody: no hand-over is remembered
-  std::optional<Place> place_after(Turnstile last, const Scope& scope);
+  Nanos length(const Rules& rules) const;  // length of the lease that is wanted now
+  NodeId pass_target() const;              // kNobody: no hand-over is remembered
+  std::optional<Place> place_after(QueuePosition last, const Scope& scope);
 
   Grantor grantor_;
   Peers peers_;
   std::vector<Client> clients_;  // at most kMaxClients, in the order of their tickets
   std::optional<Attempt> attempt_;
-  bool repeated_ = false;              // it was asked for more than once
-  InlineVector<Sent, kMaxSent> sent_;  // oldest first; none that has passed
-  std::array<Instant, kMaxVoters>
-      granted_until_{};  // by chair, of attempt or lease: g[j] + HOLD of what was asked
-  InlineVector<Ballot, kMaxEnds> ends_;  // own ballots that are over and not yet said to be
-  std::optional<Lease> lease_;           // never with an attempt
-  Held seen_;                            // the largest ever held in this life
+  bool repeated_ = false;              // the attempt was sent more than once
+  InlineVector<Sent, kMaxSent> sent_;  // oldest first; expired ones are removed
+  // By slot, of attempt or lease: g[j] + HOLD of the length in that ASK.
+  std::array<Instant, kMaxVoters> granted_until_{};
+  InlineVector<Ballot, kMaxEnds> ends_;  // own ballots that have ended, not yet announced
+  std::optional<Lease> lease_;           // never together with an attempt
+  Held seen_;                            // largest grant held in this incarnation
   std::optional<Passed> passed_;
-  bool hushed_ = false;     // after a FREE: asks again when the retry timer says so
-  Instant retry_ = kNever;  // runs while clients wait without a lease, or an attempt goes on
-  Instant renew_at_{};      // not before: the next extension
-  Nanos length_{0};         // of attempt or lease: as it was asked for last; else 0
+  bool backing_off_ = false;  // after a FREE: asks again only when the retry timer fires
+  Instant retry_ = kNever;    // runs while clients wait without a lease, or during an attempt
+  Instant renew_at_{};        // earliest time of the next extension
+  Nanos length_{0};           // of attempt or lease: length of the last ASK; otherwise 0
 };
 
 }  // namespace tempo::lock::lease

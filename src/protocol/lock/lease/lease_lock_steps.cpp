@@ -1,4 +1,4 @@
-// The procedures of a lock (section 5), each under its name there.
+// The procedures of a lock (section 5), under their names in that section.
 #include <algorithm>
 
 #include "protocol/lock/lease/lease_lock.h"
@@ -8,7 +8,7 @@
 namespace tempo::lock::lease {
 namespace {
 
-// Whether this count is on disk. Asks for the next block long before it is needed.
+// Whether this count is reserved on disk. Requests the next block long before it is needed.
 bool reserve(Scope& scope, std::uint64_t count) {
   MemberState& state = scope.state;
   if (const std::uint64_t reserve = state.write_for(count); reserve != 0)
@@ -20,20 +20,21 @@ bool reserve(Scope& scope, std::uint64_t count) {
 
 // --- DECIDE ---
 
-bool Lock::behind(const Scope& scope, NodeId from, Turnstile first, Mode mode) const {
+bool Lock::behind(const Scope& scope, NodeId from, QueuePosition first, Mode mode) const {
   if (mode == Mode::shared && peers_.writer_before(first, from)) return true;
   if (lease_ || from == scope.self()) return false;
   const Client* own = first_waiting();
   return own != nullptr && conflict(own->mode, mode) && own_place(scope.self()) < first;
 }
 
-std::optional<Why> Lock::decide(Scope& scope, NodeId from, Plea plea, Turnstile first) {
+std::optional<Why> Lock::decide(Scope& scope, NodeId from, GrantRequest request,
+                                QueuePosition first) {
   if (!scope.state.view().votes_for(scope.self())) return std::nullopt;
   if (!scope.state.speaks(scope.now())) return Why::abstain;
-  if (plea.ballot.count > top() && !reserve(scope, plea.ballot.count)) return std::nullopt;
-  plea.own = from == scope.self();
-  plea.behind = behind(scope, from, first, plea.mode);
-  return grantor_.decide(plea, scope.state.heard_at(scope.now()), scope.rules());
+  if (request.ballot.count > top() && !reserve(scope, request.ballot.count)) return std::nullopt;
+  request.own = from == scope.self();
+  request.behind = behind(scope, from, first, request.mode);
+  return grantor_.decide(request, scope.state.received_at(scope.now()), scope.rules());
 }
 
 // --- VALID ---
@@ -66,7 +67,7 @@ void Lock::count_grants(Scope& scope) {
   }
 }
 
-// Where one of two members is enough, it is so only when the other does not answer.
+// If each of two voters is a quorum, one alone counts only when the other does not answer.
 bool Lock::waits_for_other(const Scope& scope) const {
   if (!scope.state.view().available || !attempt_ || attempt_->alone) return false;
   return std::ranges::count_if(granted_until_, [&](Instant until) { return until > scope.now(); }) <
@@ -75,18 +76,18 @@ bool Lock::waits_for_other(const Scope& scope) const {
 
 void Lock::forget_grants() { granted_until_.fill(Instant{}); }
 
-// What somebody granted is no grant of whoever has its chair now.
-void Lock::reseat(const View& before, const View& after) {
+// A grant of the former voter of a slot does not count for its new voter.
+void Lock::change_view(const View& before, const View& after) {
   for (std::size_t i = 0; i < kMaxVoters; ++i)
-    if (before.chairs[i] != after.chairs[i]) granted_until_[i] = Instant{};
+    if (before.slots[i] != after.slots[i]) granted_until_[i] = Instant{};
 }
 
 // --- ATTEMPT, WITHDRAW, EXPIRE ---
 
 void Lock::attempt(Scope& scope) {
-  if (lease_ || attempt_ || hushed_ || !own_waits() || !scope.state.asks(scope.now())) return;
+  if (lease_ || attempt_ || backing_off_ || !own_waits() || !scope.state.asks(scope.now())) return;
   const std::uint64_t count = scope.state.next_count(top());
-  if (!reserve(scope, count)) return;  // `resume` comes back to it
+  if (!reserve(scope, count)) return;  // `resume` repeats it
   Ballot ballot{count, scope.self()};
   if (mutated(Mutation::freed_ballot_reused))
     for (const Ballot& ended : grantor_.ended())
@@ -128,20 +129,20 @@ void Lock::end_lease() {
 
 void Lock::serve(Scope& scope) {
   if (!mutated(Mutation::gives_after_v)) expire(scope);
-  if (!lease_ || !(own_waits() || peers_.anybody_waits())) return;
+  if (!lease_ || !(own_waits() || peers_.has_waiters())) return;
   const Nanos least = Rules::least_left(length(scope.rules()));
   if (lease_->until - scope.now() <= least && !mutated(Mutation::gives_after_v)) {
     if (renew_at_ <= scope.now()) ask(scope, true);
     if (lease_->until - scope.now() <= least) return;
   }
   while (lease_ && serve_in_order(scope)) {
-  }  // ends: every client is given the lock once
+  }  // ends: every client gets the lock once
 }
 
-// Whether to go through the waiters again.
+// Returns whether to go through the waiters again.
 bool Lock::serve_in_order(Scope& scope) {
-  std::optional<Place> place = place_after(Turnstile{.ticket = 0, .member = NodeId{0}}, scope);
-  while (place) {  // ends: each stands behind the one before
+  std::optional<Place> place = place_after(QueuePosition{.ticket = 0, .member = NodeId{0}}, scope);
+  while (place) {  // ends: positions increase
     const Next next = place->own != nullptr ? serve_own(scope, *place) : serve_other(scope, *place);
     if (next != Next::go_on) return next == Next::again;
     place = place_after(place->at, scope);
@@ -149,8 +150,8 @@ bool Lock::serve_in_order(Scope& scope) {
   return false;
 }
 
-// Mostly one is enough, so they are not put in order all at once.
-std::optional<Lock::Place> Lock::place_after(Turnstile last, const Scope& scope) {
+// Usually one position is enough, so this does not sort them all.
+std::optional<Lock::Place> Lock::place_after(QueuePosition last, const Scope& scope) {
   std::optional<Place> first;
   const auto consider = [&](const Place& place) {
     if (last < place.at && (!first || place.at < first->at)) first = place;
@@ -166,25 +167,25 @@ std::optional<Lock::Place> Lock::place_after(Turnstile last, const Scope& scope)
 Lock::Next Lock::serve_own(Scope& scope, const Place& place) {
   const bool writes = place.mode == Mode::exclusive;
   if (writes ? inside() : writer_inside()) return Next::stop;
-  if (lease_->sub >= scope.rules().most_sub) return inside() ? Next::stop : start_anew(scope);
+  if (lease_->sub >= scope.rules().max_sub) return inside() ? Next::stop : start_new_ballot(scope);
   if (writes && lease_->mode == Mode::shared) {
-    if (!mutated(Mutation::shared_raised)) return start_anew(scope);
+    if (!mutated(Mutation::shared_raised)) return start_new_ballot(scope);
     lease_->mode = Mode::exclusive;
   }
-  give(scope, *place.own);
+  grant(scope, *place.own);
   return Next::again;
 }
 
 Lock::Next Lock::serve_other(Scope& scope, const Place& place) {
   const bool writes = place.mode == Mode::exclusive;
   if (lease_->mode == Mode::shared) {
-    if (!writes) return Next::go_on;  // it gets its own lease
+    if (!writes) return Next::go_on;  // the reader's member gets its own lease
     if (!inside()) free_lease(scope);
     return Next::stop;
   }
   if (!inside() || (writes && mutated(Mutation::gives_while_inside))) return pass(scope, place);
   if (writes || writer_inside()) return Next::stop;
-  // Only readers are inside: from X down to S.
+  // Only readers are inside: downgrade from X to S.
   if (mutated(Mutation::exclusive_kept) && renew_at_ > scope.now()) return Next::stop;
   lease_->mode = Mode::shared;
   ask(scope, true);
@@ -193,14 +194,14 @@ Lock::Next Lock::serve_other(Scope& scope, const Place& place) {
   return Next::go_on;
 }
 
-// The lease cannot serve the next client: it needs another ballot.
-Lock::Next Lock::start_anew(Scope& scope) {
+// The lease cannot serve the next client, which needs a new ballot.
+Lock::Next Lock::start_new_ballot(Scope& scope) {
   end_lease();
   attempt(scope);
   return lease_ ? Next::again : Next::stop;
 }
 
-void Lock::give(Scope& scope, Client& client) {
+void Lock::grant(Scope& scope, Client& client) {
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   seen_ = std::max(seen_, lease_->held());
   client.inside = true;
@@ -215,15 +216,15 @@ void Lock::give(Scope& scope, Client& client) {
 
 Lock::Next Lock::pass(Scope& scope, const Place& place) {
   const Peer& peer = peers_.of(place.at.member);
-  const bool longer = length_ > scope.rules().lease;  // who gets it may not want that
-  const bool anew = longer || (scope.lock == kViewLock && !mutated(Mutation::view_passed));
-  if (anew || peer.heard_until <= scope.now() || lease_->sub >= scope.rules().most_sub) {
+  const bool longer = length_ > scope.rules().lease;  // the receiver may not want that length
+  const bool must_free = longer || (scope.lock == kViewLock && !mutated(Mutation::view_passed));
+  if (must_free || peer.heard_until <= scope.now() || lease_->sub >= scope.rules().max_sub) {
     free_lease(scope);
     return Next::stop;
   }
   if (!mutated(Mutation::sub_not_raised)) ++lease_->sub;
   passed_ = Passed{place.at.member, peer.boot, *lease_, place.at.ticket};
-  lease_.reset();  // before it is said
+  lease_.reset();  // before it is announced
   forget_grants();
   send_pass(scope);
   if (mutated(Mutation::free_after_pass)) send_free(scope, passed_->lease.ballot);
@@ -246,9 +247,9 @@ void Lock::send_pass(Scope& scope) {
                     .standings = peers_.standings(passed_->target)});
 }
 
-// --- saying things ---
+// --- sending ---
 
-// The client of @view is the member itself, which looks for itself.
+// The client of @view is the member itself, which checks the lease directly.
 void Lock::notify(Scope& scope, Notice notice) {
   if (scope.lock == kViewLock) return;
   notice.lock = scope.lock;
@@ -284,7 +285,8 @@ void Lock::ask(Scope& scope, bool held) {
   own_vote(scope);
 }
 
-// Whom to ask for an answer: all, or, if few are needed, some that answered the last time.
+// Voters that shall answer: all, or, with suppress_replies, enough of those that answered last
+// time.
 Voters Lock::helpers(const Scope& scope) const {
   constexpr Voters kAll = 0xff;
   if (!scope.rules().suppress_replies || repeated_) return kAll;
@@ -295,25 +297,26 @@ Voters Lock::helpers(const Scope& scope) const {
   return view.quorum(named) ? named : kAll;
 }
 
-// This member's own voice, for its attempt or its lease.
+// This member's own vote for its attempt or its lease.
 void Lock::own_vote(Scope& scope) {
-  const Plea plea{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
-                  .mode = lease_ ? lease_->mode : attempt_->mode,
-                  .held = lease_.has_value(),
-                  .length = length_};
-  if (decide(scope, scope.self(), plea, own_place(scope.self())) != Why::none) return;
-  const auto chair = scope.state.view().chair_of(scope.self());
-  granted_until_[chair.value()] = scope.now() + scope.rules().hold(length_);  // it voted: has one
+  const GrantRequest request{.ballot = lease_ ? lease_->ballot : attempt_->ballot,
+                             .mode = lease_ ? lease_->mode : attempt_->mode,
+                             .held = lease_.has_value(),
+                             .length = length_};
+  if (decide(scope, scope.self(), request, own_place(scope.self())) != Why::none) return;
+  const auto slot = scope.state.view().slot_of(scope.self());
+  granted_until_[slot.value()] =
+      scope.now() + scope.rules().hold(length_);  // it voted, so it has a slot
   count_grants(scope);
 }
 
 void Lock::send_free(Scope& scope, const Ballot& ballot) {
   grantor_.end(ballot);
-  hushed_ = own_waits();
+  backing_off_ = own_waits();
   multicast(scope, {.kind = Kind::free, .ballot = ballot});
 }
 
-// Others who asked are answered at once, as they are by whoever hears the FREE.
+// Answers pending requests of others at once, as every member does that receives the FREE.
 void Lock::free_lease(Scope& scope) {
   const Ballot ballot = lease_->ballot;
   lease_.reset();

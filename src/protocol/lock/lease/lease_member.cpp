@@ -8,8 +8,8 @@
 namespace tempo::lock::lease {
 namespace {
 
-// A member that lost its record does not know how often it started. Others may have missed its last
-// lives, but not so many.
+// A member that lost its record does not know how often it started. The others may have missed its
+// last incarnations, but not as many as this.
 constexpr std::uint32_t kBootsMissed = 65'536;
 
 Boot after(Boot boot, std::uint32_t by) { return Boot{std::to_underlying(boot) + by}; }
@@ -25,7 +25,7 @@ bool MemberState::asks(Instant now) const {
 }
 
 std::uint64_t MemberState::next_count(std::uint64_t top) const {
-  const bool theirs = view().available && (top + 1) % 2 != view().chair_of(self).value_or(0) % 2 &&
+  const bool theirs = view().available && (top + 1) % 2 != view().slot_of(self).value_or(0) % 2 &&
                       !mutated(Mutation::counts_alike);
   return top + (theirs ? 2 : 1);
 }
@@ -36,12 +36,12 @@ std::uint64_t MemberState::next_ticket(std::uint64_t network_us, std::uint64_t s
 }
 
 #ifdef TEMPO_MUTATIONS
-Instant MemberState::heard_at(Instant now) const {
+Instant MemberState::received_at(Instant now) const {
   return mutated(Mutation::promise_before_receipt) ? last_reading : now;
 }
 #endif
 
-// --- what is on disk ---
+// --- the record on disk ---
 
 Notice MemberState::ask_write(std::uint64_t reserve) {
   asked = std::max(asked, reserve);
@@ -52,7 +52,7 @@ Notice MemberState::ask_write(std::uint64_t reserve) {
 }
 
 void MemberState::written(const Record& record) {
-  if (record.boot != boot) return;  // of an earlier life
+  if (record.boot != boot) return;  // of an earlier incarnation
   disk.boot = boot;
   disk.reserve =
       std::max(disk.reserve, mutated(Mutation::reserve_not_durable) ? asked : record.reserve);
@@ -60,19 +60,20 @@ void MemberState::written(const Record& record) {
   running = true;
 }
 
-void MemberState::heard(const Proposal& proposal) {
+void MemberState::note_proposal(const Proposal& proposal) {
   if (proposal.count > known.count && proposal.view.number == view().number + 1) known = proposal;
 }
 
-// --- section 11 ---
+// --- section 11: network time ---
 
-void MemberState::told(Nanos earliest, Nanos latest, Instant now) {
+void MemberState::set_network_time(Nanos earliest, Nanos latest, Instant now) {
   if (!rules.trust_time || latest < earliest) return;
   if (mutated(Mutation::time_without_bound)) earliest = latest = earliest + (latest - earliest) / 2;
   time = {earliest, latest, now + rules.lease};
 }
 
-// A holder goes on for at most L of true time, in which network time goes on by at most KEEP(L).
+// A holder uses the lease for at most L of true time, while network time advances by at most
+// KEEP(L).
 Nanos MemberState::over_at(Instant now, Nanos length) const {
   if (!rules.trust_time || time.until <= now) return Nanos{0};
   const Nanos age = now - (time.until - rules.lease);
@@ -86,7 +87,7 @@ Nanos MemberState::over_in(Nanos over_at, Instant now) const {
   return left <= Nanos{0} ? Nanos{0} : rules.stretch(std::min(left, 2 * rules.longest));
 }
 
-// What was accepted or heard was for this view, or is void.
+// Accepted and known proposals were for this view, or are void.
 void MemberState::enter(const View& view, Instant now) {
   voted_before = disk.view.votes_for(self);
   disk.view = view;
@@ -95,7 +96,7 @@ void MemberState::enter(const View& view, Instant now) {
   settled_at = now + (mutated(Mutation::view_unsettled) ? Nanos{0} : rules.keep(rules.longest));
 }
 
-// --- doors ---
+// --- inputs ---
 
 Member::Member(const Start& start)
     : state_{.self = start.self, .rules = start.rules},
@@ -104,7 +105,7 @@ Member::Member(const Start& start)
   CHECK(index(start.self) < kMaxNodes && start.rules.lease <= start.rules.longest);
   state_.disk = start.record.value_or(Record{.view = start.view});
   state_.following = state_.view();
-  state_.heard(state_.disk.next);
+  state_.note_proposal(state_.disk.next);
   state_.accepted = state_.known;
 }
 
@@ -117,13 +118,13 @@ void Member::start(Turn<Member>& turn) {
     nonce_ = 1 + turn.draw.below(state_.rules.nonces);
     query(turn);
   } else {
-    begin_life(turn, after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
+    begin_incarnation(turn, after(state_.disk.boot, mutated(Mutation::boot_not_raised) ? 0 : 1));
   }
   set_alarm();
 }
 
 void Member::receive(Turn<Member>& turn, NodeId from, const Message& message) {
-  // What is said in this member's own name is never heard from outside.
+  // Ignore messages from outside that name this member as sender.
   if (index(from) >= kMaxNodes || from == state_.self) return;
   if (message.kind == Kind::query) return receive_query(turn, from, message);
   if (message.kind == Kind::record) return receive_record(turn, from, message);
@@ -156,10 +157,10 @@ void Member::wake_locks(Turn<Member>& turn) {
 
 void Member::command(Turn<Member>& turn, const Command& command) {
   switch (command.kind) {
-    case Command::Kind::want:
+    case Command::Kind::acquire:
       on_lock(turn, command.lock, [&](Lock& lock, Scope& scope) { lock.acquire(scope, command); });
       break;
-    case Command::Kind::done:
+    case Command::Kind::release:
       on_lock(turn, command.lock,
               [&](Lock& lock, Scope& scope) { lock.release(scope, command.client); });
       break;
@@ -171,10 +172,10 @@ void Member::command(Turn<Member>& turn, const Command& command) {
       resume_locks(turn);
       break;
     case Command::Kind::change:
-      want_change(turn, command);
+      request_change(turn, command);
       break;
     case Command::Kind::time:
-      state_.told(command.earliest, command.latest, turn.now);
+      state_.set_network_time(command.earliest, command.latest, turn.now);
       break;
     case Command::Kind::no_change:
       change_ = {};
@@ -226,9 +227,9 @@ void Member::set_alarm() {
       std::min({query_at_, deadlines_.first(), view_lock_.due(state_.rules), change_.again_at});
 }
 
-// --- section 8: lives ---
+// --- section 8: incarnations ---
 
-void Member::begin_life(Turn<Member>& turn, Boot boot) {
+void Member::begin_incarnation(Turn<Member>& turn, Boot boot) {
   state_.boot = boot;
   state_.floor = std::max(state_.floor, state_.disk.reserve);
   turn.out.notify(state_.ask_write(state_.floor + state_.rules.block));
@@ -238,14 +239,14 @@ void Member::query(Turn<Member>& turn) {
   query_at_ = turn.now + state_.rules.retry();
   turn.out.broadcast(
       {.kind = Kind::query, .lock = kViewLock, .view = state_.view().number, .nonce = nonce_});
-  if (!knows_enough()) return;  // a voting set of one has nobody to ask
+  if (!may_begin()) return;  // a single voter has no other member to ask
   blank_ = false;
   query_at_ = kNever;
-  begin_life(turn, after(largest_boot_, 1));
+  begin_incarnation(turn, after(largest_boot_, 1));
 }
 
 void Member::receive_query(Turn<Member>& turn, NodeId from, const Message& message) {
-  if (!blank_ && !state_.running) return;  // what is being written counts when it is
+  if (!blank_ && !state_.running) return;  // a record counts when it is written
   turn.out.send(from, record_message(message.nonce, from));
 }
 
@@ -269,25 +270,25 @@ void Member::receive_record(Turn<Member>& turn, NodeId from, const Message& mess
     with_record_ = without_ = 0;
   }
   if (!blank_ || message.nonce != nonce_ || message.view != state_.view().number) return;
-  if (!state_.view().votes_for(from)) return;  // who only asks knows of no count but its own
+  if (!state_.view().votes_for(from)) return;  // a member without a vote knows only its own counts
   const Voters bit = state_.view().bit_of(from);
   (message.reserve == 0 ? without_ : with_record_) |= bit;
   if (message.reserve != 0) without_ &= static_cast<Voters>(~bit);
   state_.disk.reserve = std::max(state_.disk.reserve, message.reserve);
-  state_.heard(message.next);
-  state_.accepted = state_.known;  // perhaps it had accepted that too
+  state_.note_proposal(message.next);
+  state_.accepted = state_.known;  // this member may have accepted it too
   largest_boot_ = std::max(largest_boot_, message.to_boot);
-  if (!knows_enough()) return;
+  if (!may_begin()) return;
   blank_ = false;
   query_at_ = kNever;
-  begin_life(turn, after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
+  begin_incarnation(turn, after(largest_boot_, with_record_ == 0 ? 1 : kBootsMissed));
   set_alarm();
 }
 
-// Nobody else has a record; or this member and those that were not heard could not have been a
-// quorum, so that somebody heard has accepted whatever count was ever held. Whoever says that it
-// has no record has never voted. Where each of two is enough, the other must be heard.
-bool Member::knows_enough() const {
+// Either no other voter has a record; or this member and the voters not heard from cannot have been
+// a quorum, so a voter that was heard from has accepted every count ever held. A voter that says it
+// has no record has never voted. If each of two voters is a quorum, the other must be heard from.
+bool Member::may_begin() const {
   const View& view = state_.view();
   const auto others = static_cast<Voters>(view.voters() & ~view.bit_of(state_.self));
   if ((others & ~without_) == 0 || mutated(Mutation::blank_at_once)) return true;

@@ -1,16 +1,16 @@
 // The lease lock as a machine: one member of a voting set, with all its locks.
 //
-// What it promises of every lock, whatever the network does (doc/internals/lease.md has it in
-// full):
+// Guarantees for every lock, whatever the network does (complete in doc/internals/lease.md):
 //   exclusion    no two clients whose own clock test passes are inside in conflict
-//   token order  of two grants in conflict the later has the larger token, across restarts too
-//   no revival   a client that lost the lock, or whose deadline has passed, has to ask again
+//   token order  of two grants in conflict the later has the larger token, also across restarts
+//   no revival   a client that lost the lock, or whose deadline has passed, has to acquire it again
 // It needs clocks within `Rules::drift` of true time, members that stop when they fail, and a
-// record that survives. Names of locks, the disk and the clients' own clock test are the driver's.
+// record that survives. The driver is responsible for names of locks, the disk and the clients' own
+// clock test.
 //
-// A member's life begins with one durable write; until that is done, and until promises it may have
-// made before are over, it neither grants nor asks. A member without a record first learns from the
-// others how far counts may have gone (section 8).
+// An incarnation begins with one durable write. Until that is done, and until promises of an
+// earlier incarnation have ended, the member neither grants nor asks. A member without a record
+// first learns from the others how far counts may have gone (section 8).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMaxLocks = 4096;  // of one member; messages of others are dropped
+inline constexpr std::size_t kMaxLocks = 4096;  // of one member; others are ignored
 
 class Member {
  public:
@@ -39,8 +39,8 @@ class Member {
   struct Start {
     NodeId self{};
     Rules rules{};
-    View view{};                     // as configured: for a member that has no record
-    std::optional<Record> record{};  // as read; none: blank
+    View view{};                     // as configured; used only without a record
+    std::optional<Record> record{};  // as read from disk; unset: blank
     bool rebooted = false;           // the kernel booted since the record was written
   };
   explicit Member(const Start& start);
@@ -50,17 +50,17 @@ class Member {
   void on_timer(Turn<Member>& turn, TimerId timer);
   void command(Turn<Member>& turn, const Command& command);
 
-  // Whether nothing is known of this lock any more, by now: promises and waiters that went unheard
-  // make no timer run. Its number is then free for another.
+  // Whether the member has no state about this lock at this time: unanswered promises and silent
+  // waiters run no timer. Its number is then free for another lock.
   bool forget(Turn<Member>& turn, LockId id);
 
-  // The earliest of all locks'.
+  // The earliest timer of all locks.
   OneTimer timers() const { return OneTimer{alarm_}; }
   const char* check() const;
 
   const MemberState& state() const { return state_; }
   bool blank() const { return blank_; }
-  // Null: nothing is known of this lock.
+  // Null: the member has no state about this lock.
   const Lock* lock(LockId id) const {
     if (id == kViewLock) return &view_lock_;
     return std::to_underlying(id) < locks_.size() ? &locks_[std::to_underlying(id)] : nullptr;
@@ -98,11 +98,11 @@ class Member {
   void query(Turn<Member>& turn);
   void receive_query(Turn<Member>& turn, NodeId from, const Message& message);
   void receive_record(Turn<Member>& turn, NodeId from, const Message& message);
-  bool knows_enough() const;
-  void begin_life(Turn<Member>& turn, Boot boot);
+  bool may_begin() const;
+  void begin_incarnation(Turn<Member>& turn, Boot boot);
 
   // Section 9, views (lease_views.cpp).
-  void want_change(Turn<Member>& turn, const Command& command);
+  void request_change(Turn<Member>& turn, const Command& command);
   void advance_change(Turn<Member>& turn);
   void propose(Turn<Member>& turn);
   void propose_again(Turn<Member>& turn);
@@ -115,15 +115,15 @@ class Member {
   void abandon_view_lock(Turn<Member>& turn);
   Message record_message(std::uint64_t nonce, NodeId to) const;
 
-  // A change of the voting set that is wanted here.
+  // A change of the voting set that this member wants to make.
   struct Change {
     bool wanted = false;
     NodeId member = kNobody;
     std::uint8_t votes = 0;
-    Ballot ballot{};      // of @view; count 0: nothing was said under the present one
-    Proposal proposal{};  // as it was said
+    Ballot ballot{};      // of @view; count 0: nothing was proposed under the current lease
+    Proposal proposal{};  // as sent
     Voters accepted_by = 0;
-    std::uint64_t reserve = 0;  // the largest of theirs
+    std::uint64_t reserve = 0;  // largest reserve of the members that accepted
     Instant again_at = kNever;
 
     template <class Self, class Visitor>
@@ -138,7 +138,7 @@ class Member {
       visit("again_at", self.again_at);
     }
   };
-  // An ACCEPT to be sent when what was accepted is on disk.
+  // An ACCEPT to send when the accepted proposal is on disk; to kNobody: none.
   struct Debt {
     NodeId to = kNobody;
     Boot boot{};
@@ -154,17 +154,17 @@ class Member {
 
   MemberState state_;
   bool rebooted_;
-  NodeMap<Boot> newest_;     // life heard of each member
+  NodeMap<Boot> newest_;     // newest boot seen of each member
   std::vector<Lock> locks_;  // by number, at most kMaxLocks
-  Deadlines deadlines_;      // of each lock
+  Deadlines deadlines_;      // next deadline of each lock
   Lock view_lock_;
   Change change_;
   Debt debt_;
-  bool blank_;               // no record, and not yet enough heard of others'
-  std::uint64_t nonce_ = 0;  // while blank: names this life
-  Voters with_record_ = 0;   // others whose reserve was heard
-  Voters without_ = 0;       // others that are blank too
-  Boot largest_boot_{};      // of this member's, as others remember
+  bool blank_;               // it has no record, and has not received enough from the others
+  std::uint64_t nonce_ = 0;  // while blank: identifies this incarnation
+  Voters with_record_ = 0;   // other voters that sent their reserve
+  Voters without_ = 0;       // other voters that are blank too
+  Boot largest_boot_{};      // largest boot of this member that the others remember
   Instant query_at_ = kNever;
   Instant alarm_ = kNever;
 };

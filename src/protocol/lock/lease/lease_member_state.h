@@ -1,5 +1,5 @@
-// What all locks of a member have in common: its name and life, the number of its last multicast,
-// what is on disk, and since when it may speak (sections 4 and 8).
+// State that all locks of a member share: its number and boot, the number of its last multicast,
+// its record on disk, and the time from which it may grant (sections 4 and 8).
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace tempo::lock::lease {
 
-// What is known of network time (section 11): what it was told to be, and by what it has gone on
-// since on a clock of which only the bound of its rate is known.
+// Bounds of network time (section 11): the last reading, valid while the local clock, of which only
+// the largest rate error is known, advances from it.
 struct NetworkTime {
   Nanos earliest{0};
   Nanos latest{0};
-  Instant until{};  // a lease after it was told: what is older is not trusted
+  Instant until{};  // a lease after the reading: an older reading is not trusted
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -30,61 +30,64 @@ struct MemberState {
   NodeId self = kNobody;
   Rules rules{};
 
-  Record disk{};            // as it is known to be on disk
-  std::uint64_t asked = 0;  // the reserve of the last write asked for
-  View following{};         // and its view: this one, or the one to come when it is written
-  Boot boot{};              // of this life
-  std::uint32_t k = 0;      // the last multicast's number, over all locks
-  // The last one given, over all locks, never forgotten: a hand-over is repeated to who still waits
-  // with the ticket that it served.
+  Record disk{};            // last record known to be on disk
+  std::uint64_t asked = 0;  // reserve of the last requested write
+  View following{};  // view of the last requested write: the current one, or the next one until it
+                     // is written
+  Boot boot{};       // of this incarnation
+  std::uint32_t k = 0;  // number of the last multicast, over all locks
+  // Last ticket used, over all locks. It is never forgotten: a hand-over is repeated to a member
+  // that still waits with the ticket that the hand-over served.
   std::uint64_t ticket = 0;
-  std::uint64_t floor = 0;  // where a lock that nothing is known of begins to count
-  Voters answered = 0;      // others that answered lately; kept only to be thrifty
-  Instant abstain_until{};  // promises of an earlier life may last so long
-  bool running = false;     // this life's boot is on disk
+  std::uint64_t floor = 0;  // count at which a lock without state starts
+  Voters answered = 0;      // other voters that answered recently; used only with suppress_replies
+  Instant abstain_until{};  // promises of an earlier incarnation may last until then
+  bool running = false;     // the boot of this incarnation is on disk
 
-  // Section 9: what this member has accepted for the next view, perhaps not yet on disk; the same
-  // or what it has heard that another has under a larger ballot; and until when leases of the view
-  // before this one may be held, during which no next one is accepted.
+  // Section 9. `accepted`: the proposal for the next view that this member accepted, perhaps not
+  // yet on disk. `known`: the same, or a proposal with a larger ballot that another member
+  // accepted. `settled_at`: leases of the previous view may be held until then; before, this member
+  // accepts no next view.
   Proposal accepted{};
   Proposal known{};
   Instant settled_at{};
-  bool voted_before = false;  // in the view before this one
+  bool voted_before = false;  // this member had a vote in the previous view
 
-  NetworkTime time{};  // kept only where it is trusted
+  NetworkTime time{};  // kept only with trust_time
 
   const View& view() const { return disk.view; }
-  // May it grant? Not before promises that it does not remember are over.
+  // Whether it may grant: not before promises that it does not remember have ended.
   bool speaks(Instant now) const;
-  // May it ask? Boots alone would be enough: this is a second line of defence.
+  // Whether it may ask. Boots alone would be enough: this is a second line of defence.
   bool asks(Instant now) const;
 
-  // The next ballot's count. Where each of two members is enough, one counts odd, the other even.
+  // The next ballot's count. If each of two voters is a quorum, one uses odd counts, the other
+  // even.
   std::uint64_t next_count(std::uint64_t top) const;
   std::uint64_t next_ticket(std::uint64_t network_us, std::uint64_t seen);
   bool reserved(std::uint64_t count) const { return count <= disk.reserve; }
-  // The reserve to be written so that counts from this one on have room, ahead of need; 0: none.
+  // The reserve to write so that counts from this one on stay reserved, ahead of need; 0: none.
   std::uint64_t write_for(std::uint64_t count) const {
     return count + rules.block / 2 > asked ? count + rules.block : 0;
   }
   Notice ask_write(std::uint64_t reserve);
   void written(const Record& record);
-  // Somebody has accepted this.
-  void heard(const Proposal& proposal);
-  // Section 11. By network time a lease of that length asked for now is over at A; 0: that is not
-  // known.
+  // Another member, or this one, has accepted this proposal.
+  void note_proposal(const Proposal& proposal);
+  // Section 11. A: the network time at which a lease of this length, asked for now, is over; 0:
+  // unknown.
   Nanos over_at(Instant now, Nanos length) const;
-  // What is over at A is over when so much has passed by the local clock, whoever counts.
+  // The span of the local clock after which a lease that is over at A is over on every clock.
   Nanos over_in(Nanos over_at, Instant now) const;
-  void told(Nanos earliest, Nanos latest, Instant now);
+  void set_network_time(Nanos earliest, Nanos latest, Instant now);
   // The next view is on disk.
   void enter(const View& view, Instant now);
 
 #ifdef TEMPO_MUTATIONS
-  Instant last_reading{};  // of the clock, in the step before
-  Instant heard_at(Instant now) const;
+  Instant last_reading{};  // clock reading of the previous step
+  Instant received_at(Instant now) const;
 #else
-  static Instant heard_at(Instant now) { return now; }
+  static Instant received_at(Instant now) { return now; }
 #endif
 
   template <class Self, class Visitor>

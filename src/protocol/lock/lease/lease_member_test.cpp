@@ -19,7 +19,7 @@ TEST(LeaseRules, HolderEndsBeforeGrantors) {
   EXPECT_EQ(kRules.shrink(1s), Nanos{999'600'079} - 1ns);
 }
 
-TEST(LeaseRules, RoundsAwayFromTrouble) {
+TEST(LeaseRules, RoundsToTheSafeSide) {
   const Rules odd{.lease = Nanos{3}, .longest = Nanos{3}};
   EXPECT_EQ(odd.hold(), Nanos{1});
   EXPECT_EQ(odd.keep(Nanos{3}), Nanos{5});
@@ -30,7 +30,7 @@ TEST(LeaseView, QuorumIsMoreThanHalf) {
   const View three = one_vote_each(3);
   EXPECT_FALSE(three.quorum(0b001));
   EXPECT_TRUE(three.quorum(0b101));
-  EXPECT_FALSE(three.quorum(0b11000));  // of nobody
+  EXPECT_FALSE(three.quorum(0b11000));  // empty slots
   const View four = one_vote_each(4);
   EXPECT_FALSE(four.quorum(0b0011));
   EXPECT_TRUE(four.quorum(0b0111));
@@ -45,7 +45,7 @@ TEST(LeaseView, PoliciesOfTwo) {
   EXPECT_TRUE(two_members(TwoNode::available).quorum(0b10));
 }
 
-// --- section 10: what each operation says ---
+// --- section 10: messages of each operation ---
 
 TEST(LeaseMessages, AcquireFreeLock) {
   for (const std::uint32_t sites : {3U, 5U}) {
@@ -54,57 +54,57 @@ TEST(LeaseMessages, AcquireFreeLock) {
     ASSERT_TRUE(cluster.granted(0, 1));
     EXPECT_EQ(cluster.granted(0, 1)->token, token(1, 1));
     EXPECT_EQ(cluster.granted(0, 1)->deadline, cluster.now() + kRules.hold());
-    EXPECT_EQ(cluster.said(Kind::ask), 1U);
-    EXPECT_EQ(cluster.said(Kind::grant), sites - 1);
-    EXPECT_EQ(cluster.said_in_all(), sites);
+    EXPECT_EQ(cluster.sent_count(Kind::ask), 1U);
+    EXPECT_EQ(cluster.sent_count(Kind::grant), sites - 1);
+    EXPECT_EQ(cluster.total_sent(), sites);
   }
 }
 
-TEST(LeaseMessages, AcquireFreeLockThrifty) {
+TEST(LeaseMessages, AcquireFreeLockWithSuppressedReplies) {
   Rules rules = kRules;
   rules.suppress_replies = true;
   for (const std::uint32_t sites : {3U, 5U}) {
     Cluster cluster(sites, rules);
-    cluster.acquire(0, 1);  // nobody has answered yet: all are named
-    EXPECT_EQ(cluster.said(Kind::grant), sites - 1);
+    cluster.acquire(0, 1);  // no voter has answered yet: all are named
+    EXPECT_EQ(cluster.sent_count(Kind::grant), sites - 1);
     cluster.release(0, 1);
     cluster.pass(rules.lease);
-    cluster.forget_said();
+    cluster.clear_counts();
     cluster.acquire(0, 2);
     EXPECT_TRUE(cluster.granted(0, 2));
-    EXPECT_EQ(cluster.said(Kind::ask), 1U);
-    EXPECT_EQ(cluster.said(Kind::grant), sites / 2);
-    EXPECT_EQ(cluster.said_in_all(), 1 + sites / 2);
+    EXPECT_EQ(cluster.sent_count(Kind::ask), 1U);
+    EXPECT_EQ(cluster.sent_count(Kind::grant), sites / 2);
+    EXPECT_EQ(cluster.total_sent(), 1 + sites / 2);
   }
 }
 
-// One that missed how far counts have gone learns it once, not with every lock.
-TEST(LeaseMessages, WhoWasRefusedAsLowIsNotSoAgain) {
+// A member that missed how far counts have gone learns it once, not with every lock.
+TEST(LeaseMessages, LowCountIsRefusedOnlyOnce) {
   Cluster cluster(3, kRules);
   cluster.crash(0);
   cluster.acquire(1, 1);
   cluster.release(1, 1);
-  cluster.pass(2 * kRules.lease);  // it is forgotten: the count is the floor
+  cluster.pass(2 * kRules.lease);  // the lock is forgotten: its count is the floor
   cluster.resume(0);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.acquire(0, 1, Mode::exclusive, LockId{5});
-  EXPECT_EQ(cluster.said(Kind::refuse), 2U);
-  EXPECT_EQ(cluster.said(Kind::ask), 2U);
-  cluster.forget_said();
+  EXPECT_EQ(cluster.sent_count(Kind::refuse), 2U);
+  EXPECT_EQ(cluster.sent_count(Kind::ask), 2U);
+  cluster.clear_counts();
   cluster.acquire(0, 2, Mode::exclusive, LockId{6});
   EXPECT_TRUE(cluster.granted(0, 2));
-  EXPECT_EQ(cluster.said(Kind::refuse), 0U);
-  EXPECT_EQ(cluster.said(Kind::ask), 1U);
+  EXPECT_EQ(cluster.sent_count(Kind::refuse), 0U);
+  EXPECT_EQ(cluster.sent_count(Kind::ask), 1U);
 }
 
-TEST(LeaseMessages, AcquireAgainSaysNothing) {
+TEST(LeaseMessages, AcquireAgainSendsNothing) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   cluster.release(0, 1);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.acquire(0, 2);
   EXPECT_EQ(cluster.granted(0, 2)->token, token(1, 2));
-  EXPECT_EQ(cluster.said_in_all(), 0U);
+  EXPECT_EQ(cluster.total_sent(), 0U);
 }
 
 TEST(LeaseMessages, AcquireWhereAnotherIsIdle) {
@@ -112,36 +112,36 @@ TEST(LeaseMessages, AcquireWhereAnotherIsIdle) {
     Cluster cluster(sites, kRules);
     cluster.acquire(0, 1);
     cluster.release(0, 1);
-    cluster.forget_said();
+    cluster.clear_counts();
     cluster.acquire(1, 1);
-    EXPECT_EQ(cluster.granted(1, 1)->token, token(1, 3));  // the hand-over counts
-    EXPECT_EQ(cluster.said(Kind::ask), 1U);
-    EXPECT_EQ(cluster.said(Kind::pass), 1U);
-    EXPECT_EQ(cluster.said(Kind::refuse), sites - 1);
-    EXPECT_EQ(cluster.said_in_all(), sites + 1);
+    EXPECT_EQ(cluster.granted(1, 1)->token, token(1, 3));  // the hand-over counts as a grant
+    EXPECT_EQ(cluster.sent_count(Kind::ask), 1U);
+    EXPECT_EQ(cluster.sent_count(Kind::pass), 1U);
+    EXPECT_EQ(cluster.sent_count(Kind::refuse), sites - 1);
+    EXPECT_EQ(cluster.total_sent(), sites + 1);
   }
 }
 
 TEST(LeaseMessages, RenewEveryHalfLease) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.pass(10 * kRules.lease);
   EXPECT_FALSE(cluster.lost(0, 1));
-  EXPECT_EQ(cluster.said(Kind::ask), 20U);
-  EXPECT_EQ(cluster.said(Kind::grant), 40U);
-  EXPECT_EQ(cluster.said_in_all(), 60U);
+  EXPECT_EQ(cluster.sent_count(Kind::ask), 20U);
+  EXPECT_EQ(cluster.sent_count(Kind::grant), 40U);
+  EXPECT_EQ(cluster.total_sent(), 60U);
 }
 
-TEST(LeaseMessages, ReleaseSaysNothingUntilTheIdleLeaseEnds) {
+TEST(LeaseMessages, ReleaseSendsNothingUntilTheIdleLeaseEnds) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 1);
-  EXPECT_EQ(cluster.said_in_all(), 0U);
+  EXPECT_EQ(cluster.total_sent(), 0U);
   cluster.pass(kRules.lease);
-  EXPECT_EQ(cluster.said(Kind::free), 1U);
-  EXPECT_EQ(cluster.said_in_all(), 1U);
+  EXPECT_EQ(cluster.sent_count(Kind::free), 1U);
+  EXPECT_EQ(cluster.total_sent(), 1U);
 }
 
 TEST(LeaseMessages, HandOverToWaiter) {
@@ -149,29 +149,29 @@ TEST(LeaseMessages, HandOverToWaiter) {
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
   cluster.acquire(0, 2);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 1);  // to another daemon
   EXPECT_TRUE(cluster.granted(1, 1));
-  EXPECT_EQ(cluster.said(Kind::pass), 1U);
-  EXPECT_EQ(cluster.said_in_all(), 1U);
-  cluster.release(1, 1);  // the PASS had said that site 0 waits
+  EXPECT_EQ(cluster.sent_count(Kind::pass), 1U);
+  EXPECT_EQ(cluster.total_sent(), 1U);
+  cluster.release(1, 1);  // the PASS had announced that site 0 waits
   EXPECT_TRUE(cluster.granted(0, 2));
-  EXPECT_EQ(cluster.said(Kind::pass), 2U);
-  EXPECT_EQ(cluster.said_in_all(), 2U);
+  EXPECT_EQ(cluster.sent_count(Kind::pass), 2U);
+  EXPECT_EQ(cluster.total_sent(), 2U);
   cluster.acquire(0, 3);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 2);  // to the same daemon
   EXPECT_TRUE(cluster.granted(0, 3));
-  EXPECT_EQ(cluster.said_in_all(), 0U);
+  EXPECT_EQ(cluster.total_sent(), 0U);
 }
 
-// Everybody wants the lock all the time: a grant is one ASK, refused by all that promised it to
-// another, and one PASS.
+// All members want the lock all the time: a grant takes one ASK, refused by all that promised the
+// lock to another, and one PASS.
 TEST(LeaseMessages, ContendedPerGrant) {
   for (const std::uint32_t sites : {3U, 5U}) {
     Cluster cluster(sites, kRules);
     for (std::uint32_t site = 0; site < sites; ++site) cluster.acquire(site, 1);
-    cluster.forget_said();
+    cluster.clear_counts();
     constexpr std::uint32_t kGrants = 60;
     for (std::uint32_t i = 0; i < kGrants; ++i) {
       const std::uint32_t site = i % sites;
@@ -180,10 +180,10 @@ TEST(LeaseMessages, ContendedPerGrant) {
       ASSERT_TRUE(cluster.granted((site + 1) % sites, (i + 1) / sites + 1)) << i;
       cluster.acquire(site, client + 1);
     }
-    EXPECT_EQ(cluster.said(Kind::ask), kGrants);
-    EXPECT_EQ(cluster.said(Kind::pass), kGrants);
-    EXPECT_EQ(cluster.said(Kind::refuse), kGrants * (sites - 1));
-    EXPECT_EQ(cluster.said_in_all(), kGrants * (sites + 1));
+    EXPECT_EQ(cluster.sent_count(Kind::ask), kGrants);
+    EXPECT_EQ(cluster.sent_count(Kind::pass), kGrants);
+    EXPECT_EQ(cluster.sent_count(Kind::refuse), kGrants * (sites - 1));
+    EXPECT_EQ(cluster.total_sent(), kGrants * (sites + 1));
   }
 }
 
@@ -200,12 +200,12 @@ TEST(LeaseMessages, LastReaderLeavesWriterEnters) {
     cluster.acquire(1, 1, Mode::exclusive);
     cluster.release(0, 2);
     EXPECT_FALSE(cluster.granted(1, 1));
-    cluster.forget_said();
+    cluster.clear_counts();
     cluster.release(2, 1);
     EXPECT_TRUE(cluster.granted(1, 1));
-    EXPECT_EQ(cluster.said(Kind::free), 1U);
-    EXPECT_EQ(cluster.said(Kind::grant), sites - 1);
-    EXPECT_EQ(cluster.said_in_all(), sites);
+    EXPECT_EQ(cluster.sent_count(Kind::free), 1U);
+    EXPECT_EQ(cluster.sent_count(Kind::grant), sites - 1);
+    EXPECT_EQ(cluster.total_sent(), sites);
   }
 }
 
@@ -249,11 +249,11 @@ TEST(Lease, ReadersAreInsideTogetherAndAWriterStopsLaterOnes) {
   EXPECT_GT(cluster.granted(1, 2)->token, cluster.granted(2, 1)->token);
 }
 
-TEST(Lease, ClientIsToldThatItLostTheLock) {
+TEST(Lease, NotifiesAClientThatLostTheLock) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   const Instant deadline = cluster.granted(0, 1)->deadline;
-  cluster.set_carrier([](const Cluster::Letter&) { return false; });
+  cluster.set_delivery([](const Cluster::Datagram&) { return false; });
   cluster.pass(deadline - cluster.now() - 1ns);
   EXPECT_FALSE(cluster.lost(0, 1));
   cluster.pass(2ns);
@@ -276,22 +276,22 @@ TEST(Lease, AfterACrashTheNextWaitsForTheLeaseToEnd) {
             kRules.keep(kRules.lease) + kRules.retry() * 5 / 4);
 }
 
-TEST(Lease, LostPassIsSaidAgain) {
+TEST(Lease, RepeatsALostPass) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1);
   cluster.acquire(1, 1);
-  cluster.set_carrier(
-      [](const Cluster::Letter& letter) { return letter.message.kind != Kind::pass; });
+  cluster.set_delivery(
+      [](const Cluster::Datagram& datagram) { return datagram.message.kind != Kind::pass; });
   cluster.release(0, 1);
   EXPECT_FALSE(cluster.granted(1, 1));
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.pass(kRules.retry() * 5 / 4);
   EXPECT_TRUE(cluster.granted(1, 1));
 }
 
 TEST(Lease, EndsTheLeaseWhenItsTokensAreUsedUp) {
   Rules rules = kRules;
-  rules.most_sub = 3;
+  rules.max_sub = 3;
   Cluster cluster(3, rules);
   for (std::uint32_t i = 0; i < 8; ++i) {
     cluster.acquire(0, i);
@@ -333,8 +333,8 @@ TEST(LeaseLength, IsAtMostTheLongest) {
   EXPECT_EQ(cluster.granted(0, 1)->deadline, cluster.now() + kUpTo10s.hold(10s));
 }
 
-// Whoever waits for a daemon that died waits for the lease that its client wanted, not for another.
-TEST(LeaseLength, IsHowLongOthersWaitForADaemonThatDied) {
+// If a daemon dies, others wait for the lease that its client wanted, not for another length.
+TEST(LeaseLength, LimitsTheWaitForADeadDaemon) {
   for (const Nanos length : {100ms, 10'000ms}) {
     Cluster cluster(3, kUpTo10s);
     want_for(cluster, 0, 1, length);
@@ -353,10 +353,10 @@ TEST(LeaseLength, IsExtendedInTimeWhateverItIs) {
   for (const Nanos length : {100ms, 10'000ms}) {
     Cluster cluster(3, kUpTo10s);
     want_for(cluster, 0, 1, length);
-    cluster.forget_said();
+    cluster.clear_counts();
     cluster.pass(10 * length);
-    EXPECT_EQ(cluster.lock(0).clients().size(), 1U) << "it was lost";
-    EXPECT_LE(cluster.said(Kind::ask), 21U) << "twice in each lease";
+    EXPECT_EQ(cluster.lock(0).clients().size(), 1U) << "the client lost the lock";
+    EXPECT_LE(cluster.sent_count(Kind::ask), 21U) << "two ASKs for each lease";
     EXPECT_LE(cluster.lock(0).lease()->until, cluster.now() + kUpTo10s.hold(length));
   }
 }
@@ -372,18 +372,18 @@ TEST(LeaseLength, IsTheLongestOfThoseInside) {
   EXPECT_LE(cluster.lock(0).lease()->until, cluster.now() + kUpTo10s.hold(100ms));
 }
 
-// An ordinary lease is kept for whoever comes next; a longer one would make others wait for it.
+// An ordinary lease is kept for the next client; a longer one would make other members wait for it.
 TEST(LeaseLength, LongOnesAreGivenBackAtOnce) {
   Cluster cluster(3, kUpTo10s);
   want_for(cluster, 0, 1, 10s);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 1);
-  EXPECT_EQ(cluster.said(Kind::free), 1U);
+  EXPECT_EQ(cluster.sent_count(Kind::free), 1U);
   EXPECT_FALSE(cluster.lock(0).lease());
   cluster.acquire(0, 2);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 2);
-  EXPECT_EQ(cluster.said(Kind::free), 0U);
+  EXPECT_EQ(cluster.sent_count(Kind::free), 0U);
   EXPECT_TRUE(cluster.lock(0).lease());
 }
 
@@ -391,10 +391,10 @@ TEST(LeaseLength, LongOnesAreNotHandedOver) {
   Cluster cluster(3, kUpTo10s);
   want_for(cluster, 0, 1, 10s);
   cluster.acquire(1, 1);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(0, 1);
   ASSERT_TRUE(cluster.granted(1, 1));
-  EXPECT_EQ(cluster.said(Kind::pass), 0U);
+  EXPECT_EQ(cluster.sent_count(Kind::pass), 0U);
   EXPECT_EQ(cluster.granted(1, 1)->deadline, cluster.now() + kUpTo10s.hold());
 }
 
@@ -404,7 +404,8 @@ TEST(LeaseLength, ChangesWithAHandOver) {
   want_for(cluster, 1, 1, 10s);
   cluster.release(0, 1);
   ASSERT_TRUE(cluster.granted(1, 1));
-  EXPECT_EQ(cluster.lock(1).lease()->until, cluster.now() + kUpTo10s.hold(10s)) << "not extended";
+  EXPECT_EQ(cluster.lock(1).lease()->until, cluster.now() + kUpTo10s.hold(10s))
+      << "it must not be extended";
 }
 
 // --- many locks ---
@@ -421,9 +422,9 @@ TEST(LeaseLocks, ShareOneFloorAndForgetWhatIsIdle) {
   EXPECT_EQ(cluster.member(0).timers().first(), kNever);
 }
 
-// --- the contract ---
+// --- the machine contract ---
 
-TEST(LeaseMember, HearsNothingInItsOwnName) {
+TEST(LeaseMember, IgnoresMessagesInItsOwnName) {
   Cluster cluster(3, kRules);
   cluster.acquire(0, 1, Mode::exclusive);
   Member member = cluster.member(0);

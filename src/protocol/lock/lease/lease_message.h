@@ -1,7 +1,8 @@
-// What members of a lease lock say to each other (section 3), are told, and tell their clients.
+// Messages between members of a lease lock (section 3), commands to a member, and its notices.
 //
-// ASK, FREE and PASS go to all and carry their sender's multicast number `k`, its waiting clients
-// and its ballots that are over. A sender with more waiters than a list holds announces its oldest.
+// ASK, FREE and PASS go to all members and carry the sender's multicast number `k`, its waiting
+// clients and its ballots that have ended. A sender with more waiters than a list holds announces
+// its oldest.
 #pragma once
 
 #include <compare>
@@ -17,16 +18,16 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr LockId kViewLock{0xffffffff};  // "@view": whoever holds it may change the view
+inline constexpr LockId kViewLock{0xffffffff};  // "@view": its holder may change the view
 enum class ClientId : std::uint32_t {};
-enum class Boot : std::uint32_t {};  // one life of a daemon; each is larger than the last
+enum class Boot : std::uint32_t {};  // one incarnation of a daemon; later ones are larger
 
 inline constexpr std::size_t kMaxAnnounced = 4;  // waiters of one member in a message
-inline constexpr std::size_t kMaxStandings = 6;  // members in a message, but its sender
-inline constexpr std::size_t kMaxEnds = 3;       // ballots that are over in a message
+inline constexpr std::size_t kMaxStandings = 6;  // other members in a message
+inline constexpr std::size_t kMaxEnds = 3;       // ended ballots in a message
 
-// An attempt to get the lease, and the lease if it succeeds. Ordered by count alone; no two ballots
-// of one count are both held.
+// An attempt to get the lease, and the lease if the attempt succeeds. Ballots are ordered by count
+// alone; no two ballots with the same count are both held.
 struct Ballot {
   std::uint64_t count = 0;  // 0: none
   NodeId origin = kNobody;
@@ -40,7 +41,7 @@ struct Ballot {
   }
 };
 
-// A grant of a ballot; hand-overs count too.
+// One grant of a ballot; a hand-over counts as one too.
 struct Held {
   std::uint64_t count = 0;
   std::uint32_t sub = 0;
@@ -70,13 +71,13 @@ struct Waiter {
     visit("mode", self.mode);
   }
 };
-using Waiting = InlineVector<Waiter, kMaxAnnounced>;  // by ticket
+using Waiting = InlineVector<Waiter, kMaxAnnounced>;  // ordered by ticket
 
-// The waiters of one member, as another knows them.
+// The waiters of one member, as another member knows them.
 struct Standing {
   NodeId member = kNobody;
   Boot boot{};
-  std::uint32_t k = 0;  // of the member's multicast that said so
+  std::uint32_t k = 0;  // of the member's multicast that announced them
   Waiting waiting{};
 
   template <class Self, class Visitor>
@@ -97,7 +98,8 @@ std::string_view name_of(Kind kind);
 enum class Why : std::uint8_t { none, low, busy, queue, abstain, ended };
 std::string_view name_of(Why why);
 
-// A view that is to follow the present one, and the count of the ballot under which that was said.
+// A view that shall follow the current one, and the count of the ballot under which it was
+// proposed.
 struct Proposal {
   std::uint64_t count = 0;  // 0: none
   View view{};
@@ -125,25 +127,26 @@ struct Message {
   Ballot ballot{};              // all but QUERY and RECORD
   Mode mode = Mode::exclusive;  // ASK
   bool held = false;            // ASK: extend the lease of this ballot
-  Nanos length{0};              // ASK, FREE, PASS: of the lease that is wanted; 0: L
-  Voters named = 0;             // ASK: who is to answer
-  Nanos over_at{0};             // ASK: A, when by network time it is over; 0: not known
+  Nanos length{0};              // ASK, FREE, PASS: length of the wanted lease; 0: L
+  Voters named = 0;             // ASK: voters that shall answer
+  Nanos over_at{0};             // ASK: A, the network time at which the lease is over; 0: unknown
 
-  Boot to_boot{};          // GRANT, REFUSE, PASS: whom it is for
-  std::uint32_t to_k = 0;  // and which multicast of it
-  std::uint64_t top = 0;   // REFUSE; RECORD: where the sender's locks begin to count
+  Boot to_boot{};          // GRANT, REFUSE, PASS: boot of the addressed member
+  std::uint32_t to_k = 0;  // GRANT, REFUSE, PASS: the multicast of that member that this answers
+  std::uint64_t top = 0;   // REFUSE: largest count seen; RECORD: first count of the sender
   Why why = Why::none;     // REFUSE
 
   NodeId target = kNobody;   // PASS
   std::uint32_t sub = 0;     // PASS
   Nanos left{0};             // PASS: d
-  std::uint64_t ticket = 0;  // PASS: the waiter that is served
+  std::uint64_t ticket = 0;  // PASS: ticket of the served waiter
   Standings standings{};     // PASS
 
   std::uint64_t nonce = 0;    // QUERY, RECORD
-  std::uint64_t reserve = 0;  // RECORD, ACCEPT: the sender's; 0: it is blank
-  View set{};                 // RECORD: the view whose number is `view`
-  Proposal next{};            // PROPOSE; RECORD and GRANT of @view: what the sender has accepted
+  std::uint64_t reserve = 0;  // RECORD, ACCEPT: the sender's reserve; 0: it has no record
+  View set{};                 // RECORD: the view with the number `view`
+  Proposal next{};  // PROPOSE: the proposal; RECORD and GRANT of @view: the proposal that the
+                    // sender accepted
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -179,12 +182,12 @@ struct Message {
 
 std::string_view name_of(const Message& message);
 
-// What a member keeps on disk (section 4), for all its locks.
+// The record of a member on disk (section 4), for all its locks.
 struct Record {
   Boot boot{};
-  std::uint64_t reserve = 0;  // counts above it were neither proposed nor accepted
+  std::uint64_t reserve = 0;  // larger counts were neither proposed nor accepted
   View view{};
-  Proposal next{};  // accepted for the view after this one
+  Proposal next{};  // accepted for the view after this one; count 0: none
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -197,19 +200,19 @@ struct Record {
 
 struct Command {
   enum class Kind : std::uint8_t {
-    want,       // a client asks
-    done,       // it is done, no longer wants the lock, or died
-    written,    // what a `write` notice asked for is on disk
-    change,     // `member` is to have `votes`, one more or one less than now
-    no_change,  // that is wanted no more; what was proposed may come about all the same
-    time,       // network time is between `earliest` and `latest` now
+    acquire,    // a client wants the lock
+    release,    // the client has finished, no longer wants the lock, or died
+    written,    // the record of a `write` notice is on disk
+    change,     // give `member` `votes`, one more or one less than now
+    no_change,  // withdraw the change; a proposal already sent may still succeed
+    time,       // network time is now between `earliest` and `latest`
   };
-  Kind kind = Kind::want;
+  Kind kind = Kind::acquire;
   LockId lock{};
   ClientId client{};
   Mode mode = Mode::exclusive;
-  std::uint64_t network_us = 0;  // want: network time, as well as it is known
-  Nanos length{0};               // want: of its lease, at most Lmax; 0: L
+  std::uint64_t network_us = 0;  // acquire: network time, as well as it is known, in microseconds
+  Nanos length{0};               // acquire: length of its lease, at most Lmax; 0: L
   Record record{};               // written
   NodeId member = kNobody;       // change
   std::uint8_t votes = 0;        // change
@@ -218,7 +221,7 @@ struct Command {
 
   static Command acquire(LockId lock, ClientId client, Mode mode, std::uint64_t network_us,
                          Nanos length = Nanos{0}) {
-    return {.kind = Kind::want,
+    return {.kind = Kind::acquire,
             .lock = lock,
             .client = client,
             .mode = mode,
@@ -226,7 +229,7 @@ struct Command {
             .length = length};
   }
   static Command release(LockId lock, ClientId client) {
-    return {.kind = Kind::done, .lock = lock, .client = client};
+    return {.kind = Kind::release, .lock = lock, .client = client};
   }
   static Command written(const Record& record) { return {.kind = Kind::written, .record = record}; }
   static Command change(NodeId member, std::uint8_t votes) {
@@ -243,9 +246,9 @@ struct Notice {
     granted,   // the client is inside until `deadline` by the local clock
     extended,  // every client inside this lock has a later deadline
     lost,      // the client is no longer inside
-    refused,  // more clients of one lock than a member serves; of @view: no such change can be made
-    write,    // put the record on disk and say `written`
-    view,     // the record's view is in force here
+    refused,   // too many clients of this lock at this member; of @view: the change is impossible
+    write,     // write the record to disk, then send the command `written`
+    view,      // the record's view is in force at this member
   };
   Kind kind = Kind::granted;
   LockId lock{};

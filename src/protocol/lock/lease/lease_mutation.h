@@ -1,6 +1,6 @@
-// Mutations of the lease lock: single faults built in on purpose, to test the tests
+// Mutations of the lease lock: single faults that are built in on purpose, to test the tests
 // (machine/mutation.h).
-// The first nineteen are the variants that the lock's specification says must fail.
+// The first nineteen are the variants that must fail according to the lock's specification.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,37 @@ enum class Mutation : std::uint8_t {
   no_drift_margin,            // HOLD(L) = KEEP(L) = L, SHRINK(d) = d
   half_is_enough,             // half of the votes are a quorum
   no_low_test,                // a grantor accepts any count
-  sub_not_raised,             // neither by a grant nor by a hand-over
-  taker_counts_from_receipt,  // of the PASS, not from the ASK it echoes
+  sub_not_raised,             // neither a grant nor a hand-over raises it
+  taker_counts_from_receipt,  // the receiver counts from the PASS, not from the ASK that it echoes
   pass_accepted_twice,        // a copy of a PASS counts again
   gives_while_inside,         // a hand-over while a client is inside
-  free_after_pass,            // the giver says that the ballot is over
-  expired_lease_extended,     // a GRANT that comes after V counts
+  free_after_pass,            // the giver says that the ballot has ended
+  expired_lease_extended,     // a GRANT that arrives after V counts
   freed_ballot_reused,        // the next attempt uses the last ballot again
   reserve_not_durable,        // counts start where they started last time
-  boot_not_raised,            // a restarted daemon calls itself by its last life's number
+  boot_not_raised,            // a restarted daemon uses the boot number of its previous incarnation
   pass_to_newer_boot,         // a PASS is repeated to a target that restarted
-  client_without_clock_test,  // a client goes on until it is told, whatever its deadline
-  gives_after_v,              // the lease is not looked at before it is used
+  client_without_clock_test,  // a client continues after its deadline until it is notified
+  gives_after_v,              // a lease is used without checking its end
   shared_raised,              // from S to X without a new ballot
-  exclusive_kept,             // the lease stays X after the step down to S
-  promise_before_receipt,     // promises count from a clock reading before the datagram came
-  tickets_forgotten,          // with the lock, so that one can come twice
+  exclusive_kept,             // the lease stays X after the downgrade to S
+  promise_before_receipt,     // promises count from a clock reading before the datagram arrived
+  tickets_forgotten,          // a forgotten lock loses its tickets, so that one can occur twice
   pass_on_old_word,           // a PASS is repeated because of an old ASK
-  view_unsettled,             // the next view while leases of the one before the last are held
-  view_without_floor,         // a new view does not say how far counts have gone
-  view_passed,                // @view is handed over, and nobody asks what was accepted
-  proposal_forgotten,         // nor says it
-  acceptance_not_durable,     // a restart forgets what was accepted
-  time_without_bound,         // network time is taken for exact
-  shared_promise_raised,      // a grantor's S promise becomes X by a late word
-  blank_at_once,              // who has no record does not ask how far counts have gone
-  floor_forgotten,            // nor does a lock that was forgotten say so
-  counts_alike,               // where each of two is enough they use the same counts
-  grant_by_other_length,      // a grant counts by what was asked for since, not by what it answers
-  promise_of_own_length,      // a grantor keeps every promise for L, whatever was asked for
-  abstains_for_own_length,    // and after a restart knows of no longer ones
+  view_unsettled,      // the next view comes while leases of the view before the last are held
+  view_without_floor,  // a new view does not say how far counts have gone
+  view_passed,         // @view is handed over, and its new holder does not learn what was accepted
+  proposal_forgotten,  // a member that grants @view does not say what it has accepted
+  acceptance_not_durable,  // a restart forgets what was accepted
+  time_without_bound,      // network time counts as exact
+  shared_promise_raised,   // a late message turns a grantor's S promise into X
+  blank_at_once,           // a member without a record does not ask how far counts have gone
+  floor_forgotten,         // a forgotten lock does not raise the floor
+  counts_alike,            // where each of two voters is a quorum, both use the same counts
+  grant_by_other_length,   // a grant counts by the length of the newest ASK, not of the ASK that it
+                           // answers
+  promise_of_own_length,   // a grantor keeps every promise for L, whatever length the ASK wanted
+  abstains_for_own_length,  // a restarted member abstains for L, whatever longer promises may last
   count,
 };
 

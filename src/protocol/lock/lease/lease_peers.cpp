@@ -6,14 +6,14 @@
 namespace tempo::lock::lease {
 namespace {
 
-Turnstile first_of(NodeId member, const Waiting& waiting) {
+QueuePosition first_of(NodeId member, const Waiting& waiting) {
   return {waiting.empty() ? std::numeric_limits<std::uint64_t>::max() : waiting.front().ticket,
           member};
 }
 
 }  // namespace
 
-Turnstile Peer::first() const { return first_of(member, waiting); }
+QueuePosition Peer::first() const { return first_of(member, waiting); }
 
 const Peer& Peers::of(NodeId member) const {
   static const Peer unknown;
@@ -26,11 +26,11 @@ Peer* Peers::find(NodeId member) {
   return at != peers_.end() && at->member == member ? &*at : nullptr;
 }
 
-// A newer life has none of the older one's waiters, attempts and numbers.
-Peer* Peers::in_boot(NodeId member, Boot boot, Turnstile first, Instant now, NodeId needed) {
+// A newer boot has none of the older one's waiters, attempts and numbers.
+Peer* Peers::in_boot(NodeId member, Boot boot, QueuePosition first, Instant now, NodeId needed) {
   Peer* peer = find(member);
   if (peer == nullptr) {
-    if (peers_.size() == kMaxPeers && !make_room(first, now, needed)) return nullptr;
+    if (peers_.size() == kMaxPeers && !evict_one(first, now, needed)) return nullptr;
     const auto at = std::ranges::lower_bound(peers_, member, {}, &Peer::member);
     peer = &*peers_.insert(at, Peer{.member = member});
   }
@@ -38,8 +38,8 @@ Peer* Peers::in_boot(NodeId member, Boot boot, Turnstile first, Instant now, Nod
   return peer;
 }
 
-// Who has been silent for long goes first, then who has waited least.
-bool Peers::make_room(Turnstile first, Instant now, NodeId needed) {
+// Evicts a long silent member without waiters, otherwise the member with the newest first waiter.
+bool Peers::evict_one(QueuePosition first, Instant now, NodeId needed) {
   auto last = peers_.end();
   for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
     if (peer->member == needed) continue;
@@ -121,11 +121,11 @@ void Peers::forget_attempt(NodeId member) {
   if (Peer* const peer = find(member)) peer->attempt = {};
 }
 
-void Peers::forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode) {
+void Peers::forget_waiters_before(NodeId member, Instant asked, QueuePosition first, Mode mode) {
   Peer* const peer = find(member);
   if (peer == nullptr || peer->fresh_until - peer->fresh_for > asked) return;
   peer->waiting.erase_if([&](const Waiter& waiter) {
-    return conflict(waiter.mode, mode) && Turnstile{waiter.ticket, member} < first;
+    return conflict(waiter.mode, mode) && QueuePosition{waiter.ticket, member} < first;
   });
 }
 
@@ -137,15 +137,15 @@ void Peers::drop_passed(Instant now) {
   }
 }
 
-bool Peers::anybody_waits() const {
+bool Peers::has_waiters() const {
   return std::ranges::any_of(peers_, [](const Peer& peer) { return !peer.waiting.empty(); });
 }
 
-bool Peers::writer_before(Turnstile first, NodeId asker) const {
+bool Peers::writer_before(QueuePosition first, NodeId asker) const {
   for (const Peer& peer : peers_) {
     if (peer.member == asker) continue;
     for (const Waiter& waiter : peer.waiting)
-      if (waiter.mode == Mode::exclusive && Turnstile{waiter.ticket, peer.member} < first)
+      if (waiter.mode == Mode::exclusive && QueuePosition{waiter.ticket, peer.member} < first)
         return true;
   }
   return false;

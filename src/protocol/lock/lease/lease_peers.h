@@ -1,10 +1,9 @@
-// What one lock of a member knows of the others: who waits there, what they ask for, and which of
-// their multicasts it heard when. It orders the queue and addresses hand-overs; exclusion does not
-// rest on it.
+// One lock's knowledge of the other members: their waiters, their requests, and when it received
+// which of their multicasts. It orders the queue and addresses hand-overs; exclusion does not
+// depend on it.
 //
-// Of so many members as have a place here all waiters stand in one queue. Where more contend for
-// one lock, those who have waited longest have the places; the others keep asking and come in
-// later.
+// The waiters of up to kMaxPeers members form one queue. If more members contend for a lock, those
+// with the oldest waiters have the entries; the others keep asking and enter later.
 #pragma once
 
 #include <cstdint>
@@ -17,31 +16,31 @@
 
 namespace tempo::lock::lease {
 
-inline constexpr std::size_t kMaxPeers = 64;  // other members known of one lock
+inline constexpr std::size_t kMaxPeers = 64;  // other members known for one lock
 
-// Who comes first: the older ticket, of equal ones the lower member.
-struct Turnstile {
+// Order of waiters: by ticket, then by member.
+struct QueuePosition {
   std::uint64_t ticket = 0;
   NodeId member = kNobody;
-  auto operator<=>(const Turnstile&) const = default;
+  auto operator<=>(const QueuePosition&) const = default;
 };
 
 struct Peer {
   NodeId member = kNobody;
   Boot boot{};
-  Waiting waiting{};            // by ticket; empty once `fresh_until` has passed
-  std::uint32_t waiting_k = 0;  // of the multicast that said so
-  Instant fresh_until{};        // F after it was heard
-  Nanos fresh_for{0};           // F: by the length of the lease that it wants
-  Ballot attempt{};             // of its last ASK for the lease; not known longer than waiters
+  Waiting waiting{};            // ordered by ticket; empty once `fresh_until` has passed
+  std::uint32_t waiting_k = 0;  // number of the multicast that announced them
+  Instant fresh_until{};        // F after that multicast arrived
+  Nanos fresh_for{0};           // F for the length of the lease that it wants
+  Ballot attempt{};             // ballot of its last ASK for the lease; expires with the waiters
   Mode attempt_mode = Mode::exclusive;
   Nanos attempt_length{0};
   std::uint32_t attempt_k = 0;
-  std::uint32_t heard_k = 0;  // newest multicast heard from itself
-  Instant heard_until{};      // r_j + L: later its hour is not known any more
+  std::uint32_t heard_k = 0;  // newest multicast received from the member itself
+  Instant heard_until{};      // r_j + L: after that its arrival time is unknown
 
-  // Where its first waiter stands: behind everybody if none waits.
-  Turnstile first() const;
+  // Position of its first waiter; after all others if none waits.
+  QueuePosition first() const;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -63,30 +62,29 @@ struct Peer {
 
 class Peers {
  public:
-  // Who has no place is a peer that was never heard of.
+  // Returns an unknown peer for a member without an entry.
   const Peer& of(NodeId member) const;
   const std::vector<Peer>& all() const { return peers_; }
 
-  // A multicast of `from` itself. What is known of `needed` is not forgotten for it.
+  // Handles a multicast from `from` itself. Keeps the entry of `needed` when it needs a free entry.
   void learn(NodeId from, const Message& message, Instant now, const Rules& rules, NodeId needed);
-  // What the giver of a lease knew of others.
+  // Adds what the giver of a lease knew about others.
   void merge(const Standings& standings, NodeId self, Instant now, const Rules& rules,
              NodeId needed);
-  // Those who wait longest.
+  // The members with the oldest waiters.
   Standings standings(NodeId taker) const;
 
   void served(NodeId member, std::uint64_t ticket);
   void ended(const Ballot& ballot);
   void forget_attempt(NodeId member);
-  // `member` granted what was asked at `asked`: had one of its clients been first it would not
-  // have.
-  void forget_waiters_before(NodeId member, Instant asked, Turnstile first, Mode mode);
+  // `member` granted a request sent at `asked`: it would not have if one of its clients were first.
+  void forget_waiters_before(NodeId member, Instant asked, QueuePosition first, Mode mode);
   void drop_passed(Instant now);
 
-  bool anybody_waits() const;
+  bool has_waiters() const;
   std::uint64_t largest_ticket() const { return largest_ticket_; }
-  // Whether somebody other than `asker` waits for X with an older ticket.
-  bool writer_before(Turnstile first, NodeId asker) const;
+  // Whether a member other than `asker` waits for X with an older ticket.
+  bool writer_before(QueuePosition first, NodeId asker) const;
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -96,13 +94,13 @@ class Peers {
 
  private:
   Peer* find(NodeId member);
-  // Null: there is no place, and nobody to make room for one that stands at `first`.
-  Peer* in_boot(NodeId member, Boot boot, Turnstile first, Instant now, NodeId needed);
-  bool make_room(Turnstile first, Instant now, NodeId needed);
+  // Null: no entry is free, and no entry ranks after `first`.
+  Peer* in_boot(NodeId member, Boot boot, QueuePosition first, Instant now, NodeId needed);
+  bool evict_one(QueuePosition first, Instant now, NodeId needed);
   void note_tickets(const Waiting& waiting);
 
   std::vector<Peer> peers_;           // by member, at most kMaxPeers
-  std::uint64_t largest_ticket_ = 0;  // seen
+  std::uint64_t largest_ticket_ = 0;  // largest ticket seen
 };
 
 }  // namespace tempo::lock::lease

@@ -1,5 +1,5 @@
-// The lease lock, sections 8 and 11 of its specification: what a member that restarts may believe,
-// and what it may believe of the time.
+// The lease lock, sections 8 and 11 of its specification: what a restarted member may rely on, and
+// what a member may conclude from network time.
 #include <gtest/gtest.h>
 
 #include "protocol/lock/lease/lease_member.h"
@@ -10,8 +10,8 @@ namespace {
 
 // --- section 11 ---
 
-// An ASK that was under way for half a lease binds its grantor for half a lease: network time tells
-// how old it is.
+// An ASK that was in transit for half a lease binds its grantor for only half a lease: network time
+// shows its age.
 TEST(LeaseTime, EndsThePromiseOfALateAsk) {
   Rules rules = kRules;
   for (const bool trusts : {true, false}) {
@@ -20,16 +20,16 @@ TEST(LeaseTime, EndsThePromiseOfALateAsk) {
     constexpr Nanos kShown = 1'000s;
     for (const std::uint32_t site : {0U, 1U, 2U})
       cluster.command(site, Command::time(kShown - 1ms, kShown + 1ms));
-    cluster.set_carrier([](const Cluster::Letter&) { return false; });
+    cluster.set_delivery([](const Cluster::Datagram&) { return false; });
     cluster.acquire(0, 1);
     const Message ask = cluster.sent().back();
-    // The latest that it can be, and KEEP(L); the reading was new.
+    // The latest possible network time plus KEEP(L); the reading is new.
     EXPECT_EQ(ask.over_at, trusts ? kShown + 1ms + 1ns + rules.keep(rules.lease) : 0ns);
     cluster.crash(0);
     cluster.pass(rules.lease / 2);
     cluster.command(1,
                     Command::time(kShown + rules.lease / 2 - 1ms, kShown + rules.lease / 2 + 1ms));
-    cluster.set_carrier(nullptr);
+    cluster.set_delivery(nullptr);
     cluster.inject(NodeId{0}, 1, ask);
     ASSERT_EQ(cluster.lock(1).grantor().promises().size(), 1U);
     const Nanos kept = cluster.lock(1).grantor().promises()[0].until - cluster.now();
@@ -37,14 +37,14 @@ TEST(LeaseTime, EndsThePromiseOfALateAsk) {
       EXPECT_EQ(kept, rules.keep(rules.lease));
       continue;
     }
-    // By network time it is over L (1 + rho) + 1 ms after the sending, and the grantor's earliest
-    // is 1 ms behind; drift on the way to there costs at most 2 rho and a few units.
+    // By network time the lease is over L (1 + rho) + 1 ms after it was sent, and the grantor's
+    // earliest bound is 1 ms behind; drift until then costs at most 2 rho and a few units.
     EXPECT_GE(kept, rules.lease / 2 + 2ms + 400us);
     EXPECT_LE(kept, rules.lease / 2 + 2ms + 400us + rules.lease * 4 / 10'000);
   }
 }
 
-TEST(LeaseTime, IsNotTrustedForLongerThanALease) {
+TEST(LeaseTime, AReadingIsTrustedForALease) {
   Rules rules = kRules;
   rules.trust_time = true;
   Cluster cluster(3, rules);
@@ -52,7 +52,7 @@ TEST(LeaseTime, IsNotTrustedForLongerThanALease) {
   cluster.pass(rules.lease);
   cluster.acquire(0, 1);
   EXPECT_EQ(cluster.sent()[0].over_at, 0ns);
-  cluster.command(0, Command::time(1'001s, 1'000s));  // there is no such time
+  cluster.command(0, Command::time(1'001s, 1'000s));  // an empty interval
   cluster.acquire(0, 2, Mode::exclusive, LockId{1});
   EXPECT_EQ(cluster.sent().back().over_at, 0ns);
 }
@@ -87,12 +87,12 @@ TEST(LeaseRestart, WritesOnceInABlockAndAheadOfNeed) {
     cluster.release(0, i);
     cluster.pass(rules.lease);
   }
-  // 320 ballots: every half block before the end of the last one.
+  // 320 ballots: one write for each half block, before the previous block is used up.
   EXPECT_GE(cluster.writes(), 3 + 3 * 320 / 64);
   EXPECT_LE(cluster.writes(), 3 + 3 * 320 / 32);
 }
 
-TEST(LeaseRestart, NothingIsSaidBeforeItIsWritten) {
+TEST(LeaseRestart, SendsNothingBeforeItIsWritten) {
   Rules rules = kRules;
   rules.block = 4;
   Cluster cluster(3, rules);
@@ -104,7 +104,7 @@ TEST(LeaseRestart, NothingIsSaidBeforeItIsWritten) {
     cluster.release(0, i);
     cluster.pass(rules.lease);
   }
-  EXPECT_EQ(granted, 4U);  // as far as the first block goes
+  EXPECT_EQ(granted, 4U);  // as far as the first block reaches
   cluster.acquire(0, 10);
   cluster.hold_writes(false);
   cluster.finish_writes();
@@ -115,11 +115,12 @@ TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
   Cluster cluster(3, kRules);
   cluster.crash(1);
   cluster.lose_disk(1);
-  cluster.set_carrier([](const Cluster::Letter& letter) { return letter.from != NodeId{2}; });
+  cluster.set_delivery(
+      [](const Cluster::Datagram& datagram) { return datagram.from != NodeId{2}; });
   cluster.restart(1);
   cluster.pass(2 * kRules.lease);
   EXPECT_TRUE(cluster.member(1).blank());  // one of two is no majority
-  cluster.set_carrier(nullptr);
+  cluster.set_delivery(nullptr);
   cluster.pass(kRules.lease);
   EXPECT_FALSE(cluster.member(1).blank());
   EXPECT_EQ(cluster.member(1).state().floor, kRules.block);
@@ -127,8 +128,7 @@ TEST(LeaseRestart, BlankMemberTakesTheLargestReserveOfTheOthers) {
   EXPECT_EQ(cluster.disk(1)->reserve, 2 * kRules.block);
 }
 
-// A preferred member is a quorum by itself: nobody else knows what it accepted.
-// Where each of two is a quorum, a blank one counts on from what the other says.
+// If each of two voters is a quorum, a blank one counts on from the other's reserve.
 TEST(LeaseRestart, AvailableMemberWithoutARecordHearsTheOther) {
   Cluster cluster(2, kRules, two_members(TwoNode::available));
   cluster.crash(1);
@@ -139,6 +139,7 @@ TEST(LeaseRestart, AvailableMemberWithoutARecordHearsTheOther) {
   EXPECT_GE(cluster.member(1).state().floor, cluster.disk(0)->reserve);
 }
 
+// A preferred member is a quorum by itself: no other member knows what it accepted.
 TEST(LeaseRestart, PreferredMemberWithoutARecordStaysBlank) {
   Cluster cluster(2, kRules, two_members(TwoNode::preferred));
   cluster.crash(0);

@@ -11,7 +11,7 @@ __extension__ using Wide = __int128;
 
 constexpr std::int64_t kBillion = 1'000'000'000;
 
-// span * by / of, rounded down or up; of times over a thousand million no product fits 64 bits.
+// span * by / of, rounded down or up. Long spans overflow a product of 64 bits.
 Nanos scaled(Nanos span, std::int64_t by, std::int64_t of, bool up) {
   const Wide product = static_cast<Wide>(span.count()) * by + (up ? of - 1 : 0);
   return Nanos{static_cast<Nanos::rep>(product / of)};
@@ -40,15 +40,15 @@ Nanos Rules::stretch(Nanos span) const {
   return scaled(span, kBillion + drift.value, kBillion - drift.value, true) + unit;
 }
 
-std::optional<std::uint32_t> View::chair_of(NodeId member) const {
+std::optional<std::uint32_t> View::slot_of(NodeId member) const {
   for (std::uint32_t i = 0; i < kMaxVoters; ++i)
-    if (votes[i] > 0 && chairs[i] == member) return i;
+    if (votes[i] > 0 && slots[i] == member) return i;
   return std::nullopt;
 }
 
 Voters View::bit_of(NodeId member) const {
-  const auto chair = chair_of(member);
-  return chair ? static_cast<Voters>(1U << *chair) : Voters{0};
+  const auto slot = slot_of(member);
+  return slot ? static_cast<Voters>(1U << *slot) : Voters{0};
 }
 
 bool View::quorum(Voters in_favour) const {
@@ -72,7 +72,7 @@ Voters View::voters() const {
 View one_vote_each(std::uint32_t voters) {
   View view;
   for (std::uint32_t i = 0; i < std::min(voters, kMaxVoters); ++i) {
-    view.chairs[i] = NodeId{i};
+    view.slots[i] = NodeId{i};
     view.votes[i] = 1;
   }
   return view;
@@ -81,14 +81,14 @@ View one_vote_each(std::uint32_t voters) {
 std::optional<View> changed(const View& view, NodeId member, std::uint8_t votes) {
   if (member == kNobody || view.available) return std::nullopt;
   const auto* const free = std::ranges::find(view.votes, std::uint8_t{0});
-  const auto chair = view.chair_of(member).value_or(free - view.votes.begin());
-  if (chair >= kMaxVoters) return std::nullopt;
+  const auto slot = view.slot_of(member).value_or(free - view.votes.begin());
+  if (slot >= kMaxVoters) return std::nullopt;
   View next = view;
   ++next.number;
-  const std::uint8_t now = view.votes[chair];
+  const std::uint8_t now = view.votes[slot];
   const bool by_one = votes == now + 1 || votes + 1 == now;
-  next.votes[chair] = votes;
-  next.chairs[chair] = votes > 0 ? member : kNobody;
+  next.votes[slot] = votes;
+  next.slots[slot] = votes > 0 ? member : kNobody;
   if (!by_one || next.voters() == 0) return std::nullopt;
   return next;
 }

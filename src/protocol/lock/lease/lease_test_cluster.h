@@ -1,5 +1,5 @@
-// A few members of a lease lock on one clock, their messages delivered at once and in order, for
-// tests that count what is said or play a story step by step.
+// A few members of a lease lock on one clock. Messages are delivered at once and in order, for
+// tests that count messages or go through a scenario step by step.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline Token token(std::uint64_t count, std::uint32_t sub) { return Held{count, 
 
 class Cluster {
  public:
-  struct Letter {
+  struct Datagram {
     NodeId from{};
     NodeId to{};
     Message message;
@@ -36,13 +36,13 @@ class Cluster {
       : rules_(rules), view_(view.value_or(one_vote_each(sites))), disks_(sites), up_(sites) {
     for (std::uint32_t i = 0; i < sites; ++i) {
       disks_[i] = Record{.view = view_};
-      members_.push_back(made(i, true));
+      members_.push_back(make_member(i, true));
     }
     for (std::uint32_t i = 0; i < sites; ++i) start(i);
     run();
   }
 
-  // --- the story ---
+  // --- the scenario ---
   void acquire(std::uint32_t site, std::uint32_t client, Mode mode = Mode::exclusive,
                LockId lock = LockId{0}) {
     command(site, Command::acquire(lock, ClientId{client}, mode, ++tickets_));
@@ -54,7 +54,7 @@ class Cluster {
     step(site, [&](Member& member, Turn<Member>& turn) { member.command(turn, command); });
     run();
   }
-  // Time passes, timers fire.
+  // Lets time pass; due timers fire.
   void pass(Nanos span) {
     const Instant end = now_ + span;
     for (;;) {
@@ -74,17 +74,19 @@ class Cluster {
     now_ = end;
   }
   void crash(std::uint32_t site) { up_[site] = false; }
-  // As if it had only stood still, and had missed what was said.
+  // Ends a crash as if the member had only paused and missed the messages of that time.
   void resume(std::uint32_t site) { up_[site] = true; }
   void restart(std::uint32_t site) {
-    members_[site] = made(site, false);
+    members_[site] = make_member(site, false);
     start(site);
     run();
   }
   void lose_disk(std::uint32_t site) { disks_[site].reset(); }
-  // From now on a letter is asked for; false: it is lost.
-  void set_carrier(std::function<bool(const Letter&)> carries) { carries_ = std::move(carries); }
-  // Writes are done at once, unless held back.
+  // From now on `delivers` decides for each datagram; false: it is lost.
+  void set_delivery(std::function<bool(const Datagram&)> delivers) {
+    delivers_ = std::move(delivers);
+  }
+  // Writes finish at once, unless they are held back.
   void hold_writes(bool hold) { hold_writes_ = hold; }
   void finish_writes() {
     const auto held = std::exchange(held_writes_, {});
@@ -94,32 +96,32 @@ class Cluster {
     }
   }
   void inject(NodeId from, std::uint32_t to, const Message& message) {
-    letters_.push_back({from, NodeId{to}, message});
+    datagrams_.push_back({from, NodeId{to}, message});
     run();
   }
 
-  // --- what came of it ---
-  std::uint32_t said(Kind kind) const { return said_[std::to_underlying(kind)]; }
-  std::uint32_t said_in_all() const {
+  // --- the results ---
+  std::uint32_t sent_count(Kind kind) const { return counts_[std::to_underlying(kind)]; }
+  std::uint32_t total_sent() const {
     std::uint32_t all = 0;
-    for (const std::uint32_t count : said_) all += count;
+    for (const std::uint32_t count : counts_) all += count;
     return all;
   }
-  void forget_said() {
-    said_.fill(0);
+  void clear_counts() {
+    counts_.fill(0);
     events_.clear();
     sent_.clear();
   }
   const std::vector<Event>& events() const { return events_; }
   const std::vector<Message>& sent() const { return sent_; }
-  // The last grant to this client; none: never.
+  // The last grant to this client; unset: none.
   std::optional<Notice> granted(std::uint32_t site, std::uint32_t client) const {
     return last(site, client, Notice::Kind::granted);
   }
   std::optional<Notice> lost(std::uint32_t site, std::uint32_t client) const {
     return last(site, client, Notice::Kind::lost);
   }
-  // The views of this number that members have entered, one for each that did.
+  // The views with this number that members have entered, one for each member that did.
   std::vector<View> views(std::uint32_t number) const {
     std::vector<View> entered;
     for (const Event& event : events_)
@@ -136,7 +138,7 @@ class Cluster {
   Instant now() const { return now_; }
 
  private:
-  Member made(std::uint32_t site, bool rebooted) const {
+  Member make_member(std::uint32_t site, bool rebooted) const {
     return Member({.self = NodeId{site},
                    .rules = rules_,
                    .view = view_,
@@ -165,23 +167,23 @@ class Cluster {
       held_writes_.emplace_back(site, output.notice.record);
       return;
     }
-    ++said_[std::to_underlying(output.message.kind)];
+    ++counts_[std::to_underlying(output.message.kind)];
     sent_.push_back(output.message);
     for (std::uint32_t to = 0; to < members_.size(); ++to)
       if (to != site && (output.kind == OutputKind::broadcast || output.to == NodeId{to}))
-        letters_.push_back({NodeId{site}, NodeId{to}, output.message});
+        datagrams_.push_back({NodeId{site}, NodeId{to}, output.message});
   }
   void run() {
     if (running_) return;
     running_ = true;
-    while (!letters_.empty() || (!hold_writes_ && !held_writes_.empty())) {
+    while (!datagrams_.empty() || (!hold_writes_ && !held_writes_.empty())) {
       if (!hold_writes_) finish_writes();
-      if (letters_.empty()) continue;
-      const Letter letter = letters_.front();
-      letters_.pop_front();
-      if (!up_[index(letter.to)] || (carries_ && !carries_(letter))) continue;
-      step(index(letter.to), [&](Member& member, Turn<Member>& turn) {
-        member.receive(turn, letter.from, letter.message);
+      if (datagrams_.empty()) continue;
+      const Datagram datagram = datagrams_.front();
+      datagrams_.pop_front();
+      if (!up_[index(datagram.to)] || (delivers_ && !delivers_(datagram))) continue;
+      step(index(datagram.to), [&](Member& member, Turn<Member>& turn) {
+        member.receive(turn, datagram.from, datagram.message);
       });
     }
     running_ = false;
@@ -200,12 +202,12 @@ class Cluster {
   std::vector<std::optional<Record>> disks_;
   std::vector<Member> members_;
   std::vector<bool> up_;
-  std::deque<Letter> letters_;
-  std::function<bool(const Letter&)> carries_;
+  std::deque<Datagram> datagrams_;
+  std::function<bool(const Datagram&)> delivers_;
   std::vector<std::pair<std::uint32_t, Record>> held_writes_;
   bool hold_writes_ = false;
   bool running_ = false;
-  std::array<std::uint32_t, kKinds> said_{};
+  std::array<std::uint32_t, kKinds> counts_{};
   std::vector<Message> sent_;
   std::vector<Event> events_;
   std::uint32_t writes_ = 0;

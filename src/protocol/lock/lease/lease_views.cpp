@@ -1,17 +1,18 @@
-// Changing who votes (section 9).
+// Changing the voters (section 9).
 //
-// Views follow each other by number. Whoever holds @view may say what the next one is; it is the
-// next one when a majority of the present voters, and one of the next, have written down that they
-// accept it. Two say the same, if at all: a member that grants @view tells what it has accepted,
-// the next holder has to say that again, and what is said under an older ballot is accepted no
-// more. (It is Lamport's synod, one instance for each number, with the lease as its prepare phase.)
+// Views follow each other by number. The holder of @view may propose the next one; the proposal
+// succeeds when a quorum of the current voters, and a quorum of the next ones, have written to disk
+// that they accept it. Two successful proposals for one number are the same: a member that grants
+// @view reports the proposal it has accepted, the next holder has to propose that one again, and
+// members no longer accept proposals under an older ballot. (This is Lamport's synod, one instance
+// for each number, with the lease as its prepare phase.)
 //
-// Locks go on meanwhile. Promises survive a change, and quorums of neighbouring views meet in a
+// Locks continue meanwhile. Promises survive a change, and quorums of adjacent views intersect in a
 // member that keeps them; a message between members of different views is lost. Quorums of views
-// that are not neighbours need not meet, so
-//   - nobody accepts a next view before KEEP(Lmax) has passed in this one: by then no lease of
-//     the one before is held;
-//   - whoever enters a view counts on from the largest reserve of those who accepted it.
+// that are not adjacent need not intersect, so
+//   - no member accepts a next view before KEEP(Lmax) has passed in the current one: by then no
+//     lease of the previous view is held;
+//   - a member that enters a view counts on from the largest reserve of those that accepted it.
 #include <algorithm>
 #include <utility>
 
@@ -23,15 +24,15 @@ namespace {
 
 constexpr ClientId kSelf{0};  // the only client of @view
 
-// Whoever votes tells the others of a new view, also if it has just lost its vote: perhaps nobody
-// else knows.
-bool tells(const MemberState& state) {
+// A voter informs the others of a new view, also if it has just lost its vote: perhaps no other
+// member knows the view.
+bool announces_views(const MemberState& state) {
   return state.voted_before || state.view().votes_for(state.self);
 }
 
 }  // namespace
 
-void Member::want_change(Turn<Member>& turn, const Command& command) {
+void Member::request_change(Turn<Member>& turn, const Command& command) {
   if (change_.wanted || !changed(state_.view(), command.member, command.votes)) {
     turn.out.notify({.kind = Notice::Kind::refused, .lock = kViewLock});
     return;
@@ -40,7 +41,7 @@ void Member::want_change(Turn<Member>& turn, const Command& command) {
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
 }
 
-// Asks for @view as long as something is wanted, and says what is to be as soon as it is held.
+// Requests @view while a change is wanted, and proposes the change as soon as it holds @view.
 void Member::advance_change(Turn<Member>& turn) {
   Scope scope{turn, state_, kViewLock};
   if (!change_.wanted) {
@@ -78,12 +79,12 @@ void Member::propose(Turn<Member>& turn) {
 
 void Member::propose_again(Turn<Member>& turn) {
   if (view_lock_.top() > change_.ballot.count || state_.floor > change_.ballot.count)
-    abandon_view_lock(turn);  // nobody who has counted as far accepts it
+    abandon_view_lock(turn);  // no member that has counted this far accepts the proposal
   else
     propose(turn);
 }
 
-// Whoever wants a change asks for it anew, with a larger ballot.
+// A wanted change starts over, with a larger ballot.
 void Member::abandon_view_lock(Turn<Member>& turn) {
   on_lock(turn, kViewLock, [](Lock& lock, Scope& scope) { lock.abandon(scope); });
 }
@@ -108,14 +109,14 @@ void Member::receive_propose(Turn<Member>& turn, NodeId from, const Message& mes
   debt_ = {from, message.boot, message.ballot};
   if (state_.accepted != message.next) {
     state_.accepted = message.next;
-    state_.heard(message.next);
+    state_.note_proposal(message.next);
     turn.out.notify(state_.ask_write(std::max(state_.asked, message.ballot.count)));
     if (!mutated(Mutation::acceptance_not_durable)) return;
   }
   answer_proposal(turn);
 }
 
-// Only what is on disk is accepted.
+// A proposal is accepted only when it is on disk.
 void Member::answer_proposal(Turn<Member>& turn) {
   if (debt_.to == kNobody) return;
   const bool on_disk = state_.disk.next.count == debt_.ballot.count;
@@ -144,17 +145,17 @@ void Member::receive_accept(Turn<Member>& turn, NodeId from, const Message& mess
     adopt(turn, next, change_.reserve);
 }
 
-// Whoever lags behind is told, whoever is ahead is asked.
+// A member with an older view gets our record; we ask a member with a newer one for its record.
 void Member::receive_other_view(Turn<Member>& turn, NodeId from, const Message& message) {
   const std::uint32_t mine = state_.view().number;
   const bool a_question = message.kind == Kind::ask || message.kind == Kind::propose;
   if (message.view > mine)
     turn.out.send(from, {.kind = Kind::query, .lock = kViewLock, .view = mine});
-  else if (a_question && tells(state_))
+  else if (a_question && announces_views(state_))
     turn.out.send(from, record_message(0, from));
 }
 
-// This view is known to be the next, or a later one. It counts here when it is on disk.
+// This view is known to be the next or a later one. It is in force here when it is on disk.
 void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
   if (!state_.running || view.number <= state_.following.number) return;
   state_.following = view;
@@ -166,13 +167,13 @@ void Member::adopt(Turn<Member>& turn, const View& view, std::uint64_t floor) {
 void Member::enter_view(Turn<Member>& turn, const View& view) {
   const bool more = change_.wanted && changed(view, change_.member, change_.votes);
   change_ = {.member = change_.member, .votes = change_.votes};
-  abandon_view_lock(turn);  // while the others understand it
-  for (Lock& lock : locks_) lock.reseat(state_.view(), view);
-  view_lock_.reseat(state_.view(), view);
+  abandon_view_lock(turn);  // while the others still understand it
+  for (Lock& lock : locks_) lock.change_view(state_.view(), view);
+  view_lock_.change_view(state_.view(), view);
   state_.enter(view, turn.now);
   debt_ = {};
   turn.out.notify({.kind = Notice::Kind::view, .record = state_.disk});
-  if (tells(state_)) turn.out.broadcast(record_message(0, kNobody));
+  if (announces_views(state_)) turn.out.broadcast(record_message(0, kNobody));
   change_.wanted = more;
   on_lock(turn, kViewLock, [](Lock&, Scope&) {});
 }

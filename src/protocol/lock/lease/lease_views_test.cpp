@@ -1,4 +1,5 @@
-// The lease lock, section 9 of its specification: who votes, who asks, and how that changes.
+// The lease lock, section 9 of its specification: voters, members without a vote, and changes of
+// the view.
 #include <gtest/gtest.h>
 
 #include "protocol/lock/lease/lease_member.h"
@@ -7,23 +8,23 @@
 namespace tempo::lock::lease {
 namespace {
 
-// --- section 9: who votes and who asks ---
+// --- section 9: voters and members without a vote ---
 
-// Votes are three; whoever else is there is served like them.
+// Three members vote; the other members are served in the same way.
 TEST(LeaseAskers, AskWaitHoldAndHandOver) {
   Cluster cluster(24, kRules, one_vote_each(3));
   cluster.acquire(20, 1);
   ASSERT_TRUE(cluster.granted(20, 1));
-  EXPECT_EQ(cluster.said(Kind::grant), 3U);  // its own vote is missing
+  EXPECT_EQ(cluster.sent_count(Kind::grant), 3U);  // its own vote is missing
   for (std::uint32_t site = 0; site < 20; ++site) cluster.acquire(site, 1);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.release(20, 1);
   for (std::uint32_t site = 0; site < 20; ++site) {
     ASSERT_TRUE(cluster.granted(site, 1)) << site;
     cluster.release(site, 1);
   }
-  EXPECT_EQ(cluster.said(Kind::pass), 20U);
-  EXPECT_EQ(cluster.said_in_all(), 20U);
+  EXPECT_EQ(cluster.sent_count(Kind::pass), 20U);
+  EXPECT_EQ(cluster.total_sent(), 20U);
   EXPECT_EQ(cluster.granted(19, 1)->token, token(1, 1 + 2 * 20));
 }
 
@@ -36,8 +37,8 @@ TEST(LeaseAskers, AreNoQuorum) {
   EXPECT_FALSE(cluster.granted(20, 1));
 }
 
-// More members than a lock has places for: whoever waits longest has one.
-TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
+// More members than a lock has entries for: those with the oldest waiters have one.
+TEST(LeaseAskers, KeepsTheOldestWaiters) {
   Peers peers;
   const auto ask = [&](std::uint32_t member, std::uint64_t ticket) {
     Message message{.kind = Kind::ask, .boot = Boot{1}, .k = 1};
@@ -48,15 +49,15 @@ TEST(LeaseAskers, ThoseWhoWaitLongestHaveAPlace) {
   ask(200, 1000);
   EXPECT_EQ(peers.of(NodeId{200}).member, kNobody);
   ask(201, 50);
-  EXPECT_EQ(peers.of(NodeId{201}).first(), (Turnstile{50, NodeId{201}}));
-  EXPECT_EQ(peers.of(NodeId{kMaxPeers - 1}).member, kNobody);  // it had waited least
+  EXPECT_EQ(peers.of(NodeId{201}).first(), (QueuePosition{50, NodeId{201}}));
+  EXPECT_EQ(peers.of(NodeId{kMaxPeers - 1}).member, kNobody);  // it had waited the shortest time
   EXPECT_EQ(peers.all().size(), kMaxPeers);
   EXPECT_EQ(peers.standings(kNobody)[0].member, NodeId{201});
 }
 
 // --- section 9: views ---
 
-TEST(LeaseViews, OneVoteComesOrGoesAtATime) {
+TEST(LeaseViews, ChangesOneVoteAtATime) {
   const View three = one_vote_each(3);
   ASSERT_TRUE(changed(three, NodeId{3}, 1));
   EXPECT_EQ(changed(three, NodeId{3}, 1)->number, 2U);
@@ -75,7 +76,7 @@ TEST(LeaseViews, JoiningAndForgettingAMember) {
   cluster.command(0, Command::change(NodeId{3}, 1));
   EXPECT_EQ(cluster.views(2).size(), 4U);
   EXPECT_EQ(cluster.member(1).state().view().voters(), 0b1111);
-  // Not before leases of the first view are over.
+  // Not before leases of the first view have ended.
   cluster.command(1, Command::change(NodeId{0}, 0));
   cluster.pass(kRules.keep(kRules.longest) - 1ns);
   EXPECT_EQ(cluster.views(3).size(), 0U);
@@ -89,15 +90,15 @@ TEST(LeaseViews, JoiningAndForgettingAMember) {
   EXPECT_FALSE(cluster.granted(0, 1));  // 3 is not enough, and the vote of 0 is gone
 }
 
-// Whoever it is: a voter has a chair, not a number of a certain kind.
-TEST(LeaseViews, AnybodyCanGetAVote) {
+// Any member can vote: a voter has a slot, which does not depend on its number.
+TEST(LeaseViews, AnyMemberCanGetAVote) {
   View view = *changed(one_vote_each(3), NodeId{11}, 1);
-  EXPECT_EQ(view.chair_of(NodeId{11}), 3U);
+  EXPECT_EQ(view.slot_of(NodeId{11}), 3U);
   view = *changed(view, NodeId{1}, 0);
-  EXPECT_FALSE(view.chair_of(NodeId{1}));
+  EXPECT_FALSE(view.slot_of(NodeId{1}));
   view = *changed(view, NodeId{12}, 1);
-  EXPECT_EQ(view.chair_of(NodeId{12}), 1U) << "the first that is free";
-  EXPECT_EQ(view.chair_of(NodeId{11}), 3U) << "a chair is kept";
+  EXPECT_EQ(view.slot_of(NodeId{12}), 1U) << "the first free slot";
+  EXPECT_EQ(view.slot_of(NodeId{11}), 3U) << "a voter keeps its slot";
 
   Cluster cluster(12, kRules, one_vote_each(3));
   cluster.command(0, Command::change(NodeId{11}, 1));
@@ -116,28 +117,31 @@ TEST(LeaseViews, AnybodyCanGetAVote) {
   EXPECT_FALSE(cluster.granted(8, 1));
 }
 
-// 0 and 2 are cut off while 5 gets the chair that 2 had. What 2 has granted is no grant of 5. Also
-// without forgetting it the story ends well: the ballot of 0 is below the floor of the new view.
-TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
+// 0 and 2 are cut off while 5 gets the slot that 2 had. The grant of 2 is not a grant of 5. The
+// scenario also ends well if the grant is not forgotten: the ballot of 0 is below the floor of the
+// new view.
+TEST(LeaseViews, AGrantIsNotInheritedWithASlot) {
   Cluster cluster(6, kRules, one_vote_each(5));
   const auto apart = [](NodeId site) { return site == NodeId{0} || site == NodeId{2}; };
-  cluster.set_carrier(
-      [&](const Cluster::Letter& letter) { return apart(letter.from) == apart(letter.to); });
+  cluster.set_delivery([&](const Cluster::Datagram& datagram) {
+    return apart(datagram.from) == apart(datagram.to);
+  });
   cluster.acquire(0, 1);
   cluster.command(1, Command::change(NodeId{2}, 0));
   cluster.pass(3 * kRules.lease);
   cluster.command(1, Command::change(NodeId{5}, 1));
   cluster.pass(3 * kRules.lease);
-  ASSERT_EQ(cluster.member(5).state().view().chair_of(NodeId{5}), 2U);
+  ASSERT_EQ(cluster.member(5).state().view().slot_of(NodeId{5}), 2U);
   ASSERT_EQ(cluster.member(0).state().view().number, 1U);
-  // 0 learns of it, asks again, and is heard by 1 alone; 3, 4 and 5 are a majority for 3.
-  cluster.set_carrier([&](const Cluster::Letter& letter) {
+  // 0 learns of the new view and asks again, but only 1 receives it; 3, 4 and 5 are a majority
+  // for 3.
+  cluster.set_delivery([&](const Cluster::Datagram& datagram) {
     const auto together = [&](NodeId one, NodeId other) {
-      return (letter.from == one && letter.to == other) ||
-             (letter.from == other && letter.to == one);
+      return (datagram.from == one && datagram.to == other) ||
+             (datagram.from == other && datagram.to == one);
     };
-    if (letter.message.kind == Kind::record) return true;
-    return together(NodeId{0}, NodeId{1}) || (index(letter.from) >= 3 && index(letter.to) >= 3);
+    if (datagram.message.kind == Kind::record) return true;
+    return together(NodeId{0}, NodeId{1}) || (index(datagram.from) >= 3 && index(datagram.to) >= 3);
   });
   cluster.pass(kRules.lease);
   ASSERT_EQ(cluster.member(0).state().view().number, 3U);
@@ -147,7 +151,7 @@ TEST(LeaseViews, AGrantIsNotInheritedWithAChair) {
   EXPECT_FALSE(cluster.granted(0, 1)) << "two inside";
 }
 
-TEST(LeaseViews, AChangeCanBeGivenUp) {
+TEST(LeaseViews, AChangeCanBeWithdrawn) {
   Cluster cluster(3, kRules);
   cluster.crash(1);
   cluster.crash(2);
@@ -155,15 +159,15 @@ TEST(LeaseViews, AChangeCanBeGivenUp) {
   cluster.pass(2 * kRules.lease);
   cluster.command(0, Command::no_change());
   cluster.pass(kRules.lease);
-  cluster.forget_said();
+  cluster.clear_counts();
   cluster.pass(kRules.lease);
-  EXPECT_EQ(cluster.said_in_all(), 0U);
+  EXPECT_EQ(cluster.total_sent(), 0U);
   cluster.resume(1);
   cluster.pass(3 * kRules.lease);
   EXPECT_EQ(cluster.member(0).state().view().number, 1U);
 }
 
-TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
+TEST(LeaseViews, NeedAMajorityOfTheOldAndTheNewVoters) {
   Cluster cluster(4, kRules, one_vote_each(3));
   cluster.crash(3);
   cluster.crash(2);
@@ -175,7 +179,7 @@ TEST(LeaseViews, NeedAMajorityOfTheOldAndOfTheNew) {
   EXPECT_EQ(cluster.member(0).state().view().number, 2U);
 }
 
-TEST(LeaseViews, LocksGoOn) {
+TEST(LeaseViews, LocksContinueDuringAChange) {
   Cluster cluster(4, kRules, one_vote_each(3));
   cluster.acquire(0, 1);
   cluster.command(1, Command::change(NodeId{3}, 1));
@@ -190,7 +194,7 @@ TEST(LeaseViews, LocksGoOn) {
   EXPECT_TRUE(cluster.granted(2, 1));
 }
 
-TEST(LeaseViews, WhoWasAwayIsTold) {
+TEST(LeaseViews, AReturningMemberLearnsTheView) {
   Cluster cluster(4, kRules, one_vote_each(3));
   cluster.crash(2);
   cluster.command(0, Command::change(NodeId{3}, 1));
@@ -202,7 +206,7 @@ TEST(LeaseViews, WhoWasAwayIsTold) {
   EXPECT_TRUE(cluster.granted(2, 1));
 }
 
-TEST(LeaseViews, ARefusedChangeIsSaid) {
+TEST(LeaseViews, ReportsARefusedChange) {
   Cluster cluster(3, kRules);
   cluster.command(0, Command::change(NodeId{0}, 1));
   ASSERT_FALSE(cluster.events().empty());
