@@ -157,7 +157,7 @@ TEST(Election, HasOneCandidateAHostWhoseOfferMayChange) {
   Candidate candidate(network, {.capacity = 1});
   const auto second = network.stand("web");
   ASSERT_FALSE(second);
-  EXPECT_THAT(second.error().sentence, HasSubstr("one candidate a host"));
+  EXPECT_THAT(second.error().sentence, HasSubstr("one candidate per host"));
   candidate->offer(9);
   EXPECT_TRUE(candidate.hears([&] { return network.capacity("web") == 9; }));
   candidate->withdraw();

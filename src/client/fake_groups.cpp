@@ -61,7 +61,8 @@ std::string FakeGroups::stand(Caller caller, const ipc::Request& request) {
     return ipc::refusal_line(
         {.code = ipc::Code::unavailable,
          .sentence = fmt::format(
-             "somebody on this host stands for '{}' already; one candidate a host", request.name),
+             "this host already has a candidate for '{}'; only one candidate per host is allowed",
+             request.name),
          .id = request.id});
   group.caller = caller;
   group.id = request.id;

@@ -226,7 +226,7 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
   EXPECT_EQ(site->ask(0, "leader", group()).status, 1);
   stand(0, "--criterion weight=1");
   ASSERT_TRUE(runs_on(0));
-  EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate a host"));
+  EXPECT_THAT(refused("--criterion weight=2").second, HasSubstr("one candidate per host"));
 }
 
 TEST_F(LiveGroup, IsForProgramsToo) {

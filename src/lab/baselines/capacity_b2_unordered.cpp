@@ -25,7 +25,7 @@ void CapacityB2Unordered::receive(Turn<CapacityB2Unordered>& turn, NodeId from,
   if (index(from) >= rules_->members) return;
   if (message.number == number_ + 1) {
     if (message.round >= PhaseKing::rounds(rules_->malicious)) return;
-    next_words_.keep(from, message.round * 4U + std::to_underlying(message.kind), message);
+    early_messages_.keep(from, message.round * 4U + std::to_underlying(message.kind), message);
     if (phase_ == Phase::stop) begin_next(turn);
     return;
   }
@@ -112,7 +112,7 @@ void CapacityB2Unordered::begin(Turn<CapacityB2Unordered>& turn) {
 
 void CapacityB2Unordered::begin_next(Turn<CapacityB2Unordered>& turn) {
   renew();
-  for (const auto& word : next_words_.take()) receive(turn, word.from, word.message);
+  for (const auto& word : early_messages_.take()) receive(turn, word.from, word.message);
 }
 
 void CapacityB2Unordered::begin_round(Turn<CapacityB2Unordered>& turn) {
@@ -135,7 +135,7 @@ void CapacityB2Unordered::end_round(Turn<CapacityB2Unordered>& turn) {
   master_ = choose();
   phase_ = Phase::stop;
   turn.out.notify({Notice::Kind::elected, master_, number_});
-  if (!next_words_.empty()) begin_next(turn);
+  if (!early_messages_.empty()) begin_next(turn);
 }
 
 // The best bid that more reports name than can be lies.

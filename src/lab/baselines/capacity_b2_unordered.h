@@ -97,7 +97,7 @@ class CapacityB2Unordered {
     visit("king", self.king_);
     for (auto& round : self.heard_)
       for (auto& word : round) visit("heard", word);
-    visit("next", self.next_words_);
+    visit("next", self.early_messages_);
     visit("master", self.master_);
     visit("timers", self.timers_);
   }
@@ -122,7 +122,7 @@ class CapacityB2Unordered {
   std::array<std::optional<Offers>, capacity_b2_unordered::kMaxMembers> reports_{};  // Y
   PhaseKing king_;
   std::array<PhaseKing::Heard, 2> heard_{};  // in this round, and in the next by those ahead of us
-  capacity::NextWords<Message> next_words_;
+  capacity::EarlyMessages<Message> early_messages_;
   NodeId master_ = kNobody;
   Timers<capacity_b2_unordered::Timer> timers_;
 };

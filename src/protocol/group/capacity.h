@@ -1,25 +1,25 @@
-// Elections by capacity: what the four algorithms have in common.
+// Elections by capacity: the common part of the four algorithms.
 //
 // Every candidate has a capacity, the value of a criterion (load, free memory, the quality of its
-// clock ...). All processes agree on the candidate with the largest; of equal ones the larger
-// number wins. The algorithms differ in what they ask of the network and of the processes:
+// clock ...). All processes agree on the candidate with the largest capacity; of equal ones the
+// larger number wins. The algorithms differ in what they require of the network and the processes:
 //
-//   A   (capacity_a.h)   reliable broadcast, all begin at once, nobody pauses
+//   A   (capacity_a.h)   reliable broadcast, all begin at once, no process pauses
 //   B.1 (capacity_b1.h)  reliable broadcast, all begin within T, processes may stop
-//   B.2 (capacity_b2.h)  the same, and up to t processes may do anything at all
+//   B.2 (capacity_b2.h)  as B.1, and up to t processes may be byzantine
 //   C   (capacity_c.h)   broadcast that loses messages
 //
-// T is the time within which a broadcast is delivered. "Reliable" is: within T, to all or to none,
-// in one order for all, and to the sender too. Each algorithm is a table whose rows carry the
-// numbers of the paper's transitions; rows with a letter are ours.
+// T is the time within which a broadcast is delivered. "Reliable" means: within T, to all or to
+// none, in the same order everywhere, and to the sender too. Each algorithm is a table whose rows
+// carry the numbers of the paper's transitions; rows with a letter are ours.
 //
 // Source: King, Gendreau, Ni, "Distributed Election in Computer Networks", 1988.
 //
-// Where we differ, in all four:
+// We differ in all four:
 //   - Elections have numbers, so that a group can hold one after another and late messages of an
-//     earlier one do no harm.
-//   - The capacity is asked once, when a process enters an election; it may change any time after,
-//     for the next one.
+//     earlier one have no effect.
+//   - A process reads its capacity once, when it enters an election; a later change counts in the
+//     next one.
 #pragma once
 
 #include <algorithm>
@@ -39,14 +39,14 @@
 namespace tempo::election::capacity {
 
 using Capacity = std::int64_t;
-inline constexpr Capacity kNotCandidate = -1;  // as every value below zero
+inline constexpr Capacity kNotCandidate = -1;  // like every value below zero
 
-// A candidate and what it has to offer.
+// A candidate and its capacity.
 struct Bid {
   Capacity capacity = kNotCandidate;
   NodeId node = kNobody;
 
-  auto operator<=>(const Bid&) const = default;  // the larger is the better candidate
+  auto operator<=>(const Bid&) const = default;  // the larger bid is the better candidate
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -55,10 +55,10 @@ struct Bid {
   }
 };
 
-// The candidates heard of, one bid each: the first word of a process stands.
+// The bids received, one for each candidate: the first bid of a process counts.
 class Bids {
  public:
-  // Whether the process is new here.
+  // Returns whether the process is new.
   bool add(const Bid& bid) {
     const auto place = std::ranges::lower_bound(bids_, bid.node, {}, &Bid::node);
     if (place != bids_.end() && place->node == bid.node) return false;
@@ -74,7 +74,7 @@ class Bids {
     CHECK(place < bids_.size());
     return bids_[place];
   }
-  // The best candidate; nobody's bid if there is none.
+  // The best bid; its node is kNobody if there is none.
   Bid best() const;
 
   template <class Self, class Visitor>
@@ -86,24 +86,24 @@ class Bids {
   std::vector<Bid> bids_;  // ascending by node
 };
 
-// The paper's text as printed, or as repaired; a row of a table may belong to one of the two.
+// The paper's text as printed, or as corrected; a row of a table may belong to one of the two.
 enum class Variant : std::uint8_t { corrected, as_printed };
 
 struct Rules {
   std::uint32_t members = 2;    // the group: nodes 0 to members - 1
   Nanos bound{0};               // T
-  std::uint32_t malicious = 0;  // t, for B.2 alone: at most so many of the members
+  std::uint32_t malicious = 0;  // t, only for B.2: most byzantine members
   Variant variant = Variant::corrected;
 };
 
 struct Command {
   enum class Kind : std::uint8_t {
-    offer,    // from now on this is my capacity; below zero: I am no candidate
-    hold,     // an election, by me; nothing happens if one is under way
-    give_up,  // the election under way: the network broke its promise
+    offer,    // set this process's capacity; below zero: no candidate
+    hold,     // begin an election; no effect during one
+    give_up,  // abandon the current election: the network broke its guarantee
   };
   Kind kind = Kind::hold;
-  Capacity capacity = kNotCandidate;  // of `offer`
+  Capacity capacity = kNotCandidate;  // valid for offer
 
   static constexpr Command offer(Capacity value) { return {Kind::offer, value}; }
   static constexpr Command hold() { return {Kind::hold, kNotCandidate}; }
@@ -118,9 +118,9 @@ struct Command {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    elected,   // `master` is; nobody if there was no candidate
-    help,      // an election is known to have been held, and not who won it
-    given_up,  // the election under way, by command
+    elected,   // `master` is elected; kNobody: there was no candidate
+    help,      // the process knows of an election, but not its winner
+    given_up,  // the current election was abandoned by command
   };
   Kind kind = Kind::elected;
   NodeId master = kNobody;
@@ -134,11 +134,11 @@ struct Notice {
   }
 };
 
-// Words about the next election that came before this one has ended, for algorithms that must bear
-// lies: who lies could else begin the next when some have ended this one and some have not. One
-// word of each process for each `place` in the protocol.
+// Messages of the next election that arrive before the current one has ended, for algorithms that
+// tolerate byzantine members: such a member could otherwise begin the next election when only some
+// members have ended this one. Keeps one message of each process for each `place` in the protocol.
 template <class Message>
-class NextWords {
+class EarlyMessages {
  public:
   struct Entry {
     NodeId from = kNobody;
@@ -154,8 +154,8 @@ class NextWords {
   };
 
   void keep(NodeId from, std::uint32_t place, const Message& message) {
-    for (const Entry& word : entries_)
-      if (word.from == from && word.place == place) return;
+    for (const Entry& entry : entries_)
+      if (entry.from == from && entry.place == place) return;
     entries_.push_back({from, place, message});
   }
   std::vector<Entry> take() { return std::exchange(entries_, {}); }
@@ -168,13 +168,13 @@ class NextWords {
   }
 
  private:
-  std::vector<Entry> entries_;  // in the order in which they came
+  std::vector<Entry> entries_;  // in the order of arrival
 };
 
-// In this phase, on this event, if this holds: do these, in their order, and go on in that phase.
+// In this phase, on this event, if the condition holds: run the verbs in order, then enter `next`.
 template <class Phase, class Event, class When, class Verb>
 struct Row {
-  std::string_view number;  // the paper's, or ours with a letter
+  std::string_view number;  // the paper's number, or ours with a letter
   Phase phase;
   Event event;
   When when;
@@ -182,7 +182,8 @@ struct Row {
   Phase next;
 };
 
-// The first row of a table for this phase and event whose condition `holds`; null: nothing happens.
+// The first row of a table for this phase and event whose condition `holds`; null: ignore the
+// event.
 template <class Row, std::size_t kRows, class Phase, class Event, class Holds>
 const Row* row_of(const std::array<Row, kRows>& table, Phase phase, Event event, Holds holds) {
   for (const Row& row : table)

@@ -76,7 +76,8 @@ void CapacityA::perform(Turn<CapacityA>& turn, Verb verb, const Bid& heard) {
 }
 
 const char* CapacityA::check() const {
-  if ((phase_ == Phase::wait) != timers_.running(Timer::phase)) return "waits without end";
+  if ((phase_ == Phase::wait) != timers_.running(Timer::phase))
+    return "phase and timer do not match";
   if (phase_ != Phase::stop && master_ != kNobody) return "a master before the end";
   return nullptr;
 }

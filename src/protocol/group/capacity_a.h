@@ -1,11 +1,11 @@
 // Algorithm A: one exchange of capacities among processes that begin at the same instant.
 //
-// n broadcasts and the time T: the least any of the algorithms can do, and the measure of the
-// others. Everything rests on the conditions. A bid that comes before the process has begun is lost
-// to it, one that comes after T too, and a process that does not hear itself does not elect itself:
-// begin apart, pause or run without self-delivery and the processes disagree
-// (doc/internals/election.md has the rates). Transitions 4 and 5, a process that fails, are the
-// driver's: it stops driving.
+// n broadcasts and the time T: the minimum of all the algorithms, and the reference for the others.
+// It depends on its conditions. A process misses a bid that arrives before it has begun or after T,
+// and a process that does not receive its own bid does not elect itself: if processes begin at
+// different times, pause, or run without self-delivery, they disagree (doc/internals/election.md
+// has the rates). Transitions 4 and 5, a process that fails, belong to the driver: it stops
+// driving.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ enum class Event : std::uint8_t { hold, bid, timeout };
 enum class When : std::uint8_t { always };
 enum class Verb : std::uint8_t {
   none,
-  collect,  // the bid that came
+  collect,  // the received bid
   timer_t,
   broadcast_bid,
   decide,  // master = max(S)
@@ -65,7 +65,7 @@ class CapacityA {
   using Notice = capacity::Notice;
   using Phase = capacity_a::Phase;
 
-  // The rules are shared by many machines and must outlive them.
+  // Many machines share the rules, which must outlive them.
   CapacityA(NodeId self, const capacity::Rules& rules);
 
   void start(Turn<CapacityA>& turn);
@@ -100,7 +100,7 @@ class CapacityA {
   NodeId self_;
   const capacity::Rules* rules_;
   Phase phase_ = Phase::start;
-  std::uint32_t number_ = 0;  // of the election under way, or the last
+  std::uint32_t number_ = 0;  // of the current election, or the last
   capacity::Capacity offer_ = capacity::kNotCandidate;
   capacity::Bids bids_;  // S
   NodeId master_ = kNobody;

@@ -101,7 +101,7 @@ void CapacityB1::perform(Turn<CapacityB1>& turn, Verb verb, const Bid& heard) {
       master_ = bids_.best().node;
       turn.out.notify({Notice::Kind::elected, master_, number_});
       break;
-    case Verb::expect_life:
+    case Verb::expect_alive:
       if (alive_ != master_) timers_.set(Timer::phase, turn.now + 2 * rules_->bound);
       break;
     case Verb::begin_next:
@@ -121,8 +121,9 @@ void CapacityB1::renew(std::uint32_t number) {
 
 const char* CapacityB1::check() const {
   if (phase_ == Phase::normal && (timers_.running(Timer::phase) || !bids_.empty()))
-    return "collects before it has begun";
-  if (phase_ == Phase::collect && !timers_.running(Timer::phase)) return "collects without end";
+    return "collects bids before the election";
+  if (phase_ == Phase::collect && !timers_.running(Timer::phase))
+    return "collects bids without a timer";
   if (phase_ != Phase::stop && master_ != kNobody) return "a master before the end";
   return nullptr;
 }

@@ -1,14 +1,15 @@
-// Algorithm B.1: processes that begin within T of each other and may stop for ever.
+// Algorithm B.1: processes that begin within T of each other and may stop for good.
 //
-// A candidate that begins, or hears that others have, bids once. 2T after its own beginning a
-// process has heard every bid there is and elects the best: 3T after the first beginning all have.
-// One broadcast for each candidate.
+// A candidate that begins, or learns that others have begun, sends one bid. 2T after its own
+// beginning a process has received every bid and elects the best; 3T after the first beginning all
+// processes have. One broadcast for each candidate.
 //
-// The elected may have died since its bid. It broadcasts a sign of life (not counted as part of the
-// election); a process that has heard none 2T after its own decision begins the next election.
+// The winner may have died since its bid. It broadcasts an alive message (not counted as part of
+// the election); a process that has received none 2T after its own decision begins the next
+// election.
 //
 // The network must deliver a broadcast to all or none within T (see capacity.h). Transitions 4 and
-// 7, a process that fails, are the driver's: it stops driving.
+// 7, a process that fails, belong to the driver: it stops driving.
 #pragma once
 
 #include <array>
@@ -27,19 +28,19 @@ enum class When : std::uint8_t {
   always,
   candidate,
   not_candidate,
-  of_master,  // the message is the elected's own
-  best_self,  // our own bid is the best
+  of_master,  // the message comes from the winner
+  best_self,  // the own bid is the best
 };
 enum class Verb : std::uint8_t {
   none,
   collect_own,
-  collect,  // the bid that came
+  collect,  // the received bid
   timer_2t,
   broadcast_bid,
   broadcast_alive,
   note_alive,
-  decide,       // master = max(S)
-  expect_life,  // timer 2T, unless the master has given its sign of life already
+  decide,        // master = max(S)
+  expect_alive,  // timer 2T, unless the alive message of the master has already arrived
   begin_next,
 };
 using Row = capacity::Row<Phase, Event, When, Verb>;
@@ -52,7 +53,7 @@ inline constexpr std::array<Row, 9> kTable{{
   {"3",  Phase::normal,  Event::bid,     When::not_candidate, {Verb::collect, Verb::timer_2t},                                         Phase::collect},
   {"5",  Phase::collect, Event::bid,     When::always,        {Verb::collect},                                                         Phase::collect},
   {"6a", Phase::collect, Event::timeout, When::best_self,     {Verb::decide, Verb::broadcast_alive},                                   Phase::stop},
-  {"6",  Phase::collect, Event::timeout, When::always,        {Verb::decide, Verb::expect_life},                                       Phase::stop},
+  {"6",  Phase::collect, Event::timeout, When::always,        {Verb::decide, Verb::expect_alive},                                       Phase::stop},
   {"8a", Phase::collect, Event::alive,   When::always,        {Verb::note_alive},                                                      Phase::collect},
   {"8b", Phase::stop,    Event::alive,   When::of_master,     {Verb::note_alive},                                                      Phase::stop},
   {"9a", Phase::stop,    Event::timeout, When::always,        {Verb::begin_next},                                                      Phase::normal},
@@ -89,7 +90,7 @@ class CapacityB1 {
   using Notice = capacity::Notice;
   using Phase = capacity_b1::Phase;
 
-  // The rules are shared by many machines and must outlive them.
+  // Many machines share the rules, which must outlive them.
   CapacityB1(NodeId self, const capacity::Rules& rules);
 
   void start(Turn<CapacityB1>& turn);
@@ -105,7 +106,7 @@ class CapacityB1 {
   NodeId master() const { return master_; }  // of the last election that ended; kNobody: none
   bool decided() const { return phase_ == Phase::stop; }
   std::uint32_t number() const { return number_; }
-  // Whether the elected is known to have lived when it was elected.
+  // Whether the winner is known to have been alive when it was elected.
   bool assured() const { return decided() && (master_ == self_ || alive_ == master_); }
 
   template <class Self, class Visitor>
@@ -129,10 +130,10 @@ class CapacityB1 {
   NodeId self_;
   const capacity::Rules* rules_;
   Phase phase_ = Phase::normal;
-  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  std::uint32_t number_ = 1;  // of the next, current or last election
   capacity::Capacity offer_ = capacity::kNotCandidate;
   capacity::Bids bids_;     // S
-  NodeId alive_ = kNobody;  // whose sign of life was heard in this election
+  NodeId alive_ = kNobody;  // sender of the alive message received in this election; kNobody: none
   NodeId master_ = kNobody;
   Timers<capacity_b1::Timer> timers_;
 };

@@ -24,13 +24,13 @@ CapacityB2::CapacityB2(NodeId self, const capacity::Rules& rules) : self_(self),
 
 void CapacityB2::start(Turn<CapacityB2>& /*turn*/) {}
 
-// Who lies may name any election. One that is under way is not left for another, and the next one
-// after it has the next number.
+// A byzantine process may name any election. A process does not leave its current election for
+// another, and the election after it has the next number.
 void CapacityB2::receive(Turn<CapacityB2>& turn, NodeId from, const Message& message) {
   if (index(from) >= rules_->members) return;
   if (message.kind == Kind::init && message.capacity <= capacity::kNotCandidate) return;
   if (message.number == number_ + 1) {
-    next_words_.keep(from, std::to_underlying(message.kind), message);
+    early_messages_.keep(from, std::to_underlying(message.kind), message);
     if (phase_ == Phase::stop || mutated(Mutation::leave_for_next)) begin_next(turn);
   } else if (message.number == number_) {
     take(turn, message.kind == Kind::init ? Event::init : Event::vect, from, message);
@@ -39,7 +39,7 @@ void CapacityB2::receive(Turn<CapacityB2>& turn, NodeId from, const Message& mes
 
 void CapacityB2::begin_next(Turn<CapacityB2>& turn) {
   renew();
-  for (const auto& word : next_words_.take()) receive(turn, word.from, word.message);
+  for (const auto& entry : early_messages_.take()) receive(turn, entry.from, entry.message);
 }
 
 void CapacityB2::on_timer(Turn<CapacityB2>& turn, TimerId timer) {
@@ -113,12 +113,12 @@ void CapacityB2::perform(Turn<CapacityB2>& turn, Verb verb, NodeId from, const M
     case Verb::decide:
       master_ = rules_->variant == Variant::corrected ? choose() : choose_as_printed();
       turn.out.notify({Notice::Kind::elected, master_, number_});
-      if (!next_words_.empty()) begin_next(turn);
+      if (!early_messages_.empty()) begin_next(turn);
       break;
   }
 }
 
-// The longest list that is the beginning of at least t + 1 of the first n - t reports.
+// The longest list that is a prefix of at least t + 1 of the first n - t reports.
 NodeId CapacityB2::choose() const {
   std::vector<std::uint32_t> sizes;
   const std::size_t first =
@@ -130,7 +130,7 @@ NodeId CapacityB2::choose() const {
   return best_of_first(sizes[mutated(Mutation::one_report_is_enough) ? 0 : rules_->malicious]);
 }
 
-// The report of the first of our own bidders whose report is among the first n - t; else the first.
+// The report of our first bidder whose report is among the first n - t; otherwise the first report.
 NodeId CapacityB2::choose_as_printed() const {
   const std::size_t counted =
       std::min<std::size_t>(reports_.size(), rules_->members - rules_->malicious);
@@ -159,11 +159,11 @@ void CapacityB2::renew() {
 
 const char* CapacityB2::check() const {
   const bool waits = phase_ == Phase::coll1 || phase_ == Phase::coll2;
-  if (waits != timers_.running(Timer::phase)) return "collects without end";
+  if (waits != timers_.running(Timer::phase)) return "phase and timer do not match";
   if (bids_.size() > rules_->members || reports_.size() > rules_->members ||
-      next_words_.size() > 2 * std::size_t{rules_->members})
-    return "more words than members";
-  if (reported_ > bids_.size()) return "reported more than it has";
+      early_messages_.size() > 2 * std::size_t{rules_->members})
+    return "more messages than members";
+  if (reported_ > bids_.size()) return "reported more bids than it has";
   if (phase_ != Phase::stop && master_ != kNobody) return "a master before the end";
   return nullptr;
 }

@@ -1,19 +1,21 @@
-// Algorithm B.2: as B.1, and up to t of the n processes may do anything: lie, stay silent, speak at
-// any time. Needs n >= 3t + 1.
+// Algorithm B.2: like B.1, but up to t of the n processes may be byzantine: they may lie, stay
+// silent or send at any time. Needs n >= 3t + 1.
 //
-// First everybody collects bids for 2T, then everybody says how many it has collected and collects
-// what the others say for 2T. All see all broadcasts in one order, so the bids of a process are the
-// first k of the order that all see, and k is enough to name them. Candidates + n broadcasts, 5T.
+// First every process collects bids for 2T; then every process reports how many it has collected
+// and collects the reports of the others for 2T. All processes see all broadcasts in one order, so
+// the bids of a process are the first k of the common order, and k is enough to name them.
+// Candidates
+// + n broadcasts, 5T.
 //
-// el(Y), the choice at the end, looks at the first n - t reports, which are the same for all. As
-// printed it also looks at the process's own bids, which are not: one process sees a bid just
-// before it reports, another just after, and they elect differently. Corrected it takes the longest
-// list that is the beginning of at least t + 1 of those reports: one of these t + 1 is honest, so
-// everybody has seen that many bids.
+// el(Y), the choice at the end, uses the first n - t reports, which are the same for all. As
+// printed it also uses the process's own bids, which are not: one process receives a bid just
+// before it reports, another just after, and they elect differently. The corrected choice takes the
+// longest list that is a prefix of at least t + 1 of those reports: one of these t + 1 is honest,
+// so every process has seen that many bids.
 //
-// Row 8a is ours: a report may come before we have begun to wait for it. Row 5a keeps the common
-// order going after our own report. And words about the next election wait until this one has
-// ended: one who lies could else begin it when some have ended this one and some have not.
+// Row 8a is ours: a report may arrive before we wait for it. Row 5a continues the common order
+// after our own report. Messages of the next election wait until this one has ended: a byzantine
+// process could otherwise begin it when only some processes have ended this one.
 #pragma once
 
 #include <array>
@@ -63,7 +65,7 @@ struct Message {
   Kind kind = Kind::init;
   std::uint32_t number = 0;                               // of the election
   capacity::Capacity capacity = capacity::kNotCandidate;  // of init
-  std::uint32_t size = 0;                                 // of vect: how many bids the sender has
+  std::uint32_t size = 0;  // of vect: number of bids that the sender has
 
   bool operator==(const Message&) const = default;
   template <class Self, class Visitor>
@@ -101,7 +103,7 @@ class CapacityB2 {
   using Notice = capacity::Notice;
   using Phase = capacity_b2::Phase;
 
-  // The rules are shared by many machines and must outlive them; members >= 3 * malicious + 1.
+  // Many machines share the rules, which must outlive them; members >= 3 * malicious + 1.
   CapacityB2(NodeId self, const capacity::Rules& rules);
 
   void start(Turn<CapacityB2>& turn);
@@ -128,7 +130,7 @@ class CapacityB2 {
     visit("bids", self.bids_);
     visit("reported", self.reported_);
     visit("reports", self.reports_);
-    visit("next", self.next_words_);
+    visit("next", self.early_messages_);
     visit("master", self.master_);
     visit("timers", self.timers_);
   }
@@ -146,12 +148,12 @@ class CapacityB2 {
   NodeId self_;
   const capacity::Rules* rules_;
   Phase phase_ = Phase::normal;
-  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  std::uint32_t number_ = 1;  // of the next, current or last election
   capacity::Capacity offer_ = capacity::kNotCandidate;
-  std::vector<capacity::Bid> bids_;           // in the order that all see, one for each process
-  std::uint32_t reported_ = 0;                // S: the first so many, set when reported
+  std::vector<capacity::Bid> bids_;           // in the common order, one for each process
+  std::uint32_t reported_ = 0;                // S: this many of the first bids; set when reported
   std::vector<capacity_b2::Report> reports_;  // Y, one for each process
-  capacity::NextWords<Message> next_words_;
+  capacity::EarlyMessages<Message> early_messages_;
   NodeId master_ = kNobody;
   Timers<capacity_b2::Timer> timers_;
 };

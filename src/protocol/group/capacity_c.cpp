@@ -22,7 +22,7 @@ void CapacityC::start(Turn<CapacityC>& /*turn*/) {}
 void CapacityC::receive(Turn<CapacityC>& turn, NodeId from, const Message& message) {
   if (index(from) >= rules_->members || from == self_ || message.number < number_) return;
   const bool dup = message.kind == Kind::dup;
-  if (message.first.node != from && !dup) return;  // nobody bids for another
+  if (message.first.node != from && !dup) return;  // a process bids only for itself
   if (index(message.first.node) >= rules_->members ||
       (dup && index(message.second.node) >= rules_->members))
     return;
@@ -182,8 +182,9 @@ void CapacityC::renew(std::uint32_t number) {
 
 const char* CapacityC::check() const {
   const bool at_rest = decided() || phase_ == Phase::normal || phase_ == Phase::help;
-  if (at_rest == timers_.running(Timer::phase)) return "waits without end, or for nothing";
-  if (phase_ == Phase::master && master_.node != self_) return "master in another's name";
+  if (at_rest == timers_.running(Timer::phase)) return "phase and timer do not match";
+  if (phase_ == Phase::master && master_.node != self_)
+    return "in state master, but another process is master";
   if (phase_ == Phase::stop && master_.node == kNobody) return "ends without a master";
   return nullptr;
 }

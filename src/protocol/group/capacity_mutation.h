@@ -1,5 +1,5 @@
-// Mutations of the elections by capacity: single faults built in on purpose, to test the tests
-// (machine/mutation.h). Besides those listed, any one row of any table can be missing.
+// Mutations of the elections by capacity: single faults that are built in on purpose, to test the
+// tests (machine/mutation.h). Besides these, any one row of any table can be missing.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@ namespace tempo::election::capacity {
 
 enum class Mutation : std::uint8_t {
   none,
-  worst_wins,            // the smallest capacity
-  tie_to_lower,          // of equal capacities the lower number
+  worst_wins,            // the smallest capacity wins
+  tie_to_lower,          // of equal capacities the lower number wins
   collect_for_t,         // B.1 collects for T instead of 2T
-  all_reports_count,     // B.2 looks at more than the first n - t reports
-  one_report_is_enough,  // B.2 takes the longest list that anybody reports
+  all_reports_count,     // B.2 uses more than the first n - t reports
+  one_report_is_enough,  // B.2 takes the longest list that any process reports
   leave_for_next,        // B.2 enters the next election before this one has ended
   count,
 };

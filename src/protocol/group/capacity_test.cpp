@@ -1,5 +1,5 @@
-// What all elections by capacity have in common, told to the machines by hand. Who wins is told by
-// the simulator's tests and the checker's.
+// Common behaviour of all elections by capacity, on machines driven by hand. The simulator's and
+// the checker's tests cover the results.
 #include <gtest/gtest.h>
 
 #include "lab/baselines/capacity_b2_unordered.h"
@@ -20,7 +20,7 @@ class CapacityElection : public ::testing::Test {
     Turn<M> turn{now, draw, out};
     machine.command(turn, command);
   }
-  // How many messages went to all.
+  // Number of broadcasts.
   int broadcasts() const {
     int count = 0;
     for (const auto& output : out) count += output.kind == OutputKind::broadcast ? 1 : 0;
@@ -45,17 +45,17 @@ using Machines =
     ::testing::Types<CapacityA, CapacityB1, CapacityB2, CapacityB2Unordered, CapacityC>;
 TYPED_TEST_SUITE(CapacityElection, Machines);
 
-TYPED_TEST(CapacityElection, IsGivenUpByCommandAndHeldAgain) {
+TYPED_TEST(CapacityElection, IsAbandonedByCommandAndHeldAgain) {
   this->notify(Command::offer(5));
   this->notify(Command::give_up());
-  EXPECT_TRUE(this->out.empty()) << "none is under way";
+  EXPECT_TRUE(this->out.empty()) << "no election is running";
   this->notify(Command::hold());
   EXPECT_EQ(this->broadcasts(), 1);
   EXPECT_EQ(this->machine.timers().first(),
             this->now +
                 (std::is_same_v<TypeParam, CapacityA> ? this->rules.bound : 2 * this->rules.bound));
   this->notify(Command::hold());
-  EXPECT_TRUE(this->out.empty()) << "one is under way";
+  EXPECT_TRUE(this->out.empty()) << "an election is running";
 
   this->notify(Command::give_up());
   EXPECT_EQ(this->notices(Notice::Kind::given_up), 1);
@@ -64,20 +64,20 @@ TYPED_TEST(CapacityElection, IsGivenUpByCommandAndHeldAgain) {
   EXPECT_FALSE(this->machine.decided());
   EXPECT_EQ(this->machine.check(), nullptr);
   this->notify(Command::give_up());
-  EXPECT_TRUE(this->out.empty()) << "it is given up already";
+  EXPECT_TRUE(this->out.empty()) << "the election is abandoned already";
 
   this->notify(Command::hold());
   EXPECT_EQ(this->broadcasts(), 1);
 }
 
-TYPED_TEST(CapacityElection, StrangersAreNotHeard) {
+TYPED_TEST(CapacityElection, IgnoresUnknownMembers) {
   const auto state = [&] { return packed(this->machine, this->now); };
   this->notify(Command::offer(5));
   this->notify(Command::hold());
   typename TypeParam::Message bid{};
   for (const auto& output : this->out)
     if (output.kind == OutputKind::broadcast) bid = output.message;
-  if constexpr (requires { bid.first; }) bid.first.node = NodeId{3};  // where a bid names its own
+  if constexpr (requires { bid.first; }) bid.first.node = NodeId{3};  // C: a bid names its bidder
   const auto before = state();
   this->out.clear();
   Turn<TypeParam> turn{this->now, this->draw, this->out};
@@ -85,7 +85,7 @@ TYPED_TEST(CapacityElection, StrangersAreNotHeard) {
   EXPECT_TRUE(this->out.empty());
   EXPECT_EQ(state(), before);
   this->machine.receive(turn, NodeId{3}, bid);
-  EXPECT_NE(state(), before) << "a member is";
+  EXPECT_NE(state(), before) << "a member's bid counts";
 }
 
 }  // namespace

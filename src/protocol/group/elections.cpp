@@ -16,7 +16,7 @@ broadcast::Rules ordered_rules(Nanos lease) {
   return {.members = kMaxNodes,
           .delay = lease / 32,
           .precision = lease / 64,
-          .faulty = 1};  // a lost message is handed on by whoever heard it
+          .faulty = 1};  // a member that received a message relays it to those that missed it
 }
 
 }  // namespace
@@ -26,12 +26,12 @@ ElectionBounds::ElectionBounds(Nanos lease)
       known{.members = kMaxNodes, .bound = ordered.bound()},
       lossy{.members = kMaxNodes, .bound = lease / 32} {}
 
-Elections::Elections(NodeId self, Incarnation life, const ElectionBounds& bounds)
+Elections::Elections(NodeId self, Incarnation incarnation, const ElectionBounds& bounds)
     : self_(self),
-      life_(life),
+      incarnation_(incarnation),
       bounds_(&bounds),
-      a_(OverA::Carrier(self, life, bounds.ordered), CapacityA(self, bounds.known)),
-      b1_(OverB1::Carrier(self, life, bounds.ordered), CapacityB1(self, bounds.known)),
+      a_(OverA::Carrier(self, incarnation, bounds.ordered), CapacityA(self, bounds.known)),
+      b1_(OverB1::Carrier(self, incarnation, bounds.ordered), CapacityB1(self, bounds.known)),
       c_(self, bounds.lossy) {}
 
 Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Results& results) {
@@ -47,7 +47,7 @@ Algorithm Elections::hold(const Moment& moment, Draw& draw, Algorithm wanted, Re
       if (begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) break;
       renew_a(now, draw, results);
       begin_at_ = now + bounds_->ordered.latency();
-      results.said.emplace_back(Begin{begin_at_.time_since_epoch()});
+      results.messages.emplace_back(Begin{begin_at_.time_since_epoch()});
       break;
     case Algorithm::b1:
       step(b1_, now, draw, results,
@@ -71,25 +71,25 @@ void Elections::offer(const Moment& moment, Draw& draw, election::capacity::Capa
   step(c_, moment.now, draw, results, offering());
 }
 
-void Elections::receive(const Moment& moment, Draw& draw, NodeId from, const Said& said,
-                        Results& results) {
+void Elections::receive(const Moment& moment, Draw& draw, NodeId from,
+                        const ElectionMessage& received, Results& results) {
   const auto receive = [&](auto& machine, Instant now, const auto& message) {
     step(machine, now, draw, results,
          [&](auto& inner, auto& turn) { inner.receive(turn, from, message); });
   };
   const Instant now = network(moment, draw, results);
-  if (const auto* begin = std::get_if<Begin>(&said)) {
+  if (const auto* begin = std::get_if<Begin>(&received)) {
     const Instant at{begin->at};
     const bool soon = at > now && at <= now + 2 * bounds_->ordered.latency();
     if (!soon || begin_at_ != kNever || a_.rider().phase() == CapacityA::Phase::wait) return;
     renew_a(now, draw, results);
     begin_at_ = at;
-  } else if (const auto* a = std::get_if<OverA::Message>(&said)) {
+  } else if (const auto* a = std::get_if<OverA::Message>(&received)) {
     receive(a_, now, *a);
-  } else if (const auto* b1 = std::get_if<OverB1::Message>(&said)) {
+  } else if (const auto* b1 = std::get_if<OverB1::Message>(&received)) {
     receive(b1_, now, *b1);
   } else {
-    receive(c_, moment.now, std::get<CapacityC::Message>(said));
+    receive(c_, moment.now, std::get<CapacityC::Message>(received));
   }
 }
 
@@ -116,7 +116,7 @@ std::optional<Nanos> Elections::due_in(const Moment& moment) const {
   return due;
 }
 
-// --- small ---
+// --- helpers ---
 
 template <class M, class Do>
 void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do todo) {
@@ -128,7 +128,7 @@ void Elections::step(M& machine, Instant now, Draw& draw, Results& results, Do t
                                                         : Algorithm::c;
   for (const auto& output : out) {
     if (output.kind == OutputKind::broadcast)
-      results.said.emplace_back(output.message);
+      results.messages.emplace_back(output.message);
     else if constexpr (std::is_same_v<typename M::Notice, ElectionNotice>)
       on_notice(output.notice, kBy, results);
     else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body))
@@ -148,28 +148,30 @@ void Elections::wake_due(M& machine, Instant now, Draw& draw, Results& results) 
          [](auto& inner, auto& turn) { inner.on_timer(turn, inner.timers().first_name()); });
 }
 
-// It does not go back; where it was set back by more than a clock can be wrong, these machines
-// begin anew.
+// Network time never goes back for these machines. If it was set back by more than a clock can be
+// wrong, they start over.
 Instant Elections::network(const Moment& moment, Draw& draw, Results& results) {
   const bool set_back = moment.network + bounds_->ordered.latency() < last_network_;
   last_network_ = set_back ? moment.network : std::max(last_network_, moment.network);
   if (set_back) {
     begin_at_ = kNever;
     renew_a(last_network_, draw, results);
-    b1_ = OverB1(OverB1::Carrier(self_, next_life(), bounds_->ordered),
+    b1_ = OverB1(OverB1::Carrier(self_, next_incarnation(), bounds_->ordered),
                  CapacityB1(self_, bounds_->known));
     step(b1_, last_network_, draw, results, offering());
   }
   return last_network_;
 }
 
-// Its elections are not counted in common: each has a machine of its own, whose first it is.
+// Elections by A have no common numbers: each has its own machine, which counts from one.
 void Elections::renew_a(Instant now, Draw& draw, Results& results) {
-  a_ =
-      OverA(OverA::Carrier(self_, next_life(), bounds_->ordered), CapacityA(self_, bounds_->known));
+  a_ = OverA(OverA::Carrier(self_, next_incarnation(), bounds_->ordered),
+             CapacityA(self_, bounds_->known));
   step(a_, now, draw, results, offering());
 }
 
-Incarnation Elections::next_life() { return Incarnation{std::to_underlying(life_) + ++lives_}; }
+Incarnation Elections::next_incarnation() {
+  return Incarnation{std::to_underlying(incarnation_) + ++restarts_};
+}
 
 }  // namespace tempo::groups

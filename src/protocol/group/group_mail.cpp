@@ -36,18 +36,18 @@ struct ToBody {
     body.first = bid(message.first);
     body.second = bid(message.second);
   }
-  void operator()(const OnRing& said) {
-    body.kind = said.algorithm == Algorithm::ring ? Kind::ring : Kind::anonymous;
-    body.phase = static_cast<std::uint8_t>(said.message.kind);
-    body.life = std::to_underlying(said.message.life);
-    body.number = said.message.number;
-    body.sender = host(said.message.id);
-    body.ring = {.ring = said.ring,
-                 .election = said.election,
-                 .sequence = std::to_underlying(said.message.sequence),
-                 .after = std::to_underlying(said.message.after),
-                 .answers = std::to_underlying(said.message.answers),
-                 .priority = said.message.priority};
+  void operator()(const RingMessage& envelope) {
+    body.kind = envelope.algorithm == Algorithm::ring ? Kind::ring : Kind::anonymous;
+    body.phase = static_cast<std::uint8_t>(envelope.message.kind);
+    body.life = std::to_underlying(envelope.message.life);
+    body.number = envelope.message.number;
+    body.sender = host(envelope.message.id);
+    body.ring = {.ring = envelope.ring,
+                 .election = envelope.election,
+                 .sequence = std::to_underlying(envelope.message.sequence),
+                 .after = std::to_underlying(envelope.message.after),
+                 .answers = std::to_underlying(envelope.message.answers),
+                 .priority = envelope.message.priority};
   }
   template <class Message>
   void carry(const Message& message) {
@@ -63,7 +63,7 @@ struct ToBody {
   }
 };
 
-// Which host has which number; whether all had one.
+// Maps hosts to numbers and remembers whether all of them had one.
 struct FromBody {
   const Numbering& hosts;
   bool known = true;
@@ -94,58 +94,58 @@ struct FromBody {
   }
 };
 
-std::optional<OnRing> on_ring_of(const wire::GroupBody& body, FromBody& from) {
+std::optional<RingMessage> ring_message_of(const wire::GroupBody& body, FromBody& from) {
   const bool anonymous = body.kind == Kind::anonymous;
   if (body.phase >= election::ring::kKinds || (anonymous && body.sender != kNoHost))
     return std::nullopt;
-  return OnRing{.algorithm = anonymous ? Algorithm::ring_anonymous : Algorithm::ring,
-                .election = body.ring.election,
-                .ring = body.ring.ring,
-                .message = {.kind = static_cast<election::ring::Kind>(body.phase),
-                            .life = Incarnation{body.life},
-                            .sequence = Sequence{body.ring.sequence},
-                            .after = Sequence{body.ring.after},
-                            .answers = Sequence{body.ring.answers},
-                            .number = body.number,
-                            .id = from.node(body.sender),
-                            .priority = body.ring.priority}};
+  return RingMessage{.algorithm = anonymous ? Algorithm::ring_anonymous : Algorithm::ring,
+                     .election = body.ring.election,
+                     .ring = body.ring.ring,
+                     .message = {.kind = static_cast<election::ring::Kind>(body.phase),
+                                 .life = Incarnation{body.life},
+                                 .sequence = Sequence{body.ring.sequence},
+                                 .after = Sequence{body.ring.after},
+                                 .answers = Sequence{body.ring.answers},
+                                 .number = body.number,
+                                 .id = from.node(body.sender),
+                                 .priority = body.ring.priority}};
 }
 
-std::optional<Signed> signed_of(const wire::GroupBody& body) {
+std::optional<SignedMessage> signed_message_of(const wire::GroupBody& body) {
   if (body.phase > 1 || body.signatures.empty()) return std::nullopt;
-  Signed said{.list = body.proof.list, .election = body.proof.election};
-  said.message.kind = static_cast<OverB2::Message::Kind>(body.step);
-  said.message.sender = NodeId{body.proof.sender};
-  said.message.number = body.serial;
-  said.message.life = Incarnation{body.life};
-  said.message.stamp = Nanos{body.stamp_ns};
-  said.message.delay = body.delay;
-  said.message.content = {.kind = static_cast<election::capacity_b2::Kind>(body.phase),
-                          .number = body.number,
-                          .capacity = body.capacity,
-                          .size = body.proof.size};
+  SignedMessage envelope{.list = body.proof.list, .election = body.proof.election};
+  envelope.message.kind = static_cast<OverB2::Message::Kind>(body.step);
+  envelope.message.sender = NodeId{body.proof.sender};
+  envelope.message.number = body.serial;
+  envelope.message.life = Incarnation{body.life};
+  envelope.message.stamp = Nanos{body.stamp_ns};
+  envelope.message.delay = body.delay;
+  envelope.message.content = {.kind = static_cast<election::capacity_b2::Kind>(body.phase),
+                              .number = body.number,
+                              .capacity = body.capacity,
+                              .size = body.proof.size};
   for (const wire::GroupSignature& one : body.signatures)
-    said.signatures.push_back({.member = one.member, .signature = one.bytes});
-  return said;
+    envelope.signatures.push_back({.member = one.member, .signature = one.bytes});
+  return envelope;
 }
 
-std::optional<ReceivedHeartbeat> word_of(const wire::GroupBody& body, FromBody& from) {
+std::optional<ReceivedHeartbeat> heartbeat_of(const wire::GroupBody& body, FromBody& from) {
   if (body.criterion >= std::to_underlying(Criterion::count) ||
       body.algorithm >= std::to_underlying(Algorithm::count))
     return std::nullopt;
   if (body.leads && body.term == 0) return std::nullopt;
   return ReceivedHeartbeat{
-      .word = {.capacity = std::max(body.capacity, kNotCandidate),
-               .leads = body.leads,
-               .asks = body.asks,
-               .term = Token{body.term},
-               .heir = from.node(body.heir),
-               .over = body.over ? body.ago : kNotOver},
+      .heartbeat = {.capacity = std::max(body.capacity, kNotCandidate),
+                    .leads = body.leads,
+                    .asks = body.asks,
+                    .term = Token{body.term},
+                    .heir = from.node(body.heir),
+                    .over = body.over ? body.ago : kNotOver},
       .terms = {static_cast<Criterion>(body.criterion), static_cast<Algorithm>(body.algorithm)},
       .last_on_ring = body.number};
 }
 
-std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
+std::optional<ElectionMessage> election_message_of(const wire::GroupBody& body, FromBody& from) {
   switch (body.kind) {
     case Kind::begin:
       return Begin{Nanos{body.stamp_ns}};
@@ -174,39 +174,41 @@ std::optional<Said> said_of(const wire::GroupBody& body, FromBody& from) {
 
 }  // namespace
 
-wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said,
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received,
                         const Numbering& hosts) {
-  const auto& [word, terms, last_on_ring] = said;
+  const auto& [heartbeat, terms, last_on_ring] = received;
   wire::GroupBody body{.kind = Kind::word, .name = wire::GroupName(name)};
-  body.leads = word.leads;
-  body.asks = word.asks;
-  body.over = word.over > kNotOver;
+  body.leads = heartbeat.leads;
+  body.asks = heartbeat.asks;
+  body.over = heartbeat.over > kNotOver;
   body.criterion = std::to_underlying(terms.criterion);
   body.algorithm = std::to_underlying(terms.algorithm);
-  body.term = std::to_underlying(word.term);
-  body.heir = word.heir == kNobody ? kNoHost : hosts.host_of(word.heir);
-  body.ago = std::max(word.over, Nanos{0});
-  body.capacity = word.capacity;
+  body.term = std::to_underlying(heartbeat.term);
+  body.heir = heartbeat.heir == kNobody ? kNoHost : hosts.host_of(heartbeat.heir);
+  body.ago = std::max(heartbeat.over, Nanos{0});
+  body.capacity = heartbeat.capacity;
   body.number = last_on_ring;
   return body;
 }
 
-wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts) {
+wire::GroupBody body_of(std::string_view name, const ElectionMessage& message,
+                        const Numbering& hosts) {
   ToBody to{hosts};
-  std::visit(to, said);
+  std::visit(to, message);
   to.body.name = wire::GroupName(name);
   return to.body;
 }
 
-wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts) {
+wire::GroupBody body_of(std::string_view name, const RingMessage& envelope,
+                        const Numbering& hosts) {
   ToBody to{hosts};
-  to(said);
+  to(envelope);
   to.body.name = wire::GroupName(name);
   return to.body;
 }
 
-wire::GroupBody body_of(std::string_view name, const Signed& said) {
-  const OverB2::Message& message = said.message;
+wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope) {
+  const OverB2::Message& message = envelope.message;
   wire::GroupBody body{.kind = Kind::b2, .name = wire::GroupName(name)};
   body.step = static_cast<std::uint8_t>(message.kind);
   body.phase = static_cast<std::uint8_t>(message.content.kind);
@@ -216,31 +218,31 @@ wire::GroupBody body_of(std::string_view name, const Signed& said) {
   body.delay = message.delay;
   body.number = message.content.number;
   body.capacity = message.content.capacity;
-  body.proof = {.list = said.list,
-                .election = said.election,
+  body.proof = {.list = envelope.list,
+                .election = envelope.election,
                 .sender = index(message.sender),
                 .size = message.content.size};
-  for (const Countersign& one : said.signatures)
+  for (const Countersign& one : envelope.signatures)
     body.signatures.push_back({.member = one.member, .bytes = one.signature});
   return body;
 }
 
-std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts) {
+std::optional<GroupMessage> message_of(const wire::GroupBody& body, const Numbering& hosts) {
   FromBody from{hosts};
   if (body.kind == Kind::word) {
-    const auto word = word_of(body, from);
-    return word && from.known ? std::optional<Heard>(*word) : std::nullopt;
+    const auto heartbeat = heartbeat_of(body, from);
+    return heartbeat && from.known ? std::optional<GroupMessage>(*heartbeat) : std::nullopt;
   }
   if (body.kind == Kind::b2) {
-    const auto said = signed_of(body);
-    return said ? std::optional<Heard>(*said) : std::nullopt;
+    const auto envelope = signed_message_of(body);
+    return envelope ? std::optional<GroupMessage>(*envelope) : std::nullopt;
   }
   if (body.kind == Kind::ring || body.kind == Kind::anonymous) {
-    const auto said = on_ring_of(body, from);
-    return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
+    const auto envelope = ring_message_of(body, from);
+    return envelope && from.known ? std::optional<GroupMessage>(*envelope) : std::nullopt;
   }
-  const auto said = said_of(body, from);
-  return said && from.known ? std::optional<Heard>(*said) : std::nullopt;
+  const auto message = election_message_of(body, from);
+  return message && from.known ? std::optional<GroupMessage>(*message) : std::nullopt;
 }
 
 }  // namespace tempo::groups

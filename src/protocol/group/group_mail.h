@@ -1,4 +1,4 @@
-// Between what a group's machines say and what datagrams carry: numbers and hosts.
+// Converts messages of a group's machines to datagram bodies and back: node numbers to host ids.
 #pragma once
 
 #include <optional>
@@ -17,7 +17,7 @@ namespace tempo::groups {
 
 using locks::Numbering;
 
-// What candidates must have in common.
+// Settings that all candidates of a group must have in common.
 struct Terms {
   Criterion criterion = Criterion::load;
   Algorithm algorithm = Algorithm::b1;
@@ -25,21 +25,22 @@ struct Terms {
   bool operator==(const Terms&) const = default;
 };
 
-// A word, and what goes with it.
+// A heartbeat with the group's settings.
 struct ReceivedHeartbeat {
-  Heartbeat word{};
+  Heartbeat heartbeat{};
   Terms terms{};
-  std::uint32_t last_on_ring = 0;  // election
+  std::uint32_t last_on_ring = 0;  // number of the last election on a ring
 };
 
-wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& said,
+wire::GroupBody body_of(std::string_view name, const ReceivedHeartbeat& received,
                         const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const Said& said, const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const OnRing& said, const Numbering& hosts);
-wire::GroupBody body_of(std::string_view name, const Signed& said);
+wire::GroupBody body_of(std::string_view name, const ElectionMessage& message,
+                        const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const RingMessage& envelope, const Numbering& hosts);
+wire::GroupBody body_of(std::string_view name, const SignedMessage& envelope);
 
-using Heard = std::variant<ReceivedHeartbeat, Said, OnRing, Signed>;
-// Nothing, if it names a host for which there is no number, or terms of a later revision.
-std::optional<Heard> heard_of(const wire::GroupBody& body, const Numbering& hosts);
+using GroupMessage = std::variant<ReceivedHeartbeat, ElectionMessage, RingMessage, SignedMessage>;
+// Unset if the body names a host without a number, or settings of a later revision.
+std::optional<GroupMessage> message_of(const wire::GroupBody& body, const Numbering& hosts);
 
 }  // namespace tempo::groups

@@ -11,11 +11,11 @@ namespace tempo::groups {
 
 void Leadership::start(Turn<Leadership>& /*turn*/) {}
 
-void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
+void Leadership::receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& heartbeat) {
   if (from == self_) return;
   begin(turn.now);
-  learn(turn.now, from, word);
-  on_heartbeat(turn, from, word);
+  learn(turn.now, from, heartbeat);
+  on_heartbeat(turn, from, heartbeat);
   finish(turn);
 }
 
@@ -25,8 +25,8 @@ void Leadership::on_timer(Turn<Leadership>& turn, TimerId timer) {
   begin(turn.now);
   timers_.stop(name);
   switch (name) {
-    case Timer::word:
-      say(turn);
+    case Timer::heartbeat:
+      send_heartbeat(turn);
       break;
     case Timer::silence:
       leader_ = kNobody;
@@ -114,9 +114,9 @@ void Leadership::happen(Turn<Leadership>& turn, Event event, NodeId about) {
   CHECK(row->from == state_);
   state_ = row->to;
   for (const Timer timer : {Timer::election, Timer::patience, Timer::majority})
-    timers_.stop(timer);  // each belongs to a state that is entered anew
+    timers_.stop(timer);  // each belongs to a state that starts over
   for (const Verb verb : row->verbs) perform(turn, verb, about);
-  if (row->from != row->to) say(turn);
+  if (row->from != row->to) send_heartbeat(turn);
 }
 
 void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
@@ -154,7 +154,7 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
       timers_.set(Timer::patience, now + rank() * patience(now));
       break;
     case Verb::reign:
-      leader_ = told_ = self_;
+      leader_ = reported_leader_ = self_;
       heir_ = kNobody;
       better_since_ = kNever;
       stay_until_ = now + (mutated(Mutation::no_min_stay) ? Nanos{0} : min_stay_);
@@ -165,7 +165,7 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
     case Verb::invite_best:
       heir_ = best().node;
       timers_.set(Timer::heir, now + rules_.invitation());
-      if (state_ == State::lead) say(turn);
+      if (state_ == State::lead) send_heartbeat(turn);
       break;
     case Verb::forget_heir:
       heir_ = kNobody;
@@ -178,17 +178,17 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
     case Verb::count_loss:
       losses_.push_newest(now);
       break;
-    case Verb::tell_lost:
+    case Verb::notify_lost:
       if (leader_ == self_) leader_ = kNobody;
       turn.out.notify({.kind = Kind::lost});
       break;
-    case Verb::tell_no_majority:
+    case Verb::notify_no_majority:
       turn.out.notify({.kind = Kind::no_majority});
       break;
-    case Verb::tell_job_done:
+    case Verb::notify_job_done:
       turn.out.notify({.kind = Kind::job_done, .node = about});
       break;
-    case Verb::say_job_done:
+    case Verb::announce_job_done:
       over_at_ = now;
       break;
     case Verb::start_rest:
@@ -198,7 +198,7 @@ void Leadership::perform(Turn<Leadership>& turn, Verb verb, NodeId about) {
   }
 }
 
-// --- around every input ---
+// --- before and after every input ---
 
 void Leadership::forget_silent(Instant now) {
   std::erase_if(candidates_, [&](const Candidate& one) { return one.until <= now; });
@@ -212,23 +212,24 @@ Instant Leadership::next_silent() const {
 
 void Leadership::begin(Instant now) {
   forget_silent(now);
-  if (over_at_ != kNever && over_at_ + rules_.repeats_over() <= now) over_at_ = kNever;
+  if (over_at_ != kNever && over_at_ + rules_.repeat_job_done() <= now) over_at_ = kNever;
 }
 
 void Leadership::finish(Turn<Leadership>& turn) {
-  look_around(turn);
-  if (!speaks(turn.now))
-    timers_.stop(Timer::word);
-  else if (!timers_.running(Timer::word))
-    timers_.set(Timer::word, turn.now + (acts() || over_at_ != kNever ? rules_.leaders_words()
-                                                                      : rules_.candidates_words()));
-  if (leader_ == told_ || acts()) return;
-  told_ = leader_;
+  check_rivals(turn);
+  if (!sends_heartbeats(turn.now))
+    timers_.stop(Timer::heartbeat);
+  else if (!timers_.running(Timer::heartbeat))
+    timers_.set(Timer::heartbeat,
+                turn.now + (acts() || over_at_ != kNever ? rules_.leader_interval()
+                                                         : rules_.candidate_interval()));
+  if (leader_ == reported_leader_ || acts()) return;
+  reported_leader_ = leader_;
   turn.out.notify({.kind = Notice::Kind::follows, .node = leader_, .token = term_});
 }
 
-// A leader looks whether somebody is clearly better, and for how long already.
-void Leadership::look_around(Turn<Leadership>& turn) {
+// Checks whether another candidate is clearly better than this leader, and since when.
+void Leadership::check_rivals(Turn<Leadership>& turn) {
   timers_.stop(Timer::outdone);
   if (state_ != State::lead || heir_ == kNobody) timers_.stop(Timer::heir);
   if (state_ != State::lead || heir_ != kNobody) return;
@@ -241,64 +242,67 @@ void Leadership::look_around(Turn<Leadership>& turn) {
   timers_.set(Timer::outdone, std::max(stay_until_, better_since_ + hold));
 }
 
-// --- what others say ---
+// --- heartbeats of others ---
 
-void Leadership::learn(Instant now, NodeId from, const Heartbeat& word) {
+void Leadership::learn(Instant now, NodeId from, const Heartbeat& heartbeat) {
   const auto place = std::ranges::lower_bound(candidates_, from, {},
                                               [](const Candidate& one) { return one.bid.node; });
   const bool known = place != candidates_.end() && place->bid.node == from;
-  if (word.capacity <= kNotCandidate) {
+  if (heartbeat.capacity <= kNotCandidate) {
     if (known) candidates_.erase(place);
     return;
   }
-  const Candidate candidate{{word.capacity, from}, now + rules_.fresh()};
+  const Candidate candidate{{heartbeat.capacity, from}, now + rules_.fresh()};
   if (known)
     *place = candidate;
   else if (candidates_.size() < kMaxCandidates)
     candidates_.insert(place, candidate);
 }
 
-// Which event a word is.
-void Leadership::on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& word) {
-  // A candidate that was there when the job was done need not do it.
-  if (word.over > kNotOver && once_ && joined_at_ + word.over <= turn.now)
+// Maps a heartbeat to an event.
+void Leadership::on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& heartbeat) {
+  // A candidate that already stood when the job was done need not do it.
+  if (heartbeat.over > kNotOver && once_ && joined_at_ + heartbeat.over <= turn.now)
     happen(turn, Event::job_done, from);
   if (acts()) {
-    if (from == heir_ && word.asks)
-      happen(turn, clearly_better({word.capacity, from}) ? Event::heir_asks : Event::heir_unfit);
+    if (from == heir_ && heartbeat.asks)
+      happen(turn,
+             clearly_better({heartbeat.capacity, from}) ? Event::heir_asks : Event::heir_unfit);
     return;
   }
-  const bool old = word.term < term_ && !mutated(Mutation::old_terms_believed);
-  if (word.leads && !old) {
-    term_ = word.term;
+  const bool old = heartbeat.term < term_ && !mutated(Mutation::old_terms_believed);
+  if (heartbeat.leads && !old) {
+    term_ = heartbeat.term;
     leader_ = from;
     heard_at_ = turn.now;
     if (!mutated(Mutation::follows_for_ever))
       timers_.set(Timer::silence, turn.now + rules_.silence());
-    happen(turn, word.heir == self_ ? Event::invited : Event::leader_shows);
-  } else if (!word.leads && from == leader_) {
+    happen(turn, heartbeat.heir == self_ ? Event::invited : Event::leader_shows);
+  } else if (!heartbeat.leads && from == leader_) {
     leader_ = kNobody;
-    if (word.heir == kNobody) {
+    if (heartbeat.heir == kNobody) {
       timers_.stop(Timer::silence);
       happen(turn, Event::leader_gone);
     } else {
-      timers_.set(Timer::silence, turn.now + rules_.silence());  // the heir shows, or nobody does
-      if (word.heir == self_) happen(turn, Event::invited);
+      timers_.set(
+          Timer::silence,
+          turn.now + rules_.silence());  // the heir appears within this time, or no host does
+      if (heartbeat.heir == self_) happen(turn, Event::invited);
     }
   }
 }
 
-// While a leader is heard, an election that others hold is not about us.
+// While a leader is heard, an election held by others does not concern this host.
 void Leadership::on_result(Turn<Leadership>& turn, bool we_are_elected) {
   if (state_ == State::follow && leader_ != kNobody && turn.now < heard_at_ + rules_.doubt())
     return;
   happen(turn, we_are_elected ? Event::elected_self : Event::elected_other);
 }
 
-// An election that came to nothing is decided by what is known.
+// The known candidates decide an election that had no result.
 void Leadership::on_no_result(Turn<Leadership>& turn) { on_result(turn, own() > best()); }
 
-// --- what we offer ---
+// --- the own candidacy ---
 
 void Leadership::take_offer(Turn<Leadership>& turn, Capacity capacity) {
   offered_ = std::max<Capacity>(capacity, 0);
@@ -315,14 +319,14 @@ void Leadership::announce(Turn<Leadership>& turn) {
   change_at_ = turn.now + min_stay_;
   if (!stands()) return;
   turn.out.notify({.kind = Notice::Kind::offer, .capacity = bid_});
-  say(turn);
+  send_heartbeat(turn);
 }
 
-bool Leadership::speaks(Instant now) const {
-  return stands() || (over_at_ != kNever && now < over_at_ + rules_.repeats_over());
+bool Leadership::sends_heartbeats(Instant now) const {
+  return stands() || (over_at_ != kNever && now < over_at_ + rules_.repeat_job_done());
 }
 
-Heartbeat Leadership::word(Instant now) const {
+Heartbeat Leadership::heartbeat(Instant now) const {
   return {.capacity = eligible() ? bid_ : kNotCandidate,
           .leads = acts(),
           .asks = state_ == State::ask,
@@ -331,13 +335,13 @@ Heartbeat Leadership::word(Instant now) const {
           .over = over_at_ == kNever ? kNotOver : now - over_at_};
 }
 
-void Leadership::say(Turn<Leadership>& turn) {
-  timers_.stop(Timer::word);
-  turn.out.broadcast(word(turn.now));
-  if (!acts()) heir_ = kNobody;  // said once, by who leads no more
+void Leadership::send_heartbeat(Turn<Leadership>& turn) {
+  timers_.stop(Timer::heartbeat);
+  turn.out.broadcast(heartbeat(turn.now));
+  if (!acts()) heir_ = kNobody;  // a former leader sends it once
 }
 
-// --- who is better ---
+// --- comparing candidates ---
 
 Bid Leadership::best() const {
   Bid best;
@@ -353,24 +357,24 @@ bool Leadership::clearly_better(const Bid& bid) const {
       mutated(Mutation::no_margin)
           ? 0
           : bid_ / 100 * rules_.margin_percent + bid_ % 100 * rules_.margin_percent / 100;
-  const Capacity most = std::numeric_limits<Capacity>::max();
-  return bid_ <= most - margin && bid.capacity > bid_ + margin;
+  const Capacity max = std::numeric_limits<Capacity>::max();
+  return bid_ <= max - margin && bid.capacity > bid_ + margin;
 }
 
-// How many are better; who was not elected is never the first.
+// Number of better candidates, at least 1: a host that was not elected is never first.
 std::int64_t Leadership::rank() const {
   const auto better =
       std::ranges::count_if(candidates_, [&](const Candidate& one) { return one.bid > own(); });
   return std::max<std::int64_t>(better, 1);
 }
 
-// D, twice as long for one that cannot keep the lease.
+// D, twice as long for a host that cannot keep the lease.
 Nanos Leadership::patience(Instant now) const {
   const bool unsteady = losses_.full() && now - losses_.front() <= 10 * min_stay_;
   return unsteady ? 2 * rules_.patience() : rules_.patience();
 }
 
-// What was announced last is remembered for as long as it must not change.
+// The last announced capacity is remembered as long as it must not change.
 bool Leadership::forgettable(Instant now) const {
   const auto gone = [&](const Candidate& one) { return one.until <= now; };
   return state_ == State::watch && leader_ == kNobody && change_at_ <= now && rest_until_ <= now &&
@@ -378,11 +382,12 @@ bool Leadership::forgettable(Instant now) const {
 }
 
 const char* Leadership::check() const {
-  if (acts() != (leader_ == self_)) return "leads, and does not know it";
+  if (acts() != (leader_ == self_)) return "acting state and leader do not match";
   if (acts() && term_ == kNoToken) return "leads without a lease";
-  if (state_ == State::ask && !timers_.running(Timer::majority)) return "asks for ever";
-  if (state_ == State::elect && !timers_.running(Timer::election)) return "elects for ever";
-  if (state_ == State::follow && !timers_.running(Timer::silence)) return "follows for ever";
+  if (state_ == State::ask && !timers_.running(Timer::majority)) return "asks without a timer";
+  if (state_ == State::elect && !timers_.running(Timer::election))
+    return "holds an election without a timer";
+  if (state_ == State::follow && !timers_.running(Timer::silence)) return "follows without a timer";
   if (stands() && bid_ <= kNotCandidate) return "a candidate without a capacity";
   return nullptr;
 }

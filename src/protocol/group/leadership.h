@@ -1,20 +1,22 @@
-// Who leads a group: one host's part in it.
+// Leadership of a group: one host's part.
 //
-// The leader is the holder of the exclusive lease "@group/NAME", nobody else; its token is the
-// term. An election by capacity only decides who asks for that lease, so that a wrong result costs
-// time, never a second leader. Words go to all, once in a lease from candidates and four times from
-// the leader: what each has to offer, who leads in which term, and whom the leader would have ask
-// for its lease. Who hears nothing of a leader for one lease calls an election.
+// The leader is the holder of the exclusive lease "@group/NAME", and only it; the lease's token is
+// the term. An election by capacity only decides which host asks for that lease, so a wrong result
+// costs time, never a second leader. Heartbeats go to all hosts, once in a lease from candidates
+// and four times from the leader: the host's capacity, the leader and its term, and the heir whom
+// the leader invites to ask for its lease. A host that receives no heartbeat of a leader for one
+// lease calls an election.
 //
-// A leader makes room for a candidate that is better by a margin, for a while, after it has led for
-// `min_stay`. It invites that one to ask for the lease, has its user stop, and only then lets go:
-// the lock hands the lease to the one who waits. Only the invited asks while somebody leads, so the
-// lock's own queue is the choice of the heir. Capacities change at most once in `min_stay`; both
-// rules together keep a flapping or boasting candidate from moving the leadership more often.
+// A leader steps down for a candidate that is better by a margin, for a while, after it has led for
+// `min_stay`. It invites that candidate to ask for the lease, has its user stop, and only then
+// releases: the lock hands the lease to the waiting host. While there is a leader only the invited
+// host asks, so the lock's own queue implements the choice of the heir. Capacities change at most
+// once in `min_stay`; both rules together prevent a candidate with a fluctuating or exaggerated
+// capacity from moving the leadership more often.
 //
-// What it promises: the user is told to lead only with the lease in hand, and the lease is let go
-// only after the user has stopped. That it is lost in between, the lock tells; stopping the user in
-// time is the guard's. The clock is the lock's (CLOCK_BOOTTIME).
+// Guarantees: the host tells its user to lead only while it holds the lease, and releases the lease
+// only after the user has stopped. The lock reports a lease that is lost in between; the guard
+// stops the user in time. The clock is the lock's (CLOCK_BOOTTIME).
 #pragma once
 
 #include <cstdint>
@@ -37,35 +39,39 @@ using election::capacity::kNotCandidate;
 using lock::kNoToken;
 using lock::Token;
 
-inline constexpr std::size_t kMaxCandidates = 64;  // of a group, besides the one here
-inline constexpr Nanos kNotOver{-1};
+inline constexpr std::size_t kMaxCandidates = 64;  // of a group, besides the own one
+inline constexpr Nanos kNotOver{-1};               // the group's one job is not done
 
 struct Rules {
   Nanos lease = 2s;  // L
   int margin_percent = 10;
 
-  Nanos retry() const { return lease / 4; }             // R
-  Nanos patience() const { return 2 * retry(); }        // D
-  Nanos leaders_words() const { return lease / 4; }     // between two of them
-  Nanos candidates_words() const { return lease; }      // likewise, of one that does not lead
-  Nanos silence() const { return lease; }               // after so much there is no leader
-  Nanos doubt() const { return lease / 2; }             // after so much there may be none
-  Nanos fresh() const { return 4 * lease; }             // a candidate not heard for longer is gone
-  Nanos hold() const { return 2 * lease; }              // t_hold: better for so long
-  Nanos invitation() const { return 2 * lease; }        // the heir has so long to ask
-  Nanos no_majority() const { return 3 * retry(); }     // asked in vain for so long: too few answer
-  Nanos longest_election() const { return 2 * lease; }  // then what is known decides
-  Nanos repeats_over() const { return 4 * lease; }      // for so long it says that the job is done
+  Nanos retry() const { return lease / 4; }            // R
+  Nanos patience() const { return 2 * retry(); }       // D
+  Nanos leader_interval() const { return lease / 4; }  // between a leader's heartbeats
+  Nanos candidate_interval() const { return lease; }   // between a candidate's heartbeats
+  Nanos silence() const { return lease; }    // without a heartbeat for this long there is no leader
+  Nanos doubt() const { return lease / 2; }  // without a heartbeat for this long there may be none
+  Nanos fresh() const { return 4 * lease; }  // a candidate silent for longer is gone
+  Nanos hold() const { return 2 * lease; }   // t_hold: how long a candidate must be better
+  Nanos invitation() const { return 2 * lease; }  // time in which the heir must ask
+  Nanos no_majority() const {
+    return 3 * retry();
+  }  // asking without a grant for this long: too few voters answer
+  Nanos longest_election() const { return 2 * lease; }  // after this the known candidates decide
+  Nanos repeat_job_done() const {
+    return 4 * lease;
+  }  // how long a host repeats that the job is done
 };
 
-// What a host says of itself, to all.
+// A host's broadcast about itself.
 struct Heartbeat {
   Capacity capacity = kNotCandidate;
   bool leads = false;
-  bool asks = false;      // for the lease
-  Token term = kNoToken;  // of the leader
-  NodeId heir = kNobody;  // whom a leader, or one that was, invites
-  Nanos over = kNotOver;  // so long ago the group's one job was done
+  bool asks = false;      // asks for the lease
+  Token term = kNoToken;  // of the leader; kNoToken: does not lead
+  NodeId heir = kNobody;  // host that a leader, or a former one, invites; kNobody: none
+  Nanos over = kNotOver;  // time since the group's one job was done; kNotOver: not done
 
   bool operator==(const Heartbeat&) const = default;
 
@@ -79,21 +85,21 @@ struct Heartbeat {
     visit("over", self.over);
   }
 };
-inline std::string_view name_of(const Heartbeat& word) {
-  return word.leads ? "leads" : word.asks ? "asks" : "word";
+inline std::string_view name_of(const Heartbeat& heartbeat) {
+  return heartbeat.leads ? "leads" : heartbeat.asks ? "asks" : "word";
 }
 
 struct Command {
   enum class Kind : std::uint8_t {
-    stand,     // capacity, min_stay, once
-    offer,     // capacity
-    withdraw,  // the user is gone, or wants no more
+    stand,     // with capacity, min_stay, once
+    offer,     // with capacity
+    withdraw,  // the user is gone, or no longer stands
     finish,    // the one job is done
     resign,
-    stopped,   // the user acts no more
-    elected,   // by an election: `node`; nobody: it came to nothing
-    defeated,  // by one that does not say who was elected
-    granted,   // the lease: `token`
+    stopped,   // the user no longer acts
+    elected,   // result of an election: `node`; kNobody: it had no result
+    defeated,  // result of an election that does not name the winner
+    granted,   // the lease, with `token`
     lost,      // the lease
   };
   Kind kind = Kind::stand;
@@ -116,18 +122,18 @@ struct Command {
 
 struct Notice {
   enum class Kind : std::uint8_t {
-    // for whoever holds elections
-    hold,   // one
-    offer,  // from now on this is our capacity in it
+    // for the elections
+    hold,   // hold an election
+    offer,  // use this capacity in elections from now on
     // for the lock
     ask,
     drop,
     // for the user
-    leads,  // `token`
-    stop,   // acting, then say so
+    leads,  // with `token`
+    stop,   // stop acting, then confirm
     lost,
-    follows,      // `node` leads in the term `token`; nobody: nobody is known to
-    no_majority,  // asked, and not heard by enough
+    follows,      // `node` leads in the term `token`; kNobody: no leader is known
+    no_majority,  // asked, but too few voters answered
     job_done,     // by `node`
   };
   Kind kind = Kind::hold;
@@ -147,15 +153,15 @@ struct Notice {
 };
 
 enum class Timer : std::uint8_t {
-  word,
-  silence,   // of the leader
-  election,  // it takes too long
-  patience,
-  majority,
-  outdone,
-  heir,
-  rest,
-  change,  // of the capacity
+  heartbeat,  // send the next heartbeat
+  silence,    // no heartbeat of the leader
+  election,   // the election takes too long
+  patience,   // the better candidates did not take the lease
+  majority,   // no lease from the voters
+  outdone,    // another candidate has been better for long enough
+  heir,       // the heir did not ask
+  rest,       // the rest after a resignation is over
+  change,     // the capacity may change
   count,
 };
 
@@ -167,7 +173,7 @@ class Leadership {
 
   struct Candidate {
     Bid bid{};
-    Instant until{};  // not heard again by then: gone
+    Instant until{};  // gone unless heard again by then
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -179,7 +185,7 @@ class Leadership {
   Leadership(NodeId self, const Rules& rules) : self_(self), rules_(rules) {}
 
   void start(Turn<Leadership>& turn);
-  void receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
+  void receive(Turn<Leadership>& turn, NodeId from, const Heartbeat& heartbeat);
   void on_timer(Turn<Leadership>& turn, TimerId timer);
   void command(Turn<Leadership>& turn, const Command& command);
 
@@ -187,23 +193,23 @@ class Leadership {
   const char* check() const;
 
   State state() const { return state_; }
-  NodeId leader() const { return leader_; }  // as far as is known
-  Token term() const { return term_; }       // of the leader, or of the last there was
+  NodeId leader() const { return leader_; }  // kNobody: unknown
+  Token term() const { return term_; }       // of the current leader, or of the last one
   bool stands() const { return state_ != State::watch && state_ != State::rest; }
-  // What the others know of us as a candidate.
+  // Whether the others know this host as a candidate.
   bool eligible() const { return stands() && state_ != State::retire; }
   bool acts() const {
     return state_ == State::lead || state_ == State::yield || state_ == State::retire;
   }
   Capacity capacity() const { return bid_; }
   Nanos min_stay() const { return min_stay_; }
-  // Besides ourselves, those heard lately.
+  // Other hosts' candidates heard recently.
   const std::vector<Candidate>& candidates() const { return candidates_; }
-  // Those not heard again in time are gone. A machine that only watches has no timer for that: who
-  // asks for candidates sees to it.
+  // Removes candidates that were not heard again in time. A passive host has no timer for that: a
+  // caller that needs the candidates calls this first.
   void forget_silent(Instant now);
-  Instant next_silent() const;  // when it is time for that again, unless more is heard
-  // Nobody here or elsewhere takes part, as far as is known.
+  Instant next_silent() const;  // time of the next removal, unless more heartbeats arrive
+  // No host takes part, as far as this one knows.
   bool forgettable(Instant now) const;
 
   template <class Self, class Visitor>
@@ -211,7 +217,7 @@ class Leadership {
     visit("self", self.self_);
     visit("state", self.state_);
     visit("leader", self.leader_);
-    visit("told", self.told_);
+    visit("told", self.reported_leader_);
     visit("term", self.term_);
     visit("heir", self.heir_);
     visit("heard_at", self.heard_at_);
@@ -236,20 +242,20 @@ class Leadership {
   void begin(Instant now);
   void finish(Turn<Leadership>& turn);
 
-  void learn(Instant now, NodeId from, const Heartbeat& word);
-  void on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& word);
+  void learn(Instant now, NodeId from, const Heartbeat& heartbeat);
+  void on_heartbeat(Turn<Leadership>& turn, NodeId from, const Heartbeat& heartbeat);
   void on_result(Turn<Leadership>& turn, bool we_are_elected);
   void on_no_result(Turn<Leadership>& turn);
   void take_offer(Turn<Leadership>& turn, Capacity capacity);
   void announce(Turn<Leadership>& turn);
-  void say(Turn<Leadership>& turn);
-  Heartbeat word(Instant now) const;
-  bool speaks(Instant now) const;
+  void send_heartbeat(Turn<Leadership>& turn);
+  Heartbeat heartbeat(Instant now) const;
+  bool sends_heartbeats(Instant now) const;
 
   Bid own() const { return {bid_, self_}; }
-  Bid best() const;  // of the others; nobody's if there is none
+  Bid best() const;  // best bid of the others; node kNobody: none
   bool clearly_better(const Bid& bid) const;
-  void look_around(Turn<Leadership>& turn);
+  void check_rivals(Turn<Leadership>& turn);
   std::int64_t rank() const;
   Nanos patience(Instant now) const;
 
@@ -257,22 +263,22 @@ class Leadership {
   Rules rules_;
   State state_ = State::watch;
   NodeId leader_ = kNobody;
-  NodeId told_ = kNobody;  // the leader that the user was told of
+  NodeId reported_leader_ = kNobody;  // the leader last reported to the user
   Token term_ = kNoToken;
-  NodeId heir_ = kNobody;              // whom we, leader, have invited
-  Instant heard_at_{};                 // the leader, for the last time
+  NodeId heir_ = kNobody;              // host that this leader has invited; kNobody: none
+  Instant heard_at_{};                 // last heartbeat of the leader
   std::vector<Candidate> candidates_;  // by node, at most kMaxCandidates
   Capacity bid_ = kNotCandidate;       // as announced
-  Capacity offered_ = kNotCandidate;   // to be announced when it may change
+  Capacity offered_ = kNotCandidate;   // to be announced when the capacity may change
   Nanos min_stay_{0};
   bool once_ = false;
   Instant joined_at_{};
-  Instant change_at_{};              // not before: the next capacity
-  Instant stay_until_{};             // not outdone before
-  Instant better_since_ = kNever;    // somebody clearly is
-  InlineVector<Instant, 3> losses_;  // of the lease, the last three
+  Instant change_at_{};              // earliest change of the capacity
+  Instant stay_until_{};             // the leader is not outdone before
+  Instant better_since_ = kNever;    // another candidate is clearly better; kNever: none is
+  InlineVector<Instant, 3> losses_;  // last three losses of the lease
   Instant rest_until_{};
-  Instant over_at_ = kNever;  // our job was done
+  Instant over_at_ = kNever;  // when this host's job was done; kNever: not done
   Timers<Timer> timers_;
 };
 

@@ -1,4 +1,4 @@
-// Mutations of leadership: single faults built in on purpose, to test the tests
+// Mutations of leadership: single faults that are built in on purpose, to test the tests
 // (machine/mutation.h).
 #pragma once
 
@@ -10,16 +10,16 @@ namespace tempo::groups {
 
 enum class Mutation : std::uint8_t {
   none,
-  leads_without_lease,  // who is elected leads at once
-  no_min_stay,          // a better candidate unseats at once
-  no_margin,            // however little better it is
-  equal_unseats,        // or not better at all
-  no_hold,              // or only for a moment
+  leads_without_lease,  // the winner of an election leads at once
+  no_min_stay,          // a better candidate replaces the leader at once
+  no_margin,            // a candidate that is better by any amount replaces the leader
+  equal_unseats,        // an equal candidate replaces the leader
+  no_hold,              // a candidate that is better only for a moment replaces the leader
   capacity_at_will,     // a capacity may change at any time
-  passes_while_acting,  // the lease is let go before the user has stopped
-  nobody_stands_by,     // when the elected is dead nobody else asks
+  passes_while_acting,  // the lease is released before the user has stopped
+  nobody_stands_by,     // no other candidate asks when the winner is dead
   follows_for_ever,     // a silent leader is never given up
-  old_terms_believed,   // a late word of an earlier leader counts
+  old_terms_believed,   // a late heartbeat of an earlier leader counts
   count,
 };
 

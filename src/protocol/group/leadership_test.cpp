@@ -13,7 +13,7 @@ namespace {
 using Kind = Command::Kind;
 using Harness = LeadershipHarness;
 
-TEST(Leadership, OfASilentLeaderIsPutToElection) {  // row 1
+TEST(Leadership, CallsAnElectionWhenTheLeaderIsSilent) {  // row 1
   Harness harness;
   EXPECT_EQ(harness.stand(100), "offer 100; says 100");
   EXPECT_EQ(harness.leads(3, 6), "follow 3");
@@ -21,14 +21,14 @@ TEST(Leadership, OfASilentLeaderIsPutToElection) {  // row 1
   EXPECT_EQ(harness.pass(1ns), "hold; says 100; follow nobody");
 }
 
-TEST(Leadership, OfALeaderThatSaysItIsOneNoMoreIsPutToElection) {  // row 1
+TEST(Leadership, CallsAnElectionWhenTheLeaderStepsDown) {  // row 1
   Harness harness;
   harness.stand(100);
   harness.leads(3, 6);
   EXPECT_EQ(harness.receive(3, {.capacity = 100}), "hold; says 100; follow nobody");
 }
 
-TEST(Leadership, IsAskedForByTheElected) {  // rows 2 and 6
+TEST(Leadership, TheWinnerAsksForTheLease) {  // rows 2 and 6
   Harness harness;
   harness.stand(100);
   EXPECT_EQ(harness.pass(1s), "hold; says 100");
@@ -38,13 +38,13 @@ TEST(Leadership, IsAskedForByTheElected) {  // rows 2 and 6
   EXPECT_EQ(harness.machine().leader(), NodeId{5});
 }
 
-TEST(Leadership, IsAwaitedByTheOthersInTheOrderOfTheirRank) {  // rows 3, 4 and 5
+TEST(Leadership, TheOthersWaitByRank) {  // rows 3, 4 and 5
   Harness harness;
   harness.stand(100);
   harness.receive(1, {.capacity = 300});
   harness.receive(2, {.capacity = 200});
   harness.receive(3, {.capacity = 50});
-  harness.receive(6, {.capacity = 100});  // of equals the larger number is better
+  harness.receive(6, {.capacity = 100});  // of equal candidates the larger number is better
   harness.pass(1s);
   EXPECT_EQ(harness.elected(1), "says 100");
   EXPECT_EQ(harness.pass(3 * Harness::kRules.patience() - 1ns), "");
@@ -53,7 +53,7 @@ TEST(Leadership, IsAwaitedByTheOthersInTheOrderOfTheirRank) {  // rows 3, 4 and 
   EXPECT_EQ(harness.machine().state(), State::follow);
 }
 
-TEST(Leadership, IsAwaitedWhereNobodySaysWhoWasElected) {  // rows 3 and 5
+TEST(Leadership, WaitsByRankWithoutKnowingTheWinner) {  // rows 3 and 5
   Harness harness;
   harness.stand(100);
   harness.receive(1, {.capacity = 50});
@@ -63,7 +63,7 @@ TEST(Leadership, IsAwaitedWhereNobodySaysWhoWasElected) {  // rows 3 and 5
   EXPECT_EQ(harness.pass(Harness::kRules.patience()), "ask; says 100 asks");
 }
 
-TEST(Leadership, WithoutAMajorityIsPutToElectionAgain) {  // row 8
+TEST(Leadership, CallsAnotherElectionWithoutAMajority) {  // row 8
   Harness harness;
   harness.stand(100);
   harness.pass(1s);
@@ -71,21 +71,22 @@ TEST(Leadership, WithoutAMajorityIsPutToElectionAgain) {  // row 8
   EXPECT_EQ(harness.pass(Harness::kRules.no_majority()), "no majority; drop; hold; says 100");
 }
 
-TEST(Leadership, OfOneThatIsClearlyOutdoneIsHandedOver) {  // row 9
+TEST(Leadership, HandsOverToAClearlyBetterCandidate) {  // row 9
   Harness harness;
   harness.reign(100);
   for (int i = 0; i < 10; ++i) {
     EXPECT_EQ(harness.receive(2, {.capacity = 111, .asks = true}), "") << "min_stay";
     harness.pass(1s);
   }
-  EXPECT_EQ(harness.receive(2, {.capacity = 111}), "") << "invited, it must ask first";
-  EXPECT_EQ(harness.receive(3, {.capacity = 111, .asks = true}), "") << "another does not count";
+  EXPECT_EQ(harness.receive(2, {.capacity = 111}), "") << "the invited candidate must ask first";
+  EXPECT_EQ(harness.receive(3, {.capacity = 111, .asks = true}), "")
+      << "another candidate does not count";
   EXPECT_EQ(harness.receive(2, {.capacity = 111, .asks = true}), "stop; says 100 leads 7 heir 2");
   EXPECT_EQ(harness.command(Kind::stopped), "drop; says 100 heir 2; follow nobody");
   EXPECT_EQ(harness.leads(2, 8), "follow 2");
 }
 
-TEST(Leadership, IsNotLostToOneThatIsBetterByLessOrOnlyForAMoment) {
+TEST(Leadership, IgnoresCandidatesBetterByLittleOrForAMoment) {
   Harness harness;
   harness.reign(100);
   harness.pass(20s);
@@ -100,7 +101,7 @@ TEST(Leadership, IsNotLostToOneThatIsBetterByLessOrOnlyForAMoment) {
   EXPECT_EQ(harness.machine().state(), State::lead);
 }
 
-TEST(Leadership, GoesOnIfTheInvitedDoesNotAsk) {
+TEST(Leadership, ContinuesIfTheHeirDoesNotAsk) {
   Harness harness;
   harness.reign(100);
   harness.pass(20s);
@@ -110,7 +111,7 @@ TEST(Leadership, GoesOnIfTheInvitedDoesNotAsk) {
   EXPECT_EQ(harness.receive(2, {.capacity = 200, .asks = true}), "") << "too late";
 }
 
-TEST(Leadership, GoesOnIfTheInvitedIsNoBetterAnyMore) {
+TEST(Leadership, ContinuesIfTheHeirIsNoLongerBetter) {
   Harness harness;
   harness.reign(100);
   harness.pass(20s);
@@ -118,31 +119,31 @@ TEST(Leadership, GoesOnIfTheInvitedIsNoBetterAnyMore) {
   harness.pass(Harness::kRules.hold());
   EXPECT_EQ(harness.receive(2, {.capacity = 105, .asks = true}), "");
   EXPECT_EQ(harness.machine().state(), State::lead);
-  harness.pass(Harness::kRules.leaders_words());
-  EXPECT_EQ(harness.receive(2, {.capacity = 200, .asks = true}), "") << "not invited any more";
+  harness.pass(Harness::kRules.leader_interval());
+  EXPECT_EQ(harness.receive(2, {.capacity = 200, .asks = true}), "") << "no longer invited";
 }
 
-TEST(Leadership, IsTakenByWhomTheLeaderInvites) {
+TEST(Leadership, TheInvitedCandidateAsks) {
   Harness harness;
   harness.stand(100);
   harness.leads(3, 6);
   EXPECT_EQ(harness.leads(3, 6, 5), "ask; says 100 asks");
   EXPECT_EQ(harness.leads(3, 6, 5), "") << "it waits for the lease";
-  EXPECT_EQ(harness.leads(3, 6), "drop; says 100") << "the leader has thought better of it";
+  EXPECT_EQ(harness.leads(3, 6), "drop; says 100") << "the leader has withdrawn the invitation";
 }
 
-TEST(Leadership, ThatIsResignedGoesToTheBest) {  // row 10
+TEST(Leadership, ResigningInvitesTheBest) {  // row 10
   Harness harness;
   harness.reign(100);
   harness.receive(2, {.capacity = 20});
   harness.receive(3, {.capacity = 30});
   EXPECT_EQ(harness.command(Kind::resign), "stop; says leads 7 heir 3");
   EXPECT_EQ(harness.command(Kind::stopped), "offer -1; drop; says heir 3; follow nobody");
-  EXPECT_FALSE(harness.machine().stands()) << "for a while";
+  EXPECT_FALSE(harness.machine().stands()) << "not a candidate for a while";
   EXPECT_EQ(harness.pass(Harness::kMinStay), "offer 100; says 100");
 }
 
-TEST(Leadership, OfOneThatResignedMustNotBeWonAgainByLeavingAndComing) {
+TEST(Leadership, ResigningCannotBeUndoneByRejoining) {
   Harness harness;
   harness.reign(100);
   harness.command(Kind::resign);
@@ -152,20 +153,20 @@ TEST(Leadership, OfOneThatResignedMustNotBeWonAgainByLeavingAndComing) {
   EXPECT_EQ(harness.pass(Harness::kMinStay), "offer 100; says 100");
 }
 
-TEST(Leadership, OfADeadUserGoesToTheBest) {  // row 10
+TEST(Leadership, ADeadUserInvitesTheBest) {  // row 10
   Harness harness;
   harness.reign(100);
   harness.receive(2, {.capacity = 20});
   EXPECT_EQ(harness.command(Kind::withdraw), "offer -1; drop; says heir 2; follow nobody");
 }
 
-TEST(Leadership, ThatIsLostIsPutToElection) {  // row 11
+TEST(Leadership, CallsAnElectionAfterALoss) {  // row 11
   Harness harness;
   harness.reign(100);
   EXPECT_EQ(harness.command(Kind::lost), "lost; hold; says 100; follow nobody");
 }
 
-TEST(Leadership, LostThreeTimesMakesOneWaitTwiceAsLong) {
+TEST(Leadership, WaitsTwiceAsLongAfterThreeLosses) {
   Harness harness;
   harness.reign(100);
   for (std::uint64_t i = 0; i < 3; ++i) {
@@ -179,7 +180,7 @@ TEST(Leadership, LostThreeTimesMakesOneWaitTwiceAsLong) {
   EXPECT_EQ(harness.pass(1ns), "ask; says 100 asks");
 }
 
-TEST(Leadership, RestsOnCapacitiesThatChangeSeldom) {
+TEST(Leadership, LimitsChangesOfTheCapacity) {
   Harness harness;
   harness.stand(100);
   harness.leads(3, 6);
@@ -192,10 +193,10 @@ TEST(Leadership, RestsOnCapacitiesThatChangeSeldom) {
   EXPECT_EQ(harness.machine().capacity(), 500);
   harness.command(Kind::withdraw);
   harness.stand(900);
-  EXPECT_EQ(harness.machine().capacity(), 500) << "who leaves and comes is the same";
+  EXPECT_EQ(harness.machine().capacity(), 500) << "rejoining does not reset the limit";
 }
 
-TEST(Leadership, IsNotBelievedOfAnOldTerm) {
+TEST(Leadership, IgnoresAnOldTerm) {
   Harness harness;
   harness.stand(100);
   harness.leads(3, 9);
@@ -203,16 +204,16 @@ TEST(Leadership, IsNotBelievedOfAnOldTerm) {
   EXPECT_EQ(harness.machine().leader(), NodeId{3});
 }
 
-TEST(Leadership, AResultDoesNotCountWhileALeaderIsHeard) {
+TEST(Leadership, IgnoresAResultWhileThereIsALeader) {
   Harness harness;
   harness.stand(100);
   harness.leads(3, 9);
   EXPECT_EQ(harness.elected(5), "");
   harness.pass(Harness::kRules.doubt());
-  EXPECT_EQ(harness.elected(5), "ask; says 100 asks") << "others saw the silence first";
+  EXPECT_EQ(harness.elected(5), "ask; says 100 asks") << "others noticed the silence first";
 }
 
-TEST(Leadership, AnElectionThatCameToNothingIsDecidedByWhatIsKnown) {
+TEST(Leadership, KnownCandidatesDecideAnElectionWithoutAResult) {
   Harness harness;
   harness.stand(100);
   harness.receive(1, {.capacity = 99});
@@ -220,13 +221,13 @@ TEST(Leadership, AnElectionThatCameToNothingIsDecidedByWhatIsKnown) {
   EXPECT_EQ(harness.pass(Harness::kRules.longest_election()), "ask; says 100 asks");
 }
 
-TEST(Leadership, ForOneJobEndsWithIt) {
+TEST(Leadership, EndsWithTheOneJob) {
   Harness harness;
   harness.stand(100, true);
   harness.leads(3, 9);
   harness.pass(500ms);
   EXPECT_EQ(harness.receive(3, {.over = 600ms}), "hold; says 100; follow nobody")
-      << "done before this candidate came: not its job";
+      << "done before this candidate stood: another job";
   Harness other;
   other.stand(100, true);
   other.leads(3, 9);
@@ -235,7 +236,7 @@ TEST(Leadership, ForOneJobEndsWithIt) {
   EXPECT_EQ(other.machine().state(), State::watch);
 }
 
-TEST(Leadership, WhoHasDoneTheJobSaysSoForAWhile) {
+TEST(Leadership, AnnouncesTheFinishedJobForAWhile) {
   Harness harness;
   harness.stand(100, true);
   harness.pass(1s);
@@ -243,11 +244,11 @@ TEST(Leadership, WhoHasDoneTheJobSaysSoForAWhile) {
   harness.granted(7);
   EXPECT_EQ(harness.command(Kind::finish), "offer -1; drop; says over; follow nobody");
   EXPECT_NE(harness.machine().timers().first(), kNever);
-  harness.pass(Harness::kRules.repeats_over());
+  harness.pass(Harness::kRules.repeat_job_done());
   EXPECT_EQ(harness.machine().timers().first(), kNever);
 }
 
-TEST(Leadership, IsForgottenWhenNobodyTakesPart) {
+TEST(Leadership, IsForgottenWithoutParticipants) {
   Harness harness;
   harness.leads(3, 9);
   const Instant later = Instant{Nanos{1'000'000'000'000}} + 10s;
@@ -262,7 +263,8 @@ TEST(Leadership, EveryFieldIsListed) {
   harness.receive(2, {.capacity = 20});
   const Instant now{Nanos{1'000'001'000'000}};
   EXPECT_TRUE(unnoticed_writes(harness.machine(), now).empty());
-  EXPECT_EQ(unlisted_bytes(harness.machine()), sizeof(Nanos) + sizeof(int)) << "rules never change";
+  EXPECT_EQ(unlisted_bytes(harness.machine()), sizeof(Nanos) + sizeof(int))
+      << "the rules never change";
 }
 
 }  // namespace

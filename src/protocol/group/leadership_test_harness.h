@@ -1,5 +1,4 @@
-// One host's leadership, told what happens and saying in words what it wants done: for tests and
-// stories. The host is number 5.
+// One host's leadership, driven by hand; its outputs are recorded as text. The host has number 5.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ class LeadershipHarness {
   static constexpr Rules kRules{.lease = 1s};
   static constexpr Nanos kMinStay = 10s;
 
-  // Each says what came of it: "ask; says 100 asks".
+  // Each returns the outputs: "ask; says 100 asks".
   std::string stand(Capacity capacity, bool once = false) {
     return command(
         {.kind = Command::Kind::stand, .capacity = capacity, .min_stay = kMinStay, .once = once});
@@ -36,23 +35,23 @@ class LeadershipHarness {
     return step([&](auto& turn) { machine_.command(turn, command); });
   }
   std::string command(Command::Kind kind) { return command(Command{.kind = kind}); }
-  std::string receive(std::uint32_t from, const Heartbeat& word) {
-    return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, word); });
+  std::string receive(std::uint32_t from, const Heartbeat& heartbeat) {
+    return step([&](auto& turn) { machine_.receive(turn, NodeId{from}, heartbeat); });
   }
   std::string leads(std::uint32_t from, std::uint64_t term, std::uint32_t heir = index(kNobody)) {
     return receive(from,
                    {.capacity = 100, .leads = true, .term = Token{term}, .heir = NodeId{heir}});
   }
-  // Time passes; of its words only the last is told.
+  // Lets time pass; omits steps that only send a heartbeat.
   std::string pass(Nanos span) {
     const Instant end = now_ + span;
     std::string all;
     while (machine_.timers().first() <= end) {
       now_ = std::max(now_, machine_.timers().first());
-      const std::string said =
+      const std::string outputs =
           step([&](auto& turn) { machine_.on_timer(turn, machine_.timers().first_name()); });
-      if (said.starts_with("says")) continue;
-      all += all.empty() || said.empty() ? said : "; " + said;
+      if (outputs.starts_with("says")) continue;
+      all += all.empty() || outputs.empty() ? outputs : "; " + outputs;
     }
     now_ = end;
     return all;
@@ -76,22 +75,22 @@ class LeadershipHarness {
     std::string text;
     for (const auto& output : out) {
       if (!text.empty()) text += "; ";
-      text += output.kind == OutputKind::notice ? told(output.notice) : said(output.message);
+      text += output.kind == OutputKind::notice ? text_of(output.notice) : text_of(output.message);
     }
     if (const char* broken = machine_.check()) text += std::string("; BROKEN: ") + broken;
     return text;
   }
 
-  static std::string said(const Heartbeat& word) {
+  static std::string text_of(const Heartbeat& heartbeat) {
     std::string text = "says";
-    if (word.capacity > kNotCandidate) text += fmt::format(" {}", word.capacity);
-    if (word.leads) text += fmt::format(" leads {}", std::to_underlying(word.term));
-    if (word.asks) text += " asks";
-    if (word.heir != kNobody) text += fmt::format(" heir {}", index(word.heir));
-    if (word.over > kNotOver) text += " over";
+    if (heartbeat.capacity > kNotCandidate) text += fmt::format(" {}", heartbeat.capacity);
+    if (heartbeat.leads) text += fmt::format(" leads {}", std::to_underlying(heartbeat.term));
+    if (heartbeat.asks) text += " asks";
+    if (heartbeat.heir != kNobody) text += fmt::format(" heir {}", index(heartbeat.heir));
+    if (heartbeat.over > kNotOver) text += " over";
     return text;
   }
-  static std::string told(const Notice& notice) {
+  static std::string text_of(const Notice& notice) {
     switch (notice.kind) {
       case Notice::Kind::hold:
         return "hold";

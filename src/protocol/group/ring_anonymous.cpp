@@ -33,9 +33,9 @@ std::int64_t anonymous::Rules::last_wait() const {
              : loop();
 }
 
-AnonymousRingElection::AnonymousRingElection(NodeId self, Incarnation life,
+AnonymousRingElection::AnonymousRingElection(NodeId self, Incarnation incarnation,
                                              const anonymous::Rules& rules)
-    : self_(self), rules_(&rules), link_(self, life, rules.link) {
+    : self_(self), rules_(&rules), link_(self, incarnation, rules.link) {
   CHECK(rules.stages >= 1 && rules.step_min > Nanos{0} && rules.step_min <= rules.step_max);
 }
 
@@ -67,8 +67,8 @@ void AnonymousRingElection::command(Turn<AnonymousRingElection>& turn, Command /
 
 void AnonymousRingElection::take(Turn<AnonymousRingElection>& turn, const Message& message) {
   if (message.number < number_ && !mutated(Mutation::keep_lower_number)) return;
-  if (message.number > number_) anew(turn, message.number);
-  // On a ring that keeps its order the first thing heard is a Wake-up or a Termination.
+  if (message.number > number_) restart(turn, message.number);
+  // On an ordered ring the first message is a Wake-up or a Termination.
   happen(turn, event_of(message.kind));
 }
 
@@ -168,8 +168,8 @@ void AnonymousRingElection::end_stage(Turn<AnonymousRingElection>& turn) {
   happen(turn, turn.draw.below(2) == 0 ? Event::end_forward : Event::end_hold);
 }
 
-// The election begins again under a higher number, as if everybody had just woken up.
-void AnonymousRingElection::anew(Turn<AnonymousRingElection>& turn, std::uint32_t number) {
+// The election starts over under a higher number, as if all stations had just woken up.
+void AnonymousRingElection::restart(Turn<AnonymousRingElection>& turn, std::uint32_t number) {
   number_ = number;
   timers_.stop(Timer::clock);
   enter(turn, State::between);
@@ -178,11 +178,11 @@ void AnonymousRingElection::anew(Turn<AnonymousRingElection>& turn, std::uint32_
 
 void AnonymousRingElection::neighbour_lost(Turn<AnonymousRingElection>& turn) {
   if (state_ == State::sleeping || mutated(Mutation::no_restart)) return;
-  // The result is known: the station after the dead one may not have heard it.
+  // The result is known, but the station after the dead one may not have received it.
   if (decided())
     link_.send(turn, {.kind = Kind::termination, .number = number_});
   else
-    anew(turn, number_ + 1);
+    restart(turn, number_ + 1);
 }
 
 void AnonymousRingElection::start_clock(Instant now, std::int64_t steps) {
@@ -196,14 +196,15 @@ bool AnonymousRingElection::candidate() const {
 void AnonymousRingElection::settle_timers() { timers_.set(Timer::link, link_.due()); }
 
 const char* AnonymousRingElection::check() const {
-  if (state_ == State::between) return "a phase that has not begun";
-  if (stage_ > rules_->stages) return "more stages than there are";
-  if (!candidate() && (stage_ != 0 || claims_ != 0)) return "claims without a candidacy";
-  if (claims_ > 1) return "a second claim is kept";
+  if (state_ == State::between) return "still between two phases";
+  if (stage_ > rules_->stages) return "stage above the limit";
+  if (!candidate() && (stage_ != 0 || claims_ != 0))
+    return "a stage or a claim without a candidacy";
+  if (claims_ > 1) return "owns more than one claim";
   const bool ticks = timers_.running(Timer::clock);
   if ((candidate() || state_ == State::awake_one) && !ticks) return "a phase without a clock";
   if ((decided() || state_ == State::sleeping || state_ == State::next_timer) && ticks)
-    return "a clock that times nothing";
+    return "a running clock outside a phase";
   return nullptr;
 }
 

@@ -1,18 +1,19 @@
-// The election of a leader among processors that have no names, on a ring with known bounds on the
-// duration of a step and of a message's way (an Archimedean ring). One station's part.
+// The election of a leader among processors without names, on a ring with known bounds of the
+// duration of a step and of a message's transit (an Archimedean ring). One station's part.
 //
-// An election is a sequence of phases. In each, every station draws from 1..n; who draws 1 is a
-// candidate, sends a claim round the ring, and waits for it to come back. Whether the claim that
-// comes back is its own it cannot see, so it plays k stages with it, passing it on or holding it
-// back as a coin says: two candidates go unnoticed only if they play alike. Who notices another
-// candidate, and who waits in vain for any claim, calls for the next phase with a Next-time. Who
-// goes through all stages is elected and sends a Termination, which beats everything. With a small
-// probability, which k decides, there are two leaders (lab/analysis/anonymous_ring.h).
+// An election is a sequence of phases. In each phase every station draws from 1..n. A station that
+// draws 1 is a candidate: it sends a claim round the ring and waits for it to return. It cannot see
+// whether the returning claim is its own, so it goes through k stages in which it forwards or holds
+// the claim at random: two candidates go unnoticed only if they choose alike. A candidate that
+// notices another, and a station that receives no claim in time, starts the next phase with a
+// Next-time. A candidate that completes all stages is elected and sends a Termination, which
+// overrides everything. With a small probability, which depends on k, there are two leaders
+// (lab/analysis/anonymous_ring.h).
 //
 // Source: Spirakis & Tampakas, "Efficient Distributed Algorithms by Using the Archimedean Time
-// Assumption", 1990, section 4 and appendix A. Corrections are marked in ring_anonymous_table.h.
-// Where we go further: a station that crashes is passed over and the election begins anew under a
-// higher number, as in ring_equitable.h.
+// Assumption", 1989, section 4 and appendix A. Corrections are marked in ring_anonymous_table.h.
+// We go further: the ring skips a crashed station, and the election starts over under a higher
+// number, as in ring_equitable.h.
 #pragma once
 
 #include <cstdint>
@@ -32,25 +33,25 @@ enum class Timer : std::uint8_t { clock, link, count };
 struct Notice {
   enum class What : std::uint8_t { phase, next_timer, candidate, elected, defeated };
   What what = What::phase;
-  bool one = false;  // of a phase: it drew 1
+  bool one = false;  // of a phase: the station drew 1
 };
 
-// What is known of the ring. Times are true time; a station counts its own steps.
+// Bounds of the ring. Times are true time; a station counts its own steps.
 struct Rules {
   ring::LinkRules link{};
   std::uint32_t stages = 30;  // k, at least 1
   Nanos step_min = 1us;       // rmin, above 0
   Nanos step_max = 1us;       // rmax
-  Nanos delay_max = 1ms;      // dmax, with all repeats if there are any
+  Nanos delay_max = 1ms;      // dmax, including all repeats
   bool printed_next_timer = false;
   bool printed_last_wait = false;
 
-  // L = n ceil((dmax + rmax) / rmin), in steps: at least once round the ring whatever the speed.
+  // L = n ceil((dmax + rmax) / rmin), in steps: enough for a round of the ring at any speed.
   std::int64_t loop() const;
   // L (rmax / rmin + 1), rounded up.
   std::int64_t patience() const;
-  // After the last stage: L. As printed n dmax, which forgets that every station takes a step to
-  // pass a message on, and how long a step may be.
+  // Wait after the last stage: L. As printed it is n dmax, which omits the step that every station
+  // needs to forward a message, and the possible length of a step.
   std::int64_t last_wait() const;
 };
 
@@ -62,10 +63,10 @@ class AnonymousRingElection {
   using Command = anonymous::Command;
   using Notice = anonymous::Notice;
 
-  // The rules are shared by many machines and must outlive them. `self` and `life` are the link's:
-  // the election itself does not look at them. A station's own clock shows `step_min` for each of
+  // Many machines share the rules, which must outlive them. `self` and `incarnation` are for the
+  // link: the election itself does not use them. A station's own clock shows `step_min` for each of
   // its steps, however long they take.
-  AnonymousRingElection(NodeId self, Incarnation life, const anonymous::Rules& rules);
+  AnonymousRingElection(NodeId self, Incarnation incarnation, const anonymous::Rules& rules);
 
   void start(Turn<AnonymousRingElection>& turn);
   void receive(Turn<AnonymousRingElection>& turn, NodeId from, const Message& message);
@@ -105,19 +106,19 @@ class AnonymousRingElection {
   void enter(Turn<AnonymousRingElection>& turn, State next);
   void begin(Turn<AnonymousRingElection>& turn);
   void end_stage(Turn<AnonymousRingElection>& turn);
-  void anew(Turn<AnonymousRingElection>& turn, std::uint32_t number);
+  void restart(Turn<AnonymousRingElection>& turn, std::uint32_t number);
   void neighbour_lost(Turn<AnonymousRingElection>& turn);
   void start_clock(Instant now, std::int64_t steps);
   bool candidate() const;
   void settle_timers();
 
-  [[maybe_unused]] NodeId self_;  // in `fields` alone
+  [[maybe_unused]] NodeId self_;  // only for `fields`
   const anonymous::Rules* rules_;
   State state_ = State::sleeping;
   std::uint32_t number_ = 1;       // of the election; a crash begins the next one
-  std::uint32_t stage_ = 0;        // of a candidate, from 0; 0 elsewhere
-  std::uint32_t claims_ = 0;       // that a candidate owns: 0, 1; 0 elsewhere
-  bool passed_next_time_ = false;  // by the printed next-timer
+  std::uint32_t stage_ = 0;        // of a candidate, from 0; otherwise 0
+  std::uint32_t claims_ = 0;       // claims that a candidate owns, 0 or 1; otherwise 0
+  bool passed_next_time_ = false;  // only with the printed next-timer
   ring::Link link_;
   Timers<anonymous::Timer> timers_;
 };

@@ -1,11 +1,11 @@
-// The anonymous Archimedean ring's state machine as a table (Spirakis & Tampakas 1990, appendix A).
+// The state machine of the anonymous Archimedean ring as a table (Spirakis & Tampakas 1989,
+// appendix A).
 //
-// Each row reads: in this state, on this event, go to that state and do this. What is not listed is
-// ignored, and a message ends where it is. Numbers at the rows are the paper's rules; "*" marks
-// what we had to correct or fill in, and doc/internals/rings.md says why.
+// Each row reads: in this state, on this event, go to that state and do this. Other events are
+// ignored, and their messages are not forwarded. Numbers at the rows are the paper's rules; "*"
+// marks our corrections and additions, which doc/internals/rings.md explains.
 //
-// The paper's next-timer (rule 3) is here twice: as it must be, and as it is printed, which never
-// comes to an end.
+// The paper's next-timer (rule 3) is here twice: corrected, and as printed, which never terminates.
 #pragma once
 
 #include <array>
@@ -21,13 +21,13 @@ namespace tempo::election::anonymous {
 
 enum class State : std::uint8_t {
   sleeping,
-  between,      // for no time at all: a phase begins with a draw
-  awake_one,    // drew 1: will be a candidate if nobody else is first
-  awake_other,  // drew another number: passes claims on
+  between,      // takes no time: a phase begins with a draw
+  awake_one,    // drew 1: becomes a candidate if no other station is first
+  awake_other,  // drew another number: forwards claims
   next_timer,   // has left the phase, and waits until the station before it has
   forwarding,   // candidate
   holding,      // candidate
-  waiting,      // candidate: the stages are over, what is under way may still arrive
+  waiting,      // candidate: the stages are over, messages in transit may still arrive
   elected,
   defeated,
   count
@@ -38,36 +38,36 @@ enum class Event : std::uint8_t {
   drew_one,
   drew_other,
   claim,
-  claim_again,  // it has one already
+  claim_again,  // a claim while it owns one
   next_time,
   next_time_again,  // printed rule only: not the first since it left the phase
   wake_up,
   termination,
   time_out,
-  // The end of a stage with exactly one claim, and what it chooses for the next one.
+  // The end of a stage with exactly one claim, and the choice for the next stage.
   end_forward,
   end_hold,
   end_last,
-  end_miscounted,  // none, or more than one
+  end_miscounted,  // no claim, or more than one
   count
 };
 
 enum class Verb : std::uint8_t {
   none,
-  send,        // this kind
-  begin,       // a phase: draw
+  send,        // a message of this kind
+  begin,       // begin a phase: draw
   clock,       // start the clock of a phase: L steps
-  clock_long,  // the same for who drew another number: L (rmax/rmin + 1) steps
+  clock_long,  // the same after another draw than 1: L (rmax/rmin + 1) steps
   stage,       // start the clock of a stage: L steps
-  last_wait,   // start the clock after the last stage: L steps, where n dmax is printed
-  stop,        // the clock
-  own,         // a claim more
-  pass_claim,  // send the claim it owns
+  last_wait,   // start the clock after the last stage: L steps; n dmax is printed
+  stop,        // stop the clock
+  own,         // own one more claim
+  pass_claim,  // forward the owned claim
 };
 
 struct Action {
   Verb verb = Verb::none;
-  ring::Kind kind{};  // of what is sent
+  ring::Kind kind{};  // of the message
 
   constexpr Action() = default;
   constexpr explicit(false) Action(Verb done) : verb(done) {}
@@ -128,8 +128,8 @@ inline constexpr auto kCommon = [] { using namespace rows; return std::to_array<
   {S::next_timer,  E::termination,     S::defeated,    {K::termination}},                    // *
 }); }();
 
-// 2.5, 4.7, 3, corrected: a Next-time is a marker. A station begins the next phase when it has it
-// from the station before it, and sends exactly one itself.
+// 2.5, 4.7, 3, corrected: a Next-time is a marker. A station begins the next phase when it receives
+// it from the station before it, and sends exactly one itself.
 inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
   {S::awake_one,   E::next_time,       S::between,     {K::next_time, V::begin}},
   {S::awake_other, E::next_time,       S::between,     {K::next_time, V::begin}},
@@ -139,9 +139,9 @@ inline constexpr auto kMarker = [] { using namespace rows; return std::to_array<
   {S::next_timer,  E::next_time,       S::between,     {V::begin}},
 }); }();
 
-// The same as printed: the first Next-time that reaches a next-timer is passed on (3.2), so that
-// there is always one on its way; and a Wake-up begins the phase (3.1), which every next-timer
-// generates (3.3). These rows come before the common ones.
+// The same as printed: a next-timer forwards the first Next-time that reaches it (3.2), so that one
+// is always in transit; and a Wake-up, which every next-timer generates (3.3), begins the phase
+// (3.1). These rows come before the common ones.
 inline constexpr auto kPrinted = [] { using namespace rows; return std::to_array<Row>({  // NOLINT: made for them
   {S::awake_one,   E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},  // 2.5
   {S::awake_other, E::next_time,       S::next_timer,  {K::next_time, V::stop, K::wake_up}},
@@ -171,7 +171,7 @@ consteval bool deterministic(const std::array<Row, kSize>& rows) {
 }
 static_assert(deterministic(kCommon) && deterministic(kMarker) && deterministic(kPrinted));
 
-// The row for this state and event, or null: ignored.
+// The row for this state and event; null: the event is ignored.
 const Row* find(std::span<const Row> rows, State from, Event on);
 
 std::string_view name_of(State state);

@@ -10,7 +10,8 @@ using election::ring::EquitableRules;
 
 namespace {
 
-// A message is sent four times in a quarter of a lease; who has not answered then is passed over.
+// A message is sent four times in a quarter of a lease; then a station without an answer is
+// skipped.
 EquitableRules equitable_rules(Nanos lease, std::uint32_t stations) {
   return {.link = {.stations = stations,
                    .courier = {{.interval = lease / 64, .sends = 4}},
@@ -18,10 +19,10 @@ EquitableRules equitable_rules(Nanos lease, std::uint32_t stations) {
                    .successors = stations}};
 }
 
-// A loop takes an eighth of a lease at most, and a phase that elects somebody four loops. Two
-// stages are few, and one time in two let two candidates in step both be elected: they both ask for
-// the lease, which costs less than more stages. All four sends of a message are within its delay.
-// Clocks count their steps alike to two parts in a thousand.
+// A loop takes at most an eighth of a lease, and a phase that elects a leader takes four loops. Two
+// stages are few: one time in two they elect both of two candidates that run in step. Then both ask
+// for the lease, which costs less than more stages. All four sends of a message are within its
+// delay. Clocks count their steps alike to two parts in a thousand.
 Rules anonymous_rules(Nanos lease, std::uint32_t stations) {
   const Nanos delay = lease / std::max(32U, 8 * stations);
   const Nanos step = delay / 16;
@@ -49,15 +50,18 @@ void RingElections::hold(Instant now, Draw& draw, Algorithm algorithm, const Rin
     });
 }
 
-void RingElections::receive(Instant now, Draw& draw, NodeId from, const OnRing& said,
+void RingElections::receive(Instant now, Draw& draw, NodeId from, const RingMessage& envelope,
                             const Ring& ring, Results& results) {
-  const bool later = said.election > here_ && said.election >= last_;
-  if (later && (said.ring != ring.sum || !begin(now, said.algorithm, said.election, ring))) return;
-  if (said.election != here_ || said.algorithm != algorithm_ || said.ring != ring_.sum) return;
+  const bool later = envelope.election > here_ && envelope.election >= last_;
+  if (later &&
+      (envelope.ring != ring.sum || !begin(now, envelope.algorithm, envelope.election, ring)))
+    return;
+  if (envelope.election != here_ || envelope.algorithm != algorithm_ || envelope.ring != ring_.sum)
+    return;
   const NodeId station = station_of(from);
-  election::ring::Message message = said.message;
+  election::ring::Message message = envelope.message;
   if (message.id != kNobody) message.id = station_of(message.id);
-  if (station == kNobody || (message.id == kNobody && said.message.id != kNobody)) return;
+  if (station == kNobody || (message.id == kNobody && envelope.message.id != kNobody)) return;
   with_station([&](auto& machine) {
     step(machine, now, draw, results,
          [&](auto& inner, auto& turn) { inner.receive(turn, station, message); });
@@ -81,7 +85,7 @@ Instant RingElections::due() const {
   return kNever;
 }
 
-// --- small ---
+// --- helpers ---
 
 bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number,
                           const Ring& ring) {
@@ -95,9 +99,9 @@ bool RingElections::begin(Instant now, Algorithm algorithm, std::uint32_t number
   ring_ = ring;
   began_at_ = now;
   if (algorithm == Algorithm::ring)
-    station_.emplace<Equitable>(at, life_, equitable_rules(lease_, stations));
+    station_.emplace<Equitable>(at, incarnation_, equitable_rules(lease_, stations));
   else
-    station_.emplace<Anonymous>(at, life_, anonymous_rules(lease_, stations));
+    station_.emplace<Anonymous>(at, incarnation_, anonymous_rules(lease_, stations));
   return true;
 }
 
@@ -135,12 +139,12 @@ void RingElections::step(M& machine, Instant now, Draw& draw, Results& results, 
       on_notice(machine, output.notice, results);
       continue;
     }
-    results.said.push_back({.algorithm = algorithm_,
-                            .election = here_,
-                            .ring = ring_.sum,
-                            .to = member_at(output.to),
-                            .message = output.message});
-    results.said.back().message.id = member_at(output.message.id);
+    results.messages.push_back({.algorithm = algorithm_,
+                                .election = here_,
+                                .ring = ring_.sum,
+                                .to = member_at(output.to),
+                                .message = output.message});
+    results.messages.back().message.id = member_at(output.message.id);
   }
 }
 

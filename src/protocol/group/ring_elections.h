@@ -1,15 +1,15 @@
-// The elections of one group on a ring: its candidates in the order of their hosts' ids, each of
-// which sends to the next one only.
+// The elections of one group on a ring: its candidates in the order of their hosts' ids; each sends
+// only to the next one.
 //
-// What runs is the machine of the equitable ring or that of the ring without names
-// (protocol/election/ring_*.h), a new one for each election: who was passed over as dead in one is
-// asked again in the next. Elections are counted in common. A host says in its words which was the
-// last it knows of; what still comes of an earlier one is dropped, and the first message of a later
-// one makes a host take part in that.
+// Each election runs a new machine of the equitable or the anonymous ring
+// (protocol/group/ring_*.h), so that a station skipped as dead in one election is asked again in
+// the next. The hosts number their elections in common. A heartbeat states the last election its
+// host knows of; a host drops messages of earlier elections, and joins a later one on its first
+// message.
 //
-// Who is on the ring is what each knows from the words of the candidates. Hosts that know different
-// rings do not hear each other, and pass each other over as if they were dead: with the result that
-// both may ask for the group's lease, which decides.
+// Each host knows the ring from the heartbeats of the candidates. Hosts that know different rings
+// ignore each other and skip each other as if they were dead. Both may then ask for the group's
+// lease, which decides.
 #pragma once
 
 #include <cstdint>
@@ -25,49 +25,50 @@
 namespace tempo::groups {
 
 struct Ring {
-  std::vector<NodeId> members{};  // in their order
-  std::uint64_t sum = 0;  // of their hosts' ids, which are as good as random: it names the ring
+  std::vector<NodeId> members{};  // in ascending order
+  std::uint64_t sum = 0;  // sum of their hosts' ids, which are random enough to identify the ring
 };
 
-// What one member says to another. Of a ring without names the message has no id in it.
-struct OnRing {
+// A message from one member to another. On an anonymous ring the message carries no id.
+struct RingMessage {
   Algorithm algorithm = Algorithm::ring;
   std::uint32_t election = 0;
-  std::uint64_t ring = 0;  // its sum
+  std::uint64_t ring = 0;  // sum of the ring
   NodeId to = kNobody;
   election::ring::Message message{};
 };
 
 class RingElections {
  public:
-  RingElections(NodeId self, Incarnation life, Nanos lease)
-      : self_(self), life_(life), lease_(lease) {}
+  RingElections(NodeId self, Incarnation incarnation, Nanos lease)
+      : self_(self), incarnation_(incarnation), lease_(lease) {}
   RingElections(const RingElections&) = delete;  // machines keep the address of their rules
   RingElections& operator=(const RingElections&) = delete;
 
-  // What came of a step, in order.
+  // Results of a step, in order.
   struct Results {
-    std::vector<OnRing> said{};
-    std::optional<NodeId> elected{};
-    bool defeated = false;  // another is elected, and nobody says who
+    std::vector<RingMessage> messages{};
+    std::optional<NodeId> elected{};  // by an election that names its winner; unset: no result
+    bool defeated = false;            // another member is elected, and no message says which one
   };
 
-  // One that is under way, and has been for less than a lease, is this one.
+  // Begins an election, unless one has been running for less than a lease.
   void hold(Instant now, Draw& draw, Algorithm algorithm, const Ring& ring, Results& results);
-  // `ring` is the one that would be held on now.
-  void receive(Instant now, Draw& draw, NodeId from, const OnRing& said, const Ring& ring,
+  // `ring` is the ring on which this host would hold an election now.
+  void receive(Instant now, Draw& draw, NodeId from, const RingMessage& envelope, const Ring& ring,
                Results& results);
   void on_timer(Instant now, Draw& draw, Results& results);
   Instant due() const;
 
-  std::uint32_t last() const { return last_; }  // election anybody is known to have held
+  std::uint32_t last() const { return last_; }  // number of the last election known to this host
   void learn(std::uint32_t last) { last_ = std::max(last_, last); }
-  Algorithm algorithm() const { return algorithm_; }  // of the last one here
+  Algorithm algorithm() const { return algorithm_; }  // of the last election of this host
 
  private:
   template <class M, class Rules>
   struct Station {
-    Station(NodeId at, Incarnation life, const Rules& of) : rules(of), machine(at, life, rules) {}
+    Station(NodeId at, Incarnation incarnation, const Rules& of)
+        : rules(of), machine(at, incarnation, rules) {}
     Station(const Station&) = delete;
     Station& operator=(const Station&) = delete;
 
@@ -78,7 +79,7 @@ class RingElections {
   using Anonymous = Station<election::AnonymousRingElection, election::anonymous::Rules>;
 
   bool begin(Instant now, Algorithm algorithm, std::uint32_t number, const Ring& ring);
-  NodeId station_of(NodeId member) const;  // nobody: not on the ring
+  NodeId station_of(NodeId member) const;  // kNobody: not on the ring
   NodeId member_at(NodeId station) const;
   bool under_way(Instant now) const;
   template <class Do>
@@ -93,14 +94,14 @@ class RingElections {
   static constexpr int kMaxWakes = 64;  // in one step
 
   NodeId self_;
-  Incarnation life_;
+  Incarnation incarnation_;
   Nanos lease_;
   std::uint32_t last_ = 0;
-  std::uint32_t here_ = 0;  // the last in which this host took part
+  std::uint32_t here_ = 0;  // number of the last election in which this host took part
   Algorithm algorithm_ = Algorithm::ring;
   Ring ring_;
   Instant began_at_{};
-  std::variant<std::monostate, Equitable, Anonymous> station_;  // while there is an election
+  std::variant<std::monostate, Equitable, Anonymous> station_;  // set during an election
 };
 
 }  // namespace tempo::groups

@@ -1,5 +1,5 @@
-// Rings of a few hosts, with a network in a list. Whole groups under every fault are in
-// src/lab/sim/groups, the machines themselves in src/lab/sim/ring and src/lab/check/ring.
+// Rings of a few hosts, on a network that is a list. The tests in src/lab/studies/group cover whole
+// groups under every fault, those in src/lab/studies/ring the machines themselves.
 #include "protocol/group/ring_elections.h"
 
 #include <deque>
@@ -24,8 +24,8 @@ Ring ring_of(const std::vector<std::uint32_t>& numbers) {
   return ring;
 }
 
-// Hosts with the numbers 10, 20 and so on, each knowing the same ring unless told otherwise. A
-// message takes a millisecond.
+// Hosts with the numbers 10, 20 and so on; by default all know the same ring. A message takes a
+// millisecond.
 class RingCluster {
  public:
   explicit RingCluster(std::uint32_t hosts, std::uint64_t seed = 7) : chance_(seed, 0, 0) {
@@ -44,30 +44,30 @@ class RingCluster {
     results.erase(number);
   }
   void hold(std::uint32_t number, Algorithm algorithm = Algorithm::ring) {
-    RingElections::Results came;
-    host(number).hold(now, draw_, algorithm, knows[number], came);
-    take(number, came);
+    RingElections::Results step_results;
+    host(number).hold(now, draw_, algorithm, knows[number], step_results);
+    take(number, step_results);
   }
   void pass(Nanos span) {
     for (const Instant end = now + span; now < end; now += 1ms) {
-      std::deque<std::pair<std::uint32_t, OnRing>> arriving;
-      std::swap(arriving, under_way_);
-      for (const auto& [from, said] : arriving) {
-        const std::uint32_t to = index(said.to);
+      std::deque<std::pair<std::uint32_t, RingMessage>> arriving;
+      std::swap(arriving, in_transit_);
+      for (const auto& [from, envelope] : arriving) {
+        const std::uint32_t to = index(envelope.to);
         if (dead.contains(to)) continue;
-        RingElections::Results came;
-        host(to).receive(now, draw_, NodeId{from}, said, knows[to], came);
-        take(to, came);
+        RingElections::Results step_results;
+        host(to).receive(now, draw_, NodeId{from}, envelope, knows[to], step_results);
+        take(to, step_results);
       }
       for (const auto& [number, machine] : hosts_) {
         if (dead.contains(number) || machine->due() > now) continue;
-        RingElections::Results came;
-        machine->on_timer(now, draw_, came);
-        take(number, came);
+        RingElections::Results step_results;
+        machine->on_timer(now, draw_, step_results);
+        take(number, step_results);
       }
     }
   }
-  // Whom all that live take as elected; nobody: they do not agree.
+  // The host that all live hosts regard as elected; kNobody: they disagree.
   NodeId elected() const {
     NodeId all = kNobody;
     for (const auto& [number, machine] : hosts_) {
@@ -83,30 +83,31 @@ class RingCluster {
   Instant now{1000s};
   std::map<std::uint32_t, Ring> knows;
   std::map<std::uint32_t, bool> dead;
-  std::map<std::uint32_t, RingElections::Results> results;  // the last of each
+  std::map<std::uint32_t, RingElections::Results> results;  // the last results of each host
   std::uint64_t messages = 0;
 
  private:
-  void take(std::uint32_t number, const RingElections::Results& came) {
-    messages += came.said.size();
-    for (const OnRing& said : came.said) under_way_.emplace_back(number, said);
-    if (came.elected || came.defeated) results[number] = came;
+  void take(std::uint32_t number, const RingElections::Results& step_results) {
+    messages += step_results.messages.size();
+    for (const RingMessage& envelope : step_results.messages)
+      in_transit_.emplace_back(number, envelope);
+    if (step_results.elected || step_results.defeated) results[number] = step_results;
   }
 
   std::map<std::uint32_t, std::unique_ptr<RingElections>> hosts_;
-  std::deque<std::pair<std::uint32_t, OnRing>> under_way_;
+  std::deque<std::pair<std::uint32_t, RingMessage>> in_transit_;
   Stream chance_;
   StreamDraw draw_{chance_};
 };
 
-TEST(RingElections, EndWithOneThatAllKnow) {
+TEST(RingElections, AgreeOnOneLeader) {
   RingCluster cluster(4);
   cluster.hold(30);
   cluster.pass(kLease / 2);
   EXPECT_NE(cluster.elected(), kNobody);
 }
 
-TEST(RingElections, HeldByAllAtOnceAreOne) {
+TEST(RingElections, HeldByAllAtOnceAreOneElection) {
   RingCluster cluster(3);
   for (const std::uint32_t number : {10U, 20U, 30U}) cluster.hold(number);
   cluster.pass(kLease / 2);
@@ -114,7 +115,7 @@ TEST(RingElections, HeldByAllAtOnceAreOne) {
   for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(cluster.host(number).last(), 1);
 }
 
-TEST(RingElections, UnderWayAreNotHeldAgain) {
+TEST(RingElections, AreNotHeldAgainWhileRunning) {
   RingCluster cluster(3);
   cluster.hold(10);
   cluster.pass(2ms);
@@ -124,10 +125,10 @@ TEST(RingElections, UnderWayAreNotHeldAgain) {
   EXPECT_NE(cluster.elected(), kNobody);
   EXPECT_EQ(cluster.host(10).last(), 1);
   cluster.hold(20);
-  EXPECT_EQ(cluster.host(20).last(), 2) << "this one was over";
+  EXPECT_EQ(cluster.host(20).last(), 2) << "the first one was over";
 }
 
-TEST(RingElections, AloneElectThemselves) {
+TEST(RingElections, ElectASingleHost) {
   for (const Algorithm algorithm : {Algorithm::ring, Algorithm::ring_anonymous}) {
     RingCluster cluster(1);
     cluster.hold(10, algorithm);
@@ -137,7 +138,7 @@ TEST(RingElections, AloneElectThemselves) {
   }
 }
 
-TEST(RingElections, PassOverTheDead) {
+TEST(RingElections, SkipDeadHosts) {
   RingCluster cluster(4);
   cluster.dead[20] = cluster.dead[30] = true;
   cluster.hold(10);
@@ -146,8 +147,8 @@ TEST(RingElections, PassOverTheDead) {
   EXPECT_TRUE(elected == NodeId{10} || elected == NodeId{40});
 }
 
-// In the next election those that were passed over are asked again.
-TEST(RingElections, BeginWithAllOfTheRing) {
+// The next election asks the skipped hosts again.
+TEST(RingElections, BeginWithTheWholeRing) {
   RingCluster cluster(3);
   cluster.dead[20] = true;
   cluster.hold(10);
@@ -161,7 +162,7 @@ TEST(RingElections, BeginWithAllOfTheRing) {
   EXPECT_EQ(cluster.host(20).last(), 2);
 }
 
-// A host that has forgotten all learns of earlier elections from words before it holds one.
+// A host without state learns of earlier elections from heartbeats before it holds one.
 TEST(RingElections, OfARestartedHostCountOn) {
   RingCluster cluster(3);
   cluster.hold(10);
@@ -170,7 +171,7 @@ TEST(RingElections, OfARestartedHostCountOn) {
   cluster.results.clear();
   cluster.hold(10);
   cluster.pass(kLease / 16);
-  EXPECT_FALSE(cluster.results.contains(20)) << "an election that was before";
+  EXPECT_FALSE(cluster.results.contains(20)) << "an earlier election";
   cluster.restart(10);
   cluster.host(10).learn(1);
   cluster.hold(10);
@@ -178,7 +179,7 @@ TEST(RingElections, OfARestartedHostCountOn) {
   EXPECT_NE(cluster.elected(), kNobody);
 }
 
-TEST(RingElections, AreDeafToOtherRings) {
+TEST(RingElections, IgnoreOtherRings) {
   RingCluster cluster(3);
   cluster.knows[30] = ring_of({10, 30});
   cluster.hold(10);
@@ -194,13 +195,13 @@ TEST(RingElections, AreJoinedAsSoonAsTheRingIsKnown) {
   cluster.knows[30] = ring_of({10, 30});
   cluster.hold(10);
   cluster.pass(kLease / 32);
-  EXPECT_EQ(cluster.host(30).due(), kNever) << "not on another";
+  EXPECT_EQ(cluster.host(30).due(), kNever) << "it ignores another ring";
   cluster.knows[30] = whole;
   cluster.pass(kLease / 4);
   EXPECT_NE(cluster.elected(), kNobody);
 }
 
-TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
+TEST(RingElections, OnAnAnonymousRingElectOneHost) {
   int elections = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     RingCluster cluster(3, seed);
@@ -209,7 +210,7 @@ TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
     std::size_t elected = 0;
     for (const auto& [number, result] : cluster.results) {
       elected += result.elected == NodeId{number} ? 1U : 0U;
-      EXPECT_TRUE(result.defeated || result.elected == NodeId{number}) << "nobody names another";
+      EXPECT_TRUE(result.defeated || result.elected == NodeId{number}) << "no host names another";
     }
     if (cluster.results.size() == 3) {
       ++elections;
@@ -219,8 +220,8 @@ TEST(RingElections, WithoutNamesTellOneThatItIsElected) {
   EXPECT_GT(elections, 14) << "a few take too long";
 }
 
-// Links are watched while there is an election, and not for ever.
-TEST(RingElections, AreOverAfterTwoLeases) {
+// A host probes its links during an election, and no longer.
+TEST(RingElections, EndAfterTwoLeases) {
   RingCluster cluster(3);
   cluster.hold(10);
   cluster.pass(2 * kLease + 50ms);
@@ -230,7 +231,7 @@ TEST(RingElections, AreOverAfterTwoLeases) {
   for (const std::uint32_t number : {10U, 20U, 30U}) EXPECT_EQ(cluster.host(number).due(), kNever);
 }
 
-TEST(RingElections, AreNotHeldWhereNobodyStands) {
+TEST(RingElections, AreNotHeldWithoutACandidate) {
   RingCluster cluster(3);
   cluster.knows[20] = ring_of({10, 30});
   cluster.hold(20);

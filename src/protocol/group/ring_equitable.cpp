@@ -12,8 +12,8 @@ using ring::Mutation;
 using ring::State;
 using What = ring::Notice::What;
 
-RingElection::RingElection(NodeId self, Incarnation life, const ring::EquitableRules& rules)
-    : self_(self), rules_(&rules), link_(self, life, rules.link) {
+RingElection::RingElection(NodeId self, Incarnation incarnation, const ring::EquitableRules& rules)
+    : self_(self), rules_(&rules), link_(self, incarnation, rules.link) {
   CHECK(rules.range >= 1);
 }
 
@@ -46,7 +46,7 @@ void RingElection::begin(Turn<RingElection>& turn, std::uint32_t number) {
   draw(turn);
 }
 
-// A round: draw, send, and wait for what the active station before us drew.
+// A round: draw, send, and wait for the draw of the previous active station.
 void RingElection::draw(Turn<RingElection>& turn) {
   if (rules_->method != Method::highest_id)
     priority_ = 1 + static_cast<std::uint32_t>(turn.draw.below(rules_->range));
@@ -61,7 +61,7 @@ void RingElection::take(Turn<RingElection>& turn, const Message& message) {
     if (message.kind == Kind::priority) {
       begin(turn, message.number);
     } else {
-      number_ = message.number;  // It is over, and we learn only now that there was one.
+      number_ = message.number;  // the election is over, and this station learns of it only now
       leader_ = kNobody;
       enter(State::relay);
     }
@@ -141,11 +141,11 @@ void RingElection::enter(State next) {
 void RingElection::settle_timers() { timers_.set(ring::Timer::link, link_.due()); }
 
 const char* RingElection::check() const {
-  if ((leader_ != kNobody) != decided()) return "a leader without a decision, or none with it";
+  if ((leader_ != kNobody) != decided()) return "leader and decision do not match";
   if ((state_ == State::leader) != (leader_ == self_)) return "state and leader differ";
   if ((state_ == State::idle) != (number_ == 0)) return "an election without a number";
   if ((priority_ != 0) != (state_ == State::active && rules_->method != Method::highest_id))
-    return "a priority outside a round, or none in it";
+    return "priority and round do not match";
   return nullptr;
 }
 

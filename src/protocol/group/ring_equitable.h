@@ -2,19 +2,20 @@
 //
 // In each round every active station draws a priority from 1..m, sends it to the next active
 // station and compares its own with the one it receives: it stays active if its own is not larger.
-// Stations that are not active pass messages on. Who receives its own message is alone, and the
-// leader. A round in which all draw the same removes nobody and is simply repeated.
+// Inactive stations forward messages. A station that receives its own message is alone, and the
+// leader. A round in which all stations draw the same priority removes none and is repeated.
 //
 // Source: Polajnar & Unkasevic, "Equitable Probabilistic Elections in Ring Networks", 1994.
 //
-// Where we go further:
+// We go further:
 //   - The leader sends one announcement round the ring; in the paper losers never learn the result.
-//   - A crashed station is passed over and the election begins anew under a higher number, of which
-//     everybody learns by the first message that carries it; what still comes of a lower number is
-//     dropped. If the result is known already and the dead one is not the leader, the announcement
-//     is passed on again instead.
-//   - Two other rules to compare it with: ties resolved by id, which wastes no round, and Chang and
-//     Roberts's (1979), by which the highest id wins always.
+//   - The ring skips a crashed station, and the election starts over under a higher number.
+//   Stations
+//     learn the number from the first message that carries it and drop messages with a lower one.
+//     If the result is known already and the dead station is not the leader, a station forwards the
+//     announcement again instead.
+//   - Two other rules for comparison: ties resolved by id, which wastes no round, and the rule of
+//     Chang and Roberts (1979), under which the highest id always wins.
 #pragma once
 
 #include <cstdint>
@@ -29,31 +30,31 @@ namespace ring {
 
 enum class Method : std::uint8_t {
   equitable,
-  ties_by_id,  // equal priorities: the lower id stays
+  ties_by_id,  // of equal priorities the lower id stays active
   highest_id,  // Chang and Roberts
 };
 
 enum class State : std::uint8_t {
   idle,    // no election yet
-  active,  // a message is under way, one is waited for
-  relay,   // out of the running
+  active,  // has sent a message and waits for one
+  relay,   // no longer competes
   leader,
-  follower,  // another is leader
+  follower,  // another station is leader
 };
 
 enum class Command : std::uint8_t {
-  elect,  // begin an election, the next one if there was one
-  wake,   // begin one unless there is one already
+  elect,  // begin an election, also after an earlier one
+  wake,   // begin an election unless there is one already
 };
 
 enum class Timer : std::uint8_t { link, count };
 
 struct Notice {
   enum class What : std::uint8_t {
-    began,  // an election
-    drew,   // a round
-    took,   // a priority off the link
-    lost,   // is out of the running
+    began,  // an election began
+    drew,   // a round began
+    took,   // a priority arrived
+    lost,   // this station no longer competes
     decided,
   };
   What what = What::began;
@@ -77,8 +78,8 @@ class RingElection {
   using Command = ring::Command;
   using Notice = ring::Notice;
 
-  // The rules are shared by many machines and must outlive them.
-  RingElection(NodeId self, Incarnation life, const ring::EquitableRules& rules);
+  // Many machines share the rules, which must outlive them.
+  RingElection(NodeId self, Incarnation incarnation, const ring::EquitableRules& rules);
 
   void start(Turn<RingElection>& turn);
   void receive(Turn<RingElection>& turn, NodeId from, const Message& message);
@@ -90,9 +91,9 @@ class RingElection {
 
   ring::State state() const { return state_; }
   NodeId self() const { return self_; }
-  NodeId leader() const { return leader_; }  // kNobody: not known
+  NodeId leader() const { return leader_; }  // kNobody: unknown
   std::uint32_t number() const { return number_; }
-  std::uint32_t priority() const { return priority_; }  // of this round; 0: has drawn none
+  std::uint32_t priority() const { return priority_; }  // of this round; 0: none drawn
   const ring::Link& link() const { return link_; }
   bool decided() const { return state_ == ring::State::leader || state_ == ring::State::follower; }
 

@@ -8,12 +8,15 @@
 
 namespace tempo::election::ring {
 
-Link::Link(NodeId self, Incarnation life, const LinkRules& rules)
-    : self_(self), life_(life), rules_(&rules), next_(node_at((index(self) + 1) % rules.stations)) {
+Link::Link(NodeId self, Incarnation incarnation, const LinkRules& rules)
+    : self_(self),
+      incarnation_(incarnation),
+      rules_(&rules),
+      next_(node_at((index(self) + 1) % rules.stations)) {
   CHECK(index(self) < rules.stations && rules.successors >= 1);
 }
 
-// Whether the message has arrived as far as its sender is concerned: a copy, too, is acknowledged.
+// Whether to acknowledge the message: its sender must learn that it arrived, also if it is a copy.
 bool Link::admit(NodeId from, const Message& message) {
   if (message.sequence == kNoSequence || index(from) >= rules_->stations) return false;
   Lane& lane = lanes_[from];
@@ -23,7 +26,7 @@ bool Link::admit(NodeId from, const Message& message) {
   const bool known = message.sequence <= lane.taken ||
                      (place != lane.held.end() && number(*place) == message.sequence);
   if (known && !mutated(Mutation::take_twice)) return true;
-  if (lane.held.size() >= kMaxHeld) return false;  // it will be sent again
+  if (lane.held.size() >= kMaxHeld) return false;  // the sender repeats it
   lane.held.insert(place, {message});
   return true;
 }
@@ -39,14 +42,14 @@ bool Link::take_next(NodeId from, Message& message) {
   return true;
 }
 
-void Link::pass_over() {
+void Link::skip_next() {
   courier_.withdraw([](NodeId, const Message&) { return true; });
   last_sent_ = kNoSequence;
-  ++passed_over_;
+  ++skipped_;
   const std::uint32_t n = rules_->stations;
-  // Beyond the stations it knows there is nobody; round the whole ring there is itself.
-  next_ = passed_over_ < std::min(rules_->successors, n) || passed_over_ == n - 1
-              ? node_at((index(self_) + 1 + passed_over_) % n)
+  // No station is known after the known ones; after the whole ring comes this station itself.
+  next_ = skipped_ < std::min(rules_->successors, n) || skipped_ == n - 1
+              ? node_at((index(self_) + 1 + skipped_) % n)
               : kNobody;
 }
 

@@ -1,11 +1,11 @@
-// A station's links: what it sends to the next station arrives once and in order, or the next
-// station is down and the one after it takes its place.
+// A station's links: a message to the next station arrives once and in order; or the next station
+// is down, and the one after it takes its place.
 //
-// Where the network is as good as that (LinkRules::courier unset) this passes everything through.
-// Otherwise a Courier repeats what is not acknowledged, a message names the one before it so that
-// whatever overtakes is held back, and a probe now and then finds a neighbour that has died while
-// there was nothing to say to it. A station that is alone on the ring is its own neighbour and
-// needs no network.
+// If the network itself is reliable and ordered (LinkRules::courier unset), the link passes
+// everything through. Otherwise a Courier repeats unacknowledged messages, each message names its
+// predecessor so that the receiver holds back one that overtook it, and periodic probes detect a
+// neighbour that died while no message was sent to it. A station that is alone on the ring is its
+// own neighbour and needs no network.
 #pragma once
 
 #include <algorithm>
@@ -20,12 +20,12 @@ namespace tempo::election::ring {
 
 class Link {
  public:
-  static constexpr std::size_t kMaxHeld = 1024;  // messages of one neighbour that came too early
+  static constexpr std::size_t kMaxHeld = 1024;  // early messages of one neighbour
 
-  Link(NodeId self, Incarnation life, const LinkRules& rules);
+  Link(NodeId self, Incarnation incarnation, const LinkRules& rules);
 
   NodeId next() const { return next_; }
-  // Nobody it knows of is left: what it sends is lost, and there is no way round the ring.
+  // No known station is left: messages are lost, and the ring is broken.
   bool stranded() const { return next_ == kNobody; }
 
   template <class M>
@@ -38,7 +38,7 @@ class Link {
       return;
     }
     if (rules_->courier) {
-      message.life = life_;
+      message.life = incarnation_;
       message.sequence = courier_.next_sequence();
       message.after = last_sent_;
       last_sent_ = message.sequence;
@@ -47,7 +47,7 @@ class Link {
     turn.out.send(next_, message);
   }
 
-  // Calls `take(message)` for whatever is the election's turn to see, in order.
+  // Calls `take(message)` for each election message that is next in order.
   template <class M, class Take>
   void receive(Turn<M>& turn, NodeId from, const Message& message, Take take) {
     if (message.kind == Kind::ack) {
@@ -59,14 +59,14 @@ class Link {
       return;
     }
     if (!admit(from, message)) return;
-    turn.out.send(from, {.kind = Kind::ack, .life = life_, .answers = message.sequence});
+    turn.out.send(from, {.kind = Kind::ack, .life = incarnation_, .answers = message.sequence});
     Message ready;
     while (take_next(from, ready))
       if (of_election(ready.kind)) take(ready);
   }
 
-  // Takes what a station that is alone has sent to itself, repeats what is due, and probes. Calls
-  // `lost()` once if the next station is taken as down; the one after it is then the next.
+  // Takes the messages of a single station to itself, repeats messages that are due, and probes.
+  // Calls `lost()` once if the next station counts as down; the one after it is then the next.
   template <class M, class Take, class Lost>
   void on_timer(Turn<M>& turn, Take take, Lost lost) {
     const std::vector<Message> own = std::exchange(own_, {});
@@ -79,7 +79,7 @@ class Link {
         [&](NodeId to, const Message& message) { turn.out.send(to, message); },
         [&](NodeId to, const Message&) { gone = gone || to == next_; });
     if (gone) {
-      pass_over();
+      skip_next();
       lost();
     }
     if (probe_at_ == kNever || turn.now < probe_at_) return;
@@ -88,7 +88,7 @@ class Link {
     if (neighbour && courier_.due() == kNever) send(turn, {.kind = Kind::probe});
   }
 
-  // From now on the next station is looked after.
+  // Starts probing the next station.
   void watch(Instant now) {
     if (rules_->courier && probe_at_ == kNever) probe_at_ = now + rules_->probe;
   }
@@ -98,7 +98,7 @@ class Link {
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
     visit("next", self.next_);
-    visit("passed_over", self.passed_over_);
+    visit("passed_over", self.skipped_);
     visit("probe_at", self.probe_at_);
     field::about(visit, self.next_);
     visit("last_sent", self.last_sent_);
@@ -109,7 +109,7 @@ class Link {
   }
 
  private:
-  // A message that came too early. Its numbers are its sender's.
+  // A message that arrived too early. Its numbers are its sender's.
   struct Held {
     Message message;
 
@@ -124,11 +124,11 @@ class Link {
       visit("priority", self.message.priority);
     }
   };
-  // What comes from one neighbour; there is more than one only after a crash.
+  // Messages from one neighbour; there is more than one neighbour only after a crash.
   struct Lane {
     Incarnation life{};
-    Sequence taken = kNoSequence;  // the last one in order
-    std::vector<Held> held;        // later ones, by number
+    Sequence taken = kNoSequence;  // the last message taken in order
+    std::vector<Held> held;        // later messages, by number
 
     template <class Self, class Visitor>
     static void fields(Self& self, Visitor& visit) {
@@ -140,19 +140,19 @@ class Link {
 
   bool admit(NodeId from, const Message& message);
   bool take_next(NodeId from, Message& message);
-  void pass_over();
+  void skip_next();
 
   NodeId self_;
-  Incarnation life_;
+  Incarnation incarnation_;
   const LinkRules* rules_;
   NodeId next_;
-  std::uint32_t passed_over_ = 0;     // stations after this one that are down
+  std::uint32_t skipped_ = 0;         // stations after this one that are down
   Instant probe_at_ = kNever;         // set once an election has begun
   Sequence last_sent_ = kNoSequence;  // to next_
   Courier courier_;
   NodeMap<Lane> lanes_;
-  Instant own_at_ = kNever;   // set while `own_` holds something
-  std::vector<Message> own_;  // to itself: the only station left
+  Instant own_at_ = kNever;   // set while `own_` is not empty
+  std::vector<Message> own_;  // to itself, as the only station left
 };
 
 }  // namespace tempo::election::ring

@@ -1,4 +1,4 @@
-// Both ring elections, step by step: their links, their field lists, their tables.
+// Both ring elections, step by step: links, field lists and tables.
 #include <set>
 #include <utility>
 #include <vector>
@@ -24,7 +24,7 @@ class Fixed final : public Draw {
   std::uint64_t value = 0;
 };
 
-// One machine in a test's hand.
+// One machine, driven by hand.
 template <class M>
 struct Harness {
   M machine;
@@ -66,7 +66,7 @@ ring::EquitableRules careful(std::uint32_t stations) {
   return rules;
 }
 
-TEST(RingElection, StaysIfItsOwnIsNotLarger) {
+TEST(RingElection, StaysActiveIfItsPriorityIsNotLarger) {
   const ring::EquitableRules rules = plain(3);
   for (const std::uint32_t own : {1U, 2U, 3U}) {
     Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
@@ -82,7 +82,7 @@ TEST(RingElection, StaysIfItsOwnIsNotLarger) {
   }
 }
 
-TEST(RingElection, BreaksATieByIdIfItIsToldTo) {
+TEST(RingElection, BreaksATieByIdWithThatMethod) {
   ring::EquitableRules rules = plain(3);
   rules.method = ring::Method::ties_by_id;
   for (const NodeId other : {kZero, kTwo}) {
@@ -93,7 +93,7 @@ TEST(RingElection, BreaksATieByIdIfItIsToldTo) {
   }
 }
 
-TEST(RingElection, LeadsWhenItMeetsItself) {
+TEST(RingElection, LeadsWhenItReceivesItsOwnPriority) {
   const ring::EquitableRules rules = plain(3);
   Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
   harness.command();
@@ -102,14 +102,14 @@ TEST(RingElection, LeadsWhenItMeetsItself) {
   ASSERT_EQ(sent.size(), 1U);
   EXPECT_EQ(sent[0].kind, Kind::announcement);
   EXPECT_EQ(harness.machine.leader(), kOne);
-  EXPECT_TRUE(harness.receive(kZero, sent[0]).empty()) << "its own announcement ends here";
+  EXPECT_TRUE(harness.receive(kZero, sent[0]).empty()) << "its own announcement is not forwarded";
 }
 
 TEST(RingElection, JoinsAndRelaysAndLearns) {
   const ring::EquitableRules rules = plain(3);
   Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
-  harness.draw.value = 3;  // 4
-  // Joining it sends its own before it looks at what came.
+  harness.draw.value = 3;  // draws 4
+  // A station that joins sends its own priority before it handles the received one.
   const auto joined =
       harness.receive(kZero, {.kind = Kind::priority, .number = 1, .id = kZero, .priority = 1});
   ASSERT_EQ(joined.size(), 1U);
@@ -135,7 +135,7 @@ TEST(RingElection, WakesOnce) {
   EXPECT_TRUE(wake().empty());
 }
 
-TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {
+TEST(RingElection, DropsLowerNumbersAndJoinsHigherOnes) {
   const ring::EquitableRules rules = plain(3);
   Harness<RingElection> harness{{kOne, Incarnation{}, rules}};
   harness.command();
@@ -152,7 +152,7 @@ TEST(RingElection, DropsLowerNumbersAndObeysHigherOnes) {
   EXPECT_EQ(harness.machine.leader(), kTwo);
 }
 
-TEST(RingLink, PutsBackInOrderAndDropsCopies) {
+TEST(RingLink, RestoresTheOrderAndDropsCopies) {
   const ring::EquitableRules rules = careful(3);
   Harness<RingElection> harness{{kOne, Incarnation{5}, rules}};
   const auto message = [](std::uint32_t sequence, NodeId id) {
@@ -166,11 +166,11 @@ TEST(RingLink, PutsBackInOrderAndDropsCopies) {
   };
   harness.draw.value = 3;
   const auto early = harness.receive(kZero, message(2, kTwo));
-  ASSERT_EQ(early.size(), 1U) << "acknowledged, and held";
+  ASSERT_EQ(early.size(), 1U) << "acknowledged and held back";
   EXPECT_EQ(early[0].kind, Kind::ack);
   EXPECT_EQ(early[0].answers, Sequence{2});
   const auto both = harness.receive(kZero, message(1, kZero));
-  // Ack, its own priority; the first message ends its candidacy, the second is passed on.
+  // Ack, its own priority; the first message ends its candidacy, the second is forwarded.
   ASSERT_EQ(both.size(), 3U);
   EXPECT_EQ(both[2].id, kTwo);
   EXPECT_EQ(both[2].after, both[1].sequence);
@@ -179,7 +179,7 @@ TEST(RingLink, PutsBackInOrderAndDropsCopies) {
   EXPECT_EQ(copy[0].kind, Kind::ack);
 }
 
-TEST(RingLink, RepeatsThenPassesTheDeadOver) {
+TEST(RingLink, RepeatsThenSkipsADeadStation) {
   const ring::EquitableRules rules = careful(4);
   Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
   const auto first = harness.command();
@@ -188,16 +188,16 @@ TEST(RingLink, RepeatsThenPassesTheDeadOver) {
     ASSERT_EQ(again.size(), 1U);
     EXPECT_EQ(again[0].sequence, first[0].sequence);
   }
-  const auto anew = harness.on_timer();
-  ASSERT_EQ(anew.size(), 1U);
-  EXPECT_EQ(anew[0].number, 2U);
-  EXPECT_EQ(anew[0].after, kNoSequence) << "a new link begins";
+  const auto restarted = harness.on_timer();
+  ASSERT_EQ(restarted.size(), 1U);
+  EXPECT_EQ(restarted[0].number, 2U);
+  EXPECT_EQ(restarted[0].after, kNoSequence) << "the first message on a new link";
   EXPECT_EQ(harness.machine.link().next(), kTwo);
   for (int i = 0; i < 3; ++i) harness.on_timer();
-  EXPECT_TRUE(harness.machine.link().stranded()) << "it knows two successors only";
+  EXPECT_TRUE(harness.machine.link().stranded()) << "it knows only two successors";
 }
 
-TEST(RingLink, FindsADeadNeighbourThoughThereIsNothingToSay) {
+TEST(RingLink, DetectsADeadNeighbourWithoutTraffic) {
   const ring::EquitableRules rules = careful(4);
   Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
   const auto sent = harness.command();
@@ -218,13 +218,14 @@ TEST(RingLink, NeedsNoNetworkForOneStation) {
     EXPECT_TRUE(harness.on_timer().empty());
     EXPECT_EQ(harness.machine.leader(), kZero);
     for (int i = 0; i < 3 && harness.machine.timers().first() != kNever; ++i) harness.on_timer();
-    EXPECT_EQ(harness.machine.timers().first(), kNever) << "it has nobody to look after";
+    EXPECT_EQ(harness.machine.timers().first(), kNever) << "it has no neighbour to probe";
     EXPECT_EQ(harness.machine.number(), 1U);
   }
 }
 
-// A follower whose neighbour dies passes the result on; only a dead leader needs another election.
-TEST(RingElection, AnnouncesAgainToTheNextAfterTheDead) {
+// A follower whose neighbour dies forwards the result again; only a dead leader needs another
+// election.
+TEST(RingElection, ForwardsTheResultPastADeadStation) {
   for (const NodeId leader : {kOne, kTwo}) {
     const ring::EquitableRules rules = careful(4);
     Harness<RingElection> harness{{kZero, Incarnation{5}, rules}};
@@ -273,8 +274,8 @@ TEST(AnonymousRingElection, CountsItsLoopsInSteps) {
   EXPECT_EQ(rules.patience(), 185 + 617);  // 185 * 100 / 30, rounded up
 }
 
-// The printed wait forgets the step that each station takes to pass a message on.
-TEST(AnonymousRingElection, WaitsALoopAtTheEnd) {
+// The printed wait omits the step that each station needs to forward a message.
+TEST(AnonymousRingElection, WaitsOneLoopAtTheEnd) {
   anonymous::Rules rules{
       .link = {.stations = 2}, .step_min = 3ns, .step_max = 4ns, .delay_max = 2ns};
   EXPECT_EQ(rules.loop(), 4);
@@ -283,7 +284,7 @@ TEST(AnonymousRingElection, WaitsALoopAtTheEnd) {
   EXPECT_EQ(rules.last_wait(), 2);
 }
 
-TEST(AnonymousRingElection, PlaysItsStagesWithOneClaim) {
+TEST(AnonymousRingElection, GoesThroughItsStagesWithOneClaim) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
   Harness<AnonymousRingElection> harness{{kZero, Incarnation{}, rules}};
   EXPECT_EQ(harness.command()[0].kind, Kind::wake_up);
@@ -317,27 +318,28 @@ TEST(AnonymousRingElection, NoticesARival) {
   second.receive(kTwo, claim);
   EXPECT_EQ(second.receive(kTwo, claim)[0].kind, Kind::next_time) << "two while forwarding";
   auto none = forwarding();
-  EXPECT_EQ(none.on_timer()[0].kind, Kind::next_time) << "none by the end of a stage";
+  EXPECT_EQ(none.on_timer()[0].kind, Kind::next_time) << "no claim by the end of a stage";
   auto held = forwarding();
   held.receive(kTwo, claim);
   held.draw.value = 1;
   held.on_timer();
   EXPECT_EQ(held.receive(kTwo, claim)[0].kind, Kind::next_time) << "one while holding";
   EXPECT_EQ(held.machine.state(), anonymous::State::next_timer);
-  EXPECT_TRUE(held.receive(kTwo, claim).empty()) << "claims of the old phase end here";
+  EXPECT_TRUE(held.receive(kTwo, claim).empty()) << "claims of the old phase are dropped";
   const auto next = held.receive(kTwo, {.kind = Kind::next_time, .number = 1});
-  ASSERT_EQ(next.size(), 1U) << "it has sent its own already";
+  ASSERT_EQ(next.size(), 1U) << "it has already sent its own";
   EXPECT_EQ(next[0].kind, Kind::wake_up);
 }
 
-TEST(AnonymousRingElection, PassesTheMarkerOnAndTheEndOnce) {
+TEST(AnonymousRingElection, ForwardsTheMarkerAndTheTerminationOnce) {
   const anonymous::Rules rules{.link = {.stations = 3}, .stages = 3};
   Harness<AnonymousRingElection> harness{{kZero, Incarnation{}, rules}};
   harness.draw.value = 1;
   harness.receive(kTwo, {.kind = Kind::wake_up, .number = 1});
   EXPECT_EQ(harness.machine.state(), anonymous::State::awake_other);
   EXPECT_EQ(harness.receive(kTwo, {.kind = Kind::claim, .number = 1})[0].kind, Kind::claim);
-  EXPECT_EQ(harness.machine.timers().first(), kNever) << "a claim has come: it waits for the end";
+  EXPECT_EQ(harness.machine.timers().first(), kNever)
+      << "after a claim it waits for the termination";
   const auto marker = harness.receive(kTwo, {.kind = Kind::next_time, .number = 1});
   ASSERT_EQ(marker.size(), 2U);
   EXPECT_EQ(marker[0].kind, Kind::next_time);

@@ -1,8 +1,7 @@
-// What stations on a ring say to each other, and what they know of it. Both ring elections share
-// it.
+// Messages of stations on a ring, and the rules of their links. Both ring elections use them.
 //
-// The ring is the stations 0 to n-1 in the order of their numbers, each sending to the next only.
-// How a message gets to the next station is ring_link.h's affair; what it means is the election's.
+// The ring is the stations 0 to n-1 in the order of their numbers; each sends only to the next.
+// ring_link.h carries a message to the next station; the elections interpret it.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +17,29 @@ namespace tempo::election::ring {
 
 enum class Kind : std::uint8_t {
   ack,           // of the link: the message with this number has arrived
-  probe,         // of the link: are you there?
-  priority,      // equitable: what a station drew; Chang and Roberts: its id
-  announcement,  // who is elected
-  wake_up,       // anonymous, and the next three
+  probe,         // of the link: checks that the next station is alive
+  priority,      // equitable: a station's draw; Chang and Roberts: its id
+  announcement,  // the elected station
+  wake_up,       // this and the next three: anonymous
   claim,
   next_time,
   termination,
 };
 inline constexpr std::size_t kKinds = 8;
 
-// Whether an election sends it, rather than the link below it.
+// Whether an election sends this kind; otherwise the link sends it.
 constexpr bool of_election(Kind kind) { return kind != Kind::ack && kind != Kind::probe; }
 
 struct Message {
   Kind kind = Kind::ack;
-  // The link's part; all zero where the network below is as good as a link.
+  // The link's part; all zero if the network itself is reliable and ordered.
   Incarnation life{};
   Sequence sequence = kNoSequence;
-  Sequence after = kNoSequence;    // the one sent before it to the same station, if any
-  Sequence answers = kNoSequence;  // an ack's: the receiver's message that has arrived
+  Sequence after = kNoSequence;    // the previous message to the same station; kNoSequence: none
+  Sequence answers = kNoSequence;  // of an ack: the receiver's message that has arrived
   // The election's part.
   std::uint32_t number = 0;  // of the election; a crash begins the next one
-  NodeId id = kNobody;       // whose priority it is, or who is elected
+  NodeId id = kNobody;       // station of the priority, or the elected station
   std::uint32_t priority = 0;
 
   template <class Self, class Visitor>
@@ -60,12 +59,12 @@ using Courier = tempo::Courier<Message>;
 
 struct LinkRules {
   std::uint32_t stations = 2;
-  // Set: every message is acknowledged, repeated until it is, and put back into its order; a
-  // neighbour that does not answer is passed over. Unset: the network loses nothing, doubles
-  // nothing and keeps the order.
+  // Set: every message is acknowledged, repeated until then, and put back in order; a neighbour
+  // that does not answer is skipped. Unset: the network does not lose, duplicate or reorder
+  // messages.
   std::optional<Courier::Options> courier{};
-  Nanos probe = 1s;              // from one sign of life of the next station to the next
-  std::uint32_t successors = 4;  // stations after it that a station knows, at least 1
+  Nanos probe = 1s;              // interval between probes of the next station
+  std::uint32_t successors = 4;  // known stations after this one, at least 1
 };
 
 std::string_view name_of(Kind kind);

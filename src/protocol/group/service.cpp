@@ -9,10 +9,11 @@ namespace tempo::groups {
 
 std::optional<std::string> wrong_with_name(std::string_view name) {
   if (name.empty() || name.size() > wire::kMaxGroupName)
-    return fmt::format("a group has a name of 1 to {} characters", wire::kMaxGroupName);
+    return fmt::format("the group's name must have 1 to {} characters", wire::kMaxGroupName);
   const auto plain = [](char c) { return c > ' ' && c <= '~' && c != '@'; };
   if (!std::ranges::all_of(name, plain))
-    return "a group's name has printable ASCII characters, no spaces and no '@'";
+    return "the group's name has a space, an '@' or a character that is not printable ASCII; "
+           "remove it";
   return std::nullopt;
 }
 
@@ -26,13 +27,15 @@ Service::Service(Start start, Draw& draw, Driver& driver)
 Result<void> Service::stand(const Moment& moment, const Candidacy& candidacy) {
   if (const auto wrong = wrong_with_name(candidacy.group)) return std::unexpected(*wrong);
   if (const auto wrong = wrong_with_terms(candidacy.terms)) return std::unexpected(*wrong);
-  const auto place = find_or_make(moment.now, candidacy.group);
+  const auto place = find_or_create(moment.now, candidacy.group);
   if (!place)
-    return std::unexpected("too many groups are known here; try again when some have ended");
+    return std::unexpected(
+        "too many groups are in use on this host; try again when some have ended");
   Group& group = (*place)->second;
   if (group.user)
     return std::unexpected(fmt::format(
-        "somebody on this host stands for '{}' already; one candidate a host", candidacy.group));
+        "this host already has a candidate for '{}'; only one candidate per host is allowed",
+        candidacy.group));
   group.leadership.forget_silent(moment.now);
   const bool others = !group.leadership.candidates().empty();
   if (others && group.terms.criterion != candidacy.terms.criterion)
@@ -57,12 +60,13 @@ std::optional<std::string> Service::wrong_with_terms(const Terms& terms) const {
         name_of(terms.criterion));
   if (terms.algorithm != Algorithm::b2 || can_sign(start_)) return std::nullopt;
   if (start_.node_keys == nullptr)
-    return "b2 needs a signing key for each machine, or one could speak for another: make it with "
-           "'tempo keygen --node' and name it under [groups], or use 'b1'";
+    return "algorithm b2 needs a signing key on each machine, and this one has none; "
+           "create it with 'tempo keygen --node' and name it under [groups] in tempo.toml, or use "
+           "'b1'";
   return fmt::format(
-      "b2 needs at least {} machines that sign, and the list of this one's [groups] has {}; add "
-      "others, or use 'b1'",
-      kFewestMembers, start_.node_keys->members());
+      "algorithm b2 needs at least {} machines that sign, and the key list under [groups] has {}; "
+      "add keys, or use 'b1'",
+      kMinMembers, start_.node_keys->members());
 }
 
 void Service::offer(const Moment& moment, UserId user, Capacity capacity) {
@@ -79,70 +83,72 @@ void Service::stopped(const Moment& moment, UserId user) {
 void Service::withdraw(const Moment& moment, UserId user, bool job_done) {
   const Place place = of(user);
   if (place == groups_.end()) return;
-  place->second.user.reset();  // it is told nothing any more
+  place->second.user.reset();  // it gets no further updates
   command(moment, place, {.kind = job_done ? Command::Kind::finish : Command::Kind::withdraw});
 }
 
 Result<void> Service::resign(const Moment& moment, std::string_view group) {
   const Place place = groups_.find(group);
   if (place == groups_.end() || !place->second.leadership.acts())
-    return std::unexpected(
-        fmt::format("this host does not lead '{0}'; 'tempo leader {0}' says who does", group));
+    return std::unexpected(fmt::format(
+        "this host does not lead '{0}'; run 'tempo leader {0}' to see the leader", group));
   command(moment, place, {.kind = Command::Kind::resign});
   return {};
 }
 
-// --- the others, the lock, time ---
+// --- other hosts, the lock, time ---
 
 void Service::receive(const Moment& moment, HostId from, const wire::GroupBody& body) {
   const NodeId sender = start_.hosts.number_of(from);
-  const std::optional<Heard> heard = heard_of(body, start_.hosts);
+  const std::optional<GroupMessage> received = message_of(body, start_.hosts);
   const bool long_delay = body.delay > 10 * start_.rules.lease;
-  if (sender == kNobody || !heard || long_delay || wrong_with_name(body.name.text())) {
+  if (sender == kNobody || !received || long_delay || wrong_with_name(body.name.text())) {
     ++dropped_;
     return;
   }
-  const auto place = find_or_make(moment.now, body.name.text());
+  const auto place = find_or_create(moment.now, body.name.text());
   if (!place) {
     ++dropped_;
     return;
   }
   Group& group = (*place)->second;
-  if (const auto* word = std::get_if<ReceivedHeartbeat>(&*heard)) {
-    if (!group.user) group.terms = word->terms;
-    group.rings.learn(word->last_on_ring);
-    step(moment, *place,
-         [&](Turn<Leadership>& turn) { group.leadership.receive(turn, sender, word->word); });
-  } else if (const auto* signed_word = std::get_if<Signed>(&*heard)) {
+  if (const auto* heartbeat = std::get_if<ReceivedHeartbeat>(&*received)) {
+    if (!group.user) group.terms = heartbeat->terms;
+    group.rings.learn(heartbeat->last_on_ring);
+    step(moment, *place, [&](Turn<Leadership>& turn) {
+      group.leadership.receive(turn, sender, heartbeat->heartbeat);
+    });
+  } else if (const auto* signed_message = std::get_if<SignedMessage>(&*received)) {
     if (group.signs)
       run_signed(moment, *place, [&](SignedElections::Results& results) {
-        group.signs->receive(moment, *draw_, *signed_word, results);
+        group.signs->receive(moment, *draw_, *signed_message, results);
       });
-  } else if (const auto* said = std::get_if<OnRing>(&*heard)) {
+  } else if (const auto* ring_message = std::get_if<RingMessage>(&*received)) {
     run_ring(moment, *place, [&](RingElections::Results& results) {
-      group.rings.receive(moment.now, *draw_, sender, *said, ring_of(group), results);
+      group.rings.receive(moment.now, *draw_, sender, *ring_message, ring_of(group), results);
     });
   } else {
     run_election(moment, *place, [&](Elections::Results& results) {
-      group.elections.receive(moment, *draw_, sender, std::get<Said>(*heard), results);
+      group.elections.receive(moment, *draw_, sender, std::get<ElectionMessage>(*received),
+                              results);
     });
   }
 }
 
 void Service::receive_lock(const Moment& moment, locks::ClientId client,
-                           const locks::LockUpdate& news) {
+                           const locks::LockUpdate& update) {
   const auto place = std::ranges::find_if(
       groups_, [&](const auto& entry) { return entry.second.client == client; });
   if (place == groups_.end()) return;
   Group& group = place->second;
-  switch (news.kind) {
+  switch (update.kind) {
     case locks::LockUpdate::Kind::granted:
-      group.deadline = news.deadline;
-      command(moment, place, {.kind = Command::Kind::granted, .token = news.token});
+      group.deadline = update.deadline;
+      command(moment, place, {.kind = Command::Kind::granted, .token = update.token});
       break;
     case locks::LockUpdate::Kind::extended:
-      group.deadline = news.deadline;
-      notify(group, {.kind = LeadershipUpdate::Kind::extended, .deadline = news.deadline});
+      group.deadline = update.deadline;
+      notify(group, {.kind = LeadershipUpdate::Kind::extended, .deadline = update.deadline});
       break;
     case locks::LockUpdate::Kind::lost:
     case locks::LockUpdate::Kind::refused:
@@ -156,7 +162,7 @@ void Service::on_timer(const Moment& moment) {
   for (Place place = groups_.begin(); place != groups_.end(); ++place) {
     Group& group = place->second;
     group.leadership.forget_silent(moment.now);
-    for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each at most once
+    for (std::size_t i = 0; i < Timers<Timer>::size(); ++i) {  // each timer at most once
       if (group.leadership.timers().first() > moment.now) break;
       step(moment, place, [&](Turn<Leadership>& turn) {
         group.leadership.on_timer(turn, group.leadership.timers().first_name());
@@ -189,7 +195,7 @@ std::optional<Nanos> Service::due_in(const Moment& moment) const {
   return due;
 }
 
-// --- what leadership wants done ---
+// --- outputs of leadership ---
 
 template <class Do>
 void Service::step(const Moment& moment, Place place, Do todo) {
@@ -229,9 +235,9 @@ void Service::on_notice(const Moment& moment, Place place, const Notice& notice)
         group.elections.offer(moment, *draw_, notice.capacity, results);
       });
     case Kind::ask:
-      return ask(place);
+      return request_lease(place);
     case Kind::drop:
-      return drop(group);
+      return release_lease(group);
     case Kind::leads:
       return notify(group, {.kind = LeadershipUpdate::Kind::leads,
                             .term = notice.token,
@@ -275,19 +281,19 @@ void Service::hold(const Moment& moment, Place place) {
   const bool by_c = held != group.terms.algorithm;
   if (by_c && !group.by_c)
     driver_->not_as_wanted(place->first,
-                           fmt::format("network time is not known well enough for algorithm {}: "
-                                       "elections are held by {} until it is",
+                           fmt::format("network time is not accurate enough for algorithm {}; "
+                                       "using algorithm {} until it is",
                                        name_of(group.terms.algorithm), name_of(held)));
   group.by_c = by_c;
 }
 
-// A result is told to leadership after everything else that came of the step.
+// Leadership gets the result after all other outputs of the step.
 template <class Do>
 void Service::run_election(const Moment& moment, Place place, Do todo) {
   Elections::Results results;
   todo(results);
-  for (const Said& said : results.said)
-    driver_->broadcast(body_of(place->first, said, start_.hosts));
+  for (const ElectionMessage& message : results.messages)
+    driver_->broadcast(body_of(place->first, message, start_.hosts));
   if (!results.elected) return;
   if (*results.elected != kNobody) place->second.held = results.by;
   command(moment, place, {.kind = Command::Kind::elected, .node = *results.elected});
@@ -297,8 +303,8 @@ template <class Do>
 void Service::run_ring(const Moment& moment, Place place, Do todo) {
   RingElections::Results results;
   todo(results);
-  for (const OnRing& said : results.said)
-    driver_->send(start_.hosts.host_of(said.to), body_of(place->first, said, start_.hosts));
+  for (const RingMessage& message : results.messages)
+    driver_->send(start_.hosts.host_of(message.to), body_of(place->first, message, start_.hosts));
   if (!results.elected && !results.defeated) return;
   place->second.held = place->second.rings.algorithm();
   if (results.elected)
@@ -311,7 +317,8 @@ template <class Do>
 void Service::run_signed(const Moment& moment, Place place, Do todo) {
   SignedElections::Results results;
   todo(results);
-  for (const Signed& said : results.said) driver_->broadcast(body_of(place->first, said));
+  for (const SignedMessage& message : results.messages)
+    driver_->broadcast(body_of(place->first, message));
   if (results.elected || results.defeated) place->second.held = Algorithm::b2;
   if (results.elected)
     command(moment, place, {.kind = Command::Kind::elected, .node = start_.self});
@@ -321,7 +328,7 @@ void Service::run_signed(const Moment& moment, Place place, Do todo) {
     command(moment, place, {.kind = Command::Kind::elected});
 }
 
-// The candidates as they are known here, in the order of their numbers, which is that of their ids.
+// The candidates known here, in ascending order of their numbers, which is the order of their ids.
 Ring Service::ring_of(const Group& group) const {
   Ring ring;
   for (const Leadership::Candidate& one : group.leadership.candidates())
@@ -333,26 +340,26 @@ Ring Service::ring_of(const Group& group) const {
   return ring;
 }
 
-void Service::ask(Place place) {
+void Service::request_lease(Place place) {
   Group& group = place->second;
-  drop(group);
+  release_lease(group);
   const locks::ClientId client{locks::kGroupBit | (++last_client_ & ~locks::kGroupBit)};
   group.client = client;
   if (driver_->acquire(client, lock_of(place->first))) return;
-  group.client.reset();  // there are no locks here: as if nobody answered
+  group.client.reset();  // this host has no locks: as if no voter answered
 }
 
-void Service::drop(Group& group) {
+void Service::release_lease(Group& group) {
   if (const auto client = std::exchange(group.client, std::nullopt)) driver_->release(*client);
 }
 
-void Service::notify(const Group& group, const LeadershipUpdate& news) {
-  if (group.user) driver_->notify(*group.user, news);
+void Service::notify(const Group& group, const LeadershipUpdate& update) {
+  if (group.user) driver_->notify(*group.user, update);
 }
 
-// --- small ---
+// --- helpers ---
 
-std::optional<Service::Place> Service::find_or_make(Instant now, std::string_view name) {
+std::optional<Service::Place> Service::find_or_create(Instant now, std::string_view name) {
   const Place found = groups_.find(name);
   if (found != groups_.end()) return found;
   if (groups_.size() >= kMaxGroups) forget_idle(now);
@@ -371,9 +378,9 @@ void Service::forget_idle(Instant now) {
   });
 }
 
-// --- for people ---
+// --- for users ---
 
-Known Service::portrait(const std::string& name, const Group& group) const {
+Known Service::snapshot_of(const std::string& name, const Group& group) const {
   const Leadership& leadership = group.leadership;
   Known known{.name = name, .terms = group.terms};
   known.leader =
@@ -391,14 +398,14 @@ Known Service::portrait(const std::string& name, const Group& group) const {
 
 std::vector<Known> Service::known() const {
   std::vector<Known> all;
-  for (const auto& [name, group] : groups_) all.push_back(portrait(name, group));
+  for (const auto& [name, group] : groups_) all.push_back(snapshot_of(name, group));
   return all;
 }
 
 std::optional<Known> Service::known(std::string_view name) const {
   const auto found = groups_.find(name);
   if (found == groups_.end()) return std::nullopt;
-  return portrait(found->first, found->second);
+  return snapshot_of(found->first, found->second);
 }
 
 const char* Service::check() const {

@@ -1,11 +1,11 @@
-// The groups of one host: names, hosts and users on one side, leadership and elections on the
-// other, and the lock service beside them.
+// The groups of one host: maps names, hosts and users to leadership and elections, and uses the
+// lock service for the leases.
 //
-// It is pure, as machines are: whoever drives it brings what was heard, what users want, what the
-// lock says and what time it is, and carries out what it wants done. A group is known here from
-// when somebody on this host stands for it, or a word about it is heard, until nobody takes part.
+// It is pure, like a machine: the driver passes in received messages, users' requests, updates of
+// the lock service and the time, and carries out the outputs. The service knows a group from the
+// first candidate on this host or the first message about it, until no host takes part.
 //
-// On one host one user at a time stands for a group.
+// At most one user of a host stands for a group at a time.
 #pragma once
 
 #include <cstdint>
@@ -31,20 +31,20 @@ namespace tempo::groups {
 
 enum class UserId : std::uint32_t {};
 
-// Sentences say what is wrong with a name; nothing is.
+// The defect of a group name, as a sentence; unset: the name is valid.
 std::optional<std::string> wrong_with_name(std::string_view name);
 std::string lock_of(std::string_view group);  // "@group/NAME"
 
-// What a user is told.
+// A message to a user about its group.
 struct LeadershipUpdate {
   enum class Kind : std::uint8_t {
     leads,        // in this term, until `deadline`
-    extended,     // until a later one
-    stop,         // acting, and say so; until `deadline` there is time
-    lost,         // acts no more
+    extended,     // until a later deadline
+    stop,         // stop acting, and confirm; there is time until `deadline`
+    lost,         // the user must no longer act
     follows,      // `host` leads
-    no_majority,  // too few answer for anybody to lead
-    job_done,     // by `host`; the user stands no more
+    no_majority,  // too few voters answer for any host to lead
+    job_done,     // by `host`; the user no longer stands
   };
   Kind kind = Kind::follows;
   Token term = kNoToken;
@@ -52,31 +52,34 @@ struct LeadershipUpdate {
   HostId host = kNoHost;
 };
 
-// What the service wants done.
+// Carries out the outputs of the service.
 class Driver {
  public:
   virtual ~Driver() = default;
   virtual void broadcast(const wire::GroupBody& body) = 0;
   virtual void send(HostId to, const wire::GroupBody& body) = 0;
-  // A lock of the lock service. Its news come back by `hear_lock`, not before this returns.
+  // Acquires a lock of the lock service. Its updates come through `receive_lock`, not before this
+  // returns.
   virtual Result<void> acquire(locks::ClientId client, const std::string& name) = 0;
   virtual void release(locks::ClientId client) = 0;
-  virtual void notify(UserId user, const LeadershipUpdate& news) = 0;
-  // A group here has another leader, or none; an election is held otherwise than was wanted.
+  virtual void notify(UserId user, const LeadershipUpdate& update) = 0;
+  // A group of this host has another leader, or none. `not_as_wanted`: the group uses another
+  // algorithm than configured; the sentence says why.
   virtual void changed(const std::string& group) = 0;
   virtual void not_as_wanted(const std::string& group, const std::string& sentence) = 0;
 };
 
-// A group as it is known here.
+// State of a group on this host.
 struct Known {
   std::string name;
   Terms terms{};
   HostId leader = kNoHost;
   Token term = kNoToken;
   bool here = false;    // this host leads
-  bool stands = false;  // somebody here is a candidate
+  bool stands = false;  // this host has a candidate
   std::string_view state{};
-  std::optional<Algorithm> held{};  // which decided the last election; nothing: what was known did
+  // Algorithm that decided the last election; unset: the known candidates decided.
+  std::optional<Algorithm> held{};
   Capacity capacity = kNotCandidate;  // of this host's candidate
   struct Candidate {
     HostId host = kNoHost;
@@ -92,32 +95,32 @@ class Service {
     Incarnation life{};
     Numbering hosts{};
     Rules rules{};
-    const auth::NodeKeys* node_keys = nullptr;  // of machines that sign; none: no B.2
+    const auth::NodeKeys* node_keys = nullptr;  // keys of the signing machines; null: no B.2
   };
   Service(Start start, Draw& draw, Driver& driver);
   Service(const Service&) = delete;
   Service& operator=(const Service&) = delete;
 
   struct Candidacy {
-    UserId user{};  // not there already
+    UserId user{};  // must not be a candidate already
     std::string_view group;
     Terms terms{};
     Capacity capacity = 0;
     Nanos min_stay{0};
     bool once = false;
   };
-  // A sentence says why it cannot stand.
+  // The error says why the user cannot stand.
   Result<void> stand(const Moment& moment, const Candidacy& candidacy);
-  // Of a user that is not there these are no mistake.
+  // These ignore a user that does not stand.
   void offer(const Moment& moment, UserId user, Capacity capacity);
   void stopped(const Moment& moment, UserId user);
   void withdraw(const Moment& moment, UserId user, bool job_done = false);
   Result<void> resign(const Moment& moment, std::string_view group);
 
   void receive(const Moment& moment, HostId from, const wire::GroupBody& body);
-  void receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& news);
+  void receive_lock(const Moment& moment, locks::ClientId client, const locks::LockUpdate& update);
   void on_timer(const Moment& moment);
-  std::optional<Nanos> due_in(const Moment& moment) const;  // nothing: nothing is due
+  std::optional<Nanos> due_in(const Moment& moment) const;  // unset: nothing is due
 
   std::vector<Known> known() const;
   std::optional<Known> known(std::string_view group) const;
@@ -128,7 +131,7 @@ class Service {
  private:
   static constexpr std::size_t kMaxGroups = 256;
   static bool can_sign(const Start& start) {
-    return start.node_keys != nullptr && start.node_keys->members() >= kFewestMembers;
+    return start.node_keys != nullptr && start.node_keys->members() >= kMinMembers;
   }
 
   struct Group {
@@ -141,18 +144,18 @@ class Service {
     Leadership leadership;
     Elections elections;
     RingElections rings;
-    std::optional<SignedElections> signs{};   // where machines sign
-    Terms terms{};                            // of the candidate here, or as last heard
-    std::optional<UserId> user{};             // who stands
-    std::optional<locks::ClientId> client{};  // of the lock, while it is asked for or held
+    std::optional<SignedElections> signs{};   // set if machines sign
+    Terms terms{};                            // of the candidate here, or as last received
+    std::optional<UserId> user{};             // the candidate
+    std::optional<locks::ClientId> client{};  // at the lock, while it is requested or held
     Instant deadline{};                       // of the lease, while it is held
-    bool by_c = false;                        // the last election was held otherwise than wanted
-    std::optional<Algorithm> held{};          // which decided it; nothing: what was known did
+    bool by_c = false;                // the last election used another algorithm than configured
+    std::optional<Algorithm> held{};  // algorithm of the last result; unset: none
   };
   using Place = std::map<std::string, Group, std::less<>>::iterator;
 
-  // Nothing: too many.
-  std::optional<Place> find_or_make(Instant now, std::string_view name);
+  // Unset: too many groups.
+  std::optional<Place> find_or_create(Instant now, std::string_view name);
   Place of(UserId user);
   template <class Do>
   void step(const Moment& moment, Place place, Do todo);
@@ -168,11 +171,11 @@ class Service {
   void run_signed(const Moment& moment, Place place, Do todo);
   std::optional<std::string> wrong_with_terms(const Terms& terms) const;
   void hold(const Moment& moment, Place place);
-  void ask(Place place);
-  void drop(Group& group);
-  void notify(const Group& group, const LeadershipUpdate& news);
+  void request_lease(Place place);
+  void release_lease(Group& group);
+  void notify(const Group& group, const LeadershipUpdate& update);
   void forget_idle(Instant now);
-  Known portrait(const std::string& name, const Group& group) const;
+  Known snapshot_of(const std::string& name, const Group& group) const;
 
   Start start_;
   ElectionBounds bounds_;

@@ -14,19 +14,21 @@ using ElectionNotice = election::capacity::Notice;
 
 namespace {
 
-std::uint32_t liars_of(std::uint32_t members) { return std::min((members - 1) / 3, kMaxLiars); }
+std::uint32_t max_byzantine_of(std::uint32_t members) {
+  return std::min((members - 1) / 3, kMaxByzantine);
+}
 
 }  // namespace
 
-std::vector<std::byte> signed_bytes(std::string_view group, const Signed& said) {
+std::vector<std::byte> signed_bytes(std::string_view group, const SignedMessage& envelope) {
   constexpr std::string_view kPurpose = "tempo-group-b2-1";
   constexpr std::size_t kNumbers = 62;
   std::array<std::byte, kPurpose.size() + kNumbers + wire::kMaxGroupName> buffer{};
   wire::Writer out(buffer);
-  const OverB2::Message& message = said.message;
+  const OverB2::Message& message = envelope.message;
   out.put_bytes(std::as_bytes(std::span(kPurpose)));
-  out.put(said.list);
-  out.put(said.election);
+  out.put(envelope.list);
+  out.put(envelope.election);
   out.put(static_cast<std::uint8_t>(message.kind));
   out.put(static_cast<std::uint8_t>(message.content.kind));
   out.put(index(message.sender));
@@ -41,46 +43,46 @@ std::vector<std::byte> signed_bytes(std::string_view group, const Signed& said) 
   return {buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(out.written())};
 }
 
-SignedElections::SignedElections(std::string_view group, Incarnation life, Nanos lease,
+SignedElections::SignedElections(std::string_view group, Incarnation incarnation, Nanos lease,
                                  const auth::NodeKeys& keys)
     : group_(group),
-      life_(life),
+      incarnation_(incarnation),
       lease_(lease),
       keys_(&keys),
       ordered_{.members = keys.members(),
                .delay = lease / 32,
                .precision = lease / 64,
-               .faulty = liars_of(keys.members()),
+               .faulty = max_byzantine_of(keys.members()),
                .faults = broadcast::Faults::malicious},
       rules_{.members = keys.members(),
              .bound = ordered_.bound(),
-             .malicious = liars_of(keys.members())} {
-  CHECK(keys.members() >= kFewestMembers);
+             .malicious = max_byzantine_of(keys.members())} {
+  CHECK(keys.members() >= kMinMembers);
 }
 
 void SignedElections::hold(const Moment& moment, Draw& draw, Results& results) {
   const Instant now = network(moment);
-  const std::uint64_t called = now_called(now);
-  if (under_way(now) || called <= election_) return;
-  begin(called, now, draw, results);
+  const std::uint64_t current = current_election(now);
+  if (under_way(now) || current <= election_) return;
+  begin(current, now, draw, results);
   step(now, draw, nullptr, results,
        [](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::hold()); });
 }
 
-void SignedElections::receive(const Moment& moment, Draw& draw, const Signed& said,
+void SignedElections::receive(const Moment& moment, Draw& draw, const SignedMessage& envelope,
                               Results& results) {
   const Instant now = network(moment);
-  const std::uint64_t called = now_called(now);
-  const bool begins = !under_way(now) && said.election > election_ && said.election + 1 >= called &&
-                      said.election <= called + 1;
-  if ((!begins && said.election != election_) || !genuine(said)) return;
-  if (begins) begin(said.election, now, draw, results);
+  const std::uint64_t current = current_election(now);
+  const bool begins = !under_way(now) && envelope.election > election_ &&
+                      envelope.election + 1 >= current && envelope.election <= current + 1;
+  if ((!begins && envelope.election != election_) || !is_authentic(envelope)) return;
+  if (begins) begin(envelope.election, now, draw, results);
   if (!machine_) return;
-  step(now, draw, &said, results, [&](OverB2& machine, auto& turn) {
-    OverB2::Message message = said.message;
-    message.hops = static_cast<std::uint8_t>(said.signatures.size());
+  step(now, draw, &envelope, results, [&](OverB2& machine, auto& turn) {
+    OverB2::Message message = envelope.message;
+    message.hops = static_cast<std::uint8_t>(envelope.signatures.size());
     message.signers = 0;
-    for (const Countersign& one : said.signatures)
+    for (const Countersign& one : envelope.signatures)
       message.signers |= std::uint64_t{1} << one.member;
     machine.receive(turn, message.sender, message);
   });
@@ -101,9 +103,9 @@ std::optional<Nanos> SignedElections::due_in(const Moment& moment) const {
   return std::max(std::min(machine_->timers().first(), ends_at_) - now, Nanos{0});
 }
 
-// --- small ---
+// --- helpers ---
 
-// It does not go back; where it was set back, all begin anew.
+// Network time never goes back; if it was set back, all elections start over.
 Instant SignedElections::network(const Moment& moment) {
   if (moment.network + 2 * lease_ < last_network_) {
     machine_.reset();
@@ -118,25 +120,25 @@ bool SignedElections::under_way(Instant network) const {
   return machine_ && !machine_->rider().decided() && network < ends_at_;
 }
 
-std::uint64_t SignedElections::now_called(Instant network) const {
+std::uint64_t SignedElections::current_election(Instant network) const {
   return static_cast<std::uint64_t>(std::max(network.time_since_epoch() / lease_, Nanos::rep{0})) +
          1;
 }
 
-// Signed by its sender and by everybody who has handed it on, each once.
-bool SignedElections::genuine(const Signed& said) const {
-  const OverB2::Message& message = said.message;
-  if (said.list != keys_->list_id() || said.signatures.empty() ||
-      said.signatures.size() > rules_.malicious + 1)
+// Whether the sender and every relaying member have signed it, each once.
+bool SignedElections::is_authentic(const SignedMessage& envelope) const {
+  const OverB2::Message& message = envelope.message;
+  if (envelope.list != keys_->list_id() || envelope.signatures.empty() ||
+      envelope.signatures.size() > rules_.malicious + 1)
     return false;
   std::uint64_t signers = 0;
-  for (const Countersign& one : said.signatures)
+  for (const Countersign& one : envelope.signatures)
     if (one.member < keys_->members()) signers |= std::uint64_t{1} << one.member;
-  if (static_cast<std::size_t>(std::popcount(signers)) != said.signatures.size() ||
+  if (static_cast<std::size_t>(std::popcount(signers)) != envelope.signatures.size() ||
       index(message.sender) >= keys_->members() || (signers >> index(message.sender) & 1U) == 0)
     return false;
-  const std::vector<std::byte> bytes = signed_bytes(group_, said);
-  return std::ranges::all_of(said.signatures, [&](const Countersign& one) {
+  const std::vector<std::byte> bytes = signed_bytes(group_, envelope);
+  return std::ranges::all_of(envelope.signatures, [&](const Countersign& one) {
     return keys_->verifies(one.member, bytes, one.signature);
   });
 }
@@ -145,41 +147,43 @@ void SignedElections::begin(std::uint64_t election, Instant network, Draw& draw,
   election_ = election;
   ends_at_ = network + 2 * lease_;
   const NodeId self{keys_->self()};
-  const Incarnation life{std::to_underlying(life_) + ++lives_};
-  machine_.emplace(OverB2::Carrier(self, life, ordered_), election::CapacityB2(self, rules_));
+  const Incarnation incarnation{std::to_underlying(incarnation_) + ++machines_};
+  machine_.emplace(OverB2::Carrier(self, incarnation, ordered_),
+                   election::CapacityB2(self, rules_));
   step(network, draw, nullptr, results,
        [&](OverB2& machine, auto& turn) { machine.command(turn, ElectionCommand::offer(offer_)); });
 }
 
 template <class Do>
-void SignedElections::step(Instant network, Draw& draw, const Signed* heard, Results& results,
-                           Do todo) {
+void SignedElections::step(Instant network, Draw& draw, const SignedMessage* received,
+                           Results& results, Do todo) {
   Outbox<OverB2> out;
   Turn<OverB2> turn{network, draw, out};
   todo(*machine_, turn);
   for (const auto& output : out) {
     if (output.kind == OutputKind::broadcast) {
-      results.said.push_back(countersigned(output.message, heard));
+      results.messages.push_back(countersigned(output.message, received));
     } else if (const auto* notice = std::get_if<ElectionNotice>(&output.notice.body)) {
-      const bool somebody =
+      const bool has_winner =
           notice->kind == ElectionNotice::Kind::elected && notice->master != kNobody;
-      results.elected = somebody && index(notice->master) == keys_->self();
-      results.defeated = somebody && index(notice->master) != keys_->self();
-      results.nothing = !somebody;
+      results.elected = has_winner && index(notice->master) == keys_->self();
+      results.defeated = has_winner && index(notice->master) != keys_->self();
+      results.nothing = !has_winner;
     }
   }
 }
 
-// Our own word, or one that we hand on with the signatures it came with.
-Signed SignedElections::countersigned(const OverB2::Message& message, const Signed* heard) const {
-  Signed said{.list = keys_->list_id(), .election = election_, .message = message};
+// A message of this host, or one that it relays with the signatures that the message carries.
+SignedMessage SignedElections::countersigned(const OverB2::Message& message,
+                                             const SignedMessage* received) const {
+  SignedMessage envelope{.list = keys_->list_id(), .election = election_, .message = message};
   if (index(message.sender) != keys_->self()) {
-    CHECK(heard != nullptr);
-    said.signatures = heard->signatures;
+    CHECK(received != nullptr);
+    envelope.signatures = received->signatures;
   }
-  said.signatures.push_back({.member = static_cast<std::uint8_t>(keys_->self()),
-                             .signature = keys_->sign(signed_bytes(group_, said))});
-  return said;
+  envelope.signatures.push_back({.member = static_cast<std::uint8_t>(keys_->self()),
+                                 .signature = keys_->sign(signed_bytes(group_, envelope))});
+  return envelope;
 }
 
 }  // namespace tempo::groups

@@ -1,14 +1,15 @@
-// The elections of one group by B.2: up to a third of the machines may do anything, and no word
-// counts that is not signed by the machine whose it is.
+// The elections of one group by B.2: up to a third of the machines may be byzantine, and a message
+// counts only if the machine that originated it has signed it.
 //
-// Members are the machines in the list of public keys (auth/node_keys.h), candidates or not: the
-// number of those who may lie follows from their number. B.2 rides on atomic broadcast of the class
-// in which every machine that hands a word on signs it; with a word come its signatures, and who
-// receives it believes none of them before it has tested all.
+// Members are the machines in the list of public keys (auth/node_keys.h), candidates or not; the
+// number of tolerated byzantine members follows from their number. B.2 uses the class of atomic
+// broadcast in which every machine that relays a message signs it. A message carries its
+// signatures, and the receiver verifies all of them before it accepts the message.
 //
-// Each election has machines of its own. It is named by the lease in which it begins, counted in
-// network time: who begins one at about the same time begins the same one, a machine that has just
-// started knows which it is, and nobody can use the names up. Of two the later counts.
+// Each election has its own machines. Its name is the lease period in which it begins, counted in
+// network time: hosts that begin one at about the same time begin the same one, a machine that has
+// just started knows the name, and no member can use the names up. Of two elections the later
+// counts.
 #pragma once
 
 #include <cstdint>
@@ -27,71 +28,72 @@ namespace tempo::groups {
 
 using OverB2 = broadcast::Over<election::CapacityB2>;
 
-inline constexpr std::uint32_t kFewestMembers = 4;  // below, not even one may lie
-inline constexpr std::uint32_t kMaxLiars = 2;       // a datagram has room for three signatures
+inline constexpr std::uint32_t kMinMembers = 4;    // fewer tolerate not even one byzantine member
+inline constexpr std::uint32_t kMaxByzantine = 2;  // a datagram has space for three signatures
 
 struct Countersign {
   std::uint8_t member = 0;
   auth::Signature signature{};
 };
 
-// A word of a member, in the numbers of the list.
-struct Signed {
-  std::uint64_t list = 0;  // its id
+// A message of a member, with the member numbers of the key list.
+struct SignedMessage {
+  std::uint64_t list = 0;  // id of the key list
   std::uint64_t election = 0;
   OverB2::Message message{};
-  InlineVector<Countersign, kMaxLiars + 1> signatures{};
+  InlineVector<Countersign, kMaxByzantine + 1> signatures{};
 };
 
-// What is signed: everything in it but who has handed it on.
-std::vector<std::byte> signed_bytes(std::string_view group, const Signed& said);
+// The signed part: everything but the relaying members.
+std::vector<std::byte> signed_bytes(std::string_view group, const SignedMessage& envelope);
 
 class SignedElections {
  public:
-  // The keys must outlive it, and have at least kFewestMembers.
-  SignedElections(std::string_view group, Incarnation life, Nanos lease,
+  // The keys must outlive it, and have at least kMinMembers.
+  SignedElections(std::string_view group, Incarnation incarnation, Nanos lease,
                   const auth::NodeKeys& keys);
   SignedElections(const SignedElections&) = delete;  // machines keep the address of their rules
   SignedElections& operator=(const SignedElections&) = delete;
 
   struct Results {
-    std::vector<Signed> said{};  // to all
-    bool elected = false;        // this host
-    bool defeated = false;       // another
-    bool nothing = false;        // nobody
+    std::vector<SignedMessage> messages{};  // to broadcast
+    bool elected = false;                   // this host is elected
+    bool defeated = false;                  // another host is elected
+    bool nothing = false;                   // no host is elected
   };
 
   void offer(election::capacity::Capacity capacity) { offer_ = capacity; }
-  // One that is under way is this one, and is not left for another: who lies could else begin it
-  // where some have ended this one and some have not.
+  // Begins an election, unless one is running: a host does not leave its election for another,
+  // because a byzantine member could otherwise begin it when only some hosts have ended this one.
   void hold(const Moment& moment, Draw& draw, Results& results);
-  void receive(const Moment& moment, Draw& draw, const Signed& said, Results& results);
+  void receive(const Moment& moment, Draw& draw, const SignedMessage& envelope, Results& results);
   void on_timer(const Moment& moment, Draw& draw, Results& results);
   std::optional<Nanos> due_in(const Moment& moment) const;
 
  private:
   Instant network(const Moment& moment);
-  std::uint64_t now_called(Instant network) const;
+  std::uint64_t current_election(Instant network) const;
   bool under_way(Instant network) const;
-  bool genuine(const Signed& said) const;
+  bool is_authentic(const SignedMessage& envelope) const;
   void begin(std::uint64_t election, Instant network, Draw& draw, Results& results);
   template <class Do>
-  void step(Instant network, Draw& draw, const Signed* heard, Results& results, Do todo);
-  Signed countersigned(const OverB2::Message& message, const Signed* heard) const;
+  void step(Instant network, Draw& draw, const SignedMessage* received, Results& results, Do todo);
+  SignedMessage countersigned(const OverB2::Message& message, const SignedMessage* received) const;
 
   static constexpr int kMaxWakes = 64;  // in one step
 
   std::string group_;
-  Incarnation life_;
+  Incarnation incarnation_;
   Nanos lease_;
   const auth::NodeKeys* keys_;
   broadcast::Rules ordered_;
   election::capacity::Rules rules_;
   election::capacity::Capacity offer_ = election::capacity::kNotCandidate;
-  std::uint32_t lives_ = 0;     // of machines
-  std::uint64_t election_ = 0;  // the last in which this host took part
-  Instant ends_at_{};           // when its machines are done with, in network time
-  Instant last_network_{};      // it does not go back for one life of these machines
+  std::uint32_t machines_ = 0;  // number of machines created
+  std::uint64_t election_ = 0;  // the last election in which this host took part
+  Instant ends_at_{};           // end of its machines, in network time
+  Instant last_network_{};  // latest network time; never goes back during one incarnation of the
+                            // machines
   std::optional<OverB2> machine_;
 };
 

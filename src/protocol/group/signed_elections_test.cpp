@@ -1,5 +1,5 @@
-// Four machines that sign, with a network in a list; one of them may lie. B.2 itself is studied in
-// src/lab/sim/capacity and src/lab/check/capacity.
+// Four machines that sign, on a network that is a list; one of them may be byzantine. The tests in
+// src/lab/studies/group cover B.2 itself.
 #include "protocol/group/signed_elections.h"
 
 #include <deque>
@@ -41,30 +41,32 @@ class SignedCluster {
   SignedElections& host(std::uint32_t number) { return *hosts_[number]; }
   const auth::NodeKeys& keys(std::uint32_t number) { return *keys_[number]; }
   void hold(std::uint32_t number) {
-    SignedElections::Results came;
-    host(number).hold(moment(), draw_, came);
-    take(number, came);
+    SignedElections::Results step_results;
+    host(number).hold(moment(), draw_, step_results);
+    take(number, step_results);
   }
-  void say(std::uint32_t from, const Signed& said) { under_way_.emplace_back(from, said); }
+  void send(std::uint32_t from, const SignedMessage& envelope) {
+    in_transit_.emplace_back(from, envelope);
+  }
   void pass(Nanos span) {
     for (const Instant end = now + span; now < end; now += 1ms) {
-      std::deque<std::pair<std::uint32_t, Signed>> arriving;
-      std::swap(arriving, under_way_);
-      for (const auto& [from, said] : arriving) {
-        if (spy) spy(from, said);
+      std::deque<std::pair<std::uint32_t, SignedMessage>> arriving;
+      std::swap(arriving, in_transit_);
+      for (const auto& [from, envelope] : arriving) {
+        if (spy) spy(from, envelope);
         for (std::uint32_t to = 0; to < kMembers; ++to) {
           if (to == from || dead.contains(to)) continue;
-          SignedElections::Results came;
-          host(to).receive(moment(), draw_, said, came);
-          take(to, came);
+          SignedElections::Results step_results;
+          host(to).receive(moment(), draw_, envelope, step_results);
+          take(to, step_results);
         }
       }
       for (std::uint32_t i = 0; i < kMembers; ++i) {
         const auto due = host(i).due_in(moment());
         if (dead.contains(i) || !due || *due > Nanos{0}) continue;
-        SignedElections::Results came;
-        host(i).on_timer(moment(), draw_, came);
-        take(i, came);
+        SignedElections::Results step_results;
+        host(i).on_timer(moment(), draw_, step_results);
+        take(i, step_results);
       }
     }
   }
@@ -77,33 +79,35 @@ class SignedCluster {
 
   Instant now{1000s};
   std::map<std::uint32_t, bool> dead;
-  std::map<std::uint32_t, SignedElections::Results> results;  // the last of each
-  std::function<void(std::uint32_t from, const Signed& said)> spy;
+  std::map<std::uint32_t, SignedElections::Results> results;  // the last results of each host
+  std::function<void(std::uint32_t from, const SignedMessage& envelope)> spy;
 
  private:
   Moment moment() const { return {.now = now, .network = now, .trusted = true}; }
-  void take(std::uint32_t number, const SignedElections::Results& came) {
-    for (const Signed& said : came.said) under_way_.emplace_back(number, said);
-    if (came.elected || came.defeated || came.nothing) results[number] = came;
+  void take(std::uint32_t number, const SignedElections::Results& step_results) {
+    for (const SignedMessage& envelope : step_results.messages)
+      in_transit_.emplace_back(number, envelope);
+    if (step_results.elected || step_results.defeated || step_results.nothing)
+      results[number] = step_results;
   }
 
   std::vector<std::unique_ptr<auth::NodeKeys>> keys_;
   std::vector<std::unique_ptr<SignedElections>> hosts_;
-  std::deque<std::pair<std::uint32_t, Signed>> under_way_;
+  std::deque<std::pair<std::uint32_t, SignedMessage>> in_transit_;
   Stream chance_{1, 0, 0};
   StreamDraw draw_{chance_};
 };
 
-TEST(SignedElections, EndWithTheBest) {
+TEST(SignedElections, ElectTheBest) {
   SignedCluster cluster;
   for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + 10 * (i % 2));
   cluster.hold(0);
   cluster.pass(kSignedLease);
   EXPECT_EQ(cluster.elected(), std::vector{1U});
-  EXPECT_EQ(cluster.results.size(), kMembers) << "who is no candidate takes part";
+  EXPECT_EQ(cluster.results.size(), kMembers) << "a member that is no candidate takes part";
 }
 
-TEST(SignedElections, BearOneThatIsDead) {
+TEST(SignedElections, TolerateADeadMember) {
   SignedCluster cluster;
   for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
   cluster.dead[3] = true;
@@ -112,23 +116,22 @@ TEST(SignedElections, BearOneThatIsDead) {
   EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
-// Host 3 has the cluster's key and its own, and puts a bid into another's mouth.
-TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
+// Host 3 has the cluster's key and its own, and forges a bid of another host.
+TEST(SignedElections, RejectForgedMessages) {
   SignedCluster cluster;
   for (std::uint32_t i = 0; i < 3; ++i) cluster.host(i).offer(10 + i);
   int forged = 0;
-  cluster.spy = [&](std::uint32_t from, const Signed& said) {
-    if (from != 0 || forged > 0 || index(said.message.sender) != cluster.keys(0).self()) return;
+  cluster.spy = [&](std::uint32_t from, const SignedMessage& envelope) {
+    if (from != 0 || forged > 0 || index(envelope.message.sender) != cluster.keys(0).self()) return;
     ++forged;
-    Signed false_word = said;
-    false_word.message.number += 7;
-    false_word.message.content.capacity = 1'000'000;
-    cluster.say(3, false_word);  // with the signature of another word
-    false_word.signatures.clear();
-    false_word.signatures.push_back(
-        {.member = static_cast<std::uint8_t>(cluster.keys(0).self()),
-         .signature = cluster.keys(3).sign(signed_bytes("web", false_word))});
-    cluster.say(3, false_word);  // with its own, in the other's name
+    SignedMessage forgery = envelope;
+    forgery.message.number += 7;
+    forgery.message.content.capacity = 1'000'000;
+    cluster.send(3, forgery);  // with the signature of another message
+    forgery.signatures.clear();
+    forgery.signatures.push_back({.member = static_cast<std::uint8_t>(cluster.keys(0).self()),
+                                  .signature = cluster.keys(3).sign(signed_bytes("web", forgery))});
+    cluster.send(3, forgery);  // with its own signature, in the other's name
   };
   cluster.hold(0);
   cluster.pass(kSignedLease);
@@ -136,41 +139,41 @@ TEST(SignedElections, DoNotBelieveAWordInAnothersName) {
   EXPECT_EQ(cluster.elected(), std::vector{2U});
 }
 
-TEST(SignedElections, AreOfOneGroupAndOneList) {
+TEST(SignedElections, AreBoundToOneGroupAndOneList) {
   SignedCluster cluster;
-  Signed first;
+  SignedMessage first;
   cluster.host(0).offer(5);
-  cluster.spy = [&](std::uint32_t, const Signed& said) { first = said; };
+  cluster.spy = [&](std::uint32_t, const SignedMessage& envelope) { first = envelope; };
   cluster.hold(0);
   cluster.pass(2ms);
   ASSERT_FALSE(first.signatures.empty());
   const Moment moment{.now = cluster.now, .network = cluster.now, .trusted = true};
   Stream chance{1, 0, 0};
   StreamDraw draw{chance};
-  const auto heard = [&](std::string_view group, const auth::NodeKeys& keys) {
+  const auto accepts = [&](std::string_view group, const auth::NodeKeys& keys) {
     SignedElections other(group, Incarnation{1}, kSignedLease, keys);
-    SignedElections::Results came;
-    other.receive(moment, draw, first, came);
+    SignedElections::Results step_results;
+    other.receive(moment, draw, first, step_results);
     return other.due_in(moment).has_value();
   };
-  EXPECT_TRUE(heard("web", keys_of(1)));
-  EXPECT_FALSE(heard("mail", keys_of(1)));
-  EXPECT_FALSE(heard("web", keys_of(1, 5)));
+  EXPECT_TRUE(accepts("web", keys_of(1)));
+  EXPECT_FALSE(accepts("mail", keys_of(1)));
+  EXPECT_FALSE(accepts("web", keys_of(1, 5)));
 }
 
-// A machine that has just started takes part in the next one; an old one is not played again.
-TEST(SignedElections, AreNamedByTheTime) {
+// A machine that has just started takes part in the next election; an old one cannot be replayed.
+TEST(SignedElections, AreNamedByNetworkTime) {
   SignedCluster cluster;
   for (std::uint32_t i = 0; i < kMembers; ++i) cluster.host(i).offer(10 + i);
-  std::vector<Signed> all;
-  cluster.spy = [&](std::uint32_t, const Signed& said) { all.push_back(said); };
+  std::vector<SignedMessage> all;
+  cluster.spy = [&](std::uint32_t, const SignedMessage& envelope) { all.push_back(envelope); };
   cluster.hold(0);
   cluster.pass(kSignedLease);
   ASSERT_EQ(cluster.elected(), std::vector{3U});
   cluster.pass(3 * kSignedLease);
   cluster.results.clear();
-  const std::vector<Signed> old = all;
-  for (const Signed& said : old) cluster.say(0, said);
+  const std::vector<SignedMessage> old = all;
+  for (const SignedMessage& envelope : old) cluster.send(0, envelope);
   cluster.pass(kSignedLease);
   EXPECT_TRUE(cluster.results.empty());
   cluster.host(3).offer(1);

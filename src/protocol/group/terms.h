@@ -1,7 +1,7 @@
-// By what candidates of a group are compared, and by which algorithm: words and numbers.
+// How candidates of a group are compared, and by which algorithm: names and numbers.
 //
-// What a criterion measures is the business of whoever stands; here it is only a name that all
-// candidates of a group must have in common, or their capacities cannot be compared.
+// The candidate's program measures a criterion; here it is only a name that all candidates of a
+// group must have in common, because otherwise their capacities cannot be compared.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ inline constexpr auto kAlgorithmNames =
     std::to_array<std::string_view>({"a", "b1", "c", "ring", "ring-anonymous", "b2"});
 static_assert(kAlgorithmNames.size() == std::to_underlying(Algorithm::count));
 
-// These give every candidate the same chance, whatever it has to offer.
+// These algorithms give every candidate the same chance, whatever its capacity.
 constexpr bool on_ring(Algorithm algorithm) {
   return algorithm == Algorithm::ring || algorithm == Algorithm::ring_anonymous;
 }
