@@ -14,7 +14,7 @@ BullyElection::BullyElection(NodeId self, const bully::Rules& rules) : self_(sel
 void BullyElection::start(Turn<BullyElection>& turn) { enter(turn, State::following, kNobody); }
 
 void BullyElection::receive(Turn<BullyElection>& turn, NodeId from, const Message& message) {
-  // Rank is all that counts here, so nobody speaks for another.
+  // Only rank counts here, so a message must come from the node it names.
   if (from == self_ || message.id != from || !rules_->members.contains(from)) return;
   switch (message.kind) {
     case Kind::election:
@@ -58,25 +58,25 @@ void BullyElection::command(Turn<BullyElection>& turn, Command command) {
 
 void BullyElection::hold_election(Turn<BullyElection>& turn) {
   rules_->members.for_each([&](NodeId node) {
-    if (node > self_) notify(turn, node, Kind::election);
+    if (node > self_) send(turn, node, Kind::election);
   });
   enter(turn, State::asking, kNobody);
 }
 
 void BullyElection::reign(Turn<BullyElection>& turn) {
   rules_->members.for_each([&](NodeId node) {
-    if (node < self_) notify(turn, node, Kind::coordinator);
+    if (node < self_) send(turn, node, Kind::coordinator);
   });
   enter(turn, State::coordinator, self_);
 }
 
 void BullyElection::on_election(Turn<BullyElection>& turn, NodeId from) {
   if (state_ == State::coordinator) {
-    notify(turn, from, Kind::coordinator);
+    send(turn, from, Kind::coordinator);
     return;
   }
-  notify(turn, from, Kind::answer);
-  // One election at a time: the one under way answers for this question too.
+  send(turn, from, Kind::answer);
+  // One election at a time: the current one also covers this question.
   if (state_ == State::following) hold_election(turn);
 }
 
@@ -84,7 +84,7 @@ void BullyElection::on_coordinator(Turn<BullyElection>& turn, NodeId from) {
   if (from > self_) {
     enter(turn, State::following, from);
   } else if (state_ == State::coordinator) {
-    notify(turn, from, Kind::coordinator);
+    send(turn, from, Kind::coordinator);
   } else if (state_ == State::following) {
     hold_election(turn);
   }
@@ -109,18 +109,18 @@ void BullyElection::enter(Turn<BullyElection>& turn, State next, NodeId coordina
   }
 }
 
-void BullyElection::notify(Turn<BullyElection>& turn, NodeId to, Kind kind) const {
+void BullyElection::send(Turn<BullyElection>& turn, NodeId to, Kind kind) const {
   turn.out.send(to, {.kind = kind, .id = self_});
 }
 
 const char* BullyElection::check() const {
   const bool electing = state_ == State::asking || state_ == State::waiting;
   if ((state_ == State::asking) != timers_.running(Timer::answer))
-    return "asks without end, or not at all";
+    return "state asking and its timer do not match";
   if ((state_ == State::waiting) != timers_.running(Timer::coordinator))
-    return "waits without end, or not at all";
+    return "state waiting and its timer do not match";
   if (state_ != State::following && timers_.running(Timer::silence))
-    return "listens for a coordinator it does not follow";
+    return "silence timer without a coordinator";
   if (electing && coordinator_ != kNobody) return "a coordinator during the election";
   if ((state_ == State::coordinator) != (coordinator_ == self_))
     return "state and coordinator differ";

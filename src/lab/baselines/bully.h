@@ -1,32 +1,35 @@
-// The bully election: the highest node alive takes what is its due. One node's part.
+// The bully election: the highest live node becomes coordinator. One node's part.
 //
-// Who suspects that the coordinator is dead asks every higher node. A higher node that lives
-// answers, so the lower one lets go, and holds an election of its own. Who is answered by nobody in
-// time is the highest alive: it is coordinator and tells all lower nodes. One that was answered but
-// then hears of no coordinator begins again: whoever answered has died since.
+// A node that suspects that the coordinator is dead asks every higher node. A live higher node
+// answers, so the lower one gives up, and holds an election of its own. A node that gets no answer
+// in time is the highest live one: it becomes coordinator and notifies all lower nodes. A node that
+// was answered but then learns of no coordinator begins again: the node that answered has died.
 //
-// With N survivors the cheapest election is that of the highest: N - 1 messages, all of them news.
-// The dearest begins with the lowest alone: each asks all above it, N(N-1)/2, all are answered, as
-// many again, and N - 1 are told: N*N - 1. It is here to be compared with TEMPO's.
+// With N survivors the cheapest election is that of the highest: N - 1 messages, all of them
+// coordinator messages. The most expensive begins with the lowest alone: each node asks all above
+// it, N(N-1)/2, all questions are answered, as many again, and N - 1 nodes are notified: N*N - 1.
+// It is here for comparison with TEMPO's election.
 //
 // Source: Garcia-Molina, "Elections in a Distributed Computing System", IEEE Transactions on
 // Computers C-31, 1982, for a network that loses nothing and delivers in bounded time.
 //
-// Where we differ:
-//   - Three kinds of message, as the textbooks count them. Stopping the lower nodes and handing
-//     them their new work, which the original does before it is ready, is left to others.
-//   - Whom to ask is given. Leave the dead coordinator out and it is not asked, as in the figures
-//     above. In the original it is one of the higher nodes: then each of the N asks in vain once,
-//     N messages more.
-//   - The highest has nobody to ask but waits for answers all the same, as it must in the original,
-//     where it has asked the dead. Meanwhile every question of this election comes in, so that no
-//     question and no answer arrives after the news and starts the whole thing over.
-//   - A coordinator that is asked says so again to the one who asks, instead of an answer, and
-//     also to a lower node that calls itself coordinator. A higher node that is no coordinator
-//     takes such a call as a reason for an election.
-//   - A node that starts follows nobody and waits; the original holds an election after a repair.
-// A network slower than the waits may name two coordinators or the wrong one: the bully has no
-// epochs.
+// We differ:
+//   - Three kinds of message, as textbooks count them. We omit stopping the lower nodes and
+//     distributing their new work, which the original does before it is ready.
+//   - The set of nodes to ask is given. Without the dead coordinator in it the figures above hold.
+//     In the original it is one of the higher nodes: then each of the N asks it once without an
+//     answer, N messages more.
+//   - The highest node has no node to ask but waits for answers nevertheless, as it must in the
+//     original, where it has asked the dead one. Meanwhile all questions of this election arrive,
+//     so that no question and no answer arrives after the result and starts the election again.
+//   - A coordinator that receives a question sends a coordinator message to the sender instead of
+//   an
+//     answer, and also to a lower node that calls itself coordinator. A higher node that is not
+//     coordinator takes such a message as a reason for an election.
+//   - A node that starts follows no coordinator and waits; the original holds an election after a
+//     repair.
+// A network slower than the timeouts may produce two coordinators or the wrong one: the bully
+// election has no epochs.
 #pragma once
 
 #include <cstdint>
@@ -39,21 +42,21 @@ namespace tempo::election {
 namespace bully {
 
 enum class State : std::uint8_t {
-  following,  // a coordinator, or nobody yet
-  asking,     // waits for an answer from above
-  waiting,    // was answered and waits for the coordinator's word
+  following,  // a coordinator, or none yet
+  asking,     // waits for an answer from a higher node
+  waiting,    // was answered and waits for the coordinator message
   coordinator,
 };
 
 enum class Kind : std::uint8_t {
-  election,     // to higher nodes: are you there?
-  answer,       // to a lower one: I am, leave it to me
-  coordinator,  // to lower ones: I am coordinator
+  election,     // to higher nodes: a question
+  answer,       // to a lower node: this node is alive and takes over
+  coordinator,  // to lower nodes: this node is coordinator
 };
 
 struct Message {
   Kind kind = Kind::election;
-  NodeId id = kNobody;  // whose word it is: the sender's
+  NodeId id = kNobody;  // the sender
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -64,23 +67,24 @@ struct Message {
 
 enum class Command : std::uint8_t {
   suspect,  // the coordinator is dead
-  alive,    // it has been heard: the silence begins anew
+  alive,    // it has been heard: restart the silence timer
 };
 
 enum class Timer : std::uint8_t {
-  silence,      // in following: the coordinator has not been heard
-  answer,       // in asking: nobody higher lives
-  coordinator,  // in waiting: who answered has died
+  silence,      // in following: the coordinator has been silent
+  answer,       // in asking: no higher node is alive
+  coordinator,  // in waiting: the node that answered has died
   count,
 };
 
 struct Rules {
-  NodeSet members;  // who takes part, dead or alive
-  // Above three delays: a question sets off questions of others, and all those are answered.
+  NodeSet members;  // all participants, dead or alive
+  // More than three delays: a question triggers questions of others, and all of them are answered.
   Nanos answer_timeout{0};
-  // Above answer_timeout and four delays, so that who was answered does not begin again too soon.
+  // More than answer_timeout and four delays, so that an answered node does not begin again too
+  // soon.
   Nanos coordinator_timeout{0};
-  std::optional<Nanos> silence;  // so long unheard, the coordinator is dead; unset: only by command
+  std::optional<Nanos> silence;  // then the coordinator is dead; unset: only by command
 };
 
 std::string_view name_of(State state);
@@ -96,7 +100,7 @@ class BullyElection {
   using Command = bully::Command;
   using Notice = Nothing;
 
-  // The rules are shared by many machines and must outlive them; `self` is a member, the timeouts
+  // Many machines share the rules, which must outlive them; `self` is a member, and the timeouts
   // are above zero.
   BullyElection(NodeId self, const bully::Rules& rules);
 
@@ -110,7 +114,7 @@ class BullyElection {
 
   bully::State state() const { return state_; }
   NodeId self() const { return self_; }
-  NodeId coordinator() const { return coordinator_; }  // kNobody: none known
+  NodeId coordinator() const { return coordinator_; }  // kNobody: unknown
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -126,13 +130,13 @@ class BullyElection {
   void on_election(Turn<BullyElection>& turn, NodeId from);
   void on_coordinator(Turn<BullyElection>& turn, NodeId from);
   void enter(Turn<BullyElection>& turn, bully::State next, NodeId coordinator);
-  void notify(Turn<BullyElection>& turn, NodeId to, bully::Kind kind) const;
+  void send(Turn<BullyElection>& turn, NodeId to, bully::Kind kind) const;
 
   NodeId self_;
   const bully::Rules* rules_;
   bully::State state_ = bully::State::following;
   NodeId coordinator_ = kNobody;  // set in following, once known, and in coordinator
-  Timers<bully::Timer> timers_;   // at most one runs: the state's
+  Timers<bully::Timer> timers_;   // at most the state's timer runs
 };
 
 static_assert(Machine<BullyElection>);

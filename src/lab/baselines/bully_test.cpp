@@ -30,7 +30,7 @@ Rules rules_for(std::uint32_t nodes) {
   return rules;
 }
 
-// Nodes whose messages are delivered, in an order drawn from a seed, before any time passes.
+// Nodes whose messages are delivered before any time passes, in an order drawn from a seed.
 class Group {
  public:
   Group(const Rules& rules, std::uint64_t seed) : stream_(seed, 1, 0) {
@@ -64,7 +64,7 @@ class Group {
     if (nodes_[letter.to].up) receive(letter.from, letter.to, letter.message);
   }
 
-  // Until nothing is under way and no timer runs.
+  // Runs until no message is in transit and no timer runs.
   void run() {
     for (int i = 0; i < kMaxTimers; ++i) {
       deliver_all();
@@ -85,7 +85,7 @@ class Group {
   std::size_t under_way() const { return under_way_.size(); }
   std::size_t sent(Kind kind) const { return sent_of_[static_cast<std::size_t>(kind)]; }
 
-  // Whom the nodes alive name: one entry if they agree.
+  // Coordinators that the live nodes name: one entry if they agree.
   std::set<NodeId> named() const {
     std::set<NodeId> names;
     for (const Node& node : nodes_)
@@ -128,17 +128,17 @@ class Group {
   Outbox<BullyElection> out_;
 };
 
-TEST(Bully, TheHighestNeedsOnlyToTellTheOthers) {
+TEST(Bully, TheHighestOnlyNotifiesTheOthers) {
   const Rules rules = rules_for(7);
   Group group{rules, 1};
   group.command(6, Command::suspect);
-  EXPECT_EQ(group.machine(6).state(), State::asking) << "it waits although it asks nobody";
+  EXPECT_EQ(group.machine(6).state(), State::asking) << "it waits although it asks no node";
   group.run();
   EXPECT_EQ(group.named(), std::set{NodeId{6}});
   EXPECT_EQ(group.sent(), 6U);
 }
 
-TEST(Bully, TheLowestSetsEverybodyAsking) {
+TEST(Bully, TheLowestMakesAllNodesAsk) {
   const Rules rules = rules_for(7);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Group group{rules, seed};
@@ -173,9 +173,9 @@ TEST(Bully, ManyMaySuspectAtOnce) {
   }
 }
 
-// The one that answered dies before it has told anybody. Those who were answered wait, begin again,
-// and the next highest is found.
-TEST(Bully, BeginsAgainWhenTheOneThatAnsweredDies) {
+// The node that answered dies before it has notified any node. The answered nodes wait, begin
+// again, and the next highest becomes coordinator.
+TEST(Bully, BeginsAgainWhenTheAnsweringNodeDies) {
   const Rules rules = rules_for(6);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     Group group{rules, seed};
@@ -188,7 +188,7 @@ TEST(Bully, BeginsAgainWhenTheOneThatAnsweredDies) {
   }
 }
 
-TEST(Bully, FindsTheHighestAliveWhoeverDiesWhenever) {
+TEST(Bully, ElectsTheHighestLiveNodeDespiteCrashes) {
   const Rules rules = rules_for(8);
   for (std::uint64_t seed = 0; seed < 500; ++seed) {
     Group group{rules, seed};
@@ -203,25 +203,25 @@ TEST(Bully, FindsTheHighestAliveWhoeverDiesWhenever) {
   }
 }
 
-TEST(Bully, AnAnswerEndsTheAskingAndItsLackMakesACoordinator) {
+TEST(Bully, AnAnswerEndsTheAskingItsAbsenceElects) {
   const Rules rules = rules_for(3);
   Group group{rules, 1};
   group.command(1, Command::suspect);
   group.on_timer(1, Timer::answer, kStart + 3s);
-  EXPECT_EQ(group.machine(1).state(), State::asking) << "woken early";
+  EXPECT_EQ(group.machine(1).state(), State::asking) << "the timer is not due";
   group.receive(0, 1, Kind::answer);
-  EXPECT_EQ(group.machine(1).state(), State::asking) << "an answer from below means nothing";
+  EXPECT_EQ(group.machine(1).state(), State::asking) << "an answer of a lower node does not count";
   group.receive(2, 1, Kind::answer);
   EXPECT_EQ(group.machine(1).state(), State::waiting);
   group.on_timer(1, Timer::answer, kStart + 4s);
-  EXPECT_EQ(group.machine(1).state(), State::waiting) << "stopped";
+  EXPECT_EQ(group.machine(1).state(), State::waiting) << "the answer timer is stopped";
   group.on_timer(1, Timer::coordinator, kStart + 16s);
   EXPECT_EQ(group.machine(1).state(), State::asking);
   group.on_timer(1, Timer::answer, kStart + 20s);
   EXPECT_EQ(group.machine(1).state(), State::coordinator);
 }
 
-TEST(Bully, ACoordinatorThatIsAskedSaysSo) {
+TEST(Bully, ACoordinatorAnswersQuestionsAsCoordinator) {
   const Rules rules = rules_for(3);
   Group group{rules, 1};
   group.command(2, Command::suspect);
@@ -230,10 +230,10 @@ TEST(Bully, ACoordinatorThatIsAskedSaysSo) {
   group.command(0, Command::suspect);
   group.run();
   EXPECT_EQ(group.named(), std::set{NodeId{2}});
-  EXPECT_EQ(group.sent(Kind::coordinator), before + 2) << "to both that ask";
+  EXPECT_EQ(group.sent(Kind::coordinator), before + 2) << "to both nodes that ask";
 }
 
-TEST(Bully, ALowerCoordinatorIsBulliedAway) {
+TEST(Bully, AHigherNodeReplacesALowerCoordinator) {
   const Rules rules = rules_for(3);
   Group group{rules, 1};
   group.receive(1, 0, Kind::coordinator);
@@ -244,23 +244,23 @@ TEST(Bully, ALowerCoordinatorIsBulliedAway) {
   EXPECT_EQ(group.named(), std::set{NodeId{2}});
   group.receive(1, 2, Kind::coordinator);
   EXPECT_EQ(group.machine(2).state(), State::coordinator);
-  EXPECT_EQ(group.under_way(), 1U) << "it is told who rules";
+  EXPECT_EQ(group.under_way(), 1U) << "it receives a coordinator message";
 }
 
-TEST(Bully, HearsOnlyMembersWhoSpeakForThemselves) {
+TEST(Bully, AcceptsOnlyMembersInTheirOwnName) {
   const Rules rules = rules_for(3);
   Group group{rules, 1};
   group.receive(0, 1, Message{.kind = Kind::coordinator, .id = NodeId{2}});
   group.receive(2, 1, Message{.kind = Kind::election, .id = NodeId{0}});
   group.receive(9, 1, Kind::coordinator);
   group.receive(1, 1, Kind::coordinator);
-  group.receive(2, 1, Kind::election);  // a question from above is none
+  group.receive(2, 1, Kind::election);  // a question of a higher node is ignored
   EXPECT_EQ(group.machine(1).state(), State::following);
   EXPECT_EQ(group.machine(1).coordinator(), kNobody);
   EXPECT_EQ(group.sent(), 0U);
 }
 
-TEST(Bully, SuspectsAfterSilenceAndASignOfLifePutsItOff) {
+TEST(Bully, SuspectsAfterSilence) {
   Rules rules = rules_for(2);
   rules.silence = 60s;
   Group group{rules, 1};
@@ -274,12 +274,12 @@ TEST(Bully, SuspectsAfterSilenceAndASignOfLifePutsItOff) {
   group.on_timer(1, Timer::answer, kStart + 64s);
   group.deliver_all();
   EXPECT_EQ(group.machine(0).coordinator(), NodeId{1});
-  EXPECT_EQ(group.machine(0).timers().first(), kStart + 124s) << "it listens for the new one";
+  EXPECT_EQ(group.machine(0).timers().first(), kStart + 124s) << "it watches the new coordinator";
   EXPECT_EQ(group.machine(1).timers().first(), kNever);
 }
 
-// Whatever arrives, in whatever order: the invariants hold, and a node that is in an election has a
-// timer running, so that it will end.
+// Whatever arrives, in any order: the invariants hold, and a node in an election has a running
+// timer, so that the election ends.
 TEST(Bully, NoiseNeverLeavesAnElectionWithoutATimer) {
   const Rules rules = rules_for(5);
   for (std::uint64_t seed = 0; seed < 200; ++seed) {

@@ -41,18 +41,18 @@ void CapacityB2Unordered::receive(Turn<CapacityB2Unordered>& turn, NodeId from,
       if (phase_ != Phase::stop && !reports_[index(from)]) reports_[index(from)] = message.offers;
       break;
     case Kind::word:
-      receive_word(from, message);
+      receive_vote(from, message);
       break;
   }
 }
 
-// Who began before us may be one round ahead.
-void CapacityB2Unordered::receive_word(NodeId from, const Message& message) {
+// A process that began before us may be one round ahead.
+void CapacityB2Unordered::receive_vote(NodeId from, const Message& message) {
   if (phase_ == Phase::stop) return;
   const std::uint32_t expected = phase_ == Phase::agree ? king_.round() : 0;
   const bool ahead = phase_ != Phase::agree || message.round == expected + 1;
   if (phase_ == Phase::agree ? message.round != expected && !ahead : message.round != 0) return;
-  std::optional<PhaseKing::Vote>& place = heard_[ahead ? 1 : 0][index(from)];
+  std::optional<PhaseKing::Vote>& place = votes_[ahead ? 1 : 0][index(from)];
   if (!place) place = message.word;
 }
 
@@ -112,22 +112,22 @@ void CapacityB2Unordered::begin(Turn<CapacityB2Unordered>& turn) {
 
 void CapacityB2Unordered::begin_next(Turn<CapacityB2Unordered>& turn) {
   renew();
-  for (const auto& word : early_messages_.take()) receive(turn, word.from, word.message);
+  for (const auto& entry : early_messages_.take()) receive(turn, entry.from, entry.message);
 }
 
 void CapacityB2Unordered::begin_round(Turn<CapacityB2Unordered>& turn) {
-  heard_[0] = heard_[1];
-  heard_[1] = {};
+  votes_[0] = votes_[1];
+  votes_[1] = {};
   timers_.set(Timer::phase, turn.now + 2 * rules_->bound);
-  if (const auto word = king_.word(self_))
+  if (const auto vote = king_.vote(self_))
     turn.out.broadcast({.kind = Kind::word,
                         .round = static_cast<std::uint8_t>(king_.round()),
                         .number = number_,
-                        .word = *word});
+                        .word = *vote});
 }
 
 void CapacityB2Unordered::end_round(Turn<CapacityB2Unordered>& turn) {
-  king_.end_round(heard_[0]);
+  king_.end_round(votes_[0]);
   if (!king_.over()) {
     begin_round(turn);
     return;
@@ -138,7 +138,7 @@ void CapacityB2Unordered::end_round(Turn<CapacityB2Unordered>& turn) {
   if (!early_messages_.empty()) begin_next(turn);
 }
 
-// The best bid that more reports name than can be lies.
+// The best bid that more reports list than can be false.
 NodeId CapacityB2Unordered::choose() const {
   Bid best;
   for (std::uint32_t candidate = 0; candidate < rules_->members; ++candidate)
@@ -159,7 +159,7 @@ void CapacityB2Unordered::renew() {
   phase_ = Phase::normal;
   offers_.fill(kNotCandidate);
   reports_ = {};
-  heard_ = {};
+  votes_ = {};
   king_ = {};
   master_ = kNobody;
   timers_.stop_all();
@@ -167,7 +167,7 @@ void CapacityB2Unordered::renew() {
 
 const char* CapacityB2Unordered::check() const {
   const bool waits = phase_ != Phase::normal && phase_ != Phase::stop;
-  if (waits != timers_.running(Timer::phase)) return "waits without end, or for nothing";
+  if (waits != timers_.running(Timer::phase)) return "phase and timer do not match";
   if (phase_ != Phase::stop && master_ != kNobody) return "a master before the end";
   return nullptr;
 }

@@ -1,13 +1,13 @@
-// Algorithm B.2 where broadcasts come to different processes in different orders.
+// Algorithm B.2 for broadcasts that reach different processes in different orders.
 //
-// As B.2, but a report names its bids, and the processes must agree which reports count: a
+// Like B.2, but a report lists its bids, and the processes must agree on the reports that count: a
 // Byzantine agreement for each process's report (phase_king.h, all of them in the same messages),
-// after which all have the same reports. A bid that t + 1 of these name is real, and the best real
-// one wins. At most 5T + 6T (t + 1) and candidates + n + (t + 1)(2n + 1) broadcasts.
+// after which all processes have the same reports. A bid that t + 1 of these list is real, and the
+// best real one wins. At most 5T + 6T (t + 1) and candidates + n + (t + 1)(2n + 1) broadcasts.
 //
-// The broadcast still delivers to all or none within T, and of each process at most one message for
-// each place in the protocol (its bid, its report, its word in a round): a reliable broadcast that
-// numbers these has it so. Rounds last 2T, because processes begin them up to T apart.
+// The broadcast still delivers to all or none within T, and from each process at most one message
+// for each place in the protocol (its bid, its report, its vote in a round): a reliable broadcast
+// that numbers these provides that. Rounds last 2T, because processes begin them up to T apart.
 //
 // Source: section 5.3 of the paper, which names the problem and leaves the agreement to others.
 #pragma once
@@ -29,7 +29,7 @@ inline constexpr std::uint32_t kMaxMembers = PhaseKing::kMaxMembers;
 enum class Phase : std::uint8_t { normal, coll1, coll2, agree, stop };
 enum class Kind : std::uint8_t { init, vect, word };
 
-// The bids of all, by node; below zero: none.
+// The bids of all processes, by node; below zero: none.
 using Offers = std::array<capacity::Capacity, kMaxMembers>;
 
 struct Message {
@@ -64,8 +64,8 @@ class CapacityB2Unordered {
   using Notice = capacity::Notice;
   using Phase = capacity_b2_unordered::Phase;
 
-  // The rules are shared by many machines and must outlive them; members >= 3 * malicious + 1, and
-  // at most kMaxMembers.
+  // Many machines share the rules, which must outlive them; members >= 3 * malicious + 1, and at
+  // most kMaxMembers.
   CapacityB2Unordered(NodeId self, const capacity::Rules& rules);
 
   void start(Turn<CapacityB2Unordered>& turn);
@@ -95,8 +95,8 @@ class CapacityB2Unordered {
         for (auto& offer : *report) visit("reported", offer);
     }
     visit("king", self.king_);
-    for (auto& round : self.heard_)
-      for (auto& word : round) visit("heard", word);
+    for (auto& round : self.votes_)
+      for (auto& vote : round) visit("heard", vote);
     visit("next", self.early_messages_);
     visit("master", self.master_);
     visit("timers", self.timers_);
@@ -107,7 +107,7 @@ class CapacityB2Unordered {
 
   void begin(Turn<CapacityB2Unordered>& turn);
   void begin_next(Turn<CapacityB2Unordered>& turn);
-  void receive_word(NodeId from, const Message& message);
+  void receive_vote(NodeId from, const Message& message);
   void begin_round(Turn<CapacityB2Unordered>& turn);
   void end_round(Turn<CapacityB2Unordered>& turn);
   NodeId choose() const;
@@ -116,12 +116,12 @@ class CapacityB2Unordered {
   NodeId self_;
   const capacity::Rules* rules_;
   Phase phase_ = Phase::normal;
-  std::uint32_t number_ = 1;  // of the election awaited, under way, or ended last
+  std::uint32_t number_ = 1;  // of the next, current or last election
   capacity::Capacity offer_ = capacity::kNotCandidate;
   Offers offers_;                                                                    // S
   std::array<std::optional<Offers>, capacity_b2_unordered::kMaxMembers> reports_{};  // Y
   PhaseKing king_;
-  std::array<PhaseKing::Heard, 2> heard_{};  // in this round, and in the next by those ahead of us
+  std::array<PhaseKing::Votes, 2> votes_{};  // of this round, and the next if others are ahead
   capacity::EarlyMessages<Message> early_messages_;
   NodeId master_ = kNobody;
   Timers<capacity_b2_unordered::Timer> timers_;

@@ -21,7 +21,7 @@ LeLannElection::LeLannElection(NodeId self, const lelann::Rules& rules)
 void LeLannElection::start(Turn<LeLannElection>& turn) { listen(turn.now); }
 
 void LeLannElection::receive(Turn<LeLannElection>& turn, NodeId from, const Message& message) {
-  // Ids of a ring that is no more must not win on this one.
+  // Ids of a former ring must not win on this one.
   if (from != before_ || !rules_->ring.contains(message.id)) return;
   if (state_ == State::watching) begin(turn);
   if (seen_.contains(message.id)) return;
@@ -54,7 +54,7 @@ void LeLannElection::begin(Turn<LeLannElection>& turn) {
   timers_.stop(Timer::silence);
   enter(State::electing);
   if (after_ == self_) {
-    see(self_);  // A ring of one has been gone round at once.
+    see(self_);  // on a ring of one the id has already returned
   } else {
     turn.out.send(after_, {.id = self_});
   }
@@ -68,20 +68,19 @@ void LeLannElection::see(NodeId id) {
 }
 
 void LeLannElection::enter(State next) {
-  // There is no way back: one election for each machine.
+  // No way back: one election for each machine.
   CHECK(next > state_);
   state_ = next;
 }
 
 const char* LeLannElection::check() const {
   const bool decided = state_ == State::follower || state_ == State::coordinator;
-  if (state_ == State::watching && !seen_.empty()) return "ids were taken before the election";
+  if (state_ == State::watching && !seen_.empty()) return "ids received before the election";
   if (state_ != State::watching && timers_.running(Timer::silence))
-    return "still listening for the old coordinator";
+    return "silence timer during or after the election";
   if (decided != (seen_.size() == rules_->ring.size()))
-    return "decided without all ids, or not with them";
-  if (decided != (coordinator_ != kNobody))
-    return "a coordinator without a decision, or none with it";
+    return "decision and received ids do not match";
+  if (decided != (coordinator_ != kNobody)) return "coordinator and decision do not match";
   if ((state_ == State::coordinator) != (coordinator_ == self_))
     return "state and coordinator differ";
   if (decided && !rules_->ring.contains(coordinator_)) return "the coordinator is not on the ring";

@@ -1,21 +1,22 @@
 // LeLann's election: the id of every survivor goes round the whole ring. One node's part.
 //
-// The survivors stand in a ring, each knowing the next. Who notices that the coordinator is dead
-// sends its own id to the next; everybody passes on the ids of the others. An id that is back where
-// it came from has been everywhere and stops. In the end everybody has seen every id, and the
-// highest of them is the coordinator: nobody has to announce it. N ids make N steps each, so an
-// election of N survivors costs N * N messages, always. It is here to be compared with TEMPO's.
+// The survivors form a ring, each knowing the next. A node that notices that the coordinator is
+// dead sends its own id to the next; every node forwards the ids of the others. An id that returns
+// to its origin has been everywhere and stops. In the end every node has seen every id, and the
+// highest is the coordinator; no announcement is needed. N ids take N steps each, so an election of
+// N survivors always costs N * N messages. It is here for comparison with TEMPO's election.
 //
 // Source: LeLann, "Distributed Systems - Towards a Formal Approach", IFIP Congress 1977.
 //
-// Where we differ:
-//   - The original decides when its own id is back, which is right only if no message overtakes
-//     another. Here everybody is told who is on the ring and decides when all those ids are in, in
-//     whatever order they came; its own id back is one of them.
-//   - A survivor that has not noticed learns it from the first id that passes, and takes part.
-//   - An id is passed on once: a duplicate ends where it is first met again.
-// As in the original there is no remedy for a lost message or a survivor that dies meanwhile: the
-// election then never ends. A machine holds one election on one ring; a new ring is a new machine.
+// We differ:
+//   - The original decides when its own id has returned, which is correct only if no message
+//     overtakes another. Here every node knows the members of the ring and decides when all their
+//     ids have arrived, in any order; its own returning id is one of them.
+//   - A survivor that has not noticed the failure learns of it from the first id, and takes part.
+//   - A node forwards an id once: a duplicate stops where it first arrives again.
+// As in the original, nothing repairs a lost message or a survivor that dies meanwhile: the
+// election then never ends. A machine holds one election on one ring; a new ring needs a new
+// machine.
 #pragma once
 
 #include <cstdint>
@@ -28,17 +29,17 @@ namespace tempo::election {
 namespace lelann {
 
 enum class State : std::uint8_t {
-  watching,     // the old coordinator is believed to live
-  electing,     // our id is under way, or back before all others are in
-  follower,     // decided: another is coordinator
-  coordinator,  // decided: we are
+  watching,     // the old coordinator counts as alive
+  electing,     // the own id is in transit, or has returned before all others arrived
+  follower,     // decided: another node is coordinator
+  coordinator,  // decided: this node is coordinator
 };
 
 enum class Kind : std::uint8_t { token };
 
 struct Message {
   Kind kind = Kind::token;
-  NodeId id = kNobody;  // whose token it is, whoever passes it on
+  NodeId id = kNobody;  // origin of the token, whichever node forwards it
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -49,15 +50,15 @@ struct Message {
 
 enum class Command : std::uint8_t {
   suspect,  // the coordinator is dead
-  alive,    // it has been heard: the silence begins anew
+  alive,    // it has been heard: restart the silence timer
 };
 
 enum class Timer : std::uint8_t { silence, count };
 
-// Who stands on the ring, in the order of their numbers, the lowest after the highest.
+// The members of the ring, in the order of their numbers, the lowest after the highest.
 struct Rules {
   NodeSet ring;
-  std::optional<Nanos> silence;  // so long unheard, the coordinator is dead; unset: only by command
+  std::optional<Nanos> silence;  // then the coordinator is dead; unset: only by command
 };
 
 std::string_view name_of(State state);
@@ -73,7 +74,7 @@ class LeLannElection {
   using Command = lelann::Command;
   using Notice = Nothing;
 
-  // The rules are shared by many machines and must outlive them; `self` is on the ring.
+  // Many machines share the rules, which must outlive them; `self` is on the ring.
   LeLannElection(NodeId self, const lelann::Rules& rules);
 
   void start(Turn<LeLannElection>& turn);
@@ -107,10 +108,10 @@ class LeLannElection {
 
   NodeId self_;
   const lelann::Rules* rules_;
-  NodeId before_;  // itself on a ring of one, and so is after_
+  NodeId before_;  // itself on a ring of one, like after_
   NodeId after_;
   lelann::State state_ = lelann::State::watching;
-  NodeSet seen_;  // ids that came in, our own when it is back; all of the ring: decided
+  NodeSet seen_;  // ids received, the own one when it has returned; complete: decided
   NodeId coordinator_ = kNobody;  // set when decided
   Timers<lelann::Timer> timers_;
 };

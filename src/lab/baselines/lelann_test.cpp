@@ -49,7 +49,7 @@ class Ring {
     step(machine(to), [&](auto& m, auto& turn) { m.receive(turn, from, {.id = id}); });
   }
 
-  // Delivers whatever is under way until nothing is; with duplicates, each as often as drawn.
+  // Delivers until no message is in transit; with duplicates, each as often as drawn.
   void deliver_all(bool duplicates = false) {
     while (!under_way_.empty()) {
       const std::size_t place = stream_.below(under_way_.size());
@@ -72,7 +72,7 @@ class Ring {
   std::size_t sent() const { return sent_; }
   std::size_t under_way() const { return under_way_.size(); }
 
-  // Whom the nodes name: one entry if they agree.
+  // Coordinators that the nodes name: one entry if they agree.
   std::set<NodeId> named() const {
     std::set<NodeId> names;
     for (const LeLannElection& machine : machines_) names.insert(machine.coordinator());
@@ -110,7 +110,7 @@ class Ring {
 
 const std::vector<std::uint32_t> kFive{1, 2, 5, 64, 130};
 
-TEST(LeLann, EverybodyNamesTheHighestAfterSquareManyMessages) {
+TEST(LeLann, ElectsTheHighestWithNSquaredMessages) {
   const Rules rules = ring_of(kFive);
   Ring ring{rules, 1};
   for (const std::uint32_t node : kFive) ring.command(NodeId{node}, Command::suspect);
@@ -121,7 +121,7 @@ TEST(LeLann, EverybodyNamesTheHighestAfterSquareManyMessages) {
   EXPECT_EQ(ring.machine(NodeId{5}).state(), State::follower);
 }
 
-TEST(LeLann, OneThatSuspectsIsEnoughAndCostsTheSame) {
+TEST(LeLann, OneSuspicionIsEnoughAndCostsTheSame) {
   const Rules rules = ring_of(kFive);
   for (const std::uint32_t node : kFive) {
     Ring ring{rules, node};
@@ -146,7 +146,7 @@ TEST(LeLann, NeedsNoOrderOnTheLinks) {
   }
 }
 
-TEST(LeLann, DoesNotDecideWhenOnlyItsOwnIdIsBack) {
+TEST(LeLann, DoesNotDecideOnItsOwnIdAlone) {
   const Rules rules = ring_of({0, 1, 2});
   Ring ring{rules, 1};
   ring.command(NodeId{0}, Command::suspect);
@@ -158,7 +158,7 @@ TEST(LeLann, DoesNotDecideWhenOnlyItsOwnIdIsBack) {
   EXPECT_EQ(ring.machine(NodeId{0}).coordinator(), NodeId{2});
 }
 
-TEST(LeLann, PassesADuplicateOnOnlyOnce) {
+TEST(LeLann, ForwardsADuplicateOnlyOnce) {
   const Rules rules = ring_of({0, 1, 2, 3, 4});
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Ring ring{rules, seed};
@@ -169,18 +169,18 @@ TEST(LeLann, PassesADuplicateOnOnlyOnce) {
   }
 }
 
-TEST(LeLann, TakesIdsOnlyFromTheNodeBeforeItAndOnlyOfTheRing) {
+TEST(LeLann, AcceptsIdsOnlyFromThePreviousNodeAndOfTheRing) {
   const Rules rules = ring_of({0, 1, 2});
   Ring ring{rules, 1};
-  ring.receive(NodeId{0}, NodeId{2}, NodeId{1});   // not the one before
-  ring.receive(NodeId{77}, NodeId{2}, NodeId{1});  // nobody we know
+  ring.receive(NodeId{0}, NodeId{2}, NodeId{1});   // not the previous node
+  ring.receive(NodeId{77}, NodeId{2}, NodeId{1});  // unknown
   ring.receive(NodeId{1}, NodeId{2}, NodeId{3});   // the dead coordinator
   ring.receive(NodeId{1}, NodeId{2}, kNobody);
   EXPECT_EQ(ring.machine(NodeId{2}).state(), State::watching);
   EXPECT_EQ(ring.under_way(), 0U);
 }
 
-TEST(LeLann, TwoPassEachOthersId) {
+TEST(LeLann, TwoNodesForwardEachOthersId) {
   const Rules rules = ring_of({3, 9});
   Ring ring{rules, 1};
   ring.command(NodeId{3}, Command::suspect);
@@ -189,7 +189,7 @@ TEST(LeLann, TwoPassEachOthersId) {
   EXPECT_EQ(ring.sent(), 4U);
 }
 
-TEST(LeLann, OneAloneIsCoordinatorAtOnce) {
+TEST(LeLann, ASingleNodeIsCoordinatorAtOnce) {
   const Rules rules = ring_of({4});
   Ring ring{rules, 1};
   ring.command(NodeId{4}, Command::suspect);
@@ -197,7 +197,7 @@ TEST(LeLann, OneAloneIsCoordinatorAtOnce) {
   EXPECT_EQ(ring.sent(), 0U);
 }
 
-TEST(LeLann, SuspectsAfterSilenceAndASignOfLifePutsItOff) {
+TEST(LeLann, SuspectsAfterSilence) {
   Rules rules = ring_of({0, 1, 2});
   rules.silence = 10s;
   Ring ring{rules, 1};

@@ -35,7 +35,7 @@ void Optimistic::receive(Turn<Optimistic>& turn, NodeId from, const Message& mes
   if (message.reply) {
     if (from == kWriter && !writes()) take_piece(turn, message);
   } else if (writes() && message.piece < rules_->pieces) {
-    // Pieces before `piece_` are from the write under way, if there is one.
+    // Pieces before `piece_` are from the current write, if there is one.
     const bool fresh = phase_ != Phase::works || message.piece < piece_;
     Message reply = message;
     reply.reply = true;
@@ -57,7 +57,7 @@ void Optimistic::on_timer(Turn<Optimistic>& turn, TimerId id) {
     ask_for_piece(turn);
 }
 
-// Before each access.
+// Waits before each access.
 void Optimistic::wait(Turn<Optimistic>& turn) {
   phase_ = Phase::waits;
   const Steps least = rules_->wait();
@@ -108,8 +108,9 @@ void Optimistic::set(Turn<Optimistic>& turn, Timer timer, Steps steps) {
 }
 
 const char* Optimistic::check() const {
-  if (phase_ != Phase::idle && timers_.first() == kNever) return "does nothing for ever";
-  if (writes() && ended_ != begun_ && phase_ != Phase::works) return "a write that does not end";
+  if (phase_ != Phase::idle && timers_.first() == kNever) return "an access without a timer";
+  if (writes() && ended_ != begun_ && phase_ != Phase::works)
+    return "an unfinished write outside the write phase";
   return nullptr;
 }
 

@@ -1,17 +1,18 @@
-// Optimistic reading: one writer that never waits for anybody, readers that try again.
+// Optimistic reading: one writer that never waits, and readers that repeat a read that a write
+// overlapped.
 //
-// The data lie with the writer, site 0, in pieces that can only be read one at a time. The writer
-// counts the writes it has begun and those it has ended. A reader asks for one piece after another;
-// every reply brings both counts. If the writes begun at the last reply are those ended at the
-// first, no write overlapped with the read, and the pieces belong together; else the reader starts
+// The data are at the writer, site 0, in pieces that can only be read one at a time. The writer
+// counts the writes it has begun and those it has ended. A reader requests one piece after another;
+// every reply carries both counts. If the writes begun at the last reply equal those ended at the
+// first, no write overlapped the read, and the pieces belong together; otherwise the reader starts
 // again (Lamport, "Concurrent reading and writing", 1977).
 //
-// A writer that writes all the time starves every reader. Where the bounds of steps are known, each
+// A writer that writes all the time starves every reader. If the bounds of steps are known, each
 // site waits a random time before each access: a read then finds the writer waiting, and likely to
-// wait for long enough, with a probability that does not depend on the others. A reader needs at
-// most 2 / gamma + 1 attempts on the average.
+// wait long enough, with a probability that does not depend on the others. A reader needs on
+// average at most 2 / gamma + 1 attempts.
 //
-// Nobody is kept out: this is for data whose readers can bear to read again, and it has no tokens.
+// No site is locked out: this is for data whose readers can repeat a read, and it has no tokens.
 // Source: Spirakis, Tampakas 1989, section 3.2.
 #pragma once
 
@@ -29,11 +30,11 @@ inline constexpr NodeId kWriter{0};
 struct Rules {
   std::uint32_t pieces = 4;
   Bounds bounds{};
-  Nanos step{1};      // what a site's own clock shows of a step
-  Steps write = 1;    // of one piece
-  bool waits = true;  // false: Lamport's, in which readers may starve
+  Nanos step{1};      // length of a step on a site's own clock
+  Steps write = 1;    // steps to write one piece
+  bool waits = true;  // false: Lamport's version, in which readers may starve
 
-  // At most so many steps of its site.
+  // Upper limits, in steps of the site.
   Steps whole_write() const { return pieces * write; }  // W'
   Steps piece_read() const { return steps_covering(2 * bounds.delay_max, bounds.step_min); }
   Steps whole_read() const { return pieces * piece_read(); }  // R
@@ -48,8 +49,8 @@ struct Message {
   bool reply = false;
   std::uint32_t attempt = 0;  // of the reader
   std::uint32_t piece = 0;
-  // Of a reply.
-  std::uint64_t value = 0;  // of the piece: the number of the write that it is from
+  // Valid in a reply.
+  std::uint64_t value = 0;  // of the piece: the number of its write
   std::uint64_t begun = 0;
   std::uint64_t ended = 0;
 
@@ -67,8 +68,8 @@ struct Message {
 
 struct Command {
   enum class Kind : std::uint8_t {
-    read,  // to a reader: until it has succeeded
-    stop,  // what is under way is the last
+    read,  // to a reader: repeat until a read succeeds
+    stop,  // the current access is the last
   };
   Kind kind = Kind::read;
 
@@ -81,11 +82,11 @@ struct Command {
 struct Notice {
   enum class Kind : std::uint8_t {
     attempt,  // a read begins
-    read,     // it has succeeded
+    read,     // a read has succeeded
   };
   Kind kind = Kind::attempt;
-  std::uint64_t value = 0;  // of `read`: the number of the write that the data are from
-  bool torn = false;        // of `read`: the pieces are not from one write, which must not be
+  std::uint64_t value = 0;  // of `read`: the number of the write that wrote the data
+  bool torn = false;        // of `read`: the pieces are not from one write, which must not happen
 
   template <class Self, class Visitor>
   static void fields(Self& self, Visitor& visit) {
@@ -97,8 +98,8 @@ struct Notice {
 
 enum class Phase : std::uint8_t { idle, waits, works };
 enum class Timer : std::uint8_t {
-  phase,  // has waited for long enough; the writer: a piece is written
-  reply,  // none has come: lost, perhaps
+  phase,  // the wait is over; writer: a piece is written
+  reply,  // no reply has arrived: perhaps it was lost
   count
 };
 
@@ -112,7 +113,7 @@ class Optimistic {
   using Command = optimistic::Command;
   using Notice = optimistic::Notice;
 
-  // The rules are shared by many machines and must outlive them.
+  // Many machines share the rules, which must outlive them.
   Optimistic(NodeId self, const optimistic::Rules& rules);
 
   void start(Turn<Optimistic>& turn);
@@ -153,11 +154,11 @@ class Optimistic {
   optimistic::Phase phase_ = optimistic::Phase::idle;
   bool stopped_ = false;
   std::uint32_t attempt_ = 0;
-  std::uint32_t piece_ = 0;  // the next to be written or read
+  std::uint32_t piece_ = 0;  // next piece to write or read
   std::uint64_t begun_ = 0;  // writer: writes begun
   std::uint64_t ended_ = 0;  // writer: writes ended; reader: of the first reply
   std::uint64_t value_ = 0;  // reader: of the first piece
-  bool torn_ = false;        // reader: another piece had another
+  bool torn_ = false;        // reader: another piece had another value
   Timers<optimistic::Timer> timers_;
 };
 

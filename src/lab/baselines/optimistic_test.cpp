@@ -1,4 +1,5 @@
-// Spirakis and Tampakas 1989, section 3.2, and Lamport 1977: one writer, one reader, by hand.
+// Spirakis and Tampakas 1989, section 3.2, and Lamport 1977: one writer and one reader, driven by
+// hand.
 #include "lab/baselines/optimistic.h"
 
 #include <string>
@@ -77,13 +78,13 @@ Message piece(std::uint32_t attempt, std::uint32_t number, std::uint64_t value, 
           .ended = ended};
 }
 
-TEST(OptimisticRules, WaitsCoverAReadAndAWriteOfTheSlowest) {
+TEST(OptimisticRules, WaitsCoverTheSlowestReadAndWrite) {
   EXPECT_EQ(kRules.whole_read(), 22U);
   EXPECT_EQ(kRules.whole_write(), 6U);
   EXPECT_EQ(kRules.wait(), 57U);  // 28 * 2, and one
 }
 
-TEST(OptimisticWriter, WritesAPieceAfterTheOther) {
+TEST(OptimisticWriter, WritesOnePieceAfterAnother) {
   Harness writer(NodeId{0}, kRules);
   writer.pass(56);
   EXPECT_EQ(writer.site.phase(), Phase::waits);
@@ -97,7 +98,7 @@ TEST(OptimisticWriter, WritesAPieceAfterTheOther) {
   EXPECT_EQ(writer.site.phase(), Phase::waits);
 }
 
-TEST(OptimisticWriter, StopsWhenTold) {
+TEST(OptimisticWriter, StopsOnCommand) {
   Harness writer(NodeId{0}, kRules);
   writer.pass(58);
   writer.does([&](auto& turn) { writer.site.command(turn, {.kind = Command::Kind::stop}); });
@@ -106,7 +107,7 @@ TEST(OptimisticWriter, StopsWhenTold) {
   EXPECT_EQ(writer.site.phase(), Phase::idle);
 }
 
-TEST(OptimisticReader, TakesWhatNoWriteOverlapped) {
+TEST(OptimisticReader, AcceptsAReadWithoutAnOverlap) {
   Harness harness = reader();
   harness.pass(57);
   harness.hears(piece(1, 0, 4, 4, 4));
@@ -118,14 +119,15 @@ TEST(OptimisticReader, TakesWhatNoWriteOverlapped) {
   EXPECT_FALSE(harness.out.begin()->notice.torn);
 }
 
-TEST(OptimisticReader, StartsAgainIfAWriteOverlapped) {
+TEST(OptimisticReader, StartsAgainAfterAnOverlap) {
   struct Case {
     Message first, last;
   };
   for (const Case& overlap :
-       {Case{piece(1, 0, 4, 5, 4), piece(1, 1, 5, 5, 5)},     // one was under way at the beginning
-        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 4, 5, 4)},     // one began
-        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 5, 5, 5)}}) {  // one began and ended
+       {Case{piece(1, 0, 4, 5, 4),
+             piece(1, 1, 5, 5, 5)},  // a write was in progress at the beginning
+        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 4, 5, 4)},     // a write began
+        Case{piece(1, 0, 4, 4, 4), piece(1, 1, 5, 5, 5)}}) {  // a write began and ended
     Harness harness = reader();
     harness.pass(57);
     harness.hears(overlap.first);
@@ -138,14 +140,14 @@ TEST(OptimisticReader, StartsAgainIfAWriteOverlapped) {
   }
 }
 
-TEST(OptimisticReader, OldRepliesAndStrangersAreNotHeard) {
+TEST(OptimisticReader, IgnoresOldRepliesAndUnknownSites) {
   Harness harness = reader();
   harness.pass(57);
   harness.hears(piece(2, 0, 4, 4, 4));
   harness.hears(piece(1, 1, 4, 4, 4));
   harness.does([&](auto& turn) { harness.site.receive(turn, NodeId{2}, piece(1, 0, 4, 4, 4)); });
   EXPECT_TRUE(harness.out.empty());
-  harness.pass(22);  // and asks again when none has come
+  harness.pass(22);  // and requests again without a reply
   EXPECT_EQ(harness.out.begin()->message.piece, 0U);
 }
 

@@ -1,10 +1,10 @@
 // The phase king: Byzantine agreement on many bits at once, among n >= 3t + 1 processes in rounds.
 //
-// Pure arithmetic: whoever embeds it gives it, at the end of every round, what was heard from whom,
-// and sends what `word` says at the beginning of the next. t + 1 phases of three rounds: say your
-// bits; propose the bits that n - t have said; the phase's king says its own, and who has seen
-// fewer than n - t proposals takes the king's. One of the t + 1 kings is honest, and what all
-// honest processes have after its phase stays.
+// Pure arithmetic: at the end of every round the caller passes in the votes it received, and at the
+// beginning of the next it sends the vote that `vote` returns. t + 1 phases of three rounds: send
+// your bits; propose the bits that n - t processes have sent; the phase's king sends its own bits,
+// and a process that has seen fewer than n - t proposals takes the king's. One of the t + 1 kings
+// is honest, and the bits that all honest processes have after its phase do not change any more.
 //
 // Source: Berman, Garay, Perry, "Towards Optimal Distributed Consensus", FOCS 1989.
 #pragma once
@@ -22,7 +22,7 @@ class PhaseKing {
  public:
   static constexpr std::uint32_t kMaxMembers = 16;
 
-  // What a process says in a round: bits that are one and, of proposals, bits that are zero.
+  // Vote of a process in a round: bits that are one and, in proposals, bits that are zero.
   struct Vote {
     std::uint16_t ones = 0;
     std::uint16_t zeros = 0;
@@ -34,8 +34,8 @@ class PhaseKing {
       visit("zeros", self.zeros);
     }
   };
-  // By sender; who was not heard said nothing.
-  using Heard = std::array<std::optional<Vote>, kMaxMembers>;
+  // Received votes by sender; unset: no vote.
+  using Votes = std::array<std::optional<Vote>, kMaxMembers>;
 
   PhaseKing() = default;
   PhaseKing(std::uint32_t members, std::uint32_t malicious, std::uint16_t bits)
@@ -50,8 +50,8 @@ class PhaseKing {
   bool over() const { return round_ == rounds(malicious_); }
   std::uint16_t bits() const { return bits_; }  // agreed when it is over
 
-  // What to say in this round; nothing unless it is our turn.
-  std::optional<Vote> word(NodeId self) const {
+  // The vote to send in this round; unset: none.
+  std::optional<Vote> vote(NodeId self) const {
     switch (round_ % 3) {
       case 0:
         return Vote{bits_, static_cast<std::uint16_t>(~bits_ & all())};
@@ -63,18 +63,18 @@ class PhaseKing {
     }
   }
 
-  // The round is over.
-  void end_round(const Heard& heard) {
+  // Ends the round.
+  void end_round(const Votes& votes) {
     CHECK(!over());
     switch (round_ % 3) {
       case 0:
-        propose(heard);
+        propose(votes);
         break;
       case 1:
-        weigh(heard);
+        weigh(votes);
         break;
       default:
-        obey(heard);
+        obey(votes);
         break;
     }
     ++round_;
@@ -93,44 +93,44 @@ class PhaseKing {
  private:
   std::uint32_t king() const { return round_ / 3; }
   std::uint16_t all() const { return static_cast<std::uint16_t>((1U << members_) - 1); }
-  std::uint32_t most() const { return std::uint32_t{members_} - malicious_; }
+  std::uint32_t quorum() const { return std::uint32_t{members_} - malicious_; }
 
   struct Count {
     std::uint32_t ones = 0, zeros = 0;
   };
-  Count count(const Heard& heard, std::uint32_t bit) const {
+  Count count(const Votes& votes, std::uint32_t bit) const {
     Count sum;
     for (std::uint32_t i = 0; i < members_; ++i) {
-      if (!heard[i]) continue;
-      sum.ones += (std::uint32_t{heard[i]->ones} >> bit) & 1U;
-      sum.zeros += (std::uint32_t{heard[i]->zeros} >> bit) & 1U;
+      if (!votes[i]) continue;
+      sum.ones += (std::uint32_t{votes[i]->ones} >> bit) & 1U;
+      sum.zeros += (std::uint32_t{votes[i]->zeros} >> bit) & 1U;
     }
     return sum;
   }
 
-  void propose(const Heard& heard) {
+  void propose(const Votes& votes) {
     proposal_ = {};
     for (std::uint32_t bit = 0; bit < members_; ++bit) {
-      const Count said = count(heard, bit);
-      if (said.ones >= most())
+      const Count sent = count(votes, bit);
+      if (sent.ones >= quorum())
         put(proposal_.ones, bit, true);
-      else if (said.zeros >= most())
+      else if (sent.zeros >= quorum())
         put(proposal_.zeros, bit, true);
     }
   }
-  void weigh(const Heard& heard) {
+  void weigh(const Votes& votes) {
     sure_ = 0;
     for (std::uint32_t bit = 0; bit < members_; ++bit) {
-      const Count proposed = count(heard, bit);
+      const Count proposed = count(votes, bit);
       const bool one = proposed.ones >= proposed.zeros;
       const std::uint32_t strength = one ? proposed.ones : proposed.zeros;
       if (strength > malicious_) put(bits_, bit, one);
-      if (strength >= most()) put(sure_, bit, true);
+      if (strength >= quorum()) put(sure_, bit, true);
     }
   }
-  void obey(const Heard& heard) {
-    const Vote word = heard[king()].value_or(Vote{});
-    bits_ = static_cast<std::uint16_t>((bits_ & sure_) | (word.ones & ~sure_ & all()));
+  void obey(const Votes& votes) {
+    const Vote vote = votes[king()].value_or(Vote{});
+    bits_ = static_cast<std::uint16_t>((bits_ & sure_) | (vote.ones & ~sure_ & all()));
   }
   static void put(std::uint16_t& set, std::uint32_t bit, bool one) {
     const auto mask = static_cast<std::uint16_t>(1U << bit);
@@ -142,7 +142,7 @@ class PhaseKing {
   std::uint8_t round_ = 0;
   std::uint16_t bits_ = 0;
   Vote proposal_{};
-  std::uint16_t sure_ = 0;  // bits that no king can change now
+  std::uint16_t sure_ = 0;  // bits that no king can change any more
 };
 
 }  // namespace tempo::election
