@@ -50,9 +50,9 @@ std::size_t resident_bytes() {
 void bring_up(Sim& world, std::uint32_t survivors) {
   world.start(kOldMaster);
   world.run_until(Instant{1500ms});
-  world.plug(false);
+  world.set_connected(false);
   for (std::uint32_t i = 1; i <= survivors; ++i) world.start(NodeId{i});
-  world.plug(true);
+  world.set_connected(true);
   world.run_until(Instant{4400ms});
   world.crash(kOldMaster);
   world.run_until(Instant{4420ms});
