@@ -91,7 +91,7 @@ TEST_F(Intruder, AFloodOfFalseDatagramsChangesNothing) {
   const Look before = look(site);
   const int count = std::getenv("TEMPO_SOAK") != nullptr ? 1'000'000 : 100'000;
   const Attack attack = intruder.attack(targets(site), count);
-  EXPECT_GT(attack.overheard, 0) << "no datagram was captured for replay";
+  EXPECT_GT(attack.captured, 0) << "no datagram was captured for replay";
   EXPECT_EQ(attack.sent, count);
   // Each datagram was refused by a daemon or never reached it. The kernel does not say which
   // packets it lost between namespaces; those count as not arrived.
@@ -126,7 +126,7 @@ TEST_F(Intruder, ForgeriesInTheMastersNameChangeNothing) {
   constexpr int kEach = 50;  // to each host, of each kind, with each seal
   constexpr int kCount = kEach * Forger::kWhats * Forger::kSeals * static_cast<int>(kHosts);
   const Attack attack = intruder.attack(targets(site), kCount, Attempt::forged);
-  ASSERT_EQ(attack.overheard, 1) << "no datagram of the master was captured";
+  ASSERT_EQ(attack.captured, 1) << "no datagram of the master was captured";
   ASSERT_EQ(attack.sent, kCount);
   const auto refused = [&](const Look& seen, const std::string& why) {
     return seen.counters.at("refused_" + why) - before.counters.at("refused_" + why);
@@ -151,7 +151,7 @@ TEST_F(Intruder, TheSameForgeriesAreAcceptedWithoutAKey) {
   const Look before = look(site);
   const Attack attack = intruder.attack(targets(site), Forger::kWhats * static_cast<int>(kHosts),
                                         Attempt::forged_unsealed);
-  ASSERT_EQ(attack.overheard, 1) << "no datagram of the master was captured";
+  ASSERT_EQ(attack.captured, 1) << "no datagram of the master was captured";
   ASSERT_TRUE(site.wait(20s, [&] {
     const Look after = look(site);
     // Not of every host: a host whose name was taken by the forger is ignored by the others.

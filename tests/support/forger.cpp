@@ -29,35 +29,35 @@ election::Kind kind_of(Forger::What what) {
 
 }  // namespace
 
-std::optional<Forger> Forger::after(std::span<const std::byte> overheard) {
-  const auto header = wire::parse_header(overheard);
+std::optional<Forger> Forger::after(std::span<const std::byte> captured) {
+  const auto header = wire::parse_header(captured);
   if (!header) return std::nullopt;
-  if (header->key != wire::kNoKey) overheard = overheard.first(overheard.size() - auth::kTagBytes);
-  const auto datagram = wire::parse(overheard);
+  if (header->key != wire::kNoKey) captured = captured.first(captured.size() - auth::kTagBytes);
+  const auto datagram = wire::parse(captured);
   if (!datagram || !datagram->election ||
       datagram->election->kind != static_cast<std::uint8_t>(election::Kind::loop))
     return std::nullopt;
   return Forger(*datagram);
 }
 
-Forger::Forger(const wire::Datagram& overheard) : overheard_(overheard) {}
+Forger::Forger(const wire::Datagram& captured) : captured_(captured) {}
 
 Bytes Forger::forge(What what, Seal seal) {
   ++made_;
-  wire::Datagram datagram{.header = overheard_.header, .name = overheard_.name};
+  wire::Datagram datagram{.header = captured_.header, .name = captured_.name};
   datagram.header.number += kAhead + made_;
   if (what == What::shift) {
     datagram.sync = wire::SyncBody{.kind = wire::SyncBody::Kind::shift,
                                    .exchange = static_cast<std::uint32_t>(made_),
                                    .offset_ns = kShift.count()};
   } else {
-    datagram.election = overheard_.election;
-    datagram.time = overheard_.time;
+    datagram.election = captured_.election;
+    datagram.time = captured_.time;
     datagram.election->kind = static_cast<std::uint8_t>(kind_of(what));
     datagram.election->sequence += kAhead + made_;
     datagram.election->round += 1;
-    datagram.election->subject = overheard_.header.sender;
-    datagram.election->subject_incarnation = overheard_.header.incarnation;
+    datagram.election->subject = captured_.header.sender;
+    datagram.election->subject_incarnation = captured_.header.incarnation;
     if (what == What::masterdown) datagram.header.number += kParentsNumbers;
   }
   if (seal == Seal::none) datagram.header.key = wire::kNoKey;

@@ -26,15 +26,15 @@ class Forger {
   static constexpr int kSeals = 3;
 
   // Unset unless this is a broadcast of a master.
-  static std::optional<Forger> after(std::span<const std::byte> overheard);
+  static std::optional<Forger> after(std::span<const std::byte> captured);
 
   // Makes the next datagram of this kind.
   Bytes forge(What what, Seal seal);
 
  private:
-  explicit Forger(const wire::Datagram& overheard);
+  explicit Forger(const wire::Datagram& captured);
 
-  wire::Datagram overheard_;
+  wire::Datagram captured_;
   auth::Keyring foreign_{{auth::new_key()}};
   std::uint64_t made_ = 0;
 };

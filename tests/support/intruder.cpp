@@ -30,15 +30,15 @@ sockaddr_in address_of(const std::string& text, std::uint16_t port) {
 }
 
 // One false datagram: noise, or a captured one, whole or damaged.
-Bytes false_datagram(Stream& chance, const std::vector<Bytes>& overheard) {
+Bytes false_datagram(Stream& chance, const std::vector<Bytes>& captured) {
   constexpr std::size_t kMaxNoise = 600;
   Bytes bytes;
-  if (overheard.empty() || chance.chance(0.25)) {
+  if (captured.empty() || chance.chance(0.25)) {
     bytes.resize(chance.below(kMaxNoise));
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(chance.below(256));
     return bytes;
   }
-  bytes = overheard[chance.below(overheard.size())];
+  bytes = captured[chance.below(captured.size())];
   for (std::uint64_t flips = chance.below(5); flips > 0; --flips)
     bytes[chance.below(bytes.size())] ^= static_cast<std::byte>(1U << chance.below(8));
   if (chance.chance(0.1)) bytes.resize(chance.below(bytes.size()) + 1);
@@ -55,7 +55,7 @@ Bytes forged(Forger& forger, const Plan& plan, int i) {
 }
 
 Attack flood(const Plan& plan) {
-  constexpr std::size_t kMaxOverheard = 64;
+  constexpr std::size_t kMaxCaptured = 64;
   constexpr int kAtOnce = 50;  // then a pause: a flood that fills the buffer tests nothing
   Attack done;
   const int listener = ::socket(AF_INET, SOCK_DGRAM, 0);
@@ -66,10 +66,10 @@ Attack flood(const Plan& plan) {
   const sockaddr_in broadcast = address_of(plan.broadcast, plan.port);
   if (::bind(listener, reinterpret_cast<const sockaddr*>(&broadcast), sizeof(broadcast)) != 0)
     return done;
-  std::vector<Bytes> overheard;
+  std::vector<Bytes> captured;
   std::optional<Forger> forger;
   const auto end = std::chrono::steady_clock::now() + 3s;
-  while (std::chrono::steady_clock::now() < end && overheard.size() < kMaxOverheard) {
+  while (std::chrono::steady_clock::now() < end && captured.size() < kMaxCaptured) {
     pollfd waiting{.fd = listener, .events = POLLIN, .revents = 0};
     if (::poll(&waiting, 1, 100) <= 0) continue;
     Bytes bytes(2048);
@@ -79,18 +79,18 @@ Attack flood(const Plan& plan) {
     if (plan.attempt != Attempt::noise) {
       forger = Forger::after(bytes);
       if (!forger) continue;
-      overheard.push_back(std::move(bytes));
+      captured.push_back(std::move(bytes));
       break;
     }
-    overheard.push_back(std::move(bytes));
+    captured.push_back(std::move(bytes));
   }
-  done.overheard = static_cast<int>(overheard.size());
+  done.captured = static_cast<int>(captured.size());
   if (plan.attempt != Attempt::noise && !forger) return done;
   std::vector<sockaddr_in> addresses;
   for (const std::string& target : plan.targets) addresses.push_back(address_of(target, plan.port));
   Stream chance(1, 1, 1);
   for (int i = 0; i < plan.count; ++i) {
-    const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, overheard);
+    const Bytes bytes = forger ? forged(*forger, plan, i) : false_datagram(chance, captured);
     const sockaddr_in& address = addresses[static_cast<std::size_t>(i) % addresses.size()];
     if (::sendto(sender, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&address),
                  sizeof(address)) >= 0)

@@ -24,7 +24,7 @@ struct Plan {
 
 // Result of an attack.
 struct Attack {
-  int overheard = 0;  // captured broadcasts; forged: those of the master
+  int captured = 0;  // captured broadcasts; forged: those of the master
   int sent = 0;
 };
 
