@@ -64,7 +64,7 @@ bool ready(Site& site) {
 Locks connected(const std::string& socket) {
   auto locks = Locks::connect(socket);
   if (!locks) {
-    fmt::print(stderr, "{}\n", locks.error().sentence);
+    fmt::print(stderr, "{}\n", locks.error().message);
     std::exit(1);
   }
   return std::move(*locks);
@@ -72,7 +72,7 @@ Locks connected(const std::string& socket) {
 
 bool once(Locks& locks, const std::string& name) {
   const auto lock = locks.acquire(name);
-  if (!lock) fmt::print(stderr, "{}\n", lock.error().sentence);
+  if (!lock) fmt::print(stderr, "{}\n", lock.error().message);
   return lock.has_value();
 }
 

@@ -52,7 +52,7 @@ int measure() {
   auto writer = page::Writer::open(path);
   const auto page = TimePage::open(path);
   if (!writer || !page) {
-    fmt::print(stderr, "bench_now: {}\n", writer ? page.error() : writer.error());
+    fmt::print(stderr, "bench_now: {}\n", writer ? page.error().message : writer.error());
     return 1;
   }
   const page::Moment moment = page::read_moment_closely();

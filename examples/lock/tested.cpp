@@ -1,5 +1,5 @@
-// How a program that uses locks is tested, without tempod and without waiting: the function under
-// test writes only while the lock is certainly its own.
+// Tests a function that uses locks, without tempod and without waiting. The function must write
+// only while it certainly holds the lock.
 //
 //   tested_example
 #include <chrono>
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Writes all lines that it has the time for; each takes up to a second.
+// Writes as many lines as the remaining time allows; each takes up to a second. Returns the number.
 int write_lines(tempo::Locks& locks, const std::vector<std::string>& lines,
                 const std::function<void(const std::string&)>& write) {
   auto lock = locks.acquire("journal");
@@ -28,9 +28,9 @@ int write_lines(tempo::Locks& locks, const std::vector<std::string>& lines,
   return written;
 }
 
-bool expect(bool held, const char* what) {
-  std::printf("%s: %s\n", held ? "ok" : "FAILED", what);
-  return held;
+bool expect(bool passed, const char* what) {
+  std::printf("%s: %s\n", passed ? "ok" : "FAILED", what);
+  return passed;
 }
 
 }  // namespace

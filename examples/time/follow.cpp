@@ -1,4 +1,4 @@
-// Says who is master, now and at every change, for some seconds.
+// Prints the master, now and at every change, for some seconds.
 //
 //   follow_example SECONDS [SOCKET]
 #include <chrono>
@@ -8,32 +8,32 @@
 
 #include <tempo/daemon.h>
 
-int main(int count, char** words) {
-  if (count < 2) {
+int main(int argc, char** argv) {
+  if (argc < 2) {
     std::fputs("follow_example SECONDS [SOCKET]\n", stderr);
     return 2;
   }
-  auto daemon = tempo::Daemon::connect(count > 2 ? words[2] : tempo::kDefaultControlSocket);
+  auto daemon = tempo::Daemon::connect(argc > 2 ? argv[2] : tempo::kDefaultControlSocket);
   if (!daemon) {
-    std::fprintf(stderr, "follow_example: %s\n", daemon.error().sentence.c_str());
+    std::fprintf(stderr, "follow_example: %s\n", daemon.error().message.c_str());
     return 1;
   }
   auto watch = daemon->watch();
   if (!watch) {
-    std::fprintf(stderr, "follow_example: %s\n", watch.error().sentence.c_str());
+    std::fprintf(stderr, "follow_example: %s\n", watch.error().message.c_str());
     return 1;
   }
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::seconds{std::atoi(words[1])};
+  const auto end = Clock::now() + std::chrono::seconds{std::atoi(argv[1])};
   std::string master = "?";
   for (;;) {
-    const auto news = watch->next(end - Clock::now());
-    if (!news) return news.error().code == tempo::ErrorCode::too_late ? 0 : 1;
-    if (news->event) std::printf("%s\n", news->event->text.c_str());
-    if (news->status && news->status->master != master) {
-      master = news->status->master;
+    const auto update = watch->next(end - Clock::now());
+    if (!update) return update.error().code == tempo::ErrorCode::timed_out ? 0 : 1;
+    if (update->event) std::printf("%s\n", update->event->text.c_str());
+    if (update->status && update->status->master != master) {
+      master = update->status->master;
       std::printf("master: %s, %zu members\n", master.empty() ? "none" : master.c_str(),
-                  news->status->members.size());
+                  update->status->members.size());
     }
   }
 }

@@ -1,14 +1,14 @@
-// libtempo: what tempod knows: the time, who is master, who is there, what happens.
+// libtempo: tempod's time, status and events.
 //
 //   auto daemon = tempo::Daemon::connect();
-//   if (!daemon) return complain(daemon.error().sentence);
-//   auto status = daemon->status();                     // one picture
-//   auto watch = daemon->watch();                       // and all that follow, on this connection
-//   while (auto news = watch->next(std::chrono::seconds{10})) ...
+//   if (!daemon) return print_error(daemon.error().message);
+//   auto status = daemon->status();                     // one snapshot
+//   auto watch = daemon->watch();                       // a stream of snapshots and events
+//   while (auto update = watch->next(std::chrono::seconds{10})) ...
 //
-// Whoever reads the time often reads it from tempod's page (time.h), without asking anybody. Every
-// wait has an end and can be cancelled. Both classes are for one thread at a time, and a child of
-// fork() connects anew.
+// Programs that read the time often use tempod's page (time.h), which needs no request. Every wait
+// is bounded and can be cancelled. Both classes are for one thread at a time. After fork() the
+// child must open its own connection.
 #pragma once
 
 #include <chrono>
@@ -27,39 +27,39 @@ namespace tempo {
 struct Member {
   std::string name;
   std::string address;
-  std::string role;     // master, follower, ... as in doc/reference/control-protocol.md
-  bool self = false;    // this host
-  bool faulty = false;  // its clock is left out
-  double heard_ago_s = 0;
+  std::string role;        // "master", "follower", ...: doc/reference/control-protocol.md
+  bool self = false;       // this host
+  bool faulty = false;     // the master excludes its clock from the average
+  double heard_ago_s = 0;  // seconds since its last datagram
 };
 
 struct Status {
-  std::string name;  // this host's
+  std::string name;  // of this host
   std::string cluster;
   std::string version;  // of tempod
-  Now now;              // as it was when the picture was made
-  std::string master;   // of the first network; empty: none now
-  std::string locks;    // what is promised of locks, or why there are none; empty: not asked for
+  Now now;              // at the time of the snapshot
+  std::string master;   // of the first network; empty: none
+  std::string locks;    // how many voters locks need, or why there are none; empty: not configured
   std::vector<Member> members;
   std::vector<std::string> warnings;
-  std::string
-      json;  // everything that tempod said: the snapshot of doc/reference/control-protocol.md
+  std::string json;  // the complete snapshot: doc/reference/control-protocol.md
 };
 
 struct Event {
-  std::string name;  // became-master, lost-master, ...
+  std::string name;  // "became-master", "lost-master", ...
   NetworkTime at{};
-  std::string text;  // a sentence
+  std::string text;  // a sentence for people
 };
 
+// Exactly one of the two is set.
 struct Update {
-  std::optional<Status> status;  // at every change, and once a second
+  std::optional<Status> status;  // sent on every change and at least once a second
   std::optional<Event> event;
 };
 
 class DaemonConnection;
 
-// News as it comes. It ends with its connection.
+// A stream of updates. It ends when its connection ends.
 class Watch {
  public:
   ~Watch();
@@ -68,10 +68,11 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  // What comes next, waited for at most so long, and not once the descriptor `cancel` can be read;
-  // 0: only what has come already. A failure that is too late or cancelled is not the end.
+  // Returns the next update. Waits at most `wait` (0: returns only an update that has arrived
+  // already), or until the descriptor `cancel` is readable (-1: none). After `timed_out` and
+  // `cancelled` the stream continues; after any other error it is over.
   Expected<Update, Error> next(std::chrono::nanoseconds wait, int cancel = -1);
-  // Can be read when there is more; what has come already is taken first, by next(0).
+  // Readable when more data has arrived. Call next(0) until it times out before polling it.
   int descriptor() const;
 
  private:
@@ -82,7 +83,7 @@ class Watch {
 
 class Daemon {
  public:
-  // No single answer is waited for longer than `patience`.
+  // `timeout`: longest wait for the connection and for each answer.
   static Expected<Daemon, Error> connect(const std::string& socket = kDefaultControlSocket,
                                          std::chrono::nanoseconds timeout = std::chrono::seconds{
                                              5});
@@ -94,7 +95,7 @@ class Daemon {
 
   Expected<Now, Error> now();
   Expected<Status, Error> status();
-  // On a connection of its own.
+  // Opens a separate connection for the stream.
   Expected<Watch, Error> watch();
 
  private:

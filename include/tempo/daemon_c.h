@@ -1,4 +1,4 @@
-// libtempo for C: what tempod knows. The C face of daemon.h, which explains it.
+// libtempo for C: tempod's status. The C interface of daemon.h, which has the rules.
 #pragma once
 
 #include <stdint.h>
@@ -10,35 +10,36 @@
 extern "C" {
 #endif
 
-struct tempo_daemon;   // a connection to tempod, for one thread at a time
-struct tempo_watch;    // another, on which pictures come
-struct tempo_picture;  // what it knew at one moment
+struct tempo_daemon;  // a connection to tempod, for one thread at a time
+struct tempo_watch;   // a connection that receives a stream of snapshots
+struct tempo_status;  // one snapshot
 
-// socket: NULL for the default. NULL on failure; then `trouble`, if not NULL, holds a sentence, cut
-// to `size` bytes with its end, and `why`, if not NULL, says which failure it is. So below.
-struct tempo_daemon* tempo_daemon_connect(const char* socket, char* code, unsigned size);
+// socket: NULL for the default. Returns NULL on failure (error_c.h); so do the functions below.
+struct tempo_daemon* tempo_daemon_connect(const char* socket, enum tempo_error* error,
+                                          char* message, unsigned size);
 void tempo_daemon_close(struct tempo_daemon* daemon);
-struct tempo_picture* tempo_daemon_status(struct tempo_daemon* daemon, enum tempo_error* why,
-                                          char* code, unsigned size);
-struct tempo_watch* tempo_daemon_watch(struct tempo_daemon* daemon, enum tempo_error* why,
-                                       char* code, unsigned size);
+struct tempo_status* tempo_daemon_status(struct tempo_daemon* daemon, enum tempo_error* error,
+                                         char* message, unsigned size);
+struct tempo_watch* tempo_daemon_watch(struct tempo_daemon* daemon, enum tempo_error* error,
+                                       char* message, unsigned size);
 
-// The next picture, waited for at most so long, and not once the descriptor `cancel` (-1: none) can
-// be read. Events are passed over.
-struct tempo_picture* tempo_watch_next(struct tempo_watch* watch, int64_t wait_ns, int cancel,
-                                       enum tempo_error* why, char* code, unsigned size);
-// Can be read when there is more; what has come already is taken first, with a wait of 0.
+// Returns the next snapshot and skips events. Waits at most wait_ns nanoseconds, or until the
+// descriptor `cancel` is readable (-1: none).
+struct tempo_status* tempo_watch_next(struct tempo_watch* watch, int64_t wait_ns, int cancel,
+                                      enum tempo_error* error, char* message, unsigned size);
+// Readable when more data has arrived. Call tempo_watch_next with a wait of 0 until it times out
+// before polling it.
 int tempo_watch_descriptor(const struct tempo_watch* watch);
 void tempo_watch_close(struct tempo_watch* watch);
 
-// Texts live as long as their picture.
-const char* tempo_picture_name(const struct tempo_picture* picture);    // this host's
-const char* tempo_picture_master(const struct tempo_picture* picture);  // "": none now
-const char* tempo_picture_locks(const struct tempo_picture* picture);   // what is promised of them
-const char* tempo_picture_json(
-    const struct tempo_picture* picture);  // everything: doc/reference/control-protocol.md
-struct tempo_now tempo_picture_now(const struct tempo_picture* picture);
-void tempo_picture_free(struct tempo_picture* picture);
+// The strings are valid until tempo_status_free.
+const char* tempo_status_name(const struct tempo_status* status);    // of this host
+const char* tempo_status_master(const struct tempo_status* status);  // "": none
+const char* tempo_status_locks(const struct tempo_status* status);   // "": not configured
+const char* tempo_status_json(
+    const struct tempo_status* status);  // complete: doc/reference/control-protocol.md
+struct tempo_now tempo_status_now(const struct tempo_status* status);
+void tempo_status_free(struct tempo_status* status);
 
 #ifdef __cplusplus
 }

@@ -3,25 +3,25 @@
 //   tempo::CandidateOptions options;
 //   options.capacity = free_slots();
 //   auto election = tempo::Election::stand("web", options);
-//   if (!election) return complain(election.error().sentence);
-//   election->on_lead([&](std::uint64_t term) { serve(term); });   // until told to stop
-//   election->on_stop([&] { stop_serving(); });                    // another is to lead, or may
-//   for (;;) {
-//     poll(election->descriptor() ...);                            // beside whatever else there is
+//   if (!election) return print_error(election.error().message);
+//   election->on_lead([&](std::uint64_t term) { serve(term); });   // until on_stop
+//   election->on_stop([&] { stop_serving(); });                    // this program must not lead
+//   now for (;;) {
+//     poll(election->descriptor() ...);                            // with other descriptors
 //     if (auto alive = election->dispatch(); !alive) ...           // tempod is gone
 //   }
 //
-// Whoever the election proposes leads once it holds the group's lease, for as long as that lasts.
-// `remaining` says how long: ask before every step, plan no step that takes longer, and give the
-// term to the resource, so that it can refuse one that is smaller than the largest it has seen.
-// After `on_stop` has returned the lease is let go: stop before it does. A program that slept is
-// not told to lead in a term that is over by then. When tempod is gone, a leader leads until its
-// lease ends and no longer.
+// The candidate that the election proposes leads while it holds the lease of the group. `remaining`
+// returns the time that is left: call it before every step, start no step that takes longer, and
+// pass the term to the resource, so that the resource can refuse a term smaller than the largest
+// one it has seen. The lease is released when `on_stop` returns: stop before it does. A program
+// that was suspended gets no `on_lead` for a term that is over when it continues. When tempod ends,
+// a leader leads until its lease ends.
 //
-// For one thread at a time; callbacks are called from `dispatch` alone. Its destructor withdraws.
-// What was made before a fork belongs to the parent: the child does not lead (`remaining` is 0),
-// `dispatch` fails with a sentence, and no destructor withdraws the parent; a child that wants to
-// be a candidate stands anew.
+// One thread at a time uses an Election; only `dispatch` calls the callbacks. The destructor
+// withdraws the candidate. An Election made before a fork belongs to the parent: in the child it
+// does not lead (`remaining` is 0), `dispatch` fails, and its destructor does not withdraw the
+// candidate; a child that wants to lead calls `stand` itself.
 #pragma once
 
 #include <chrono>
@@ -36,18 +36,20 @@
 namespace tempo {
 
 struct CandidateOptions {
-  std::int64_t capacity = 0;         // the largest wins; not below 0
-  std::string criterion = "weight";  // what it measures: all candidates must say the same
-  std::string algorithm = "b1";
+  std::int64_t capacity = 0;         // the largest capacity wins; at least 0
+  std::string criterion = "weight";  // meaning of the capacity; must be equal on all candidates
+  std::string algorithm = "b1";      // election algorithm
+  // A leader keeps its role at least this long before a better candidate may replace it.
   std::chrono::nanoseconds min_stay = std::chrono::seconds{30};
-  bool once = false;  // for one job: over when one has done it
-  int cancel = -1;    // a descriptor: when it can be read, `stand` waits no longer
+  bool once = false;  // a group for one job: it is over when one leader has done the job
+  int cancel = -1;    // a descriptor; `stand` stops waiting when it is readable; -1: none
 };
 
 class ElectionConnection;
 
 class Election {
  public:
+  // Registers this program as the candidate of this host. `timeout`: longest wait for tempod.
   static Expected<Election, Error> stand(const std::string& group, const CandidateOptions& options,
                                          const std::string& socket = kDefaultControlSocket,
                                          std::chrono::nanoseconds timeout = std::chrono::seconds{
@@ -60,27 +62,29 @@ class Election {
 
   void on_lead(std::function<void(std::uint64_t term)> call);
   void on_stop(std::function<void()> call);
-  // Instead of letting the lease go when `on_stop` returns, wait for `stopped`.
-  void stops_later();
-  void stopped();
-  void on_follow(std::function<void(const std::string& leader)> call);  // empty: nobody leads
-  void on_job_done(std::function<void(const std::string& by)> call);
-  void on_no_majority(std::function<void()> call);
+  // The lease is not released when `on_stop` returns but when the program calls `confirm_stopped`.
+  void require_stop_confirmation();
+  void confirm_stopped();
+  void on_follow(std::function<void(const std::string& leader)> call);  // empty: no leader known
+  void on_job_done(std::function<void(const std::string& by)> call);    // groups with `once`
+  void on_no_majority(std::function<void()> call);  // too few machines answer; no machine can lead
 
-  // Can be read when `dispatch` has something to do.
+  // Readable when `dispatch` has work.
   int descriptor() const;
-  // Takes in what has come, or comes within `wait` and before the descriptor `cancel` can be read;
-  // whether there was anything. A failure that is cancelled is not the end; any other is: tempod is
-  // gone, nothing comes any more.
+  // Reads the updates that have arrived, or that arrive within `wait` and before the descriptor
+  // `cancel` is readable (-1: none), and calls the callbacks. Returns whether there was an update.
+  // After `cancelled` the program may continue; any other error is final: the connection is closed.
   Expected<bool, Error> dispatch(std::chrono::nanoseconds wait = {}, int cancel = -1);
 
-  // How long this program certainly leads; 0: it does not. It waits for nothing.
+  // Time for which this program certainly leads; 0: it does not lead. Does not wait.
   std::chrono::nanoseconds remaining() const;
-  // When that ends if tempod extends it no more, on CLOCK_BOOTTIME.
+  // End of that time, if tempod does not extend the lease again, on CLOCK_BOOTTIME.
   std::chrono::nanoseconds deadline() const;
-  std::uint64_t term() const;  // of this program's leadership; 0: none
-  bool stands() const;         // until it withdraws, or its one job is done
-  void offer(std::int64_t capacity);
+  std::uint64_t term() const;  // of this program's leadership; 0: it does not lead
+  bool is_candidate() const;   // false after `withdraw`, and when the one job is done
+  // Takes effect at most once per `min_stay`.
+  void set_capacity(std::int64_t capacity);
+  // `job_done`: the one job of the group is done, and the group is over for all candidates.
   void withdraw(bool job_done = false);
 
  private:

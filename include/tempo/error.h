@@ -1,4 +1,4 @@
-// libtempo: why something cannot be had from tempod.
+// libtempo: the error type of every call that asks tempod.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@ namespace tempo {
 inline constexpr const char* kDefaultControlSocket = "/run/tempo/tempod.sock";
 
 enum class ErrorCode : std::uint8_t {
-  no_daemon,    // tempod cannot be reached, or is gone
-  not_allowed,  // this user may not
-  refused,      // the name is bad, there are no locks here, too many wait
-  too_late,     // it did not come about for as long as we were to wait
-  cancelled,
+  no_daemon,    // tempod or its page cannot be used, or the connection is closed
+  not_allowed,  // this user lacks the permission
+  refused,      // tempod refused the request: bad name, locks not configured, too many waiters
+  timed_out,    // the wait time is over
+  cancelled,    // the caller's cancel descriptor became readable
 };
 
 struct Error {
   ErrorCode code = ErrorCode::no_daemon;
-  std::string sentence;  // with the cure
+  std::string message;  // cause and cure, for people
 };
 
 }  // namespace tempo

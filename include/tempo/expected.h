@@ -1,7 +1,7 @@
-// libtempo: a value, or why there is none.
+// libtempo: a value or an error.
 //
-// What std::expected is to C++23, as far as libtempo's faces need it, for programs in C++17. It
-// holds one of the two, always; `*` and `->` are for who has looked that there is a value.
+// A subset of C++23's std::expected for programs in C++17. It always holds exactly one of the two.
+// Check with `has_value` or `if (expected)` before `*`, `->` and `error`.
 #pragma once
 
 #include <utility>
@@ -9,7 +9,7 @@
 
 namespace tempo {
 
-// Why there is none: `return tempo::Unexpected{failure}`.
+// Wraps an error: `return tempo::Unexpected{error}`.
 template <class E>
 struct Unexpected {
   E error;
@@ -22,8 +22,8 @@ class [[nodiscard]] Expected {
  public:
   Expected(T value)  // NOLINT: as std::expected
       : content_(std::in_place_index<0>, std::move(value)) {}
-  Expected(Unexpected<E> why)  // NOLINT: as std::expected
-      : content_(std::in_place_index<1>, std::move(why.error)) {}
+  Expected(Unexpected<E> unexpected)  // NOLINT: as std::expected
+      : content_(std::in_place_index<1>, std::move(unexpected.error)) {}
 
   bool has_value() const { return content_.index() == 0; }
   explicit operator bool() const { return has_value(); }

@@ -1,25 +1,26 @@
-// libtempo: locks that are one for the whole network.
+// libtempo: locks that are exclusive across all machines of the cluster.
 //
 //   auto locks = tempo::Locks::connect();
-//   if (!locks) return complain(locks.error().sentence);
-//   auto lock = locks->take("printer");              // waits until it is this program's
-//   if (!lock) return complain(lock.error().sentence);
+//   if (!locks) return print_error(locks.error().message);
+//   auto lock = locks->acquire("printer");           // waits until this program holds the lock
+//   if (!lock) return print_error(lock.error().message);
 //   while (work_left && lock->remaining() > step) store.write(data, lock->token());
 //
-// A lock is held for as long as its lease lasts; tempod extends the lease while all is well, and
-// nobody else has the lock before it ends. `remaining` says how long that is: ask before every
-// step, and plan no step that takes longer. There is no "do I have it", for the answer could be old
-// before it is read. Against being stopped between the asking and the step (by a debugger, a host
-// that moves a virtual machine) only the resource can help: give it the token, and let it refuse
-// one that is smaller than the largest it has seen.
+// A program holds a lock for as long as its lease lasts. tempod extends the lease while it can, and
+// no other client gets the lock before the lease ends. `remaining` returns the time that is left:
+// call it before every step, and start no step that takes longer. There is no function "do I hold
+// it": its answer could be outdated before the program reads it. A program can also be stopped
+// between the check and the step (by a debugger, or by a migration of its virtual machine). Only
+// the resource can protect against that: pass it the token, and let it refuse a token smaller than
+// the largest one it has seen.
 //
-// A Locks is a connection to tempod and its Lock's live on it; when tempod is gone, they last until
-// their leases end and cannot be extended. Threads: a Locks, its locks and its wishes are for one
-// thread at a time; different Locks do not know of each other. Forks: what was made before a fork
-// belongs to the parent. In the child nothing is held (`remaining` is 0), every call fails with a
-// sentence, and no destructor releases what the parent has; a child that wants locks connects anew.
-// A child that neither ends nor calls exec keeps the connection open: if the parent dies, its locks
-// then last until their leases end, or the child does.
+// A Locks is a connection to tempod, on which its Lock objects depend. When tempod ends, held locks
+// last until their leases end, and nothing extends them. Threads: one thread at a time uses a Locks
+// with its locks and pending locks; different Locks are independent. Forks: objects made before a
+// fork belong to the parent. In the child nothing is held (`remaining` is 0), every call fails, and
+// no destructor releases a lock of the parent; a child that needs locks opens its own connection. A
+// child that neither ends nor calls exec keeps the inherited connection open: if the parent dies,
+// its locks then last until their leases end or the child does.
 #pragma once
 
 #include <chrono>
@@ -34,42 +35,41 @@
 
 namespace tempo {
 
-// How a lock is agreed on; all who use a name use a lease, or all do not.
+// Protocol of a lock. All clients of one name must use `lease`, or all must use the other two.
 enum class LockKind : std::uint8_t {
-  lease,             // a majority's lease, with a fencing token
-  silent,            // silence is consent, while delays are as tempod's settings say; no token
-  explicit_replies,  // every machine that votes has to reply; no token
+  lease,             // a lease from a majority of the voters, with a fencing token
+  silent,            // silence is consent, while delays stay within locks.delay-max-ms; no token
+  explicit_replies,  // every voter must reply; no token
 };
 
 struct AcquireOptions {
-  bool shared = false;  // together with others that take it shared
-  // How long to wait; 0: only if it can be had at once, as far as members answer within a moment.
+  bool shared = false;  // held together with other shared holders
+  // Longest time to wait; 0: only as long as members need to answer.
   std::chrono::nanoseconds wait = std::chrono::hours{24 * 365};
   LockKind kind = LockKind::lease;
-  // Of a lease: how long it is, 0: as long as the network's. A longer one outlasts longer troubles
-  // of tempod and the network, and whoever waits for a machine that dies waits longer.
+  // Lease time of a lock of kind `lease`; 0: locks.lease-ms. With a longer lease the lock survives
+  // longer failures of tempod and the network, and others wait longer if this machine dies.
   std::chrono::nanoseconds lease{0};
-  int cancel = -1;  // a descriptor: when it can be read, the waiting ends
+  int cancel = -1;  // a descriptor; the wait ends when it is readable; -1: none
 };
 
 class LockConnection;
 
-// A lock that is held: by nobody else, or, taken with `shared`, by others that took it so.
+// A held lock: exclusive, or, acquired with `shared`, held together with other shared holders.
 class Lock {
  public:
-  ~Lock();  // releases it
+  ~Lock();  // releases the lock
   Lock(Lock&&) noexcept;
   Lock& operator=(Lock&&) noexcept;
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
 
-  // Of all grants of this lock that were exclusive, later ones have larger tokens; 0: it is not a
-  // lease, and has none.
+  // Fencing token: rises from one exclusive grant of this lock to the next; 0: not a lease.
   std::uint64_t token() const { return token_; }
-  // How long the lock is certainly this program's; 0: not any more. Never more than before without
-  // asking tempod: it reads what has come from it, and waits for nothing.
+  // Time for which this program certainly holds the lock; 0: no longer. Reads the updates that
+  // have arrived from tempod and does not wait.
   std::chrono::nanoseconds remaining();
-  // When that ends if tempod extends it no more, on CLOCK_BOOTTIME.
+  // End of that time, if tempod does not extend the lease again, on CLOCK_BOOTTIME; 0: not held.
   std::chrono::nanoseconds deadline();
   void release();
 
@@ -82,15 +82,15 @@ class Lock {
   std::uint64_t token_ = 0;
 };
 
-// One that is certainly held shared, where the type is to say so.
+// A lock that was acquired with `shared`, for interfaces whose types should say so.
 class SharedLock : public Lock {
  private:
   friend class Locks;
   explicit SharedLock(Lock lock) : Lock(std::move(lock)) {}
 };
 
-// A lock that is waited for without waiting: poll the descriptor of its Locks, and look. Whoever
-// drops it waits no longer.
+// A request for a lock that does not block: wait for the descriptor of its Locks with poll(2), then
+// call `poll`. The destructor cancels the request.
 class PendingLock {
  public:
   ~PendingLock();
@@ -99,22 +99,24 @@ class PendingLock {
   PendingLock(const PendingLock&) = delete;
   PendingLock& operator=(const PendingLock&) = delete;
 
-  // Takes in what has come. The lock, once; nothing, as long as there is none. Too late when
-  // `patience` is 0 and there was none, or after a failure: then the wish is over.
-  Expected<std::optional<Lock>, Error> look();
-  // How much longer it is worth to wait, for the timeout of a poll; 0: look now.
+  // Reads the updates that have arrived. Returns the lock, once; nullopt while it is not granted;
+  // `timed_out` when `timeout` is 0 and it was not granted. After the lock or an error the request
+  // is over.
+  Expected<std::optional<Lock>, Error> poll();
+  // Time until the request times out, for the timeout of poll(2); 0: call `poll` now.
   std::chrono::nanoseconds timeout() const;
 
  private:
   friend class LockConnection;
   PendingLock(std::shared_ptr<LockConnection> connection, std::int64_t id);
 
-  std::shared_ptr<LockConnection> connection_;  // null: it is over
+  std::shared_ptr<LockConnection> connection_;  // null: the request is over
   std::int64_t id_ = 0;
 };
 
 class Locks {
  public:
+  // `timeout`: longest wait for the connection and for tempod to read a request.
   static Expected<Locks, Error> connect(const std::string& socket = kDefaultControlSocket,
                                         std::chrono::nanoseconds timeout = std::chrono::seconds{5});
   ~Locks();
@@ -123,17 +125,18 @@ class Locks {
   Locks(const Locks&) = delete;
   Locks& operator=(const Locks&) = delete;
 
-  // Waits until it is had, `options.wait` is over, or `options.cancel` can be read.
+  // Waits until this program holds the lock, `options.wait` is over, or `options.cancel` is
+  // readable.
   Expected<Lock, Error> acquire(const std::string& name, const AcquireOptions& options = {});
   Expected<SharedLock, Error> acquire_shared(const std::string& name, AcquireOptions options = {});
-  // Only if it can be had at once: too late otherwise.
+  // Waits only as long as members need to answer; `timed_out` if the lock is held.
   Expected<Lock, Error> try_acquire(const std::string& name);
   Expected<SharedLock, Error> try_acquire_shared(const std::string& name);
-  // Waits for nothing; `options.cancel` is not looked at, dropping the wish does it.
+  // Does not wait. Ignores `options.cancel`: destroy the PendingLock to cancel.
   Expected<PendingLock, Error> acquire_async(const std::string& name,
                                              const AcquireOptions& options = {});
 
-  // Can be read when there is news of a lock, which `remaining` and `look` take in.
+  // Readable when an update has arrived; Lock::remaining and PendingLock::poll read it.
   int descriptor() const;
 
  private:

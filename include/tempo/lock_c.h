@@ -1,5 +1,5 @@
-// libtempo for C: locks that are one for the whole network. The C face of lock.h, which explains
-// it, with its rules for threads and forks.
+// libtempo for C: locks that are exclusive across all machines of the cluster. The C interface of
+// lock.h, which has the rules for leases, threads and forks.
 #pragma once
 
 #include <stdint.h>
@@ -10,56 +10,59 @@
 extern "C" {
 #endif
 
-struct tempo_locks;  // a connection to tempod, for one thread at a time
-struct tempo_lock;   // a lock that is held
-struct tempo_wish;   // a lock that is waited for without waiting
+struct tempo_locks;         // a connection to tempod, for one thread at a time
+struct tempo_lock;          // a held lock
+struct tempo_pending_lock;  // a request for a lock that does not block
 
-// socket: NULL for the default. NULL on failure; then `trouble`, if not NULL, holds a sentence, cut
-// to `size` bytes with its end. So everywhere below; `why`, if not NULL, says which failure it is.
-struct tempo_locks* tempo_locks_connect(const char* socket, char* code, unsigned size);
-// Locks that are still held are released.
+// socket: NULL for the default. Returns NULL on failure (error_c.h); so do the functions below.
+struct tempo_locks* tempo_locks_connect(const char* socket, enum tempo_error* error, char* message,
+                                        unsigned size);
+// Releases the locks that are still held.
 void tempo_locks_close(struct tempo_locks* locks);
-// Can be read when there is news of a lock: look at wishes, ask for what remains.
+// Readable when an update of a lock has arrived: poll pending locks, read remaining times.
 int tempo_locks_descriptor(const struct tempo_locks* locks);
 
-// How a lock is agreed on; all who use a name use a lease, or all do not.
+// Protocol of a lock. All clients of one name must use the lease, or all must use the other two.
 enum tempo_lock_kind {
-  TEMPO_LEASE = 0,  // a majority's lease, with a fencing token
-  TEMPO_SILENT,     // silence is consent, while delays are as tempod's settings say; no token
-  TEMPO_EXPLICIT,   // every machine that votes has to reply; no token
+  TEMPO_LOCK_LEASE = 0,  // a lease from a majority of the voters, with a fencing token
+  TEMPO_LOCK_SILENT,    // silence is consent, while delays stay within locks.delay-max-ms; no token
+  TEMPO_LOCK_EXPLICIT,  // every voter must reply; no token
 };
 
-struct tempo_lock_options {
-  int shared;       // 1: together with others that take it shared
-  int64_t wait_ns;  // how long to wait; 0: only if it can be had at once, negative: for ever
-  int cancel;       // a descriptor: when it can be read, the waiting ends; -1: none
-  enum tempo_lock_kind kind;  // one that is none of them is refused
-  int64_t lease_ns;           // of a lease: how long it is; 0: as long as the network's
+struct tempo_acquire_options {
+  int shared;                 // 1: held together with other shared holders
+  int64_t wait_ns;            // longest time to wait; 0: do not wait; negative: no limit
+  int cancel;                 // a descriptor; the wait ends when it is readable; -1: none
+  enum tempo_lock_kind kind;  // any other value is refused
+  int64_t lease_ns;           // lease time of a lease; 0: locks.lease-ms
 };
-// Exclusive, for ever, no descriptor, a lease as long as the network's.
-struct tempo_lock_options tempo_lock_default_options(void);
+// Exclusive, no limit of the wait, no descriptor, a lease of locks.lease-ms.
+struct tempo_acquire_options tempo_acquire_default_options(void);
 
-// options: NULL for the default ones.
-struct tempo_lock* tempo_lock_take(struct tempo_locks* locks, const char* name,
-                                   const struct tempo_lock_options* options, enum tempo_error* why,
-                                   char* code, unsigned size);
-uint64_t tempo_lock_token(const struct tempo_lock* lock);  // 0: it is not a lease
-// How long the lock is certainly this program's; 0: not any more.
+// options: NULL for the defaults.
+struct tempo_lock* tempo_lock_acquire(struct tempo_locks* locks, const char* name,
+                                      const struct tempo_acquire_options* options,
+                                      enum tempo_error* error, char* message, unsigned size);
+uint64_t tempo_lock_token(const struct tempo_lock* lock);  // 0: not a lease
+// Time for which this program certainly holds the lock; 0: no longer.
 int64_t tempo_lock_remaining_ns(struct tempo_lock* lock);
-// When that ends if tempod extends it no more, on CLOCK_BOOTTIME.
+// End of that time, if tempod does not extend the lease again, on CLOCK_BOOTTIME; 0: not held.
 int64_t tempo_lock_deadline_ns(struct tempo_lock* lock);
-// Before its connection is closed; the lock is then gone.
+// Releases the lock and frees it. Call it before tempo_locks_close.
 void tempo_lock_release(struct tempo_lock* lock);
 
-struct tempo_wish* tempo_lock_want(struct tempo_locks* locks, const char* name,
-                                   const struct tempo_lock_options* options, enum tempo_error* why,
-                                   char* code, unsigned size);
-// 1, with the lock if there is one yet, or NULL; 0 on failure. After a lock or a failure the wish
-// is over, and only to be dropped.
-int tempo_wish_look(struct tempo_wish* pending, struct tempo_lock** lock, enum tempo_error* why,
-                    char* code, unsigned size);
-int64_t tempo_wish_patience_ns(const struct tempo_wish* pending);  // for the timeout of a poll
-void tempo_wish_drop(struct tempo_wish* pending);  // before its connection is closed
+struct tempo_pending_lock* tempo_lock_acquire_async(struct tempo_locks* locks, const char* name,
+                                                    const struct tempo_acquire_options* options,
+                                                    enum tempo_error* error, char* message,
+                                                    unsigned size);
+// Returns 1 and sets *lock to the lock, or to NULL while it is not granted; 0 on failure. After a
+// lock or a failure the request is over: close it.
+int tempo_pending_lock_poll(struct tempo_pending_lock* pending, struct tempo_lock** lock,
+                            enum tempo_error* error, char* message, unsigned size);
+// Time until the request times out, for the timeout of poll(2).
+int64_t tempo_pending_lock_timeout_ns(const struct tempo_pending_lock* pending);
+// Cancels the request, unless it is over, and frees it. Call it before tempo_locks_close.
+void tempo_pending_lock_close(struct tempo_pending_lock* pending);
 
 #ifdef __cplusplus
 }

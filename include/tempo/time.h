@@ -1,13 +1,13 @@
-// libtempo: the network's time, with its bound, in less than 100 ns.
+// libtempo: network time with its bound, in less than 100 ns.
 //
 //   const auto page = tempo::TimePage::open();
-//   if (!page) return complain(page.error());
+//   if (!page) return print_error(page.error().message);
 //   const tempo::Now now = page->now();          // now.earliest <= network time <= now.latest
 //
-// tempod publishes the time in a page of shared memory; reading it is two readings of the system's
+// tempod publishes the time in a page of shared memory. A reading takes two readings of the system
 // clocks and no system call. The bound widens with the page's age: when the daemon dies, the page
-// becomes holdover after three seconds, and unsynchronized after an hour. Everything here may be
-// used by several threads at once, except moving.
+// becomes holdover after three seconds, and unsynchronized after an hour. Several threads may use
+// all of this at once, except for moves.
 #pragma once
 
 #include <atomic>
@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "tempo/error.h"
 #include "tempo/expected.h"
 
 namespace tempo {
@@ -28,25 +29,25 @@ class Reader;
 using NetworkTime = std::chrono::time_point<std::chrono::system_clock, std::chrono::nanoseconds>;
 
 enum class TimeStatus : std::uint8_t {
-  unsynchronized,  // the network's time is not known: earliest and latest are no bound
-  holdover,        // nobody corrects the clock now; the bound widens
-  synchronized,
-  leads,  // this host is the master, its clock is the network's time
+  unsynchronized,  // network time is unknown; earliest and latest are no bound
+  holdover,        // no master corrects the clock; the bound widens
+  synchronized,    // the master corrects the clock
+  leads,           // this host is the master; its clock is network time
 };
 
 struct Now {
   NetworkTime earliest = NetworkTime::min();
   NetworkTime latest = NetworkTime::max();
   TimeStatus status = TimeStatus::unsynchronized;
-  NetworkTime time{};  // the best single reading, between the two: for people, not for comparing
+  NetworkTime time{};  // best single reading, between the two; for display, not for comparison
 };
 
 inline constexpr const char* kDefaultTimePage = "/run/tempo/tempod.page";
 
 class TimePage {
  public:
-  // A failure is a sentence that names the cure: no daemon, another version, cut short.
-  static Expected<TimePage, std::string> open(const std::string& path = kDefaultTimePage);
+  // Fails with `no_daemon` if there is no page, or if it is truncated or of another version.
+  static Expected<TimePage, Error> open(const std::string& path = kDefaultTimePage);
   ~TimePage();
   TimePage(TimePage&&) noexcept;
   TimePage& operator=(TimePage&&) noexcept;
@@ -55,9 +56,9 @@ class TimePage {
 
   Now now() const;
 
-  // Waits until `instant` has certainly passed, everywhere: now().earliest is later. False if that
-  // does not happen within `limit`, as when the network's time is not known, or if the descriptor
-  // `cancel` can be read before.
+  // Waits until `instant` has certainly passed on every machine: now().earliest is later. Returns
+  // false if that takes longer than `limit`, as when network time is unknown, or if the descriptor
+  // `cancel` is readable first (-1: none).
   bool wait_until_after(NetworkTime instant, std::chrono::nanoseconds limit, int cancel = -1) const;
 
  private:
@@ -65,18 +66,18 @@ class TimePage {
   std::unique_ptr<page::Reader> reader_;
 };
 
-// Timestamps for events. Those of one source never repeat and never go back, not even when the
-// network's time is set back by hand; each is at least now().latest when it was asked for.
+// Timestamps for events. The timestamps of one source never repeat and never go back, even when an
+// operator sets network time back; each is at least now().latest at the time of the call.
 //
-// Across processes and machines: two sources may give the same number at about the same time. But
-// if one waits with wait_until_after(stamp) before it tells anybody of its event, then every stamp
-// that any source gives from then on is larger (commit-wait). Whoever needs more than an order of
-// events that know of each other adds a name of its own to the stamp.
+// Two sources, in two processes or on two machines, may return the same number at about the same
+// time. If a program calls wait_until_after(stamp) before it announces its event, every timestamp
+// that any source returns afterwards is larger (commit-wait). To make timestamps unique across
+// sources, append a unique name to each.
 class Timestamps {
  public:
-  // The page must outlive it.
+  // `page` must outlive this object.
   explicit Timestamps(const TimePage& page) : page_(&page) {}
-  // Nothing while the network's time is not known.
+  // Returns nullopt while network time is unknown.
   std::optional<NetworkTime> next();
 
  private:

@@ -32,8 +32,8 @@ static_assert(kLockStates.size() == std::to_underlying(LockUpdate::State::count)
 constexpr auto kLockKinds = std::to_array<std::string_view>({"lease", "silent", "explicit"});
 static_assert(kLockKinds.size() == std::to_underlying(LockKind::count));
 
-std::unexpected<Refusal> refuse(Code code, std::string sentence) {
-  return std::unexpected(Refusal{.code = code, .sentence = std::move(sentence)});
+std::unexpected<Refusal> refuse(Code code, std::string message) {
+  return std::unexpected(Refusal{.code = code, .message = std::move(message)});
 }
 
 std::string verb_list() {
@@ -201,7 +201,7 @@ std::string done_line() { return head(true) + '}'; }
 
 std::string refusal_line(const Refusal& refusal) {
   Json json = Json::object().add("v", kVersion).add("ok", false);
-  json.add("error", refusal.sentence).add("code", name_of(refusal.code));
+  json.add("error", refusal.message).add("code", name_of(refusal.code));
   if (refusal.id) json.add("id", *refusal.id);
   return json.line();
 }

@@ -98,7 +98,7 @@ std::string_view name_of(Code code);
 
 struct Refusal {
   Code code = Code::bad_request;
-  std::string sentence;              // with the cure
+  std::string message;               // cause and cure
   std::optional<std::int64_t> id{};  // of lock, unlock: which
 
   bool operator==(const Refusal&) const = default;

@@ -14,14 +14,14 @@ using ::testing::HasSubstr;
 
 Request good(std::string_view line) {
   const auto request = parse_request(line);
-  if (!request) ADD_FAILURE() << line << ": " << request.error().sentence;
+  if (!request) ADD_FAILURE() << line << ": " << request.error().message;
   return request.value_or(Request{.verb = Verb::count, .by_ns = {}, .to_ns = {}});
 }
 
 std::string refused(std::string_view line) {
   const auto request = parse_request(line);
   if (request) return "accepted";
-  return std::string(name_of(request.error().code)) + ": " + request.error().sentence;
+  return std::string(name_of(request.error().code)) + ": " + request.error().message;
 }
 
 TEST(Requests, AreUnderstood) {
@@ -92,7 +92,7 @@ TEST(Replies, AboutLocksAreWrittenLikeThis) {
       << "not every kind has a token";
   EXPECT_EQ(lock_line({.id = 7, .state = State::lost}),
             R"({"v":1,"ok":true,"lock":{"id":7,"state":"lost"}})");
-  EXPECT_EQ(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}),
+  EXPECT_EQ(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}),
             R"({"v":1,"ok":false,"error":"no","code":"unavailable","id":7})");
 }
 
@@ -119,9 +119,9 @@ TEST(Replies, AboutLocksComeBack) {
   const auto reply = parse_reply(locks_line("all is well", locks)).value();
   EXPECT_EQ(locks_of(reply).value(), locks);
   EXPECT_EQ(reply.body.text_at("promise"), "all is well");
-  EXPECT_EQ(parse_reply(refusal_line({.code = Code::unavailable, .sentence = "no", .id = 7}))
-                ->refusal->id,
-            7);
+  EXPECT_EQ(
+      parse_reply(refusal_line({.code = Code::unavailable, .message = "no", .id = 7}))->refusal->id,
+      7);
 }
 
 TEST(Requests, AreWrittenLikeThis) {

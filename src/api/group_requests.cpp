@@ -19,8 +19,8 @@ static_assert(kStates.size() == std::to_underlying(LeadershipUpdate::State::coun
 
 constexpr std::int64_t kLongestStay = 365LL * 24 * 3600 * 1'000'000'000;
 
-std::unexpected<Refusal> refuse(std::string sentence) {
-  return std::unexpected(Refusal{.code = Code::bad_request, .sentence = std::move(sentence)});
+std::unexpected<Refusal> refuse(std::string message) {
+  return std::unexpected(Refusal{.code = Code::bad_request, .message = std::move(message)});
 }
 
 Json head() { return Json::object().add("v", kVersion).add("ok", true); }

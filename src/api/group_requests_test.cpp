@@ -15,7 +15,7 @@ constexpr const char* kElect =
 
 std::string refused(std::string_view line) {
   const auto request = parse_request(line);
-  return request ? "" : request.error().sentence;
+  return request ? "" : request.error().message;
 }
 
 std::string without(std::string_view key) {

@@ -68,7 +68,7 @@ Fault fault_of(int file) {
   return header.boot_id == boot_id() ? Fault::none : Fault::boot;
 }
 
-std::string sentence(Fault fault, const std::string& path) {
+std::string message(Fault fault, const std::string& path) {
   switch (fault) {
     case Fault::none:
       break;
@@ -189,7 +189,7 @@ Result<Reader> Reader::open(const std::string& path) {
         fmt::format("there is no page {}; start tempod, or give the path of its page", path));
   if (!file.open()) return std::unexpected(refusal("read", path, errno));
   if (const Fault fault = fault_of(file.descriptor()); fault != Fault::none)
-    return std::unexpected(sentence(fault, path));
+    return std::unexpected(message(fault, path));
   Mapping mapping(file.descriptor(), false);
   if (mapping.none()) return std::unexpected(refusal("read", path, errno));
   return Reader(path, std::move(mapping), identity_of(file.descriptor()));

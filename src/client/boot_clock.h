@@ -1,4 +1,5 @@
-// The clock that deadlines of locks are told by: it goes on while the machine sleeps.
+// CLOCK_BOOTTIME, on which the deadlines of locks are given: it also runs while the machine is
+// suspended.
 #pragma once
 
 #include <chrono>

@@ -22,11 +22,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kStart = "start it with 'systemctl start tempod' or give --socket";
-constexpr auto kBusyPause =
-    std::chrono::milliseconds(20);  // while tempod's queue of callers is full
+constexpr auto kConnectRetry =
+    std::chrono::milliseconds(20);  // pause while tempod's listen queue is full
 
-std::unexpected<Error> fail(ErrorCode code, std::string sentence) {
-  return std::unexpected(Error{code, std::move(sentence)});
+std::unexpected<Error> fail(ErrorCode code, std::string message) {
+  return std::unexpected(Error{code, std::move(message)});
 }
 
 int to_poll_ms(Clock::duration left) {
@@ -34,28 +34,29 @@ int to_poll_ms(Clock::duration left) {
   return static_cast<int>(std::clamp<std::int64_t>(ms, 0, 60'000));
 }
 
-Error silent(Nanos timeout) {
+Error no_answer(Nanos timeout) {
   return {ErrorCode::no_answer,
-          fmt::format("tempod does not answer within {}; see what it does with 'systemctl status "
-                      "tempod', or give it longer with --timeout",
+          fmt::format("tempod did not answer within {}; check 'systemctl status tempod', or raise "
+                      "--timeout",
                       span_text(timeout))};
 }
 
-Error failure_of_connect(const std::string& path, int error) {
+Error connect_error(const std::string& path, int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
       return {ErrorCode::not_running,
               fmt::format("tempod is not running here (no socket {}); {}", path, kStart)};
     case ECONNREFUSED:
-      return {ErrorCode::not_running,
-              fmt::format("tempod is not running here (nobody listens at {}); {}", path, kStart)};
+      return {
+          ErrorCode::not_running,
+          fmt::format("tempod is not running here (no process listens on {}); {}", path, kStart)};
     case EACCES:
     case EPERM:
-      return {ErrorCode::not_allowed,
-              fmt::format("you may not talk to tempod at {}; use sudo, or join the group that owns "
-                          "the socket",
-                          path)};
+      return {
+          ErrorCode::not_allowed,
+          fmt::format("permission denied on {}; use sudo, or join the group that owns the socket",
+                      path)};
     default:
       return {ErrorCode::not_running, fmt::format("cannot connect to tempod at {} ({}); {}", path,
                                                   std::strerror(error), kStart)};
@@ -65,16 +66,16 @@ Error failure_of_connect(const std::string& path, int error) {
 }  // namespace
 
 Client::Client(int socket, std::string path, Nanos timeout)
-    : socket_(socket), path_(std::move(path)), patience_(timeout) {}
+    : socket_(socket), path_(std::move(path)), timeout_(timeout) {}
 Client::Client(Client&& other) noexcept
     : socket_(std::exchange(other.socket_, -1)),
       path_(std::move(other.path_)),
-      patience_(other.patience_),
+      timeout_(other.timeout_),
       input_(std::move(other.input_)) {}
 Client& Client::operator=(Client&& other) noexcept {
   std::swap(socket_, other.socket_);
   std::swap(path_, other.path_);
-  std::swap(patience_, other.patience_);
+  std::swap(timeout_, other.timeout_);
   std::swap(input_, other.input_);
   return *this;
 }
@@ -86,44 +87,47 @@ Result<Client, Error> Client::connect(const std::string& path, Nanos timeout) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof(address.sun_path))
-    return fail(ErrorCode::not_running,
-                fmt::format("'{}' cannot be a socket's path: it has 1 to {} bytes; give another "
-                            "with --socket",
-                            path, sizeof(address.sun_path) - 1));
+    return fail(
+        ErrorCode::not_running,
+        fmt::format("'{}' is not a valid socket path: the length must be 1 to {} bytes; give "
+                    "another with --socket",
+                    path, sizeof(address.sun_path) - 1));
   std::memcpy(address.sun_path, path.data(), path.size());
   const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (socket < 0)
-    return fail(ErrorCode::not_running,
-                fmt::format("no socket can be made ({}); close some programs "
-                            "and try again",
-                            std::strerror(errno)));
+    return fail(
+        ErrorCode::not_running,
+        fmt::format("cannot create a socket ({}); raise the limit of open files or close some "
+                    "programs",
+                    std::strerror(errno)));
   Client client(socket, path, timeout);
   const auto deadline = Clock::now() + timeout;
   while (::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
     const int error = errno;
     if (error == EINTR) continue;
-    if (error != EAGAIN) return std::unexpected(failure_of_connect(path, error));
-    // Too many are waiting to be let in, and a unix socket offers nothing to wait for.
-    if (Clock::now() >= deadline) return std::unexpected(silent(timeout));
-    poll(nullptr, 0, to_poll_ms(kBusyPause));
+    if (error != EAGAIN) return std::unexpected(connect_error(path, error));
+    // The listen queue is full, and a unix socket has no event to wait for.
+    if (Clock::now() >= deadline) return std::unexpected(no_answer(timeout));
+    poll(nullptr, 0, to_poll_ms(kConnectRetry));
   }
   return client;
 }
 
-Error Client::gone() const {
-  return {ErrorCode::not_running,
-          fmt::format("tempod closed the connection at {}; see why with 'journalctl -u tempod'",
-                      path_)};
+Error Client::closed() const {
+  return {
+      ErrorCode::not_running,
+      fmt::format("tempod closed the connection at {}; see 'journalctl -u tempod' for the reason",
+                  path_)};
 }
 
-Error Client::last_words() {
-  const auto said = next(Nanos{0});
-  return !said && said.error().code != ErrorCode::nonsense ? said.error() : gone();
+Error Client::read_final_error() {
+  const auto reply = next(Nanos{0});
+  return !reply && reply.error().code != ErrorCode::bad_reply ? reply.error() : closed();
 }
 
 Result<bool, Error> Client::send(const ipc::Request& request) {
   const std::string line = ipc::request_line(request) + '\n';
-  const auto deadline = Clock::now() + patience_;
+  const auto deadline = Clock::now() + timeout_;
   for (std::size_t sent = 0; sent < line.size();) {
     const ssize_t wrote = ::send(socket_, line.data() + sent, line.size() - sent, MSG_NOSIGNAL);
     if (wrote >= 0) {
@@ -131,9 +135,9 @@ Result<bool, Error> Client::send(const ipc::Request& request) {
       continue;
     }
     if (errno == EINTR) continue;
-    if (errno != EAGAIN) return std::unexpected(last_words());
+    if (errno != EAGAIN) return std::unexpected(read_final_error());
     const auto left = deadline - Clock::now();
-    if (left <= left.zero()) return std::unexpected(silent(patience_));
+    if (left <= left.zero()) return std::unexpected(no_answer(timeout_));
     pollfd end{socket_, POLLOUT, 0};
     poll(&end, 1, to_poll_ms(left));
   }
@@ -151,16 +155,16 @@ Result<std::optional<std::string>, Error> Client::next_line(Nanos wait) {
     }
     searched = input_.size();
     if (input_.size() > ipc::kMaxReply)
-      return fail(ErrorCode::nonsense,
-                  "what answers at the socket is not tempod: its line does not end; give another "
-                  "with --socket");
+      return fail(ErrorCode::bad_reply,
+                  "the process at the socket is not tempod (its reply has no end of line); give "
+                  "another with --socket");
     std::array<char, 4096> buffer{};
     const ssize_t got = recv(socket_, buffer.data(), buffer.size(), 0);
     if (got > 0) {
       input_.append(buffer.data(), static_cast<std::size_t>(got));
       continue;
     }
-    if (got == 0 || (errno != EAGAIN && errno != EINTR)) return std::unexpected(gone());
+    if (got == 0 || (errno != EAGAIN && errno != EINTR)) return std::unexpected(closed());
     const auto left = deadline - Clock::now();
     if (left <= left.zero()) return std::nullopt;
     pollfd end{socket_, POLLIN, 0};
@@ -169,22 +173,21 @@ Result<std::optional<std::string>, Error> Client::next_line(Nanos wait) {
 }
 
 Result<std::optional<ipc::Reply>, Error> Client::next(Nanos wait) {
-  TRY(reply, next_of_any_kind(wait));
+  TRY(reply, next_or_refusal(wait));
   if (reply && reply->refusal)
     return fail(reply->refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed
                                                                : ErrorCode::refused,
-                reply->refusal->sentence);
+                reply->refusal->message);
   return reply;
 }
 
-Result<std::optional<ipc::Reply>, Error> Client::next_of_any_kind(Nanos wait) {
+Result<std::optional<ipc::Reply>, Error> Client::next_or_refusal(Nanos wait) {
   TRY(line, next_line(wait));
   if (!line) return std::nullopt;
   auto reply = ipc::parse_reply(*line);
   if (!reply)
-    return fail(ErrorCode::nonsense,
-                fmt::format("tempod's answer cannot be understood: {}; use the tempo that came "
-                            "with it",
+    return fail(ErrorCode::bad_reply,
+                fmt::format("invalid reply from tempod: {}; use the tempo that came with it",
                             reply.error()));
   return *std::move(reply);
 }
@@ -192,13 +195,13 @@ Result<std::optional<ipc::Reply>, Error> Client::next_of_any_kind(Nanos wait) {
 Result<ipc::Reply, Error> Client::ask(const ipc::Request& request) {
   TRY(sent, send(request));
   (void)sent;
-  const auto deadline = Clock::now() + patience_;
+  const auto deadline = Clock::now() + timeout_;
   while (true) {
     const auto left = std::chrono::duration_cast<Nanos>(deadline - Clock::now());
     TRY(reply, next(std::max(left, Nanos{0})));
     if (reply) return *std::move(reply);
-    // A signal is for the caller to notice afterwards; only time ends the wait.
-    if (Clock::now() >= deadline) return std::unexpected(silent(patience_));
+    // `next` also returns on a signal, which the caller handles later; only the timeout ends this.
+    if (Clock::now() >= deadline) return std::unexpected(no_answer(timeout_));
   }
 }
 

@@ -1,4 +1,4 @@
-// Against a daemon that answers from a list: what arrives, and every way in which nothing does.
+// The client against a scripted daemon: replies, refusals, timeouts and every failure to connect.
 #include "client/client.h"
 
 #include <cstdlib>
@@ -25,22 +25,22 @@ ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to
 
 Client connected(const FakeDaemon& daemon, Nanos timeout = 30s) {
   auto client = Client::connect(daemon.path(), timeout);
-  if (!client) ADD_FAILURE() << client.error().sentence;
+  if (!client) ADD_FAILURE() << client.error().message;
   return *std::move(client);
 }
 
-TEST(Client, AsksAndIsAnswered) {
+TEST(Client, GetsReplies) {
   const FakeDaemon daemon({{"status", {ipc::status_line(R"({"name":"bow"})")}}});
   Client client = connected(daemon);
   for (int i = 0; i < 2; ++i) {
     const auto reply = client.ask(kStatus);
-    ASSERT_TRUE(reply) << reply.error().sentence;
+    ASSERT_TRUE(reply) << reply.error().message;
     EXPECT_EQ(reply->body.at("status")->text_at("name"), "bow");
   }
   EXPECT_THAT(daemon.asked(), ElementsAre(R"({"v":1,"do":"status"})", R"({"v":1,"do":"status"})"));
 }
 
-TEST(Client, ReadsAnswersOfAnySize) {
+TEST(Client, ReadsLargeReplies) {
   const std::string name(300'000, 'x');
   const FakeDaemon daemon({{"status", {ipc::status_line("{\"name\":\"" + name + "\"}")}}});
   const auto reply = connected(daemon).ask(kStatus);
@@ -61,11 +61,11 @@ TEST(Client, ReadsAStreamUntilItEnds) {
   const auto end = client.next(30s);
   ASSERT_FALSE(end);
   EXPECT_EQ(end.error().code, ErrorCode::not_running);
-  EXPECT_EQ(end.error().sentence, "tempod closed the connection at " + daemon.path() +
-                                      "; see why with 'journalctl -u tempod'");
+  EXPECT_EQ(end.error().message, "tempod closed the connection at " + daemon.path() +
+                                     "; see 'journalctl -u tempod' for the reason");
 }
 
-TEST(Client, SaysWhenNothingComes) {
+TEST(Client, TimesOut) {
   const FakeDaemon daemon({});
   Client client = connected(daemon, 20ms);
   const auto none = client.next(1ms);
@@ -74,10 +74,10 @@ TEST(Client, SaysWhenNothingComes) {
   const auto reply = client.ask(kStatus);
   ASSERT_FALSE(reply);
   EXPECT_EQ(reply.error().code, ErrorCode::no_answer);
-  EXPECT_THAT(reply.error().sentence, HasSubstr("tempod does not answer within 20ms; see what"));
+  EXPECT_THAT(reply.error().message, HasSubstr("tempod did not answer within 20ms; check"));
 }
 
-TEST(Client, PassesOnWhatTheDaemonRefuses) {
+TEST(Client, ReturnsRefusals) {
   const FakeDaemon daemon(
       {{"resign", {ipc::refusal_line({ipc::Code::not_master, "only a master can resign"})}},
        {"reelect", {ipc::refusal_line({ipc::Code::not_allowed, "use sudo"})}}});
@@ -85,41 +85,40 @@ TEST(Client, PassesOnWhatTheDaemonRefuses) {
   const auto resign = client.ask(request_of(ipc::Verb::resign));
   ASSERT_FALSE(resign);
   EXPECT_EQ(resign.error().code, ErrorCode::refused);
-  EXPECT_EQ(resign.error().sentence, "only a master can resign");
+  EXPECT_EQ(resign.error().message, "only a master can resign");
   const auto reelect = client.ask(request_of(ipc::Verb::reelect));
   ASSERT_FALSE(reelect);
   EXPECT_EQ(reelect.error().code, ErrorCode::not_allowed);
 }
 
-TEST(Client, RefusesNonsense) {
+TEST(Client, RejectsInvalidReplies) {
   const FakeDaemon daemon({Canned{"status", {"220 smtp.example ESMTP"}}});
   const auto reply = connected(daemon).ask(kStatus);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, ErrorCode::nonsense);
-  EXPECT_EQ(reply.error().sentence,
-            "tempod's answer cannot be understood: not valid JSON; use the tempo that came with "
-            "it");
+  EXPECT_EQ(reply.error().code, ErrorCode::bad_reply);
+  EXPECT_EQ(reply.error().message,
+            "invalid reply from tempod: not valid JSON; use the tempo that came with it");
 }
 
-TEST(Client, EndsALineThatDoesNotEnd) {
+TEST(Client, LimitsTheLengthOfAReply) {
   const FakeDaemon daemon({{"status", {std::string(ipc::kMaxReply + 70'000, 'x')}}});
   const auto reply = connected(daemon).ask(kStatus);
   ASSERT_FALSE(reply);
-  EXPECT_EQ(reply.error().code, ErrorCode::nonsense);
-  EXPECT_THAT(reply.error().sentence, HasSubstr("its line does not end"));
+  EXPECT_EQ(reply.error().code, ErrorCode::bad_reply);
+  EXPECT_THAT(reply.error().message, HasSubstr("its reply has no end of line"));
 }
 
-TEST(Connecting, SaysThatThereIsNoSocket) {
+TEST(Connecting, ReportsAMissingSocket) {
   const auto client = Client::connect("/nonexistent/tempod.sock", 1s);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::not_running);
-  EXPECT_EQ(client.error().sentence,
+  EXPECT_EQ(client.error().message,
             "tempod is not running here (no socket /nonexistent/tempod.sock); start it with "
             "'systemctl start tempod' or give --socket");
 }
 
-// A socket file that a killed daemon left.
-TEST(Connecting, SaysThatNobodyListens) {
+// A killed daemon leaves its socket file.
+TEST(Connecting, ReportsASocketWithoutListener) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("tempo_client_test_" + std::to_string(getpid()));
   sockaddr_un address{};
@@ -132,18 +131,18 @@ TEST(Connecting, SaysThatNobodyListens) {
   std::filesystem::remove(path);
   ASSERT_FALSE(client);
   EXPECT_EQ(client.error().code, ErrorCode::not_running);
-  EXPECT_THAT(client.error().sentence, HasSubstr("(nobody listens at " + path + "); start it"));
+  EXPECT_THAT(client.error().message, HasSubstr("(no process listens on " + path + "); start it"));
 }
 
-TEST(Connecting, KnowsHowLongAPathMayBe) {
+TEST(Connecting, LimitsTheLengthOfThePath) {
   const auto client = Client::connect("/" + std::string(107, 'x'), 1s);
   ASSERT_FALSE(client);
-  EXPECT_THAT(client.error().sentence, HasSubstr("it has 1 to 107 bytes"));
+  EXPECT_THAT(client.error().message, HasSubstr("must be 1 to 107 bytes"));
   EXPECT_FALSE(Client::connect("", 1s));
 }
 
-// Nobody is let in: the queue of callers is full.
-TEST(Connecting, DoesNotWaitForEver) {
+// The listen queue is full, and nothing accepts connections.
+TEST(Connecting, TimesOut) {
   const std::string path =
       std::filesystem::temp_directory_path() / ("tempo_client_test_" + std::to_string(getpid()));
   sockaddr_un address{};

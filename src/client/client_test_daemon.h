@@ -1,7 +1,7 @@
-// A daemon for tests: it listens at a socket of its own and answers from a list.
+// A scripted daemon for tests, on a socket of its own.
 //
-// For each line that contains `asked`, the lines of `answers` are sent; after them, `then` says
-// whether the connection stays open. What was asked is kept, in order.
+// For each line that contains `asked` it sends the lines of `answers`; `then` decides whether the
+// connection stays open afterwards. It records all requests in order.
 #pragma once
 
 #include <cstddef>
@@ -63,43 +63,44 @@ class FakeDaemon {
   }
 
  private:
-  struct Caller {
+  struct Connection {
     int socket;
     std::string input;
   };
 
   void serve() {
-    std::vector<Caller> callers;
+    std::vector<Connection> connections;
     while (true) {
-      std::vector<pollfd> ends{{stop_, POLLIN, 0}, {listener_, POLLIN, 0}};
-      for (const Caller& caller : callers) ends.push_back({caller.socket, POLLIN, 0});
-      poll(ends.data(), ends.size(), -1);
-      if (ends[0].revents != 0) break;
-      // Backwards, so that those who leave do not disturb the numbering.
-      for (std::size_t i = callers.size(); i-- > 0;)
-        if (ends[i + 2].revents != 0 && !receive(callers[i])) {
-          close(callers[i].socket);
-          callers.erase(callers.begin() + static_cast<std::ptrdiff_t>(i));
+      std::vector<pollfd> polled{{stop_, POLLIN, 0}, {listener_, POLLIN, 0}};
+      for (const Connection& connection : connections)
+        polled.push_back({connection.socket, POLLIN, 0});
+      poll(polled.data(), polled.size(), -1);
+      if (polled[0].revents != 0) break;
+      // From the end, so that erasing does not move the entries still to be handled.
+      for (std::size_t i = connections.size(); i-- > 0;)
+        if (polled[i + 2].revents != 0 && !receive(connections[i])) {
+          close(connections[i].socket);
+          connections.erase(connections.begin() + static_cast<std::ptrdiff_t>(i));
         }
-      if (ends[1].revents != 0) callers.push_back({accept(listener_, nullptr, nullptr), {}});
+      if (polled[1].revents != 0) connections.push_back({accept(listener_, nullptr, nullptr), {}});
     }
-    for (const Caller& caller : callers) close(caller.socket);
+    for (const Connection& connection : connections) close(connection.socket);
   }
 
-  bool receive(Caller& caller) {
+  bool receive(Connection& connection) {
     char buffer[4096];
-    const ssize_t got = recv(caller.socket, buffer, sizeof(buffer), 0);
+    const ssize_t got = recv(connection.socket, buffer, sizeof(buffer), 0);
     if (got <= 0) return false;
-    caller.input.append(buffer, static_cast<std::size_t>(got));
-    for (std::size_t end = 0; (end = caller.input.find('\n')) != std::string::npos;) {
-      const std::string line = caller.input.substr(0, end);
-      caller.input.erase(0, end + 1);
-      if (!answer(caller, line)) return false;
+    connection.input.append(buffer, static_cast<std::size_t>(got));
+    for (std::size_t end = 0; (end = connection.input.find('\n')) != std::string::npos;) {
+      const std::string line = connection.input.substr(0, end);
+      connection.input.erase(0, end + 1);
+      if (!answer(connection, line)) return false;
     }
     return true;
   }
 
-  bool answer(const Caller& caller, const std::string& line) {
+  bool answer(const Connection& connection, const std::string& line) {
     {
       const std::lock_guard lock(mutex_);
       asked_.push_back(line);
@@ -107,7 +108,7 @@ class FakeDaemon {
     for (std::size_t i = 0; i < script_.size(); ++i) {
       if (line.find(script_[i].asked) == std::string::npos) continue;
       const Canned canned = script_[i];
-      // Answers that stand several times are used one after the other, the last for ever.
+      // Several entries for one request are used one after the other; the last one is repeated.
       for (std::size_t later = i + 1; later < script_.size(); ++later)
         if (script_[later].asked == canned.asked) {
           script_.erase(script_.begin() + static_cast<std::ptrdiff_t>(i));
@@ -115,7 +116,7 @@ class FakeDaemon {
         }
       for (const std::string& text : canned.answers) {
         const std::string sent = text + '\n';
-        if (send(caller.socket, sent.data(), sent.size(), MSG_NOSIGNAL) < 0) return false;
+        if (send(connection.socket, sent.data(), sent.size(), MSG_NOSIGNAL) < 0) return false;
       }
       return canned.then == Then::listen;
     }

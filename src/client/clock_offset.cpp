@@ -15,20 +15,21 @@ Nanos raw_monotonic() {
 
 }  // namespace
 
-std::optional<ClockOffset> clock_offset(Client& client, int questions) {
+std::optional<ClockOffset> clock_offset(Client& client, int requests) {
   ipc::Request request;
   request.verb = ipc::Verb::now;
   std::optional<ClockOffset> best;
-  for (int i = 0; i < questions; ++i) {
+  for (int i = 0; i < requests; ++i) {
     const Nanos before = raw_monotonic();
     const auto reply = client.ask(request);
     const Nanos after = raw_monotonic();
     if (!reply) return std::nullopt;
     const auto now = ipc::now_of(*reply);
     if (!now) return std::nullopt;
-    const Nanos doubt = (after - before) / 2;
-    if (best && doubt >= best->doubt) continue;
-    ClockOffset offset{.offset = Nanos{now->time_ns} - before - doubt, .doubt = doubt};
+    const Nanos uncertainty = (after - before) / 2;
+    if (best && uncertainty >= best->uncertainty) continue;
+    ClockOffset offset{.offset = Nanos{now->time_ns} - before - uncertainty,
+                       .uncertainty = uncertainty};
     offset.bounded = now->status != "unsynchronized";
     if (offset.bounded)
       offset.bound =

@@ -1,6 +1,6 @@
-// How a daemon's clock stands to this machine's raw monotonic clock.
+// Offset of a daemon's clock from this machine's raw monotonic clock.
 //
-// For those who compare several daemons on one machine: tests, demonstrations, benchmarks.
+// For tests, demonstrations and benchmarks that compare several daemons on one machine.
 #pragma once
 
 #include <optional>
@@ -11,13 +11,13 @@
 namespace tempo::client {
 
 struct ClockOffset {
-  Nanos offset{0};       // what it shows beyond CLOCK_MONOTONIC_RAW
-  Nanos doubt{0};        // either way, by the time the question took
-  bool bounded = false;  // it has network time...
-  Nanos bound{0};        // ...and is off by no more, as it says
+  Nanos offset{0};       // the daemon's clock minus CLOCK_MONOTONIC_RAW
+  Nanos uncertainty{0};  // of `offset`, plus or minus: half of the round trip
+  bool bounded = false;  // the daemon has network time
+  Nanos bound{0};        // if bounded: largest error of its clock, as the daemon reports it
 };
 
-// The quickest of some questions; nothing if the daemon does not answer.
-std::optional<ClockOffset> clock_offset(Client& client, int questions);
+// Makes `requests` requests and uses the quickest; nullopt: the daemon does not answer.
+std::optional<ClockOffset> clock_offset(Client& client, int requests);
 
 }  // namespace tempo::client

@@ -9,38 +9,38 @@
 
 #include "base/span_text.h"
 #include "client/client.h"
-#include "client/news_wait.h"
 #include "client/public_error.h"
 #include "client/status_json.h"
+#include "client/wait_readable.h"
 
 namespace tempo {
 
 using std::chrono::nanoseconds;
 
-// It belongs to the process that made it.
+// Belongs to the process that made it; a forked child cannot use it.
 class DaemonConnection {
  public:
-  DaemonConnection(client::Client opened, std::string socket, nanoseconds most)
-      : client(std::move(opened)), path(std::move(socket)), timeout(most) {}
+  DaemonConnection(client::Client connected, std::string socket, nanoseconds max_wait)
+      : client(std::move(connected)), path(std::move(socket)), timeout(max_wait) {}
 
   static Expected<std::unique_ptr<DaemonConnection>, Error> open(const std::string& socket,
-                                                                 nanoseconds most) {
-    auto opened = client::Client::connect(socket, most);
-    if (!opened) return Unexpected{public_error(opened.error())};
-    return std::make_unique<DaemonConnection>(*std::move(opened), socket, most);
+                                                                 nanoseconds max_wait) {
+    auto connected = client::Client::connect(socket, max_wait);
+    if (!connected) return Unexpected{public_error(connected.error())};
+    return std::make_unique<DaemonConnection>(*std::move(connected), socket, max_wait);
   }
 
   Expected<ipc::Reply, Error> ask(ipc::Verb verb) {
-    if (const auto foreign = not_ours()) return Unexpected{*foreign};
+    if (const auto error = check_owner()) return Unexpected{*error};
     auto reply = client.ask({.verb = verb, .by_ns = {}, .to_ns = {}});
     if (!reply) return Unexpected{public_error(reply.error())};
     return *std::move(reply);
   }
 
-  std::optional<Error> not_ours() const {
+  std::optional<Error> check_owner() const {
     if (getpid() == owner) return std::nullopt;
     return Error{ErrorCode::refused,
-                 "this connection belongs to the process that forked this one; connect anew"};
+                 "this connection belongs to the parent process; open a new one after fork()"};
   }
 
   client::Client client;
@@ -51,26 +51,24 @@ class DaemonConnection {
 
 namespace {
 
-Error nonsense(const std::string& what) {
+Error bad_reply(const std::string& what) {
   return {ErrorCode::no_daemon,
-          fmt::format("tempod's answer cannot be understood: {}; use the libtempo that came with "
-                      "it",
-                      what)};
+          fmt::format("invalid reply from tempod: {}; use the libtempo that came with it", what)};
 }
 
-// Nothing: it is neither, as the word that a stream begins.
-Expected<std::optional<Update>, Error> news_in(const ipc::Reply& reply) {
-  Update news;
+// Returns nullopt for any other reply, such as the acknowledgement at the start of a stream.
+Expected<std::optional<Update>, Error> update_in(const ipc::Reply& reply) {
+  Update update;
   if (reply.body.has("event")) {
     const auto event = ipc::event_of(reply);
-    if (!event) return Unexpected{nonsense(event.error())};
-    news.event = Event{event->name, NetworkTime{nanoseconds{event->at_ns}}, event->text};
+    if (!event) return Unexpected{bad_reply(event.error())};
+    update.event = Event{event->name, NetworkTime{nanoseconds{event->at_ns}}, event->text};
   } else if (const auto snapshot = reply.body.at("status")) {
-    news.status = status_of(*snapshot);
+    update.status = status_of(*snapshot);
   } else {
     return std::optional<Update>();
   }
-  return std::optional(std::move(news));
+  return std::optional(std::move(update));
 }
 
 }  // namespace
@@ -90,7 +88,7 @@ Expected<Now, Error> Daemon::now() {
   const auto reply = connection_->ask(ipc::Verb::now);
   if (!reply) return Unexpected{reply.error()};
   const auto now = ipc::now_of(*reply);
-  if (!now) return Unexpected{nonsense(now.error())};
+  if (!now) return Unexpected{bad_reply(now.error())};
   return now_of(*now);
 }
 
@@ -98,16 +96,16 @@ Expected<Status, Error> Daemon::status() {
   const auto reply = connection_->ask(ipc::Verb::status);
   if (!reply) return Unexpected{reply.error()};
   const auto snapshot = reply->body.at("status");
-  if (!snapshot) return Unexpected{nonsense("there is no status in it")};
+  if (!snapshot) return Unexpected{bad_reply("it has no status")};
   return status_of(*snapshot);
 }
 
 Expected<Watch, Error> Daemon::watch() {
-  if (const auto foreign = connection_->not_ours()) return Unexpected{*foreign};
+  if (const auto error = connection_->check_owner()) return Unexpected{*error};
   auto connection = DaemonConnection::open(connection_->path, connection_->timeout);
   if (!connection) return Unexpected{connection.error()};
-  if (const auto begun = (*connection)->ask(ipc::Verb::watch); !begun)
-    return Unexpected{begun.error()};
+  if (const auto started = (*connection)->ask(ipc::Verb::watch); !started)
+    return Unexpected{started.error()};
   return Watch(*std::move(connection));
 }
 
@@ -118,24 +116,24 @@ Watch& Watch::operator=(Watch&&) noexcept = default;
 
 Expected<Update, Error> Watch::next(nanoseconds wait, int cancel) {
   using Clock = std::chrono::steady_clock;
-  if (const auto foreign = connection_->not_ours()) return Unexpected{*foreign};
+  if (const auto error = connection_->check_owner()) return Unexpected{*error};
   const Clock::time_point begin = Clock::now();
   for (;;) {
     const auto reply = connection_->client.next(nanoseconds{0});
     if (!reply) return Unexpected{public_error(reply.error())};
     if (*reply) {
-      auto news = news_in(**reply);
-      if (!news) return Unexpected{news.error()};
-      if (*news) return **std::move(news);
+      auto update = update_in(**reply);
+      if (!update) return Unexpected{update.error()};
+      if (*update) return **std::move(update);
       continue;
     }
     const nanoseconds left = wait - (Clock::now() - begin);
     if (left <= left.zero())
       return Unexpected{
-          Error{ErrorCode::too_late,
-                fmt::format("no news came within {}", span_text(std::max(wait, nanoseconds{0})))}};
-    if (!wait_for_news(descriptor(), left, cancel))
-      return Unexpected{Error{ErrorCode::cancelled, "the waiting was cancelled"}};
+          Error{ErrorCode::timed_out,
+                fmt::format("no update within {}", span_text(std::max(wait, nanoseconds{0})))}};
+    if (!wait_readable(descriptor(), left, cancel))
+      return Unexpected{Error{ErrorCode::cancelled, "the wait was cancelled"}};
   }
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "client/sentence_c.h"
+#include "client/c_error.h"
 #include "tempo/daemon.h"
 
 struct tempo_daemon {
@@ -14,7 +14,7 @@ struct tempo_daemon {
 struct tempo_watch {
   tempo::Watch watch;
 };
-struct tempo_picture {
+struct tempo_status {
   tempo::Status status;
 };
 
@@ -26,70 +26,66 @@ std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch(
 
 extern "C" {
 
-tempo_daemon* tempo_daemon_connect(const char* socket, char* code, unsigned size) {
+tempo_daemon* tempo_daemon_connect(const char* socket, tempo_error* error, char* message,
+                                   unsigned size) {
   auto daemon = tempo::Daemon::connect(socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (daemon) return new tempo_daemon{*std::move(daemon)};
-  tempo::copy_sentence(daemon.error().sentence, code, size);
+  tempo::copy_error(daemon.error(), error, message, size);
   return nullptr;
 }
 
 void tempo_daemon_close(tempo_daemon* daemon) { delete daemon; }
 
-tempo_picture* tempo_daemon_status(tempo_daemon* daemon, tempo_error* why, char* code,
-                                   unsigned size) {
+tempo_status* tempo_daemon_status(tempo_daemon* daemon, tempo_error* error, char* message,
+                                  unsigned size) {
   auto status = daemon->daemon.status();
-  if (status) return new tempo_picture{*std::move(status)};
-  tempo::copy_failure(status.error(), why, code, size);
+  if (status) return new tempo_status{*std::move(status)};
+  tempo::copy_error(status.error(), error, message, size);
   return nullptr;
 }
 
-tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_error* why, char* code, unsigned size) {
+tempo_watch* tempo_daemon_watch(tempo_daemon* daemon, tempo_error* error, char* message,
+                                unsigned size) {
   auto watch = daemon->daemon.watch();
   if (watch) return new tempo_watch{*std::move(watch)};
-  tempo::copy_failure(watch.error(), why, code, size);
+  tempo::copy_error(watch.error(), error, message, size);
   return nullptr;
 }
 
-tempo_picture* tempo_watch_next(tempo_watch* watch, std::int64_t wait_ns, int cancel,
-                                tempo_error* why, char* code, unsigned size) {
+tempo_status* tempo_watch_next(tempo_watch* watch, std::int64_t wait_ns, int cancel,
+                               tempo_error* error, char* message, unsigned size) {
   using Clock = std::chrono::steady_clock;
   const std::chrono::nanoseconds wait{wait_ns};
   const Clock::time_point begin = Clock::now();
   for (;;) {
     const std::chrono::nanoseconds left = wait - (Clock::now() - begin);
-    auto news = watch->watch.next(std::max(left, left.zero()), cancel);
-    if (!news) {
-      tempo::copy_failure(news.error(), why, code, size);
+    auto update = watch->watch.next(std::max(left, left.zero()), cancel);
+    if (!update) {
+      tempo::copy_error(update.error(), error, message, size);
       return nullptr;
     }
-    if (news->status) return new tempo_picture{*std::move(news->status)};
+    if (update->status) return new tempo_status{*std::move(update->status)};
   }
 }
 
 int tempo_watch_descriptor(const tempo_watch* watch) { return watch->watch.descriptor(); }
 void tempo_watch_close(tempo_watch* watch) { delete watch; }
 
-const char* tempo_picture_name(const tempo_picture* picture) {
-  return picture->status.name.c_str();
+const char* tempo_status_name(const tempo_status* status) { return status->status.name.c_str(); }
+const char* tempo_status_master(const tempo_status* status) {
+  return status->status.master.c_str();
 }
-const char* tempo_picture_master(const tempo_picture* picture) {
-  return picture->status.master.c_str();
-}
-const char* tempo_picture_locks(const tempo_picture* picture) {
-  return picture->status.locks.c_str();
-}
-const char* tempo_picture_json(const tempo_picture* picture) {
-  return picture->status.json.c_str();
-}
+const char* tempo_status_locks(const tempo_status* status) { return status->status.locks.c_str(); }
+const char* tempo_status_json(const tempo_status* status) { return status->status.json.c_str(); }
 
-tempo_now tempo_picture_now(const tempo_picture* picture) {
-  const tempo::Now& now = picture->status.now;
+tempo_now tempo_status_now(const tempo_status* status) {
+  const tempo::Now& now = status->status.now;
   return {.earliest_ns = since_1970(now.earliest),
           .latest_ns = since_1970(now.latest),
           .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_status>(now.status)};
+          .status = static_cast<tempo_time_status>(now.status)};
 }
 
-void tempo_picture_free(tempo_picture* picture) { delete picture; }
+void tempo_status_free(tempo_status* status) { delete status; }
 
 }  // extern "C"

@@ -8,15 +8,15 @@
 
 #include "base/span_text.h"
 #include "client/election_connection.h"
-#include "client/news_wait.h"
 #include "client/public_error.h"
+#include "client/wait_readable.h"
 
 namespace tempo {
 namespace {
 
 using std::chrono::nanoseconds;
 
-constexpr std::int64_t kId = 1;  // one candidate on a connection
+constexpr std::int64_t kId = 1;  // a connection has one candidate
 
 ipc::Request request_of(ipc::Verb verb) {
   ipc::Request request{.verb = verb, .by_ns = {}, .to_ns = {}};
@@ -24,7 +24,7 @@ ipc::Request request_of(ipc::Verb verb) {
   return request;
 }
 
-Error cancelled() { return {ErrorCode::cancelled, "the waiting was cancelled"}; }
+Error cancelled() { return {ErrorCode::cancelled, "the wait was cancelled"}; }
 
 }  // namespace
 
@@ -41,76 +41,75 @@ std::optional<Error> ElectionConnection::stand(const std::string& group,
   request.algorithm = options.algorithm;
   request.min_stay_ns = options.min_stay.count();
   request.once = options.once;
-  say(request);
+  send(request);
   for (const nanoseconds end = boot_clock() + timeout;;) {
-    // What comes after that it stands is for `dispatch`, when callbacks are there.
-    while (!stands_ && !gone_ && take_one()) {
+    // Later updates are left for `dispatch`, when the callbacks are set.
+    while (!is_candidate_ && !closed_ && handle_one()) {
     }
-    if (stands_) return std::nullopt;
-    if (gone_) return gone_;
+    if (is_candidate_) return std::nullopt;
+    if (closed_) return closed_;
     const nanoseconds left = end - boot_clock();
     if (left <= nanoseconds{0})
       return Error{ErrorCode::no_daemon,
-                   fmt::format("tempod does not answer within {}; see what it does with "
-                               "'systemctl status tempod'",
+                   fmt::format("tempod did not answer within {}; check 'systemctl status tempod'",
                                span_text(timeout))};
-    if (!wait_for_news(descriptor(), left, options.cancel)) return cancelled();
+    if (!wait_readable(descriptor(), left, options.cancel)) return cancelled();
   }
 }
 
 Expected<bool, Error> ElectionConnection::dispatch(nanoseconds wait, int cancel) {
-  if (foreign()) return Unexpected{why_gone()};
+  if (in_child()) return Unexpected{closed_error()};
   for (const nanoseconds end = boot_clock() + wait;;) {
-    bool came = false;
-    while (!gone_ && take_one()) came = true;
-    if (gone_) return Unexpected{*gone_};
+    bool handled = false;
+    while (!closed_ && handle_one()) handled = true;
+    if (closed_) return Unexpected{*closed_};
     const nanoseconds left = end - boot_clock();
-    if (came || left <= nanoseconds{0}) return came;
-    if (!wait_for_news(descriptor(), left, cancel)) return Unexpected{cancelled()};
+    if (handled || left <= nanoseconds{0}) return handled;
+    if (!wait_readable(descriptor(), left, cancel)) return Unexpected{cancelled()};
   }
 }
 
-bool ElectionConnection::take_one() {
+bool ElectionConnection::handle_one() {
   const auto reply = client_.next(nanoseconds{0});
-  if (!reply) gone_ = public_error(reply.error());
+  if (!reply) closed_ = public_error(reply.error());
   if (!reply || !*reply) return false;
-  if (const auto news = ipc::election_of(**reply); news && news->id == kId) receive(*news);
+  if (const auto update = ipc::election_of(**reply); update && update->id == kId) receive(*update);
   return true;
 }
 
-void ElectionConnection::receive(const ipc::LeadershipUpdate& news) {
+void ElectionConnection::receive(const ipc::LeadershipUpdate& update) {
   using State = ipc::LeadershipUpdate::State;
-  switch (news.state) {
+  switch (update.state) {
     case State::stands:
-      stands_ = true;
+      is_candidate_ = true;
       break;
     case State::leads:
       term_ = 0;
-      elected_ = news.term;
-      until_ = nanoseconds{news.until_ns};
+      elected_ = update.term;
+      until_ = nanoseconds{update.until_ns};
       lead();
       break;
     case State::extended:
-      if (elected_ != 0) until_ = std::max(until_, nanoseconds{news.until_ns});
+      if (elected_ != 0) until_ = std::max(until_, nanoseconds{update.until_ns});
       lead();
       break;
     case State::stop:
       stop();
-      if (!stops_later) stopped();
+      if (!requires_stop_confirmation) confirm_stopped();
       break;
     case State::lost:
       until_ = nanoseconds{0};
       stop();
       break;
     case State::follows:
-      if (on_follow) on_follow(news.leader);
+      if (on_follow) on_follow(update.leader);
       break;
     case State::no_majority:
       if (on_no_majority) on_no_majority();
       break;
     case State::job_done:
-      stands_ = false;
-      if (on_job_done) on_job_done(news.leader);
+      is_candidate_ = false;
+      if (on_job_done) on_job_done(update.leader);
       break;
     case State::withdrawn:
     case State::count:
@@ -118,60 +117,60 @@ void ElectionConnection::receive(const ipc::LeadershipUpdate& news) {
   }
 }
 
-// Told once for each leadership, and only while it lasts: a program that was stopped may hear of
-// one that is over.
+// Calls `on_lead` once per term, and only while the lease lasts: a program that was suspended may
+// read of a term that is over.
 void ElectionConnection::lead() {
   if (term_ != 0 || elected_ == 0 || until_ <= clock_()) return;
   term_ = elected_;
   if (on_lead) on_lead(term_);
 }
 
-// Told once for each leadership that it was told of.
+// Calls `on_stop` once per term for which it called `on_lead`.
 void ElectionConnection::stop() {
   elected_ = 0;
   if (std::exchange(term_, 0) != 0 && on_stop) on_stop();
 }
 
-void ElectionConnection::say(const ipc::Request& request) {
-  if (gone_ || foreign()) return;
-  if (const auto sent = client_.send(request); !sent) gone_ = public_error(sent.error());
+void ElectionConnection::send(const ipc::Request& request) {
+  if (closed_ || in_child()) return;
+  if (const auto sent = client_.send(request); !sent) closed_ = public_error(sent.error());
 }
 
-void ElectionConnection::offer(std::int64_t capacity) {
+void ElectionConnection::set_capacity(std::int64_t capacity) {
   ipc::Request request = request_of(ipc::Verb::offer);
   request.capacity = std::max<std::int64_t>(capacity, 0);
-  if (stands_) say(request);
+  if (is_candidate_) send(request);
 }
 
-void ElectionConnection::stopped() {
+void ElectionConnection::confirm_stopped() {
   until_ = nanoseconds{0};
-  say(request_of(ipc::Verb::stopped));
+  send(request_of(ipc::Verb::stopped));
 }
 
 void ElectionConnection::withdraw(bool job_done) {
-  if (!stands_ || foreign()) return;
-  stands_ = false;
+  if (!is_candidate_ || in_child()) return;
+  is_candidate_ = false;
   until_ = nanoseconds{0};
   ipc::Request request = request_of(ipc::Verb::withdraw);
   request.once = job_done;
-  say(request);
+  send(request);
 }
 
-nanoseconds ElectionConnection::deadline() const { return foreign() ? nanoseconds{0} : until_; }
+nanoseconds ElectionConnection::deadline() const { return in_child() ? nanoseconds{0} : until_; }
 nanoseconds ElectionConnection::remaining() const {
   return std::max(deadline() - clock_(), nanoseconds{0});
 }
 
-bool ElectionConnection::foreign() const { return getpid() != owner_; }
+bool ElectionConnection::in_child() const { return getpid() != owner_; }
 
-const Error& ElectionConnection::why_gone() {
-  if (foreign())
-    gone_ = Error{ErrorCode::refused,
-                  "this candidate belongs to the process that forked this one; stand anew"};
-  return *gone_;
+const Error& ElectionConnection::closed_error() {
+  if (in_child())
+    closed_ = Error{ErrorCode::refused,
+                    "this candidate belongs to the parent process; call stand() after fork()"};
+  return *closed_;
 }
 
-// --- the candidate ---
+// --- Election ---
 
 Election::Election(std::unique_ptr<ElectionConnection> connection)
     : connection_(std::move(connection)) {}
@@ -200,8 +199,8 @@ void Election::on_lead(std::function<void(std::uint64_t)> call) {
   connection_->on_lead = std::move(call);
 }
 void Election::on_stop(std::function<void()> call) { connection_->on_stop = std::move(call); }
-void Election::stops_later() { connection_->stops_later = true; }
-void Election::stopped() { connection_->stopped(); }
+void Election::require_stop_confirmation() { connection_->requires_stop_confirmation = true; }
+void Election::confirm_stopped() { connection_->confirm_stopped(); }
 void Election::on_follow(std::function<void(const std::string&)> call) {
   connection_->on_follow = std::move(call);
 }
@@ -219,8 +218,8 @@ Expected<bool, Error> Election::dispatch(nanoseconds wait, int cancel) {
 nanoseconds Election::deadline() const { return connection_->deadline(); }
 nanoseconds Election::remaining() const { return connection_->remaining(); }
 std::uint64_t Election::term() const { return connection_->term(); }
-bool Election::stands() const { return connection_->stands(); }
-void Election::offer(std::int64_t capacity) { connection_->offer(capacity); }
+bool Election::is_candidate() const { return connection_->is_candidate(); }
+void Election::set_capacity(std::int64_t capacity) { connection_->set_capacity(capacity); }
 void Election::withdraw(bool job_done) { connection_->withdraw(job_done); }
 
 }  // namespace tempo

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "client/sentence_c.h"
+#include "client/c_error.h"
 #include "tempo/election.h"
 
 struct tempo_election {
@@ -37,16 +37,16 @@ tempo_candidate_options tempo_candidate_default_options(void) {
 }
 
 tempo_election* tempo_election_stand(const char* group, const tempo_candidate_options* options,
-                                     const char* socket, tempo_error* why, char* code,
+                                     const char* socket, tempo_error* error, char* message,
                                      unsigned size) {
   auto election = tempo::Election::stand(
       group, options_of(options == nullptr ? tempo_candidate_default_options() : *options),
       socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (!election) {
-    tempo::copy_failure(election.error(), why, code, size);
+    tempo::copy_error(election.error(), error, message, size);
     return nullptr;
   }
-  election->stops_later();
+  election->require_stop_confirmation();
   return new tempo_election{*std::move(election)};
 }
 
@@ -57,26 +57,28 @@ int tempo_election_descriptor(const tempo_election* election) {
 }
 
 int tempo_election_dispatch(tempo_election* election, std::int64_t wait_ns, int cancel) {
-  const auto came = election->election.dispatch(std::chrono::nanoseconds{wait_ns}, cancel);
-  return came || came.error().code == tempo::ErrorCode::cancelled ? 0 : -1;
+  const auto handled = election->election.dispatch(std::chrono::nanoseconds{wait_ns}, cancel);
+  return handled || handled.error().code == tempo::ErrorCode::cancelled ? 0 : -1;
 }
 
 std::uint64_t tempo_election_term(const tempo_election* election) {
   return election->election.term();
 }
 
-void tempo_election_stopped(tempo_election* election) { election->election.stopped(); }
+void tempo_election_confirm_stopped(tempo_election* election) {
+  election->election.confirm_stopped();
+}
 
 std::int64_t tempo_election_remaining_ns(const tempo_election* election) {
   return election->election.remaining().count();
 }
 
-int tempo_election_stands(const tempo_election* election) {
-  return election->election.stands() ? 1 : 0;
+int tempo_election_is_candidate(const tempo_election* election) {
+  return election->election.is_candidate() ? 1 : 0;
 }
 
-void tempo_election_offer(tempo_election* election, std::int64_t capacity) {
-  election->election.offer(capacity);
+void tempo_election_set_capacity(tempo_election* election, std::int64_t capacity) {
+  election->election.set_capacity(capacity);
 }
 
 void tempo_election_withdraw(tempo_election* election, int job_done) {

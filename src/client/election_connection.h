@@ -1,7 +1,7 @@
-// The connection behind an Election, and what tempod has said of the candidacy.
+// The connection behind an Election and the state of its candidacy.
 //
-// It belongs to the process that made it: in a forked child it neither leads nor says anything. Its
-// clock is the machine's, except where a test has one of its own (fake.h).
+// It belongs to the process that made it: in a forked child it neither leads nor sends. Its clock
+// is CLOCK_BOOTTIME, or the clock of a fake network (fake.h).
 #pragma once
 
 #include <chrono>
@@ -25,18 +25,18 @@ class ElectionConnection {
 
   explicit ElectionConnection(client::Client client, Clock clock = boot_clock);
 
-  // Why it cannot; nothing: it stands.
+  // Returns why tempod did not accept the candidate; nullopt: it did.
   std::optional<Error> stand(const std::string& group, const CandidateOptions& options,
                              std::chrono::nanoseconds timeout);
   Expected<bool, Error> dispatch(std::chrono::nanoseconds wait, int cancel);
-  void offer(std::int64_t capacity);
-  void stopped();
+  void set_capacity(std::int64_t capacity);
+  void confirm_stopped();
   void withdraw(bool job_done);
 
   std::chrono::nanoseconds deadline() const;
   std::chrono::nanoseconds remaining() const;
-  std::uint64_t term() const { return foreign() ? 0 : term_; }
-  bool stands() const { return stands_ && !foreign(); }
+  std::uint64_t term() const { return in_child() ? 0 : term_; }
+  bool is_candidate() const { return is_candidate_ && !in_child(); }
   int descriptor() const { return client_.descriptor(); }
 
   std::function<void(std::uint64_t)> on_lead;
@@ -44,26 +44,26 @@ class ElectionConnection {
   std::function<void(const std::string&)> on_follow;
   std::function<void(const std::string&)> on_job_done;
   std::function<void()> on_no_majority;
-  bool stops_later = false;
+  bool requires_stop_confirmation = false;  // wait for `confirm_stopped` after `on_stop`
 
  private:
-  // Takes in the next of what has come; whether there was anything.
-  bool take_one();
-  void receive(const ipc::LeadershipUpdate& news);
+  // Handles the next reply that has arrived; returns whether there was one.
+  bool handle_one();
+  void receive(const ipc::LeadershipUpdate& update);
   void lead();
   void stop();
-  void say(const ipc::Request& request);
-  bool foreign() const;  // this is a child of the process that it belongs to
-  const Error& why_gone();
+  void send(const ipc::Request& request);
+  bool in_child() const;  // this process is a forked child of the owner
+  const Error& closed_error();
 
   client::Client client_;
   Clock clock_;
   pid_t owner_;
-  bool stands_ = false;
-  std::uint64_t elected_ = 0;  // the term that tempod has said; `term_` from when it is told of
-  std::uint64_t term_ = 0;
-  std::chrono::nanoseconds until_{0};
-  std::optional<Error> gone_;
+  bool is_candidate_ = false;
+  std::uint64_t elected_ = 0;          // term that tempod reported; 0: not elected
+  std::uint64_t term_ = 0;             // the same, from the call of `on_lead` on
+  std::chrono::nanoseconds until_{0};  // end of the lease; 0: none
+  std::optional<Error> closed_;        // set: the connection is unusable
 };
 
 }  // namespace tempo

@@ -36,27 +36,30 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 
-constexpr nanoseconds kPatience = std::chrono::seconds{5};
-constexpr std::size_t kMaxCallers = 1024;
+constexpr nanoseconds kTimeout = std::chrono::seconds{5};
+constexpr std::size_t kMaxConnections = 1024;
 
-// How far the network's clock is ahead of the machine's. Clients that outlive the network keep it.
-using Ahead = std::shared_ptr<std::atomic<std::int64_t>>;
+// Nanoseconds by which the network's clock is ahead of the machine's. Shared with clients, which
+// may outlive the network.
+using ClockLead = std::shared_ptr<std::atomic<std::int64_t>>;
 
-nanoseconds clock_with(const Ahead& ahead) { return boot_clock() + nanoseconds{ahead->load()}; }
+nanoseconds network_clock(const ClockLead& lead) {
+  return boot_clock() + nanoseconds{lead->load()};
+}
 
-struct Caller {
+struct Connection {
   int socket = -1;
-  bool same_clock = false;  // it was made by `locks`
+  bool same_clock = false;  // its client uses the network's clock (FakeNetwork::locks, stand)
   bool watches = false;
-  std::string input{};  // at most one line and what one reading brings
-  bool gone = false;
+  std::string input{};  // at most one line and the bytes of one recv
+  bool closed = false;
 };
 
 }  // namespace
 
-class FakeNetwork::Inside {
+class FakeNetwork::Impl {
  public:
-  explicit Inside(const Options& options) : lease_(options.lease) {
+  explicit Impl(const Options& options) : lease_(options.lease) {
     std::string pattern = (std::filesystem::temp_directory_path() / "tempo-fake-XXXXXX").string();
     CHECK(::mkdtemp(pattern.data()) != nullptr);
     directory_ = pattern;
@@ -72,31 +75,31 @@ class FakeNetwork::Inside {
     listen();
     thread_ = std::thread([this] { run(); });
   }
-  ~Inside() {
+  ~Impl() {
     stopping_ = true;
     wake();
     thread_.join();
-    for (const Caller& caller : callers_) ::close(caller.socket);
+    for (const Connection& connection : connections_) ::close(connection.socket);
     ::close(listener_);
-    ::close(bell_);
+    ::close(wakeup_);
     std::error_code ignored;
     std::filesystem::remove_all(directory_, ignored);
   }
-  Inside(const Inside&) = delete;
-  Inside& operator=(const Inside&) = delete;
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
 
   std::string socket() const { return directory_ + "/tempod.sock"; }
   std::string page_path() const { return directory_ + "/tempod.page"; }
-  const Ahead& ahead() const { return ahead_; }
+  const ClockLead& clock_lead() const { return clock_lead_; }
 
-  // The other end of a connection whose clock is the network's.
+  // Returns the client's end of a connection that uses the network's clock.
   int connect() {
-    std::array<int, 2> ends{};
-    CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) == 0);
+    std::array<int, 2> pair{};
+    CHECK(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair.data()) == 0);
     const std::lock_guard lock(mutex_);
-    callers_.push_back({.socket = ends[0], .same_clock = true});
+    connections_.push_back({.socket = pair[0], .same_clock = true});
     wake();
-    return ends[1];
+    return pair[1];
   }
 
   void set_now(const Now& now) {
@@ -104,72 +107,73 @@ class FakeNetwork::Inside {
     now_ = now;
     set_at_ = now_on_network();
     publish();
-    show_status();
+    send_status();
   }
 
   void advance(nanoseconds span) {
     const std::lock_guard lock(mutex_);
-    // Extensions are on their way before the time is there at which they are needed.
+    // Send the extensions before the clock moves, so that no lease expires meanwhile.
     if (!paused_) extend_all(now_on_network() + span);
-    ahead_->fetch_add(span.count());
+    clock_lead_->fetch_add(span.count());
     publish();
     if (paused_) return;
-    let_go_of_old();
-    show_status();
-    for (Caller& caller : callers_)  // whoever waits until a time looks at the clock again
-      if (caller.same_clock) send(caller, ipc::done_line());
+    expire();
+    send_status();
+    for (Connection& connection :
+         connections_)  // wakes waiting clients, which read the clock again
+      if (connection.same_clock) send(connection, ipc::done_line());
   }
 
-  void refuse(ErrorCode code, const std::string& sentence) {
+  void refuse(ErrorCode code, const std::string& message) {
     const std::lock_guard lock(mutex_);
     refusal_.reset();
-    if (!sentence.empty())
+    if (!message.empty())
       refusal_ = ipc::Refusal{
           .code = code == ErrorCode::not_allowed ? ipc::Code::not_allowed : ipc::Code::unavailable,
-          .sentence = sentence};
+          .message = message};
   }
 
-  // What the test says of locks and groups, and asks.
-  template <class Do>
-  auto with_locks(Do todo) {
+  // Run a function on the locks or the groups, under the mutex.
+  template <class Function>
+  auto with_locks(Function function) {
     const std::lock_guard lock(mutex_);
-    return todo(locks_);
+    return function(locks_);
   }
-  template <class Do>
-  auto with_groups(Do todo) {
+  template <class Function>
+  auto with_groups(Function function) {
     const std::lock_guard lock(mutex_);
-    return todo(groups_);
+    return function(groups_);
   }
 
   void pause(bool on) {
     const std::lock_guard lock(mutex_);
     paused_ = on;
     if (on) return;
-    let_go_of_old();
+    expire();
     extend_all(now_on_network());
     wake();
   }
   void restart() {
     const std::lock_guard lock(mutex_);
-    for (Caller& caller : callers_) leave(caller, true);
+    for (Connection& connection : connections_) leave(connection, true);
     paused_ = false;
     wake();
   }
   void set_status(const Status& status) {
     const std::lock_guard lock(mutex_);
     status_ = status;
-    show_status();
+    send_status();
   }
-  void notify(const Event& event) {
+  void emit_event(const Event& event) {
     const std::lock_guard lock(mutex_);
     const std::string line = ipc::event_line(
         {.name = event.name, .at_ns = event.at.time_since_epoch().count(), .text = event.text});
-    for (Caller& caller : callers_)
-      if (caller.watches) send(caller, line);
+    for (Connection& connection : connections_)
+      if (connection.watches) send(connection, line);
   }
 
  private:
-  // --- the thread that plays tempod ---
+  // --- the thread of the fake tempod ---
 
   void listen() {
     listener_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -180,99 +184,100 @@ class FakeNetwork::Inside {
     std::memcpy(address.sun_path, path.data(), path.size());
     CHECK(::bind(listener_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
     CHECK(::listen(listener_, 64) == 0);
-    bell_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    wakeup_ = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   }
 
-  void wake() const { ::eventfd_write(bell_, 1); }
+  void wake() const { ::eventfd_write(wakeup_, 1); }
 
   void run() {
-    std::vector<pollfd> ends;
+    std::vector<pollfd> polled;
     while (!stopping_) {
-      ends.assign({{bell_, POLLIN, 0}, {listener_, POLLIN, 0}});
+      polled.assign({{wakeup_, POLLIN, 0}, {listener_, POLLIN, 0}});
       {
         const std::lock_guard lock(mutex_);
         if (!paused_)
-          for (const Caller& caller : callers_) ends.push_back({caller.socket, POLLIN, 0});
+          for (const Connection& connection : connections_)
+            polled.push_back({connection.socket, POLLIN, 0});
       }
       const auto tick = std::clamp<std::int64_t>(
           std::chrono::duration_cast<milliseconds>(lease_ / 4).count(), 1, 1000);
-      ::poll(ends.data(), ends.size(), static_cast<int>(tick));
-      eventfd_t rung = 0;
-      ::eventfd_read(bell_, &rung);
+      ::poll(polled.data(), polled.size(), static_cast<int>(tick));
+      eventfd_t count = 0;
+      ::eventfd_read(wakeup_, &count);
       const std::lock_guard lock(mutex_);
       if (!paused_) serve();
     }
   }
 
   void serve() {
-    for (int fresh = 0;
-         (fresh = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
-      if (callers_.size() < kMaxCallers)
-        callers_.push_back({.socket = fresh});
+    for (int accepted = 0;
+         (accepted = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0;) {
+      if (connections_.size() < kMaxConnections)
+        connections_.push_back({.socket = accepted});
       else
-        ::close(fresh);
+        ::close(accepted);
     }
-    for (Caller& caller : callers_) receive(caller);
-    for (auto caller = callers_.begin(); caller != callers_.end();) {
-      const auto current = caller++;
-      if (!current->gone) continue;
+    for (Connection& connection : connections_) receive(connection);
+    for (auto connection = connections_.begin(); connection != connections_.end();) {
+      const auto current = connection++;
+      if (!current->closed) continue;
       leave(*current, false);
       ::close(current->socket);
-      callers_.erase(current);
+      connections_.erase(current);
     }
-    let_go_of_old();
-    // Half of a lease is enough to be in time, and does not drown anybody in news.
+    expire();
+    // Often enough for every lease, and rarely enough not to flood the clients.
     if (now_on_network() >= extended_at_ + lease_ / 4) extend_all(now_on_network());
   }
 
-  void receive(Caller& caller) {
+  void receive(Connection& connection) {
     std::array<char, 4096> buffer{};
-    for (ssize_t got = 0;
-         !caller.gone && (got = ::recv(caller.socket, buffer.data(), buffer.size(), 0)) != -1;) {
-      if (got == 0) caller.gone = true;
-      caller.input.append(buffer.data(), static_cast<std::size_t>(got));
-      for (std::size_t end = 0; (end = caller.input.find('\n')) != std::string::npos;) {
-        const std::string line = caller.input.substr(0, end);
-        caller.input.erase(0, end + 1);
+    for (ssize_t got = 0; !connection.closed && (got = ::recv(connection.socket, buffer.data(),
+                                                              buffer.size(), 0)) != -1;) {
+      if (got == 0) connection.closed = true;
+      connection.input.append(buffer.data(), static_cast<std::size_t>(got));
+      for (std::size_t end = 0; (end = connection.input.find('\n')) != std::string::npos;) {
+        const std::string line = connection.input.substr(0, end);
+        connection.input.erase(0, end + 1);
         const auto request = ipc::parse_request(line);
         if (request)
-          answer(caller, *request);
+          answer(connection, *request);
         else
-          send(caller, ipc::refusal_line(request.error()));
+          send(connection, ipc::refusal_line(request.error()));
       }
-      if (caller.input.size() > ipc::kMaxRequest) caller.gone = true;
+      if (connection.input.size() > ipc::kMaxRequest) connection.closed = true;
     }
-    if (!caller.gone && errno != EAGAIN && errno != EINTR) caller.gone = true;
+    if (!connection.closed && errno != EAGAIN && errno != EINTR) connection.closed = true;
   }
 
-  void answer(Caller& caller, const ipc::Request& request) {
+  void answer(Connection& connection, const ipc::Request& request) {
     switch (request.verb) {
       case ipc::Verb::lock:
-        if (!refuses(caller, request)) locks_.lock(&caller, request);
+        if (!refuses(connection, request)) locks_.lock(&connection, request);
         return;
       case ipc::Verb::unlock:
-        return locks_.unlock(&caller, request.id);
+        return locks_.unlock(&connection, request.id);
       case ipc::Verb::now:
-        return send(caller, ipc::now_line(ipc_now_of(network_time())));
+        return send(connection, ipc::now_line(ipc_now_of(network_time())));
       case ipc::Verb::status:
-        return send(caller, status_line());
+        return send(connection, status_line());
       case ipc::Verb::watch:
       case ipc::Verb::events:
-        caller.watches = true;
-        send(caller, ipc::done_line());
-        return send(caller, status_line());
+        connection.watches = true;
+        send(connection, ipc::done_line());
+        return send(connection, status_line());
       default:
-        if (request.verb == ipc::Verb::elect && refuses(caller, request)) return;
-        if (const std::string line = groups_.answer(&caller, request); !line.empty())
-          send(caller, line);
+        if (request.verb == ipc::Verb::elect && refuses(connection, request)) return;
+        if (const std::string line = groups_.answer(&connection, request); !line.empty())
+          send(connection, line);
     }
   }
 
-  bool refuses(Caller& caller, const ipc::Request& request) const {
+  bool refuses(Connection& connection, const ipc::Request& request) const {
     if (!refusal_) return false;
     ipc::Refusal refusal = *refusal_;
     refusal.id = request.id;
-    send(caller, ipc::refusal_line(refusal));
+    send(connection, ipc::refusal_line(refusal));
     return true;
   }
 
@@ -281,38 +286,41 @@ class FakeNetwork::Inside {
     groups_.extend_all(now);
     locks_.extend_all(now);
   }
-  void let_go_of_old() {
-    groups_.let_go_of_old();
-    locks_.let_go_of_old();
+  void expire() {
+    groups_.expire();
+    locks_.expire();
   }
 
-  // At tempod's own end what the caller has lasts until its deadline.
-  void leave(Caller& caller, bool last) {
-    groups_.leave(&caller, last ? FakeGroups::End::of_the_daemon : FakeGroups::End::of_the_caller);
-    if (!last) return locks_.leave(&caller);
-    locks_.outlive(&caller);
-    ::shutdown(caller.socket, SHUT_RDWR);
-    caller.gone = true;
+  // When the daemon ends, the client's locks and leadership last until their deadlines.
+  void leave(Connection& connection, bool daemon_ends) {
+    groups_.leave(&connection,
+                  daemon_ends ? FakeGroups::End::of_the_daemon : FakeGroups::End::of_the_client);
+    if (!daemon_ends) return locks_.leave(&connection);
+    locks_.outlive(&connection);
+    ::shutdown(connection.socket, SHUT_RDWR);
+    connection.closed = true;
   }
 
-  // A program that does not read is not waited for.
-  static void send(Caller& caller, const std::string& line) {
+  // Disconnects a client that does not read its replies.
+  static void send(Connection& connection, const std::string& line) {
     const std::string text = line + '\n';
-    if (::send(caller.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
+    if (::send(connection.socket, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT) !=
         static_cast<ssize_t>(text.size()))
-      caller.gone = true;
+      connection.closed = true;
   }
 
-  // A caller, as locks and groups know it; it is gone from there before it is gone.
-  Caller& caller_of(const void* known) {
-    return *std::ranges::find_if(callers_, [&](const Caller& one) { return &one == known; });
+  // The connection of a client of `locks_` or `groups_`; both forget it before it is erased.
+  Connection& connection_of(const void* client) {
+    return *std::ranges::find_if(connections_,
+                                 [&](const Connection& one) { return &one == client; });
   }
 
   // --- time ---
 
-  nanoseconds now_on_network() const { return clock_with(ahead_); }
-  std::int64_t seen_by(const Caller& caller, nanoseconds network) const {
-    return (caller.same_clock ? network : network - nanoseconds{ahead_->load()}).count();
+  nanoseconds now_on_network() const { return network_clock(clock_lead_); }
+  // A time of the network's clock on the clock of the client.
+  std::int64_t on_clock_of(const Connection& connection, nanoseconds network) const {
+    return (connection.same_clock ? network : network - nanoseconds{clock_lead_->load()}).count();
   }
 
   Now network_time() const {
@@ -347,49 +355,49 @@ class FakeNetwork::Inside {
     status.now = network_time();
     return ipc::status_line(snapshot_of(status).line());
   }
-  void show_status() {
-    for (Caller& caller : callers_)
-      if (caller.watches) send(caller, status_line());
+  void send_status() {
+    for (Connection& connection : connections_)
+      if (connection.watches) send(connection, status_line());
   }
 
   const nanoseconds lease_;
   std::string directory_;
   std::optional<page::Writer> page_;
   int listener_ = -1;
-  int bell_ = -1;  // wakes the thread
+  int wakeup_ = -1;  // an eventfd that wakes the thread
   std::atomic<bool> stopping_ = false;
   std::thread thread_;
 
-  mutable std::mutex mutex_;   // of all that follows
-  std::list<Caller> callers_;  // at most kMaxCallers of those that came by path
+  mutable std::mutex mutex_;           // protects all members below
+  std::list<Connection> connections_;  // by path: at most kMaxConnections
   FakeLocks locks_{{.lease = lease_,
                     .now = [this] { return now_on_network(); },
                     .notify =
-                        [this](FakeLocks::Caller who, ipc::LockUpdate news) {
-                          Caller& caller = caller_of(who);
-                          if (news.until_ns != 0)
-                            news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
-                          send(caller, ipc::lock_line(news));
+                        [this](FakeLocks::Client client, ipc::LockUpdate update) {
+                          Connection& connection = connection_of(client);
+                          if (update.until_ns != 0)
+                            update.until_ns = on_clock_of(connection, nanoseconds{update.until_ns});
+                          send(connection, ipc::lock_line(update));
                         }}};
   FakeGroups groups_{{.lease = lease_,
                       .now = [this] { return now_on_network(); },
                       .notify =
-                          [this](FakeGroups::Caller who, ipc::LeadershipUpdate news) {
-                            Caller& caller = caller_of(who);
-                            news.until_ns = seen_by(caller, nanoseconds{news.until_ns});
-                            send(caller, ipc::election_line(news));
+                          [this](FakeGroups::Client client, ipc::LeadershipUpdate update) {
+                            Connection& connection = connection_of(client);
+                            update.until_ns = on_clock_of(connection, nanoseconds{update.until_ns});
+                            send(connection, ipc::election_line(update));
                           },
                       .show =
-                          [this](FakeGroups::Caller who, const ipc::GroupView& group) {
-                            send(caller_of(who), ipc::group_line(group));
+                          [this](FakeGroups::Client client, const ipc::GroupView& group) {
+                            send(connection_of(client), ipc::group_line(group));
                           }}};
   std::optional<ipc::Refusal> refusal_;
   bool paused_ = false;
   Status status_;
   Now now_;
-  nanoseconds set_at_{0};  // on the network's clock
-  nanoseconds extended_at_{0};
-  Ahead ahead_ = std::make_shared<std::atomic<std::int64_t>>(0);
+  nanoseconds set_at_{0};       // time of `set_now`, on the network's clock
+  nanoseconds extended_at_{0};  // last extension of the leases, on the network's clock
+  ClockLead clock_lead_ = std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 Now FakeNetwork::synchronized_at(NetworkTime time, nanoseconds bound) {
@@ -402,68 +410,68 @@ Now FakeNetwork::synchronized_at(NetworkTime time, nanoseconds bound) {
 }
 
 FakeNetwork::FakeNetwork() : FakeNetwork(Options()) {}
-FakeNetwork::FakeNetwork(const Options& options) : inside_(std::make_unique<Inside>(options)) {}
+FakeNetwork::FakeNetwork(const Options& options) : impl_(std::make_unique<Impl>(options)) {}
 FakeNetwork::~FakeNetwork() = default;
 
 Expected<Locks, Error> FakeNetwork::locks() const {
-  return Locks(
-      std::make_shared<LockConnection>(client::Client::over(inside_->connect(), kPatience),
-                                       [ahead = inside_->ahead()] { return clock_with(ahead); }));
+  return Locks(std::make_shared<LockConnection>(
+      client::Client::over(impl_->connect(), kTimeout),
+      [lead = impl_->clock_lead()] { return network_clock(lead); }));
 }
 Expected<Election, Error> FakeNetwork::stand(const std::string& group,
                                              const CandidateOptions& options) const {
   return Election::stand_on(std::make_unique<ElectionConnection>(
-                                client::Client::over(inside_->connect(), kPatience),
-                                [ahead = inside_->ahead()] { return clock_with(ahead); }),
-                            group, options, kPatience);
+                                client::Client::over(impl_->connect(), kTimeout),
+                                [lead = impl_->clock_lead()] { return network_clock(lead); }),
+                            group, options, kTimeout);
 }
 Expected<Daemon, Error> FakeNetwork::daemon() const { return Daemon::connect(socket()); }
-Expected<TimePage, std::string> FakeNetwork::page() const { return TimePage::open(page_path()); }
-std::string FakeNetwork::socket() const { return inside_->socket(); }
-std::string FakeNetwork::page_path() const { return inside_->page_path(); }
+Expected<TimePage, Error> FakeNetwork::page() const { return TimePage::open(page_path()); }
+std::string FakeNetwork::socket() const { return impl_->socket(); }
+std::string FakeNetwork::page_path() const { return impl_->page_path(); }
 
-void FakeNetwork::set_now(const Now& now) { inside_->set_now(now); }
-void FakeNetwork::advance(nanoseconds span) { inside_->advance(span); }
-void FakeNetwork::take_elsewhere(const std::string& name, bool shared) {
-  inside_->with_locks([&](FakeLocks& locks) { locks.take_elsewhere(name, shared); });
+void FakeNetwork::set_now(const Now& now) { impl_->set_now(now); }
+void FakeNetwork::advance(nanoseconds span) { impl_->advance(span); }
+void FakeNetwork::acquire_elsewhere(const std::string& name, bool shared) {
+  impl_->with_locks([&](FakeLocks& locks) { locks.acquire_elsewhere(name, shared); });
 }
-void FakeNetwork::free_elsewhere(const std::string& name) {
-  inside_->with_locks([&](FakeLocks& locks) { locks.free_elsewhere(name); });
+void FakeNetwork::release_elsewhere(const std::string& name) {
+  impl_->with_locks([&](FakeLocks& locks) { locks.release_elsewhere(name); });
 }
 void FakeNetwork::lose(const std::string& name) {
-  inside_->with_locks([&](FakeLocks& locks) { locks.lose(name); });
+  impl_->with_locks([&](FakeLocks& locks) { locks.lose(name); });
 }
-void FakeNetwork::refuse(ErrorCode code, const std::string& sentence) {
-  inside_->refuse(code, sentence);
+void FakeNetwork::refuse(ErrorCode code, const std::string& message) {
+  impl_->refuse(code, message);
 }
 std::size_t FakeNetwork::holders(const std::string& name) const {
-  return inside_->with_locks([&](const FakeLocks& locks) { return locks.count(name, true); });
+  return impl_->with_locks([&](const FakeLocks& locks) { return locks.count(name, true); });
 }
 std::size_t FakeNetwork::waiters(const std::string& name) const {
-  return inside_->with_locks([&](const FakeLocks& locks) { return locks.count(name, false); });
+  return impl_->with_locks([&](const FakeLocks& locks) { return locks.count(name, false); });
 }
 void FakeNetwork::elect_elsewhere(const std::string& group, const std::string& host) {
-  inside_->with_groups([&](FakeGroups& groups) { groups.elect_elsewhere(group, host); });
+  impl_->with_groups([&](FakeGroups& groups) { groups.elect_elsewhere(group, host); });
 }
 void FakeNetwork::elect_here(const std::string& group) {
-  inside_->with_groups([&](FakeGroups& groups) { groups.elect_here(group); });
+  impl_->with_groups([&](FakeGroups& groups) { groups.elect_here(group); });
 }
 void FakeNetwork::lose_majority(const std::string& group) {
-  inside_->with_groups([&](FakeGroups& groups) { groups.lose_majority(group); });
+  impl_->with_groups([&](FakeGroups& groups) { groups.lose_majority(group); });
 }
 void FakeNetwork::finish_elsewhere(const std::string& group, const std::string& host) {
-  inside_->with_groups([&](FakeGroups& groups) { groups.finish_elsewhere(group, host); });
+  impl_->with_groups([&](FakeGroups& groups) { groups.finish_elsewhere(group, host); });
 }
 bool FakeNetwork::leads(const std::string& group) const {
-  return inside_->with_groups([&](const FakeGroups& groups) { return groups.leads(group); });
+  return impl_->with_groups([&](const FakeGroups& groups) { return groups.leads(group); });
 }
 std::optional<std::int64_t> FakeNetwork::capacity(const std::string& group) const {
-  return inside_->with_groups([&](const FakeGroups& groups) { return groups.capacity(group); });
+  return impl_->with_groups([&](const FakeGroups& groups) { return groups.capacity(group); });
 }
-void FakeNetwork::pause() { inside_->pause(true); }
-void FakeNetwork::resume() { inside_->pause(false); }
-void FakeNetwork::restart() { inside_->restart(); }
-void FakeNetwork::set_status(const Status& status) { inside_->set_status(status); }
-void FakeNetwork::notify(const Event& event) { inside_->notify(event); }
+void FakeNetwork::pause() { impl_->pause(true); }
+void FakeNetwork::resume() { impl_->pause(false); }
+void FakeNetwork::restart() { impl_->restart(); }
+void FakeNetwork::set_status(const Status& status) { impl_->set_status(status); }
+void FakeNetwork::emit_event(const Event& event) { impl_->emit_event(event); }
 
 }  // namespace tempo

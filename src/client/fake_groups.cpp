@@ -13,33 +13,33 @@ using State = ipc::LeadershipUpdate::State;
 
 // --- requests ---
 
-std::string FakeGroups::answer(Caller caller, const ipc::Request& request) {
-  const auto refuse = [&](std::string sentence) {
+std::string FakeGroups::answer(Client client, const ipc::Request& request) {
+  const auto refuse = [&](std::string message) {
     return ipc::refusal_line(
-        {.code = ipc::Code::unavailable, .sentence = std::move(sentence), .id = request.id});
+        {.code = ipc::Code::unavailable, .message = std::move(message), .id = request.id});
   };
-  Group* const own = of(caller, request.id);
+  Group* const own = find(client, request.id);
   switch (request.verb) {
     case ipc::Verb::elect:
-      return stand(caller, request);
+      return stand(client, request);
     case ipc::Verb::offer:
       if (own != nullptr) own->capacity = request.capacity;
       return "";
     case ipc::Verb::stopped:
-      if (own == nullptr || !own->acts || !own->elsewhere) return "";
-      own->acts = false;
+      if (own == nullptr || !own->leads || !own->elsewhere) return "";
+      own->leads = false;
       own->until = nanoseconds{0};
       notify(*own, {.state = State::follows, .leader = *own->elsewhere});
       return "";
     case ipc::Verb::withdraw:
-      if (own == nullptr) return refuse("this connection has no candidate of that id");
+      if (own == nullptr) return refuse("this connection has no candidate with this id");
       notify(*own, {.state = State::withdrawn});
-      own->caller = nullptr;
-      own->acts = false;
+      own->client = nullptr;
+      own->leads = false;
       own->until = nanoseconds{0};
       return "";
     case ipc::Verb::resign_group:
-      if (!leads(request.name)) return refuse("this host does not lead it");
+      if (!leads(request.name)) return refuse("this host does not lead the group");
       elect_elsewhere(request.name, "");
       return ipc::done_line();
     case ipc::Verb::groups: {
@@ -48,23 +48,23 @@ std::string FakeGroups::answer(Caller caller, const ipc::Request& request) {
       return ipc::groups_line(views);
     }
     case ipc::Verb::watch_group:
-      watches_[caller] = request.name;
+      watches_[client] = request.name;
       return ipc::group_line(view_of(request.name, groups_[request.name]));
     default:
-      return refuse("a fake network does not know that");
+      return refuse("a fake network does not support this request");
   }
 }
 
-std::string FakeGroups::stand(Caller caller, const ipc::Request& request) {
+std::string FakeGroups::stand(Client client, const ipc::Request& request) {
   Group& group = groups_[request.name];
-  if (group.caller != nullptr)
+  if (group.client != nullptr)
     return ipc::refusal_line(
         {.code = ipc::Code::unavailable,
-         .sentence = fmt::format(
+         .message = fmt::format(
              "this host already has a candidate for '{}'; only one candidate per host is allowed",
              request.name),
          .id = request.id});
-  group.caller = caller;
+  group.client = client;
   group.id = request.id;
   group.capacity = request.capacity;
   group.criterion = request.criterion;
@@ -75,13 +75,13 @@ std::string FakeGroups::stand(Caller caller, const ipc::Request& request) {
   return "";
 }
 
-void FakeGroups::leave(Caller caller, End end) {
-  watches_.erase(caller);
+void FakeGroups::leave(Client client, End end) {
+  watches_.erase(client);
   for (auto& [name, group] : groups_) {
-    if (group.caller != caller) continue;
-    group.caller = nullptr;
-    group.acts = false;
-    if (end == End::of_the_caller) group.until = nanoseconds{0};
+    if (group.client != client) continue;
+    group.client = nullptr;
+    group.leads = false;
+    if (end == End::of_the_client) group.until = nanoseconds{0};
     show(name);
   }
 }
@@ -90,32 +90,32 @@ void FakeGroups::leave(Caller caller, End end) {
 
 void FakeGroups::extend_all(nanoseconds now) {
   for (auto& [name, group] : groups_) {
-    if (!group.acts) continue;
+    if (!group.leads) continue;
     group.until = now + options_.lease;
     notify(group, {.state = State::extended, .until_ns = group.until.count()});
   }
 }
 
-void FakeGroups::let_go_of_old() {
+void FakeGroups::expire() {
   for (auto& [name, group] : groups_) {
     if (group.until > options_.now()) continue;
-    if (std::exchange(group.acts, false)) notify(group, {.state = State::lost});
+    if (std::exchange(group.leads, false)) notify(group, {.state = State::lost});
     decide(name, group);
   }
 }
 
-// --- what the test says ---
+// --- requests of the test ---
 
 void FakeGroups::elect_here(const std::string& name) {
   Group& group = groups_[name];
   group.elsewhere.reset();
-  if (!group.acts) decide(name, group);
+  if (!group.leads) decide(name, group);
 }
 
 void FakeGroups::elect_elsewhere(const std::string& name, const std::string& host) {
   Group& group = groups_[name];
   group.elsewhere = host;
-  if (group.acts)
+  if (group.leads)
     notify(group, {.state = State::stop, .until_ns = group.until.count()});
   else
     notify(group, {.state = State::follows, .leader = host});
@@ -126,7 +126,7 @@ void FakeGroups::lose_majority(const std::string& name) {
   Group& group = groups_[name];
   group.elsewhere = "";
   group.until = nanoseconds{0};
-  if (std::exchange(group.acts, false)) notify(group, {.state = State::lost});
+  if (std::exchange(group.leads, false)) notify(group, {.state = State::lost});
   notify(group, {.state = State::no_majority});
   show(name);
 }
@@ -140,55 +140,55 @@ void FakeGroups::finish_elsewhere(const std::string& name, const std::string& ho
 
 bool FakeGroups::leads(const std::string& name) const {
   const auto found = groups_.find(name);
-  return found != groups_.end() && found->second.acts;
+  return found != groups_.end() && found->second.leads;
 }
 
 std::optional<std::int64_t> FakeGroups::capacity(const std::string& name) const {
   const auto found = groups_.find(name);
-  if (found == groups_.end() || found->second.caller == nullptr) return std::nullopt;
+  if (found == groups_.end() || found->second.client == nullptr) return std::nullopt;
   return found->second.capacity;
 }
 
-// --- small ---
+// --- helpers ---
 
-FakeGroups::Group* FakeGroups::of(Caller caller, std::int64_t id) {
+FakeGroups::Group* FakeGroups::find(Client client, std::int64_t id) {
   const auto found = std::ranges::find_if(groups_, [&](const auto& entry) {
-    return entry.second.caller == caller && entry.second.id == id;
+    return entry.second.client == client && entry.second.id == id;
   });
   return found == groups_.end() ? nullptr : &found->second;
 }
 
-// The candidate here leads, unless another does, or one of before still may.
+// The candidate of this host leads, unless another machine does or an earlier lease still lasts.
 void FakeGroups::decide(const std::string& name, Group& group) {
-  if (group.caller == nullptr || group.acts || group.elsewhere || group.until > options_.now())
+  if (group.client == nullptr || group.leads || group.elsewhere || group.until > options_.now())
     return;
-  group.acts = true;
+  group.leads = true;
   group.term = ++last_term_;
   group.until = options_.now() + options_.lease;
   notify(group, {.state = State::leads, .term = group.term, .until_ns = group.until.count()});
   show(name);
 }
 
-void FakeGroups::notify(const Group& group, ipc::LeadershipUpdate news) const {
-  if (group.caller == nullptr) return;
-  news.id = group.id;
-  options_.notify(group.caller, news);
+void FakeGroups::notify(const Group& group, ipc::LeadershipUpdate update) const {
+  if (group.client == nullptr) return;
+  update.id = group.id;
+  options_.notify(group.client, update);
 }
 
 void FakeGroups::show(const std::string& name) const {
   const auto found = groups_.find(name);
-  for (const auto& [caller, watched] : watches_)
-    if (watched == name) options_.show(caller, view_of(name, found->second));
+  for (const auto& [client, watched] : watches_)
+    if (watched == name) options_.show(client, view_of(name, found->second));
 }
 
 ipc::GroupView FakeGroups::view_of(const std::string& name, const Group& group) const {
   ipc::GroupView view{.name = name,
-                      .leader = group.acts ? "fake" : group.elsewhere.value_or(""),
-                      .term = group.acts ? group.term : 0,
-                      .here = group.acts,
+                      .leader = group.leads ? "fake" : group.elsewhere.value_or(""),
+                      .term = group.leads ? group.term : 0,
+                      .here = group.leads,
                       .criterion = group.criterion,
                       .algorithm = group.algorithm};
-  if (group.caller != nullptr)
+  if (group.client != nullptr)
     view.candidates.push_back({.host = "fake", .capacity = group.capacity, .here = true});
   return view;
 }

@@ -1,8 +1,8 @@
-// The groups of a fake network (fake.h): one candidate of this host in each, and whoever leads
-// elsewhere because the test says so.
+// The groups of a fake network (fake.h): at most one candidate of this host in each, and the
+// leaders on other machines that the test makes up.
 //
-// Without a word from the test the candidate here leads as soon as it stands. It knows no sockets
-// and no threads: callers are told through a function, times are the network's.
+// Unless the test decides otherwise, the candidate leads as soon as it stands. It uses no sockets
+// and no threads: updates go out through a function, and times are those of the network's clock.
 #pragma once
 
 #include <chrono>
@@ -19,23 +19,24 @@ namespace tempo {
 
 class FakeGroups {
  public:
-  using Caller = const void*;
+  using Client = const void*;
   struct Options {
     std::chrono::nanoseconds lease{0};
     std::function<std::chrono::nanoseconds()> now;
-    std::function<void(Caller, const ipc::LeadershipUpdate&)> notify;
-    std::function<void(Caller, const ipc::GroupView&)> show;  // to those who watch a group
+    std::function<void(Client, const ipc::LeadershipUpdate&)> notify;
+    std::function<void(Client, const ipc::GroupView&)> show;  // to clients that watch a group
   };
   explicit FakeGroups(Options options) : options_(std::move(options)) {}
 
-  // The line for a request about groups; empty: what is to be said is told.
-  std::string answer(Caller caller, const ipc::Request& request);
-  // Its candidates are gone. At the daemon's own end what they have lasts until its deadline.
-  enum class End : std::uint8_t { of_the_caller, of_the_daemon };
-  void leave(Caller caller, End end);
+  // Returns the reply to a request about groups; empty: the reply went out as an update.
+  std::string answer(Client client, const ipc::Request& request);
+  // Removes the candidates of a client that disconnected. When the daemon ends, their leases last
+  // until their deadlines.
+  enum class End : std::uint8_t { of_the_client, of_the_daemon };
+  void leave(Client client, End end);
 
   void extend_all(std::chrono::nanoseconds now);
-  void let_go_of_old();
+  void expire();  // ends expired leases
 
   void elect_here(const std::string& name);
   void elect_elsewhere(const std::string& name, const std::string& host);
@@ -46,27 +47,27 @@ class FakeGroups {
 
  private:
   struct Group {
-    Caller caller = nullptr;  // null: nobody here stands
+    Client client = nullptr;  // null: this host has no candidate
     std::int64_t id = 0;
     std::int64_t capacity = 0;
     std::string criterion{};
     std::string algorithm{};
-    bool acts = false;                       // the candidate here has the lease
-    std::uint64_t term = 0;                  // of the last that led
-    std::chrono::nanoseconds until{0};       // the lease is had by nobody else before
-    std::optional<std::string> elsewhere{};  // who leads; empty: nobody is to
+    bool leads = false;                      // the candidate of this host holds the lease
+    std::uint64_t term = 0;                  // of the last leader on this host
+    std::chrono::nanoseconds until{0};       // end of the lease; no new leader before
+    std::optional<std::string> elsewhere{};  // leader on another machine; empty name: none may lead
   };
 
-  std::string stand(Caller caller, const ipc::Request& request);
-  Group* of(Caller caller, std::int64_t id);
+  std::string stand(Client client, const ipc::Request& request);
+  Group* find(Client client, std::int64_t id);
   void decide(const std::string& name, Group& group);
-  void notify(const Group& group, ipc::LeadershipUpdate news) const;
+  void notify(const Group& group, ipc::LeadershipUpdate update) const;
   void show(const std::string& name) const;
   ipc::GroupView view_of(const std::string& name, const Group& group) const;
 
   Options options_;
-  std::map<std::string, Group> groups_;  // as many as the test names
-  std::map<Caller, std::string> watches_;
+  std::map<std::string, Group> groups_;    // by name; the test bounds their number
+  std::map<Client, std::string> watches_;  // client and its group
   std::uint64_t last_term_ = 0;
 };
 

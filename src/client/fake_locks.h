@@ -1,7 +1,8 @@
-// The locks of a fake network (fake.h): who has them and who waits, in the order of asking, and
-// whoever has them elsewhere because the test says so.
+// The locks of a fake network (fake.h): holders and waiters in the order of their requests, and the
+// holders on other machines that the test makes up.
 //
-// It knows no sockets and no threads: callers are told through a function, times are the network's.
+// It uses no sockets and no threads: updates go out through a function, and times are those of the
+// network's clock.
 #pragma once
 
 #include <chrono>
@@ -19,42 +20,42 @@ namespace tempo {
 
 class FakeLocks {
  public:
-  using Caller = const void*;
+  using Client = const void*;
   struct Options {
     std::chrono::nanoseconds lease{0};
     std::function<std::chrono::nanoseconds()> now;
-    std::function<void(Caller, const ipc::LockUpdate&)> notify;
+    std::function<void(Client, const ipc::LockUpdate&)> notify;
   };
   explicit FakeLocks(Options options) : options_(std::move(options)) {}
 
-  void lock(Caller caller, const ipc::Request& request);
-  void unlock(Caller caller, std::int64_t id);
-  // Its locks are free.
-  void leave(Caller caller);
-  // The daemon ends: what the caller has lasts until its deadline.
-  void outlive(Caller caller);
+  void lock(Client client, const ipc::Request& request);
+  void unlock(Client client, std::int64_t id);
+  // The client disconnected: releases its locks.
+  void leave(Client client);
+  // The daemon ends: the client's locks last until their deadlines.
+  void outlive(Client client);
 
   void extend_all(std::chrono::nanoseconds now);
-  // Leases that have run out are over, also those of callers that are gone.
-  void let_go_of_old();
+  // Ends expired leases, also those of disconnected clients.
+  void expire();
 
-  void take_elsewhere(const std::string& name, bool shared);
-  void free_elsewhere(const std::string& name);
+  void acquire_elsewhere(const std::string& name, bool shared);
+  void release_elsewhere(const std::string& name);
   void lose(const std::string& name);
-  // Callers that have it, or that wait for it.
-  std::size_t count(const std::string& name, bool inside) const;
+  // Number of clients that hold the lock, or that wait for it.
+  std::size_t count(const std::string& name, bool held) const;
 
  private:
   struct Claim {
-    Caller caller = nullptr;  // null: another machine, or one of before a restart
+    Client client = nullptr;  // null: on another machine, or from before a restart
     std::int64_t id = 0;
     bool shared = false;
-    bool has_token = true;              // a lease has
-    std::chrono::nanoseconds lease{0};  // how long it lasts; 0: as the network's do
-    bool inside = false;
-    std::uint64_t token = 0;
-    std::chrono::nanoseconds until{0};  // inside
-    bool elsewhere = false;
+    bool has_token = true;              // the lock is a lease
+    std::chrono::nanoseconds lease{0};  // lease time; 0: the network's
+    bool held = false;                  // false: it waits
+    std::uint64_t token = 0;            // if held; 0: none
+    std::chrono::nanoseconds until{0};  // if held: end of the lease
+    bool elsewhere = false;             // on another machine, until release_elsewhere
   };
 
   void grant(const std::string& name);
@@ -62,7 +63,7 @@ class FakeLocks {
   std::chrono::nanoseconds lease_of(const Claim& claim) const;
 
   Options options_;
-  std::map<std::string, std::vector<Claim>> claims_;  // as many as the test and its programs make
+  std::map<std::string, std::vector<Claim>> claims_;  // by lock; the test bounds their number
   std::uint64_t last_token_ = 0;
 };
 

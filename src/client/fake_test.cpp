@@ -1,5 +1,5 @@
-// The network that users test with, and through it libtempo's locks: the code behind the types is
-// the one that talks to tempod.
+// The fake network, and through it libtempo's locks, status and watch: the code behind the types is
+// the code that talks to tempod.
 #include "tempo/fake.h"
 
 #include <chrono>
@@ -24,15 +24,15 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-const AcquireOptions kPatient{.shared = false, .wait = 10s};
+const AcquireOptions kWaiting{.shared = false, .wait = 10s};
 
 Locks connected(const FakeNetwork& network) {
   auto locks = network.locks();
-  if (!locks) ADD_FAILURE() << locks.error().sentence;
+  if (!locks) ADD_FAILURE() << locks.error().message;
   return *std::move(locks);
 }
 
-TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
+TEST(FakeNetwork, GrantsInOrderWithRisingTokens) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
@@ -42,8 +42,9 @@ TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
   EXPECT_LE(lock->remaining(), 2s);
   const auto refused = others.try_acquire("door");
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::too_late);
-  EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));  // it waits no longer
+  EXPECT_EQ(refused.error().code, ErrorCode::timed_out);
+  EXPECT_TRUE(
+      eventually([&] { return network.waiters("door") == 0; }));  // the request was cancelled
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
@@ -52,22 +53,22 @@ TEST(FakeNetwork, GrantsOneAfterTheOtherWithRisingTokens) {
   EXPECT_GT(next->token(), first);
 }
 
-TEST(FakeNetwork, ReadersShareAndAWriterWaitsForThem) {
+TEST(FakeNetwork, SharesAmongReadersAndExcludesWriters) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
   auto reader = locks.acquire_shared("plan");
-  auto another = others.acquire_shared("plan", kPatient);
+  auto another = others.acquire_shared("plan", kWaiting);
   ASSERT_TRUE(reader && another);
   EXPECT_GT(reader->remaining(), 0s);
   EXPECT_GT(another->remaining(), 0s);
   EXPECT_FALSE(locks.try_acquire("plan"));
   reader->release();
   another->release();
-  EXPECT_TRUE(locks.acquire("plan", kPatient));
+  EXPECT_TRUE(locks.acquire("plan", kWaiting));
 }
 
-TEST(FakeNetwork, ALockThatIsLostIsSeen) {
+TEST(FakeNetwork, ReportsALostLock) {
   FakeNetwork network;
   Locks locks = connected(network);
   auto lock = locks.acquire("door");
@@ -77,12 +78,12 @@ TEST(FakeNetwork, ALockThatIsLostIsSeen) {
   EXPECT_TRUE(locks.acquire("door"));
 }
 
-TEST(FakeNetwork, LeasesRunOutWhileTheDaemonIsPaused) {
+TEST(FakeNetwork, ExpiresLeasesWhilePaused) {
   FakeNetwork network({.lease = 10s});
   Locks locks = connected(network);
   auto lock = locks.acquire("door");
   ASSERT_TRUE(lock);
-  network.advance(25s);  // more than two leases, extended all the while
+  network.advance(25s);  // more than two leases, extended meanwhile
   EXPECT_GT(lock->remaining(), 8s);
   network.pause();
   network.advance(6s);
@@ -91,19 +92,19 @@ TEST(FakeNetwork, LeasesRunOutWhileTheDaemonIsPaused) {
   network.advance(6s);
   EXPECT_EQ(lock->remaining(), 0s);
   network.resume();
-  EXPECT_TRUE(locks.acquire("door", kPatient));
+  EXPECT_TRUE(locks.acquire("door", kWaiting));
 }
 
-TEST(FakeNetwork, ARestartLeavesLocksUntilTheirDeadlines) {
+TEST(FakeNetwork, KeepsLocksUntilTheirDeadlinesAfterARestart) {
   FakeNetwork network({.lease = 10s});
   Locks before = connected(network);
   auto lock = before.acquire("door");
   ASSERT_TRUE(lock);
   network.restart();
   ASSERT_TRUE(readable(before.descriptor(), 10s));
-  EXPECT_GT(lock->remaining(), 5s);  // what was granted lasts...
+  EXPECT_GT(lock->remaining(), 5s);  // the granted lock lasts
   const auto again = before.acquire("door");
-  ASSERT_FALSE(again);  // ...on a connection that is good for nothing else
+  ASSERT_FALSE(again);  // the connection is closed
   EXPECT_EQ(again.error().code, ErrorCode::no_daemon);
   Locks after = connected(network);
   EXPECT_FALSE(after.try_acquire("door"));
@@ -114,84 +115,84 @@ TEST(FakeNetwork, ARestartLeavesLocksUntilTheirDeadlines) {
   EXPECT_GT(next->token(), lock->token());
 }
 
-TEST(FakeNetwork, AnotherMachineCanHaveIt) {
+TEST(FakeNetwork, LetsAnotherMachineHoldALock) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.take_elsewhere("door");
+  network.acquire_elsewhere("door");
   EXPECT_FALSE(locks.try_acquire("door"));
-  network.free_elsewhere("door");
-  EXPECT_TRUE(locks.acquire("door", kPatient));
+  network.release_elsewhere("door");
+  EXPECT_TRUE(locks.acquire("door", kWaiting));
 }
 
-TEST(FakeNetwork, RefusesWhenItIsToldTo) {
+TEST(FakeNetwork, RefusesOnRequest) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.refuse(ErrorCode::not_allowed, "not you");
+  network.refuse(ErrorCode::not_allowed, "permission denied");
   const auto lock = locks.acquire("door");
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().code, ErrorCode::not_allowed);
-  EXPECT_EQ(lock.error().sentence, "not you");
+  EXPECT_EQ(lock.error().message, "permission denied");
   network.refuse(ErrorCode::refused, "");
   EXPECT_TRUE(locks.acquire("door"));
 }
 
-// --- waiting without waiting ---
+// --- pending locks ---
 
-TEST(PendingLock, ComesTrueOnTheDescriptor) {
+TEST(PendingLock, SignalsTheGrantOnTheDescriptor) {
   const FakeNetwork network;
   Locks locks = connected(network);
   Locks others = connected(network);
   auto lock = locks.acquire("door");
   auto pending = others.acquire_async("door");
   ASSERT_TRUE(lock && pending);
-  ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
-  auto looked = pending->look();
-  ASSERT_TRUE(looked);
-  EXPECT_FALSE(*looked);
+  ASSERT_TRUE(eventually([&] { return network.waiters("door") == 1; }));
+  auto polled = pending->poll();
+  ASSERT_TRUE(polled);
+  EXPECT_FALSE(*polled);
   EXPECT_GT(pending->timeout(), 1h);
   lock->release();
   ASSERT_TRUE(readable(others.descriptor(), 10s));
-  looked = pending->look();
-  ASSERT_TRUE(looked && *looked);
-  EXPECT_GT((*looked)->token(), lock->token());
-  EXPECT_GT((*looked)->remaining(), 0s);
-  EXPECT_FALSE(pending->look());  // it is over
+  polled = pending->poll();
+  ASSERT_TRUE(polled && *polled);
+  EXPECT_GT((*polled)->token(), lock->token());
+  EXPECT_GT((*polled)->remaining(), 0s);
+  EXPECT_FALSE(pending->poll());  // the request is over
 }
 
-TEST(PendingLock, IsTooLateWhenItsTimeIsOver) {
+TEST(PendingLock, TimesOut) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.take_elsewhere("door");
+  network.acquire_elsewhere("door");
   auto pending = locks.acquire_async("door", {.shared = false, .wait = 60s});
   ASSERT_TRUE(pending);
-  ASSERT_TRUE(pending->look());
+  ASSERT_TRUE(pending->poll());
   network.advance(61s);
   EXPECT_EQ(pending->timeout(), 0s);
-  const auto looked = pending->look();
-  ASSERT_FALSE(looked);
-  EXPECT_EQ(looked.error().code, ErrorCode::too_late);
-  EXPECT_THAT(looked.error().sentence, HasSubstr("within 60s"));
+  const auto polled = pending->poll();
+  ASSERT_FALSE(polled);
+  EXPECT_EQ(polled.error().code, ErrorCode::timed_out);
+  EXPECT_THAT(polled.error().message, HasSubstr("timed out after 60s"));
 }
 
-TEST(PendingLock, ThatIsDroppedWaitsNoLonger) {
+TEST(PendingLock, DestructorCancelsTheRequest) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.take_elsewhere("door");
+  network.acquire_elsewhere("door");
   {
     const auto pending = locks.acquire_async("door");
     ASSERT_TRUE(pending);
-    ASSERT_TRUE(comes_true([&] { return network.waiters("door") == 1; }));
+    ASSERT_TRUE(eventually([&] { return network.waiters("door") == 1; }));
   }
-  EXPECT_TRUE(comes_true([&] { return network.waiters("door") == 0; }));
+  EXPECT_TRUE(eventually([&] { return network.waiters("door") == 0; }));
 }
 
-TEST(Locks, WaitingIsCancelledByADescriptor) {
+TEST(Locks, CancelAWaitByDescriptor) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.take_elsewhere("door");
+  network.acquire_elsewhere("door");
   const int cancel = eventfd(0, EFD_CLOEXEC);
   std::thread other([&] {
-    if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
+    if (!eventually([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
     eventfd_write(cancel, 1);
   });
   AcquireOptions options;
@@ -203,21 +204,21 @@ TEST(Locks, WaitingIsCancelledByADescriptor) {
   EXPECT_EQ(lock.error().code, ErrorCode::cancelled);
 }
 
-TEST(Locks, AWaitEndsWhenTheNetworksTimeIsThere) {
+TEST(Locks, TimeOutOnTheNetworksClock) {
   FakeNetwork network;
   Locks locks = connected(network);
-  network.take_elsewhere("door");
+  network.acquire_elsewhere("door");
   std::thread other([&] {
-    if (!comes_true([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
+    if (!eventually([&] { return network.waiters("door") == 1; })) ADD_FAILURE();
     network.advance(2h);
   });
   const auto lock = locks.acquire("door", {.shared = false, .wait = 1h});
   other.join();
   ASSERT_FALSE(lock);
-  EXPECT_EQ(lock.error().code, ErrorCode::too_late);
+  EXPECT_EQ(lock.error().code, ErrorCode::timed_out);
 }
 
-TEST(Locks, DifferentOnesAreForDifferentThreads) {
+TEST(Locks, AreIndependentAcrossThreads) {
   const FakeNetwork network;
   int inside = 0;
   int entered = 0;
@@ -238,7 +239,7 @@ TEST(Locks, DifferentOnesAreForDifferentThreads) {
 
 // --- forks ---
 
-TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
+TEST(Locks, CannotBeUsedByAForkedChild) {
   const FakeNetwork network;
   Locks locks = connected(network);
   auto lock = locks.acquire("door");
@@ -248,9 +249,9 @@ TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
   if (child == 0) {
     const bool nothing_held = lock->remaining() == 0s && lock->deadline() == 0s;
     const auto another = locks.acquire("window");
-    const auto looked = waiting->look();
-    const bool refused = !another && !looked && another.error().code == ErrorCode::refused &&
-                         another.error().sentence.find("connect anew") != std::string::npos;
+    const auto polled = waiting->poll();
+    const bool refused = !another && !polled && another.error().code == ErrorCode::refused &&
+                         another.error().message.find("after fork()") != std::string::npos;
     lock->release();
     {
       const PendingLock dropped = *std::move(waiting);
@@ -261,12 +262,12 @@ TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_GT(lock->remaining(), 0s);
-  auto looked = waiting->look();
-  ASSERT_TRUE(comes_true([&] {
-    if (looked && !*looked) looked = waiting->look();
-    return looked && *looked;
+  auto polled = waiting->poll();
+  ASSERT_TRUE(eventually([&] {
+    if (polled && !*polled) polled = waiting->poll();
+    return polled && *polled;
   }));
-  // Had the child spoken, its words would have come before these.
+  // Requests of the child would have arrived before these.
   Locks others = connected(network);
   EXPECT_FALSE(others.try_acquire("door"));
   EXPECT_TRUE(locks.acquire("window"));
@@ -274,7 +275,7 @@ TEST(Locks, AChildHoldsNothingAndReleasesNothing) {
 
 // --- time, status, watch ---
 
-TEST(FakeNetwork, ShowsTheTimeItIsSetTo) {
+TEST(FakeNetwork, PublishesTheTimeThatIsSet) {
   FakeNetwork network;
   const auto page = network.page();
   ASSERT_TRUE(page);
@@ -295,7 +296,7 @@ TEST(FakeNetwork, ShowsTheTimeItIsSetTo) {
   EXPECT_EQ(page->now().status, TimeStatus::unsynchronized);
 }
 
-TEST(FakeNetwork, AWaitForATimeIsCancelledByADescriptor) {
+TEST(FakeNetwork, CancelsAWaitForATimeByDescriptor) {
   const FakeNetwork network;
   const auto page = network.page();
   ASSERT_TRUE(page);
@@ -304,7 +305,7 @@ TEST(FakeNetwork, AWaitForATimeIsCancelledByADescriptor) {
   close(cancel);
 }
 
-TEST(Daemon, SaysWhatItKnows) {
+TEST(Daemon, ReturnsTheStatus) {
   FakeNetwork network;
   Status status;
   status.name = "bow";
@@ -319,57 +320,57 @@ TEST(Daemon, SaysWhatItKnows) {
   network.set_now(FakeNetwork::synchronized_at(NetworkTime{1000s}));
   auto daemon = network.daemon();
   ASSERT_TRUE(daemon);
-  const auto said = daemon->status();
-  ASSERT_TRUE(said);
-  EXPECT_EQ(said->name, "bow");
-  EXPECT_EQ(said->cluster, "ship");
-  EXPECT_EQ(said->version, "1");
-  EXPECT_EQ(said->master, "stern");
-  EXPECT_EQ(said->locks, status.locks);
-  EXPECT_EQ(said->warnings, status.warnings);
-  ASSERT_EQ(said->members.size(), 2U);
-  EXPECT_EQ(said->members[1].name, "stern");
-  EXPECT_EQ(said->members[1].address, "10.0.0.2");
-  EXPECT_EQ(said->members[1].role, "master");
-  EXPECT_TRUE(said->members[0].self);
-  EXPECT_TRUE(said->members[1].faulty);
-  EXPECT_EQ(said->members[1].heard_ago_s, 1.5);
-  EXPECT_EQ(said->now.status, TimeStatus::synchronized);
-  EXPECT_THAT(said->json, HasSubstr("\"cluster\":\"ship\""));
+  const auto read = daemon->status();
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->name, "bow");
+  EXPECT_EQ(read->cluster, "ship");
+  EXPECT_EQ(read->version, "1");
+  EXPECT_EQ(read->master, "stern");
+  EXPECT_EQ(read->locks, status.locks);
+  EXPECT_EQ(read->warnings, status.warnings);
+  ASSERT_EQ(read->members.size(), 2U);
+  EXPECT_EQ(read->members[1].name, "stern");
+  EXPECT_EQ(read->members[1].address, "10.0.0.2");
+  EXPECT_EQ(read->members[1].role, "master");
+  EXPECT_TRUE(read->members[0].self);
+  EXPECT_TRUE(read->members[1].faulty);
+  EXPECT_EQ(read->members[1].heard_ago_s, 1.5);
+  EXPECT_EQ(read->now.status, TimeStatus::synchronized);
+  EXPECT_THAT(read->json, HasSubstr("\"cluster\":\"ship\""));
   const auto now = daemon->now();
   ASSERT_TRUE(now);
   EXPECT_GE(now->time, NetworkTime{1000s});
   EXPECT_EQ(now->latest - now->earliest, 2ms);
 }
 
-TEST(Watch, HearsOfChangesAndEvents) {
+TEST(Watch, ReturnsStatusesAndEvents) {
   FakeNetwork network;
   auto daemon = network.daemon();
   ASSERT_TRUE(daemon);
   auto watch = daemon->watch();
   ASSERT_TRUE(watch);
-  auto news = watch->next(10s);
-  ASSERT_TRUE(news && news->status);
-  EXPECT_EQ(news->status->master, "fake");
-  news = watch->next(0s);
-  ASSERT_FALSE(news);
-  EXPECT_EQ(news.error().code, ErrorCode::too_late);
-  network.notify({"became-master", NetworkTime{7s}, "bow is master"});
+  auto update = watch->next(10s);
+  ASSERT_TRUE(update && update->status);
+  EXPECT_EQ(update->status->master, "fake");
+  update = watch->next(0s);
+  ASSERT_FALSE(update);
+  EXPECT_EQ(update.error().code, ErrorCode::timed_out);
+  network.emit_event({"became-master", NetworkTime{7s}, "bow is master"});
   ASSERT_TRUE(readable(watch->descriptor(), 10s));
-  news = watch->next(10s);
-  ASSERT_TRUE(news && news->event);
-  EXPECT_EQ(news->event->name, "became-master");
-  EXPECT_EQ(news->event->at, NetworkTime{7s});
-  EXPECT_EQ(news->event->text, "bow is master");
+  update = watch->next(10s);
+  ASSERT_TRUE(update && update->event);
+  EXPECT_EQ(update->event->name, "became-master");
+  EXPECT_EQ(update->event->at, NetworkTime{7s});
+  EXPECT_EQ(update->event->text, "bow is master");
   const int cancel = eventfd(1, EFD_CLOEXEC);
-  news = watch->next(1h, cancel);
+  update = watch->next(1h, cancel);
   close(cancel);
-  ASSERT_FALSE(news);
-  EXPECT_EQ(news.error().code, ErrorCode::cancelled);
+  ASSERT_FALSE(update);
+  EXPECT_EQ(update.error().code, ErrorCode::cancelled);
   network.restart();
-  do news = watch->next(10s);
-  while (news);
-  EXPECT_EQ(news.error().code, ErrorCode::no_daemon);
+  do update = watch->next(10s);
+  while (update);
+  EXPECT_EQ(update.error().code, ErrorCode::no_daemon);
 }
 
 }  // namespace

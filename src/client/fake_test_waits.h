@@ -1,4 +1,4 @@
-// What the tests with a fake network wait for.
+// Wait helpers for tests with a fake network.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 namespace tempo {
 
 inline bool readable(int descriptor, std::chrono::milliseconds wait) {
-  pollfd end{descriptor, POLLIN, 0};
-  return poll(&end, 1, static_cast<int>(wait.count())) == 1;
+  pollfd polled{descriptor, POLLIN, 0};
+  return poll(&polled, 1, static_cast<int>(wait.count())) == 1;
 }
 
 template <class Condition>
-bool comes_true(Condition condition) {
+bool eventually(Condition condition) {
   for (int i = 0; i < 1000; ++i) {
     if (condition()) return true;
     std::this_thread::sleep_for(std::chrono::milliseconds{10});

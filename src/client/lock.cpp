@@ -9,17 +9,25 @@
 #include "base/span_text.h"
 #include "client/boot_clock.h"
 #include "client/lock_connection.h"
-#include "client/news_wait.h"
 #include "client/public_error.h"
+#include "client/wait_readable.h"
 
 namespace tempo {
 namespace {
 
 using std::chrono::nanoseconds;
 
-// Enough for members to answer; who wants a lock at once does not wait longer.
-constexpr nanoseconds kMoment = std::chrono::milliseconds{100};
-constexpr const char* kOver = "this wish is over; make another";
+// Shortest wait: enough time for members to answer.
+constexpr nanoseconds kMinWait = std::chrono::milliseconds{100};
+constexpr const char* kOver = "this request is over; call acquire_async again";
+
+std::string timeout_message(const std::string& name, nanoseconds wait) {
+  if (wait == nanoseconds{0})
+    return fmt::format("lock '{}' is not available (not waiting); 'tempo locks' shows the holder",
+                       name);
+  return fmt::format("timed out after {} waiting for lock '{}'; 'tempo locks' shows the holder",
+                     span_text(wait), name);
+}
 
 }  // namespace
 
@@ -28,21 +36,21 @@ LockConnection::LockConnection(client::Client client)
 LockConnection::LockConnection(client::Client client, Clock clock)
     : client_(std::move(client)), clock_(std::move(clock)), owner_(getpid()) {}
 
-bool LockConnection::foreign() const { return getpid() != owner_; }
+bool LockConnection::in_child() const { return getpid() != owner_; }
 
-const Error& LockConnection::why_gone() {
-  if (foreign())
-    gone_ = Error{ErrorCode::refused,
-                  "these locks belong to the process that forked this one; connect anew"};
-  return *gone_;
+const Error& LockConnection::closed_error() {
+  if (in_child())
+    closed_ = Error{ErrorCode::refused,
+                    "these locks belong to the parent process; open a new connection after fork()"};
+  return *closed_;
 }
 
-bool LockConnection::listen(nanoseconds wait) {
-  if (foreign()) return false;
-  while (!gone_) {
-    const auto reply = client_.next_of_any_kind(wait);
+bool LockConnection::read_replies(nanoseconds wait) {
+  if (in_child()) return false;
+  while (!closed_) {
+    const auto reply = client_.next_or_refusal(wait);
     if (!reply) {
-      gone_ = farewell_.value_or(public_error(reply.error()));
+      closed_ = final_error_.value_or(public_error(reply.error()));
       break;
     }
     if (!*reply) return true;
@@ -56,34 +64,34 @@ void LockConnection::receive(const ipc::Reply& reply) {
   if (reply.refusal) {
     const Error error{
         reply.refusal->code == ipc::Code::not_allowed ? ErrorCode::not_allowed : ErrorCode::refused,
-        reply.refusal->sentence};
-    // One that names none is for what is waited for, a request so wrong that its id was not read;
-    // or for the whole connection, which ends then.
-    if (!reply.refusal->id) farewell_ = error;
-    for (auto& [id, known] : known_)
-      if (reply.refusal->id ? id == *reply.refusal->id : !known.token) known.error = error;
+        reply.refusal->message};
+    // A refusal without an id concerns the pending requests (tempod could not read the id), or the
+    // whole connection, which tempod then closes.
+    if (!reply.refusal->id) final_error_ = error;
+    for (auto& [id, request] : requests_)
+      if (reply.refusal->id ? id == *reply.refusal->id : !request.token) request.error = error;
     return;
   }
-  const auto news = ipc::lock_of(reply);
-  if (!news) return;
-  const auto found = known_.find(news->id);
-  if (found == known_.end()) return;
-  Known& known = found->second;
+  const auto update = ipc::lock_of(reply);
+  if (!update) return;
+  const auto found = requests_.find(update->id);
+  if (found == requests_.end()) return;
+  Request& request = found->second;
   using State = ipc::LockUpdate::State;
-  switch (news->state) {
+  switch (update->state) {
     case State::granted:
-      known.token = news->token;
-      known.until = nanoseconds{news->until_ns};
+      request.token = update->token;
+      request.until = nanoseconds{update->until_ns};
       break;
     case State::extended:
-      known.until = std::max(known.until, nanoseconds{news->until_ns});
+      request.until = std::max(request.until, nanoseconds{update->until_ns});
       break;
     case State::lost:
-      known.until = nanoseconds{0};
+      request.until = nanoseconds{0};
       break;
     case State::refused:
-      known.error =
-          Error{ErrorCode::refused, "too many programs on this host wait for this lock; try later"};
+      request.error = Error{ErrorCode::refused,
+                            "too many programs on this host wait for this lock; try again later"};
       break;
     case State::released:
     case State::count:
@@ -93,7 +101,7 @@ void LockConnection::receive(const ipc::Reply& reply) {
 
 Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std::string& name,
                                                            const AcquireOptions& options) {
-  if (!listen(nanoseconds{0})) return Unexpected{why_gone()};
+  if (!read_replies(nanoseconds{0})) return Unexpected{closed_error()};
   const std::int64_t id = ++last_id_;
   ipc::Request request{.verb = ipc::Verb::lock, .by_ns = {}, .to_ns = {}};
   request.name = name;
@@ -102,30 +110,28 @@ Expected<PendingLock, Error> LockConnection::acquire_async(Self self, const std:
   request.lease_ns = options.lease.count();
   request.id = id;
   if (const auto sent = client_.send(request); !sent)
-    return Unexpected{*(gone_ = public_error(sent.error()))};
-  known_[id] = {.name = name,
-                .wait = std::max(options.wait, nanoseconds{0}),
-                .last = clock_() + std::max(options.wait, kMoment)};
+    return Unexpected{*(closed_ = public_error(sent.error()))};
+  requests_[id] = {.name = name,
+                   .wait = std::max(options.wait, nanoseconds{0}),
+                   .wait_end = clock_() + std::max(options.wait, kMinWait)};
   return PendingLock(self, id);
 }
 
-Expected<std::optional<Lock>, Error> LockConnection::look(Self self, std::int64_t id) {
-  const bool connected = listen(nanoseconds{0});
-  const auto found = known_.find(id);
-  if (foreign()) return Unexpected{why_gone()};
-  if (found == known_.end()) return Unexpected{Error{ErrorCode::refused, kOver}};
-  const Known& known = found->second;
-  if (known.token) return std::optional(Lock(self, id, *known.token));
-  std::optional<Error> error = known.error;
+Expected<std::optional<Lock>, Error> LockConnection::poll(Self self, std::int64_t id) {
+  const bool connected = read_replies(nanoseconds{0});
+  const auto found = requests_.find(id);
+  if (in_child()) return Unexpected{closed_error()};
+  if (found == requests_.end()) return Unexpected{Error{ErrorCode::refused, kOver}};
+  const Request& request = found->second;
+  if (request.token) return std::optional(Lock(self, id, *request.token));
+  std::optional<Error> error = request.error;
   if (error) {
-    known_.erase(found);
+    requests_.erase(found);
   } else if (!connected) {
-    error = why_gone();
-    known_.erase(found);
+    error = closed_error();
+    requests_.erase(found);
   } else if (timeout(id) <= nanoseconds{0}) {
-    error = Error{ErrorCode::too_late,
-                  fmt::format("'{}' was not to be had within {}; 'tempo locks' says who has it",
-                              known.name, span_text(known.wait))};
+    error = Error{ErrorCode::timed_out, timeout_message(request.name, request.wait)};
     release(id);
   }
   if (error) return Unexpected{*std::move(error)};
@@ -133,9 +139,9 @@ Expected<std::optional<Lock>, Error> LockConnection::look(Self self, std::int64_
 }
 
 nanoseconds LockConnection::timeout(std::int64_t id) const {
-  const auto found = known_.find(id);
-  if (found == known_.end()) return nanoseconds{0};
-  return std::max(found->second.last - clock_(), nanoseconds{0});
+  const auto found = requests_.find(id);
+  if (found == requests_.end()) return nanoseconds{0};
+  return std::max(found->second.wait_end - clock_(), nanoseconds{0});
 }
 
 Expected<Lock, Error> LockConnection::acquire(Self self, const std::string& name,
@@ -143,28 +149,28 @@ Expected<Lock, Error> LockConnection::acquire(Self self, const std::string& name
   auto pending = acquire_async(self, name, options);
   if (!pending) return Unexpected{pending.error()};
   for (;;) {
-    if (!wait_for_news(descriptor(), pending->timeout(), options.cancel))
-      return Unexpected{Error{ErrorCode::cancelled, "the waiting was cancelled"}};
-    auto lock = pending->look();
+    if (!wait_readable(descriptor(), pending->timeout(), options.cancel))
+      return Unexpected{Error{ErrorCode::cancelled, "the wait was cancelled"}};
+    auto lock = pending->poll();
     if (!lock) return Unexpected{lock.error()};
     if (*lock) return **std::move(lock);
   }
 }
 
 void LockConnection::release(std::int64_t id) {
-  if (foreign() || known_.erase(id) == 0 || gone_) return;
+  if (in_child() || requests_.erase(id) == 0 || closed_) return;
   ipc::Request request{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   request.id = id;
-  if (const auto sent = client_.send(request); !sent) gone_ = public_error(sent.error());
+  if (const auto sent = client_.send(request); !sent) closed_ = public_error(sent.error());
 }
 
 nanoseconds LockConnection::deadline(std::int64_t id) {
-  listen(nanoseconds{0});
-  const auto found = known_.find(id);
-  return found == known_.end() || foreign() ? nanoseconds{0} : found->second.until;
+  read_replies(nanoseconds{0});
+  const auto found = requests_.find(id);
+  return found == requests_.end() || in_child() ? nanoseconds{0} : found->second.until;
 }
 
-// --- a lock that is held ---
+// --- held locks ---
 
 Lock::Lock(std::shared_ptr<LockConnection> connection, std::int64_t id, std::uint64_t token)
     : connection_(std::move(connection)), id_(id), token_(token) {}
@@ -191,7 +197,7 @@ nanoseconds Lock::remaining() {
                                 : std::max(until - connection_->now(), nanoseconds{0});
 }
 
-// --- a lock that is waited for ---
+// --- pending locks ---
 
 PendingLock::PendingLock(std::shared_ptr<LockConnection> connection, std::int64_t id)
     : connection_(std::move(connection)), id_(id) {}
@@ -205,10 +211,10 @@ PendingLock::~PendingLock() {
   if (connection_ != nullptr) connection_->release(id_);
 }
 
-Expected<std::optional<Lock>, Error> PendingLock::look() {
+Expected<std::optional<Lock>, Error> PendingLock::poll() {
   if (connection_ == nullptr) return Unexpected{Error{ErrorCode::refused, kOver}};
-  auto lock = connection_->look(connection_, id_);
-  if (!lock || *lock) connection_.reset();  // what it was is the lock's now, or nothing
+  auto lock = connection_->poll(connection_, id_);
+  if (!lock || *lock) connection_.reset();  // the Lock owns the request now, or it failed
   return lock;
 }
 
@@ -216,7 +222,7 @@ nanoseconds PendingLock::timeout() const {
   return connection_ == nullptr ? nanoseconds{0} : connection_->timeout(id_);
 }
 
-// --- the connection ---
+// --- Locks ---
 
 Locks::Locks(std::shared_ptr<LockConnection> connection) : connection_(std::move(connection)) {}
 Locks::~Locks() = default;

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <utility>
 
-#include "client/sentence_c.h"
+#include "client/c_error.h"
 #include "tempo/lock.h"
 
 struct tempo_locks {
@@ -12,7 +12,7 @@ struct tempo_locks {
 struct tempo_lock {
   tempo::Lock lock;
 };
-struct tempo_wish {
+struct tempo_pending_lock {
   tempo::PendingLock pending;
 };
 
@@ -20,20 +20,21 @@ namespace {
 
 tempo::Expected<tempo::LockKind, tempo::Error> kind_of(tempo_lock_kind kind) {
   switch (kind) {
-    case TEMPO_LEASE:
+    case TEMPO_LOCK_LEASE:
       return tempo::LockKind::lease;
-    case TEMPO_SILENT:
+    case TEMPO_LOCK_SILENT:
       return tempo::LockKind::silent;
-    case TEMPO_EXPLICIT:
+    case TEMPO_LOCK_EXPLICIT:
       return tempo::LockKind::explicit_replies;
   }
   return tempo::Unexpected{
       tempo::Error{tempo::ErrorCode::refused,
-                   "a lock's kind is TEMPO_LEASE, TEMPO_SILENT or TEMPO_EXPLICIT; set "
-                   "tempo_lock_default_options() first"}};
+                   "unknown lock kind; start from tempo_acquire_default_options() and use "
+                   "TEMPO_LOCK_LEASE, TEMPO_LOCK_SILENT or TEMPO_LOCK_EXPLICIT"}};
 }
 
-tempo::Expected<tempo::AcquireOptions, tempo::Error> options_of(const tempo_lock_options* given) {
+tempo::Expected<tempo::AcquireOptions, tempo::Error> options_of(
+    const tempo_acquire_options* given) {
   tempo::AcquireOptions options;
   if (given == nullptr) return options;
   const auto kind = kind_of(given->kind);
@@ -50,26 +51,29 @@ tempo::Expected<tempo::AcquireOptions, tempo::Error> options_of(const tempo_lock
 
 extern "C" {
 
-tempo_locks* tempo_locks_connect(const char* socket, char* code, unsigned size) {
+tempo_locks* tempo_locks_connect(const char* socket, tempo_error* error, char* message,
+                                 unsigned size) {
   auto locks = tempo::Locks::connect(socket == nullptr ? tempo::kDefaultControlSocket : socket);
   if (locks) return new tempo_locks{*std::move(locks)};
-  tempo::copy_sentence(locks.error().sentence, code, size);
+  tempo::copy_error(locks.error(), error, message, size);
   return nullptr;
 }
 
 void tempo_locks_close(tempo_locks* locks) { delete locks; }
 int tempo_locks_descriptor(const tempo_locks* locks) { return locks->locks.descriptor(); }
 
-tempo_lock_options tempo_lock_default_options(void) {
-  return {.shared = 0, .wait_ns = -1, .cancel = -1, .kind = TEMPO_LEASE, .lease_ns = 0};
+tempo_acquire_options tempo_acquire_default_options(void) {
+  return {.shared = 0, .wait_ns = -1, .cancel = -1, .kind = TEMPO_LOCK_LEASE, .lease_ns = 0};
 }
 
-tempo_lock* tempo_lock_take(tempo_locks* locks, const char* name, const tempo_lock_options* options,
-                            tempo_error* why, char* code, unsigned size) {
-  const auto how = options_of(options);
-  auto lock = how ? locks->locks.acquire(name, *how) : tempo::Unexpected{how.error()};
+tempo_lock* tempo_lock_acquire(tempo_locks* locks, const char* name,
+                               const tempo_acquire_options* options, tempo_error* error,
+                               char* message, unsigned size) {
+  const auto acquire_options = options_of(options);
+  auto lock = acquire_options ? locks->locks.acquire(name, *acquire_options)
+                              : tempo::Unexpected{acquire_options.error()};
   if (lock) return new tempo_lock{*std::move(lock)};
-  tempo::copy_failure(lock.error(), why, code, size);
+  tempo::copy_error(lock.error(), error, message, size);
   return nullptr;
 }
 
@@ -78,30 +82,32 @@ std::int64_t tempo_lock_remaining_ns(tempo_lock* lock) { return lock->lock.remai
 std::int64_t tempo_lock_deadline_ns(tempo_lock* lock) { return lock->lock.deadline().count(); }
 void tempo_lock_release(tempo_lock* lock) { delete lock; }
 
-tempo_wish* tempo_lock_want(tempo_locks* locks, const char* name, const tempo_lock_options* options,
-                            tempo_error* why, char* code, unsigned size) {
-  const auto how = options_of(options);
-  auto pending = how ? locks->locks.acquire_async(name, *how) : tempo::Unexpected{how.error()};
-  if (pending) return new tempo_wish{*std::move(pending)};
-  tempo::copy_failure(pending.error(), why, code, size);
+tempo_pending_lock* tempo_lock_acquire_async(tempo_locks* locks, const char* name,
+                                             const tempo_acquire_options* options,
+                                             tempo_error* error, char* message, unsigned size) {
+  const auto acquire_options = options_of(options);
+  auto pending = acquire_options ? locks->locks.acquire_async(name, *acquire_options)
+                                 : tempo::Unexpected{acquire_options.error()};
+  if (pending) return new tempo_pending_lock{*std::move(pending)};
+  tempo::copy_error(pending.error(), error, message, size);
   return nullptr;
 }
 
-int tempo_wish_look(tempo_wish* pending, tempo_lock** lock, tempo_error* why, char* code,
-                    unsigned size) {
+int tempo_pending_lock_poll(tempo_pending_lock* pending, tempo_lock** lock, tempo_error* error,
+                            char* message, unsigned size) {
   *lock = nullptr;
-  auto looked = pending->pending.look();
-  if (!looked) {
-    tempo::copy_failure(looked.error(), why, code, size);
+  auto polled = pending->pending.poll();
+  if (!polled) {
+    tempo::copy_error(polled.error(), error, message, size);
     return 0;
   }
-  if (*looked) *lock = new tempo_lock{**std::move(looked)};
+  if (*polled) *lock = new tempo_lock{**std::move(polled)};
   return 1;
 }
 
-std::int64_t tempo_wish_patience_ns(const tempo_wish* pending) {
+std::int64_t tempo_pending_lock_timeout_ns(const tempo_pending_lock* pending) {
   return pending->pending.timeout().count();
 }
-void tempo_wish_drop(tempo_wish* pending) { delete pending; }
+void tempo_pending_lock_close(tempo_pending_lock* pending) { delete pending; }
 
 }  // extern "C"

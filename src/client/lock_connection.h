@@ -1,7 +1,7 @@
-// The connection behind Locks, its locks and its wishes, and what is known of each.
+// The connection behind a Locks: its held and pending locks and their state.
 //
-// It belongs to the process that made it: after a fork the child can do nothing with it. Its clock
-// is the machine's, except where a test has one of its own (fake.h).
+// It belongs to the process that made it; a forked child cannot use it. Its clock is
+// CLOCK_BOOTTIME, or the clock of a fake network (fake.h).
 #pragma once
 
 #include <chrono>
@@ -26,12 +26,12 @@ class LockConnection {
   explicit LockConnection(client::Client client);
   LockConnection(client::Client client, Clock clock);
 
-  // `self` is this connection, for what is to live on it.
+  // `self` is this connection; the returned objects share its ownership.
   using Self = const std::shared_ptr<LockConnection>&;
   Expected<Lock, Error> acquire(Self self, const std::string& name, const AcquireOptions& options);
   Expected<PendingLock, Error> acquire_async(Self self, const std::string& name,
                                              const AcquireOptions& options);
-  Expected<std::optional<Lock>, Error> look(Self self, std::int64_t id);
+  Expected<std::optional<Lock>, Error> poll(Self self, std::int64_t id);
   std::chrono::nanoseconds timeout(std::int64_t id) const;
   void release(std::int64_t id);
   std::chrono::nanoseconds deadline(std::int64_t id);
@@ -39,28 +39,29 @@ class LockConnection {
   int descriptor() const { return client_.descriptor(); }
 
  private:
-  struct Known {
+  struct Request {
     std::string name{};
-    std::chrono::nanoseconds wait{0};      // as it was asked for
-    std::chrono::nanoseconds last{0};      // when waiting is over
-    std::optional<std::uint64_t> token{};  // nothing: it is waited for
-    std::chrono::nanoseconds until{0};
-    std::optional<Error> error{};
+    std::chrono::nanoseconds wait{0};      // as requested
+    std::chrono::nanoseconds wait_end{0};  // when the request times out
+    std::optional<std::uint64_t> token{};  // unset: not granted yet
+    std::chrono::nanoseconds until{0};     // end of the lease; 0: not held
+    std::optional<Error> error{};          // why tempod refused it
   };
 
-  // Takes in what has come, or comes within `wait`. False: nothing can come any more.
-  bool listen(std::chrono::nanoseconds wait);
+  // Reads the replies that have arrived, or that arrive within `wait`. Returns false when the
+  // connection is unusable.
+  bool read_replies(std::chrono::nanoseconds wait);
   void receive(const ipc::Reply& reply);
-  bool foreign() const;  // this is a child of the process that it belongs to
-  const Error& why_gone();
+  bool in_child() const;  // this process is a forked child of the owner
+  const Error& closed_error();
 
   client::Client client_;
   Clock clock_;
   pid_t owner_;
-  std::map<std::int64_t, Known> known_;  // tempod bounds how many it grants or lets wait
+  std::map<std::int64_t, Request> requests_;  // by id; tempod limits their number
   std::int64_t last_id_ = 0;
-  std::optional<Error> farewell_;  // the last that was said of the connection
-  std::optional<Error> gone_;
+  std::optional<Error> final_error_;  // the last refusal without an id: tempod may close after it
+  std::optional<Error> closed_;       // set: the connection is unusable
 };
 
 }  // namespace tempo

@@ -23,16 +23,16 @@ std::string first_master(const Json& snapshot) {
 
 }  // namespace
 
-Now now_of(const ipc::Now& said) {
+Now now_of(const ipc::Now& reply) {
   Now now;
-  now.time = NetworkTime{nanoseconds{said.time_ns}};
-  const auto* const found = std::ranges::find(kStatusNames, said.status);
-  // A status that a later tempod has promises nothing that is known here.
+  now.time = NetworkTime{nanoseconds{reply.time_ns}};
+  const auto* const found = std::ranges::find(kStatusNames, reply.status);
+  // An unknown status of a later tempod counts as unsynchronized.
   if (found != kStatusNames.end())
     now.status = static_cast<TimeStatus>(found - kStatusNames.begin());
   if (now.status == TimeStatus::unsynchronized) return now;
-  now.earliest = NetworkTime{nanoseconds{said.earliest_ns}};
-  now.latest = NetworkTime{nanoseconds{said.latest_ns}};
+  now.earliest = NetworkTime{nanoseconds{reply.earliest_ns}};
+  now.latest = NetworkTime{nanoseconds{reply.latest_ns}};
   return now;
 }
 

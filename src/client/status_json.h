@@ -1,4 +1,4 @@
-// libtempo's picture of a daemon, from and to the snapshot of doc/reference/control-protocol.md.
+// Converts between libtempo's Status and the snapshot of doc/reference/control-protocol.md.
 #pragma once
 
 #include "api/control_protocol.h"
@@ -7,12 +7,12 @@
 
 namespace tempo {
 
-// What is missing has its default.
+// Missing fields keep their defaults.
 Status status_of(const Json& snapshot);
 Now now_of(const ipc::Now& now);
 ipc::Now ipc_now_of(const Now& now);
 
-// The snapshot of a daemon that knows just this.
+// A snapshot with the fields of `status` only.
 Json snapshot_of(const Status& status);
 
 }  // namespace tempo

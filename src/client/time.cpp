@@ -12,12 +12,12 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-// A sleeping thread is mostly woken no later than this; the rest is waited awake.
-constexpr std::chrono::nanoseconds kWakesLate = std::chrono::microseconds{60};
-constexpr std::chrono::nanoseconds kLongestSleep = std::chrono::milliseconds{100};
+// Usual delay of a wake-up; the last part of a wait is spent in a busy loop.
+constexpr std::chrono::nanoseconds kWakeupDelay = std::chrono::microseconds{60};
+constexpr std::chrono::nanoseconds kMaxSleep = std::chrono::milliseconds{100};
 
-// False: `cancel` can be read.
-bool doze(std::chrono::nanoseconds span, int cancel) {
+// Returns false if `cancel` is readable.
+bool sleep_for(std::chrono::nanoseconds span, int cancel) {
   const timespec wait{.tv_sec = std::chrono::floor<std::chrono::seconds>(span).count(),
                       .tv_nsec = (span % std::chrono::seconds{1}).count()};
   pollfd end{cancel, POLLIN, 0};
@@ -28,9 +28,9 @@ NetworkTime public_time(WallTime time) { return NetworkTime{time.time_since_epoc
 
 }  // namespace
 
-Expected<TimePage, std::string> TimePage::open(const std::string& path) {
+Expected<TimePage, Error> TimePage::open(const std::string& path) {
   auto reader = page::Reader::open(path);
-  if (!reader) return Unexpected{reader.error()};
+  if (!reader) return Unexpected{Error{ErrorCode::no_daemon, reader.error()}};
   return TimePage(std::make_unique<page::Reader>(*std::move(reader)));
 }
 
@@ -57,11 +57,11 @@ bool TimePage::wait_until_after(NetworkTime instant, std::chrono::nanoseconds li
     if (known && now.earliest > instant) return true;
     const std::chrono::nanoseconds left = limit - (Steady::now() - begin);
     if (left <= left.zero()) return false;
-    // Compared before it is subtracted: the caller's instant may be as far away as there is.
-    const bool soon = known && instant < now.earliest + kLongestSleep;
-    const auto apart = soon ? instant - now.earliest : kLongestSleep;
-    const auto asleep = std::min(left, apart - kWakesLate);
-    if (asleep > asleep.zero() && !doze(asleep, cancel)) return false;
+    // Compare before subtracting: a far instant would overflow.
+    const bool soon = known && instant < now.earliest + kMaxSleep;
+    const auto distance = soon ? instant - now.earliest : kMaxSleep;
+    const auto sleep = std::min(left, distance - kWakeupDelay);
+    if (sleep > sleep.zero() && !sleep_for(sleep, cancel)) return false;
   }
 }
 

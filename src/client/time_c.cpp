@@ -2,11 +2,11 @@
 
 #include <utility>
 
-#include "client/sentence_c.h"
+#include "client/c_error.h"
 #include "tempo/time.h"
 
-struct tempo_page {
-  explicit tempo_page(tempo::TimePage opened) : page(std::move(opened)) {}
+struct tempo_time_page {
+  explicit tempo_time_page(tempo::TimePage opened) : page(std::move(opened)) {}
   tempo::TimePage page;
   tempo::Timestamps stamps{page};
 };
@@ -19,30 +19,31 @@ std::int64_t since_1970(tempo::NetworkTime time) { return time.time_since_epoch(
 
 extern "C" {
 
-tempo_page* tempo_open(const char* path, char* code, unsigned size) {
+tempo_time_page* tempo_time_page_open(const char* path, tempo_error* error, char* message,
+                                      unsigned size) {
   auto page = tempo::TimePage::open(path == nullptr ? tempo::kDefaultTimePage : path);
-  if (page) return new tempo_page(*std::move(page));
-  tempo::copy_sentence(page.error(), code, size);
+  if (page) return new tempo_time_page(*std::move(page));
+  tempo::copy_error(page.error(), error, message, size);
   return nullptr;
 }
 
-void tempo_close(tempo_page* page) { delete page; }
+void tempo_time_page_close(tempo_time_page* page) { delete page; }
 
-tempo_now tempo_read(const tempo_page* page) {
+tempo_now tempo_time_page_now(const tempo_time_page* page) {
   const tempo::Now now = page->page.now();
   return {.earliest_ns = since_1970(now.earliest),
           .latest_ns = since_1970(now.latest),
           .time_ns = since_1970(now.time),
-          .status = static_cast<tempo_status>(now.status)};
+          .status = static_cast<tempo_time_status>(now.status)};
 }
 
-int tempo_wait_until_after(const tempo_page* page, std::int64_t instant_ns, std::int64_t limit_ns,
-                           int cancel) {
+int tempo_time_page_wait_until_after(const tempo_time_page* page, std::int64_t instant_ns,
+                                     std::int64_t limit_ns, int cancel) {
   const tempo::NetworkTime instant{std::chrono::nanoseconds{instant_ns}};
   return page->page.wait_until_after(instant, std::chrono::nanoseconds{limit_ns}, cancel) ? 1 : 0;
 }
 
-std::int64_t tempo_timestamp(tempo_page* page) {
+std::int64_t tempo_time_page_timestamp(tempo_time_page* page) {
   const auto stamp = page->stamps.next();
   return stamp ? since_1970(*stamp) : 0;
 }

@@ -1,4 +1,4 @@
-// libtempo's time against a page that the test writes.
+// libtempo's time, read from a page that the test writes.
 #include "tempo/time.h"
 
 #include <algorithm>
@@ -28,15 +28,15 @@ class TimePageTest : public ::testing::Test {
   }
   ~TimePageTest() override { std::filesystem::remove_all(directory_); }
 
-  // The network shows `shows` now, give or take `doubt`.
-  void publish(WallTime shows, Nanos doubt, page::Status status = page::Status::synchronized) {
+  // Publishes `shows` plus or minus `error` as the network time of now.
+  void publish(WallTime shows, Nanos error, page::Status status = page::Status::synchronized) {
     const page::Moment moment = page::read_moment_closely();
     writer_->write({.raw = moment.raw,
                     .boot = moment.boot,
                     .real = moment.real,
                     .time = {.shows = shows},
-                    .earliest = {.shows = shows - doubt},
-                    .latest = {.shows = shows + doubt},
+                    .earliest = {.shows = shows - error},
+                    .latest = {.shows = shows + error},
                     .held_wander = 0,
                     .fresh = 1h,
                     .lasts = 2h,
@@ -44,7 +44,7 @@ class TimePageTest : public ::testing::Test {
   }
   TimePage open() const {
     auto page = TimePage::open(path_);
-    if (!page) ADD_FAILURE() << page.error();
+    if (!page) ADD_FAILURE() << page.error().message;
     return *std::move(page);
   }
 
@@ -54,7 +54,7 @@ class TimePageTest : public ::testing::Test {
 
 constexpr NetworkTime at(Nanos span) { return NetworkTime{span}; }
 
-TEST_F(TimePageTest, SaysEarliestAndLatest) {
+TEST_F(TimePageTest, ReturnsEarliestAndLatest) {
   publish(WallTime{1000s}, 5ms);
   const TimePage page = open();
   const Now now = page.now();
@@ -66,7 +66,7 @@ TEST_F(TimePageTest, SaysEarliestAndLatest) {
   EXPECT_EQ(page.now().status, TimeStatus::leads);
 }
 
-TEST_F(TimePageTest, SaysThatNothingIsKnown) {
+TEST_F(TimePageTest, ReportsUnknownTime) {
   publish(WallTime{1000s}, 5ms, page::Status::unsynchronized);
   const Now now = open().now();
   EXPECT_EQ(now.status, TimeStatus::unsynchronized);
@@ -74,13 +74,13 @@ TEST_F(TimePageTest, SaysThatNothingIsKnown) {
   EXPECT_EQ(now.latest, NetworkTime::max());
 }
 
-TEST_F(TimePageTest, ThatIsNotThereIsASentence) {
+TEST_F(TimePageTest, ReportsAMissingPage) {
   const auto page = TimePage::open(directory_ / "none.page");
   ASSERT_FALSE(page);
-  EXPECT_THAT(page.error(), HasSubstr("start tempod"));
+  EXPECT_THAT(page.error().message, HasSubstr("start tempod"));
 }
 
-TEST_F(TimePageTest, WaitsUntilAnInstantHasPassedForCertain) {
+TEST_F(TimePageTest, WaitsUntilAnInstantHasCertainlyPassed) {
   publish(WallTime{1000s}, 5ms);
   const TimePage page = open();
   const NetworkTime stamp = page.now().latest;
@@ -89,7 +89,7 @@ TEST_F(TimePageTest, WaitsUntilAnInstantHasPassedForCertain) {
   EXPECT_TRUE(page.wait_until_after(at(1s), 0ns));  // long past: no wait
 }
 
-TEST_F(TimePageTest, DoesNotWaitForEver) {
+TEST_F(TimePageTest, LimitsTheWait) {
   publish(WallTime{1000s}, 5ms);
   const TimePage page = open();
   EXPECT_FALSE(page.wait_until_after(NetworkTime::max(), 1ms));
@@ -107,7 +107,7 @@ TEST_F(TimePageTest, TimestampsAreNotBeforeTheLatest) {
   EXPECT_LE(*first, page.now().latest);
 }
 
-// Set back by hand: the stamps go on from where they were.
+// An operator sets the time back: the timestamps continue from the last one.
 TEST_F(TimePageTest, TimestampsNeverGoBack) {
   publish(WallTime{1000s}, 5ms);
   const TimePage page = open();
@@ -147,7 +147,7 @@ TEST_F(TimePageTest, TimestampsOfManyThreadsDoNotRepeat) {
   EXPECT_EQ(std::ranges::adjacent_find(all), all.end());
 }
 
-// One source commits and waits; whoever asks another source afterwards gets more.
+// One source commits and waits; another source returns larger timestamps afterwards.
 TEST_F(TimePageTest, CommitWaitOrdersSourcesOfDifferentClocks) {
   publish(WallTime{1000s}, 2ms);
   const TimePage page = open();
@@ -167,21 +167,21 @@ TEST_F(TimePageTest, CommitWaitOrdersSourcesOfDifferentClocks) {
 
 TEST_F(TimePageTest, ReadsTheSameInC) {
   publish(WallTime{1000s}, 5ms);
-  tempo_page* page = tempo_open(path_.c_str(), nullptr, 0);
+  tempo_time_page* page = tempo_time_page_open(path_.c_str(), nullptr, nullptr, 0);
   ASSERT_NE(page, nullptr);
-  const tempo_now now = tempo_read(page);
-  EXPECT_EQ(now.status, TEMPO_SYNCHRONIZED);
+  const tempo_now now = tempo_time_page_now(page);
+  EXPECT_EQ(now.status, TEMPO_TIME_SYNCHRONIZED);
   EXPECT_EQ(now.latest_ns - now.earliest_ns, 10'000'002);
-  const std::int64_t stamp = tempo_timestamp(page);
+  const std::int64_t stamp = tempo_time_page_timestamp(page);
   EXPECT_GE(stamp, now.latest_ns);
-  EXPECT_GT(tempo_timestamp(page), stamp);
-  EXPECT_EQ(tempo_wait_until_after(page, stamp, 60'000'000'000, -1), 1);
-  EXPECT_EQ(tempo_wait_until_after(page, INT64_MAX, 1000, -1), 0);
-  tempo_close(page);
+  EXPECT_GT(tempo_time_page_timestamp(page), stamp);
+  EXPECT_EQ(tempo_time_page_wait_until_after(page, stamp, 60'000'000'000, -1), 1);
+  EXPECT_EQ(tempo_time_page_wait_until_after(page, INT64_MAX, 1000, -1), 0);
+  tempo_time_page_close(page);
 
-  char code[12];
-  EXPECT_EQ(tempo_open("/nonexistent", code, sizeof code), nullptr);
-  EXPECT_STREQ(code, "there is no");
+  char message[12];
+  EXPECT_EQ(tempo_time_page_open("/nonexistent", nullptr, message, sizeof message), nullptr);
+  EXPECT_STREQ(message, "no time pag");
 }
 
 }  // namespace

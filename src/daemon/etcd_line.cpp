@@ -134,7 +134,7 @@ void EtcdLine::receive_line(const std::string& line) {
   if (!reply) return;
   if (reply->refusal && reply->refusal->id) {
     const ClientId client{static_cast<std::uint32_t>(*reply->refusal->id)};
-    forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->sentence});
+    forget(client, {.kind = LockUpdate::Kind::refused, .sentence = reply->refusal->message});
   } else if (const auto update = ipc::lock_of(*reply)) {
     receive_update(*update);
   } else if (const auto status = reply->body.text_at("promise")) {

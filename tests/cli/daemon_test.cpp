@@ -370,7 +370,7 @@ TEST(EveryCommand, IsPatientForAWhileOnly) {
   const FakeDaemon daemon({});
   const Ended ended = run(daemon, "status --timeout 1ms");
   EXPECT_EQ(ended.status, 3);
-  EXPECT_THAT(ended.err, StartsWith("tempo: tempod does not answer within 1ms;"));
+  EXPECT_THAT(ended.err, StartsWith("tempo: tempod did not answer within 1ms;"));
 }
 
 TEST(EveryCommand, RefusesAnswersItCannotUnderstand) {

@@ -231,7 +231,7 @@ TEST_F(LiveGroup, BadWishesAreRefusedAndChangeNothing) {
 
 TEST_F(LiveGroup, IsForProgramsToo) {
   auto election = Election::stand(group(), {.capacity = 5, .min_stay = 1s}, site->socket(0));
-  ASSERT_TRUE(election) << election.error().sentence;
+  ASSERT_TRUE(election) << election.error().message;
   std::uint64_t term = 0;
   int stops = 0;
   election->on_lead([&](std::uint64_t token) { term = token; });

@@ -168,9 +168,9 @@ TEST_F(LiveLock, OfADeadDaemonIsLostAndFreeAgain) {
 
 TEST_F(LiveLock, IsForProgramsToo) {
   auto locks = Locks::connect(daemons->socket(0));
-  ASSERT_TRUE(locks) << locks.error().sentence;
+  ASSERT_TRUE(locks) << locks.error().message;
   auto lock = locks->acquire("program");
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   EXPECT_GT(lock->remaining(), 0s);
   EXPECT_LE(lock->remaining(), 1s);
   // The lease is extended while it is held.
@@ -181,12 +181,12 @@ TEST_F(LiveLock, IsForProgramsToo) {
   ASSERT_TRUE(others);
   const auto refused = others->acquire("program", {.wait = 0s});
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::too_late);
+  EXPECT_EQ(refused.error().code, ErrorCode::timed_out);
   const std::uint64_t first = lock->token();
   lock->release();
   EXPECT_EQ(lock->remaining(), 0s);
   const auto later = others->acquire("program", {.wait = 20s});
-  ASSERT_TRUE(later) << later.error().sentence;
+  ASSERT_TRUE(later) << later.error().message;
   EXPECT_GT(later->token(), first);
 }
 
@@ -232,13 +232,13 @@ TEST_F(LiveLock, NonsenseAtTheDoorHarmsNobody) {
     request.id = id;
     return client->ask(request);
   };
-  EXPECT_THAT(ask("@view", 1).error().sentence, HasSubstr("tempo's own"));
-  EXPECT_THAT(ask("two words", 1).error().sentence, HasSubstr("no spaces"));
+  EXPECT_THAT(ask("@view", 1).error().message, HasSubstr("tempo's own"));
+  EXPECT_THAT(ask("two words", 1).error().message, HasSubstr("no spaces"));
   EXPECT_TRUE(ask("nonsense", 1));
-  EXPECT_THAT(ask("nonsense", 1).error().sentence, HasSubstr("take another"));
+  EXPECT_THAT(ask("nonsense", 1).error().message, HasSubstr("take another"));
   ipc::Request unlock{.verb = ipc::Verb::unlock, .by_ns = {}, .to_ns = {}};
   unlock.id = 77;
-  EXPECT_THAT(client->ask(unlock).error().sentence, HasSubstr("no lock with that id"));
+  EXPECT_THAT(client->ask(unlock).error().message, HasSubstr("no lock with that id"));
   const std::string endless(100'000, 'x');
   (void)!send(client->descriptor(), endless.data(), endless.size(), MSG_NOSIGNAL);
   EXPECT_TRUE(wait_for(10s, [&] { return !client->next(100ms); })) << "it is shown out";

@@ -213,23 +213,23 @@ TEST_F(ControlSocket, RejectsGarbageWithASentence) {
 // libtempo reports a refusal that names no request.
 TEST_F(ControlSocket, ReportsWhatIsWrongWithARequest) {
   auto locks = Locks::connect(host().socket());
-  ASSERT_TRUE(locks) << locks.error().sentence;
+  ASSERT_TRUE(locks) << locks.error().message;
   const auto lock = locks->acquire(std::string(5000, 'x'));
   ASSERT_FALSE(lock);
   EXPECT_EQ(lock.error().code, ErrorCode::refused);
-  EXPECT_THAT(lock.error().sentence, HasSubstr("at most 4096 bytes"));
+  EXPECT_THAT(lock.error().message, HasSubstr("at most 4096 bytes"));
   EXPECT_TRUE(locks->acquire("short", {.wait = 20s})) << "the connection still works";
 
   std::vector<Locks> many;
   for (int i = 0; i < 200; ++i) {
     auto another = Locks::connect(host().socket());
-    ASSERT_TRUE(another) << another.error().sentence;
+    ASSERT_TRUE(another) << another.error().message;
     many.push_back(*std::move(another));
   }
   const auto unwanted = many.back().acquire("short");
   ASSERT_FALSE(unwanted);
   EXPECT_EQ(unwanted.error().code, ErrorCode::refused);
-  EXPECT_THAT(unwanted.error().sentence, HasSubstr("too many connections"));
+  EXPECT_THAT(unwanted.error().message, HasSubstr("too many connections"));
 }
 
 TEST_F(ControlSocket, HalfLinesDelayNoOtherClient) {
@@ -394,7 +394,7 @@ class Permissions : public ControlSocket {
     auto client = client::Client::connect(socket, 20s);
     if (!client) return public_error(client.error());
     const auto reply = client->ask(request);
-    if (!reply && reply.error().sentence.find("nowhere") == std::string::npos)
+    if (!reply && reply.error().message.find("nowhere") == std::string::npos)
       return public_error(reply.error());
     return std::nullopt;
   }
@@ -417,7 +417,7 @@ class Permissions : public ControlSocket {
     const auto failure = operation(host().socket());
     if (!failure) return allowed;
     const bool denied = failure->code == ErrorCode::not_allowed &&
-                        failure->sentence.find("usermod -aG tempo") != std::string::npos;
+                        failure->message.find("usermod -aG tempo") != std::string::npos;
     return denied ? not_allowed : other_error;
   }
 };

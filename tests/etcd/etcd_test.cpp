@@ -206,9 +206,9 @@ TEST_F(EtcdLock, ReadersShareTheLock) {
 
 TEST_F(EtcdLock, IsExtended) {
   auto locks = Locks::connect(site->socket(0));
-  ASSERT_TRUE(locks) << locks.error().sentence;
+  ASSERT_TRUE(locks) << locks.error().message;
   auto lock = locks->acquire("program");
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   EXPECT_GT(lock->remaining(), 0s);
   EXPECT_LT(lock->remaining(), 2s) << "less than the lease of etcd";
   const auto deadline = lock->deadline();
@@ -218,7 +218,7 @@ TEST_F(EtcdLock, IsExtended) {
   EXPECT_FALSE(pending->try_acquire("program"));
   lock->release();
   const auto next = pending->acquire("program", {.wait = 20s});
-  ASSERT_TRUE(next) << next.error().sentence;
+  ASSERT_TRUE(next) << next.error().message;
   EXPECT_GT(next->token(), lock->token());
 }
 
@@ -274,7 +274,7 @@ TEST_F(EtcdLock, IsLostInTimeIfEtcdIsPaused) {
   auto locks = Locks::connect(site->socket(0));
   ASSERT_TRUE(locks);
   auto lock = locks->acquire("silent");
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   Child holder(site->lock(1, "silent-too", stamping("silent")));
   ASSERT_TRUE(runs("silent"));
   site->pause_etcd(true);
@@ -346,11 +346,11 @@ TEST(EtcdBridge, UsesHttpsWithAClientCertificate) {
       auto lock = locks->acquire("door");
       // etcd may still be starting, or this machine may be busy.
       wait_for(20s, [&] {
-        if (lock || lock.error().sentence.find("SSL") != std::string::npos) return true;
+        if (lock || lock.error().message.find("SSL") != std::string::npos) return true;
         lock = locks->acquire("door");
         return lock.has_value() || refusal_will_do;
       });
-      return lock ? std::string("taken") : lock.error().sentence;
+      return lock ? std::string("taken") : lock.error().message;
     };
     const std::string ours = fmt::format(
         "--set locks.etcd-cert-file=\"{}\" --set locks.etcd-key-file=\"{}\" ", cert, key);

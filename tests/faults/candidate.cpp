@@ -67,7 +67,7 @@ void Candidate::step() {
   }
   if (gone_ && !leads_) return retire();
   if (!gone_ && now >= next_offer_) {
-    election_->offer(static_cast<std::int64_t>(chance_.below(kCapacities)));
+    election_->set_capacity(static_cast<std::int64_t>(chance_.below(kCapacities)));
     next_offer_ = now + chance_.uniform(order_->lease / 4, 2 * order_->lease);
   }
   rest(kNap);

@@ -206,9 +206,9 @@ class Held : public testing::Test {
     const std::string name = fmt::format("sleeper-{}", ++trials);
     const std::string file = site->directory() + '/' + name;
     auto before = Locks::connect(site->host(1).socket());
-    ASSERT_TRUE(before) << before.error().sentence;
+    ASSERT_TRUE(before) << before.error().message;
     auto lock = before->acquire(name, {.wait = 20s});
-    ASSERT_TRUE(lock) << lock.error().sentence;
+    ASSERT_TRUE(lock) << lock.error().message;
     // The least that a command can do, so that it is done before anybody can stop it.
     Program sleeper({TEMPO_BINARY, "lock", "--socket", site->host(0).socket(), name, "--", "mkdir",
                      file + "-a"},
@@ -354,7 +354,7 @@ class HeldByAProgram : public Held {
  protected:
   static Locks connected(std::uint32_t host) {
     auto locks = Locks::connect(site->host(host).socket());
-    if (!locks) throw std::runtime_error(locks.error().sentence);
+    if (!locks) throw std::runtime_error(locks.error().message);
     return *std::move(locks);
   }
 };
@@ -364,7 +364,7 @@ class HeldByAProgram : public Held {
 TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   Locks locks = connected(0);
   auto lock = locks.acquire("restart", {.wait = 20s});
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   const Nanos before = lock->deadline();
   site->host(0).stop();
   const Nanos deadline = lock->deadline();
@@ -377,8 +377,8 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   const auto in_vain = locks.acquire("another", {.wait = 20s});
   ASSERT_FALSE(in_vain);
   EXPECT_EQ(in_vain.error().code, ErrorCode::no_daemon);
-  EXPECT_NE(in_vain.error().sentence.find("closed the connection"), std::string::npos)
-      << in_vain.error().sentence;
+  EXPECT_NE(in_vain.error().message.find("closed the connection"), std::string::npos)
+      << in_vain.error().message;
 
   ASSERT_TRUE(site->wait(20s, all_ready));
   EXPECT_EQ(lock->deadline(), deadline) << "nobody extends it";
@@ -387,7 +387,7 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
   EXPECT_EQ(lock->remaining(), Nanos{0});
   Locks again = connected(0);
   const auto next = again.acquire("restart", {.wait = 20s});
-  ASSERT_TRUE(next) << next.error().sentence;
+  ASSERT_TRUE(next) << next.error().message;
   EXPECT_GT(next->token(), lock->token());
 }
 
@@ -395,7 +395,7 @@ TEST_F(HeldByAProgram, LastsUntilItsDeadlineWhenTheDaemonIsRestarted) {
 TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
   Locks locks = connected(0);
   auto lock = locks.acquire("gone", {.wait = 20s});
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   const Nanos before = lock->deadline();
   site->host(0).kill_all();
   const Nanos deadline = lock->deadline();
@@ -403,7 +403,7 @@ TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
   Locks others = connected(1);
   const auto next = others.acquire("gone", {.wait = 60s});
   const Nanos had = sys::boot_clock().time_since_epoch();
-  ASSERT_TRUE(next) << next.error().sentence;
+  ASSERT_TRUE(next) << next.error().message;
   EXPECT_GE(had, deadline);
   EXPECT_GT(next->token(), lock->token());
   site->host(0).start();
@@ -414,20 +414,20 @@ TEST_F(HeldByAProgram, IsNotGivenToOthersBeforeItsDeadline) {
 TEST_F(HeldByAProgram, IsToldToBeLostWhenTheDaemonStoodStill) {
   Locks locks = connected(0);
   auto lock = locks.acquire("still", {.wait = 20s});
-  ASSERT_TRUE(lock) << lock.error().sentence;
+  ASSERT_TRUE(lock) << lock.error().message;
   const std::uint64_t token = lock->token();
   site->host(0).pause(true);
   Locks others = connected(1);
   {
     const auto next = others.acquire("still", {.wait = 60s});
-    ASSERT_TRUE(next) << next.error().sentence;
+    ASSERT_TRUE(next) << next.error().message;
     EXPECT_EQ(lock->remaining(), Nanos{0}) << "by the clock alone";
     EXPECT_GT(next->token(), token);
   }
   site->host(0).pause(false);
   EXPECT_TRUE(site->wait(20s, [&] { return lock->deadline() == Nanos{0}; })) << "it is not told";
   const auto again = locks.acquire("still", {.wait = 20s});
-  ASSERT_TRUE(again) << again.error().sentence;
+  ASSERT_TRUE(again) << again.error().message;
   EXPECT_GT(again->token(), token);
 }
 

@@ -62,7 +62,7 @@ class Client {
     auto lock = locks_->acquire(fmt::format("seed{}-{}", order_->seed, number),
                                 {.shared = shared, .wait = 2 * order_->lease});
     if (lock) return be_inside(*lock, number, shared);
-    if (lock.error().code == ErrorCode::too_late) return;
+    if (lock.error().code == ErrorCode::timed_out) return;
     locks_.reset();
     ++notes_->broken;
   }

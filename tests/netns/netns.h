@@ -73,7 +73,7 @@ class Netns : public testing::Test {
       ASSERT_TRUE(own && own->bounded) << logs(site);
       // The clocks drift between the two readings, by less than 1 ppm of a second.
       EXPECT_LE(std::chrono::abs(own->offset - reference->offset),
-                own->bound + own->doubt + reference->doubt + 1us)
+                own->bound + own->uncertainty + reference->uncertainty + 1us)
           << site.host(i).name() << " states " << own->bound.count() << " ns\n"
           << logs(site);
     }

@@ -70,13 +70,13 @@ class Clients {
  private:
   void work(const std::string& socket, LockKind kind) {
     auto locks = Locks::connect(socket, 30s);
-    ASSERT_TRUE(locks) << locks.error().sentence;
+    ASSERT_TRUE(locks) << locks.error().message;
     while (!stop_) {
       AcquireOptions options{.wait = 500ms};
       options.kind = kind;
       auto lock = locks->acquire("door", options);
       if (!lock) {
-        ASSERT_EQ(lock.error().code, ErrorCode::too_late) << lock.error().sentence;
+        ASSERT_EQ(lock.error().code, ErrorCode::timed_out) << lock.error().message;
         continue;
       }
       EXPECT_EQ(lock->token(), 0U);
@@ -139,19 +139,19 @@ TEST_F(Netns, ExplicitLocksWaitForADeadDaemon) {
   AcquireOptions options{.wait = 20s};
   options.kind = LockKind::explicit_replies;
   auto held = first->acquire("door", options);
-  ASSERT_TRUE(held) << held.error().sentence;
+  ASSERT_TRUE(held) << held.error().message;
   EXPECT_GT(held->remaining(), 0ns);
   EXPECT_LE(held->remaining(), 2s);
   site.host(0).kill_all();
   options.wait = 4s;
   auto waited = second->acquire("door", options);
   ASSERT_FALSE(waited);
-  EXPECT_EQ(waited.error().code, ErrorCode::too_late);
+  EXPECT_EQ(waited.error().code, ErrorCode::timed_out);
   EXPECT_EQ(held->remaining(), 0ns) << "its own deadline has passed";
   site.host(0).start();
   options.wait = 40s;
   auto got = second->acquire("door", options);
-  EXPECT_TRUE(got) << got.error().sentence;
+  EXPECT_TRUE(got) << got.error().message;
 }
 
 }  // namespace

@@ -437,8 +437,8 @@ std::optional<Nanos> Site::spread_of_first(std::size_t count) const {
     if (!hosts_[i]->running()) continue;
     const auto offset = hosts_[i]->clock_offset();
     if (!offset) return std::nullopt;
-    low = std::min(low, offset->offset + offset->doubt);
-    high = std::max(high, offset->offset - offset->doubt);
+    low = std::min(low, offset->offset + offset->uncertainty);
+    high = std::max(high, offset->offset - offset->uncertainty);
   }
   return std::max(high - low, Nanos{0});
 }

@@ -18,7 +18,7 @@ int print_error(int status, const std::string& sentence) {
 int report(const client::Error& error) {
   using client::ErrorCode;
   const bool no = error.code == ErrorCode::refused || error.code == ErrorCode::not_allowed;
-  return print_error(no ? kRefused : kNoDaemon, error.sentence);
+  return print_error(no ? kRefused : kNoDaemon, error.message);
 }
 
 ipc::Request request_of(ipc::Verb verb) { return {.verb = verb, .by_ns = {}, .to_ns = {}}; }

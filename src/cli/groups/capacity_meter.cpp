@@ -57,9 +57,9 @@ Result<std::int64_t> load(const std::string& proc) {
 // tempod is asked; one that does not answer soon has no good clock.
 Result<std::int64_t> clock_quality(const std::string& socket) {
   auto client = client::Client::connect(socket, 100ms);
-  if (!client) return std::unexpected(client.error().sentence);
+  if (!client) return std::unexpected(client.error().message);
   const auto reply = client->ask({.verb = ipc::Verb::now, .by_ns = {}, .to_ns = {}});
-  if (!reply) return std::unexpected(reply.error().sentence);
+  if (!reply) return std::unexpected(reply.error().message);
   TRY(now, ipc::now_of(*reply));
   if (now.status == "unsynchronized") return 0;
   return clock_capacity(now.latest_ns - now.time_ns);

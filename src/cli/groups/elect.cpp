@@ -43,7 +43,7 @@ class Candidacy {
 
   int run() {
     if (const auto stood = stand(); !stood)
-      return print_error(exit_of(stood.error()), stood.error().sentence);
+      return print_error(exit_of(stood.error()), stood.error().message);
     note_signals();
     while (!exit_) step();
     return *exit_;
@@ -55,7 +55,7 @@ class Candidacy {
     auto election = Election::stand(arguments_->group, options_, arguments_->socket, patience_);
     if (!election) return std::unexpected(election.error());
     election_.emplace(*std::move(election));
-    election_->stops_later();  // letting go is the guard's, when the command is gone
+    election_->require_stop_confirmation();  // letting go is the guard's, when the command is gone
     election_->on_lead([this](std::uint64_t term) { lead(term); });
     election_->on_stop([this] { stop_command(); });
     election_->on_job_done([this](const std::string& by) {
@@ -87,7 +87,7 @@ class Candidacy {
   }
 
   void offer() {
-    if (election_) election_->offer(meter_.capacity());
+    if (election_) election_->set_capacity(meter_.capacity());
   }
 
   // Without tempod a command goes on until its lease ends, and is stopped then.
@@ -111,7 +111,7 @@ class Candidacy {
     if (stood) return;
     come_back_at_ = boot_clock() + kComeBackAfter;
     if (stood.error().code != ErrorCode::no_daemon)
-      exit_ = print_error(kLockRefused, stood.error().sentence);
+      exit_ = print_error(kLockRefused, stood.error().message);
   }
 
   // The connection holds the lease and a guard closes it: while one still stops a command no other

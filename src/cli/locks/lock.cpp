@@ -29,7 +29,7 @@ constexpr std::array<KindName, 3> kKinds{{{"lease", LockKind::lease},
 
 int exit_of(const Error& error) {
   switch (error.code) {
-    case ErrorCode::too_late:
+    case ErrorCode::timed_out:
       return kNotObtained;
     case ErrorCode::no_daemon:
       return kLockNoDaemon;
@@ -89,9 +89,9 @@ int lock(const LockArguments& arguments) {
   const auto timeout = span_of(arguments.timeout, "--timeout");
   if (!timeout) return timeout.error();
   auto locks = Locks::connect(arguments.socket, *timeout);
-  if (!locks) return print_error(exit_of(locks.error()), locks.error().sentence);
+  if (!locks) return print_error(exit_of(locks.error()), locks.error().message);
   auto taken = locks->acquire(arguments.name, *options);
-  if (!taken) return print_error(exit_of(taken.error()), taken.error().sentence);
+  if (!taken) return print_error(exit_of(taken.error()), taken.error().message);
   note_signals();
   // While this waited it may have been stopped, the lock given to it, and then lost.
   const auto margin = Guard::margin_of(taken->remaining());

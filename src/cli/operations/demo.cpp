@@ -165,7 +165,7 @@ class Machine {
     view.round = snapshot->networks.front().epoch_round;
     view.status = snapshot->status;
     const auto clock = client::clock_offset(*client, 5);
-    if (clock && clock->doubt < kDoubtful) view.offset = clock->offset;
+    if (clock && clock->uncertainty < kDoubtful) view.offset = clock->offset;
     return view;
   }
 

@@ -61,11 +61,11 @@ Findings member_findings(const ipc::MemberFindings& member) {
 Findings daemon_findings(const DoctorArguments& all_arguments, Nanos timeout, bool& running) {
   const DaemonArguments& arguments = all_arguments.daemon;
   auto client = client::Client::connect(arguments.socket, timeout);
-  if (!client) return {{"problem", client.error().sentence, ""}};
+  if (!client) return {{"problem", client.error().message, ""}};
   ipc::Request request = request_of(ipc::Verb::doctor);
   request.all = all_arguments.all;
   const auto own = client->ask(request);
-  if (!own) return {{"problem", own.error().sentence, ""}};
+  if (!own) return {{"problem", own.error().message, ""}};
   running = true;
   Findings findings{{"ok", fmt::format("tempod answers at {}", arguments.socket), ""}};
   if (const auto more = ipc::findings_of(*own)) append(findings, *more);

@@ -40,7 +40,7 @@ std::optional<obs::Snapshot> look(const std::string& socket, Nanos timeout,
   auto snapshot = status ? obs::from_json(status->line())
                          : Result<obs::Snapshot>(std::unexpected(std::string("it has no status")));
   if (snapshot) return *std::move(snapshot);
-  why = {client::ErrorCode::nonsense,
+  why = {client::ErrorCode::bad_reply,
          fmt::format("tempod's answer cannot be understood: {}; use the tempo that came with it",
                      snapshot.error())};
   return std::nullopt;

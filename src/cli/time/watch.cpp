@@ -121,12 +121,12 @@ int watch_on(WatchScreen& screen, const WatchArguments& arguments, Nanos timeout
       if (opened)
         feed = *std::move(opened);
       else
-        view.lost(opened.error().sentence);
+        view.lost(opened.error().message);
     }
     if (feed) {
       const auto more = feed->pump(250ms, true, take);
       if (!more) {
-        view.lost(more.error().sentence);
+        view.lost(more.error().message);
         feed.reset();
       }
     } else {

@@ -97,7 +97,7 @@ class ControlServer::Impl {
       identify(client);
       if (const std::string_view why = refusal_of(client); !why.empty()) {
         client.connection.write(
-            ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = std::string(why)}));
+            ipc::refusal_line({.code = ipc::Code::unavailable, .message = std::string(why)}));
         continue;
       }
       clients_.push_back(std::move(client));
@@ -181,7 +181,7 @@ class ControlServer::Impl {
     if (connection.too_long())
       connection.write_final(ipc::refusal_line(
           {.code = ipc::Code::bad_request,
-           .sentence = fmt::format(
+           .message = fmt::format(
                "a request has at most {} bytes; this one is longer, so the connection is closed",
                ipc::kMaxRequest)}));
     const bool waits_for_reply =
@@ -197,13 +197,13 @@ class ControlServer::Impl {
     if (ipc::changes(request.verb) && !client.may_change)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
-           .sentence = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
-                                   ipc::name_of(request.verb))});
+           .message = fmt::format("permission denied: this requires root; run 'sudo tempo {}'",
+                                  ipc::name_of(request.verb))});
     if ((ipc::locks(request.verb) || ipc::votes(request.verb) || ipc::elects(request.verb)) &&
         !client.may_lock)
       return ipc::refusal_line(
           {.code = ipc::Code::not_allowed,
-           .sentence =
+           .message =
                "permission denied: locks and groups require root or membership of tempod's group; "
                "add a user with 'usermod -aG tempo USER'",
            .id = ipc::votes(request.verb) ? std::nullopt : std::optional(request.id)});
@@ -261,14 +261,14 @@ class ControlServer::Impl {
       case ipc::Verb::count:
         break;
     }
-    return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+    return ipc::refusal_line({.code = ipc::Code::unknown_verb, .message = "unknown verb"});
   }
 
   // --- locks ---
 
   std::string lock(ClientConnection& client, const ipc::Request& request) {
     const auto refuse = [&](ipc::Code code, std::string sentence) {
-      return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
+      return ipc::refusal_line({.code = code, .message = std::move(sentence), .id = request.id});
     };
     if (client.locks.contains(request.id))
       return refuse(ipc::Code::bad_request,
@@ -307,7 +307,7 @@ class ControlServer::Impl {
     const auto found = client.locks.find(request.id);
     if (found == client.locks.end())
       return ipc::refusal_line({.code = ipc::Code::bad_request,
-                                .sentence = "this connection has no lock with that id",
+                                .message = "this connection has no lock with that id",
                                 .id = request.id});
     const locks::ClientId holder = found->second;
     client.locks.erase(found);
@@ -346,7 +346,7 @@ class ControlServer::Impl {
         update.sentence.empty()
             ? ipc::lock_line(message)
             : ipc::refusal_line(
-                  {.code = ipc::Code::unavailable, .sentence = update.sentence, .id = claim.id}));
+                  {.code = ipc::Code::unavailable, .message = update.sentence, .id = claim.id}));
     claim.client->notified = true;
   }
 
@@ -409,8 +409,7 @@ class ControlServer::Impl {
   }
 
   static std::string done(const Result<void>& result, ipc::Code code) {
-    return result ? ipc::done_line()
-                  : ipc::refusal_line({.code = code, .sentence = result.error()});
+    return result ? ipc::done_line() : ipc::refusal_line({.code = code, .message = result.error()});
   }
 
   std::string now_answer() {

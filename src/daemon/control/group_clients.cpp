@@ -9,7 +9,7 @@ namespace tempo::daemon {
 namespace {
 
 std::string refuse(const ipc::Request& request, ipc::Code code, std::string sentence) {
-  return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
+  return ipc::refusal_line({.code = code, .message = std::move(sentence), .id = request.id});
 }
 
 template <class Names>
@@ -55,7 +55,7 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
     case ipc::Verb::resign_group: {
       const auto done = driver_->resign(request.name);
       return done ? ipc::done_line()
-                  : ipc::refusal_line({.code = ipc::Code::not_master, .sentence = done.error()});
+                  : ipc::refusal_line({.code = ipc::Code::not_master, .message = done.error()});
     }
     case ipc::Verb::groups: {
       std::vector<ipc::GroupView> views;
@@ -64,11 +64,11 @@ std::string GroupClients::answer(ClientConnection client, const ipc::Request& re
     }
     case ipc::Verb::watch_group:
       if (const auto wrong = groups::wrong_with_name(request.name))
-        return ipc::refusal_line({.code = ipc::Code::bad_request, .sentence = *wrong});
+        return ipc::refusal_line({.code = ipc::Code::bad_request, .message = *wrong});
       watches_[client] = request.name;
       return ipc::group_line(view_of(request.name));
     default:
-      return ipc::refusal_line({.code = ipc::Code::unknown_verb, .sentence = "unknown verb"});
+      return ipc::refusal_line({.code = ipc::Code::unknown_verb, .message = "unknown verb"});
   }
 }
 

@@ -66,7 +66,7 @@ class BridgeImpl final : public Bridge {
     }
     void refuse(std::int64_t claim, const std::string& sentence) override {
       connection.write(
-          ipc::refusal_line({.code = ipc::Code::unavailable, .sentence = sentence, .id = claim}));
+          ipc::refusal_line({.code = ipc::Code::unavailable, .message = sentence, .id = claim}));
     }
 
     BridgeImpl* bridge;
@@ -167,7 +167,7 @@ class BridgeImpl final : public Bridge {
   // Returns the reply; empty: it follows later.
   std::string answer(Connection& client, const ipc::Request& request) {
     const auto refuse = [&](ipc::Code code, std::string sentence) {
-      return ipc::refusal_line({.code = code, .sentence = std::move(sentence), .id = request.id});
+      return ipc::refusal_line({.code = code, .message = std::move(sentence), .id = request.id});
     };
     const Instant now = sys::boot_clock();
     switch (request.verb) {
@@ -187,7 +187,7 @@ class BridgeImpl final : public Bridge {
       default:
         return ipc::refusal_line(
             {.code = ipc::Code::unavailable,
-             .sentence = "tempo-etcd serves only lock requests; send this one to tempod"});
+             .message = "tempo-etcd serves only lock requests; send this one to tempod"});
     }
   }
 
