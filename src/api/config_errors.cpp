@@ -15,16 +15,16 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-constexpr std::size_t kMaxName = 63;         // characters of a name on the wire
+constexpr std::size_t kMaxName = 63;         // characters of a name in a datagram
 constexpr std::size_t kMaxInterface = 15;    // IFNAMSIZ - 1
-constexpr std::size_t kMaxSocketPath = 107;  // sun_path, with its end
-constexpr std::size_t kMaxEndpoints = 16;    // of an etcd
+constexpr std::size_t kMaxSocketPath = 107;  // size of sun_path without the terminating 0
+constexpr std::size_t kMaxEndpoints = 16;    // of etcd
 
 bool printable(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525".
+// Accepts "192.0.2.7", "192.0.2.7:525", "fe80::1%eth0", "[fe80::1%eth0]:525".
 bool is_address(std::string text) {
   const auto is_port = [](std::string_view port) {
     return !port.empty() && port.size() <= 5 &&
@@ -52,85 +52,114 @@ bool is_address(std::string text) {
 
 }  // namespace
 
-Complaint bad_name(const Value& value) {
+CheckResult bad_text(const Value& value) {
   const auto& text = std::get<std::string>(value);
-  if (text.size() > kMaxName) return fmt::format("is longer than {} characters", kMaxName);
-  if (!printable(text)) return "has characters that are not printable ASCII";
+  if (text.size() > kMaxName)
+    return fmt::format("is longer than {} characters; choose a shorter one", kMaxName);
+  if (!printable(text)) return "has characters that are not printable ASCII; remove them";
   return std::nullopt;
 }
 
-Complaint bad_cluster(const Value& value) {
-  if (std::get<std::string>(value).empty()) return "must not be empty; leave it out for \"tempo\"";
-  return bad_name(value);
+CheckResult bad_host_name(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (text.empty()) return std::nullopt;
+  if (auto error = bad_text(value)) return error;
+  const auto valid = [](std::string_view label) {
+    return !label.empty() && !label.starts_with('-') && !label.ends_with('-') &&
+           std::ranges::all_of(label, [](char c) {
+             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                    c == '-';
+           });
+  };
+  for (std::size_t from = 0; from <= text.size();) {
+    const std::size_t dot = std::min(text.find('.', from), text.size());
+    if (!valid(std::string_view(text).substr(from, dot - from)))
+      return fmt::format(
+          "must be a host name, not '{}'; use letters, digits and hyphens, with dots between "
+          "labels, for example node1",
+          text);
+    from = dot + 1;
+  }
+  return std::nullopt;
 }
 
-Complaint bad_path(const Value& value) {
+CheckResult bad_cluster(const Value& value) {
+  if (std::get<std::string>(value).empty())
+    return "must not be empty; remove the key to use \"tempo\"";
+  return bad_text(value);
+}
+
+CheckResult bad_path(const Value& value) {
   const auto& path = std::get<std::string>(value);
-  if (!path.starts_with('/')) return "must be an absolute path, one that begins with '/'";
+  if (!path.starts_with('/'))
+    return fmt::format("must be an absolute path that begins with '/', not '{}'", path);
   return std::nullopt;
 }
 
-Complaint bad_socket(const Value& value) {
+CheckResult bad_socket(const Value& value) {
   if (std::get<std::string>(value).size() > kMaxSocketPath)
-    return fmt::format("is longer than the {} bytes a socket's path may have", kMaxSocketPath);
+    return fmt::format("is longer than {} bytes, the limit of a socket path; choose a shorter one",
+                       kMaxSocketPath);
   return bad_path(value);
 }
 
-Complaint bad_path_or_none(const Value& value) {
+CheckResult bad_path_or_none(const Value& value) {
   return std::get<std::string>(value).empty() ? std::nullopt : bad_path(value);
 }
 
-Complaint bad_interfaces(const Value& value) {
+CheckResult bad_interfaces(const Value& value) {
   for (const std::string& name : std::get<Texts>(value))
     if (name.empty() || name.size() > kMaxInterface || name.find('/') != std::string::npos)
-      return fmt::format("has '{}', which cannot be the name of an interface", name);
+      return fmt::format(
+          "contains '{}', which is not a valid interface name; 'ip link' lists the interfaces",
+          name);
   return std::nullopt;
 }
 
-Complaint bad_addresses(const Value& value) {
+CheckResult bad_addresses(const Value& value) {
   for (const std::string& text : std::get<Texts>(value))
     if (!is_address(text))
       return fmt::format(
-          "has '{}', which is not an address; names are not looked up, write for "
+          "contains '{}', which is not an IP address; host names are not resolved, write for "
           "example 192.0.2.7",
           text);
   return std::nullopt;
 }
 
-Complaint bad_broadcast(const Value& value) {
+CheckResult bad_broadcast(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (text.empty() || is_address(text)) return std::nullopt;
-  return fmt::format("is '{}', which is not an address", text);
+  return fmt::format("must be an IP address, not '{}'; write for example 192.0.2.255", text);
 }
 
-Complaint bad_profile(const Value& value) {
-  const auto found = election::profile(std::get<std::string>(value));
-  if (found) return std::nullopt;
-  return "is wrong: " + found.error();
+CheckResult bad_profile(const Value& value) {
+  const auto& text = std::get<std::string>(value);
+  if (election::profile(text)) return std::nullopt;
+  return fmt::format("must be classic, lan or fast, not '{}'", text);
 }
 
-Complaint bad_clock(const Value& value) {
+CheckResult bad_clock(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kClocks, [&](const auto& clock) { return clock.first == text; }))
     return std::nullopt;
   return fmt::format("must be system, software or none, not '{}'", text);
 }
 
-Complaint bad_policy(const Value& value) {
+CheckResult bad_policy(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kPolicies, [&](const auto& policy) { return policy.first == text; }))
     return std::nullopt;
   return fmt::format("must be strict, witness, preferred or available, not '{}'", text);
 }
 
-Complaint bad_back_end(const Value& value) {
+CheckResult bad_back_end(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (std::ranges::any_of(kBackEnds, [&](const auto& known) { return known.first == text; }))
     return std::nullopt;
   return fmt::format("must be tempo or etcd, not '{}'", text);
 }
 
-Complaint bad_endpoints(const Value& value) {
+CheckResult bad_endpoints(const Value& value) {
   const auto& list = std::get<Texts>(value);
   if (list.empty() || list.size() > kMaxEndpoints)
     return fmt::format("has {} endpoints; give 1 to {}", list.size(), kMaxEndpoints);
@@ -141,14 +170,14 @@ Complaint bad_endpoints(const Value& value) {
     if (scheme == 0 || text.size() == scheme || !printable(text) ||
         text.find_first_of("/ ?#", scheme) != std::string::npos)
       return fmt::format(
-          "has '{}', which is not an endpoint; write for example "
-          "http://10.0.0.1:2379, without a path",
+          "contains '{}', which is not an endpoint; write for example http://10.0.0.1:2379, "
+          "without a path",
           text);
   }
   return std::nullopt;
 }
 
-Complaint bad_log_level(const Value& value) {
+CheckResult bad_log_level(const Value& value) {
   const auto& text = std::get<std::string>(value);
   if (text == "error" || text == "warning" || text == "info") return std::nullopt;
   return fmt::format("must be error, warning or info, not '{}'", text);

@@ -1,5 +1,7 @@
-// What a value of the right kind and range may still have wrong with it: the end of a sentence that
-// begins with the key's name, or nothing; and the words among which some keys choose.
+// Checks of configuration values beyond their kind and range, and the names that some keys accept.
+//
+// A check returns the end of an error message that begins with the key's name, or nullopt if the
+// value is valid.
 #pragma once
 
 #include <array>
@@ -12,7 +14,7 @@
 
 namespace tempo::config {
 
-using Complaint = std::optional<std::string>;
+using CheckResult = std::optional<std::string>;
 
 inline constexpr std::array<std::pair<std::string_view, ClockKind>, 3> kClocks{
     {{"system", ClockKind::system}, {"software", ClockKind::software}, {"none", ClockKind::none}}};
@@ -26,19 +28,20 @@ inline constexpr std::array<std::pair<std::string_view, LockPolicy>, 4> kPolicie
 inline constexpr std::array<std::pair<std::string_view, LockBackEnd>, 2> kBackEnds{
     {{"tempo", LockBackEnd::tempo}, {"etcd", LockBackEnd::etcd}}};
 
-Complaint bad_name(const Value& value);
-Complaint bad_cluster(const Value& value);
-Complaint bad_path(const Value& value);
-Complaint bad_socket(const Value& value);
-Complaint bad_path_or_none(const Value& value);
-Complaint bad_interfaces(const Value& value);
-Complaint bad_addresses(const Value& value);
-Complaint bad_broadcast(const Value& value);
-Complaint bad_profile(const Value& value);
-Complaint bad_clock(const Value& value);
-Complaint bad_policy(const Value& value);
-Complaint bad_back_end(const Value& value);
-Complaint bad_endpoints(const Value& value);
-Complaint bad_log_level(const Value& value);
+CheckResult bad_text(const Value& value);       // printable ASCII, at most 63 characters
+CheckResult bad_host_name(const Value& value);  // empty, or labels with dots between them
+CheckResult bad_cluster(const Value& value);
+CheckResult bad_path(const Value& value);
+CheckResult bad_socket(const Value& value);
+CheckResult bad_path_or_none(const Value& value);
+CheckResult bad_interfaces(const Value& value);
+CheckResult bad_addresses(const Value& value);
+CheckResult bad_broadcast(const Value& value);
+CheckResult bad_profile(const Value& value);
+CheckResult bad_clock(const Value& value);
+CheckResult bad_policy(const Value& value);
+CheckResult bad_back_end(const Value& value);
+CheckResult bad_endpoints(const Value& value);
+CheckResult bad_log_level(const Value& value);
 
 }  // namespace tempo::config

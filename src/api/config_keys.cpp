@@ -17,7 +17,7 @@ constexpr double kDayMs = 86'400'000;
 
 Nanos from_ms(double ms) { return Nanos{std::llround(ms * 1e6)}; }
 
-// --- where values go ---
+// --- setters ---
 
 template <auto Member>
 void put_text(Settings& settings, const Value& value) {
@@ -41,13 +41,13 @@ void put_count(Settings& settings, const Value& value) {
 }
 
 Key text_key(std::string_view key, std::string_view fallback, std::string_view meaning,
-             void (*put)(Settings&, const Value&), Complaint (*wrong)(const Value&),
-             std::string_view type = "a text") {
-  return {{key, type, fallback, meaning}, Kind::text, 0, 0, put, wrong};
+             void (*put)(Settings&, const Value&), CheckResult (*check)(const Value&),
+             std::string_view type = "a string") {
+  return {{key, type, fallback, meaning}, Kind::text, 0, 0, put, check};
 }
 Key list_key(std::string_view key, std::string_view type, std::string_view meaning,
-             void (*put)(Settings&, const Value&), Complaint (*wrong)(const Value&)) {
-  return {{key, type, "[]", meaning}, Kind::list, 0, 0, put, wrong};
+             void (*put)(Settings&, const Value&), CheckResult (*check)(const Value&)) {
+  return {{key, type, "[]", meaning}, Kind::list, 0, 0, put, check};
 }
 Key flag_key(std::string_view key, std::string_view fallback, std::string_view meaning,
              void (*put)(Settings&, const Value&)) {
@@ -67,15 +67,15 @@ using election::Timing;
 
 const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one table
   static const std::vector<Key> table{
-      text_key("cluster", "\"tempo\"", "the network's name; networks of other names are not heard",
+      text_key("cluster", "\"tempo\"", "Cluster name; datagrams of other clusters are ignored",
                put_text<&Settings::cluster>, bad_cluster),
-      text_key("name", "the host's", "this machine's name in the eyes of the others",
-               put_text<&Settings::name>, bad_name),
+      text_key("name", "the host name", "Name announced to other members; \"\": the host name",
+               put_text<&Settings::name>, bad_host_name, "a host name"),
       text_key("profile", "\"lan\"",
-               "how long things last: classic (4.3BSD's values), lan, or fast (a silent master is "
-               "replaced within some tens of milliseconds); the same on every machine",
+               "Timer profile: classic (the values of 4.3BSD), lan, or fast (replaces a silent "
+               "master within some tens of milliseconds); must be equal on all machines",
                put_text<&Settings::profile>, bad_profile, "one of \"classic\", \"lan\", \"fast\""),
-      {{"port", "a whole number from 1 to 65535", "525", "the UDP port, the same on every machine"},
+      {{"port", "a whole number from 1 to 65535", "525", "UDP port; must be equal on all machines"},
        Kind::whole,
        1,
        65535,
@@ -84,38 +84,38 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       list_key("interfaces", "a list of interface names",
-               "the networks to take part in; empty: all that are up and can broadcast",
+               "Network interfaces to use; empty: all that are up and can broadcast",
                put_list<&Settings::interfaces>, bad_interfaces),
       list_key("peers", "a list of addresses",
-               "machines to reach one by one, where there is no broadcast",
+               "Addresses of other machines, for networks without broadcast",
                put_list<&Settings::peers>, bad_addresses),
       list_key("bind", "a list of addresses",
-               "addresses to use instead of the interfaces', for tests and demonstrations",
+               "Local addresses to use instead of interfaces, for tests and demonstrations",
                put_list<&Settings::bind>, bad_addresses),
-      text_key("broadcast", "none", "with `bind`: the address that reaches everybody",
+      text_key("broadcast", "none", "Broadcast address; only together with bind",
                put_text<&Settings::broadcast>, bad_broadcast, "an address"),
-      flag_key("ipv6", "false", "link-local multicast instead of IPv4 broadcast",
+      flag_key("ipv6", "false", "Use IPv6 link-local multicast instead of IPv4 broadcast",
                put_flag<&Settings::ipv6>),
-      flag_key("hardware-stamps", "true", "use stamps of network cards that have clocks",
+      flag_key("hardware-stamps", "true",
+               "Use hardware timestamps of network cards that have clocks",
                put_flag<&Settings::hardware_stamps>),
       text_key(
           "key-file", "\"/etc/tempo/key\"",
-          "the cluster's key, written by `tempo keygen`; \"\", or nothing at the default place, "
-          "means no key",
+          "File with the cluster keys, written by 'tempo keygen'; \"\", or no file at the default "
+          "path: no key",
           [](Settings& settings, const Value& value) {
             settings.key_file = std::get<std::string>(value);
             settings.key_file_given = true;
           },
           bad_path_or_none, "an absolute path"),
-      flag_key(
-          "trusted", "false",
-          "this machine's clock is kept by GPS, PTP or NTP: network time follows such machines; "
-          "needs clock = \"none\"",
-          put_flag<&Settings::trusted>),
-      flag_key("may-lead", "true", "whether this machine may become master",
+      flag_key("trusted", "false",
+               "GPS, PTP or NTP sets this machine's clock, and network time follows it; needs "
+               "clock = \"none\"",
+               put_flag<&Settings::trusted>),
+      flag_key("may-lead", "true", "Whether this machine may become master",
                put_flag<&Settings::may_lead>),
       {{"lead-priority", "a whole number from 0 to 9", "9",
-        "machines with lower ones let others stand for master first"},
+        "Machines with a higher priority are preferred as master"},
        Kind::whole,
        0,
        9,
@@ -125,14 +125,15 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        nullptr},
       text_key(
           "clock", "\"system\"",
-          "what is steered: the kernel's clock, a clock inside tempod, or nothing (measure only)",
+          "Clock to steer: system (the kernel clock), software (a clock inside tempod) or none "
+          "(measure only)",
           [](Settings& settings, const Value& value) {
             for (const auto& [name, kind] : kClocks)
               if (name == std::get<std::string>(value)) settings.clock = kind;
           },
           bad_clock, "one of \"system\", \"software\", \"none\""),
       {{"step-limit-ms", "a number from 0.001 to 86400000", "500",
-        "a clock further off than this is stepped, a nearer one slewed"},
+        "Largest offset that is slewed, in milliseconds; larger offsets are stepped"},
        Kind::number,
        0.001,
        kDayMs,
@@ -141,7 +142,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"bound-alarm-us", "a number from 0.001 to 86400000000", "none",
-        "the hook is called when the bound of the error exceeds it"},
+        "Call the hook when the error bound exceeds this value, in microseconds"},
        Kind::number,
        0.001,
        kDayMs * 1000,
@@ -149,62 +150,74 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
          settings.bound_alarm = from_ms(std::get<double>(value) / 1000);
        },
        nullptr},
-      text_key("log-level", "\"info\"", "what is logged: this and what is worse",
-               put_text<&Settings::log_level>, bad_log_level,
-               "one of \"error\", \"warning\", \"info\""),
-      text_key("state-dir", "\"/var/lib/tempo\"",
-               "where the clock's drift and the last epoch are kept across restarts",
-               put_text<&Settings::state_dir>, bad_path, "an absolute path"),
-      text_key("socket", "\"/run/tempo/tempod.sock\"", "the unix socket on which tempod answers",
+      text_key("log-level", "\"info\"", "Minimum log level", put_text<&Settings::log_level>,
+               bad_log_level, "one of \"error\", \"warning\", \"info\""),
+      text_key(
+          "state-dir", "\"/var/lib/tempo\"",
+          "Directory for the state that survives restarts: incarnation, clock rate, lock voters",
+          put_text<&Settings::state_dir>, bad_path, "an absolute path"),
+      text_key("socket", "\"/run/tempo/tempod.sock\"", "Unix socket for control requests",
                put_text<&Settings::socket>, bad_socket, "an absolute path"),
-      text_key("user", "\"tempo\"", "whom to run as when started as root; \"\" stays root",
-               put_text<&Settings::user>, bad_name),
-      text_key("hook", "none", "a program called on events, see tempod(8)",
+      text_key("user", "\"tempo\"", "User to run as when started as root; \"\": stay root",
+               put_text<&Settings::user>, bad_text),
+      text_key("hook", "none", "Program to call on events, see tempod(8); \"\": none",
                put_text<&Settings::hook>, bad_path_or_none, "an absolute path"),
-      flag_key("realtime", "true", "ask for real-time priority and memory that is not paged out",
+      flag_key("realtime", "true", "Request real-time scheduling and lock memory",
                put_flag<&Settings::realtime>),
       text_key("machine-id", "the host's",
-               "what this machine's identity is made from, for several tempods on one host",
-               put_text<&Settings::machine_id>, bad_name),
+               "Machine id from which the host id is derived, for several tempods on one host",
+               put_text<&Settings::machine_id>, bad_text),
 
-      timer_key("timers.adjtime-ms", "from one synchronization round to the next",
+      timer_key("timers.adjtime-ms", "Interval between synchronization rounds, in milliseconds",
                 put_timer<&Timing::adjtime>),
-      timer_key("timers.loop-ms", "from one sign of life of the master to the next",
+      timer_key("timers.loop-ms", "Interval between beacons of the master, in milliseconds",
                 put_timer<&Timing::loop>),
-      timer_key("timers.election-min-ms", "a slave's shortest patience with a silent master",
+      timer_key("timers.election-min-ms",
+                "Minimum election timeout, in milliseconds: time without a beacon before a "
+                "follower calls "
+                "an election",
                 put_timer<&Timing::election_min>),
-      timer_key("timers.election-max-ms", "a slave's longest patience with a silent master",
+      timer_key("timers.election-max-ms", "Maximum election timeout, in milliseconds",
                 put_timer<&Timing::election_max>),
-      timer_key("timers.startup-ms", "how long a starting machine waits for a master's answer",
+      timer_key("timers.startup-ms",
+                "Time a starting machine waits for an answer of a master, in milliseconds",
                 put_timer<&Timing::startup>),
-      timer_key("timers.no-master-ms", "how long it then listens before it becomes master",
+      timer_key("timers.no-master-ms",
+                "Time it then listens before it becomes master, in milliseconds",
                 put_timer<&Timing::no_master>),
-      timer_key("timers.candidate-ms", "silence after the last vote that makes a candidate master",
-                put_timer<&Timing::candidate>),
-      timer_key("timers.accept-ms", "how long a vote binds", put_timer<&Timing::accept>),
-      timer_key("timers.consistency-ms", "how long a newcomer listens for a second master",
+      timer_key(
+          "timers.candidate-ms",
+          "Time without a further vote after which a candidate becomes master, in milliseconds",
+          put_timer<&Timing::candidate>),
+      timer_key("timers.accept-ms", "Time for which a vote binds, in milliseconds",
+                put_timer<&Timing::accept>),
+      timer_key("timers.consistency-ms",
+                "Time a new member listens for a second master, in milliseconds",
                 put_timer<&Timing::consistency>),
-      timer_key("timers.conflict-ms", "how long a master collects the answers of rivals",
+      timer_key("timers.conflict-ms",
+                "Time a master collects the answers of other masters, in milliseconds",
                 put_timer<&Timing::conflict>),
-      timer_key("timers.retransmit-ms", "to the second send of a message; doubles",
+      timer_key("timers.retransmit-ms",
+                "Time to the first retransmission of a message, in milliseconds; doubles each time",
                 put_timer<&Timing::retransmit>),
       {{"timers.sends", "a whole number from 1 to 16", "the profile's",
-        "how often a message is sent at most before its receiver counts as gone"},
+        "Maximum number of sends of a message before its receiver counts as gone"},
        Kind::whole,
        1,
        16,
        put_count<&Timing::sends>,
        nullptr},
-      timer_key("timers.delay-ms", "the largest delay of a datagram", put_timer<&Timing::delay>),
+      timer_key("timers.delay-ms", "Largest delay of a datagram, in milliseconds",
+                put_timer<&Timing::delay>),
       {{"timers.loops-per-election", "a whole number from 0 to 1000", "the profile's",
-        "the shortest patience outlasts this many signs of life"},
+        "Beacon intervals that the minimum election timeout must exceed"},
        Kind::whole,
        0,
        1000,
        put_count<&Timing::loops_per_election>,
        nullptr},
       {{"timers.loops-per-startup", "a whole number from 0 to 1000", "the profile's",
-        "a start lasts this many signs of life and a delay"},
+        "Beacon intervals that a start lasts, plus the delay"},
        Kind::whole,
        0,
        1000,
@@ -212,7 +225,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        nullptr},
 
       {{"locks.expect", "a whole number from 0 to 8", "0",
-        "how many machines vote on locks, the same on each of them; 0: there are no locks"},
+        "Number of lock voters, equal on all machines; 0: no locks"},
        Kind::whole,
        0,
        8,
@@ -221,7 +234,8 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"locks.lease-ms", "a number from 40 to 60000", "2000",
-        "how long a lock stays with a machine that is not heard any more; the same everywhere"},
+        "Lease time of a lock, in milliseconds: others wait this long if its holder dies; equal on "
+        "all machines"},
        Kind::number,
        40,
        60'000,
@@ -230,9 +244,8 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"locks.lease-max-ms", "a number from 40 to 600000", "lease-ms",
-        "the longest lease that may be asked for; a machine that was restarted votes on no lock "
-        "for "
-        "so long; the same everywhere"},
+        "Longest lease that a client may request, in milliseconds; a restarted machine votes on no "
+        "lock for this long; equal on all machines"},
        Kind::number,
        40,
        600'000,
@@ -241,7 +254,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"locks.delay-max-ms", "a number from 1 to 1000", "10",
-        "the longest way of a datagram and the longest pause of a machine; while they are kept, "
+        "Longest delay of a datagram and longest pause of a machine, in milliseconds; within it "
         "silent locks take silence for consent"},
        Kind::number,
        1,
@@ -252,51 +265,53 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        nullptr},
       text_key(
           "locks.policy", "\"strict\"",
-          "of two machines, who goes on without the other: neither, both with a witness, the "
-          "preferred one, or each for itself, which is UNSAFE",
+          "Two-machine clusters, when the machines lose each other. strict: locking stops; "
+          "witness: "
+          "a third machine decides; preferred: policy-host continues; available: both continue "
+          "(UNSAFE)",
           [](Settings& settings, const Value& value) {
             for (const auto& [name, policy] : kPolicies)
               if (name == std::get<std::string>(value)) settings.lock_policy = policy;
           },
           bad_policy, "one of \"strict\", \"witness\", \"preferred\", \"available\""),
-      text_key("locks.policy-host", "none", "the name of the witness or of the preferred machine",
-               put_text<&Settings::lock_policy_host>, bad_name),
+      text_key("locks.policy-host", "none", "Name of the witness or of the preferred machine",
+               put_text<&Settings::lock_policy_host>, bad_text),
 
       text_key(
           "locks.back-end", "\"tempo\"",
-          "who keeps the locks: the machines themselves, or an etcd that the site runs, through "
-          "tempo-etcd",
+          "Lock back end: tempo (the voters), or etcd (an existing etcd cluster, through "
+          "tempo-etcd)",
           [](Settings& settings, const Value& value) {
             for (const auto& [name, back_end] : kBackEnds)
               if (name == std::get<std::string>(value)) settings.lock_back_end = back_end;
           },
           bad_back_end, "one of \"tempo\", \"etcd\""),
       {{"locks.etcd-endpoints", "a list of URLs", "[\"http://127.0.0.1:2379\"]",
-        "where etcd answers; of several the next is asked when one does not"},
+        "URLs of etcd; if one does not answer, the next is used"},
        Kind::list,
        0,
        0,
        put_list<&Settings::etcd_endpoints>,
        bad_endpoints},
       text_key("locks.etcd-socket", "\"/run/tempo-etcd/etcd.sock\"",
-               "the unix socket between tempod and tempo-etcd", put_text<&Settings::etcd_socket>,
+               "Unix socket between tempod and tempo-etcd", put_text<&Settings::etcd_socket>,
                bad_socket, "an absolute path"),
-      text_key("locks.etcd-ca-file", "the system's", "whose word is taken for an etcd with https",
+      text_key("locks.etcd-ca-file", "the system's", "CA file used to verify etcd's certificate",
                put_text<&Settings::etcd_ca_file>, bad_path_or_none, "an absolute path"),
-      text_key("locks.etcd-cert-file", "none",
-               "what tempo-etcd shows an etcd that wants to know its clients",
+      text_key("locks.etcd-cert-file", "none", "Client certificate presented to etcd",
                put_text<&Settings::etcd_cert_file>, bad_path_or_none, "an absolute path"),
-      text_key("locks.etcd-key-file", "none", "the key of that certificate",
+      text_key("locks.etcd-key-file", "none", "Private key of the client certificate",
                put_text<&Settings::etcd_key_file>, bad_path_or_none, "an absolute path"),
-      text_key("groups.node-key-file", "none",
-               "this machine's signing key, written by `tempo keygen --node`, for elections by B.2",
-               put_text<&Settings::node_key_file>, bad_path_or_none, "an absolute path"),
+      text_key(
+          "groups.node-key-file", "none",
+          "Signing key of this machine, written by 'tempo keygen --node', for elections by B.2",
+          put_text<&Settings::node_key_file>, bad_path_or_none, "an absolute path"),
       text_key("groups.node-list-file", "none",
-               "the public keys of all machines that sign; the same file everywhere",
+               "Public keys of all signing machines; the same file on all of them",
                put_text<&Settings::node_list_file>, bad_path_or_none, "an absolute path"),
 
       {{"software-clock.offset-ms", "a number from -1000000000 to 1000000000", "0",
-        "how far off it starts"},
+        "Initial offset, in milliseconds"},
        Kind::number,
        -1e9,
        1e9,
@@ -305,7 +320,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"software-clock.drift-ppm", "a number from -10000 to 10000", "0",
-        "how much too fast its oscillator runs"},
+        "Rate error of the oscillator, in ppm; positive: too fast"},
        Kind::number,
        -10000,
        10000,
@@ -314,7 +329,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"software-clock.wander-ppb-per-sqrt-s", "a number from 0 to 1000000", "0",
-        "the random walk of that rate"},
+        "Random walk of the rate, in ppb per square root of a second"},
        Kind::number,
        0,
        1e6,
@@ -323,7 +338,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
        },
        nullptr},
       {{"software-clock.seed", "a whole number from 0 to 9007199254740992", "0",
-        "decides the random walk"},
+        "Seed of the random walk"},
        Kind::whole,
        0,
        9007199254740992.0,
@@ -335,6 +350,7 @@ const std::vector<Key>& keys() {  // NOLINT(readability-function-size): one tabl
   return table;
 }
 
+// The value as error messages show it.
 std::string shown(const Value& value) {
   struct Show {
     std::string operator()(bool flag) const { return flag ? "true" : "false"; }
@@ -346,7 +362,7 @@ std::string shown(const Value& value) {
   return std::visit(Show{}, value);
 }
 
-// Letters to insert, remove or replace to make one word of the other; '_' passes for '-'.
+// Edit distance: characters to insert, remove or replace; '_' counts as '-'.
 std::size_t distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   // NOLINTNEXTLINE(modernize-use-ranges): the standard library of gcc 12 has none
@@ -377,23 +393,23 @@ std::vector<std::string_view> table_names() {
   return {"timers", "locks", "groups", "software-clock"};
 }
 
-std::string nearest_key(std::string_view name) {
-  // A key in the wrong table, or in none, is nearest to its namesake.
+std::string closest_key(std::string_view name) {
+  // A key of the same name in another table comes first.
   for (const Key& key : keys())
     if (last_part(key.help.key) == last_part(name)) return std::string(key.help.key);
   std::vector<std::string_view> known = table_names();
   for (const Key& key : keys()) known.push_back(key.help.key);
-  std::string_view nearest;
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  std::string_view closest;
+  std::size_t best = std::max<std::size_t>(2, name.size() / 3) + 1;
   for (const std::string_view candidate : known) {
-    const std::size_t far =
+    const std::size_t edits =
         std::min(distance(name, candidate), distance(name, last_part(candidate)));
-    if (far < least) {
-      least = far;
-      nearest = candidate;
+    if (edits < best) {
+      best = edits;
+      closest = candidate;
     }
   }
-  return std::string(nearest);
+  return std::string(closest);
 }
 
 std::vector<KeyHelp> all_keys() {
@@ -407,17 +423,17 @@ std::optional<std::string> set(Settings& settings, const Key& key, Value value) 
   if (key.kind == Kind::number && std::holds_alternative<std::int64_t>(value))
     value = static_cast<double>(std::get<std::int64_t>(value));
   const auto refuse = [&] {
-    return fmt::format("{} takes {}, not {}", key.help.key, key.help.type, shown(value));
+    return fmt::format("{} must be {}, not {}", key.help.key, key.help.type, shown(value));
   };
   if (value.index() != static_cast<std::size_t>(key.kind)) return refuse();
   if (key.kind == Kind::whole || key.kind == Kind::number) {
     const double number = key.kind == Kind::whole
                               ? static_cast<double>(std::get<std::int64_t>(value))
                               : std::get<double>(value);
-    if (!(number >= key.least && number <= key.most)) return refuse();  // not a number, too
+    if (!(number >= key.min && number <= key.max)) return refuse();  // also refuses NaN
   }
-  if (key.wrong != nullptr)
-    if (const auto why = key.wrong(value)) return fmt::format("{} {}", key.help.key, *why);
+  if (key.check != nullptr)
+    if (const auto error = key.check(value)) return fmt::format("{} {}", key.help.key, *error);
   key.put(settings, value);
   return std::nullopt;
 }

@@ -1,7 +1,7 @@
-// The table of settings: each key of the file with its type, default, meaning and place.
+// The table of configuration keys: type, default, description and setter of each.
 //
-// It knows nothing of TOML: values come as one of five plain kinds. Whoever reads a file or a
-// command line finds the key here and lets `set` check and store the value.
+// It is independent of TOML: a value has one of five kinds. The readers of the file and of the
+// command line look up the key here and call `set`, which checks and stores the value.
 #pragma once
 
 #include <cstdint>
@@ -19,19 +19,21 @@ enum class Kind : std::uint8_t { flag, whole, number, text, list };
 using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 struct Key {
-  KeyHelp help;  // keys of a table are written "timers.loop-ms"; `type` reads after "takes"
+  KeyHelp help;  // keys of a table have its name: "timers.loop-ms"; `type` follows "must be"
   Kind kind;
-  double least, most;                                 // of whole and number
-  void (*put)(Settings&, const Value&);               // the value has the right kind and range
-  std::optional<std::string> (*wrong)(const Value&);  // a sentence's end if it still is not right
+  double min, max;                       // kinds `whole` and `number`; inclusive
+  void (*put)(Settings&, const Value&);  // called with a value of the right kind and range
+  std::optional<std::string> (*check)(
+      const Value&);  // returns an error without the key; null: no check
 };
 
 const Key* find_key(std::string_view name);
-// The known key (or table) that the unknown one most resembles; empty if none does.
-std::string nearest_key(std::string_view name);
-std::vector<std::string_view> table_names();  // of the tables keys are in
+// The known key or table that is closest to an unknown name; empty: none is close.
+std::string closest_key(std::string_view name);
+std::vector<std::string_view> table_names();  // names of all tables
 
-// Checks the value and stores it; otherwise a sentence. A whole number is also a number.
+// Checks and stores the value; returns an error message if it is not valid. A whole number is also
+// accepted as a number.
 std::optional<std::string> set(Settings& settings, const Key& key, Value value);
 
 }  // namespace tempo::config

@@ -1,4 +1,4 @@
-// Values of a file with their places go to the table in keys.cpp.
+// Reads the file and the command line and applies the table in config_keys.cpp.
 #include "api/settings.h"
 
 #include <algorithm>
@@ -19,18 +19,18 @@ namespace {
 
 using Mistakes = std::vector<Mistake>;
 
-// What was said for one key, the last word of all who spoke.
-struct Said {
+// The last value given for a key, and its place.
+struct Given {
   std::string where;
   Value value;
 };
-using AllSaid = std::map<std::string, Said>;  // by key
+using AllGiven = std::map<std::string, Given>;  // by key
 
 std::string place(std::string_view file, const TomlPlace& at) {
   return fmt::format("{}:{}:{}", file, at.line, at.column);
 }
 
-// The value as one of our kinds, or what it is instead.
+// The value as one of our kinds, or a description of what it is instead.
 Result<Value> value_of(const TomlNode& node) {
   if (const auto* flag = std::get_if<bool>(&node.value)) return Value{*flag};
   if (const auto* whole = std::get_if<std::int64_t>(&node.value)) return Value{*whole};
@@ -41,37 +41,104 @@ Result<Value> value_of(const TomlNode& node) {
   std::vector<std::string> texts;
   for (const TomlNode& element : std::get<TomlArray>(node.value)) {
     const auto* text = std::get_if<std::string>(&element.value);
-    if (text == nullptr) return std::unexpected("a list with something else than texts in it");
+    if (text == nullptr) return std::unexpected("a list with elements that are not strings");
     texts.push_back(*text);
   }
   return Value{std::move(texts)};
 }
 
 std::string unknown_key(const std::string& key) {
-  const std::string nearest = nearest_key(key);
-  if (nearest.empty()) return fmt::format("there is no key '{}'; tempo.toml(5) lists all", key);
-  const std::size_t dot = nearest.find('.');
-  if (dot != std::string::npos && key.find('.') == std::string::npos)
-    return fmt::format("there is no key '{}' here; '{}' belongs into the table [{}]", key,
-                       nearest.substr(dot + 1), nearest.substr(0, dot));
-  return fmt::format("there is no key '{}'; is '{}' meant?", key, nearest);
+  const std::string closest = closest_key(key);
+  if (closest.empty()) return fmt::format("unknown key '{}'; tempo.toml(5) lists all keys", key);
+  return fmt::format("unknown key '{}'; did you mean '{}'?", key, closest);
 }
 
-std::string unlike(const Key& key, std::string_view what) {
-  return fmt::format("{} takes {}, not {}", key.help.key, key.help.type, what);
+// The same for a file, where a key can also stand outside its table.
+std::string unknown_key_in_file(const std::string& key) {
+  const std::string closest = closest_key(key);
+  const std::size_t dot = closest.find('.');
+  if (dot != std::string::npos && key.find('.') == std::string::npos)
+    return fmt::format("unknown key '{}' outside a table; did you mean '{}' in [{}]?", key,
+                       closest.substr(dot + 1), closest.substr(0, dot));
+  return unknown_key(key);
+}
+
+std::string wrong_type(const Key& key, std::string_view what) {
+  return fmt::format("{} must be {}, not {}", key.help.key, key.help.type, what);
+}
+
+// --- unquoted values ---
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// The lines of a file up to number `count`.
+std::vector<std::string_view> first_lines(std::string_view text, std::uint32_t count) {
+  std::vector<std::string_view> lines;
+  while (lines.size() < count && !text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    lines.push_back(trimmed(text.substr(0, end)));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
+}
+
+// `eth0, eth1` as `"eth0", "eth1"`.
+std::string quoted_elements(std::string_view list) {
+  std::string quoted;
+  while (!list.empty()) {
+    const std::size_t comma = std::min(list.find(','), list.size());
+    if (const std::string_view element = trimmed(list.substr(0, comma)); !element.empty())
+      quoted += fmt::format("{}\"{}\"", quoted.empty() ? "" : ", ", element);
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+  return quoted;
+}
+
+// A missing pair of quotes is the most common mistake of grammar, and the parser's description of
+// it does not help: for `name = node1`, says to quote the value. Empty: the line has another
+// mistake.
+std::string unquoted_value(std::string_view text, std::uint32_t line_number) {
+  const auto lines = first_lines(text, line_number);
+  if (lines.size() < line_number) return {};
+  std::string prefix;
+  for (const std::string_view line : lines)
+    if (line.starts_with('[') && line.ends_with(']'))
+      prefix = fmt::format("{}.", trimmed(line.substr(1, line.size() - 2)));
+  const std::string_view line = lines.back().substr(0, lines.back().find('#'));
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos || line.find_first_of("\"'") != std::string_view::npos)
+    return {};
+  const std::string_view name = trimmed(line.substr(0, equals));
+  const std::string_view value = trimmed(line.substr(equals + 1));
+  const Key* const key = find_key(prefix + std::string(name));
+  if (key == nullptr || value.empty() || read_toml_value(value)) return {};
+  if (key->kind == Kind::text)
+    return fmt::format("{} must be in quotes: {} = \"{}\"", key->help.key, name, value);
+  if (key->kind != Kind::list) return wrong_type(*key, fmt::format("'{}'", value));
+  const bool closed = value.size() > 2 && value.starts_with('[') && value.ends_with(']');
+  if (!closed) return {};
+  return fmt::format("the elements of {} must be in quotes: {} = [{}]", key->help.key, name,
+                     quoted_elements(value.substr(1, value.size() - 2)));
 }
 
 // --- a file ---
 
 class FileReader {
  public:
-  FileReader(std::string_view file_name, AllSaid& said, Mistakes& mistakes)
-      : file_name_(file_name), said_(said), mistakes_(mistakes) {}
+  FileReader(std::string_view file_name, AllGiven& given, Mistakes& mistakes)
+      : file_name_(file_name), given_(given), mistakes_(mistakes) {}
 
-  void read(std::string text) {
-    const TomlFile file = read_toml(std::move(text));
-    for (const TomlMistake& mistake : file.mistakes)
-      mistakes_.push_back({place(file_name_, mistake.at), mistake.what});
+  void read(const std::string& text) {
+    const TomlFile file = read_toml(text);
+    for (const TomlMistake& mistake : file.mistakes) {
+      const std::string unquoted = unquoted_value(text, mistake.at.line);
+      mistakes_.push_back(
+          {place(file_name_, mistake.at), unquoted.empty() ? mistake.what : unquoted});
+    }
     walk(file.table, "");
   }
 
@@ -84,23 +151,23 @@ class FileReader {
       if (const Key* known = find_key(key)) {
         auto value = value_of(entry.node);
         if (value)
-          said_.insert_or_assign(key, Said{value_at, *value});
+          given_.insert_or_assign(key, Given{value_at, *value});
         else
-          mistakes_.push_back({value_at, unlike(*known, value.error())});
+          mistakes_.push_back({value_at, wrong_type(*known, value.error())});
       } else if (std::ranges::count(table_names(), key) > 0) {
         if (const auto* inner = std::get_if<TomlTable>(&entry.node.value))
           walk(*inner, key + '.');
         else
           mistakes_.push_back(
-              {where, fmt::format("{0} is a table; write [{0}] and its keys below", key)});
+              {where, fmt::format("{0} is a table; write [{0}] and put its keys below", key)});
       } else {
-        mistakes_.push_back({where, unknown_key(key)});
+        mistakes_.push_back({where, unknown_key_in_file(key)});
       }
     }
   }
 
   std::string_view file_name_;
-  AllSaid& said_;
+  AllGiven& given_;
   Mistakes& mistakes_;
 };
 
@@ -112,8 +179,8 @@ Result<Value> toml_value(std::string_view text) {
   return value_of(*node);
 }
 
-// A bare word is a text, or a list with commas; everything else is as in the file.
-Result<Value> word_value(const Key& key, const std::string& text) {
+// Strings need no quotes here, and a list is separated by commas; other values are TOML.
+Result<Value> command_line_value(const Key& key, const std::string& text) {
   if (key.kind == Kind::text && !text.starts_with('"') && !text.starts_with('\''))
     return Value{text};
   if (key.kind == Kind::list && !text.starts_with('[')) {
@@ -125,10 +192,10 @@ Result<Value> word_value(const Key& key, const std::string& text) {
   return toml_value(text);
 }
 
-void read_change(const std::string& change, AllSaid& said, Mistakes& mistakes) {
+void read_change(const std::string& change, AllGiven& given, Mistakes& mistakes) {
   const std::size_t equals = change.find('=');
   if (equals == std::string::npos) {
-    mistakes.push_back({change, "write key=value, for example port=5250"});
+    mistakes.push_back({change, "expected key=value, for example port=5250"});
     return;
   }
   const std::string name = change.substr(0, equals);
@@ -138,89 +205,90 @@ void read_change(const std::string& change, AllSaid& said, Mistakes& mistakes) {
     mistakes.push_back({where, unknown_key(name)});
     return;
   }
-  auto value = word_value(*key, change.substr(equals + 1));
+  auto value = command_line_value(*key, change.substr(equals + 1));
   if (value)
-    said.insert_or_assign(name, Said{where, *std::move(value)});
+    given.insert_or_assign(name, Given{where, *std::move(value)});
   else
-    mistakes.push_back({where, unlike(*key, value.error())});
+    mistakes.push_back({where, wrong_type(*key, value.error())});
 }
 
-// --- from what was said to settings ---
+// --- from values to settings ---
 
-// What a policy for two machines needs is said by the same file on each of them.
-std::string wrong_with_policy(const Settings& settings) {
-  const bool names_one =
+// Checks the keys that a policy for two machines needs; empty: they are valid.
+std::string policy_mistake(const Settings& settings) {
+  const bool needs_host =
       settings.lock_policy == LockPolicy::witness || settings.lock_policy == LockPolicy::preferred;
-  if (names_one && settings.lock_policy_host.empty())
-    return "this policy names a machine: say which in locks.policy-host";
-  if (!names_one && !settings.lock_policy_host.empty())
-    return "locks.policy-host goes with the policies witness and preferred; leave it out";
+  if (needs_host && settings.lock_policy_host.empty())
+    return "this policy needs a machine; set locks.policy-host to its name";
+  if (!needs_host && !settings.lock_policy_host.empty())
+    return "locks.policy-host is only for the policies witness and preferred; remove it";
   if (settings.lock_policy == LockPolicy::witness && settings.lock_expect != 3)
-    return "two machines and a witness are three that vote: locks.expect = 3";
-  const bool of_two = settings.lock_policy == LockPolicy::preferred ||
-                      settings.lock_policy == LockPolicy::available;
-  if (of_two && settings.lock_expect != 2)
-    return "this policy is for two machines: locks.expect = 2";
+    return "the policy witness has three voters, two machines and the witness; set locks.expect = "
+           "3";
+  const bool two_voters = settings.lock_policy == LockPolicy::preferred ||
+                          settings.lock_policy == LockPolicy::available;
+  if (two_voters && settings.lock_expect != 2)
+    return "this policy is for two machines; set locks.expect = 2";
   return "";
 }
 
-void check_relations(const Settings& settings, const AllSaid& said, Mistakes& mistakes) {
-  const auto has = [&](const char* key) { return said.contains(key); };
+void check_relations(const Settings& settings, const AllGiven& given, Mistakes& mistakes) {
+  const auto has = [&](const char* key) { return given.contains(key); };
   if (!settings.broadcast.empty() && settings.bind.empty() && has("broadcast"))
-    mistakes.push_back({said.at("broadcast").where,
-                        "broadcast goes with bind: give the addresses to use there, or leave it "
-                        "out, the interfaces' own is found by itself"});
+    mistakes.push_back({given.at("broadcast").where,
+                        "broadcast needs bind; set bind to local addresses, or remove broadcast: "
+                        "tempod finds the broadcast addresses of interfaces itself"});
   if (!settings.bind.empty() && !settings.interfaces.empty())
-    mistakes.push_back({said.at("bind").where,
-                        "bind takes the place of interfaces: give one of the two, not both"});
+    mistakes.push_back(
+        {given.at("bind").where, "bind and interfaces exclude each other; remove one of them"});
   if (settings.trusted && settings.clock != ClockKind::none)
-    mistakes.push_back({said.at("trusted").where,
-                        "trusted goes with clock = \"none\": the program that keeps this machine's "
-                        "clock goes on keeping it"});
+    mistakes.push_back({given.at("trusted").where,
+                        "trusted needs clock = \"none\", because another program sets this "
+                        "machine's clock; set clock or remove trusted"});
   if (has("locks.policy") || has("locks.policy-host"))
-    if (const std::string wrong = wrong_with_policy(settings); !wrong.empty())
+    if (const std::string mistake = policy_mistake(settings); !mistake.empty())
       mistakes.push_back(
-          {said.at(has("locks.policy") ? "locks.policy" : "locks.policy-host").where, wrong});
+          {given.at(has("locks.policy") ? "locks.policy" : "locks.policy-host").where, mistake});
   if (settings.lock_back_end == LockBackEnd::etcd && settings.lock_expect > 0)
-    mistakes.push_back({said.at("locks.back-end").where,
-                        "back-end = \"etcd\" goes without expect: nobody votes on locks that etcd "
-                        "keeps; remove one of the two"});
+    mistakes.push_back({given.at("locks.back-end").where,
+                        "back-end = \"etcd\" and expect exclude each other, because locks in etcd "
+                        "have no voters; remove one of them"});
   if (settings.node_key_file.empty() != settings.node_list_file.empty())
     mistakes.push_back(
-        {said.at(settings.node_key_file.empty() ? "groups.node-list-file" : "groups.node-key-file")
+        {given.at(settings.node_key_file.empty() ? "groups.node-list-file" : "groups.node-key-file")
              .where,
-         "node-key-file and node-list-file go together; give both or none"});
+         "node-key-file and node-list-file need each other; set both or neither"});
   if (settings.etcd_cert_file.empty() != settings.etcd_key_file.empty())
     mistakes.push_back(
-        {said.at(settings.etcd_cert_file.empty() ? "locks.etcd-key-file" : "locks.etcd-cert-file")
+        {given.at(settings.etcd_cert_file.empty() ? "locks.etcd-key-file" : "locks.etcd-cert-file")
              .where,
-         "etcd-cert-file and etcd-key-file go together; give both or none"});
+         "etcd-cert-file and etcd-key-file need each other; set both or neither"});
 }
 
-std::expected<Settings, Mistakes> settle(const AllSaid& said, Mistakes mistakes) {
+std::expected<Settings, Mistakes> apply(const AllGiven& given, Mistakes mistakes) {
   Settings settings;
-  bool timers_known = true;
-  // The profile comes first: the timers change what it says.
-  if (const auto found = said.find("profile"); found != said.end()) {
-    if (const auto wrong = set(settings, *find_key("profile"), found->second.value)) {
-      mistakes.push_back({found->second.where, *wrong});
-      timers_known = false;
+  bool timers_valid = true;
+  // The profile comes first: the timers change its values.
+  if (const auto found = given.find("profile"); found != given.end()) {
+    if (const auto error = set(settings, *find_key("profile"), found->second.value)) {
+      mistakes.push_back({found->second.where, *error});
+      timers_valid = false;
     }
   }
   if (const auto timing = election::profile(settings.profile)) settings.timing = *timing;
 
   std::string timers_at;
-  for (const auto& [key, said_of_it] : said) {
+  for (const auto& [key, one] : given) {
     if (key == "profile") continue;
     const bool timer = key.starts_with("timers.");
-    if (timer && timers_at.empty()) timers_at = said_of_it.where;
-    if (const auto wrong = set(settings, *find_key(key), said_of_it.value)) {
-      mistakes.push_back({said_of_it.where, *wrong});
-      timers_known = timers_known && !timer;
+    if (timer && timers_at.empty()) timers_at = one.where;
+    if (const auto error = set(settings, *find_key(key), one.value)) {
+      mistakes.push_back({one.where, *error});
+      timers_valid = timers_valid && !timer;
     }
   }
-  check_relations(settings, said, mistakes);
-  if (timers_known && !timers_at.empty())
+  check_relations(settings, given, mistakes);
+  if (timers_valid && !timers_at.empty())
     for (const std::string& fault : election::faults_of({.timing = settings.timing}))
       mistakes.push_back({timers_at, fault});
 
@@ -228,7 +296,7 @@ std::expected<Settings, Mistakes> settle(const AllSaid& said, Mistakes mistakes)
   return settings;
 }
 
-// By line and column, as a reader of the file meets them; what is not of the file comes last.
+// Sorts by line and column; mistakes outside the file come last.
 void sort_by_place(Mistakes& mistakes, std::string_view file_name) {
   const auto order = [&](const Mistake& mistake) {
     unsigned line = ~0U, column = 0;
@@ -241,9 +309,9 @@ void sort_by_place(Mistakes& mistakes, std::string_view file_name) {
   std::ranges::stable_sort(mistakes, {}, order);
 }
 
-std::expected<Settings, Mistakes> settle_in_order(const AllSaid& said, Mistakes mistakes,
-                                                  std::string_view file_name) {
-  auto settings = settle(said, std::move(mistakes));
+std::expected<Settings, Mistakes> apply_sorted(const AllGiven& given, Mistakes mistakes,
+                                               std::string_view file_name) {
+  auto settings = apply(given, std::move(mistakes));
   if (!settings) sort_by_place(settings.error(), file_name);
   return settings;
 }
@@ -252,15 +320,15 @@ std::expected<Settings, Mistakes> settle_in_order(const AllSaid& said, Mistakes 
 
 std::expected<Settings, std::vector<Mistake>> read_settings(std::string_view text,
                                                             std::string_view file_name) {
-  AllSaid said;
+  AllGiven given_values;
   Mistakes mistakes;
-  FileReader(file_name, said, mistakes).read(std::string(text));
-  return settle_in_order(said, std::move(mistakes), file_name);
+  FileReader(file_name, given_values, mistakes).read(std::string(text));
+  return apply_sorted(given_values, std::move(mistakes), file_name);
 }
 
 std::expected<Settings, std::vector<Mistake>> load_settings(
     const std::string& file, bool given, const std::vector<std::string>& changes) {
-  AllSaid said;
+  AllGiven given_values;
   Mistakes mistakes;
   errno = 0;
   std::ifstream in(file, std::ios::binary);
@@ -271,17 +339,21 @@ std::expected<Settings, std::vector<Mistake>> load_settings(
   }
   const bool missing = !in.is_open() && errno == ENOENT;
   if (in.is_open() && !in.bad() && text.size() <= kMaxTomlBytes) {
-    FileReader(file, said, mistakes).read(std::move(text));
+    FileReader(file, given_values, mistakes).read(text);
   } else if (text.size() > kMaxTomlBytes) {
-    mistakes.push_back({file, "is larger than a configuration can be; is it the right file?"});
+    mistakes.push_back(
+        {file,
+         fmt::format("is larger than {} bytes, the limit of a configuration file; check the path",
+                     kMaxTomlBytes)});
   } else if (given || !missing) {
     mistakes.push_back(
-        {file, fmt::format("cannot be read ({}); give the path of a file that can, or none: every "
-                           "key has a default",
-                           std::strerror(errno == 0 ? EIO : errno))});
+        {file,
+         fmt::format("cannot be read ({}); fix the path or the permissions, or give no file: every "
+                     "key has a default",
+                     std::strerror(errno == 0 ? EIO : errno))});
   }
-  for (const std::string& change : changes) read_change(change, said, mistakes);
-  return settle_in_order(said, std::move(mistakes), file);
+  for (const std::string& change : changes) read_change(change, given_values, mistakes);
+  return apply_sorted(given_values, std::move(mistakes), file);
 }
 
 }  // namespace tempo::config

@@ -39,7 +39,7 @@ class TemporaryFile {
   std::filesystem::path path_;
 };
 
-// A value for each key that is not its default, as the file has it.
+// A value for each key that is not its default, as in a file.
 const std::map<std::string, std::string>& samples() {
   static const std::map<std::string, std::string> table{
       {"cluster", "\"ship\""},
@@ -63,7 +63,7 @@ const std::map<std::string, std::string>& samples() {
       {"state-dir", "\"/tmp/state\""},
       {"socket", "\"/tmp/tempod.sock\""},
       {"user", "\"\""},
-      {"hook", "\"/usr/local/bin/told\""},
+      {"hook", "\"/usr/local/bin/notify\""},
       {"realtime", "false"},
       {"machine-id", "\"0123\""},
       {"timers.adjtime-ms", "900"},
@@ -103,7 +103,7 @@ const std::map<std::string, std::string>& samples() {
   return table;
 }
 
-// --- what a file can say ---
+// --- files ---
 
 TEST(Settings, HaveDefaultsForEverything) {
   const Settings settings = good("");
@@ -115,7 +115,7 @@ TEST(Settings, HaveDefaultsForEverything) {
   EXPECT_EQ(settings.clock, ClockKind::system);
 }
 
-TEST(Settings, TakeEveryKeyOfAFile) {
+TEST(Settings, ReadEveryKeyOfAFile) {
   const Settings settings = good(R"(
     cluster = "ship"
     name = "bow"
@@ -134,7 +134,7 @@ TEST(Settings, TakeEveryKeyOfAFile) {
     state-dir = "/tmp/state"
     socket = "/tmp/tempod.sock"
     user = ""
-    hook = "/usr/local/bin/told"
+    hook = "/usr/local/bin/notify"
     realtime = false
     machine-id = "0123"
     [timers]
@@ -177,7 +177,7 @@ TEST(Settings, TakeEveryKeyOfAFile) {
   EXPECT_EQ(settings.state_dir, "/tmp/state");
   EXPECT_EQ(settings.socket, "/tmp/tempod.sock");
   EXPECT_EQ(settings.user, "");
-  EXPECT_EQ(settings.hook, "/usr/local/bin/told");
+  EXPECT_EQ(settings.hook, "/usr/local/bin/notify");
   EXPECT_FALSE(settings.realtime);
   EXPECT_EQ(settings.machine_id, "0123");
   EXPECT_EQ(settings.timing.adjtime, 900ms);
@@ -201,34 +201,34 @@ TEST(Settings, TakeEveryKeyOfAFile) {
   EXPECT_EQ(settings.software.seed, 77U);
 }
 
-TEST(Settings, TakeInterfaces) {
+TEST(Settings, ReadInterfaces) {
   EXPECT_THAT(good("interfaces = [\"eth0\", \"eth1\"]").interfaces, ElementsAre("eth0", "eth1"));
 }
 
-// Wherever it stands in the file, the profile is what the timers change.
+// The timers change the profile, in any order of the keys.
 TEST(Settings, LetTimersChangeTheProfile) {
   const Settings settings = good("timers.adjtime-ms = 2000\nprofile = \"fast\"\n");
   EXPECT_EQ(settings.timing.adjtime, 2s);
   EXPECT_EQ(settings.timing.loop, 5ms);
 }
 
-TEST(Settings, APolicyForTwoMachinesIsWhole) {
-  const auto said = [](std::uint32_t expect, const std::string& rest) {
+TEST(Settings, CheckThePolicyForTwoMachines) {
+  const auto mistakes = [](std::uint32_t expect, const std::string& rest) {
     return bad(fmt::format("[locks]\nexpect = {}\n{}\n", expect, rest));
   };
-  EXPECT_THAT(said(2, "policy = \"strict\""), IsEmpty());
-  EXPECT_THAT(said(2, "policy = \"available\""), IsEmpty());
-  EXPECT_THAT(said(2, "policy = \"preferred\"\npolicy-host = \"bow\""), IsEmpty());
-  EXPECT_THAT(said(3, "policy = \"witness\"\npolicy-host = \"bow\""), IsEmpty());
-  EXPECT_THAT(said(3, "policy = \"available\""), ElementsAre(HasSubstr("locks.expect = 2")));
-  EXPECT_THAT(said(2, "policy = \"witness\"\npolicy-host = \"bow\""),
+  EXPECT_THAT(mistakes(2, "policy = \"strict\""), IsEmpty());
+  EXPECT_THAT(mistakes(2, "policy = \"available\""), IsEmpty());
+  EXPECT_THAT(mistakes(2, "policy = \"preferred\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(mistakes(3, "policy = \"witness\"\npolicy-host = \"bow\""), IsEmpty());
+  EXPECT_THAT(mistakes(3, "policy = \"available\""), ElementsAre(HasSubstr("locks.expect = 2")));
+  EXPECT_THAT(mistakes(2, "policy = \"witness\"\npolicy-host = \"bow\""),
               ElementsAre(HasSubstr("locks.expect = 3")));
-  EXPECT_THAT(said(2, "policy = \"preferred\""), ElementsAre(HasSubstr("locks.policy-host")));
-  EXPECT_THAT(said(2, "policy-host = \"bow\""), ElementsAre(HasSubstr("leave it out")));
-  EXPECT_THAT(said(2, "policy = \"brave\""), ElementsAre(HasSubstr("not 'brave'")));
+  EXPECT_THAT(mistakes(2, "policy = \"preferred\""), ElementsAre(HasSubstr("locks.policy-host")));
+  EXPECT_THAT(mistakes(2, "policy-host = \"bow\""), ElementsAre(HasSubstr("remove it")));
+  EXPECT_THAT(mistakes(2, "policy = \"brave\""), ElementsAre(HasSubstr("not 'brave'")));
 }
 
-TEST(Settings, OfAMachineThatCarriesUtc) {
+TEST(Settings, AcceptATrustedClock) {
   const auto settings = read_settings("trusted = true\nclock = \"none\"\n", "tempo.toml");
   ASSERT_TRUE(settings);
   EXPECT_TRUE(settings->trusted);
@@ -242,11 +242,10 @@ TEST(Keys, AreAllAccepted) {
     const std::string key(help.key);
     listed.insert(key);
     ASSERT_TRUE(samples().contains(key)) << "no sample for " << key;
-    // A broadcast address goes with one to bind, a policy with what it is about.
+    // Some keys need others.
     std::string with = key == "broadcast" ? "bind = [\"127.0.0.2\"]\n" : "";
     if (key == "locks.policy") with = "locks.expect = 3\nlocks.policy-host = \"stern\"\n";
     if (key == "locks.policy-host") with = "locks.expect = 3\nlocks.policy = \"witness\"\n";
-    // And a certificate with its key.
     if (key == "locks.etcd-cert-file") with = "locks.etcd-key-file = \"/x\"\n";
     if (key == "locks.etcd-key-file") with = "locks.etcd-cert-file = \"/x\"\n";
     if (key == "groups.node-key-file") with = "groups.node-list-file = \"/x\"\n";
@@ -263,10 +262,10 @@ TEST(Keys, RefuseAValueOfAnotherType) {
   for (const KeyHelp& help : all_keys()) {
     const std::string key(help.key);
     EXPECT_THAT(bad(fmt::format("{} = 2024-01-01\n", key)),
-                ElementsAre(fmt::format("tempo.toml:1:{}: {} takes {}, not a date or time",
+                ElementsAre(fmt::format("tempo.toml:1:{}: {} must be {}, not a date or time",
                                         key.size() + 4, key, help.type)));
     EXPECT_THAT(bad(fmt::format("{} = [1]\n", key)),
-                ElementsAre(HasSubstr(fmt::format("{} takes {}, not", key, help.type))));
+                ElementsAre(HasSubstr(fmt::format("{} must be {}, not", key, help.type))));
   }
 }
 
@@ -279,13 +278,13 @@ TEST(Loading, NeedsNoFile) {
   EXPECT_THAT(lines[0], HasSubstr("/nonexistent/tempo.toml: cannot be read (No such file"));
 }
 
-TEST(Loading, TellsOfAFileThatCannotBeRead) {
+TEST(Loading, ReportsAnUnreadableFile) {
   const auto lines = mistakes_in(load_settings("/", false, {}));
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_THAT(lines[0], HasSubstr("/: cannot be read"));
 }
 
-TEST(Loading, LetsTheCommandLineHaveTheLastWord) {
+TEST(Loading, LetsTheCommandLineOverrideTheFile) {
   const TemporaryFile file("port = 1\nname = \"a\"\n[timers]\nadjtime-ms = 2000\n");
   const auto settings = load_settings(file.path(), true, {"port=2", "profile=fast", "port=3"});
   ASSERT_THAT(mistakes_in(settings), IsEmpty());
@@ -295,24 +294,24 @@ TEST(Loading, LetsTheCommandLineHaveTheLastWord) {
   EXPECT_EQ(settings->timing.loop, 5ms);
 }
 
-TEST(Loading, TellsMistakesOfTheFileBeforeTheCommandLines) {
+TEST(Loading, ReportsMistakesOfTheFileFirst) {
   const TemporaryFile file("port = 0\nnmae = \"a\"\n");
   EXPECT_THAT(
       mistakes_in(load_settings(file.path(), true, {"lead-priority=12"})),
-      ElementsAre(file.path() + ":1:8: port takes a whole number from 1 to 65535, not 0",
-                  file.path() + ":2:1: there is no key 'nmae'; is 'name' meant?",
-                  "--lead-priority: lead-priority takes a whole number from 0 to 9, not 12"));
+      ElementsAre(file.path() + ":1:8: port must be a whole number from 1 to 65535, not 0",
+                  file.path() + ":2:1: unknown key 'nmae'; did you mean 'name'?",
+                  "--lead-priority: lead-priority must be a whole number from 0 to 9, not 12"));
 }
 
-// A file's mistake is not one when the command line overrides it.
-TEST(Loading, ForgivesWhatTheCommandLineReplaces) {
+// The command line overrides an invalid value of the file.
+TEST(Loading, IgnoresOverriddenMistakes) {
   const TemporaryFile file("port = 0\n");
   EXPECT_THAT(mistakes_in(load_settings(file.path(), true, {"port=5"})), IsEmpty());
 }
 
-TEST(CommandLine, TakesBareWordsAndToml) {
+TEST(CommandLine, AcceptsUnquotedStringsAndToml) {
   EXPECT_EQ(changed({"name=5"}).name, "5");
-  EXPECT_EQ(changed({"name=\"a b\""}).name, "a b");
+  EXPECT_EQ(changed({"user=\"a b\""}).user, "a b");
   EXPECT_EQ(changed({"user="}).user, "");
   EXPECT_THAT(changed({"interfaces=eth0,eth1"}).interfaces, ElementsAre("eth0", "eth1"));
   EXPECT_THAT(changed({"interfaces=[\"eth0\"]"}).interfaces, ElementsAre("eth0"));
@@ -322,25 +321,26 @@ TEST(CommandLine, TakesBareWordsAndToml) {
   EXPECT_TRUE(changed({"key-file=/tmp/key"}).key_file_given);
 }
 
-TEST(CommandLine, TellsAllItsMistakes) {
-  EXPECT_THAT(refused({"port=abc", "ipv6=yes", "prot=1", "loop", "timers.loop-ms=1\nport = 5",
-                       "name=\"a", "clock=sundial"}),
-              ElementsAre("--port: port takes a whole number from 1 to 65535, not 'abc'",
-                          "--ipv6: ipv6 takes true or false, not 'yes'",
-                          "--prot: there is no key 'prot'; is 'port' meant?",
-                          "loop: write key=value, for example port=5250",
-                          "--timers.loop-ms: timers.loop-ms takes a number from 0.001 to 86400000, "
-                          "not '1\nport = 5'",
-                          "--name: name takes a text, not '\"a'",
-                          "--clock: clock must be system, software or none, not 'sundial'"));
+TEST(CommandLine, ReportsAllMistakes) {
+  EXPECT_THAT(
+      refused({"port=abc", "ipv6=yes", "prot=1", "loop", "timers.loop-ms=1\nport = 5", "name=\"a",
+               "clock=sundial"}),
+      ElementsAre("--port: port must be a whole number from 1 to 65535, not 'abc'",
+                  "--ipv6: ipv6 must be true or false, not 'yes'",
+                  "--prot: unknown key 'prot'; did you mean 'port'?",
+                  "loop: expected key=value, for example port=5250",
+                  "--timers.loop-ms: timers.loop-ms must be a number from 0.001 to 86400000, "
+                  "not '1\nport = 5'",
+                  "--name: name must be a host name, not '\"a'",
+                  "--clock: clock must be system, software or none, not 'sundial'"));
 }
 
 // --- the manual page ---
 
-TEST(ManualPage, DocumentsExactlyTheKeysThereAre) {
+TEST(ManualPage, DocumentsExactlyTheKnownKeys) {
   const auto here = std::filesystem::path(TEMPO_TESTDATA).parent_path();
   std::ifstream page(here / "../../man/tempo.toml.5");
-  ASSERT_TRUE(page) << "man/tempo.toml.5 is not there";
+  ASSERT_TRUE(page) << "man/tempo.toml.5 is missing";
   std::set<std::string> documented;
   std::string table;
   for (std::string line; std::getline(page, line);) {

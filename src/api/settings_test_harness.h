@@ -1,4 +1,4 @@
-// Settings as tests see them: good, or the mistakes as a person reads them.
+// Helpers of the configuration tests: settings, or mistakes as text.
 #pragma once
 
 #include <expected>
@@ -21,7 +21,7 @@ inline Settings good(std::string_view text) {
   return {};
 }
 
-// The mistakes as a person reads them.
+// The mistakes as `where: what`.
 inline std::vector<std::string> mistakes_in(
     const std::expected<Settings, std::vector<Mistake>>& settings) {
   std::vector<std::string> lines;

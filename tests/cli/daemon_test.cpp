@@ -434,7 +434,7 @@ TEST(DoctorCommand, FindsMistakesInTheConfiguration) {
   const Ended ended =
       tempo("doctor --socket /nonexistent/sock --timeout 10ms --config " + file.path());
   EXPECT_EQ(ended.status, 1);
-  EXPECT_THAT(ended.out, HasSubstr(file.path() + ":1:1: there is no key 'prot'; is 'port' meant?"));
+  EXPECT_THAT(ended.out, HasSubstr(file.path() + ":1:1: unknown key 'prot'; did you mean 'port'?"));
   EXPECT_THAT(ended.out, HasSubstr("problem  tempod is not running here"));
 }
 

@@ -380,7 +380,7 @@ TEST(EtcdBridge, ReportsInvalidSettings) {
             TEMPO_ETCD)
           .wait();
   EXPECT_EQ(both.status, 2);
-  EXPECT_THAT(both.err, HasSubstr("goes without expect"));
+  EXPECT_THAT(both.err, HasSubstr("expect exclude each other"));
 }
 
 }  // namespace
